@@ -1,0 +1,146 @@
+import type { Readable, Writable } from "node:stream";
+import type { RunId } from "./run-id.ts";
+import type { ProcessExit } from "./world.ts";
+
+/**
+ * What to start and how to converse with it. The pool owns the process, the
+ * adapter owns the conversation: an adapter never holds the means to kill.
+ */
+export interface Adapter {
+	/** Stable and lower case, for example `grpc-python`; appears in events. */
+	readonly name: string;
+	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
+	prepare?(signal: AbortSignal): Promise<void>;
+	/** Says what to execute for one seat. Pure: called again for every start. */
+	launch(seat: Seat): LaunchSpec;
+	/**
+	 * Resolves when the first call can be taken. Aborted when the start takes too
+	 * long or the process ends.
+	 */
+	connect(process: WorkerProcess, signal: AbortSignal): Promise<Connection>;
+}
+
+/** A place in the pool. A worker that dies leaves its seat to the next incarnation. */
+export interface Seat {
+	/** The name of the pool. */
+	readonly pool: string;
+	/** From 0 to the pool's maximum size minus 1; no two living workers of a pool share one. A GPU each, for example. */
+	readonly index: number;
+	/** The pool's maximum size. */
+	readonly seats: number;
+	/** `pool-index`, stable over incarnations. */
+	readonly workerId: string;
+	/** Names this one process: never used again. */
+	readonly incarnation: string;
+	readonly runId: RunId;
+	/** A private directory (0700) for this incarnation's sockets and scratch files; removed when it is gone. */
+	readonly directory: string;
+	/** How many calls may run at once. */
+	readonly callsPerWorker: number;
+	/** How long the start may take, in milliseconds. */
+	readonly startTimeoutMs: number;
+}
+
+/** What to execute. */
+export interface LaunchSpec {
+	/** Path, or name looked up in `PATH`. */
+	readonly executable: string;
+	readonly args: readonly string[];
+	/** Laid over the host's environment; `undefined` removes a variable. */
+	readonly env?: Readonly<Record<string, string | undefined>>;
+	readonly cwd?: string;
+	/**
+	 * Present when the program speaks the control channel on descriptor 3
+	 * (docs/bridge-protocol.md): the payload of its launch message, JSON. Absent
+	 * for programs that know nothing of Snakepit.
+	 */
+	readonly launchPayload?: unknown;
+	/**
+	 * Who reads standard output and writes standard input. `"pool"` (the default):
+	 * input is empty, output lines become events. `"adapter"`: both belong to the
+	 * conversation; standard error stays with the pool.
+	 */
+	readonly stdio?: "pool" | "adapter";
+	/** The signal that makes the program write its stacks to standard error; sent before a hung worker is killed. */
+	readonly dumpSignal?: NodeJS.Signals;
+}
+
+/** The process as the adapter sees it. */
+export interface WorkerProcess {
+	readonly seat: Seat;
+	readonly pid: number;
+	/** What the program said in its ready line; `undefined` without a control channel. */
+	readonly ready: unknown;
+	/** The secret of this incarnation, known to the worker from its launch message. */
+	readonly token: string;
+	/** Only with `stdio: "adapter"`. */
+	readonly stdin: Writable | undefined;
+	/** Only with `stdio: "adapter"`. */
+	readonly stdout: Readable | undefined;
+	/** Settles when the process is gone. Never rejects. */
+	readonly exited: Promise<ProcessExit>;
+	/** Hands one log record of the worker to the listeners. */
+	log(record: WorkerLogRecord): void;
+	/** Tells the pool that the conversation broke: the worker is replaced. Idempotent. */
+	broken(error: Error): void;
+}
+
+/** One record of the worker's own logging. */
+export interface WorkerLogRecord {
+	readonly level: "debug" | "info" | "warning" | "error" | "critical";
+	readonly logger: string;
+	readonly message: string;
+	/** Milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	readonly callId?: string;
+	readonly traceback?: string;
+	readonly traceId?: string;
+	readonly spanId?: string;
+}
+
+/** A conversation with one worker. */
+export interface Connection extends AsyncDisposable {
+	/**
+	 * Runs one command.
+	 *
+	 * Settles only when the worker is done with it, also after an abort: the
+	 * promise is what frees the slot. After `options.signal` aborts it should
+	 * reject soon; a worker that does not come free within the pool's grace is
+	 * replaced.
+	 *
+	 * @throws InputError when the call cannot work as made; ToolError when the tool failed; CallAbortedError after an abort.
+	 */
+	execute(command: string, args: unknown, options: CallOptions): Promise<unknown>;
+	/**
+	 * Runs one command that answers with a stream. Takes no more from the worker
+	 * than the consumer asked for, but for a bounded window. Closing the iterator
+	 * cancels the call; `return()` settles when the worker is done with it.
+	 */
+	stream?(command: string, args: unknown, options: CallOptions): AsyncIterable<unknown>;
+	/** Absent: the heartbeat uses process facts only. */
+	ping?(signal: AbortSignal): Promise<PingReply>;
+	/** Tells the worker that a session is over. */
+	endSession?(sessionId: string): void;
+	/** Gentlest rung of the stop ladder: asks the worker to end by itself. */
+	leave?(signal: AbortSignal): Promise<void>;
+}
+
+/** What travels with one call. */
+export interface CallOptions {
+	/** Names the call in events and logs. */
+	readonly callId: string;
+	readonly signal: AbortSignal;
+	/** What is left of the deadline, in milliseconds; `undefined` without one. */
+	readonly timeoutMs: number | undefined;
+	readonly sessionId: string | undefined;
+	/** Items that the command reads while it runs. */
+	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
+	/** W3C trace context and baggage headers; empty without telemetry. */
+	readonly traceContext: Readonly<Record<string, string>>;
+}
+
+/** The answer to a ping. */
+export interface PingReply {
+	/** How many calls the worker believes it is running. */
+	readonly callsRunning: number;
+}

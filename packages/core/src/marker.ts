@@ -1,0 +1,50 @@
+import type { ProcessIdentity } from "./identity.ts";
+import { isRunId, type RunId } from "./run-id.ts";
+
+/**
+ * The environment variable that every worker carries and its children inherit,
+ * so that descendants which left the process group can still be found.
+ *
+ * Evidence, not proof: a program can overwrite or clear it.
+ */
+export const MARKER_VARIABLE = "SNAKEPIT_RUN";
+
+/** What the marker says: which run, of which host process. */
+export interface Marker {
+	readonly runId: RunId;
+	readonly bootId: string;
+	readonly pidNamespace: string;
+	readonly hostPid: number;
+	readonly hostStartTime: string;
+}
+
+/** The marker of the run `runId` whose host is `host`. */
+export function markerOf(runId: RunId, host: ProcessIdentity): Marker {
+	return {
+		runId,
+		bootId: host.bootId,
+		pidNamespace: host.pidNamespace,
+		hostPid: host.pid,
+		hostStartTime: host.startTime,
+	};
+}
+
+/** Writes a marker as the value of {@link MARKER_VARIABLE}: five fields, `:` between them. */
+export function formatMarker(marker: Marker): string {
+	return [marker.runId, marker.bootId, marker.pidNamespace, marker.hostPid, encodeURIComponent(marker.hostStartTime)].join(
+		":",
+	);
+}
+
+/** Reads a marker; `undefined` when `text` is not one. */
+export function parseMarker(text: string): Marker | undefined {
+	const fields = text.split(":");
+	const [runId, bootId, pidNamespace, pid, startTime] = fields;
+	if (fields.length !== 5 || !runId || !bootId || !pidNamespace || !pid || !startTime) return undefined;
+	if (!isRunId(runId) || !/^[1-9][0-9]{0,9}$/.test(pid)) return undefined;
+	try {
+		return { runId, bootId, pidNamespace, hostPid: Number(pid), hostStartTime: decodeURIComponent(startTime) };
+	} catch {
+		return undefined; // A malformed percent escape: not ours.
+	}
+}

@@ -1,0 +1,115 @@
+import type { ProcessIdentity } from "../identity.ts";
+import type { RunId } from "../run-id.ts";
+import type { RunState } from "../run-state.ts";
+import type { ProcessExit } from "../world.ts";
+
+/** A worker that is about to be spawned. */
+export interface Reservation {
+	/** Names this one process: `runId-number`. */
+	readonly incarnation: string;
+	readonly workerId: string;
+	readonly pool: string;
+	/** What will be executed, for people: the executable and a hash of its arguments. */
+	readonly fingerprint: string;
+	/** Files and directories that go when the worker goes. */
+	readonly files: readonly string[];
+}
+
+/** Why a worker ended, as the host knows it. */
+export type EndReason =
+	| "exited"
+	| "start_failed"
+	| "closed"
+	| "recycled"
+	| "hung"
+	| "broken"
+	| "stuck"
+	| "host_exit"
+	| "reaped"
+	| "vanished";
+
+/** Who sent the signal that ended it. */
+export type Killer = "none" | "stop_ladder" | "application_cleanup" | "reaper" | "unknown";
+
+export interface WorkerEnd {
+	readonly exit: ProcessExit | undefined;
+	readonly reason: EndReason;
+	readonly killer: Killer;
+}
+
+export type WorkerStatus = "reserved" | "active" | "ended";
+
+/** One row of the ledger. Times are milliseconds since the Unix epoch. */
+export interface WorkerRecord extends Reservation {
+	readonly runId: RunId;
+	readonly status: WorkerStatus;
+	/** `undefined` while only reserved. */
+	readonly identity: ProcessIdentity | undefined;
+	readonly groupId: number | undefined;
+	readonly reservedAt: number;
+	readonly activatedAt: number | undefined;
+	readonly endedAt: number | undefined;
+	readonly end: WorkerEnd | undefined;
+}
+
+/** One run: one life of a host program in one data directory. */
+export interface RunRecord {
+	readonly runId: RunId;
+	readonly state: RunState;
+	readonly owner: ProcessIdentity;
+	readonly startedAt: number;
+	readonly endedAt: number | undefined;
+	/** `true` when its own host ended it in order; `undefined` while it lives. */
+	readonly clean: boolean | undefined;
+	/** `host`, or `reaper:RUNID` of the run that cleaned up after it. */
+	readonly endedBy: string | undefined;
+	/** How many processes had to be killed after the host was gone. */
+	readonly killed: number;
+}
+
+export interface RegistryStatistics {
+	readonly reserved: number;
+	readonly active: number;
+	readonly ended: number;
+	/** Rows that are only in memory because the ledger could not be written. */
+	readonly unwritten: number;
+	readonly commits: number;
+	/** Longest commit, in milliseconds: how long the event loop was blocked. */
+	readonly longestCommitMs: number;
+}
+
+/**
+ * The ledger of one run: what this host reserved, spawned and ended. Every
+ * change is on disk when the call returns.
+ */
+export interface ProcessRegistry {
+	readonly runId: RunId;
+	readonly state: RunState;
+	/** A fresh incarnation name of this run. */
+	nextIncarnation(): string;
+	/**
+	 * Records the intention to spawn, before there is a process.
+	 *
+	 * @throws RegistryError when it cannot be written and no worker of this run is recorded yet.
+	 */
+	reserve(reservation: Reservation): void;
+	/** Records the process, in the same turn as its spawn. */
+	activate(incarnation: string, identity: ProcessIdentity, groupId: number): void;
+	/** Records the end. Harmless when it is recorded already. */
+	end(incarnation: string, end: WorkerEnd): void;
+	/** One step of the run's life; see `RUN_TRANSITIONS`. */
+	transition(to: RunState): void;
+	/** Workers of this run that are reserved or active. */
+	living(): readonly WorkerRecord[];
+	/** Every worker of this run, ended ones included, oldest first. */
+	list(): readonly WorkerRecord[];
+	/** By incarnation. */
+	lookup(incarnation: string): WorkerRecord | undefined;
+	statistics(): RegistryStatistics;
+	/** Past and living runs of this data directory, newest first. */
+	runs(): readonly RunRecord[];
+	/** Writes what could not be written before; called periodically. Returns how many rows are still unwritten. */
+	flush(): number;
+	/** Ends the run in order and lets go of its files. Idempotent. */
+	close(): void;
+}

@@ -1,0 +1,55 @@
+import type { Random } from "./world.ts";
+
+/**
+ * Names one life of a host: seven lower-case base-36 characters, five of the
+ * time in seconds and two of chance.
+ *
+ * Short enough to be read in `ps`. Not unique by itself: the registry makes it
+ * so by creating the run's file exclusively and drawing again on a collision.
+ */
+export type RunId = string & { readonly __brand: "RunId" };
+
+const TIME_DIGITS = 5;
+const CHANCE_DIGITS = 2;
+const TIME_CYCLE = 36 ** TIME_DIGITS;
+const CHANCE_RANGE = 36 ** CHANCE_DIGITS;
+const PATTERN = /^[0-9a-z]{7}$/;
+/** The argument that adapters put before the run id on a worker's command line. */
+export const RUN_ID_ARGUMENT = "--run-id";
+
+/**
+ * Draws a run id.
+ *
+ * @param wallMs milliseconds since the Unix epoch; the time part repeats after
+ *   36⁵ seconds (1.9 years).
+ */
+export function generateRunId(wallMs: number, random: Random): RunId {
+	const seconds = Math.floor(wallMs / 1000) % TIME_CYCLE;
+	const chance = Math.floor(random.fraction() * CHANCE_RANGE);
+	return (seconds.toString(36).padStart(TIME_DIGITS, "0") +
+		chance.toString(36).padStart(CHANCE_DIGITS, "0")) as RunId;
+}
+
+/** Whether `text` has the form of a run id. */
+export function isRunId(text: string): text is RunId {
+	return PATTERN.test(text);
+}
+
+/**
+ * Finds the run id in a worker's arguments, written `--run-id ID` or
+ * `--run-id=ID`.
+ *
+ * Takes the argument list, not a joined text: a file name may hold anything.
+ * Returns `undefined` when there is none or it is malformed.
+ */
+export function extractRunId(args: readonly string[]): RunId | undefined {
+	for (const [index, arg] of args.entries()) {
+		const candidate = arg === RUN_ID_ARGUMENT
+			? args[index + 1]
+			: arg.startsWith(`${RUN_ID_ARGUMENT}=`)
+				? arg.slice(RUN_ID_ARGUMENT.length + 1)
+				: undefined;
+		if (candidate !== undefined && isRunId(candidate)) return candidate;
+	}
+	return undefined;
+}

@@ -1,0 +1,82 @@
+/**
+ * The life of one worker process as a table: every state, every thing that can
+ * happen, every cell filled.
+ */
+export type WorkerState = "starting" | "ready" | "draining" | "stopping" | "exited";
+
+export type WorkerOccurrence =
+	/** The first call can be taken. */
+	| "became_ready"
+	/** It could not be made ready. */
+	| "start_failed"
+	/** It shall take no new calls: recycling or an orderly close. */
+	| "retire"
+	/** Its last call is over. */
+	| "drained"
+	/** It must go now: hung, broken conversation, stuck call, forced close. */
+	| "condemn"
+	/** The kernel says it is gone. */
+	| "process_exited";
+
+/** What follows a step; carried out outside the table. */
+export type WorkerEffect = "offer_capacity" | "withdraw_capacity" | "begin_stop" | "force_stop" | "release";
+
+export type WorkerStep =
+	| { readonly kind: "move"; readonly to: WorkerState; readonly effects: readonly WorkerEffect[] }
+	/** Late but harmless. */
+	| { readonly kind: "stay" }
+	/** A defect of ours. */
+	| { readonly kind: "impossible" };
+
+const stay: WorkerStep = { kind: "stay" };
+const impossible: WorkerStep = { kind: "impossible" };
+const move = (to: WorkerState, ...effects: WorkerEffect[]): WorkerStep => ({ kind: "move", to, effects });
+
+/** Rows are states, columns occurrences. docs/reference/states.md is made from it. */
+export const WORKER_TABLE: Readonly<Record<WorkerState, Readonly<Record<WorkerOccurrence, WorkerStep>>>> = {
+	starting: {
+		became_ready: move("ready", "offer_capacity"),
+		start_failed: move("stopping", "force_stop"),
+		retire: move("stopping", "force_stop"),
+		drained: impossible,
+		condemn: move("stopping", "force_stop"),
+		process_exited: move("exited", "release"),
+	},
+	ready: {
+		became_ready: impossible,
+		start_failed: impossible,
+		retire: move("draining", "withdraw_capacity"),
+		drained: stay,
+		condemn: move("stopping", "withdraw_capacity", "force_stop"),
+		process_exited: move("exited", "withdraw_capacity", "release"),
+	},
+	draining: {
+		became_ready: impossible,
+		start_failed: impossible,
+		retire: stay,
+		drained: move("stopping", "begin_stop"),
+		condemn: move("stopping", "force_stop"),
+		process_exited: move("exited", "release"),
+	},
+	stopping: {
+		became_ready: stay, // The ready line and the order to stop crossed.
+		start_failed: stay,
+		retire: stay,
+		drained: stay,
+		condemn: move("stopping", "force_stop"),
+		process_exited: move("exited", "release"),
+	},
+	exited: {
+		became_ready: stay, // The ready line was read after the exit was seen.
+		start_failed: stay,
+		retire: stay,
+		drained: stay,
+		condemn: stay,
+		process_exited: impossible,
+	},
+};
+
+/** Looks one cell up. */
+export function stepWorker(state: WorkerState, occurrence: WorkerOccurrence): WorkerStep {
+	return WORKER_TABLE[state][occurrence];
+}

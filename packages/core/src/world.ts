@@ -1,0 +1,162 @@
+import type { Duplex, Readable, Writable } from "node:stream";
+import type { SnakepitEvent } from "./events.ts";
+import type { Observation, ProcessIdentity } from "./identity.ts";
+import type { Marker } from "./marker.ts";
+import type { ProcessRegistry } from "./registry/process-registry.ts";
+
+/**
+ * Everything outside the machinery: time, processes, the ledger, chance and
+ * whoever listens. The only seam of core; a test hands in a virtual one.
+ */
+export interface World {
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	readonly registry: ProcessRegistry;
+	readonly random: Random;
+	/** Tells the listeners; never throws. */
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
+/** Two clocks and a timer; nothing else in core asks for the time. */
+export interface Clock {
+	/** Milliseconds on a monotonic clock. Durations and deadlines are measured here. */
+	now(): number;
+	/** Milliseconds since the Unix epoch. Only for records that people read. */
+	wall(): number;
+	/**
+	 * Calls `action` once after `ms` milliseconds. Timers never hold the program
+	 * open: {@link ProcessHost.keepAlive} does that.
+	 */
+	after(ms: number, action: () => void): Timer;
+}
+
+export interface Timer {
+	cancel(): void;
+}
+
+export interface Random {
+	/** A number from 0 (included) to 1 (excluded). */
+	fraction(): number;
+	/** A secret of 256 bits as 64 hexadecimal digits. */
+	token(): string;
+}
+
+/** What to execute: a program, never a shell line. */
+export interface ProcessSpec {
+	readonly executable: string;
+	readonly args: readonly string[];
+	/** The complete environment, the marker included. */
+	readonly env: Readonly<Record<string, string>>;
+	readonly cwd: string | undefined;
+	/** Whether the adapter writes to the program's standard input; otherwise it is empty. */
+	readonly stdin: "empty" | "pipe";
+	/** Whether descriptor 3 is the control channel. */
+	readonly control: boolean;
+}
+
+/** How a process ended: by itself with a code, or by a signal. */
+export type ProcessExit =
+	| { readonly kind: "code"; readonly code: number }
+	| { readonly kind: "signal"; readonly signal: NodeJS.Signals };
+
+/** Where a signal goes. */
+export type SignalTarget = "process" | "group";
+export type SignalOutcome =
+	| "sent"
+	/** There is no such process any more, or its pid belongs to another one by now. */
+	| "gone"
+	/** The system refused, or the identity could not be read: nothing was sent. */
+	| "refused";
+
+/** A process that a {@link ProcessSource} started: leader of a session and group of its own. */
+export interface StartedProcess {
+	readonly identity: ProcessIdentity;
+	/** The process group; equal to the pid of the leader. */
+	readonly groupId: number;
+	/** Settles once, when the process itself is gone (its output may still be held by a child). Never rejects. */
+	readonly exited: Promise<ProcessExit>;
+	readonly stdin: Writable | undefined;
+	readonly stdout: Readable;
+	readonly stderr: Readable;
+	readonly control: Duplex | undefined;
+	/** Sends a signal while the process is known to be this one; a group also after its leader is gone, as long as it has members. */
+	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome;
+}
+
+/**
+ * Who forks. Node itself is the first; a guard or a preloaded parent can take
+ * its place, and nothing else changes.
+ */
+export interface ProcessSource {
+	/** Stable, lower case; appears in events. */
+	readonly name: string;
+	/**
+	 * Starts a program.
+	 *
+	 * Calls `record` with its identity before the program can do any work that
+	 * matters, in the same turn as the spawn or while the program is held; when
+	 * `record` throws, the process is killed and the error passed on.
+	 *
+	 * @throws StartError `SPAWN_FAILED` when the system cannot start it.
+	 */
+	start(spec: ProcessSpec, record: (identity: ProcessIdentity) => void): Promise<StartedProcess>;
+}
+
+/** What the process table says of one process. */
+export interface ProcessFacts {
+	readonly identity: ProcessIdentity;
+	readonly groupId: number;
+	/** A zombie is dead: it only waits to be noticed. */
+	readonly condition: "alive" | "zombie";
+	/** User and system time used, in milliseconds. */
+	readonly cpuTimeMs: number;
+	/** Resident memory, in bytes. */
+	readonly residentBytes: number;
+}
+
+export interface MarkedProcess {
+	readonly identity: ProcessIdentity;
+	readonly groupId: number;
+	readonly marker: Marker;
+	/** For reports: the program's name as the system shows it. */
+	readonly name: string;
+}
+
+/** The operating system as the machinery sees it. */
+export interface ProcessHost {
+	readonly source: ProcessSource;
+	/** The identity of this very process. */
+	readonly self: ProcessIdentity;
+	/** Whether pools can be started here; `"win32"` for one is not supported. */
+	readonly platform: NodeJS.Platform;
+	/** Looks at one pid. */
+	observe(pid: number): Observation;
+	/** Looks at one pid in detail; `undefined` when it is gone or cannot be read. */
+	facts(pid: number): ProcessFacts | undefined;
+	/** The living members of a process group. */
+	members(groupId: number): readonly ProcessFacts[];
+	/** Every living process that carries a marker and can be read, this process excluded. */
+	marked(): readonly MarkedProcess[];
+	/** Reads the identity again, and sends only if it is still `identity`. */
+	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome;
+	/** Makes a fresh directory (0700) that only this user can enter. */
+	createDirectory(path: string): void;
+	/** Removes files and directories; those that are missing do not matter. Returns those that could not be removed. */
+	remove(paths: readonly string[]): readonly string[];
+	/** Listens for lifelines: accepts, holds, never writes, reads or half-closes. */
+	listenLifeline(path: string): Promise<LifelineListener>;
+	/** Holds the program open until the returned function is called. */
+	keepAlive(): () => void;
+	/** The longest delay of this process's event loop since the last call, in milliseconds. */
+	loopDelay(): number;
+	/** Whether a debugger is attached to this process. */
+	debuggerAttached(): boolean;
+	/** Writes one line for people on this process's standard error. */
+	echo(line: string): void;
+}
+
+export interface LifelineListener {
+	readonly path: string;
+	/** Lets go of every connection and removes the socket. The worker that holds one dies of it. */
+	close(): void;
+}
