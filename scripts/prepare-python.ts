@@ -1,0 +1,3 @@
+import { developmentPython } from "./python-environment.ts";
+
+developmentPython();
