@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import {
+	globSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { must, root } from "./run.ts";
+
+interface Packed {
+	name: string;
+	entries: string[];
+	tarball: string;
+}
+
+// Outside the workspace, so that nothing resolves by luck.
+const work = mkdtempSync(join(tmpdir(), "snakepit-packages-"));
+try {
+	must("pnpm", ["build"]);
+	const packages = globSync("packages/*/package.json", { cwd: root }).map(pack);
+	for (const { tarball } of packages) {
+		must("publint", ["run", tarball, "--strict"]);
+		must("attw", [tarball, "--profile", "esm-only"]);
+	}
+	entriesLoad(install("all", packages), packages);
+	const core = packages.filter(({ name }) => name === "@snakepit/core");
+	const alone = install("core-alone", core);
+	entriesLoad(alone, core);
+	isAlone(alone);
+} finally {
+	rmSync(work, { recursive: true });
+}
+
+function pack(manifest: string): Packed {
+	const file = join(root, manifest);
+	const { name, publishConfig } = JSON.parse(readFileSync(file, "utf8"));
+	const tarball = join(work, `${name.replace("/", "-")}.tgz`);
+	must("pnpm", ["pack", "--silent", "--out", tarball], { cwd: dirname(file) });
+	const entries = Object.keys(publishConfig.exports)
+		.filter((path) => !path.endsWith(".json"))
+		.map((path) => join(name, path));
+	return { name, entries, tarball };
+}
+
+function install(project: string, packages: Packed[]): string {
+	const cwd = join(work, project);
+	mkdirSync(cwd);
+	writeFileSync(join(cwd, "package.json"), `{ "type": "module" }`);
+	const tarballs = packages.map(({ tarball }) => tarball);
+	must("npm", ["install", "--no-audit", "--no-fund", ...tarballs], { cwd });
+	return cwd;
+}
+
+function entriesLoad(cwd: string, packages: Packed[]) {
+	const program = packages
+		.flatMap(({ entries }) => entries)
+		.map((entry, index) => `import * as e${index} from "${entry}"; e${index};`)
+		.join("\n");
+	writeFileSync(join(cwd, "program.ts"), program);
+	must(process.execPath, ["program.ts"], { cwd });
+	must(
+		"tsc",
+		[
+			"--noEmit",
+			"--strict",
+			"--module",
+			"nodenext",
+			"--types",
+			"",
+			"program.ts",
+		],
+		{ cwd },
+	);
+}
+
+function isAlone(cwd: string) {
+	const installed = readdirSync(join(cwd, "node_modules"));
+	const strangers = installed.filter((name) =>
+		/grpc|opentelemetry|protobuf/.test(name),
+	);
+	assert.deepEqual(strangers, [], "core must not bring gRPC or OpenTelemetry");
+}

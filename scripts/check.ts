@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { developmentPython } from "./python-environment.ts";
+import { root, run } from "./run.ts";
+
+const python = developmentPython();
+const projects = [
+	"tsconfig.json",
+	...globSync("{packages,apps,examples}/*/tsconfig.json", { cwd: root }),
+];
+const bad: string[] = [];
+
+step("format and lint, TypeScript", () => run("biome", ["ci", "."]) === 0);
+step("lint, Python", () => ruff("check"));
+step("format, Python", () => ruff("format", "--check"));
+for (const project of projects)
+	step(`types, ${project}`, () => run("tsc", ["-p", project]) === 0);
+step(
+	"types, Python",
+	() => run(python, ["-m", "mypy"], { cwd: join(root, "python") }) === 0,
+);
+step("generated files are fresh", generatedIsFresh);
+step(
+	"packages",
+	() => run(process.execPath, ["scripts/check-packages.ts"]) === 0,
+);
+step("tests", () => run(process.execPath, ["scripts/test.ts"]) === 0);
+
+console.log(
+	bad.length === 0 ? "\nAll checks passed." : `\nFailed: ${bad.join("; ")}.`,
+);
+process.exitCode = bad.length === 0 ? 0 : 1;
+
+function step(name: string, passes: () => boolean) {
+	console.log(`\n== ${name}`);
+	if (!passes()) bad.push(name);
+}
+
+function ruff(...args: string[]): boolean {
+	return run(python, ["-m", "ruff", ...args, "python", "scripts"]) === 0;
+}
+
+function generatedIsFresh(): boolean {
+	if (run(process.execPath, ["scripts/generate.ts"]) !== 0) return false;
+	const { stdout } = spawnSync(
+		"git",
+		[
+			"status",
+			"--porcelain",
+			"--",
+			"**/src/gen/",
+			"**/_gen/",
+			"**/migrations/",
+		],
+		{ cwd: root, encoding: "utf8" },
+	);
+	if (stdout === "") return true;
+	console.error(`Commit what \`pnpm generate\` makes:\n${stdout}`);
+	return false;
+}

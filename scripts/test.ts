@@ -1,0 +1,122 @@
+import {
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { cleanupPaths } from "../vitest.config.ts";
+import { developmentPython } from "./python-environment.ts";
+import { root, run } from "./run.ts";
+
+interface Count {
+	passed: number;
+	failed: number;
+	skipped: number;
+}
+
+const results = join(root, ".test-results");
+rmSync(results, { recursive: true, force: true });
+rmSync(join(root, "coverage"), { recursive: true, force: true });
+mkdirSync(results);
+
+const python = developmentPython();
+
+const vitestJson = join(results, "vitest.json");
+const vitest = count("vitest", vitestCount, [
+	...["vitest", "run", "--coverage", "--reporter=default"],
+	...["--reporter=json", `--outputFile.json=${vitestJson}`],
+]);
+
+reportCleanupCoverage();
+
+const pytestXml = join(results, "pytest.xml");
+const pytest = count(
+	"pytest",
+	pytestCount,
+	[python, "-m", "pytest", `--junit-xml=${pytestXml}`],
+	join(root, "python"),
+);
+
+const passed = vitest.passed + pytest.passed;
+const failed = vitest.failed + pytest.failed;
+const skipped = vitest.skipped + pytest.skipped;
+const line = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`;
+writeFileSync(join(results, "summary"), `${line}\n`);
+console.log(`\n${line}`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs a test runner. A bad end that no test explains counts as one failure. */
+function count(
+	name: string,
+	read: () => Count,
+	[command = "", ...args]: string[],
+	cwd = root,
+): Count {
+	console.log(`\n${name}`);
+	const status = run(command, args, { cwd });
+	const counted = readable(name, read);
+	const ran = counted.passed + counted.failed;
+	if (counted.failed > 0 || (status === 0 && ran > 0)) return counted;
+	console.error(
+		`${name} ended with ${status} after ${ran} tests of which none failed: counted as one failure`,
+	);
+	return { ...counted, failed: 1 };
+}
+
+function readable(name: string, read: () => Count): Count {
+	try {
+		return read();
+	} catch (error) {
+		console.error(`${name} left no report:`, error);
+		return { passed: 0, failed: 0, skipped: 0 };
+	}
+}
+
+function vitestCount(): Count {
+	const report = JSON.parse(readFileSync(vitestJson, "utf8"));
+	// A file that could not be loaded has failed, although it has no test.
+	const unloaded = report.testResults.filter(
+		(file: { status: string; assertionResults: unknown[] }) =>
+			file.status === "failed" && file.assertionResults.length === 0,
+	);
+	return {
+		passed: report.numPassedTests,
+		failed: report.numFailedTests + unloaded.length,
+		skipped: report.numPendingTests + report.numTodoTests,
+	};
+}
+
+function pytestCount(): Count {
+	const report = readFileSync(pytestXml, "utf8");
+	const sum = (attribute: string) =>
+		[
+			...report.matchAll(
+				new RegExp(`<testsuite [^>]*\\b${attribute}="(\\d+)"`, "g"),
+			),
+		]
+			.map((match) => Number(match[1]))
+			.reduce((a, b) => a + b, 0);
+	const failed = sum("failures") + sum("errors");
+	const skipped = sum("skipped");
+	return { passed: sum("tests") - failed - skipped, failed, skipped };
+}
+
+function reportCleanupCoverage() {
+	const file = join(root, "coverage/coverage-summary.json");
+	if (!existsSync(file)) return;
+	const summary: Record<string, { branches: Record<string, number> }> =
+		JSON.parse(readFileSync(file, "utf8"));
+	console.log("\nBranches of clean-up paths that tests took");
+	for (const path of cleanupPaths) {
+		let covered = 0;
+		let total = 0;
+		for (const [name, { branches }] of Object.entries(summary)) {
+			if (!name.startsWith(join(root, path))) continue;
+			covered += branches["covered"] ?? 0;
+			total += branches["total"] ?? 0;
+		}
+		console.log(`${covered}/${total} ${path}`);
+	}
+}
