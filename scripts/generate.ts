@@ -1,16 +1,47 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toolPython } from "./python-environment.ts";
 import { must, root } from "./run.ts";
 
-// The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its code runs
-// under protobuf 6.31.1 and newer, 7 included, and under grpcio 1.75.1 and newer.
+// The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its messages
+// load under protobuf 6.31.1 and newer, 7 included.
 const python = toolPython("grpcio-tools==1.75.1");
-const proto = join(root, "proto/snakepit/bridge/v1");
+const proto = "snakepit/bridge/v1/bridge.proto";
+const adapter = join(root, "packages/adapter-grpc-python");
+const core = join(root, "packages/core");
 
-function protoc(args: string[]) {
-	must(python, ["-m", "grpc_tools.protoc", ...args]);
-}
+const out = emptied("node_modules/.cache/protoc");
+must(python, [
+	...["-m", "grpc_tools.protoc", "--proto_path=proto", proto],
+	`--python_out=${out}`,
+	`--pyi_out=${out}`,
+	`--plugin=${join(adapter, "node_modules/.bin/protoc-gen-ts_proto")}`,
+	`--ts_proto_out=${out}`,
+	`--ts_proto_opt=${[
+		"enumsAsLiterals=true",
+		"env=node",
+		"esModuleInterop=true",
+		"importSuffix=.ts",
+		"oneof=unions-value",
+		"outputJsonMethods=false",
+		"outputPartialMethods=false",
+		"outputServices=grpc-js",
+		"unrecognizedEnum=false",
+	].join(",")}`,
+]);
+
+const bridge = emptied("python/src/snakepit_bridge/_gen");
+writeFileSync(join(bridge, "__init__.py"), "");
+for (const name of ["bridge_pb2.py", "bridge_pb2.pyi"])
+	cpSync(join(out, "snakepit/bridge/v1", name), join(bridge, name));
+
+const gen = emptied("packages/adapter-grpc-python/src/gen");
+cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
+
+if (existsSync(join(core, "src/registry/schema.ts")))
+	must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], {
+		cwd: core,
+	});
 
 function emptied(path: string): string {
 	const directory = join(root, path);
@@ -18,42 +49,3 @@ function emptied(path: string): string {
 	mkdirSync(directory, { recursive: true });
 	return directory;
 }
-
-const pythonOut = join(root, "python/src");
-const pythonPackage = emptied("python/src/snakepit_bridge/_gen");
-writeFileSync(join(pythonPackage, "__init__.py"), "");
-protoc([
-	// A path of the Python package, so that generated modules import each other.
-	`--proto_path=snakepit_bridge/_gen=${proto}`,
-	`--python_out=${pythonOut}`,
-	`--pyi_out=${pythonOut}`,
-	`--grpc_python_out=${pythonOut}`,
-	"snakepit_bridge/_gen/bridge.proto",
-]);
-
-const adapter = join(root, "packages/adapter-grpc-python");
-const options = [
-	"enumsAsLiterals=true",
-	"env=node",
-	"esModuleInterop=true",
-	"importSuffix=.ts",
-	"oneof=unions-value",
-	"outputJsonMethods=false",
-	"outputPartialMethods=false",
-	"outputServices=grpc-js",
-	"unrecognizedEnum=false",
-];
-protoc([
-	`--proto_path=${proto}`,
-	`--plugin=${join(adapter, "node_modules/.bin/protoc-gen-ts_proto")}`,
-	`--ts_proto_out=${emptied("packages/adapter-grpc-python/src/gen")}`,
-	`--ts_proto_opt=${options.join(",")}`,
-	"bridge.proto",
-]);
-
-const core = join(root, "packages/core");
-if (existsSync(join(core, "src/registry/schema.ts")))
-	must("drizzle-kit", ["generate"], {
-		cwd: core,
-		env: { ...process.env, PATH: `node_modules/.bin:${process.env["PATH"]}` },
-	});

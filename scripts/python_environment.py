@@ -58,7 +58,7 @@ def main(directory: Path, stamp: str, requirements: list[str]) -> None:
 
 def run(command: list[str]) -> None:
     environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never"}
-    done = subprocess.run(command, stdout=sys.stderr, env=environment)
+    done = subprocess.run(command, check=False, stdout=sys.stderr, env=environment)
     if done.returncode != 0:
         sys.exit(f"This failed with {done.returncode}: {' '.join(command)}")
 

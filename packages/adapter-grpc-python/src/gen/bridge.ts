@@ -2,7 +2,7 @@
 // versions:
 //   protoc-gen-ts_proto  v2.18.0
 //   protoc               v6.31.1
-// source: bridge.proto
+// source: snakepit/bridge/v1/bridge.proto
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -23,7 +23,7 @@ import {
 
 export const protobufPackage = "snakepit.bridge.v1";
 
-export const protobufFileName = "bridge.proto";
+export const protobufFileName = "snakepit/bridge/v1/bridge.proto";
 
 export const CancelReason = {
   CANCEL_REASON_UNSPECIFIED: 0,
