@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { must, root } from "./run.ts";
+import { root, run } from "./run.ts";
 
 const builder = join(import.meta.dirname, "python_environment.py");
 const pyproject = join(root, "python/pyproject.toml");
@@ -28,7 +28,8 @@ function environment(directory: string, install: string[], content = "") {
 		.update(readFileSync(builder))
 		.update(JSON.stringify([install, content]))
 		.digest("hex");
-	must(basePython(), [builder, directory, stamp, ...install]);
+	const status = run(basePython(), [builder, directory, stamp, ...install]);
+	if (status !== 0) process.exit(status);
 	return join(directory, "bin/python");
 }
 
@@ -41,7 +42,8 @@ function basePython(): string {
 		const tried = spawnSync(name, ["-c", program], { stdio: "ignore" });
 		if (tried.status === 0) return name;
 	}
-	throw new Error(
+	console.error(
 		`No Python 3.10 or newer on PATH, looked for ${names.join(", ")}. Install one; on Debian and Ubuntu: apt install python3-venv`,
 	);
+	process.exit(1);
 }

@@ -1,4 +1,4 @@
-"""Makes or updates a virtual environment; does nothing when it is fresh.
+"""Makes a virtual environment; does nothing when it is there and fresh.
 
 Arguments: the environment's directory, a stamp that names what is in it, and
 the arguments of `pip install`. Two callers may run at once: the second waits,
@@ -18,6 +18,32 @@ MINIMUM = (3, 10)
 def main(directory: Path, stamp: str, requirements: list[str]) -> None:
     if sys.version_info < MINIMUM:
         sys.exit(f"Python {sys.version.split()[0]} is older than 3.10.")
+    # Not an environment's own interpreter: it might be the one to be replaced.
+    base = sys._base_executable
+    stamp = f"{stamp} {sys.version} {os.path.realpath(base)}"
+    python = directory / "bin" / "python"
+    record = directory / "snakepit-stamp"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{directory}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if python.exists() and record.exists() and record.read_text() == stamp:
+            return
+        print(f"Preparing {directory} with {base}", file=sys.stderr)
+        uv = shutil.which("uv")
+        if uv is not None:
+            run([uv, "venv", "--clear", "--python", base, str(directory)])
+            install = [uv, "pip", "install", "--quiet", "--python", str(python)]
+        else:
+            require_venv()
+            run([base, "-m", "venv", "--clear", str(directory)])
+            install = [str(python), "-m", "pip", "install", "--quiet"]
+            # The pip that comes with Python 3.10 to 3.13 knows no --group.
+            run([*install, "--upgrade", "pip>=25.1"])
+        run([*install, *requirements])
+        record.write_text(stamp)
+
+
+def require_venv() -> None:
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
@@ -27,33 +53,6 @@ def main(directory: Path, stamp: str, requirements: list[str]) -> None:
             f"{sys.executable} cannot make virtual environments ({error}). "
             f"On Debian and Ubuntu: apt install python{version}-venv"
         )
-    stamp = f"{stamp} {sys.version} {os.path.realpath(sys.executable)}"
-    python = directory / "bin" / "python"
-    record = directory / "snakepit-stamp"
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{directory}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if python.exists() and record.exists() and record.read_text() == stamp:
-            return
-        print(f"Preparing {directory} with {sys.executable}", file=sys.stderr)
-        uv = shutil.which("uv")
-        if uv is not None:
-            make = [uv, "venv", "--allow-existing", "--python", sys.executable]
-            install = [uv, "pip", "install", "--python", str(python)]
-            run([*make, str(directory)])
-        else:
-            install = [
-                str(python),
-                "-m",
-                "pip",
-                "install",
-                "--disable-pip-version-check",
-            ]
-            run([sys.executable, "-m", "venv", str(directory)])
-            # The pip that comes with Python 3.10 to 3.13 knows no --group.
-            run([*install, "--quiet", "--upgrade", "pip>=25.1"])
-        run([*install, "--quiet", *requirements])
-        record.write_text(stamp)
 
 
 def run(command: list[str]) -> None:
