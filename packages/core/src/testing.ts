@@ -1,1 +1,60 @@
-export {};
+export {
+	EVENT_PAIRS,
+	type EventPair,
+	unpaired,
+} from "./testing/event-pairs.ts";
+export { EventRecorder } from "./testing/event-recorder.ts";
+export {
+	type FakeLaunchMessage,
+	readLaunchMessage,
+	startAsWorker,
+	writeFailed,
+	writeReady,
+} from "./testing/fake-control-channel.ts";
+export {
+	FakeMachine,
+	type FakeMachineOptions,
+	type FakeSpawn,
+} from "./testing/fake-machine.ts";
+export {
+	type FakeForkOptions,
+	FakeOutput,
+	FakeProcess,
+	type FakeProgram,
+} from "./testing/fake-process.ts";
+export {
+	FakeProcessHost,
+	type FakeProcessHostOptions,
+} from "./testing/fake-process-host.ts";
+export {
+	MemoryRegistry,
+	type MemoryRegistryOptions,
+} from "./testing/memory-registry.ts";
+export {
+	type ScriptedAdapter,
+	type ScriptedAdapterOptions,
+	scriptedAdapter,
+} from "./testing/scripted-adapter.ts";
+export {
+	connectFails,
+	neverAnswers,
+	neverConnects,
+	scripts,
+	staysPut,
+} from "./testing/scripted-commands.ts";
+export type {
+	ScriptedCall,
+	ScriptedCommand,
+} from "./testing/scripted-connection.ts";
+export { ScriptedWorker } from "./testing/scripted-worker.ts";
+export { SeededRandom } from "./testing/seeded-random.ts";
+export { streamPair } from "./testing/stream-pair.ts";
+export {
+	type VirtualWorld,
+	type VirtualWorldOptions,
+	virtualWorld,
+} from "./testing/virtual-world.ts";
+export {
+	VirtualClock,
+	type VirtualClockOptions,
+} from "./testing/virtual-clock.ts";

@@ -1,0 +1,110 @@
+import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
+import { unpaired } from "./event-pairs.ts";
+
+interface Waiter {
+	readonly offer: (event: SnakepitEvent) => boolean;
+}
+
+/** Keeps every event, and lets a test wait for one without sleeping. */
+export class EventRecorder {
+	/** Everything that was told, in order. */
+	readonly events: SnakepitEvent[] = [];
+	readonly #waiters = new Set<Waiter>();
+
+	/** The listener to hand out; never throws. */
+	readonly record = (event: SnakepitEvent): void => {
+		this.events.push(event);
+		for (const waiter of [...this.#waiters]) {
+			if (waiter.offer(event)) this.#waiters.delete(waiter);
+		}
+	};
+
+	/** The events of one type, in order. */
+	of<Type extends SnakepitEventType>(type: Type): readonly EventOf<Type>[] {
+		return this.events.filter(
+			(event): event is EventOf<Type> => event.type === type,
+		);
+	}
+
+	/** The types of all events, in order. */
+	types(): readonly SnakepitEventType[] {
+		return this.events.map((event) => event.type);
+	}
+
+	/** Resolves with the first event that fits, also when it is in the past. */
+	async waitFor<Type extends SnakepitEventType>(
+		type: Type,
+		predicate: (event: EventOf<Type>) => boolean = () => true,
+		deadlineMs = 5000,
+	): Promise<EventOf<Type>> {
+		return (
+			this.of(type).find(predicate) ?? this.next(type, predicate, deadlineMs)
+		);
+	}
+
+	/**
+	 * Resolves with the first event from now on that fits.
+	 *
+	 * @param deadlineMs real time: a virtual clock stands still while a test waits.
+	 * @throws Error after the deadline, with what was seen.
+	 */
+	next<Type extends SnakepitEventType>(
+		type: Type,
+		predicate: (event: EventOf<Type>) => boolean = () => true,
+		deadlineMs = 5000,
+	): Promise<EventOf<Type>> {
+		return new Promise((resolve, reject) => {
+			const waiter: Waiter = {
+				offer: (event) => {
+					if (event.type !== type) return false;
+					try {
+						if (!predicate(event as EventOf<Type>)) return false;
+						resolve(event as EventOf<Type>);
+					} catch (error) {
+						reject(error);
+					}
+					clearTimeout(deadline);
+					return true;
+				},
+			};
+			const deadline = setTimeout(() => {
+				this.#waiters.delete(waiter);
+				reject(
+					new Error(
+						`No ${type} that fits within ${deadlineMs} ms. Seen:\n${this.summary()}`,
+					),
+				);
+			}, deadlineMs);
+			this.#waiters.add(waiter);
+		});
+	}
+
+	/** One line per event, for a failing test's message. */
+	summary(): string {
+		if (this.events.length === 0) return "  nothing";
+		return this.events
+			.map((event) => `  ${JSON.stringify(event, textOfErrors)}`)
+			.join("\n");
+	}
+
+	/**
+	 * Checks that whatever lasts had one start and exactly one end.
+	 *
+	 * @throws Error that lists what was opened twice, closed twice, or never closed.
+	 */
+	assertPaired(): void {
+		const violations = unpaired(this.events);
+		if (violations.length === 0) return;
+		throw new Error(
+			`Events are not in pairs:\n  ${violations.join("\n  ")}\nSeen:\n${this.summary()}`,
+		);
+	}
+}
+
+function textOfErrors(_key: string, value: unknown): unknown {
+	if (typeof value === "bigint") return `${value}n`;
+	if (!(value instanceof Error)) return value;
+	return "code" in value
+		? `${String(value.code)}: ${value.message}`
+		: `${value.name}: ${value.message}`;
+}

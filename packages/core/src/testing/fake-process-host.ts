@@ -1,0 +1,248 @@
+import { StartError } from "../errors.ts";
+import type { Observation, ProcessIdentity } from "../identity.ts";
+import { isSameProcess } from "../identity.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+	parseMarker,
+} from "../marker.ts";
+import type {
+	Clock,
+	LifelineListener,
+	MarkedProcess,
+	ProcessFacts,
+	ProcessHost,
+	ProcessSource,
+	ProcessSpec,
+	SignalOutcome,
+	StartedProcess,
+} from "../world.ts";
+import { FakeMachine, type FakeSpawn } from "./fake-machine.ts";
+import type { FakeProcess, FakeProgram } from "./fake-process.ts";
+
+export interface FakeProcessHostOptions {
+	readonly clock: Clock;
+	/** Left out: a machine of its own. */
+	readonly machine?: FakeMachine;
+	readonly platform?: NodeJS.Platform;
+	/** What runs for an executable. */
+	readonly programs?: Readonly<Record<string, FakeProgram>>;
+}
+
+/**
+ * An operating system in memory: processes are scripted programs, and nothing
+ * happens outside the test's own program.
+ */
+export class FakeProcessHost implements ProcessHost {
+	readonly source: ProcessSource;
+	readonly self: ProcessIdentity;
+	readonly platform: NodeJS.Platform;
+	readonly machine: FakeMachine;
+	/** The processes that the source started, in order. */
+	readonly started: FakeProcess[] = [];
+	/** Lines that were echoed for people. */
+	readonly echoed: string[] = [];
+	/** Every path that was removed, in order. */
+	readonly removed: string[] = [];
+	/** Paths that cannot be removed. */
+	readonly unremovable: Set<string> = new Set();
+	/** What {@link loopDelay} says next, once. */
+	nextLoopDelayMs = 0;
+	/** What {@link debuggerAttached} says. */
+	debugged = false;
+	/** What {@link createDirectory} throws, while set. */
+	directoryError: Error | undefined;
+
+	readonly #programs: Map<string, FakeProgram>;
+	readonly #spawnErrors: Error[] = [];
+	#gate: Promise<void> | undefined;
+	#kept = 0;
+
+	constructor(options: FakeProcessHostOptions) {
+		this.machine = options.machine ?? new FakeMachine({ clock: options.clock });
+		this.platform = options.platform ?? "linux";
+		this.#programs = new Map(Object.entries(options.programs ?? {}));
+		this.self = this.machine.spawn({
+			program: (process) => process.idle(),
+			spec: { executable: "host" },
+		}).identity;
+		this.source = {
+			name: "fake",
+			start: (spec, record) => this.#start(spec, record),
+		};
+	}
+
+	/** Says what runs when `executable` is started. */
+	install(executable: string, program: FakeProgram): void {
+		this.#programs.set(executable, program);
+	}
+
+	/** The living processes, but for the one of this host: what a test expects to be empty in the end. */
+	living(): readonly FakeProcess[] {
+		return this.machine
+			.living()
+			.filter((process) => process.pid !== this.self.pid);
+	}
+
+	/** How many keep the program open. */
+	get kept(): number {
+		return this.#kept;
+	}
+
+	/** A process that nobody here started, such as an orphan of another run. */
+	plant(spawn: FakeSpawn): FakeProcess {
+		return this.machine.spawn(spawn);
+	}
+
+	/** Lets the next `count` starts fail. */
+	failSpawns(count = 1, error: Error = spawnFailed()): void {
+		for (let index = 0; index < count; index++) this.#spawnErrors.push(error);
+	}
+
+	/** Lets starts wait, before there is a process, until the returned function is called. */
+	holdSpawns(): () => void {
+		const gate = Promise.withResolvers<void>();
+		this.#gate = gate.promise;
+		return () => {
+			this.#gate = undefined;
+			gate.resolve();
+		};
+	}
+
+	observe(pid: number): Observation {
+		const process = this.machine.find(pid);
+		if (!process?.alive) return "gone";
+		return process.readable ? process.identity : "unknown";
+	}
+
+	facts(pid: number): ProcessFacts | undefined {
+		const process = this.machine.find(pid);
+		return process?.readable ? process.facts() : undefined;
+	}
+
+	members(groupId: number): readonly ProcessFacts[] {
+		return this.machine
+			.members(groupId)
+			.flatMap((process) => this.facts(process.pid) ?? []);
+	}
+
+	marked(): readonly MarkedProcess[] {
+		return this.living().flatMap((process) => {
+			const { env, executable } = process.spec;
+			const marker = parseMarker(env[MARKER_VARIABLE] ?? "");
+			if (!marker || !process.readable) return [];
+			const { identity, groupId } = process;
+			return [
+				{
+					identity,
+					groupId,
+					marker,
+					incarnation: env[INCARNATION_VARIABLE],
+					name: executable,
+				},
+			];
+		});
+	}
+
+	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {
+		const process = this.machine.find(identity.pid);
+		if (!process?.alive) return "gone";
+		if (!process.readable) return "refused";
+		return isSameProcess(process.identity, identity)
+			? process.signal(signal)
+			: "gone";
+	}
+
+	createDirectory(path: string): void {
+		if (this.directoryError) throw this.directoryError;
+		if (this.machine.paths.has(path))
+			throw Object.assign(new Error(`EEXIST: ${path} exists already`), {
+				code: "EEXIST",
+			});
+		this.machine.paths.add(path);
+	}
+
+	remove(paths: readonly string[]): readonly string[] {
+		const left = paths.filter((path) => this.unremovable.has(path));
+		for (const path of paths.filter((path) => !left.includes(path))) {
+			this.removed.push(path);
+			for (const known of [...this.machine.paths]) {
+				if (known === path || known.startsWith(`${path}/`))
+					this.machine.paths.delete(known);
+			}
+		}
+		return left;
+	}
+
+	async listenLifeline(path: string): Promise<LifelineListener> {
+		return { path, close: this.machine.openLifeline(path) };
+	}
+
+	keepAlive(): () => void {
+		this.#kept++;
+		let held = true;
+		return () => {
+			if (held) this.#kept--;
+			held = false;
+		};
+	}
+
+	loopDelay(): number {
+		const delayMs = this.nextLoopDelayMs;
+		this.nextLoopDelayMs = 0;
+		return delayMs;
+	}
+
+	debuggerAttached(): boolean {
+		return this.debugged;
+	}
+
+	echo(line: string): void {
+		this.echoed.push(line);
+	}
+
+	async #start(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess> {
+		await this.#gate;
+		const error = this.#spawnErrors.shift();
+		if (error) throw error;
+		const program = this.#programs.get(spec.executable);
+		if (!program)
+			throw spawnFailed(`no fake program is installed as ${spec.executable}`);
+		const process = this.machine.spawn({
+			program,
+			spec,
+			parent: this.machine.find(this.self.pid),
+		});
+		this.started.push(process);
+		try {
+			record(process.identity);
+		} catch (refusal) {
+			process.die({ kind: "signal", signal: "SIGKILL" });
+			throw refusal;
+		}
+		return {
+			identity: process.identity,
+			groupId: process.groupId,
+			exited: process.exited,
+			stdin: process.ends.stdin,
+			stdout: process.output.stdout,
+			stderr: process.output.stderr,
+			control: process.ends.control,
+			signal: (signal, target) =>
+				target === "group"
+					? this.machine.signalGroup(process.groupId, signal)
+					: process.signal(signal),
+		};
+	}
+}
+
+function spawnFailed(why = "the test lets it fail"): StartError {
+	return new StartError({
+		code: "SPAWN_FAILED",
+		ran: "no",
+		message: `The process could not be started: ${why}.`,
+	});
+}

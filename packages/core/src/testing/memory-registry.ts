@@ -1,0 +1,218 @@
+import { RegistryError, SnakepitError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import type { ProcessIdentity } from "../identity.ts";
+import type {
+	ProcessRegistry,
+	RegistryStatistics,
+	Reservation,
+	RunRecord,
+	WorkerEnd,
+	WorkerRecord,
+} from "../registry/process-registry.ts";
+import { generateRunId, type RunId } from "../run-id.ts";
+import { nextRunState, type RunState } from "../run-state.ts";
+import type { Clock, Random } from "../world.ts";
+
+export interface MemoryRegistryOptions {
+	readonly clock: Clock;
+	readonly random: Random;
+	/** The process whose run this is. */
+	readonly owner: ProcessIdentity;
+	readonly emit?: (event: SnakepitEvent) => void;
+	/** Runs that came before, newest first. */
+	readonly history?: readonly RunRecord[];
+}
+
+/** The ledger as a Map: the same rules as on disk, and failures on demand. */
+export class MemoryRegistry implements ProcessRegistry {
+	readonly runId: RunId;
+	readonly #options: MemoryRegistryOptions;
+	readonly #startedAt: number;
+	readonly #rows = new Map<string, WorkerRecord>();
+	readonly #unwritten = new Set<string>();
+	#state: RunState = "initializing";
+	#endedAt: number | undefined;
+	#incarnations = 0;
+	#commits = 0;
+	#failure: RegistryError | undefined;
+	#degraded = false;
+
+	constructor(options: MemoryRegistryOptions) {
+		this.#options = options;
+		this.#startedAt = options.clock.wall();
+		this.runId = generateRunId(this.#startedAt, options.random);
+	}
+
+	get state(): RunState {
+		return this.#state;
+	}
+
+	/** Lets every write fail from now on; `undefined` lets them succeed again. */
+	failWrites(failure: RegistryError | undefined = writeFailed()): void {
+		this.#failure = failure;
+	}
+
+	/** Lets writes succeed again. */
+	healWrites(): void {
+		this.#failure = undefined;
+	}
+
+	nextIncarnation(): string {
+		return `${this.runId}-${++this.#incarnations}`;
+	}
+
+	reserve(reservation: Reservation): void {
+		const { incarnation } = reservation;
+		if (this.#rows.has(incarnation))
+			throw impossible(incarnation, "is reserved already");
+		if (this.#failure && this.#rows.size === 0) throw this.#failure;
+		this.#put({
+			...reservation,
+			runId: this.runId,
+			status: "reserved",
+			identity: undefined,
+			groupId: undefined,
+			reservedAt: this.#options.clock.wall(),
+			activatedAt: undefined,
+			endedAt: undefined,
+			end: undefined,
+		});
+	}
+
+	activate(
+		incarnation: string,
+		identity: ProcessIdentity,
+		groupId: number,
+	): void {
+		const row = this.#rows.get(incarnation);
+		if (row?.status !== "reserved")
+			throw impossible(
+				incarnation,
+				`is ${row?.status ?? "unknown"}, not reserved`,
+			);
+		this.#put({
+			...row,
+			status: "active",
+			identity,
+			groupId,
+			activatedAt: this.#options.clock.wall(),
+		});
+	}
+
+	end(incarnation: string, end: WorkerEnd): void {
+		const row = this.#rows.get(incarnation);
+		if (!row) throw impossible(incarnation, "is unknown");
+		if (row.status === "ended") return;
+		this.#put({
+			...row,
+			status: "ended",
+			endedAt: this.#options.clock.wall(),
+			end,
+		});
+	}
+
+	transition(to: RunState): void {
+		this.#state = nextRunState(this.#state, to);
+		if (to === "terminated") this.#endedAt = this.#options.clock.wall();
+	}
+
+	living(): readonly WorkerRecord[] {
+		return this.list().filter((row) => row.status !== "ended");
+	}
+
+	list(): readonly WorkerRecord[] {
+		return [...this.#rows.values()];
+	}
+
+	lookup(incarnation: string): WorkerRecord | undefined {
+		return this.#rows.get(incarnation);
+	}
+
+	statistics(): RegistryStatistics {
+		const count = (status: WorkerRecord["status"]): number =>
+			this.list().filter((row) => row.status === status).length;
+		return {
+			reserved: count("reserved"),
+			active: count("active"),
+			ended: count("ended"),
+			unwritten: this.#unwritten.size,
+			commits: this.#commits,
+			longestCommitMs: 0,
+		};
+	}
+
+	runs(): readonly RunRecord[] {
+		const ended = this.#state === "terminated";
+		const own: RunRecord = {
+			runId: this.runId,
+			state: this.#state,
+			owner: this.#options.owner,
+			startedAt: this.#startedAt,
+			endedAt: this.#endedAt,
+			clean: ended ? true : undefined,
+			endedBy: ended ? "host" : undefined,
+			killed: 0,
+		};
+		return [own, ...(this.#options.history ?? [])];
+	}
+
+	flush(): number {
+		if (this.#failure) return this.#unwritten.size;
+		const written = this.#unwritten.size;
+		this.#commits += written;
+		this.#unwritten.clear();
+		if (this.#degraded) this.#emit({ type: "registry.recovered", written });
+		this.#degraded = false;
+		return 0;
+	}
+
+	close(): void {
+		if (this.#state === "terminated") return;
+		if (this.#state !== "shutting_down") this.transition("shutting_down");
+		this.transition("terminated");
+	}
+
+	#put(row: WorkerRecord): void {
+		this.#rows.set(row.incarnation, row);
+		if (!this.#failure) {
+			this.#unwritten.delete(row.incarnation);
+			this.#commits++;
+			return;
+		}
+		this.#unwritten.add(row.incarnation);
+		if (this.#degraded) return;
+		this.#degraded = true;
+		const { code, message } = this.#failure;
+		this.#emit({
+			type: "registry.degraded",
+			code,
+			message,
+			unwritten: this.#unwritten.size,
+		});
+	}
+
+	#emit(event: WithoutTime<SnakepitEvent>): void {
+		this.#options.emit?.({
+			wallMs: this.#options.clock.wall(),
+			...event,
+		} as SnakepitEvent);
+	}
+}
+
+type WithoutTime<Event> = Event extends unknown ? Omit<Event, "wallMs"> : never;
+
+function writeFailed(): RegistryError {
+	return new RegistryError({
+		code: "REGISTRY_FULL",
+		ran: "no",
+		message: "The ledger cannot be written: the test lets it fail.",
+	});
+}
+
+function impossible(incarnation: string, what: string): SnakepitError {
+	return new SnakepitError({
+		code: "IMPOSSIBLE_TRANSITION",
+		ran: "no",
+		message: `Worker ${incarnation} ${what}. This is a defect in Snakepit: please report it.`,
+	});
+}

@@ -1,0 +1,197 @@
+import type { CallOptions, Connection } from "../adapter.ts";
+import {
+	CallAbortedError,
+	InputError,
+	type InputErrorCode,
+	SnakepitError,
+	ToolError,
+} from "../errors.ts";
+import type { ScriptedAdapterOptions } from "./scripted-adapter.ts";
+import type { ScriptedWorker } from "./scripted-worker.ts";
+
+/** One call as its script sees it. */
+export interface ScriptedCall extends CallOptions {
+	readonly command: string;
+	readonly args: unknown;
+	readonly worker: ScriptedWorker;
+}
+
+/** A command as a script: a value, a promise, or an async iterable for a stream. */
+export type ScriptedCommand = (call: ScriptedCall) => unknown;
+
+/** The conversation with one scripted worker. */
+export function scriptedConnection(
+	worker: ScriptedWorker,
+	options: ScriptedAdapterOptions,
+): Connection {
+	const begin = (
+		command: string,
+		args: unknown,
+		call: CallOptions,
+	): unknown => {
+		if (worker.broken) throw worker.broken;
+		call.signal.throwIfAborted();
+		const commands = options.commands ?? {};
+		const script = Object.hasOwn(commands, command)
+			? commands[command]
+			: undefined;
+		if (!script)
+			throw refused(
+				"TOOL_NOT_FOUND",
+				`has no command ${command}; it has ${Object.keys(commands).join(", ")}`,
+			);
+		return script({ ...call, command, args, worker });
+	};
+	const refused = (code: InputErrorCode, what: string): InputError =>
+		new InputError({
+			code,
+			ran: "no",
+			message: `The scripted worker ${worker.seat.workerId} ${what}.`,
+		});
+
+	/** Counts the call, and translates whatever the script throws. */
+	const guarded = async <Value>(
+		call: CallOptions,
+		run: () => Promise<Value>,
+	): Promise<Value> => {
+		try {
+			return await Promise.race([
+				run(),
+				worker.lost.then((error) => Promise.reject(error)),
+			]);
+		} catch (error) {
+			throw translate(error, call.signal);
+		}
+	};
+	const occupy = (): (() => void) => {
+		worker.callsRunning++;
+		worker.mostCallsRunning = Math.max(
+			worker.mostCallsRunning,
+			worker.callsRunning,
+		);
+		return () => void worker.callsRunning--;
+	};
+
+	async function execute(
+		command: string,
+		args: unknown,
+		call: CallOptions,
+	): Promise<unknown> {
+		const release = occupy();
+		try {
+			return await guarded(call, async () => {
+				const result = await begin(command, args, call);
+				if (isAsyncIterable(result))
+					throw refused(
+						"WRONG_SHAPE",
+						`answers ${command} with a stream: call stream()`,
+					);
+				return result;
+			});
+		} finally {
+			release();
+		}
+	}
+
+	async function* stream(
+		command: string,
+		args: unknown,
+		call: CallOptions,
+	): AsyncGenerator<unknown> {
+		const release = occupy();
+		let items: AsyncIterator<unknown> | undefined;
+		try {
+			const source = await guarded(call, async () =>
+				begin(command, args, call),
+			);
+			if (!isAsyncIterable(source))
+				throw refused(
+					"WRONG_SHAPE",
+					`answers ${command} with one value: call execute()`,
+				);
+			const iterator = source[Symbol.asyncIterator]();
+			items = iterator;
+			while (true) {
+				const item = await guarded(call, () => iterator.next());
+				if (item.done && call.signal.aborted) throw aborted(call.signal);
+				if (item.done) return;
+				yield item.value;
+			}
+		} finally {
+			if (!worker.broken) await items?.return?.();
+			release();
+		}
+	}
+
+	const { ping, leave } = options;
+	return {
+		execute,
+		...(options.streams !== false && { stream }),
+		...(ping !== false && {
+			ping: async (signal: AbortSignal) => {
+				if (worker.broken) throw worker.broken;
+				const answer = ping
+					? ping(worker, signal)
+					: { callsRunning: worker.callsRunning };
+				return Promise.race([
+					answer,
+					worker.lost.then((error) => Promise.reject(error)),
+					abortOf(signal),
+				]);
+			},
+		}),
+		endSession: (sessionId) => void worker.sessions.delete(sessionId),
+		...(leave !== false && {
+			leave: async (signal: AbortSignal) => {
+				if (leave) await leave(worker, signal);
+				else worker.process.exit(0);
+			},
+		}),
+		[Symbol.asyncDispose]: async () => worker.hangUp(),
+	};
+}
+
+function translate(error: unknown, signal: AbortSignal): unknown {
+	if (error instanceof SnakepitError) return error;
+	if (signal.aborted) return aborted(signal);
+	const { name, message, stack } =
+		error instanceof Error ? error : new Error(String(error));
+	return new ToolError({
+		code: "TOOL_FAILED",
+		ran: "maybe",
+		message: `The script failed: ${name}: ${message}`,
+		cause: error,
+		remote: {
+			type: name,
+			message,
+			traceback: stack ?? "",
+			notes: [],
+			frames: [],
+			cause: undefined,
+		},
+	});
+}
+
+function aborted(signal: AbortSignal): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran: "maybe",
+		message: "The call was aborted.",
+		cause: signal.reason,
+	});
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+	return new Promise((_resolve, reject) => {
+		if (signal.aborted) reject(signal.reason);
+		signal.addEventListener("abort", () => reject(signal.reason), {
+			once: true,
+		});
+	});
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+	return (
+		typeof value === "object" && value !== null && Symbol.asyncIterator in value
+	);
+}

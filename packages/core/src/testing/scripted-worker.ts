@@ -1,0 +1,96 @@
+import type { Seat, WorkerLogRecord, WorkerProcess } from "../adapter.ts";
+import { ConnectionBrokenError } from "../errors.ts";
+import type { ProcessExit } from "../world.ts";
+import type { FakeProcess } from "./fake-process.ts";
+
+/** One worker of a scripted adapter, as its commands see it. */
+export class ScriptedWorker {
+	readonly seat: Seat;
+	/** Which start of this adapter it is, from 1. */
+	readonly number: number;
+	/** Its process: a command may fork, use memory or ignore signals. */
+	readonly process: FakeProcess;
+	/** Kept for each session until the session ends. */
+	readonly sessions: Map<string, Map<string, unknown>> = new Map();
+	/** How many calls it is running. */
+	callsRunning = 0;
+	/** The most that ever ran at once. */
+	mostCallsRunning = 0;
+	/** Settles with the error of every call once the conversation is over. Never rejects. */
+	readonly lost: Promise<ConnectionBrokenError>;
+
+	readonly #worker: WorkerProcess;
+	readonly #resolveLost: (error: ConnectionBrokenError) => void;
+	#broken: ConnectionBrokenError | undefined;
+
+	constructor(worker: WorkerProcess, process: FakeProcess, number: number) {
+		this.seat = worker.seat;
+		this.number = number;
+		this.process = process;
+		this.#worker = worker;
+		const lost = Promise.withResolvers<ConnectionBrokenError>();
+		this.lost = lost.promise;
+		this.#resolveLost = lost.resolve;
+		void worker.exited.then((exit) =>
+			this.#lose(this.#error(`ended (${wordsOf(exit)})`)),
+		);
+	}
+
+	/** Why no call can be taken any more. */
+	get broken(): ConnectionBrokenError | undefined {
+		return this.#broken;
+	}
+
+	/** Ends the process in the middle of whatever it is doing. */
+	crash(exit: ProcessExit = { kind: "signal", signal: "SIGSEGV" }): void {
+		this.process.die(exit);
+	}
+
+	/** Breaks the conversation while the process goes on. */
+	breakConversation(why = "sent what nobody understands"): void {
+		const error = this.#error(why);
+		if (this.#lose(error)) this.#worker.broken(error);
+	}
+
+	/** Ends the conversation from the host's side. */
+	hangUp(): void {
+		this.#lose(this.#error("is not spoken to any more"));
+	}
+
+	/** Hands one record of its logging to the host. */
+	log(message: string, fields: Partial<WorkerLogRecord> = {}): void {
+		this.#worker.log({
+			level: "info",
+			logger: "scripted",
+			message,
+			wallMs: 0,
+			...fields,
+		});
+	}
+
+	/** The values kept for one session. */
+	session(sessionId: string): Map<string, unknown> {
+		const values = this.sessions.get(sessionId) ?? new Map<string, unknown>();
+		this.sessions.set(sessionId, values);
+		return values;
+	}
+
+	#lose(error: ConnectionBrokenError): boolean {
+		if (this.#broken) return false;
+		this.#broken = error;
+		this.#resolveLost(error);
+		return true;
+	}
+
+	#error(what: string): ConnectionBrokenError {
+		return new ConnectionBrokenError({
+			code: "CONNECTION_BROKEN",
+			ran: "maybe",
+			message: `The scripted worker ${this.seat.workerId} (pid ${this.process.pid}) ${what}.`,
+		});
+	}
+}
+
+function wordsOf(exit: ProcessExit): string {
+	return exit.kind === "code" ? `exit code ${exit.code}` : exit.signal;
+}
