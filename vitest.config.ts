@@ -18,6 +18,9 @@ export default defineConfig({
 	test: {
 		include: ["{packages,apps,examples}/*/test/**/*.test.ts"],
 		pool: "forks",
+		// Real processes start slowly on a busy machine; a test ends by its events.
+		testTimeout: 30_000,
+		hookTimeout: 30_000,
 		coverage: {
 			provider: "v8",
 			include: ["packages/*/src/**/*.ts"],
