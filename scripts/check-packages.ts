@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { environment } from "./python-environment.ts";
 import { must, root } from "./run.ts";
 
 interface Packed {
@@ -27,7 +28,9 @@ try {
 		must("publint", ["run", tarball, "--strict"]);
 		must("attw", [tarball, "--profile", "esm-only"]);
 	}
-	entriesLoad(install("all", packages), packages);
+	const all = install("all", packages);
+	entriesLoad(all, packages);
+	readmeProgramRuns(all);
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
 	const alone = install("core-alone", core);
 	entriesLoad(alone, core);
@@ -76,6 +79,23 @@ function entriesLoad(cwd: string, packages: Packed[]) {
 		],
 		{ cwd },
 	);
+}
+
+/** Runs the README's blocks marked `packed`; their first line names a file. */
+function readmeProgramRuns(cwd: string) {
+	const readme = readFileSync(join(root, "README.md"), "utf8");
+	const block = /^```\w+ packed\n(?:\/\/|#) (\S+)\n(.*?)^```$/gms;
+	const files = [...readme.matchAll(block)];
+	const program = files.find(([, name]) => name?.endsWith(".ts"))?.[1];
+	assert(program, "README.md has no block ```ts packed");
+	for (const [, name = "", text = ""] of files)
+		writeFileSync(join(cwd, name), text);
+	const venv = join(work, "venv");
+	environment(venv, [join(root, "python")]);
+	must(process.execPath, [program], {
+		cwd,
+		env: { ...process.env, VIRTUAL_ENV: venv },
+	});
 }
 
 function isAlone(cwd: string) {

@@ -23,7 +23,12 @@ export function toolPython(requirement: string): string {
 	]);
 }
 
-function environment(directory: string, install: string[], content = "") {
+/** Makes an environment from the arguments of `pip install`, and returns its interpreter. */
+export function environment(
+	directory: string,
+	install: string[],
+	content = "",
+): string {
 	const stamp = createHash("sha256")
 		.update(readFileSync(builder))
 		.update(JSON.stringify([install, content]))
