@@ -11,6 +11,8 @@ export interface Adapter {
 	readonly name: string;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;
+	/** What `prepare` found out and people may want to know, told as events: which interpreter was chosen, and why. */
+	notes?(): readonly string[];
 	/** Says what to execute for one seat. Pure: called again for every start. */
 	launch(seat: Seat): LaunchSpec;
 	/**
@@ -110,13 +112,21 @@ export interface Connection extends AsyncDisposable {
 	 *
 	 * @throws InputError when the call cannot work as made; ToolError when the tool failed; CallAbortedError after an abort.
 	 */
-	execute(command: string, args: unknown, options: CallOptions): Promise<unknown>;
+	execute(
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): Promise<unknown>;
 	/**
 	 * Runs one command that answers with a stream. Takes no more from the worker
 	 * than the consumer asked for, but for a bounded window. Closing the iterator
 	 * cancels the call; `return()` settles when the worker is done with it.
 	 */
-	stream?(command: string, args: unknown, options: CallOptions): AsyncIterable<unknown>;
+	stream?(
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): AsyncIterable<unknown>;
 	/** Absent: the heartbeat uses process facts only. */
 	ping?(signal: AbortSignal): Promise<PingReply>;
 	/** Tells the worker that a session is over. */

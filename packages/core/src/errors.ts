@@ -37,7 +37,11 @@ export type RegistryErrorCode =
 /** Codes of {@link QueueError}. */
 export type QueueErrorCode = "QUEUE_FULL" | "QUEUE_TIMEOUT" | "POOL_CLOSED";
 /** Codes of {@link WorkerLostError}. */
-export type WorkerLostErrorCode = "WORKER_EXITED" | "WORKER_HUNG" | "WORKER_REPLACED" | "SESSION_LOST";
+export type WorkerLostErrorCode =
+	| "WORKER_EXITED"
+	| "WORKER_HUNG"
+	| "WORKER_REPLACED"
+	| "SESSION_LOST";
 /** Codes of {@link InputError}. */
 export type InputErrorCode =
 	| "TOOL_NOT_FOUND"
@@ -76,7 +80,10 @@ export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
 	readonly ran: Ran;
 
 	constructor(fields: ErrorFields<Code>) {
-		super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+		super(
+			fields.message,
+			fields.cause === undefined ? undefined : { cause: fields.cause },
+		);
 		this.code = fields.code;
 		this.ran = fields.ran;
 	}
@@ -123,7 +130,9 @@ export class InputError extends SnakepitError<InputErrorCode> {
 	/** Where in the arguments or the result, as `$.images[3]`; empty when it is not about one place. */
 	readonly path: string;
 
-	constructor(fields: ErrorFields<InputErrorCode> & { readonly path?: string }) {
+	constructor(
+		fields: ErrorFields<InputErrorCode> & { readonly path?: string },
+	) {
 		super(fields);
 		this.path = fields.path ?? "";
 	}
@@ -137,7 +146,11 @@ export interface RemoteError {
 	/** As the language prints it. */
 	readonly traceback: string;
 	readonly notes: readonly string[];
-	readonly frames: readonly { readonly file: string; readonly line: number; readonly function: string }[];
+	readonly frames: readonly {
+		readonly file: string;
+		readonly line: number;
+		readonly function: string;
+	}[];
 	readonly cause: RemoteError | undefined;
 }
 
@@ -146,7 +159,9 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 	override readonly name: string = "ToolError";
 	readonly remote: RemoteError;
 
-	constructor(fields: ErrorFields<"TOOL_FAILED"> & { readonly remote: RemoteError }) {
+	constructor(
+		fields: ErrorFields<"TOOL_FAILED"> & { readonly remote: RemoteError },
+	) {
 		super(fields);
 		this.remote = fields.remote;
 	}

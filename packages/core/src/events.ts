@@ -47,10 +47,18 @@ export type RecycleReason = "age" | "calls" | "resident_memory";
  * one start and exactly one end.
  */
 export type SnakepitEvent = EventTime &
+	// A run of the ledger: begins, cleans up after the dead, ends.
 	(
-		// A run of the ledger: begins, cleans up after the dead, ends.
-		| { readonly type: "run.started"; readonly runId: RunId; readonly dataDir: string }
-		| { readonly type: "run.ended"; readonly runId: RunId; readonly clean: boolean }
+		| {
+				readonly type: "run.started";
+				readonly runId: RunId;
+				readonly dataDir: string;
+		  }
+		| {
+				readonly type: "run.ended";
+				readonly runId: RunId;
+				readonly clean: boolean;
+		  }
 		| { readonly type: "cleanup.started"; readonly runId: RunId }
 		| {
 				readonly type: "cleanup.finished";
@@ -68,13 +76,40 @@ export type SnakepitEvent = EventTime &
 				readonly how: "ended_on_term" | "killed";
 				readonly foundBy: "ledger" | "marker" | "group";
 		  }
-		| { readonly type: "orphan.spared"; readonly ofRun: RunId; readonly pid: number; readonly reason: SparedReason }
-		| { readonly type: "run.spared"; readonly ofRun: RunId; readonly reason: SparedReason }
-		| { readonly type: "registry.set_aside"; readonly path: string; readonly reason: string }
-		| { readonly type: "registry.relocated"; readonly path: string; readonly reason: string }
-		| { readonly type: "registry.degraded"; readonly code: ErrorCode; readonly message: string; readonly unwritten: number }
+		| {
+				readonly type: "orphan.spared";
+				readonly ofRun: RunId;
+				readonly pid: number;
+				readonly reason: SparedReason;
+		  }
+		| {
+				readonly type: "run.spared";
+				readonly ofRun: RunId;
+				readonly reason: SparedReason;
+		  }
+		| {
+				readonly type: "registry.set_aside";
+				readonly path: string;
+				readonly reason: string;
+		  }
+		| {
+				readonly type: "registry.relocated";
+				readonly path: string;
+				readonly reason: string;
+		  }
+		| {
+				readonly type: "registry.degraded";
+				readonly code: ErrorCode;
+				readonly message: string;
+				readonly unwritten: number;
+		  }
 		| { readonly type: "registry.recovered"; readonly written: number }
-		| { readonly type: "registry.reconciled"; readonly pool: string; readonly vanished: number; readonly unwritten: number }
+		| {
+				readonly type: "registry.reconciled";
+				readonly pool: string;
+				readonly vanished: number;
+				readonly unwritten: number;
+		  }
 		// A pool.
 		| {
 				readonly type: "pool.started";
@@ -83,26 +118,72 @@ export type SnakepitEvent = EventTime &
 				readonly workers: number;
 				readonly durationMs: number;
 		  }
-		| { readonly type: "pool.start_failed"; readonly pool: string; readonly adapter: string; readonly error: Error }
-		| { readonly type: "pool.closing"; readonly pool: string; readonly drainMs: number }
-		| { readonly type: "pool.closed"; readonly pool: string; readonly durationMs: number; readonly killed: number }
-		| { readonly type: "pool.restart_budget_spent"; readonly pool: string; readonly restarts: number; readonly windowMs: number }
-		| { readonly type: "pool.adapter_noted"; readonly pool: string; readonly adapter: string; readonly note: string }
+		| {
+				readonly type: "pool.start_failed";
+				readonly pool: string;
+				readonly adapter: string;
+				readonly error: Error;
+		  }
+		| {
+				readonly type: "pool.closing";
+				readonly pool: string;
+				readonly drainMs: number;
+		  }
+		| {
+				readonly type: "pool.closed";
+				readonly pool: string;
+				readonly durationMs: number;
+				readonly killed: number;
+		  }
+		| {
+				readonly type: "pool.restart_budget_spent";
+				readonly pool: string;
+				readonly restarts: number;
+				readonly windowMs: number;
+		  }
+		| {
+				readonly type: "pool.adapter_noted";
+				readonly pool: string;
+				readonly adapter: string;
+				readonly note: string;
+		  }
 		// A worker.
-		| (WorkerRef & { readonly type: "worker.starting"; readonly attempt: number; readonly replaces: string | undefined })
-		| (WorkerRef & { readonly type: "worker.spawned"; readonly pid: number; readonly source: string })
+		| (WorkerRef & {
+				readonly type: "worker.starting";
+				readonly attempt: number;
+				readonly replaces: string | undefined;
+		  })
+		| (WorkerRef & {
+				readonly type: "worker.spawned";
+				readonly pid: number;
+				readonly source: string;
+		  })
 		| (WorkerRef & {
 				readonly type: "worker.ready";
 				readonly pid: number;
 				/** From the reservation to ready, and its parts, in milliseconds. */
 				readonly durationMs: number;
-				readonly phases: { readonly spawnMs: number; readonly launchMs: number; readonly connectMs: number };
+				readonly phases: {
+					readonly spawnMs: number;
+					readonly launchMs: number;
+					readonly connectMs: number;
+				};
 				/** What the program said of itself. */
 				readonly ready: unknown;
 		  })
-		| (WorkerRef & { readonly type: "worker.start_failed"; readonly error: Error; readonly retryInMs: number | undefined })
-		| (WorkerRef & { readonly type: "worker.retiring"; readonly reason: RecycleReason | "closed" | "idle" })
-		| (WorkerRef & { readonly type: "worker.condemned"; readonly reason: EndReason; readonly message: string })
+		| (WorkerRef & {
+				readonly type: "worker.start_failed";
+				readonly error: Error;
+		  })
+		| (WorkerRef & {
+				readonly type: "worker.retiring";
+				readonly reason: RecycleReason | "closed" | "idle";
+		  })
+		| (WorkerRef & {
+				readonly type: "worker.condemned";
+				readonly reason: EndReason;
+				readonly message: string;
+		  })
 		| (WorkerRef & {
 				readonly type: "worker.exited";
 				readonly pid: number | undefined;
@@ -119,20 +200,64 @@ export type SnakepitEvent = EventTime &
 				readonly step: "leave" | "terminate" | "kill" | "sweep";
 				readonly sent: number;
 		  })
-		| (WorkerRef & { readonly type: "worker.output"; readonly stream: "stdout" | "stderr"; readonly line: string; readonly cut: boolean })
-		| (WorkerRef & { readonly type: "worker.logged"; readonly record: WorkerLogRecord })
+		| (WorkerRef & {
+				readonly type: "worker.output";
+				readonly stream: "stdout" | "stderr";
+				readonly line: string;
+				readonly cut: boolean;
+		  })
+		| (WorkerRef & {
+				readonly type: "worker.logged";
+				readonly record: WorkerLogRecord;
+		  })
 		// The heartbeat.
-		| (WorkerRef & { readonly type: "heartbeat.sent"; readonly sequence: number })
-		| (WorkerRef & { readonly type: "heartbeat.answered"; readonly sequence: number; readonly latencyMs: number })
-		| (WorkerRef & { readonly type: "heartbeat.missed"; readonly sequence: number; readonly missedInARow: number })
-		| (WorkerRef & { readonly type: "heartbeat.busy"; readonly silentMs: number; readonly cpuAdvancedMs: number })
-		| (WorkerRef & { readonly type: "heartbeat.suspended"; readonly reason: "host_lagged" | "clock_jumped" | "debugger" })
-		| (WorkerRef & { readonly type: "heartbeat.hung"; readonly silentMs: number; readonly missedInARow: number })
+		| (WorkerRef & {
+				readonly type: "heartbeat.sent";
+				readonly sequence: number;
+		  })
+		| (WorkerRef & {
+				readonly type: "heartbeat.answered";
+				readonly sequence: number;
+				readonly latencyMs: number;
+		  })
+		| (WorkerRef & {
+				readonly type: "heartbeat.missed";
+				readonly sequence: number;
+				readonly missedInARow: number;
+		  })
+		| (WorkerRef & {
+				readonly type: "heartbeat.busy";
+				readonly silentMs: number;
+				readonly cpuAdvancedMs: number;
+		  })
+		| (WorkerRef & {
+				readonly type: "heartbeat.suspended";
+				readonly reason: "host_lagged" | "clock_jumped" | "debugger";
+		  })
+		| (WorkerRef & {
+				readonly type: "heartbeat.hung";
+				readonly silentMs: number;
+				readonly missedInARow: number;
+		  })
 		// A call: taken and settled, and within that each attempt on a worker.
 		| (CallRef & { readonly type: "call.accepted"; readonly queued: number })
-		| (CallRef & WorkerRef & { readonly type: "call.dispatched"; readonly attempt: number; readonly waitedMs: number })
-		| (CallRef & WorkerRef & { readonly type: "call.released"; readonly attempt: number; readonly ranMs: number })
-		| (CallRef & { readonly type: "call.retried"; readonly attempt: number; readonly because: ErrorCode })
+		| (CallRef &
+				WorkerRef & {
+					readonly type: "call.dispatched";
+					readonly attempt: number;
+					readonly waitedMs: number;
+				})
+		| (CallRef &
+				WorkerRef & {
+					readonly type: "call.released";
+					readonly attempt: number;
+					readonly ranMs: number;
+				})
+		| (CallRef & {
+				readonly type: "call.retried";
+				readonly attempt: number;
+				readonly because: ErrorCode;
+		  })
 		| (CallRef & {
 				readonly type: "call.settled";
 				readonly outcome: CallOutcome;
@@ -141,13 +266,33 @@ export type SnakepitEvent = EventTime &
 				readonly totalMs: number;
 		  })
 		// A session.
-		| { readonly type: "session.started"; readonly pool: string; readonly sessionId: string }
-		| { readonly type: "session.ended"; readonly pool: string; readonly sessionId: string; readonly reason: "closed" | "expired" | "lost" }
+		| {
+				readonly type: "session.started";
+				readonly pool: string;
+				readonly sessionId: string;
+		  }
+		| {
+				readonly type: "session.ended";
+				readonly pool: string;
+				readonly sessionId: string;
+				readonly reason: "closed" | "expired" | "lost";
+		  }
 		// The host program.
-		| { readonly type: "host.signal_received"; readonly signal: NodeJS.Signals; readonly forced: boolean }
-		| { readonly type: "listener.threw"; readonly of: string; readonly error: unknown }
+		| {
+				readonly type: "host.signal_received";
+				readonly signal: NodeJS.Signals;
+				readonly forced: boolean;
+		  }
+		| {
+				readonly type: "listener.threw";
+				readonly of: string;
+				readonly error: unknown;
+		  }
 	);
 
 export type SnakepitEventType = SnakepitEvent["type"];
 /** The event of one type. */
-export type EventOf<Type extends SnakepitEventType> = Extract<SnakepitEvent, { readonly type: Type }>;
+export type EventOf<Type extends SnakepitEventType> = Extract<
+	SnakepitEvent,
+	{ readonly type: Type }
+>;

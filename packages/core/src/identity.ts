@@ -46,7 +46,10 @@ export function compareIdentity(
 	if (recorded.bootId !== self.bootId) return "gone";
 	if (recorded.pidNamespace !== self.pidNamespace) return "unknown";
 	if (observed === "gone" || observed === "unknown") return observed;
-	return observed.pid === recorded.pid && observed.startTime === recorded.startTime ? "same" : "gone";
+	return observed.pid === recorded.pid &&
+		observed.startTime === recorded.startTime
+		? "same"
+		: "gone";
 }
 
 /** Whether two identities name the same process. */

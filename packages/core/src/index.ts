@@ -1,1 +1,159 @@
-export {};
+// What an application uses.
+export { createPool } from "./pool/create-pool.ts";
+export { withPool } from "./pool/with-pool.ts";
+export type { CloseOptions, Pool } from "./pool/pool.ts";
+export type { PoolSession } from "./pool/pool-session.ts";
+export type {
+	Affinity,
+	ExecuteOptions,
+	SessionOptions,
+} from "./pool/call-options.ts";
+export type {
+	ArgsOf,
+	ChunkOf,
+	CommandOf,
+	ResultOf,
+	ToolMap,
+	UntypedTools,
+} from "./pool/tools.ts";
+export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
+export type { DurationSummary } from "./pool/histogram.ts";
+export type {
+	HealthStatus,
+	HeartbeatStatistics,
+} from "./heartbeat/heartbeat-monitor.ts";
+export {
+	type CallsOptions,
+	DEFAULTS,
+	type HeartbeatOptions,
+	type OutputOptions,
+	type PoolOptions,
+	type QueueOptions,
+	type RecycleOptions,
+	type SessionsOptions,
+	type SizeOptions,
+	type StartOptions,
+	type StopOptions,
+} from "./options.ts";
+export {
+	CallAbortedError,
+	CallTimeoutError,
+	ConnectionBrokenError,
+	type ErrorCode,
+	type ErrorFields,
+	InputError,
+	type InputErrorCode,
+	OptionsError,
+	type OptionsErrorCode,
+	QueueError,
+	type QueueErrorCode,
+	type Ran,
+	RegistryError,
+	type RegistryErrorCode,
+	type RemoteError,
+	SnakepitError,
+	StartError,
+	type StartErrorCode,
+	ToolError,
+	WorkerLostError,
+	type WorkerLostErrorCode,
+} from "./errors.ts";
+export type {
+	CallOutcome,
+	CallRef,
+	EventOf,
+	EventTime,
+	RecycleReason,
+	SnakepitEvent,
+	SnakepitEventType,
+	SparedReason,
+	WorkerRef,
+} from "./events.ts";
+
+// What an adapter uses.
+export type {
+	Adapter,
+	CallOptions,
+	Connection,
+	LaunchSpec,
+	PingReply,
+	Seat,
+	WorkerLogRecord,
+	WorkerProcess,
+} from "./adapter.ts";
+export {
+	aFunction,
+	type Check,
+	checkOptions,
+	milliseconds,
+	nonEmptyText,
+	oneOf,
+	optional,
+	wholeNumber,
+} from "./option-check.ts";
+
+// The infrastructure by itself.
+export {
+	extractRunId,
+	generateRunId,
+	isRunId,
+	RUN_ID_ARGUMENT,
+	type RunId,
+} from "./run-id.ts";
+export { nextRunState, RUN_TRANSITIONS, type RunState } from "./run-state.ts";
+export {
+	stepWorker,
+	WORKER_TABLE,
+	type WorkerEffect,
+	type WorkerOccurrence,
+	type WorkerState,
+	type WorkerStep,
+} from "./worker-state.ts";
+export {
+	compareIdentity,
+	type IdentityVerdict,
+	isSameProcess,
+	type Observation,
+	type ProcessIdentity,
+} from "./identity.ts";
+export {
+	formatMarker,
+	INCARNATION_VARIABLE,
+	type Marker,
+	MARKER_VARIABLE,
+	markerOf,
+	parseMarker,
+} from "./marker.ts";
+export {
+	type HeartbeatEvidence,
+	type HeartbeatRule,
+	type HeartbeatVerdict,
+	judgeHeartbeat,
+} from "./heartbeat/verdict.ts";
+export type {
+	EndReason,
+	Killer,
+	ProcessRegistry,
+	RegistryStatistics,
+	Reservation,
+	RunRecord,
+	WorkerEnd,
+	WorkerRecord,
+	WorkerStatus,
+} from "./registry/process-registry.ts";
+export type {
+	Clock,
+	LifelineListener,
+	MarkedProcess,
+	ProcessExit,
+	ProcessFacts,
+	ProcessHost,
+	ProcessSource,
+	ProcessSpec,
+	Random,
+	SignalOutcome,
+	SignalTarget,
+	StartedProcess,
+	Timer,
+	World,
+} from "./world.ts";

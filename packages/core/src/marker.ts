@@ -9,6 +9,9 @@ import { isRunId, type RunId } from "./run-id.ts";
  */
 export const MARKER_VARIABLE = "SNAKEPIT_RUN";
 
+/** The environment variable beside the marker that names the incarnation a process descends from. */
+export const INCARNATION_VARIABLE = "SNAKEPIT_WORKER";
+
 /** What the marker says: which run, of which host process. */
 export interface Marker {
 	readonly runId: RunId;
@@ -31,19 +34,37 @@ export function markerOf(runId: RunId, host: ProcessIdentity): Marker {
 
 /** Writes a marker as the value of {@link MARKER_VARIABLE}: five fields, `:` between them. */
 export function formatMarker(marker: Marker): string {
-	return [marker.runId, marker.bootId, marker.pidNamespace, marker.hostPid, encodeURIComponent(marker.hostStartTime)].join(
-		":",
-	);
+	return [
+		marker.runId,
+		marker.bootId,
+		marker.pidNamespace,
+		marker.hostPid,
+		encodeURIComponent(marker.hostStartTime),
+	].join(":");
 }
 
 /** Reads a marker; `undefined` when `text` is not one. */
 export function parseMarker(text: string): Marker | undefined {
 	const fields = text.split(":");
 	const [runId, bootId, pidNamespace, pid, startTime] = fields;
-	if (fields.length !== 5 || !runId || !bootId || !pidNamespace || !pid || !startTime) return undefined;
+	if (
+		fields.length !== 5 ||
+		!runId ||
+		!bootId ||
+		!pidNamespace ||
+		!pid ||
+		!startTime
+	)
+		return undefined;
 	if (!isRunId(runId) || !/^[1-9][0-9]{0,9}$/.test(pid)) return undefined;
 	try {
-		return { runId, bootId, pidNamespace, hostPid: Number(pid), hostStartTime: decodeURIComponent(startTime) };
+		return {
+			runId,
+			bootId,
+			pidNamespace,
+			hostPid: Number(pid),
+			hostStartTime: decodeURIComponent(startTime),
+		};
 	} catch {
 		return undefined; // A malformed percent escape: not ours.
 	}

@@ -44,11 +44,12 @@ export function isRunId(text: string): text is RunId {
  */
 export function extractRunId(args: readonly string[]): RunId | undefined {
 	for (const [index, arg] of args.entries()) {
-		const candidate = arg === RUN_ID_ARGUMENT
-			? args[index + 1]
-			: arg.startsWith(`${RUN_ID_ARGUMENT}=`)
-				? arg.slice(RUN_ID_ARGUMENT.length + 1)
-				: undefined;
+		const candidate =
+			arg === RUN_ID_ARGUMENT
+				? args[index + 1]
+				: arg.startsWith(`${RUN_ID_ARGUMENT}=`)
+					? arg.slice(RUN_ID_ARGUMENT.length + 1)
+					: undefined;
 		if (candidate !== undefined && isRunId(candidate)) return candidate;
 	}
 	return undefined;

@@ -1,16 +1,22 @@
 import { SnakepitError } from "./errors.ts";
 
 /** The life of a run, in order; a reaper may take over a dead one. */
-export type RunState = "initializing" | "cleaning_stale" | "running" | "shutting_down" | "terminated";
+export type RunState =
+	| "initializing"
+	| "cleaning_stale"
+	| "running"
+	| "shutting_down"
+	| "terminated";
 
 /** Every allowed step. What is not listed is a defect of ours. */
-export const RUN_TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
-	initializing: ["cleaning_stale", "shutting_down", "terminated"],
-	cleaning_stale: ["running", "shutting_down", "terminated"],
-	running: ["shutting_down", "terminated"],
-	shutting_down: ["terminated"],
-	terminated: [],
-};
+export const RUN_TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> =
+	{
+		initializing: ["cleaning_stale", "shutting_down", "terminated"],
+		cleaning_stale: ["running", "shutting_down", "terminated"],
+		running: ["shutting_down", "terminated"],
+		shutting_down: ["terminated"],
+		terminated: [],
+	};
 
 /**
  * Checks one step of a run's life and returns the new state.

@@ -58,3 +58,15 @@ export {
 	VirtualClock,
 	type VirtualClockOptions,
 } from "./testing/virtual-clock.ts";
+export {
+	type AdapterHarness,
+	adapterContract,
+	type ContractCommand,
+	type ContractCommands,
+	type ContractWorker,
+} from "./testing/adapter-contract.ts";
+export type { ContractCase } from "./testing/contract-case.ts";
+export {
+	type StartWorkerOptions,
+	startWorker,
+} from "./testing/start-worker.ts";

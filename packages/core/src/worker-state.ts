@@ -2,7 +2,12 @@
  * The life of one worker process as a table: every state, every thing that can
  * happen, every cell filled.
  */
-export type WorkerState = "starting" | "ready" | "draining" | "stopping" | "exited";
+export type WorkerState =
+	| "starting"
+	| "ready"
+	| "draining"
+	| "stopping"
+	| "exited";
 
 export type WorkerOccurrence =
 	/** The first call can be taken. */
@@ -19,10 +24,19 @@ export type WorkerOccurrence =
 	| "process_exited";
 
 /** What follows a step; carried out outside the table. */
-export type WorkerEffect = "offer_capacity" | "withdraw_capacity" | "begin_stop" | "force_stop" | "release";
+export type WorkerEffect =
+	| "offer_capacity"
+	| "withdraw_capacity"
+	| "begin_stop"
+	| "force_stop"
+	| "release";
 
 export type WorkerStep =
-	| { readonly kind: "move"; readonly to: WorkerState; readonly effects: readonly WorkerEffect[] }
+	| {
+			readonly kind: "move";
+			readonly to: WorkerState;
+			readonly effects: readonly WorkerEffect[];
+	  }
 	/** Late but harmless. */
 	| { readonly kind: "stay" }
 	/** A defect of ours. */
@@ -30,10 +44,16 @@ export type WorkerStep =
 
 const stay: WorkerStep = { kind: "stay" };
 const impossible: WorkerStep = { kind: "impossible" };
-const move = (to: WorkerState, ...effects: WorkerEffect[]): WorkerStep => ({ kind: "move", to, effects });
+const move = (to: WorkerState, ...effects: WorkerEffect[]): WorkerStep => ({
+	kind: "move",
+	to,
+	effects,
+});
 
 /** Rows are states, columns occurrences. docs/reference/states.md is made from it. */
-export const WORKER_TABLE: Readonly<Record<WorkerState, Readonly<Record<WorkerOccurrence, WorkerStep>>>> = {
+export const WORKER_TABLE: Readonly<
+	Record<WorkerState, Readonly<Record<WorkerOccurrence, WorkerStep>>>
+> = {
 	starting: {
 		became_ready: move("ready", "offer_capacity"),
 		start_failed: move("stopping", "force_stop"),
@@ -77,6 +97,9 @@ export const WORKER_TABLE: Readonly<Record<WorkerState, Readonly<Record<WorkerOc
 };
 
 /** Looks one cell up. */
-export function stepWorker(state: WorkerState, occurrence: WorkerOccurrence): WorkerStep {
+export function stepWorker(
+	state: WorkerState,
+	occurrence: WorkerOccurrence,
+): WorkerStep {
 	return WORKER_TABLE[state][occurrence];
 }

@@ -99,7 +99,10 @@ export interface ProcessSource {
 	 *
 	 * @throws StartError `SPAWN_FAILED` when the system cannot start it.
 	 */
-	start(spec: ProcessSpec, record: (identity: ProcessIdentity) => void): Promise<StartedProcess>;
+	start(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess>;
 }
 
 /** What the process table says of one process. */
@@ -118,6 +121,8 @@ export interface MarkedProcess {
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
 	readonly marker: Marker;
+	/** Which worker it descends from; `undefined` when that is not readable. */
+	readonly incarnation: string | undefined;
 	/** For reports: the program's name as the system shows it. */
 	readonly name: string;
 }

@@ -1,0 +1,118 @@
+import { OptionsError } from "./errors.ts";
+
+/** Checks one value; returns what is wrong with it, or `undefined`. */
+export type Check = (value: unknown) => string | undefined;
+
+/** A whole number within bounds, both included. */
+export const wholeNumber =
+	(least: number, most: number = Number.MAX_SAFE_INTEGER): Check =>
+	(value) =>
+		typeof value === "number" &&
+		Number.isSafeInteger(value) &&
+		value >= least &&
+		value <= most
+			? undefined
+			: `must be a whole number from ${least} to ${most}`;
+
+/** Milliseconds, from `least` up to what a timer can hold (24.8 days). */
+export const milliseconds = (least: number): Check =>
+	wholeNumber(least, 2 ** 31 - 1);
+
+/** One of a few words. */
+export const oneOf =
+	(...words: readonly string[]): Check =>
+	(value) =>
+		words.includes(value as string)
+			? undefined
+			: `must be ${words.map((word) => `"${word}"`).join(" or ")}`;
+
+export const aFunction: Check = (value) =>
+	typeof value === "function" ? undefined : "must be a function";
+
+export const nonEmptyText: Check = (value) =>
+	typeof value === "string" && value !== ""
+		? undefined
+		: "must be a text that is not empty";
+
+/** Lets a check pass when the option is left out. */
+export const optional =
+	(check: Check): Check =>
+	(value) =>
+		value === undefined ? undefined : check(value);
+
+/**
+ * Checks a group of options against a table of checks.
+ *
+ * @param at where the group stands, for messages: `createPool` or `createPool queue`.
+ * @throws OptionsError `UNKNOWN_OPTION` with the nearest known name, or `INVALID_OPTION` with what is expected.
+ */
+export function checkOptions(
+	at: string,
+	given: unknown,
+	table: Readonly<Record<string, Check>>,
+): void {
+	if (typeof given !== "object" || given === null || Array.isArray(given)) {
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `${at}: the options must be an object, got ${show(given)}.`,
+		});
+	}
+	for (const name of Object.keys(given)) {
+		if (name in table) continue;
+		const near = nearest(name, Object.keys(table));
+		throw new OptionsError({
+			code: "UNKNOWN_OPTION",
+			ran: "no",
+			message: `${at}: there is no option "${name}".${near === undefined ? ` Known: ${Object.keys(table).join(", ")}.` : ` Did you mean "${near}"?`}`,
+		});
+	}
+	for (const [name, check] of Object.entries(table)) {
+		const value = (given as Record<string, unknown>)[name];
+		const wrong = check(value);
+		if (wrong !== undefined) {
+			throw new OptionsError({
+				code: "INVALID_OPTION",
+				ran: "no",
+				message: `${at}: "${name}" ${wrong}, got ${show(value)}.`,
+			});
+		}
+	}
+}
+
+/** Shows a value in a message, shortened. */
+export function show(value: unknown): string {
+	if (typeof value === "string")
+		return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+	if (typeof value === "object" && value !== null)
+		return Array.isArray(value) ? "an array" : "an object";
+	if (typeof value === "function") return "a function";
+	return String(value);
+}
+
+/** The known name within two edits of `name`, if there is one. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+	const ranked = known
+		.map((candidate) => ({
+			candidate,
+			distance: editDistance(name.toLowerCase(), candidate.toLowerCase()),
+		}))
+		.sort((a, b) => a.distance - b.distance);
+	const best = ranked[0];
+	return best !== undefined && best.distance <= 2 ? best.candidate : undefined;
+}
+
+function editDistance(a: string, b: string): number {
+	let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			next.push(
+				Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1),
+			);
+		}
+		row = next;
+	}
+	return row[b.length] ?? 0;
+}

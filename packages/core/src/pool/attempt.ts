@@ -1,0 +1,173 @@
+import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import type { Attempt, Worker } from "../worker/worker.ts";
+import type { Clock, Timer } from "../world.ts";
+import type { Call } from "./call.ts";
+
+export interface AttemptSetting {
+	readonly clock: Clock;
+	readonly cancelGraceMs: number;
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
+/** Hears of one attempt: `over` first, then at most one of the two others. */
+export interface AttemptListener {
+	/** The worker's slot is free, or the worker is gone. */
+	over(attempt: CallAttempt, ranMs: number): void;
+	answered(attempt: CallAttempt): void;
+	failed(attempt: CallAttempt, error: SnakepitError): void;
+}
+
+type AttemptState =
+	| { readonly kind: "running" }
+	/** Nobody waits for it any more; the worker has until the timer to come free. */
+	| { readonly kind: "cancelling"; readonly grace: Timer }
+	| { readonly kind: "over" };
+
+/** One call on one worker, until the worker is done with it or gone. */
+export class CallAttempt implements Attempt {
+	readonly call: Call;
+	readonly worker: Worker;
+	/** 1 for the first. */
+	readonly number: number;
+	readonly #setting: AttemptSetting;
+	readonly #listener: AttemptListener;
+	readonly #abort = new AbortController();
+	readonly #startedMs: number;
+	#state: AttemptState = { kind: "running" };
+
+	constructor(
+		call: Call,
+		worker: Worker,
+		waitedMs: number,
+		setting: AttemptSetting,
+		listener: AttemptListener,
+	) {
+		this.call = call;
+		this.worker = worker;
+		this.number = call.attempts;
+		this.#setting = setting;
+		this.#listener = listener;
+		this.#startedMs = setting.clock.now();
+		worker.begin(this);
+		this.#tell({ type: "call.dispatched", waitedMs });
+	}
+
+	/** Sends the call to the worker. */
+	run(): void {
+		const { call, worker } = this;
+		const { connection } = worker;
+		if (connection === undefined) {
+			this.#done(
+				new ConnectionBrokenError({
+					code: "CONNECTION_BROKEN",
+					ran: "no",
+					message: "the worker has no connection",
+				}),
+			);
+			return;
+		}
+		const options = {
+			callId: call.callId,
+			signal: this.#abort.signal,
+			timeoutMs:
+				call.deadlineMs === undefined
+					? undefined
+					: Math.max(1, call.deadlineMs - this.#startedMs),
+			sessionId: call.session?.id,
+			input: call.input,
+			traceContext: call.traceContext,
+		};
+		call
+			.inContext(() =>
+				call.work.run(connection, call.command, call.args, options),
+			)
+			.then(
+				() => this.#done(undefined),
+				(error: unknown) => this.#done(translate(error, this)),
+			);
+	}
+
+	/** The worker is gone. */
+	lost(error: SnakepitError): void {
+		if (this.#over()) this.#listener.failed(this, error);
+	}
+
+	/** The caller is gone: the worker gets a grace to come free, then it is replaced. */
+	cancel(reason: SnakepitError): void {
+		if (this.#state.kind !== "running") return;
+		const { cancelGraceMs, clock } = this.#setting;
+		const { call, worker } = this;
+		const grace = clock.after(cancelGraceMs, () =>
+			worker.condemn(
+				"stuck",
+				`call ${call.callId} (${call.command}) did not come free within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
+			),
+		);
+		this.#state = { kind: "cancelling", grace };
+		this.#abort.abort(reason);
+	}
+
+	#done(error: SnakepitError | undefined): void {
+		// A broken conversation is the worker's end: its death tells the call why, with its last lines.
+		if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
+			this.worker.condemn("broken", `its conversation broke: ${error.message}`);
+			return;
+		}
+		if (!this.#over()) return;
+		if (error === undefined) this.#listener.answered(this);
+		else this.#listener.failed(this, error);
+		this.worker.finish(this);
+	}
+
+	/** Returns false when it was over before. */
+	#over(): boolean {
+		if (this.#state.kind === "over") return false;
+		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
+		this.#state = { kind: "over" };
+		const ranMs = this.#setting.clock.now() - this.#startedMs;
+		this.#tell({ type: "call.released", ranMs });
+		this.#listener.over(this, ranMs);
+		return true;
+	}
+
+	#tell(
+		what:
+			| { readonly type: "call.dispatched"; readonly waitedMs: number }
+			| { readonly type: "call.released"; readonly ranMs: number },
+	): void {
+		const { clock, emit } = this.#setting;
+		const { callId, command } = this.call;
+		emit({
+			...what,
+			wallMs: clock.wall(),
+			callId,
+			command,
+			...this.worker.ref,
+			attempt: this.number,
+		});
+	}
+}
+
+/** Foreign errors are translated here, once. */
+function translate(
+	error: unknown,
+	{ call, worker }: CallAttempt,
+): SnakepitError {
+	if (error instanceof SnakepitError) return error;
+	const cause = error instanceof Error ? error : new Error(String(error));
+	return new ToolError({
+		code: "TOOL_FAILED",
+		ran: "maybe",
+		message: `"${call.command}" failed on worker ${worker.ref.workerId}: ${cause.message}`,
+		cause: error,
+		remote: {
+			type: cause.name,
+			message: cause.message,
+			traceback: cause.stack ?? "",
+			notes: [],
+			frames: [],
+			cause: undefined,
+		},
+	});
+}

@@ -1,0 +1,75 @@
+import {
+	CallAbortedError,
+	CallTimeoutError,
+	QueueError,
+	type Ran,
+} from "../errors.ts";
+import type { Call } from "./call.ts";
+
+export function queueFull(
+	pool: string,
+	waiting: number,
+	running: number,
+): QueueError {
+	return new QueueError({
+		code: "QUEUE_FULL",
+		ran: "no",
+		message: `Pool ${pool} took no more calls: ${waiting} are waiting (queue.limit) and ${running} are running. Send less at once, add workers (size.max), or raise queue.limit.`,
+	});
+}
+
+export function queueTimedOut(
+	pool: string,
+	call: Call,
+	waiting: number,
+): QueueError {
+	return new QueueError({
+		code: "QUEUE_TIMEOUT",
+		ran: "no",
+		message: `Call ${call.callId} (${call.command}) waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} calls waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
+	});
+}
+
+export function poolClosed(
+	pool: string,
+	command: string,
+	ran: Ran,
+): QueueError {
+	return new QueueError({
+		code: "POOL_CLOSED",
+		ran,
+		message:
+			ran === "no"
+				? `Pool ${pool} is closed, so "${command}" was not run. Make calls before close().`
+				: `Pool ${pool} was closed while "${command}" was running, and it did not end within the drain time (stop.drainMs).`,
+	});
+}
+
+export function timedOut(
+	pool: string,
+	call: Call,
+	nowMs: number,
+): CallTimeoutError {
+	const running = call.state.kind === "running";
+	const where = running
+		? "while it was running"
+		: "while it waited for a worker";
+	return new CallTimeoutError({
+		code: "CALL_TIMEOUT",
+		ran: call.attempts > 0 ? "maybe" : "no",
+		message: `Call ${call.callId} (${call.command}) of pool ${pool} passed its deadline after ${Math.round(nowMs - call.acceptedMs)} ms, ${where} (timeoutMs).`,
+	});
+}
+
+export function aborted(
+	pool: string,
+	call: Call,
+	reason: unknown,
+): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran: call.attempts > 0 ? "maybe" : "no",
+		message: `Call ${call.callId} (${call.command}) of pool ${pool} was aborted by its caller.`,
+		cause: reason,
+	});
+}

@@ -1,0 +1,88 @@
+import {
+	type Check,
+	checkOptions,
+	milliseconds,
+	nonEmptyText,
+	optional,
+	wholeNumber,
+} from "../option-check.ts";
+
+/** What a caller can say about one call. */
+export interface ExecuteOptions {
+	/** Ends the call: its promise rejects at once, and the tool is cancelled. */
+	readonly signal?: AbortSignal;
+	/** Deadline, the wait in the queue included. */
+	readonly timeoutMs?: number;
+	/** How long it may wait for a worker. */
+	readonly queueTimeoutMs?: number;
+	/** Higher goes first; 0 by default. */
+	readonly priority?: number;
+	/**
+	 * Declares the call idempotent, and says how often it may be made again when a
+	 * worker dies under it. 0 by default: never.
+	 */
+	readonly idempotentRetries?: number;
+	/** Items that the command reads while it runs. */
+	readonly input?: AsyncIterable<unknown> | Iterable<unknown>;
+	/** W3C trace context and baggage headers. */
+	readonly traceContext?: Readonly<Record<string, string>>;
+}
+
+const isSignal: Check = (value) =>
+	value instanceof AbortSignal ? undefined : "must be an AbortSignal";
+const isIterable: Check = (value) =>
+	typeof value === "object" &&
+	value !== null &&
+	(Symbol.asyncIterator in value || Symbol.iterator in value)
+		? undefined
+		: "must be an iterable or an async iterable";
+const isHeaders: Check = (value) =>
+	typeof value === "object" &&
+	value !== null &&
+	Object.values(value).every((each) => typeof each === "string")
+		? undefined
+		: "must be an object of texts";
+
+const TABLE: Readonly<Record<keyof ExecuteOptions, Check>> = {
+	signal: optional(isSignal),
+	timeoutMs: optional((value) =>
+		value === Number.POSITIVE_INFINITY ? undefined : milliseconds(1)(value),
+	),
+	queueTimeoutMs: optional((value) =>
+		value === Number.POSITIVE_INFINITY ? undefined : milliseconds(0)(value),
+	),
+	priority: optional(wholeNumber(-1_000_000, 1_000_000)),
+	idempotentRetries: optional(wholeNumber(0, 10)),
+	input: optional(isIterable),
+	traceContext: optional(isHeaders),
+};
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkExecuteOptions(at: string, options: ExecuteOptions): void {
+	checkOptions(at, options, TABLE);
+}
+
+/** How a session holds on to its worker. */
+export type Affinity =
+	/** Prefers the worker of its last call, takes any other when that one is busy or gone. */
+	| "hint"
+	/** Only ever the one process of its first call; when that is gone, so is the session (`SESSION_LOST`). */
+	| "strict";
+
+export interface SessionOptions {
+	/** A fresh one by default. */
+	readonly id?: string;
+	readonly affinity?: Affinity;
+}
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkSessionOptions(options: SessionOptions): void {
+	checkOptions("pool.session", options, {
+		id: optional(nonEmptyText),
+		affinity: optional((value) =>
+			value === "hint" || value === "strict"
+				? undefined
+				: 'must be "hint" or "strict"',
+		),
+	});
+}

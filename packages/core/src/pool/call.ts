@@ -1,0 +1,37 @@
+import type { Timer } from "../world.ts";
+import type { CallAttempt } from "./attempt.ts";
+import type { Waiting } from "./priority-queue.ts";
+import type { Session } from "./session-table.ts";
+import type { InContext, Work } from "./work.ts";
+
+/** Where a call is. A field exists only where it means something. */
+export type CallState =
+	| {
+			readonly kind: "waiting";
+			readonly sinceMs: number;
+			readonly timer: Timer | undefined;
+	  }
+	| { readonly kind: "running"; readonly attempt: CallAttempt }
+	| { readonly kind: "settled" };
+
+/** One call of a caller, from its acceptance to its one settlement. */
+export interface Call extends Waiting {
+	readonly callId: string;
+	readonly command: string;
+	readonly args: unknown;
+	readonly work: Work;
+	readonly session: Session | undefined;
+	readonly inContext: InContext;
+	readonly signal: AbortSignal | undefined;
+	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
+	readonly traceContext: Readonly<Record<string, string>>;
+	readonly idempotentRetries: number;
+	readonly queueTimeoutMs: number;
+	readonly acceptedMs: number;
+	/** On the monotonic clock; `undefined` without a deadline. */
+	readonly deadlineMs: number | undefined;
+	state: CallState;
+	attempts: number;
+	/** Undoes what watches for its abort and its deadline. */
+	unwatch: () => void;
+}

@@ -1,0 +1,91 @@
+import { availableParallelism } from "node:os";
+import { acquireRun } from "../cleanup/acquire-run.ts";
+import { applicationCleanup } from "../cleanup/application-cleanup.ts";
+import { type PoolOptions, resolveOptions } from "../options.ts";
+import { StartGate } from "../worker/start-gate.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
+import type { World } from "../world.ts";
+import { EventHub } from "./event-hub.ts";
+import { Pool } from "./pool.ts";
+import type { ToolMap, UntypedTools } from "./tools.ts";
+
+/**
+ * Makes a pool and starts its workers: cleans up after dead runs first, and
+ * resolves when the minimum of workers can take calls.
+ *
+ * @throws OptionsError before anything is started; RegistryError when the ledger cannot be used; StartError when a
+ *   worker could not be started, after everything was ended again.
+ */
+export async function createPool<Tools extends ToolMap = UntypedTools>(
+	given: PoolOptions,
+): Promise<Pool<Tools>> {
+	const options = resolveOptions(given, availableParallelism());
+	const hub = new EventHub();
+	if (options.onEvent !== undefined) hub.subscribe(options.onEvent);
+
+	const run = await acquireRun({
+		dataDir: options.dataDir,
+		strategy: options.cleanupStrategy,
+		emit: hub.emit,
+	});
+	const { clock } = run;
+	const begunMs = clock.now();
+	const world: World = {
+		clock,
+		host: run.host,
+		registry: run.registry,
+		random: run.random,
+		emit: hub.emit,
+	};
+	const about = { pool: options.name, adapter: options.adapter.name };
+	const pool = new Pool<Tools>({
+		options,
+		world,
+		hub,
+		runDirectory: run.runDirectory,
+		starter: new WorkerStarter({
+			adapter: options.adapter,
+			options,
+			world,
+			gate: new StartGate(options.start.concurrency),
+			marker: run.marker,
+			environment: process.env,
+		}),
+		release: async () => {
+			unregister();
+			await run.release();
+		},
+	});
+	const unregister = applicationCleanup.register({
+		close: (graceMs) => pool.close({ drainMs: graceMs }),
+		killNow: () => pool.killNow(),
+	});
+	try {
+		await options.adapter.prepare?.(new AbortController().signal);
+		for (const note of options.adapter.notes?.() ?? [])
+			hub.emit({
+				type: "pool.adapter_noted",
+				wallMs: clock.wall(),
+				...about,
+				note,
+			});
+		await pool.open();
+	} catch (error) {
+		hub.emit({
+			type: "pool.start_failed",
+			wallMs: clock.wall(),
+			...about,
+			error: error instanceof Error ? error : new Error(String(error)),
+		});
+		await pool.close({ manner: "forced" });
+		throw error;
+	}
+	hub.emit({
+		type: "pool.started",
+		wallMs: clock.wall(),
+		...about,
+		workers: pool.workers().length,
+		durationMs: clock.now() - begunMs,
+	});
+	return pool;
+}

@@ -1,0 +1,76 @@
+import type { Affinity, ExecuteOptions } from "./call-options.ts";
+import { checkExecuteOptions } from "./call-options.ts";
+import { callStream, type StreamPool } from "./call-stream.ts";
+import type { Session } from "./session-table.ts";
+import type {
+	ArgsOf,
+	ChunkOf,
+	CommandOf,
+	ResultOf,
+	ToolMap,
+	UntypedTools,
+} from "./tools.ts";
+import { UnaryWork } from "./work.ts";
+
+/**
+ * Calls that find each other's state in the worker. Close it when it is over, or
+ * let it expire (`sessions.ttlMs`).
+ */
+export class PoolSession<Tools extends ToolMap = UntypedTools>
+	implements Disposable
+{
+	readonly id: string;
+	readonly affinity: Affinity;
+	readonly #pool: StreamPool;
+	readonly #session: Session;
+	readonly #end: () => void;
+
+	constructor(pool: StreamPool, session: Session, end: () => void) {
+		this.id = session.id;
+		this.affinity = session.affinity;
+		this.#pool = pool;
+		this.#session = session;
+		this.#end = end;
+	}
+
+	/** The process that holds its state; `undefined` before its first call. */
+	get incarnation(): string | undefined {
+		return this.#session.incarnation;
+	}
+
+	/** @throws as `Pool.execute`; WorkerLostError `SESSION_LOST` when a strict session's worker is gone. */
+	async execute<Command extends CommandOf<Tools>>(
+		command: Command,
+		args?: ArgsOf<Tools, Command>,
+		options: ExecuteOptions = {},
+	): Promise<ResultOf<Tools, Command>> {
+		const work = new UnaryWork();
+		this.#pool.submit(command, args, options, work, this.#session);
+		return (await work.promise) as ResultOf<Tools, Command>;
+	}
+
+	/** @throws as `Pool.stream`, from the iteration. */
+	stream<Command extends CommandOf<Tools>>(
+		command: Command,
+		args?: ArgsOf<Tools, Command>,
+		options: ExecuteOptions = {},
+	): AsyncIterableIterator<ChunkOf<Tools, Command>> {
+		checkExecuteOptions("session.stream", options);
+		return callStream(
+			this.#pool,
+			command,
+			args,
+			options,
+			this.#session,
+		) as AsyncIterableIterator<ChunkOf<Tools, Command>>;
+	}
+
+	/** The worker drops its state. Idempotent. */
+	close(): void {
+		this.#end();
+	}
+
+	[Symbol.dispose](): void {
+		this.close();
+	}
+}

@@ -1,0 +1,169 @@
+import { SnakepitError, WorkerLostError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import type { Clock, Timer } from "../world.ts";
+import type { Affinity } from "./call-options.ts";
+
+/** Calls that belong together and find each other's state in the worker. */
+export interface Session {
+	readonly id: string;
+	readonly affinity: Affinity;
+	/** The process of its last call; a strict session never changes it. */
+	incarnation: string | undefined;
+	lastUsedMs: number;
+	/** Calls that wait or run. */
+	pending: number;
+	state: "open" | "closed" | "expired" | "lost";
+}
+
+/** The sessions of one pool. */
+export class SessionTable {
+	readonly #sessions = new Map<string, Session>();
+	readonly #pool: string;
+	readonly #clock: Clock;
+	readonly #limits: { readonly ttlMs: number; readonly limit: number };
+	readonly #emit: (event: SnakepitEvent) => void;
+	readonly #onEnd: (session: Session) => void;
+	#sweep: Timer | undefined;
+
+	constructor(
+		pool: string,
+		clock: Clock,
+		limits: { readonly ttlMs: number; readonly limit: number },
+		emit: (event: SnakepitEvent) => void,
+		onEnd: (session: Session) => void,
+	) {
+		this.#pool = pool;
+		this.#clock = clock;
+		this.#limits = limits;
+		this.#emit = emit;
+		this.#onEnd = onEnd;
+	}
+
+	get size(): number {
+		return this.#sessions.size;
+	}
+
+	/**
+	 * @throws SnakepitError `INVALID_OPTION` when the id is taken, `QUEUE_FULL` when there are too many.
+	 */
+	open(id: string, affinity: Affinity): Session {
+		this.#expire();
+		if (this.#sessions.has(id)) {
+			throw new SnakepitError({
+				code: "INVALID_OPTION",
+				ran: "no",
+				message: `pool.session: a session "${id}" is open already; use it, or close it first.`,
+			});
+		}
+		if (this.#sessions.size >= this.#limits.limit) {
+			throw new SnakepitError({
+				code: "QUEUE_FULL",
+				ran: "no",
+				message: `Pool ${this.#pool} has ${this.#sessions.size} open sessions (sessions.limit). Close some, or let them expire sooner (sessions.ttlMs).`,
+			});
+		}
+		const session: Session = {
+			id,
+			affinity,
+			incarnation: undefined,
+			lastUsedMs: this.#clock.now(),
+			pending: 0,
+			state: "open",
+		};
+		this.#sessions.set(id, session);
+		this.#emit({
+			type: "session.started",
+			wallMs: this.#clock.wall(),
+			pool: this.#pool,
+			sessionId: id,
+		});
+		this.#schedule();
+		return session;
+	}
+
+	/** @throws WorkerLostError `SESSION_LOST`, SnakepitError when it is over. */
+	use(session: Session): void {
+		this.#expire();
+		if (session.state === "lost") throw sessionLost(session);
+		if (session.state !== "open") {
+			throw new SnakepitError({
+				code: "INVALID_OPTION",
+				ran: "no",
+				message: `Session "${session.id}" is over: it was ${session.state === "closed" ? "closed" : `not used for ${this.#limits.ttlMs} ms (sessions.ttlMs)`}. Open a new one.`,
+			});
+		}
+		session.lastUsedMs = this.#clock.now();
+		session.pending++;
+	}
+
+	done(session: Session): void {
+		session.pending--;
+		session.lastUsedMs = this.#clock.now();
+	}
+
+	end(session: Session, how: "closed" | "expired" | "lost"): void {
+		if (session.state !== "open") return;
+		session.state = how;
+		this.#sessions.delete(session.id);
+		this.#emit({
+			type: "session.ended",
+			wallMs: this.#clock.wall(),
+			pool: this.#pool,
+			sessionId: session.id,
+			reason: how,
+		});
+		this.#onEnd(session);
+	}
+
+	/** The process is gone: the strict sessions that lived in it are lost. */
+	processGone(incarnation: string): void {
+		for (const session of [...this.#sessions.values()]) {
+			if (session.affinity === "strict" && session.incarnation === incarnation)
+				this.end(session, "lost");
+		}
+	}
+
+	/** Whether a strict session still needs this process. */
+	needs(incarnation: string): boolean {
+		this.#expire();
+		for (const session of this.#sessions.values()) {
+			if (session.affinity === "strict" && session.incarnation === incarnation)
+				return true;
+		}
+		return false;
+	}
+
+	endAll(): void {
+		this.#sweep?.cancel();
+		for (const session of [...this.#sessions.values()])
+			this.end(session, "closed");
+	}
+
+	#expire(): void {
+		const oldest = this.#clock.now() - this.#limits.ttlMs;
+		for (const session of [...this.#sessions.values()]) {
+			if (session.pending === 0 && session.lastUsedMs <= oldest)
+				this.end(session, "expired");
+		}
+	}
+
+	#schedule(): void {
+		if (this.#sweep !== undefined) return;
+		this.#sweep = this.#clock.after(
+			Math.min(this.#limits.ttlMs, 60_000),
+			() => {
+				this.#sweep = undefined;
+				this.#expire();
+				if (this.#sessions.size > 0) this.#schedule();
+			},
+		);
+	}
+}
+
+export function sessionLost(session: Session): WorkerLostError {
+	return new WorkerLostError({
+		code: "SESSION_LOST",
+		ran: "no",
+		message: `Session "${session.id}" is lost: the worker process that held its state (${session.incarnation}) is gone. Open a new session and build its state again.`,
+	});
+}

@@ -1,0 +1,113 @@
+import type { CallOutcome } from "../events.ts";
+import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
+import type { RegistryStatistics } from "../registry/process-registry.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { WorkerState } from "../worker-state.ts";
+import { DurationHistogram, type DurationSummary } from "./histogram.ts";
+
+/** One worker as it is now. */
+export interface WorkerView {
+	readonly workerId: string;
+	readonly incarnation: string;
+	/** `undefined` before it is spawned. */
+	readonly pid: number | undefined;
+	readonly state: WorkerState;
+	readonly callsRunning: number;
+	readonly callsTaken: number;
+	/** How long it has been ready, in milliseconds. */
+	readonly readyMs: number;
+	/** `undefined` before it is ready, and without heartbeat. */
+	readonly heartbeat: HeartbeatStatistics | undefined;
+}
+
+export interface PoolStatistics {
+	readonly workers: Readonly<Record<WorkerState, number>>;
+	readonly restarts: number;
+	readonly calls: {
+		readonly accepted: number;
+		readonly waiting: number;
+		readonly running: number;
+	} & Readonly<Record<CallOutcome, number>>;
+	readonly sessions: number;
+	/** How long calls waited for a worker. */
+	readonly queueWait: DurationSummary;
+	/** How long they ran on one. */
+	readonly run: DurationSummary;
+	/** From acceptance to settlement. */
+	readonly total: DurationSummary;
+	readonly registry: RegistryStatistics;
+}
+
+export function viewOf(worker: Worker): WorkerView {
+	return {
+		workerId: worker.ref.workerId,
+		incarnation: worker.ref.incarnation,
+		pid: worker.pid,
+		state: worker.state,
+		callsRunning: worker.callsRunning,
+		callsTaken: worker.callsTaken,
+		readyMs: worker.readyMs,
+		heartbeat: worker.heartbeat?.statistics(),
+	};
+}
+
+/** Counts what happens in one pool. */
+export class StatisticsKeeper {
+	readonly #queueWait = new DurationHistogram();
+	readonly #run = new DurationHistogram();
+	readonly #total = new DurationHistogram();
+	readonly #outcomes: Record<CallOutcome, number> = {
+		succeeded: 0,
+		failed: 0,
+		aborted: 0,
+		timed_out: 0,
+	};
+	#accepted = 0;
+
+	accepted(): void {
+		this.#accepted++;
+	}
+	dispatched(waitedMs: number): void {
+		this.#queueWait.record(waitedMs);
+	}
+	released(ranMs: number): void {
+		this.#run.record(ranMs);
+	}
+	settled(outcome: CallOutcome, totalMs: number): void {
+		this.#outcomes[outcome]++;
+		this.#total.record(totalMs);
+	}
+
+	view(now: {
+		readonly waiting: number;
+		readonly running: number;
+		readonly sessions: number;
+		readonly restarts: number;
+		readonly workers: readonly Worker[];
+		readonly registry: RegistryStatistics;
+	}): PoolStatistics {
+		const workers: Record<WorkerState, number> = {
+			starting: 0,
+			ready: 0,
+			draining: 0,
+			stopping: 0,
+			exited: 0,
+		};
+		for (const worker of now.workers) workers[worker.state]++;
+		return {
+			workers,
+			restarts: now.restarts,
+			calls: {
+				accepted: this.#accepted,
+				waiting: now.waiting,
+				running: now.running,
+				...this.#outcomes,
+			},
+			sessions: now.sessions,
+			queueWait: this.#queueWait.summary(),
+			run: this.#run.summary(),
+			total: this.#total.summary(),
+			registry: now.registry,
+		};
+	}
+}

@@ -1,0 +1,164 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { CallOptions, Connection } from "../adapter.ts";
+import { InputError } from "../errors.ts";
+
+/** Runs something in the caller's asynchronous context. */
+export type InContext = <T>(action: () => T) => T;
+
+/** Takes the context that holds now. */
+export function captureContext(): InContext {
+	return AsyncLocalStorage.snapshot();
+}
+
+/**
+ * What a call does on a connection, and where its answer goes. Settling twice is
+ * harmless: the first one counts.
+ */
+export interface Work {
+	/** Resolves when the worker is done with it; the answer is delivered by `succeed`. */
+	run(
+		connection: Connection,
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): Promise<void>;
+	/** Whether something was delivered already: then it cannot be made again. */
+	readonly begun: boolean;
+	succeed(): void;
+	fail(error: Error): void;
+}
+
+/** A call with one answer. */
+export class UnaryWork implements Work {
+	readonly promise: Promise<unknown>;
+	readonly begun = false;
+	readonly #resolve: (value: unknown) => void;
+	readonly #reject: (error: Error) => void;
+	#answer: unknown;
+
+	constructor() {
+		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+		this.promise = promise;
+		this.#resolve = resolve;
+		this.#reject = reject;
+	}
+
+	async run(
+		connection: Connection,
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): Promise<void> {
+		this.#answer = await connection.execute(command, args, options);
+	}
+
+	succeed(): void {
+		this.#resolve(this.#answer);
+	}
+
+	fail(error: Error): void {
+		this.#reject(error);
+	}
+}
+
+type Demand = {
+	readonly resolve: (result: IteratorResult<unknown, undefined>) => void;
+	readonly reject: (error: Error) => void;
+};
+type StreamEnd =
+	| { readonly kind: "done" }
+	| { readonly kind: "failed"; readonly error: Error };
+
+/**
+ * A call that answers with a stream. Takes an item from the worker only when the
+ * consumer asks for one; several may be asked for at once.
+ */
+export class StreamWork implements Work {
+	readonly #demands: Demand[] = [];
+	#end: StreamEnd | undefined;
+	#begun = false;
+	/** Wakes the pump. */
+	#wake: (() => void) | undefined;
+
+	get begun(): boolean {
+		return this.#begun;
+	}
+
+	/** The consumer asks for the next item. */
+	next(): Promise<IteratorResult<unknown, undefined>> {
+		if (this.#end !== undefined) {
+			// The error is told once; afterwards the stream is over, as iterators are.
+			const end = this.#end;
+			this.#end = { kind: "done" };
+			return end.kind === "done"
+				? Promise.resolve({ done: true, value: undefined })
+				: Promise.reject(end.error);
+		}
+		return new Promise((resolve, reject) => {
+			this.#demands.push({ resolve, reject });
+			this.#wake?.();
+		});
+	}
+
+	async run(
+		connection: Connection,
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): Promise<void> {
+		if (connection.stream === undefined) {
+			throw new InputError({
+				code: "NOT_OFFERED",
+				ran: "no",
+				message: `The adapter offers no streams: call "${command}" with execute().`,
+			});
+		}
+		const iterator = connection
+			.stream(command, args, options)
+			[Symbol.asyncIterator]();
+		try {
+			for (;;) {
+				if (!(await this.#asked(options.signal))) return;
+				const item = await iterator.next();
+				if (item.done === true) return;
+				this.#begun = true;
+				this.#demands.shift()?.resolve({ done: false, value: item.value });
+			}
+		} finally {
+			await iterator.return?.();
+		}
+	}
+
+	succeed(): void {
+		this.#finish({ kind: "done" });
+	}
+
+	fail(error: Error): void {
+		this.#finish({ kind: "failed", error });
+	}
+
+	/** Waits until the consumer asks; false when the call was aborted instead. */
+	async #asked(signal: AbortSignal): Promise<boolean> {
+		while (this.#demands.length === 0 && !signal.aborted) {
+			await new Promise<void>((resolve) => {
+				this.#wake = resolve;
+				signal.addEventListener("abort", () => resolve(), { once: true });
+			});
+			this.#wake = undefined;
+		}
+		return !signal.aborted;
+	}
+
+	#finish(end: StreamEnd): void {
+		if (this.#end !== undefined) return;
+		const [first, ...rest] = this.#demands.splice(0);
+		if (end.kind === "failed" && first !== undefined) {
+			first.reject(end.error);
+			this.#end = { kind: "done" };
+		} else {
+			first?.resolve({ done: true, value: undefined });
+			this.#end = end;
+		}
+		for (const demand of rest) demand.resolve({ done: true, value: undefined });
+	}
+}

@@ -1,0 +1,16 @@
+/**
+ * How long to wait before a seat is started again.
+ *
+ * @param failures how many starts or short lives in a row failed on this seat; the first restart is immediate.
+ * @param fraction a number from 0 to 1: jitter, so that workers that failed together do not return together.
+ */
+export function backoffMs(
+	failures: number,
+	firstMs: number,
+	maxMs: number,
+	fraction: number,
+): number {
+	if (failures <= 1) return 0;
+	const full = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 2, 30));
+	return Math.round(full * (0.5 + fraction / 2));
+}

@@ -1,0 +1,138 @@
+import type { Duplex } from "node:stream";
+import type { Seat } from "../adapter.ts";
+import { StartError, type StartErrorCode } from "../errors.ts";
+
+/** A launch message or a ready line may not be longer. */
+export const MAX_CONTROL_LINE_BYTES = 65_536;
+const CONTROL_VERSION = 1;
+
+/** The launch message of docs/bridge-protocol.md, without its line break. */
+export function formatLaunchMessage(
+	seat: Seat,
+	lifeline: string,
+	token: string,
+	payload: unknown,
+): string {
+	const line = JSON.stringify({
+		snakepit: CONTROL_VERSION,
+		runId: seat.runId,
+		workerId: seat.workerId,
+		incarnation: seat.incarnation,
+		lifeline,
+		directory: seat.directory,
+		token,
+		payload,
+	});
+	const bytes = Buffer.byteLength(line);
+	if (bytes >= MAX_CONTROL_LINE_BYTES) {
+		throw new StartError({
+			code: "CONNECT_FAILED",
+			ran: "no",
+			message: `Worker ${seat.workerId}: its launch message has ${bytes} bytes, at most ${MAX_CONTROL_LINE_BYTES} are allowed. Pass large settings by a file or the environment.`,
+		});
+	}
+	return line;
+}
+
+/** The codes that a worker may give for its refusal; any other becomes `WORKER_REFUSED`. */
+const REFUSAL_CODES: readonly StartErrorCode[] = [
+	"PROTOCOL_MISMATCH",
+	"PYTHON_TOO_OLD",
+	"BRIDGE_MISSING",
+	"TOOLS_IMPORT_FAILED",
+	"STARTUP_HOOK_FAILED",
+];
+
+/**
+ * Reads a ready line: returns what the program says of itself.
+ *
+ * @throws StartError with the program's own code when it refused, `READY_LINE_INVALID` when the line is neither.
+ */
+export function parseReadyLine(workerId: string, line: string): unknown {
+	let parsed: unknown;
+	try {
+		parsed = JSON.parse(line);
+	} catch (cause) {
+		throw invalid(workerId, line, cause);
+	}
+	if (typeof parsed !== "object" || parsed === null)
+		throw invalid(workerId, line);
+	if ("ready" in parsed) return parsed.ready;
+	if (
+		!("failed" in parsed) ||
+		typeof parsed.failed !== "object" ||
+		parsed.failed === null
+	)
+		throw invalid(workerId, line);
+	const { code, message, detail } = parsed.failed as Record<string, unknown>;
+	const known = REFUSAL_CODES.find((candidate) => candidate === code);
+	throw new StartError({
+		code: known ?? "WORKER_REFUSED",
+		ran: "no",
+		message: `Worker ${workerId} could not start: ${text(message)}${known === undefined ? ` (${text(code)})` : ""}${detail === undefined ? "" : `\n${text(detail)}`}`,
+	});
+}
+
+/**
+ * Sends the launch message and waits for the one answer.
+ *
+ * @throws StartError `READY_LINE_TOO_LONG`, `READY_LINE_INVALID`, `WORKER_EXITED_EARLY` when the program closes the
+ *   channel first, or the program's own refusal.
+ */
+export async function shakeHands(
+	channel: Duplex,
+	workerId: string,
+	launchMessage: string,
+): Promise<unknown> {
+	const line = await new Promise<string>((resolve, reject) => {
+		const chunks: Buffer[] = [];
+		let bytes = 0;
+		channel.on("data", (chunk: Buffer) => {
+			const end = chunk.indexOf(0x0a);
+			bytes += end === -1 ? chunk.length : end;
+			if (bytes > MAX_CONTROL_LINE_BYTES) {
+				chunks.length = 0;
+				reject(
+					new StartError({
+						code: "READY_LINE_TOO_LONG",
+						ran: "no",
+						message: `Worker ${workerId} wrote more than ${MAX_CONTROL_LINE_BYTES} bytes on descriptor 3 without a line break. Only the ready line belongs there; print to standard output instead.`,
+					}),
+				);
+				return;
+			}
+			chunks.push(end === -1 ? chunk : chunk.subarray(0, end));
+			if (end !== -1) resolve(Buffer.concat(chunks).toString("utf8"));
+		});
+		const closed = (cause?: Error): void =>
+			reject(
+				new StartError({
+					code: "WORKER_EXITED_EARLY",
+					ran: "no",
+					message: `Worker ${workerId} closed its control channel (descriptor 3) before it said that it is ready.`,
+					cause,
+				}),
+			);
+		channel.on("end", () => closed());
+		channel.on("close", () => closed());
+		channel.on("error", closed);
+		channel.write(`${launchMessage}\n`);
+	});
+	return parseReadyLine(workerId, line);
+}
+
+function invalid(workerId: string, line: string, cause?: unknown): StartError {
+	const shown = line.length > 200 ? `${line.slice(0, 200)}…` : line;
+	return new StartError({
+		code: "READY_LINE_INVALID",
+		ran: "no",
+		message: `Worker ${workerId} answered its launch message with a line that is neither ready nor failed: ${JSON.stringify(shown)}. See docs/bridge-protocol.md.`,
+		cause,
+	});
+}
+
+function text(value: unknown): string {
+	return typeof value === "string"
+		? value
+		: (JSON.stringify(value) ?? "no reason given");
+}

@@ -1,0 +1,27 @@
+/** Keeps the last lines of a worker, to explain its death. */
+export class OutputTail {
+	readonly #limit: number;
+	readonly #lines: string[] = [];
+
+	constructor(limit: number) {
+		this.#limit = limit;
+	}
+
+	push(line: string): void {
+		if (this.#limit === 0) return;
+		if (this.#lines.length === this.#limit) this.#lines.shift();
+		this.#lines.push(line);
+	}
+
+	/** Oldest first. */
+	lines(): readonly string[] {
+		return [...this.#lines];
+	}
+
+	/** As a paragraph for an error message; empty when nothing was printed. */
+	paragraph(): string {
+		return this.#lines.length === 0
+			? ""
+			: `\nIts last lines:\n${this.#lines.map((line) => `  | ${line}`).join("\n")}`;
+	}
+}

@@ -1,0 +1,60 @@
+import type { Timer, World } from "../world.ts";
+
+/** Scans are gathered: many workers that end together cost one look at the process table. */
+const GATHER_MS = 1_000;
+/** A scan that found something is followed by another, this often at most: what is killed may have forked meanwhile. */
+const MAX_ROUNDS = 10;
+
+/**
+ * Finds what dead workers left behind outside their groups, by the marker in its
+ * environment, and kills it.
+ */
+export class StragglerSweep {
+	readonly #world: World;
+	readonly #ended = new Set<string>();
+	#timer: Timer | undefined;
+
+	constructor(world: World) {
+		this.#world = world;
+	}
+
+	/** This process is over: whoever descends from it shall be too. */
+	noteEnded(incarnation: string): void {
+		this.#ended.add(incarnation);
+		this.#timer ??= this.#world.clock.after(GATHER_MS, () => this.finish());
+	}
+
+	/** Looks now, until nothing is found any more. */
+	finish(): void {
+		this.#timer?.cancel();
+		this.#timer = undefined;
+		if (this.#ended.size === 0) return;
+		for (let round = 0; round < MAX_ROUNDS && this.#sweepOnce() > 0; round++);
+		this.#ended.clear();
+	}
+
+	/** @returns how many were killed. */
+	#sweepOnce(): number {
+		const { host, registry, clock, emit } = this.#world;
+		let killed = 0;
+		for (const process of host.marked()) {
+			if (
+				process.marker.runId !== registry.runId ||
+				process.incarnation === undefined ||
+				!this.#ended.has(process.incarnation)
+			)
+				continue;
+			if (host.signal(process.identity, "SIGKILL") !== "sent") continue;
+			killed++;
+			emit({
+				type: "orphan.reaped",
+				wallMs: clock.wall(),
+				ofRun: registry.runId,
+				pid: process.identity.pid,
+				how: "killed",
+				foundBy: "marker",
+			});
+		}
+		return killed;
+	}
+}

@@ -1,0 +1,69 @@
+import type { SnakepitEvent, WorkerRef } from "../events.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
+import { readLines } from "./output-lines.ts";
+import { OutputTail } from "./output-tail.ts";
+
+/** After a worker's death a child of it may hold its output open: its last lines are awaited this long. */
+const LAST_LINES_MS = 100;
+
+/**
+ * What one worker prints: drained, told as events, shown to people, and kept in
+ * part to explain a death.
+ */
+export class WorkerOutput {
+	readonly tail: OutputTail;
+	readonly #clock: Clock;
+	readonly #ended: Promise<void>;
+
+	/** @param ownsStdout false when standard output belongs to the adapter's conversation. */
+	constructor(
+		process: StartedProcess,
+		ownsStdout: boolean,
+		ref: WorkerRef,
+		options: ResolvedOptions["output"],
+		world: {
+			readonly clock: Clock;
+			readonly host: ProcessHost;
+			readonly emit: (event: SnakepitEvent) => void;
+		},
+	) {
+		this.tail = new OutputTail(options.tailLines);
+		this.#clock = world.clock;
+		const drain = (stream: "stdout" | "stderr"): Promise<void> =>
+			new Promise((resolve) =>
+				readLines(
+					process[stream],
+					options.maxLineBytes,
+					({ text, cut }) => {
+						this.tail.push(text);
+						world.emit({
+							type: "worker.output",
+							wallMs: world.clock.wall(),
+							...ref,
+							stream,
+							line: text,
+							cut,
+						});
+						if (options.echo === "stderr")
+							world.host.echo(`[${ref.workerId}] ${text}${cut ? " …" : ""}`);
+					},
+					resolve,
+				),
+			);
+		const drained = [drain("stderr")];
+		if (ownsStdout) drained.push(drain("stdout"));
+		this.#ended = Promise.all(drained).then(() => {});
+	}
+
+	/** Resolves when all output was read, or when something else keeps it open. */
+	async lastLines(): Promise<void> {
+		await new Promise<void>((resolve) => {
+			const timer = this.#clock.after(LAST_LINES_MS, resolve);
+			void this.#ended.then(() => {
+				timer.cancel();
+				resolve();
+			});
+		});
+	}
+}
