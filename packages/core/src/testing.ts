@@ -1,4 +1,12 @@
 export {
+	type AdapterHarness,
+	adapterContract,
+	type ContractCommand,
+	type ContractCommands,
+	type ContractWorker,
+} from "./testing/adapter-contract.ts";
+export type { ContractCase } from "./testing/contract-case.ts";
+export {
 	EVENT_PAIRS,
 	type EventPair,
 	unpaired,
@@ -31,6 +39,11 @@ export {
 	type MemoryRegistryOptions,
 } from "./testing/memory-registry.ts";
 export {
+	type RegistryHarness,
+	registryContract,
+} from "./testing/registry-contract.ts";
+export type { RegistryBench } from "./testing/registry-contract-bench.ts";
+export {
 	type ScriptedAdapter,
 	type ScriptedAdapterOptions,
 	scriptedAdapter,
@@ -48,25 +61,17 @@ export type {
 } from "./testing/scripted-connection.ts";
 export { ScriptedWorker } from "./testing/scripted-worker.ts";
 export { SeededRandom } from "./testing/seeded-random.ts";
-export { streamPair } from "./testing/stream-pair.ts";
 export {
-	type VirtualWorld,
-	type VirtualWorldOptions,
-	virtualWorld,
-} from "./testing/virtual-world.ts";
+	type StartWorkerOptions,
+	startWorker,
+} from "./testing/start-worker.ts";
+export { streamPair } from "./testing/stream-pair.ts";
 export {
 	VirtualClock,
 	type VirtualClockOptions,
 } from "./testing/virtual-clock.ts";
 export {
-	type AdapterHarness,
-	adapterContract,
-	type ContractCommand,
-	type ContractCommands,
-	type ContractWorker,
-} from "./testing/adapter-contract.ts";
-export type { ContractCase } from "./testing/contract-case.ts";
-export {
-	type StartWorkerOptions,
-	startWorker,
-} from "./testing/start-worker.ts";
+	type VirtualWorld,
+	type VirtualWorldOptions,
+	virtualWorld,
+} from "./testing/virtual-world.ts";

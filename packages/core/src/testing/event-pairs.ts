@@ -48,21 +48,21 @@ export const EVENT_PAIRS: readonly EventPair[] = [
 	},
 	{
 		what: "worker",
-		start: "worker.starting",
-		ends: ["worker.exited", "worker.start_failed"],
+		start: "worker.spawned",
+		ends: ["worker.exited"],
 		key: field("incarnation"),
 	},
 	{
 		what: "call",
 		start: "call.accepted",
 		ends: ["call.settled"],
-		key: field("callId"),
+		key: field("pool", "callId"),
 	},
 	{
 		what: "attempt of call",
 		start: "call.dispatched",
 		ends: ["call.released"],
-		key: field("callId", "attempt"),
+		key: field("pool", "callId", "attempt"),
 	},
 	{
 		what: "session",

@@ -85,7 +85,7 @@ export class FakeProcessHost implements ProcessHost {
 	}
 
 	/** How many keep the program open. */
-	get kept(): number {
+	get keptAlive(): number {
 		return this.#kept;
 	}
 

@@ -1,6 +1,6 @@
 import {
-	PassThrough,
 	type Duplex,
+	PassThrough,
 	type Readable,
 	type Writable,
 } from "node:stream";

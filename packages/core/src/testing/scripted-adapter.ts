@@ -6,11 +6,11 @@ import type {
 	Seat,
 	WorkerProcess,
 } from "../adapter.ts";
-import type { FakeProcess, FakeProgram } from "./fake-process.ts";
 import { startAsWorker, writeReady } from "./fake-control-channel.ts";
+import type { FakeProcess, FakeProgram } from "./fake-process.ts";
 import {
-	scriptedConnection,
 	type ScriptedCommand,
+	scriptedConnection,
 } from "./scripted-connection.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 

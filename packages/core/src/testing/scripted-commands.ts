@@ -33,6 +33,10 @@ export const scripts = {
 	count: async function* ({ args }: ScriptedCall): AsyncGenerator<number> {
 		for (let item = 0; item < Number(args); item++) yield item;
 	},
+	/** A stream without a single item; ends when aborted. */
+	silent: async function* ({ signal }: ScriptedCall): AsyncGenerator<never> {
+		yield await untilAborted(signal);
+	},
 	/** Streams back what it is given as input. */
 	relay: async function* ({ input }: ScriptedCall): AsyncGenerator<unknown> {
 		yield* input ?? [];

@@ -29,7 +29,6 @@ export function scriptedConnection(
 		args: unknown,
 		call: CallOptions,
 	): unknown => {
-		if (worker.broken) throw worker.broken;
 		call.signal.throwIfAborted();
 		const commands = options.commands ?? {};
 		const script = Object.hasOwn(commands, command)
@@ -55,10 +54,7 @@ export function scriptedConnection(
 		run: () => Promise<Value>,
 	): Promise<Value> => {
 		try {
-			return await Promise.race([
-				run(),
-				worker.lost.then((error) => Promise.reject(error)),
-			]);
+			return await worker.whileConnected(run);
 		} catch (error) {
 			throw translate(error, call.signal);
 		}
@@ -93,13 +89,13 @@ export function scriptedConnection(
 		}
 	}
 
-	async function* stream(
+	async function* items(
 		command: string,
 		args: unknown,
 		call: CallOptions,
 	): AsyncGenerator<unknown> {
 		const release = occupy();
-		let items: AsyncIterator<unknown> | undefined;
+		let iterator: AsyncIterator<unknown> | undefined;
 		try {
 			const source = await guarded(call, async () =>
 				begin(command, args, call),
@@ -109,18 +105,41 @@ export function scriptedConnection(
 					"WRONG_SHAPE",
 					`answers ${command} with one value: call execute()`,
 				);
-			const iterator = source[Symbol.asyncIterator]();
-			items = iterator;
+			const started = source[Symbol.asyncIterator]();
+			iterator = started;
 			while (true) {
-				const item = await guarded(call, () => iterator.next());
-				if (item.done && call.signal.aborted) throw aborted(call.signal);
+				const item = await guarded(call, () => started.next());
+				if (call.signal.aborted) throw aborted(call.signal);
 				if (item.done) return;
 				yield item.value;
 			}
 		} finally {
-			if (!worker.broken) await items?.return?.();
+			if (!worker.broken) await iterator?.return?.();
 			release();
 		}
+	}
+
+	/** Closing it cancels the script, also while an item is awaited. */
+	function stream(
+		command: string,
+		args: unknown,
+		call: CallOptions,
+	): AsyncIterableIterator<unknown> {
+		const closed = new AbortController();
+		const generator = items(command, args, {
+			...call,
+			signal: AbortSignal.any([call.signal, closed.signal]),
+		});
+		return {
+			next: () => generator.next(),
+			return: () => {
+				closed.abort();
+				return generator.return(undefined);
+			},
+			[Symbol.asyncIterator]() {
+				return this;
+			},
+		};
 	}
 
 	const { ping, leave } = options;
@@ -128,17 +147,13 @@ export function scriptedConnection(
 		execute,
 		...(options.streams !== false && { stream }),
 		...(ping !== false && {
-			ping: async (signal: AbortSignal) => {
-				if (worker.broken) throw worker.broken;
-				const answer = ping
-					? ping(worker, signal)
-					: { callsRunning: worker.callsRunning };
-				return Promise.race([
-					answer,
-					worker.lost.then((error) => Promise.reject(error)),
-					abortOf(signal),
-				]);
-			},
+			ping: (signal: AbortSignal) =>
+				worker.whileConnected(() =>
+					Promise.race([
+						ping ? ping(worker, signal) : { callsRunning: worker.callsRunning },
+						abortOf(signal),
+					]),
+				),
 		}),
 		endSession: (sessionId) => void worker.sessions.delete(sessionId),
 		...(leave !== false && {

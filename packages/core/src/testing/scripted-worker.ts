@@ -16,11 +16,9 @@ export class ScriptedWorker {
 	callsRunning = 0;
 	/** The most that ever ran at once. */
 	mostCallsRunning = 0;
-	/** Settles with the error of every call once the conversation is over. Never rejects. */
-	readonly lost: Promise<ConnectionBrokenError>;
 
 	readonly #worker: WorkerProcess;
-	readonly #resolveLost: (error: ConnectionBrokenError) => void;
+	readonly #listeners = new Set<(error: ConnectionBrokenError) => void>();
 	#broken: ConnectionBrokenError | undefined;
 
 	constructor(worker: WorkerProcess, process: FakeProcess, number: number) {
@@ -28,9 +26,6 @@ export class ScriptedWorker {
 		this.number = number;
 		this.process = process;
 		this.#worker = worker;
-		const lost = Promise.withResolvers<ConnectionBrokenError>();
-		this.lost = lost.promise;
-		this.#resolveLost = lost.resolve;
 		void worker.exited.then((exit) =>
 			this.#lose(this.#error(`ended (${wordsOf(exit)})`)),
 		);
@@ -39,6 +34,20 @@ export class ScriptedWorker {
 	/** Why no call can be taken any more. */
 	get broken(): ConnectionBrokenError | undefined {
 		return this.#broken;
+	}
+
+	/** Settles as `work` does, or rejects when the conversation is over before. */
+	async whileConnected<Value>(
+		work: () => Promise<Value> | Value,
+	): Promise<Value> {
+		if (this.#broken) throw this.#broken;
+		const lost = Promise.withResolvers<never>();
+		this.#listeners.add(lost.reject);
+		try {
+			return await Promise.race([work(), lost.promise]);
+		} finally {
+			this.#listeners.delete(lost.reject);
+		}
 	}
 
 	/** Ends the process in the middle of whatever it is doing. */
@@ -78,7 +87,7 @@ export class ScriptedWorker {
 	#lose(error: ConnectionBrokenError): boolean {
 		if (this.#broken) return false;
 		this.#broken = error;
-		this.#resolveLost(error);
+		for (const listener of this.#listeners) listener(error);
 		return true;
 	}
 

@@ -116,6 +116,16 @@ export class VirtualClock implements Clock {
 		});
 	}
 
+	/**
+	 * Moves both clocks forward at once and fires nothing, as a blocked event loop
+	 * does: what became due meanwhile comes late.
+	 */
+	stall(ms: number): void {
+		if (!(ms >= 0))
+			throw new RangeError(`The clock cannot stall for ${ms} ms.`);
+		this.#nowMs += ms;
+	}
+
 	/** Moves the wall clock alone, as a person or a time server does. May be negative. */
 	jumpWall(ms: number): void {
 		this.#wallOffsetMs += ms;

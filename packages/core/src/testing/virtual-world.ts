@@ -1,7 +1,7 @@
 import type { World } from "../world.ts";
 import { EventRecorder } from "./event-recorder.ts";
-import { FakeProcessHost } from "./fake-process-host.ts";
 import type { FakeMachine } from "./fake-machine.ts";
+import { FakeProcessHost } from "./fake-process-host.ts";
 import { MemoryRegistry } from "./memory-registry.ts";
 import type { ScriptedAdapter } from "./scripted-adapter.ts";
 import { SeededRandom } from "./seeded-random.ts";

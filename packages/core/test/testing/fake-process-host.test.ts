@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "vitest";
 import { StartError } from "../../src/errors.ts";
@@ -129,7 +130,7 @@ describe("a fake process", () => {
 
 	test("reads its standard input until the adapter ends it", async () => {
 		const [started] = await start(
-			async (self) => self.write(await text(self.stdin ?? [])),
+			async (self) => self.write(await text(self.stdin as Readable)),
 			{ stdin: "pipe" },
 		);
 		started.stdin?.end("hello");
@@ -304,7 +305,7 @@ describe("FakeProcessHost", () => {
 		host.keepAlive();
 		release();
 		release();
-		expect(host.kept).toBe(1);
+		expect(host.keptAlive).toBe(1);
 		host.nextLoopDelayMs = 40;
 		expect([host.loopDelay(), host.loopDelay()]).toEqual([40, 0]);
 	});

@@ -65,6 +65,16 @@ describe("VirtualClock", () => {
 		expect([clock.now(), clock.wall()]).toEqual([5, 505]);
 	});
 
+	test("after a stall, what became due comes late", async () => {
+		const clock = new VirtualClock({ wallMs: 0 });
+		const at: number[] = [];
+		clock.after(10, () => at.push(clock.now()));
+		clock.stall(1000);
+		expect(at).toEqual([]);
+		await clock.settle();
+		expect([at, clock.wall()]).toEqual([[1000], 1000]);
+	});
+
 	test("advanceUntil moves just far enough, and passes the outcome on", async () => {
 		const clock = new VirtualClock();
 		clock.after(1000, () => expect.unreachable());

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { ConnectionBrokenError } from "../errors.ts";
+import type { BenchCase, ContractCommands } from "./adapter-contract.ts";
+import { type ContractCase, failureOf } from "./contract-case.ts";
+
+/** What a connection promises when the worker leaves, dies, or talks nonsense. */
+export function endingCases(
+	onBench: BenchCase,
+	commands: ContractCommands,
+): readonly ContractCase[] {
+	const { echo, hang, count, breakConversation } = commands;
+	const cases = [
+		onBench(
+			"a call under way when the process dies rejects as ConnectionBrokenError that may have run",
+			async ({ execute, kill }) => {
+				const call = failureOf("call of a dead worker", execute(hang));
+				kill();
+				const error = await call;
+				assert.ok(
+					error instanceof ConnectionBrokenError,
+					`${error.name} is no ConnectionBrokenError: ${error.message}`,
+				);
+				assert.equal(error.ran, "maybe");
+			},
+		),
+		onBench(
+			"after the process died nothing hangs: calls, streams and pings reject",
+			async (bench) => {
+				const { connection, execute, kill, process, soon } = bench;
+				kill();
+				await soon("exit", process.exited);
+				await failureOf("call after death", execute(echo));
+				if (count)
+					await failureOf("stream after death", bench.stream(count).next());
+				if (connection.ping)
+					await failureOfAny(
+						soon(
+							"ping after death",
+							connection.ping(new AbortController().signal),
+						),
+					);
+				connection.endSession?.("nobody");
+			},
+		),
+		onBench(
+			"leave ends the process with exit code 0",
+			async ({ connection, process, soon, usable }) => {
+				if (!connection.leave) return;
+				await usable();
+				// It may settle with or after the exit, or reject because the conversation ended with it.
+				connection.leave(new AbortController().signal).catch(() => undefined);
+				assert.deepEqual(await soon("exit", process.exited), {
+					kind: "code",
+					code: 0,
+				});
+			},
+		),
+		onBench(
+			"leave does not count as a broken conversation",
+			async ({ connection, process, soon, brokenBy }) => {
+				if (!connection.leave) return;
+				connection.leave(new AbortController().signal).catch(() => undefined);
+				await soon("exit", process.exited);
+				assert.deepEqual(brokenBy, []);
+			},
+		),
+		onBench(
+			"dispose may be called again, and what is called after it rejects",
+			async ({ connection, execute, soon }) => {
+				await soon(
+					"dispose",
+					Promise.resolve(connection[Symbol.asyncDispose]()),
+				);
+				await soon(
+					"second dispose",
+					Promise.resolve(connection[Symbol.asyncDispose]()),
+				);
+				await failureOf("call after dispose", execute(echo));
+			},
+		),
+		onBench(
+			"ending a session that nobody knows does no harm",
+			async ({ connection, usable }) => {
+				connection.endSession?.("nobody");
+				await usable();
+			},
+		),
+	];
+	if (breakConversation) {
+		cases.push(
+			onBench(
+				"a conversation that breaks is told to the pool exactly once, and rejects what is under way",
+				async (bench) => {
+					const { execute, brokenBy, process, soon } = bench;
+					const error = await failureOf(
+						"call in a broken conversation",
+						execute(breakConversation),
+					);
+					assert.ok(
+						error instanceof ConnectionBrokenError,
+						`${error.name} is no ConnectionBrokenError: ${error.message}`,
+					);
+					assert.equal(
+						brokenBy.length,
+						1,
+						`process.broken was called ${brokenBy.length} times`,
+					);
+					await failureOf("call after the break", execute(echo));
+					await soon("exit", process.exited); // The pool replaces the worker.
+					assert.equal(
+						brokenBy.length,
+						1,
+						`process.broken was called ${brokenBy.length} times`,
+					);
+				},
+			),
+		);
+	}
+	return cases;
+}
+
+/** A ping may reject with anything: the heartbeat only counts. */
+async function failureOfAny(promise: Promise<unknown>): Promise<void> {
+	await assert.rejects(promise);
+}

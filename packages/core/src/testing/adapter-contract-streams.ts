@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { CallAbortedError, InputError } from "../errors.ts";
+import type { BenchCase, ContractCommands } from "./adapter-contract.ts";
+import { type ContractCase, failureOf } from "./contract-case.ts";
+
+/** That something does not happen shows only when time has passed: the one wait of this suite. */
+const QUIET_MS = 200;
+
+/** What `stream` promises. */
+export function streamCases(
+	onBench: BenchCase,
+	commands: ContractCommands,
+): readonly ContractCase[] {
+	const { count, endless, silent } = commands;
+	const cases: ContractCase[] = [];
+	if (count) {
+		cases.push(
+			onBench(
+				"a stream yields its items in order, and ends",
+				async ({ stream, usable }) => {
+					const items: unknown[] = [];
+					for await (const item of stream(count)) items.push(item);
+					assert.deepEqual(items, count.items);
+					await usable();
+				},
+			),
+			onBench(
+				"closing a stream early frees the worker",
+				async ({ stream, usable }) => {
+					for await (const item of stream(count)) {
+						assert.deepEqual(item, count.items[0]);
+						break;
+					}
+					await usable();
+				},
+			),
+			onBench(
+				"an unknown command is an InputError for a stream as well",
+				async ({ stream, usable }) => {
+					const error = await failureOf(
+						"unknown command",
+						stream({ command: "no-such-command", args: {} }).next(),
+					);
+					assert.ok(
+						error instanceof InputError,
+						`${error.name} is no InputError: ${error.message}`,
+					);
+					await usable();
+				},
+			),
+		);
+	}
+	if (endless) {
+		cases.push(
+			onBench(
+				"an aborted stream settles as CallAbortedError and frees the worker",
+				async ({ stream, usable }) => {
+					const abort = new AbortController();
+					const items = stream(endless, { signal: abort.signal });
+					await items.next();
+					abort.abort();
+					const drained = (async () => {
+						while (!(await items.next()).done); // Items that were under way may still come.
+					})();
+					assert.ok(
+						(await failureOf("aborted stream", drained)) instanceof
+							CallAbortedError,
+					);
+					await usable();
+				},
+			),
+			onBench(
+				"a consumer that waits is not overrun: the program stops at a bounded window",
+				async ({ stream, connection, soon }) => {
+					const items = stream(endless);
+					await items.next();
+					await delay(QUIET_MS);
+					await items.return?.();
+					const produced = await soon(
+						"asking how many were produced",
+						endless.produced(connection),
+					);
+					assert.ok(
+						produced <= endless.window + 1,
+						`${produced} items were produced for 1 that was read`,
+					);
+				},
+			),
+			onBench(
+				"a stream under way when the process dies rejects",
+				async ({ stream, kill }) => {
+					const items = stream(endless);
+					await items.next();
+					kill();
+					const drained = (async () => {
+						while (!(await items.next()).done);
+					})();
+					await failureOf("stream of a dead worker", drained);
+				},
+			),
+		);
+	}
+	if (silent) {
+		cases.push(
+			onBench(
+				"an abort while an item is awaited ends the wait and frees the worker",
+				async ({ stream, usable }) => {
+					const abort = new AbortController();
+					const item = failureOf(
+						"awaited item",
+						stream(silent, { signal: abort.signal }).next(),
+					);
+					abort.abort();
+					assert.ok((await item) instanceof CallAbortedError);
+					await usable();
+				},
+			),
+			onBench(
+				"closing a stream while an item is awaited frees the worker",
+				async ({ stream, usable }) => {
+					const items = stream(silent);
+					const item = items.next().catch(() => undefined); // It may end or reject.
+					await items.return?.();
+					await item;
+					await usable();
+				},
+			),
+		);
+	}
+	return cases;
+}

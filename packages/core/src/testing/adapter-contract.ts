@@ -1,0 +1,173 @@
+import type {
+	Adapter,
+	CallOptions,
+	Connection,
+	WorkerProcess,
+} from "../adapter.ts";
+import { callCases } from "./adapter-contract-calls.ts";
+import { endingCases } from "./adapter-contract-endings.ts";
+import { streamCases } from "./adapter-contract-streams.ts";
+import { type ContractCase, within } from "./contract-case.ts";
+
+/** A command of the adapter under test. */
+export interface ContractCommand {
+	readonly command: string;
+	readonly args: unknown;
+}
+
+/** What the adapter's program can do for the contract. What is left out is not tested. */
+export interface ContractCommands {
+	/** Answers with `result`. */
+	readonly echo: ContractCommand & { readonly result: unknown };
+	/** Runs until it is aborted. */
+	readonly hang: ContractCommand;
+	/** Fails by itself: a `ToolError`. */
+	readonly fail?: ContractCommand;
+	/** Streams these items, three or more, and ends. */
+	readonly count?: ContractCommand & { readonly items: readonly unknown[] };
+	/** Streams as fast as it is read, without end. */
+	readonly endless?: ContractCommand & {
+		/** How many items the program has produced; asked when the stream is closed. */
+		produced(connection: Connection): Promise<number>;
+		/** How many items may be under way between the program and its reader. */
+		readonly window: number;
+	};
+	/** A stream that yields nothing until it is aborted. */
+	readonly silent?: ContractCommand;
+	/** Makes the program send what nobody understands, and live on. */
+	readonly breakConversation?: ContractCommand;
+}
+
+/** One worker under test. */
+export interface ContractWorker {
+	readonly connection: Connection;
+	readonly process: WorkerProcess;
+	/** What the adapter told `process.broken`, in order. */
+	readonly brokenBy: readonly Error[];
+	/** Ends the process as `kill -9` does, from outside. */
+	kill(): void;
+	/** Ends what is left of it. Resolves when it is gone. */
+	stop(): Promise<void>;
+}
+
+/** What the contract needs to know of an adapter. */
+export interface AdapterHarness {
+	/** A fresh adapter; asked once per case. */
+	adapter(): Adapter;
+	/** Starts one worker of it; see `startWorker`. */
+	start(adapter: Adapter): Promise<ContractWorker>;
+	readonly commands: ContractCommands;
+	/** How many calls a worker of `start` runs at once. Default 1. */
+	readonly callsPerWorker?: number;
+	/** How long anything may take that must not hang, in milliseconds of real time. Default 10,000. */
+	readonly withinMs?: number;
+}
+
+/** What a case may use. */
+export interface ContractBench extends ContractWorker {
+	readonly commands: ContractCommands;
+	/** Runs a command; rejects when it has not settled in time. */
+	execute(
+		command: ContractCommand,
+		options?: Partial<CallOptions>,
+	): Promise<unknown>;
+	/** Opens a stream; each step rejects when it has not settled in time. */
+	stream(
+		command: ContractCommand,
+		options?: Partial<CallOptions>,
+	): AsyncIterableIterator<unknown>;
+	/** Rejects when `promise` has not settled in time. */
+	soon<Value>(what: string, promise: Promise<Value>): Promise<Value>;
+	/** The worker still answers. */
+	usable(): Promise<void>;
+}
+
+/** Makes a case that gets a worker of its own, which is gone when it ends. */
+export type BenchCase = (
+	title: string,
+	body: (bench: ContractBench) => Promise<void>,
+) => ContractCase;
+
+/**
+ * Everything that the pool relies on in an adapter, as cases for any test
+ * runner: each `run` starts a worker of its own and rejects when a promise of
+ * `Adapter` or `Connection` is broken.
+ */
+export function adapterContract(
+	harness: AdapterHarness,
+): readonly ContractCase[] {
+	const onBench: BenchCase = (title, body) => ({
+		title,
+		run: async () => {
+			const withinMs = harness.withinMs ?? 10_000;
+			const worker = await within(
+				withinMs,
+				"start",
+				harness.start(harness.adapter()),
+			);
+			try {
+				await body(benchOf(worker, harness.commands, withinMs));
+			} finally {
+				await within(withinMs, "stop", worker.stop());
+			}
+		},
+	});
+	return [
+		...callCases(onBench, harness.commands, harness.callsPerWorker ?? 1),
+		...streamCases(onBench, harness.commands),
+		...endingCases(onBench, harness.commands),
+	];
+}
+
+function benchOf(
+	worker: ContractWorker,
+	commands: ContractCommands,
+	withinMs: number,
+): ContractBench {
+	let calls = 0;
+	const optionsOf = (given: Partial<CallOptions>): CallOptions => ({
+		callId: `contract-${++calls}`,
+		signal: new AbortController().signal,
+		timeoutMs: undefined,
+		sessionId: undefined,
+		input: undefined,
+		traceContext: {},
+		...given,
+	});
+	const soon: ContractBench["soon"] = (what, promise) =>
+		within(withinMs, what, promise);
+	const execute: ContractBench["execute"] = ({ command, args }, options = {}) =>
+		soon(
+			`execute ${command}`,
+			worker.connection.execute(command, args, optionsOf(options)),
+		);
+	return {
+		...worker,
+		commands,
+		soon,
+		execute,
+		stream: ({ command, args }, options = {}) => {
+			const { connection } = worker;
+			if (!connection.stream)
+				throw new TypeError(
+					"The connection offers no streams, but the harness has commands for them.",
+				);
+			const items = connection
+				.stream(command, args, optionsOf(options))
+				[Symbol.asyncIterator]();
+			return {
+				next: () => soon(`next item of ${command}`, items.next()),
+				return: () =>
+					soon(
+						`end of ${command}`,
+						items.return?.() ??
+							Promise.resolve({ done: true, value: undefined }),
+					),
+				[Symbol.asyncIterator]() {
+					return this;
+				},
+			};
+		},
+		usable: async () => void (await execute(commands.echo)),
+	};
+}

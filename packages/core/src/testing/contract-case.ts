@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { SnakepitError } from "../errors.ts";
+
+/**
+ * One promise of a contract, free of any test runner: a rejected `run` is a
+ * broken promise.
+ */
+export interface ContractCase {
+	readonly title: string;
+	run(): Promise<void>;
+}
+
+/** Passes the outcome of `promise` on, and rejects when there is none within `ms` of real time. */
+export async function within<Value>(
+	ms: number,
+	what: string,
+	promise: Promise<Value>,
+): Promise<Value> {
+	const late = Promise.withResolvers<never>();
+	const timer = setTimeout(
+		() =>
+			late.reject(
+				new assert.AssertionError({ message: `${what}: not within ${ms} ms.` }),
+			),
+		ms,
+	);
+	try {
+		return await Promise.race([promise, late.promise]);
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/** Returns what `promise` rejects with; rejects when it resolves, or when that is no `SnakepitError`. */
+export async function failureOf(
+	what: string,
+	promise: Promise<unknown>,
+): Promise<SnakepitError> {
+	let value: unknown;
+	try {
+		value = await promise;
+	} catch (error) {
+		if (error instanceof SnakepitError) return error;
+		if (error instanceof assert.AssertionError) throw error;
+		throw new assert.AssertionError({
+			message: `${what}: rejected with an error that is no SnakepitError: ${String(error)}`,
+		});
+	}
+	throw new assert.AssertionError({
+		message: `${what}: resolved to ${JSON.stringify(value)} instead of rejecting.`,
+	});
+}

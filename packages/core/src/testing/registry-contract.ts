@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { RegistryError, SnakepitError } from "../errors.ts";
+import type { WorkerEnd } from "../registry/process-registry.ts";
+import type { ContractCase } from "./contract-case.ts";
+import {
+	CLOSED,
+	type RegistryBench,
+	type RegistryCase,
+	reservationOf,
+	reserve,
+} from "./registry-contract-bench.ts";
+import { registryFailureCases } from "./registry-contract-failures.ts";
+
+/** What the contract needs to know of a registry. */
+export interface RegistryHarness {
+	open(): Promise<RegistryBench> | RegistryBench;
+}
+
+/** Everything that the machinery relies on in a registry, as cases for any test runner. */
+export function registryContract(
+	harness: RegistryHarness,
+): readonly ContractCase[] {
+	const onBench: RegistryCase = (title, body) => ({
+		title,
+		run: async () => {
+			const bench = await harness.open();
+			try {
+				body(bench);
+			} finally {
+				bench.registry.close();
+				await bench.release?.();
+			}
+		},
+	});
+	return [
+		...recordCases(onBench),
+		...lifeCases(onBench),
+		...registryFailureCases(onBench),
+	];
+}
+
+function recordCases(onBench: RegistryCase): readonly ContractCase[] {
+	return [
+		onBench("a fresh registry has no workers", ({ registry }) => {
+			assert.deepEqual(
+				[registry.list(), registry.living(), registry.lookup("nobody")],
+				[[], [], undefined],
+			);
+		}),
+		onBench(
+			"incarnations begin with the run id and are never given twice",
+			({ registry }) => {
+				const names = Array.from({ length: 100 }, () =>
+					registry.nextIncarnation(),
+				);
+				assert.equal(new Set(names).size, 100);
+				assert.ok(names.every((name) => name.startsWith(`${registry.runId}-`)));
+			},
+		),
+		onBench(
+			"a reservation is on record before there is a process",
+			({ registry }) => {
+				const reservation = reservationOf(registry);
+				registry.reserve(reservation);
+				const row = registry.lookup(reservation.incarnation);
+				assert.ok(row);
+				assert.deepEqual(
+					{ ...row, reservedAt: 0 },
+					{
+						...reservation,
+						runId: registry.runId,
+						status: "reserved",
+						identity: undefined,
+						groupId: undefined,
+						reservedAt: 0,
+						activatedAt: undefined,
+						endedAt: undefined,
+						end: undefined,
+					},
+				);
+				assert.deepEqual(registry.living(), [row]);
+			},
+		),
+		onBench("activation adds who the process is", ({ registry, owner }) => {
+			const { incarnation } = reserve(registry);
+			const identity = { ...owner, pid: 4711, startTime: "12 34" };
+			registry.activate(incarnation, identity, 4711);
+			const row = registry.lookup(incarnation);
+			assert.equal(row?.status, "active");
+			assert.deepEqual([row.identity, row.groupId], [identity, 4711]);
+			assert.ok(
+				typeof row.activatedAt === "number" &&
+					row.activatedAt >= row.reservedAt,
+			);
+			assert.deepEqual(registry.living(), [row]);
+		}),
+		onBench(
+			"the end adds how and why, and the row stays as history",
+			({ registry, owner }) => {
+				const { incarnation } = reserve(registry);
+				registry.activate(incarnation, owner, owner.pid);
+				const end: WorkerEnd = {
+					exit: { kind: "signal", signal: "SIGKILL" },
+					reason: "hung",
+					killer: "stop_ladder",
+				};
+				registry.end(incarnation, end);
+				const row = registry.lookup(incarnation);
+				assert.equal(row?.status, "ended");
+				assert.deepEqual([row.end, row.identity], [end, owner]);
+				assert.ok(typeof row.endedAt === "number");
+				assert.deepEqual([registry.living(), registry.list()], [[], [row]]);
+			},
+		),
+		onBench(
+			"the first end counts, a second is harmless",
+			({ registry, owner }) => {
+				const { incarnation } = reserve(registry);
+				registry.activate(incarnation, owner, owner.pid);
+				registry.end(incarnation, CLOSED);
+				registry.end(incarnation, {
+					exit: undefined,
+					reason: "vanished",
+					killer: "unknown",
+				});
+				assert.deepEqual(registry.lookup(incarnation)?.end, CLOSED);
+			},
+		),
+		onBench(
+			"a reservation may end without ever becoming a process",
+			({ registry }) => {
+				const { incarnation } = reserve(registry);
+				const end: WorkerEnd = {
+					exit: undefined,
+					reason: "start_failed",
+					killer: "none",
+				};
+				registry.end(incarnation, end);
+				const row = registry.lookup(incarnation);
+				assert.deepEqual(
+					[row?.status, row?.end, row?.identity],
+					["ended", end, undefined],
+				);
+			},
+		),
+		onBench("workers are listed oldest first", ({ registry }) => {
+			const names = Array.from(
+				{ length: 12 },
+				() => reserve(registry).incarnation,
+			);
+			registry.end(names[3] ?? "", CLOSED);
+			assert.deepEqual(
+				registry.list().map((row) => row.incarnation),
+				names,
+			);
+			assert.deepEqual(
+				registry.living().map((row) => row.incarnation),
+				names.filter((_, index) => index !== 3),
+			);
+		}),
+		onBench("any text survives the way through the ledger", ({ registry }) => {
+			const hostile = "'; drop table workers; -- \\ \" \n \u0001 ü 🐍";
+			const reservation = reservationOf(registry, {
+				pool: hostile,
+				workerId: hostile,
+				files: [hostile, "", "/a"],
+			});
+			registry.reserve(reservation);
+			const row = registry.lookup(reservation.incarnation);
+			assert.deepEqual(
+				[row?.pool, row?.workerId, row?.files],
+				[hostile, hostile, reservation.files],
+			);
+		}),
+		onBench("statistics count by status", ({ registry, owner }) => {
+			const names = Array.from(
+				{ length: 4 },
+				() => reserve(registry).incarnation,
+			);
+			for (const name of names.slice(0, 3))
+				registry.activate(name, owner, owner.pid);
+			registry.end(names[0] ?? "", CLOSED);
+			const { reserved, active, ended, unwritten } = registry.statistics();
+			assert.deepEqual(
+				{ reserved, active, ended, unwritten },
+				{ reserved: 1, active: 2, ended: 1, unwritten: 0 },
+			);
+			assert.equal(registry.flush(), 0);
+		}),
+	];
+}
+
+function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
+	return [
+		onBench(
+			"its own run is the newest, with its owner, and not over",
+			({ registry, owner }) => {
+				const [own] = registry.runs();
+				assert.deepEqual(
+					[own?.runId, own?.owner, own?.state],
+					[registry.runId, owner, registry.state],
+				);
+				assert.deepEqual(
+					[own?.endedAt, own?.clean, own?.endedBy, own?.killed],
+					[undefined, undefined, undefined, 0],
+				);
+			},
+		),
+		onBench(
+			"a run moves by its table, and an impossible step changes nothing",
+			({ registry }) => {
+				registry.transition("shutting_down");
+				assert.equal(registry.state, "shutting_down");
+				assert.equal(registry.runs()[0]?.state, "shutting_down");
+				for (const to of [
+					"initializing",
+					"cleaning_stale",
+					"running",
+					"shutting_down",
+				] as const) {
+					assertImpossible(() => registry.transition(to));
+				}
+				assert.equal(registry.state, "shutting_down");
+			},
+		),
+		onBench("closing ends the run, also twice", ({ registry }) => {
+			registry.close();
+			registry.close();
+			assert.equal(registry.state, "terminated");
+		}),
+		onBench(
+			"what cannot happen to a worker is an error, and changes nothing",
+			({ registry, owner }) => {
+				const reservation = reserve(registry);
+				const { incarnation } = reservation;
+				assertImpossible(() => registry.reserve(reservation));
+				assertImpossible(() => registry.activate("nobody", owner, owner.pid));
+				registry.activate(incarnation, owner, owner.pid);
+				assertImpossible(() =>
+					registry.activate(incarnation, { ...owner, pid: 1 }, 1),
+				);
+				registry.end(incarnation, CLOSED);
+				assertImpossible(() =>
+					registry.activate(incarnation, owner, owner.pid),
+				);
+				assert.equal(registry.lookup(incarnation)?.status, "ended");
+			},
+		),
+	];
+}
+
+function assertImpossible(step: () => void): void {
+	assert.throws(
+		step,
+		(error) =>
+			error instanceof SnakepitError &&
+			!(error instanceof RegistryError) &&
+			error.code === "IMPOSSIBLE_TRANSITION",
+	);
+}

@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import type { Adapter, Connection, WorkerProcess } from "../adapter.ts";
+import { formatMarker, markerOf } from "../marker.ts";
+import { type PoolOptions, resolveOptions } from "../options.ts";
+import { StartGate } from "../worker/start-gate.ts";
+import { Worker } from "../worker/worker.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
+import type { World } from "../world.ts";
+import type { ContractWorker } from "./adapter-contract.ts";
+
+export interface StartWorkerOptions {
+	readonly world: World;
+	/** An existing directory of this user's own; the worker gets one inside it. Keep it short: a socket's path has a limit. */
+	readonly directory: string;
+	readonly callsPerWorker?: number;
+	readonly start?: PoolOptions["start"];
+	readonly stop?: PoolOptions["stop"];
+	/** The environment that the worker inherits. Default: that of this process. */
+	readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Starts one worker exactly as a pool does, without a pool around it: reserved,
+ * recorded, connected, and replaced by nothing.
+ *
+ * @throws StartError as `createPool` does.
+ */
+export async function startWorker(
+	adapter: Adapter,
+	options: StartWorkerOptions,
+): Promise<ContractWorker> {
+	const { world } = options;
+	const brokenBy: Error[] = [];
+	let made:
+		| { readonly connection: Connection; readonly process: WorkerProcess }
+		| undefined;
+	const observed: Adapter = {
+		name: adapter.name,
+		launch: (seat) => adapter.launch(seat),
+		connect: async (process, signal) => {
+			const watched: WorkerProcess = {
+				...process,
+				log: (record) => process.log(record),
+				broken: (error) => {
+					brokenBy.push(error);
+					process.broken(error);
+				},
+			};
+			const connection = await adapter.connect(watched, signal);
+			made = { connection, process: watched };
+			return connection;
+		},
+	};
+	await adapter.prepare?.(new AbortController().signal);
+	const resolved = resolveOptions(
+		{
+			adapter: observed,
+			size: 1,
+			callsPerWorker: options.callsPerWorker ?? 1,
+			heartbeat: "off",
+			output: { echo: "none" },
+			...(options.start && { start: options.start }),
+			...(options.stop && { stop: options.stop }),
+		},
+		1,
+	);
+	const incarnation = world.registry.nextIncarnation();
+	const worker = new Worker(
+		{
+			pool: resolved.name,
+			index: 0,
+			seats: 1,
+			workerId: `${resolved.name}-0`,
+			incarnation,
+			runId: world.registry.runId,
+			directory: join(
+				options.directory,
+				incarnation.slice(incarnation.lastIndexOf("-") + 1),
+			),
+			callsPerWorker: resolved.callsPerWorker,
+			startTimeoutMs: resolved.start.timeoutMs,
+		},
+		resolved,
+		world,
+		{
+			capacityOffered: () => undefined,
+			capacityWithdrawn: () => undefined,
+			released: () => undefined,
+		},
+	);
+	const starter = new WorkerStarter({
+		adapter: observed,
+		options: resolved,
+		world,
+		gate: new StartGate(1),
+		marker: formatMarker(markerOf(world.registry.runId, world.host.self)),
+		environment: options.environment ?? process.env,
+	});
+	await starter.start(worker, 1, undefined);
+	if (!made)
+		throw new TypeError(`${adapter.name} became ready without a connection.`);
+	return {
+		...made,
+		brokenBy,
+		kill: () => worker.killNow(),
+		stop: async () => {
+			worker.retire("closed");
+			await worker.gone;
+		},
+	};
+}

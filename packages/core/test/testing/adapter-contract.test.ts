@@ -1,0 +1,57 @@
+import { describe, test } from "vitest";
+import {
+	adapterContract,
+	scriptedAdapter,
+	scripts,
+	startWorker,
+	virtualWorld,
+} from "../../src/testing.ts";
+
+describe.each([1, 4])(
+	"the scripted adapter with %i calls per worker keeps the adapter contract",
+	(callsPerWorker) => {
+		let produced = 0;
+		const cases = adapterContract({
+			adapter: () =>
+				scriptedAdapter({
+					commands: {
+						...scripts,
+						endless: async function* () {
+							produced = 0;
+							while (true) yield produced++;
+						},
+					},
+				}),
+			start: (adapter) => {
+				const { world } = virtualWorld({
+					adapters: [adapter as ReturnType<typeof scriptedAdapter>],
+				});
+				return startWorker(adapter, {
+					world,
+					directory: "/run/contract",
+					callsPerWorker,
+				});
+			},
+			callsPerWorker,
+			commands: {
+				echo: {
+					command: "echo",
+					args: { any: ["thing"] },
+					result: { any: ["thing"] },
+				},
+				hang: { command: "hang", args: {} },
+				fail: { command: "fail", args: "on purpose" },
+				count: { command: "count", args: 3, items: [0, 1, 2] },
+				silent: { command: "silent", args: {} },
+				endless: {
+					command: "endless",
+					args: {},
+					produced: async () => produced,
+					window: 0,
+				},
+				breakConversation: { command: "breakConversation", args: {} },
+			},
+		});
+		test.each(cases)("$title", ({ run }) => run());
+	},
+);

@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import type { SnakepitEvent } from "../../src/events.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { EventRecorder } from "../../src/testing.ts";
+
+const worker = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };
+const call = { pool: "p", callId: "c-1", command: "echo", wallMs: 0 };
+const starting: SnakepitEvent = {
+	type: "worker.starting",
+	...worker,
+	attempt: 1,
+	replaces: undefined,
+};
+const startFailed: SnakepitEvent = {
+	type: "worker.start_failed",
+	...worker,
+	error: new Error("no"),
+};
+const accepted: SnakepitEvent = { type: "call.accepted", ...call, queued: 0 };
+const settled: SnakepitEvent = {
+	type: "call.settled",
+	...call,
+	outcome: "succeeded",
+	code: undefined,
+	attempts: 1,
+	totalMs: 1,
+};
+
+function told(...events: readonly SnakepitEvent[]): EventRecorder {
+	const recorder = new EventRecorder();
+	for (const event of events) recorder.record(event);
+	return recorder;
+}
+
+describe("waiting", () => {
+	test("waitFor finds what happened before, next only what happens from now on", async () => {
+		const recorder = told(accepted);
+		expect(await recorder.waitFor("call.accepted")).toBe(accepted);
+		const later = recorder.next("call.accepted");
+		const another: SnakepitEvent = {
+			...call,
+			type: "call.accepted",
+			callId: "c-2",
+			queued: 0,
+		};
+		recorder.record(another);
+		expect(await later).toBe(another);
+	});
+
+	test("an event that does not fit is passed over", async () => {
+		const recorder = new EventRecorder();
+		const fitting = recorder.waitFor(
+			"call.accepted",
+			({ queued }) => queued === 7,
+		);
+		recorder.record(accepted);
+		recorder.record({ ...call, type: "call.accepted", queued: 7 });
+		expect(await fitting).toMatchObject({ queued: 7 });
+	});
+
+	test("after the deadline it rejects with everything that was seen", async () => {
+		const recorder = told(accepted, startFailed);
+		await expect(
+			recorder.waitFor("call.settled", undefined, 1),
+		).rejects.toThrow(
+			/No call\.settled that fits within 1 ms[\s\S]*"callId":"c-1"[\s\S]*"error":"Error: no"/,
+		);
+	});
+
+	test("a predicate that throws rejects the wait and cannot hurt the emitter", async () => {
+		const recorder = new EventRecorder();
+		const wait = recorder.waitFor("call.accepted", () => {
+			throw new Error("bad predicate");
+		});
+		recorder.record(accepted);
+		await expect(wait).rejects.toThrow("bad predicate");
+	});
+
+	test("of selects one type, types tells the order", () => {
+		const recorder = told(accepted, starting, settled);
+		expect(recorder.of("worker.starting")).toEqual([starting]);
+		expect(recorder.types()).toEqual([
+			"call.accepted",
+			"worker.starting",
+			"call.settled",
+		]);
+	});
+});
+
+describe("what lasts has one start and exactly one end", () => {
+	const pairs: readonly (readonly [SnakepitEvent, SnakepitEvent])[] = [
+		[
+			{ type: "worker.spawned", ...worker, pid: 1, source: "fake" },
+			{
+				type: "worker.exited",
+				...worker,
+				pid: 1,
+				exit: undefined,
+				reason: "vanished",
+				killer: "none",
+				callsLost: 0,
+				lifetimeMs: 1,
+				tail: [],
+			},
+		],
+		[accepted, settled],
+		[starting, startFailed],
+		[
+			{
+				type: "run.started",
+				wallMs: 0,
+				runId: "0000000" as RunId,
+				dataDir: "/d",
+			},
+			{ type: "run.ended", wallMs: 0, runId: "0000000" as RunId, clean: true },
+		],
+		[
+			{ type: "cleanup.started", wallMs: 0, runId: "0000000" as RunId },
+			{
+				type: "cleanup.finished",
+				wallMs: 0,
+				runId: "0000000" as RunId,
+				durationMs: 1,
+				deadRuns: 0,
+				found: 0,
+				killed: 0,
+				spared: 0,
+			},
+		],
+		[
+			{
+				type: "pool.started",
+				wallMs: 0,
+				pool: "p",
+				adapter: "a",
+				workers: 1,
+				durationMs: 1,
+			},
+			{ type: "pool.closed", wallMs: 0, pool: "p", durationMs: 1, killed: 0 },
+		],
+		[
+			{ type: "call.dispatched", ...worker, ...call, attempt: 1, waitedMs: 0 },
+			{ type: "call.released", ...worker, ...call, attempt: 1, ranMs: 0 },
+		],
+		[
+			{ type: "session.started", wallMs: 0, pool: "p", sessionId: "s" },
+			{
+				type: "session.ended",
+				wallMs: 0,
+				pool: "p",
+				sessionId: "s",
+				reason: "closed",
+			},
+		],
+	];
+
+	test.each(pairs.map(([start, end]) => ({ type: start.type, start, end })))(
+		"$type and its end",
+		({ start, end }) => {
+			told(start, end).assertPaired();
+			told(start, end, start, end).assertPaired();
+			expect(() => told(start).assertPaired()).toThrow(
+				`${start.type} without ${end.type.split(".")[0]}.`,
+			);
+			expect(() => told(end).assertPaired()).toThrow(
+				`${end.type} without ${start.type}`,
+			);
+			expect(() => told(start, end, end).assertPaired()).toThrow(
+				"a second end",
+			);
+			expect(() => told(start, start, end).assertPaired()).toThrow(
+				`${start.type} twice`,
+			);
+		},
+	);
+});

@@ -1,0 +1,33 @@
+import { describe, test } from "vitest";
+import {
+	EventRecorder,
+	FakeProcessHost,
+	MemoryRegistry,
+	registryContract,
+	SeededRandom,
+	VirtualClock,
+} from "../../src/testing.ts";
+
+describe("the registry in memory keeps the registry contract", () => {
+	const cases = registryContract({
+		open: () => {
+			const clock = new VirtualClock();
+			const { events, record } = new EventRecorder();
+			const { self } = new FakeProcessHost({ clock });
+			const registry = new MemoryRegistry({
+				clock,
+				random: new SeededRandom(),
+				owner: self,
+				emit: record,
+			});
+			return {
+				registry,
+				owner: self,
+				events,
+				failWrites: () => registry.failWrites(),
+				healWrites: () => registry.healWrites(),
+			};
+		},
+	});
+	test.each(cases)("$title", ({ run }) => run());
+});
