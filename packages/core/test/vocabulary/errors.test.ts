@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import * as errors from "../../src/errors.ts";
+
+const { SnakepitError, InputError, ToolError } = errors;
+const remote = {
+	type: "ValueError",
+	message: "no",
+	traceback: "Traceback",
+	notes: [],
+	frames: [],
+	cause: undefined,
+};
+const cause = new Error("below");
+
+/** One of each class, with the name that a log shows. */
+const made = [
+	[
+		new errors.OptionsError({
+			code: "INVALID_OPTION",
+			message: "m",
+			ran: "no",
+			cause,
+		}),
+		"OptionsError",
+	],
+	[
+		new errors.StartError({
+			code: "SPAWN_FAILED",
+			message: "m",
+			ran: "no",
+			cause,
+		}),
+		"StartError",
+	],
+	[
+		new errors.RegistryError({
+			code: "REGISTRY_FULL",
+			message: "m",
+			ran: "no",
+			cause,
+		}),
+		"RegistryError",
+	],
+	[
+		new errors.QueueError({
+			code: "QUEUE_FULL",
+			message: "m",
+			ran: "no",
+			cause,
+		}),
+		"QueueError",
+	],
+	[
+		new errors.CallAbortedError({
+			code: "CALL_ABORTED",
+			message: "m",
+			ran: "maybe",
+			cause,
+		}),
+		"AbortError",
+	],
+	[
+		new errors.CallTimeoutError({
+			code: "CALL_TIMEOUT",
+			message: "m",
+			ran: "maybe",
+			cause,
+		}),
+		"TimeoutError",
+	],
+	[
+		new errors.WorkerLostError({
+			code: "WORKER_EXITED",
+			message: "m",
+			ran: "maybe",
+			cause,
+		}),
+		"WorkerLostError",
+	],
+	[
+		new InputError({
+			code: "INVALID_ARGUMENTS",
+			message: "m",
+			ran: "no",
+			cause,
+			path: "$.a[3]",
+		}),
+		"InputError",
+	],
+	[
+		new ToolError({
+			code: "TOOL_FAILED",
+			message: "m",
+			ran: "maybe",
+			cause,
+			remote,
+		}),
+		"ToolError",
+	],
+	[
+		new errors.ConnectionBrokenError({
+			code: "CONNECTION_BROKEN",
+			message: "m",
+			ran: "maybe",
+			cause,
+		}),
+		"ConnectionBrokenError",
+	],
+] as const;
+
+describe("every error", () => {
+	test("is listed here", () => {
+		const classes = Object.values(errors).filter(
+			(value) => typeof value === "function",
+		);
+		expect(new Set(classes)).toEqual(
+			new Set([SnakepitError, ...made.map(([error]) => error.constructor)]),
+		);
+	});
+
+	test.each(made)(
+		"%o is a SnakepitError with a code, what ran, and its cause",
+		(error, name) => {
+			expect(error).toBeInstanceOf(SnakepitError);
+			expect(error).toBeInstanceOf(Error);
+			expect(error.name).toBe(name);
+			expect(error.message).toBe("m");
+			expect(error.code).toMatch(/^[A-Z_]+$/);
+			expect(["no", "maybe"]).toContain(error.ran);
+			expect(error.cause).toBe(cause);
+			expect(error.stack).toContain("errors.test.ts");
+		},
+	);
+
+	test("has no cause property when there is none", () => {
+		const error = new SnakepitError({
+			code: "IMPOSSIBLE_TRANSITION",
+			message: "m",
+			ran: "no",
+		});
+		expect("cause" in error).toBe(false);
+	});
+});
+
+test("an InputError names the place, or no place", () => {
+	const fields = {
+		code: "INVALID_ARGUMENTS",
+		message: "m",
+		ran: "no",
+	} as const;
+	expect(new InputError({ ...fields, path: "$.a[3]" }).path).toBe("$.a[3]");
+	expect(new InputError(fields).path).toBe("");
+});
+
+test("a ToolError carries what the worker's language says", () => {
+	expect(
+		new ToolError({ code: "TOOL_FAILED", message: "m", ran: "maybe", remote })
+			.remote,
+	).toBe(remote);
+});
+
+test("an abort and a time-out have the names that the platform uses", () => {
+	const abort = AbortSignal.abort();
+	expect(abort.reason.name).toBe(
+		new errors.CallAbortedError({
+			code: "CALL_ABORTED",
+			message: "m",
+			ran: "no",
+		}).name,
+	);
+	const timeout = new DOMException("m", "TimeoutError");
+	expect(timeout.name).toBe(
+		new errors.CallTimeoutError({
+			code: "CALL_TIMEOUT",
+			message: "m",
+			ran: "no",
+		}).name,
+	);
+});
