@@ -133,7 +133,8 @@ export type SnakepitEvent = EventTime &
 				readonly type: "pool.closed";
 				readonly pool: string;
 				readonly durationMs: number;
-				readonly killed: number;
+				/** Calls that were outstanding when the drain time was over. */
+				readonly cutShort: number;
 		  }
 		| {
 				readonly type: "pool.restart_budget_spent";

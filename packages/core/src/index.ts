@@ -1,40 +1,16 @@
 // What an application uses.
-export { createPool } from "./pool/create-pool.ts";
-export { withPool } from "./pool/with-pool.ts";
-export type { CloseOptions, Pool } from "./pool/pool.ts";
-export type { PoolSession } from "./pool/pool-session.ts";
+
+// What an adapter uses.
 export type {
-	Affinity,
-	ExecuteOptions,
-	SessionOptions,
-} from "./pool/call-options.ts";
-export type {
-	ArgsOf,
-	ChunkOf,
-	CommandOf,
-	ResultOf,
-	ToolMap,
-	UntypedTools,
-} from "./pool/tools.ts";
-export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
-export type { DurationSummary } from "./pool/histogram.ts";
-export type {
-	HealthStatus,
-	HeartbeatStatistics,
-} from "./heartbeat/heartbeat-monitor.ts";
-export {
-	type CallsOptions,
-	DEFAULTS,
-	type HeartbeatOptions,
-	type OutputOptions,
-	type PoolOptions,
-	type QueueOptions,
-	type RecycleOptions,
-	type SessionsOptions,
-	type SizeOptions,
-	type StartOptions,
-	type StopOptions,
-} from "./options.ts";
+	Adapter,
+	CallOptions,
+	Connection,
+	LaunchSpec,
+	PingReply,
+	Seat,
+	WorkerLogRecord,
+	WorkerProcess,
+} from "./adapter.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
@@ -69,18 +45,31 @@ export type {
 	SparedReason,
 	WorkerRef,
 } from "./events.ts";
-
-// What an adapter uses.
 export type {
-	Adapter,
-	CallOptions,
-	Connection,
-	LaunchSpec,
-	PingReply,
-	Seat,
-	WorkerLogRecord,
-	WorkerProcess,
-} from "./adapter.ts";
+	HealthStatus,
+	HeartbeatStatistics,
+} from "./heartbeat/heartbeat-monitor.ts";
+export {
+	type HeartbeatEvidence,
+	type HeartbeatRule,
+	type HeartbeatVerdict,
+	judgeHeartbeat,
+} from "./heartbeat/verdict.ts";
+export {
+	compareIdentity,
+	type IdentityVerdict,
+	isSameProcess,
+	type Observation,
+	type ProcessIdentity,
+} from "./identity.ts";
+export {
+	formatMarker,
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+	type Marker,
+	markerOf,
+	parseMarker,
+} from "./marker.ts";
 export {
 	aFunction,
 	type Check,
@@ -91,7 +80,49 @@ export {
 	optional,
 	wholeNumber,
 } from "./option-check.ts";
-
+export {
+	type CallsOptions,
+	DEFAULTS,
+	type HeartbeatOptions,
+	type OutputOptions,
+	type PoolOptions,
+	type QueueOptions,
+	type RecycleOptions,
+	type SessionsOptions,
+	type SizeOptions,
+	type StartOptions,
+	type StopOptions,
+} from "./options.ts";
+export type {
+	Affinity,
+	ExecuteOptions,
+	SessionOptions,
+} from "./pool/call-options.ts";
+export { createPool } from "./pool/create-pool.ts";
+export type { DurationSummary } from "./pool/histogram.ts";
+export type { CloseOptions, Pool } from "./pool/pool.ts";
+export type { PoolSession } from "./pool/pool-session.ts";
+export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
+export type {
+	ArgsOf,
+	ChunkOf,
+	CommandOf,
+	ResultOf,
+	ToolMap,
+	UntypedTools,
+} from "./pool/tools.ts";
+export { withPool } from "./pool/with-pool.ts";
+export type {
+	EndReason,
+	Killer,
+	ProcessRegistry,
+	RegistryStatistics,
+	Reservation,
+	RunRecord,
+	WorkerEnd,
+	WorkerRecord,
+	WorkerStatus,
+} from "./registry/process-registry.ts";
 // The infrastructure by itself.
 export {
 	extractRunId,
@@ -109,38 +140,6 @@ export {
 	type WorkerState,
 	type WorkerStep,
 } from "./worker-state.ts";
-export {
-	compareIdentity,
-	type IdentityVerdict,
-	isSameProcess,
-	type Observation,
-	type ProcessIdentity,
-} from "./identity.ts";
-export {
-	formatMarker,
-	INCARNATION_VARIABLE,
-	type Marker,
-	MARKER_VARIABLE,
-	markerOf,
-	parseMarker,
-} from "./marker.ts";
-export {
-	type HeartbeatEvidence,
-	type HeartbeatRule,
-	type HeartbeatVerdict,
-	judgeHeartbeat,
-} from "./heartbeat/verdict.ts";
-export type {
-	EndReason,
-	Killer,
-	ProcessRegistry,
-	RegistryStatistics,
-	Reservation,
-	RunRecord,
-	WorkerEnd,
-	WorkerRecord,
-	WorkerStatus,
-} from "./registry/process-registry.ts";
 export type {
 	Clock,
 	LifelineListener,

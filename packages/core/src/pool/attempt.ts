@@ -1,6 +1,7 @@
 import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
-import type { Attempt, Worker } from "../worker/worker.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { Attempt } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
 import type { Call } from "./call.ts";
 

@@ -3,8 +3,8 @@ import type { ExecuteOptions } from "./call-options.ts";
 import type { Session } from "./session-table.ts";
 import { captureContext, StreamWork, type Work } from "./work.ts";
 
-/** What a stream needs of its pool. */
-export interface StreamPool {
+/** Whoever takes calls. */
+export interface CallTaker {
 	submit(
 		command: string,
 		args: unknown,
@@ -12,6 +12,7 @@ export interface StreamPool {
 		work: Work,
 		session: Session | undefined,
 	): Call;
+	/** The consumer of a stream left before its end. */
 	abandon(call: Call): void;
 }
 
@@ -20,36 +21,37 @@ type StreamState =
 	| { readonly kind: "running"; readonly call: Call }
 	| { readonly kind: "closed" };
 
-/** The consumer's side of a stream: the call begins with the first `next()`, in the context of the one who made the stream. */
-export function callStream(
-	pool: StreamPool,
+/**
+ * The consumer's side of a stream: the call begins with the first `next()`, in the
+ * context of the one who made the stream.
+ */
+export function callStream<Chunk>(
+	taker: CallTaker,
 	command: string,
 	args: unknown,
 	options: ExecuteOptions,
 	session: Session | undefined,
-): AsyncIterableIterator<unknown> {
+): AsyncIterableIterator<Chunk> {
 	const work = new StreamWork();
 	const inContext = captureContext();
 	let state: StreamState = { kind: "fresh" };
 	return {
-		async next(): Promise<IteratorResult<unknown, undefined>> {
-			if (state.kind === "fresh")
-				state = {
-					kind: "running",
-					call: inContext(() =>
-						pool.submit(command, args, options, work, session),
-					),
-				};
-			return await work.next();
+		async next(): Promise<IteratorResult<Chunk, undefined>> {
+			if (state.kind === "fresh") {
+				const call = inContext(() =>
+					taker.submit(command, args, options, work, session),
+				);
+				state = { kind: "running", call };
+			}
+			return (await work.next()) as IteratorResult<Chunk, undefined>;
 		},
-		async return(): Promise<IteratorResult<unknown, undefined>> {
-			if (state.kind === "running") pool.abandon(state.call);
-			// One that never began must not begin now.
-			else work.succeed();
+		async return(): Promise<IteratorResult<Chunk, undefined>> {
+			if (state.kind === "running") taker.abandon(state.call);
+			else work.succeed(); // One that never began must not begin now.
 			state = { kind: "closed" };
 			return { done: true, value: undefined };
 		},
-		[Symbol.asyncIterator](): AsyncIterableIterator<unknown> {
+		[Symbol.asyncIterator](): AsyncIterableIterator<Chunk> {
 			return this;
 		},
 	};

@@ -28,16 +28,8 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		strategy: options.cleanupStrategy,
 		emit: hub.emit,
 	});
-	const { clock } = run;
-	const begunMs = clock.now();
-	const world: World = {
-		clock,
-		host: run.host,
-		registry: run.registry,
-		random: run.random,
-		emit: hub.emit,
-	};
-	const about = { pool: options.name, adapter: options.adapter.name };
+	const { clock, host, registry, random } = run;
+	const world: World = { clock, host, registry, random, emit: hub.emit };
 	const pool = new Pool<Tools>({
 		options,
 		world,
@@ -60,32 +52,6 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		close: (graceMs) => pool.close({ drainMs: graceMs }),
 		killNow: () => pool.killNow(),
 	});
-	try {
-		await options.adapter.prepare?.(new AbortController().signal);
-		for (const note of options.adapter.notes?.() ?? [])
-			hub.emit({
-				type: "pool.adapter_noted",
-				wallMs: clock.wall(),
-				...about,
-				note,
-			});
-		await pool.open();
-	} catch (error) {
-		hub.emit({
-			type: "pool.start_failed",
-			wallMs: clock.wall(),
-			...about,
-			error: error instanceof Error ? error : new Error(String(error)),
-		});
-		await pool.close({ manner: "forced" });
-		throw error;
-	}
-	hub.emit({
-		type: "pool.started",
-		wallMs: clock.wall(),
-		...about,
-		workers: pool.workers().length,
-		durationMs: clock.now() - begunMs,
-	});
+	await pool.open();
 	return pool;
 }

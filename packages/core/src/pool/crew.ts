@@ -4,16 +4,13 @@ import { StartError } from "../errors.ts";
 import type { RecycleReason } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { backoffMs } from "../worker/backoff.ts";
-import {
-	FULL_BUDGET,
-	type RestartBudget,
-	spendRestart,
-} from "../worker/restart-budget.ts";
 import { StragglerSweep } from "../worker/straggler-sweep.ts";
-import { Worker, type WorkerEnding } from "../worker/worker.ts";
+import { Worker } from "../worker/worker.ts";
+import type { WorkerEnding } from "../worker/worker-parts.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
-import type { Timer, World } from "../world.ts";
-import { judgeWear } from "./recycling.ts";
+import type { World } from "../world.ts";
+import { Recycler } from "./recycler.ts";
+import { RestartGovernor } from "./restart-governor.ts";
 import { workersToStart } from "./sizing.ts";
 import { isTaken, type Slot } from "./slot.ts";
 
@@ -47,49 +44,60 @@ export class Crew {
 	readonly #setting: CrewSetting;
 	readonly #slots: readonly Slot[];
 	readonly #workers = new Set<Worker>();
-	readonly #idleSince = new Map<Worker, number>();
 	readonly #sweep: StragglerSweep;
-	#budget: RestartBudget = FULL_BUDGET;
+	readonly #governor: RestartGovernor;
+	readonly #recycler: Recycler;
 	#failuresInARow = 0;
-	#restarts = 0;
-	#watch: Timer | undefined;
-	#budgetTimer: Timer | undefined;
 	#phase: "opening" | "open" | "closing" = "opening";
 
 	constructor(setting: CrewSetting) {
 		this.#setting = setting;
-		this.#sweep = new StragglerSweep(setting.world);
-		this.#slots = Array.from(
-			{ length: setting.options.size.max },
-			(_, index) => ({
-				index,
-				state: { kind: "empty" },
-				failures: 0,
-				previous: undefined,
-			}),
-		);
+		const { options, world } = setting;
+		this.#sweep = new StragglerSweep(world);
+		this.#governor = new RestartGovernor({
+			pool: options.name,
+			options: options.start,
+			clock: world.clock,
+			emit: world.emit,
+			onAllowance: () => this.fill(),
+		});
+		this.#recycler = new Recycler({
+			options,
+			clock: world.clock,
+			host: world.host,
+			workers: () => this.workers(),
+			isNeeded: setting.isNeeded,
+			onWorn: (worker, reason) => this.#recycle(worker, reason),
+		});
+		this.#slots = Array.from({ length: options.size.max }, (_, index) => ({
+			index,
+			state: { kind: "empty" },
+			failures: 0,
+			previous: undefined,
+		}));
 	}
 
 	/** Every worker that is not gone. */
 	workers(): readonly Worker[] {
 		return [...this.#workers];
 	}
-	/** How many dead workers were replaced. */
+	/** How many workers were started again after a failure. */
 	get restarts(): number {
-		return this.#restarts;
+		return this.#governor.granted;
 	}
 
 	/**
 	 * Starts the minimum. One that cannot be started is the caller's to know, not
 	 * to be tried again.
 	 *
-	 * @throws StartError of the first worker that failed, after the others were ended.
+	 * @throws StartError of the first worker that failed; the others go on until `close`.
 	 */
 	async open(): Promise<void> {
 		const slots = this.#slots.slice(0, this.#setting.options.size.min);
 		await Promise.all(slots.map((slot) => this.#start(slot)));
+		if (this.#phase === "closing") return;
 		this.#phase = "open";
-		this.#watchWear();
+		this.#recycler.watch();
 		this.fill();
 	}
 
@@ -115,23 +123,15 @@ export class Crew {
 		}
 	}
 
-	/** A worker finished a call: it may be worn now. */
-	worked(worker: Worker): void {
-		this.#idleSince.delete(worker);
-		if (worker.callsTaken >= this.#setting.options.recycle.afterCalls)
-			this.#recycle(worker, "calls");
-	}
-
 	/** Every worker goes: gently, or at once. Resolves when all are gone. */
 	async close(manner: "gentle" | "forced"): Promise<void> {
 		this.#phase = "closing";
-		this.#watch?.cancel();
-		this.#budgetTimer?.cancel();
+		this.#recycler.stop();
+		this.#governor.stop();
 		for (const slot of this.#slots) {
-			if (slot.state.kind === "backing_off") {
-				slot.state.timer.cancel();
-				slot.state = { kind: "empty" };
-			}
+			if (slot.state.kind !== "backing_off") continue;
+			slot.state.timer.cancel();
+			slot.state = { kind: "empty" };
 		}
 		const workers = this.workers();
 		for (const worker of workers) {
@@ -150,30 +150,25 @@ export class Crew {
 
 	/** Starts an empty seat again: at once, after a pause, or when the budget allows. */
 	#refill(slot: Slot): void {
-		const { options, world } = this.#setting;
-		const { start } = options;
+		const { options, world, onHopeless } = this.#setting;
 		if (slot.failures > 0) {
-			const verdict = spendRestart(
-				this.#budget,
-				world.clock.now(),
-				start.maxRestarts,
-				start.restartWindowMs,
-			);
-			this.#budget = verdict.budget;
-			if (verdict.kind === "spent") return this.#budgetSpent(verdict.retryInMs);
-			this.#restarts++;
+			const refused = this.#governor.take();
+			if (refused !== undefined) {
+				if (!this.#slots.some(isTaken)) onHopeless(refused);
+				return;
+			}
 		}
 		const pauseMs = backoffMs(
 			slot.failures,
-			start.backoffMs,
-			start.maxBackoffMs,
+			options.start.backoffMs,
+			options.start.maxBackoffMs,
 			world.random.fraction(),
 		);
-		if (pauseMs === 0) return this.#startAgain(slot);
-		const timer = world.clock.after(pauseMs, () => {
-			slot.state = { kind: "empty" };
+		if (pauseMs === 0) {
 			this.#startAgain(slot);
-		});
+			return;
+		}
+		const timer = world.clock.after(pauseMs, () => this.#startAgain(slot));
 		slot.state = { kind: "backing_off", timer };
 	}
 
@@ -191,13 +186,14 @@ export class Crew {
 				slot.failures + 1,
 				slot.previous,
 			);
-			slot.state = { kind: "occupied", worker, successor: undefined };
-			this.#failuresInARow = 0;
 		} catch (error) {
 			await this.#startFailed(slot, worker, asStartError(error));
 			throw error;
 		}
-		if (this.#phase === "closing") worker.retire("closed");
+		this.#failuresInARow = 0;
+		// It may be gone again by now: then its release came before this turn.
+		if (isStarting(slot, worker))
+			slot.state = { kind: "occupied", worker, successor: undefined };
 	}
 
 	async #startFailed(
@@ -205,24 +201,20 @@ export class Crew {
 		worker: Worker,
 		error: StartError,
 	): Promise<void> {
+		const { world, onHopeless } = this.#setting;
 		slot.failures++;
 		this.#failuresInARow++;
 		if (worker.pid === undefined) this.#dismiss(worker);
 		else await worker.gone;
-		if (slot.state.kind === "starting" && slot.state.worker === worker)
-			slot.state = { kind: "empty" };
-		const { world, onHopeless } = this.#setting;
+		if (isStarting(slot, worker)) slot.state = { kind: "empty" };
 		world.emit({
 			type: "worker.start_failed",
 			wallMs: world.clock.wall(),
 			...worker.ref,
 			error,
 		});
-		if (
-			this.#failuresInARow >= HOPELESS_FAILURES &&
-			!this.#slots.some((each) => each.state.kind === "occupied")
-		)
-			onHopeless(error);
+		const nobody = !this.#slots.some((each) => each.state.kind === "occupied");
+		if (nobody && this.#failuresInARow >= HOPELESS_FAILURES) onHopeless(error);
 		this.fill();
 	}
 
@@ -237,6 +229,7 @@ export class Crew {
 			workerId: `${options.name}-${slot.index}`,
 			incarnation,
 			runId: world.registry.runId,
+			// A short name: the path of a socket has a limit of about 100 bytes.
 			directory: join(
 				runDirectory,
 				incarnation.slice(incarnation.lastIndexOf("-") + 1),
@@ -246,8 +239,8 @@ export class Crew {
 		};
 		const worker = new Worker(seat, options, world, {
 			capacityOffered: (offered) => {
-				this.#idleSince.set(offered, world.clock.now());
 				this.#setting.onOffered(offered);
+				this.#recycler.offered(offered);
 			},
 			capacityWithdrawn: (withdrawn) => this.#setting.onWithdrawn(withdrawn),
 			released: (released, ending) => this.#released(slot, released, ending),
@@ -258,7 +251,7 @@ export class Crew {
 
 	#dismiss(worker: Worker): void {
 		this.#workers.delete(worker);
-		this.#idleSince.delete(worker);
+		this.#recycler.forget(worker);
 		this.#sweep.noteEnded(worker.ref.incarnation);
 	}
 
@@ -266,148 +259,68 @@ export class Crew {
 		this.#dismiss(worker);
 		slot.previous = worker.ref.incarnation;
 		const { state } = slot;
-		const held = state.kind === "occupied" && state.worker === worker;
+		const held =
+			(state.kind === "occupied" && state.worker === worker) ||
+			(isStarting(slot, worker) && ending.reason !== "start_failed");
 		if (held) {
-			const expected =
-				ending.reason === "recycled" || ending.reason === "closed";
-			slot.failures = expected
-				? 0
-				: ending.readyMs >= PROVEN_MS
-					? 1
-					: slot.failures + 1;
+			slot.failures = failuresAfter(slot.failures, ending);
 			// A successor that warms up takes the seat when it is ready.
+			const successor = state.kind === "occupied" ? state.successor : undefined;
 			slot.state =
-				state.successor === undefined
+				successor === undefined
 					? { kind: "empty" }
-					: { kind: "starting", worker: state.successor };
+					: { kind: "starting", worker: successor };
 		}
 		this.#setting.onReleased(worker);
 		if (held) this.fill();
 	}
 
-	#budgetSpent(retryInMs: number): void {
-		if (this.#budgetTimer !== undefined) return;
-		const { options, world, onHopeless } = this.#setting;
-		const { maxRestarts, restartWindowMs } = options.start;
-		world.emit({
-			type: "pool.restart_budget_spent",
-			wallMs: world.clock.wall(),
-			pool: options.name,
-			restarts: maxRestarts,
-			windowMs: restartWindowMs,
-		});
-		this.#budgetTimer = world.clock.after(retryInMs, () => {
-			this.#budgetTimer = undefined;
-			this.fill();
-		});
-		if (this.#slots.some(isTaken)) return;
-		onHopeless(
-			new StartError({
-				code: "RESTART_BUDGET_SPENT",
-				ran: "no",
-				message: `Pool ${options.name} has no worker left: they were restarted ${maxRestarts} times within ${restartWindowMs} ms (start.maxRestarts, start.restartWindowMs) and ended again. The next try is in ${Math.ceil(retryInMs)} ms; look at worker.exited for what they said last.`,
-			}),
-		);
-	}
-
-	/** Looks at age, memory and idleness from time to time. */
-	#watchWear(): void {
-		const { options, world } = this.#setting;
-		this.#watch = world.clock.after(options.recycle.checkIntervalMs, () => {
-			for (const worker of this.#workers)
-				if (worker.state === "ready") this.#checkWear(worker);
-			this.#retireIdle();
-			this.#watchWear();
-		});
-	}
-
-	#checkWear(worker: Worker): void {
-		const { options, world } = this.#setting;
-		const measured =
-			Number.isFinite(options.recycle.aboveResidentBytes) &&
-			worker.groupId !== undefined;
-		const residentBytes = measured
-			? world.host
-					.members(worker.groupId)
-					.reduce((sum, member) => sum + member.residentBytes, 0)
-			: undefined;
-		const reason = judgeWear(
-			{ ageMs: worker.readyMs, calls: worker.callsTaken, residentBytes },
-			options.recycle,
-		);
-		if (reason !== undefined) this.#recycle(worker, reason);
-	}
-
 	/** The replacement is ready before the old one is asked to leave. */
 	#recycle(worker: Worker, reason: RecycleReason): void {
 		const slot = this.#slots.find(
-			(each) => each.state.kind === "occupied" && each.state.worker === worker,
+			({ state }) => state.kind === "occupied" && state.worker === worker,
 		);
-		if (
-			this.#phase !== "open" ||
-			slot?.state.kind !== "occupied" ||
-			slot.state.successor !== undefined
-		)
-			return;
-		if (
-			worker.state !== "ready" ||
-			this.#setting.isNeeded(worker.ref.incarnation)
-		)
-			return;
+		if (this.#phase !== "open" || slot?.state.kind !== "occupied") return;
+		if (slot.state.successor !== undefined || worker.state !== "ready") return;
 		const successor = this.#hire(slot);
 		slot.state = { kind: "occupied", worker, successor };
 		this.#setting.starter.start(successor, 1, worker.ref.incarnation).then(
 			() => {
+				slot.previous = worker.ref.incarnation;
+				slot.failures = 0;
 				slot.state = {
 					kind: "occupied",
 					worker: successor,
 					successor: undefined,
 				};
-				slot.previous = worker.ref.incarnation;
-				slot.failures = 0;
 				worker.retire(reason);
-				if (this.#phase === "closing") successor.retire("closed");
 			},
 			(error: unknown) => {
-				if (
-					slot.state.kind === "occupied" &&
-					slot.state.successor === successor
-				)
+				if (slot.state.kind === "occupied" && slot.state.worker === worker)
 					slot.state = { kind: "occupied", worker, successor: undefined };
-				else if (
-					slot.state.kind === "starting" &&
-					slot.state.worker === successor
-				)
-					slot.state = { kind: "empty" };
 				return this.#startFailed(slot, successor, asStartError(error));
 			},
 		);
 	}
+}
 
-	#retireIdle(): void {
-		const { options, world, isNeeded } = this.#setting;
-		let ready = this.#slots.filter(
-			(slot) => slot.state.kind === "occupied",
-		).length;
-		for (const [worker, since] of this.#idleSince) {
-			if (ready <= options.size.min) return;
-			const idle =
-				worker.state === "ready" &&
-				worker.callsRunning === 0 &&
-				world.clock.now() - since >= options.size.idleMs;
-			if (!idle || isNeeded(worker.ref.incarnation)) continue;
-			ready--;
-			worker.retire("idle");
-		}
-	}
+function isStarting(slot: Slot, worker: Worker): boolean {
+	return slot.state.kind === "starting" && slot.state.worker === worker;
+}
+
+/** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
+function failuresAfter(before: number, ending: WorkerEnding): number {
+	if (ending.reason === "recycled" || ending.reason === "closed") return 0;
+	return ending.readyMs >= PROVEN_MS ? 1 : before + 1;
 }
 
 function asStartError(error: unknown): StartError {
 	if (error instanceof StartError) return error;
+	const message = error instanceof Error ? error.message : String(error);
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `A worker could not be started: ${error instanceof Error ? error.message : String(error)}`,
+		message: `A worker could not be started: ${message}`,
 		cause: error,
 	});
 }

@@ -3,13 +3,13 @@ import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock } from "../world.ts";
-import { CallAttempt, type AttemptListener } from "./attempt.ts";
-import { aborted, queueFull, queueTimedOut, timedOut } from "./call-errors.ts";
+import { type AttemptListener, CallAttempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
+import { aborted, queueFull, queueTimedOut, timedOut } from "./call-errors.ts";
 import { CapacityIndex } from "./capacity-index.ts";
-import { isBefore, PriorityQueue } from "./priority-queue.ts";
 import { judgeRetry } from "./retry-policy.ts";
 import { sessionLost } from "./session-table.ts";
+import { boundTo, WaitingRoom } from "./waiting-room.ts";
 
 export interface DispatcherSetting {
 	readonly pool: string;
@@ -32,20 +32,18 @@ export interface DispatcherSetting {
  */
 export class Dispatcher {
 	readonly #setting: DispatcherSetting;
-	readonly #waiting = new PriorityQueue<Call>();
-	/** Calls of strict sessions, by the incarnation that they must run on. */
-	readonly #bound = new Map<string, PriorityQueue<Call>>();
+	readonly #waiting = new WaitingRoom();
 	readonly #capacity = new CapacityIndex<Worker>();
+	/** By incarnation: those that took calls and are not gone. */
 	readonly #workers = new Map<string, Worker>();
 	#running = 0;
-	#boundWaiting = 0;
 
 	constructor(setting: DispatcherSetting) {
 		this.#setting = setting;
 	}
 
 	get waiting(): number {
-		return this.#waiting.size + this.#boundWaiting;
+		return this.#waiting.size;
 	}
 	get running(): number {
 		return this.#running;
@@ -55,26 +53,21 @@ export class Dispatcher {
 	submit(call: Call): void {
 		this.#watch(call);
 		if (call.state.kind === "settled") return;
-		const worker = this.#workerFor(call);
-		if (worker !== undefined) return this.#dispatch(call, worker);
-		if (this.waiting >= this.#setting.options.queue.limit)
-			return this.#settle(
-				call,
-				queueFull(this.#setting.pool, this.waiting, this.#running),
-			);
-		this.#enqueue(call);
-		this.#setting.onDemand();
+		const { pool, options } = this.#setting;
+		const hasRoom = this.waiting < options.queue.limit;
+		if (this.#tryNow(call)) return;
+		if (hasRoom) this.#wait(call);
+		else this.#settle(call, queueFull(pool, this.waiting, this.#running));
 	}
 
 	capacityOffered(worker: Worker): void {
 		this.#workers.set(worker.ref.incarnation, worker);
 		while (worker.hasCapacity) {
-			const call = this.#nextFor(worker);
+			const call = this.#waiting.takeFor(worker.ref.incarnation);
 			if (call === undefined) break;
 			this.#dispatch(call, worker);
 		}
-		if (worker.hasCapacity) this.#capacity.put(worker);
-		else this.#capacity.remove(worker);
+		this.#noteCapacity(worker);
 	}
 
 	capacityWithdrawn(worker: Worker): void {
@@ -83,12 +76,10 @@ export class Dispatcher {
 
 	/** The worker is gone: calls that could run nowhere else are lost. */
 	released(worker: Worker): void {
+		const { incarnation } = worker.ref;
 		this.#capacity.remove(worker);
-		this.#workers.delete(worker.ref.incarnation);
-		const bound = this.#bound.get(worker.ref.incarnation);
-		this.#bound.delete(worker.ref.incarnation);
-		for (const call of bound ?? []) {
-			this.#boundWaiting--;
+		this.#workers.delete(incarnation);
+		for (const call of this.#waiting.evict(incarnation)) {
 			if (call.session !== undefined)
 				this.#settle(call, sessionLost(call.session));
 		}
@@ -99,129 +90,80 @@ export class Dispatcher {
 		for (const call of [...calls]) this.#settle(call, error(call));
 	}
 
+	/** Every call that waits fails with this error. */
+	failWaiting(error: SnakepitError): void {
+		this.fail(this.#waiting.all(), () => error);
+	}
+
 	/** The consumer of a stream left before its end: the call is aborted, if it is not over. */
 	abandon(call: Call): void {
 		this.#settle(call, aborted(this.#setting.pool, call, undefined));
 	}
 
-	/** Every call that waits fails with this error. */
-	failWaiting(error: (call: Call) => SnakepitError): void {
-		const calls = [
-			...this.#waiting,
-			...[...this.#bound.values()].flatMap((queue) => [...queue]),
-		];
-		for (const call of calls) this.#settle(call, error(call));
-	}
-
-	#workerFor(call: Call): Worker | undefined {
+	/** Runs a call if a worker that may take it has room. */
+	#tryNow(call: Call): boolean {
+		const incarnation = call.session?.incarnation;
 		const preferred =
-			call.session?.incarnation === undefined
-				? undefined
-				: this.#workers.get(call.session.incarnation);
-		if (
-			call.session?.affinity === "strict" &&
-			call.session.incarnation !== undefined
-		) {
-			return preferred?.hasCapacity === true ? preferred : undefined;
-		}
-		return preferred?.hasCapacity === true
-			? preferred
-			: this.#capacity.leastLoaded();
+			incarnation === undefined ? undefined : this.#workers.get(incarnation);
+		const onlyThat = boundTo(call) !== undefined;
+		const worker =
+			preferred?.hasCapacity === true
+				? preferred
+				: onlyThat
+					? undefined
+					: this.#capacity.leastLoaded();
+		if (worker !== undefined) this.#dispatch(call, worker);
+		return worker !== undefined;
 	}
 
-	#enqueue(call: Call): void {
-		const { clock } = this.#setting;
+	#wait(call: Call): void {
+		const { clock, pool } = this.#setting;
+		const incarnation = boundTo(call);
+		if (
+			call.session !== undefined &&
+			incarnation !== undefined &&
+			!this.#workers.has(incarnation)
+		) {
+			this.#settle(call, sessionLost(call.session));
+			return;
+		}
 		const timer = Number.isFinite(call.queueTimeoutMs)
 			? clock.after(call.queueTimeoutMs, () =>
-					this.#settle(
-						call,
-						queueTimedOut(this.#setting.pool, call, this.waiting),
-					),
+					this.#settle(call, queueTimedOut(pool, call, this.waiting)),
 				)
 			: undefined;
 		call.state = { kind: "waiting", sinceMs: clock.now(), timer };
-		this.#place(call);
-	}
-
-	/** Into the queue of its own worker when its session is bound to one, else into the common one. */
-	#place(call: Call): void {
-		const incarnation =
-			call.session?.affinity === "strict"
-				? call.session.incarnation
-				: undefined;
-		if (incarnation === undefined) return this.#waiting.add(call);
-		if (!this.#workers.has(incarnation)) {
-			if (call.session !== undefined)
-				this.#settle(call, sessionLost(call.session));
-			return;
-		}
-		let queue = this.#bound.get(incarnation);
-		if (queue === undefined) {
-			queue = new PriorityQueue();
-			this.#bound.set(incarnation, queue);
-		}
-		queue.add(call);
-		this.#boundWaiting++;
-	}
-
-	#unplace(call: Call): void {
-		if (this.#waiting.remove(call)) return;
-		for (const queue of this.#bound.values()) {
-			if (queue.remove(call)) {
-				this.#boundWaiting--;
-				return;
-			}
-		}
-	}
-
-	/** The next call that this worker may run; calls whose session was bound elsewhere meanwhile move there. */
-	#nextFor(worker: Worker): Call | undefined {
-		const own = this.#bound.get(worker.ref.incarnation);
-		for (;;) {
-			const bound = own?.peek();
-			const common = this.#waiting.peek();
-			if (
-				bound !== undefined &&
-				(common === undefined || isBefore(bound, common))
-			) {
-				own?.take();
-				this.#boundWaiting--;
-				return bound;
-			}
-			if (common === undefined) return undefined;
-			this.#waiting.take();
-			const incarnation =
-				common.session?.affinity === "strict"
-					? common.session.incarnation
-					: undefined;
-			if (incarnation === undefined || incarnation === worker.ref.incarnation)
-				return common;
-			this.#place(common);
-		}
+		this.#waiting.add(call);
+		this.#setting.onDemand();
 	}
 
 	#dispatch(call: Call, worker: Worker): void {
 		const { clock, emit, options } = this.#setting;
-		const waitedMs =
-			clock.now() -
-			(call.state.kind === "waiting" ? call.state.sinceMs : call.acceptedMs);
-		if (call.state.kind === "waiting") call.state.timer?.cancel();
+		const { state } = call;
+		if (state.kind === "waiting") state.timer?.cancel();
+		const sinceMs = state.kind === "waiting" ? state.sinceMs : clock.now();
+		const waitedMs = clock.now() - sinceMs;
 		call.attempts++;
 		if (call.session !== undefined)
 			call.session.incarnation = worker.ref.incarnation;
 		this.#running++;
 		this.#setting.onDispatched(waitedMs);
+		const { cancelGraceMs } = options.calls;
 		const attempt = new CallAttempt(
 			call,
 			worker,
 			waitedMs,
-			{ clock, emit, cancelGraceMs: options.calls.cancelGraceMs },
+			{ clock, emit, cancelGraceMs },
 			this.#attempts,
 		);
 		call.state = { kind: "running", attempt };
+		this.#noteCapacity(worker);
+		attempt.run();
+	}
+
+	#noteCapacity(worker: Worker): void {
 		if (worker.hasCapacity) this.#capacity.put(worker);
 		else this.#capacity.remove(worker);
-		attempt.run();
 	}
 
 	readonly #attempts: AttemptListener = {
@@ -232,45 +174,48 @@ export class Dispatcher {
 		answered: (attempt) => {
 			if (isCurrent(attempt)) this.#settle(attempt.call, undefined);
 		},
-		/** Make it again, or tell the caller. */
 		failed: (attempt, error) => {
-			if (!isCurrent(attempt)) return;
-			const { call } = attempt;
-			if (
-				call.work.begun ||
-				judgeRetry(error, call.attempts, call.idempotentRetries) === "give_up"
-			)
-				return this.#settle(call, error);
-			const { clock, emit, pool } = this.#setting;
-			emit({
-				type: "call.retried",
-				wallMs: clock.wall(),
-				pool,
-				callId: call.callId,
-				command: call.command,
-				attempt: attempt.number,
-				because: error.code,
-			});
-			// It keeps its place in the line: it came before those that wait.
-			const worker = this.#workerFor(call);
-			if (worker !== undefined) return this.#dispatch(call, worker);
-			this.#enqueue(call);
-			this.#setting.onDemand();
+			if (isCurrent(attempt)) this.#retryOrSettle(attempt, error);
 		},
 	};
+
+	#retryOrSettle({ call, number }: CallAttempt, error: SnakepitError): void {
+		const { clock, emit, pool } = this.#setting;
+		const verdict = call.work.begun
+			? "give_up"
+			: judgeRetry(error, call.attempts, call.idempotentRetries);
+		if (verdict === "give_up") {
+			this.#settle(call, error);
+			return;
+		}
+		emit({
+			type: "call.retried",
+			wallMs: clock.wall(),
+			pool,
+			callId: call.callId,
+			command: call.command,
+			attempt: number,
+			because: error.code,
+		});
+		// It keeps its place in the line, whatever the limit: it was taken before.
+		if (!this.#tryNow(call)) this.#wait(call);
+	}
 
 	/** Watches for the caller's abort and the deadline. */
 	#watch(call: Call): void {
 		const { clock, pool } = this.#setting;
-		const { signal } = call;
+		const { signal, deadlineMs } = call;
 		const onAbort = (): void =>
 			this.#settle(call, aborted(pool, call, signal?.reason));
-		if (signal?.aborted === true) return onAbort();
+		if (signal?.aborted === true) {
+			onAbort();
+			return;
+		}
 		signal?.addEventListener("abort", onAbort, { once: true });
 		const timer =
-			call.deadlineMs === undefined
+			deadlineMs === undefined
 				? undefined
-				: clock.after(Math.max(0, call.deadlineMs - clock.now()), () =>
+				: clock.after(Math.max(0, deadlineMs - clock.now()), () =>
 						this.#settle(call, timedOut(pool, call, clock.now())),
 					);
 		call.unwatch = () => {
@@ -287,7 +232,7 @@ export class Dispatcher {
 		call.unwatch();
 		if (state.kind === "waiting") {
 			state.timer?.cancel();
-			this.#unplace(call);
+			this.#waiting.remove(call);
 		} else if (error !== undefined) {
 			state.attempt.cancel(error);
 		}
@@ -299,8 +244,6 @@ export class Dispatcher {
 
 /** Whether its call still waits for this very attempt. */
 function isCurrent(attempt: CallAttempt): boolean {
-	return (
-		attempt.call.state.kind === "running" &&
-		attempt.call.state.attempt === attempt
-	);
+	const { state } = attempt.call;
+	return state.kind === "running" && state.attempt === attempt;
 }

@@ -1,6 +1,6 @@
 import type { Affinity, ExecuteOptions } from "./call-options.ts";
 import { checkExecuteOptions } from "./call-options.ts";
-import { callStream, type StreamPool } from "./call-stream.ts";
+import { type CallTaker, callStream } from "./call-stream.ts";
 import type { Session } from "./session-table.ts";
 import type {
 	ArgsOf,
@@ -21,14 +21,14 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 {
 	readonly id: string;
 	readonly affinity: Affinity;
-	readonly #pool: StreamPool;
+	readonly #taker: CallTaker;
 	readonly #session: Session;
 	readonly #end: () => void;
 
-	constructor(pool: StreamPool, session: Session, end: () => void) {
+	constructor(taker: CallTaker, session: Session, end: () => void) {
 		this.id = session.id;
 		this.affinity = session.affinity;
-		this.#pool = pool;
+		this.#taker = taker;
 		this.#session = session;
 		this.#end = end;
 	}
@@ -45,7 +45,7 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 		options: ExecuteOptions = {},
 	): Promise<ResultOf<Tools, Command>> {
 		const work = new UnaryWork();
-		this.#pool.submit(command, args, options, work, this.#session);
+		this.#taker.submit(command, args, options, work, this.#session);
 		return (await work.promise) as ResultOf<Tools, Command>;
 	}
 
@@ -56,13 +56,13 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 		options: ExecuteOptions = {},
 	): AsyncIterableIterator<ChunkOf<Tools, Command>> {
 		checkExecuteOptions("session.stream", options);
-		return callStream(
-			this.#pool,
+		return callStream<ChunkOf<Tools, Command>>(
+			this.#taker,
 			command,
 			args,
 			options,
 			this.#session,
-		) as AsyncIterableIterator<ChunkOf<Tools, Command>>;
+		);
 	}
 
 	/** The worker drops its state. Idempotent. */

@@ -1,9 +1,8 @@
-import { OptionsError, type SnakepitError } from "../errors.ts";
+import { OptionsError, type StartError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import {
 	checkOptions,
 	milliseconds,
-	nonEmptyText,
 	oneOf,
 	optional,
 	show,
@@ -13,18 +12,18 @@ import type { RunId } from "../run-id.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
-import type { Call } from "./call.ts";
+import { CallIntake } from "./call-intake.ts";
 import {
 	checkExecuteOptions,
 	checkSessionOptions,
 	type ExecuteOptions,
 	type SessionOptions,
 } from "./call-options.ts";
+import { type CallTaker, callStream } from "./call-stream.ts";
 import { Crew } from "./crew.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { EventHub } from "./event-hub.ts";
 import { PoolSession } from "./pool-session.ts";
-import { callStream } from "./call-stream.ts";
 import { type Session, SessionTable } from "./session-table.ts";
 import {
 	type PoolStatistics,
@@ -40,7 +39,7 @@ import type {
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
-import { captureContext, UnaryWork, type Work } from "./work.ts";
+import { UnaryWork } from "./work.ts";
 
 /** What a pool is made of; see create-pool.ts for the real one. */
 export interface PoolSetting {
@@ -75,35 +74,48 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	readonly #crew: Crew;
 	readonly #dispatcher: Dispatcher;
 	readonly #sessions: SessionTable;
+	readonly #intake: CallIntake;
 	readonly #statistics = new StatisticsKeeper();
-	readonly #calls = new Set<Call>();
-	#sequence = 0;
-	#letGo: (() => void) | undefined;
-	#closing: Promise<void> | undefined;
-	#drained: (() => void) | undefined;
+	/** How streams and sessions make their calls. */
+	readonly #taker: CallTaker;
+	#life: "new" | "started" | "closing" = "new";
+	#closed: Promise<void> | undefined;
+	#sessionsMade = 0;
 
 	constructor(setting: PoolSetting) {
 		const { options, world, hub } = setting;
+		const { clock, host } = world;
+		const pool = options.name;
 		this.#setting = setting;
-		this.name = options.name;
+		this.name = pool;
 		this.runId = world.registry.runId;
-		this.#dispatcher = new Dispatcher({
-			pool: options.name,
-			options,
-			clock: world.clock,
-			emit: hub.emit,
-			onDemand: () => this.#crew.fill(),
-			onSettled: (call, error) => this.#settled(call, error),
-			onDispatched: (waitedMs) => this.#statistics.dispatched(waitedMs),
-			onReleased: (ranMs) => this.#statistics.released(ranMs),
-		});
 		this.#sessions = new SessionTable(
-			options.name,
-			world.clock,
+			pool,
+			clock,
 			options.sessions,
 			hub.emit,
 			(session) => this.#sessionEnded(session),
 		);
+		this.#intake = new CallIntake({
+			pool,
+			options,
+			clock,
+			host,
+			emit: hub.emit,
+			sessions: this.#sessions,
+			statistics: this.#statistics,
+			dispatcher: () => this.#dispatcher,
+		});
+		this.#dispatcher = new Dispatcher({
+			pool,
+			options,
+			clock,
+			emit: hub.emit,
+			onDemand: () => this.#crew.fill(),
+			onSettled: (call, error) => this.#intake.settled(call, error),
+			onDispatched: (waitedMs) => this.#statistics.dispatched(waitedMs),
+			onReleased: (ranMs) => this.#statistics.released(ranMs),
+		});
 		this.#crew = new Crew({
 			options,
 			world,
@@ -111,22 +123,66 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			runDirectory: setting.runDirectory,
 			waitingCalls: () => this.#dispatcher.waiting,
 			isNeeded: (incarnation) => this.#sessions.needs(incarnation),
-			onOffered: (worker) => {
-				this.#dispatcher.capacityOffered(worker);
-				this.#crew.worked(worker);
-			},
+			onOffered: (worker) => this.#dispatcher.capacityOffered(worker),
 			onWithdrawn: (worker) => this.#dispatcher.capacityWithdrawn(worker),
 			onReleased: (worker) => {
 				this.#sessions.processGone(worker.ref.incarnation);
 				this.#dispatcher.released(worker);
 			},
-			onHopeless: (error) => this.#dispatcher.failWaiting(() => error),
+			onHopeless: (error: StartError) => this.#dispatcher.failWaiting(error),
 		});
+		this.#taker = {
+			submit: (...call) => this.#intake.submit(...call),
+			abandon: (call) => this.#dispatcher.abandon(call),
+		};
 	}
 
-	/** Starts the minimum of workers. Called by `createPool`. */
+	/**
+	 * Prepares the adapter and starts the minimum of workers; ends everything again
+	 * when that fails. Called once, by `createPool`.
+	 *
+	 * @throws StartError, or what the adapter's `prepare` threw.
+	 */
 	async open(): Promise<void> {
-		await this.#crew.open();
+		const { options, world, hub } = this.#setting;
+		const { adapter } = options;
+		const { clock } = world;
+		const about = { pool: this.name, adapter: adapter.name };
+		const begunMs = clock.now();
+		const letGo = world.host.keepAlive();
+		try {
+			await adapter.prepare?.(new AbortController().signal);
+			for (const note of adapter.notes?.() ?? [])
+				hub.emit({
+					type: "pool.adapter_noted",
+					wallMs: clock.wall(),
+					...about,
+					note,
+				});
+			await this.#crew.open();
+			if (this.#closed !== undefined)
+				throw poolClosed(this.name, "createPool", "no");
+		} catch (error) {
+			const shown = error instanceof Error ? error : new Error(String(error));
+			hub.emit({
+				type: "pool.start_failed",
+				wallMs: clock.wall(),
+				...about,
+				error: shown,
+			});
+			await this.close({ manner: "forced" });
+			throw error;
+		} finally {
+			letGo();
+		}
+		this.#life = "started";
+		hub.emit({
+			type: "pool.started",
+			wallMs: clock.wall(),
+			...about,
+			workers: this.#crew.workers().length,
+			durationMs: clock.now() - begunMs,
+		});
 	}
 
 	/**
@@ -141,7 +197,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		options: ExecuteOptions = {},
 	): Promise<ResultOf<Tools, Command>> {
 		const work = new UnaryWork();
-		this.submit(command, args, options, work, undefined);
+		this.#intake.submit(command, args, options, work, undefined);
 		return (await work.promise) as ResultOf<Tools, Command>;
 	}
 
@@ -158,13 +214,13 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		options: ExecuteOptions = {},
 	): AsyncIterableIterator<ChunkOf<Tools, Command>> {
 		checkExecuteOptions("pool.stream", options);
-		return callStream(
-			this,
+		return callStream<ChunkOf<Tools, Command>>(
+			this.#taker,
 			command,
 			args,
 			options,
 			undefined,
-		) as AsyncIterableIterator<ChunkOf<Tools, Command>>;
+		);
 	}
 
 	/**
@@ -174,13 +230,13 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
-		if (this.#closing !== undefined)
-			throw poolClosed(this.name, "session", "no");
+		if (this.#closed !== undefined)
+			throw poolClosed(this.name, "pool.session", "no");
 		const session = this.#sessions.open(
-			options.id ?? `s${++this.#sequence}`,
+			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? "hint",
 		);
-		return new PoolSession<Tools>(this, session, () =>
+		return new PoolSession<Tools>(this.#taker, session, () =>
 			this.#sessions.end(session, "closed"),
 		);
 	}
@@ -239,17 +295,20 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	/**
 	 * Ends the pool: takes no more calls, lets those that wait or run end within the
 	 * drain time, and ends every worker. Idempotent; resolves when nothing is left.
+	 * A second call with `manner: "forced"` kills what the first still waits for.
 	 */
 	close(options: CloseOptions = {}): Promise<void> {
 		checkOptions("pool.close", options, {
 			drainMs: optional(milliseconds(0)),
 			manner: optional(oneOf("gentle", "forced")),
 		});
-		this.#closing ??= this.#close(
-			options.manner ?? "gentle",
+		const manner = options.manner ?? "gentle";
+		if (this.#closed !== undefined && manner === "forced") this.#crew.killNow();
+		this.#closed ??= this.#close(
+			manner,
 			options.drainMs ?? this.#setting.options.stop.drainMs,
 		);
-		return this.#closing;
+		return this.#closed;
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -259,103 +318,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	/** Kills every worker in this very turn. For the exit of the host; `close()` is for everything else. */
 	killNow(): void {
 		this.#crew.killNow();
-	}
-
-	/** Takes one call. Shared by `execute`, streams and sessions. */
-	submit(
-		command: string,
-		args: unknown,
-		options: ExecuteOptions,
-		work: Work,
-		session: Session | undefined,
-	): Call {
-		const wrong = nonEmptyText(command);
-		if (wrong !== undefined)
-			throw new OptionsError({
-				code: "INVALID_OPTION",
-				ran: "no",
-				message: `pool.execute: the command ${wrong}, got ${show(command)}.`,
-			});
-		checkExecuteOptions("pool.execute", options);
-		const { clock, host } = this.#setting.world;
-		if (this.#closing !== undefined) throw poolClosed(this.name, command, "no");
-		if (session !== undefined) this.#sessions.use(session);
-		const { calls, queue } = this.#setting.options;
-		const timeoutMs = options.timeoutMs ?? calls.timeoutMs;
-		const sequence = ++this.#sequence;
-		const call: Call = {
-			callId: `c${sequence}`,
-			sequence,
-			priority: options.priority ?? 0,
-			command,
-			args,
-			work,
-			session,
-			inContext: captureContext(),
-			signal: options.signal,
-			input: options.input,
-			traceContext: options.traceContext ?? {},
-			// An input stream is read once: such a call cannot be made again.
-			idempotentRetries:
-				options.input === undefined ? (options.idempotentRetries ?? 0) : 0,
-			queueTimeoutMs: options.queueTimeoutMs ?? queue.timeoutMs,
-			acceptedMs: clock.now(),
-			deadlineMs: Number.isFinite(timeoutMs)
-				? clock.now() + timeoutMs
-				: undefined,
-			state: { kind: "waiting", sinceMs: clock.now(), timer: undefined },
-			attempts: 0,
-			unwatch: () => {},
-		};
-		this.#calls.add(call);
-		this.#letGo ??= host.keepAlive();
-		this.#statistics.accepted();
-		this.#setting.hub.emit({
-			type: "call.accepted",
-			wallMs: clock.wall(),
-			pool: this.name,
-			callId: call.callId,
-			command,
-			queued: this.#dispatcher.waiting,
-		});
-		this.#dispatcher.submit(call);
-		return call;
-	}
-
-	/** The consumer of a stream left. */
-	abandon(call: Call): void {
-		this.#dispatcher.abandon(call);
-	}
-
-	#settled(call: Call, error: SnakepitError | undefined): void {
-		const { clock } = this.#setting.world;
-		this.#calls.delete(call);
-		if (call.session !== undefined) this.#sessions.done(call.session);
-		const totalMs = clock.now() - call.acceptedMs;
-		const outcome =
-			error === undefined
-				? "succeeded"
-				: error.code === "CALL_ABORTED"
-					? "aborted"
-					: error.code === "CALL_TIMEOUT" || error.code === "QUEUE_TIMEOUT"
-						? "timed_out"
-						: "failed";
-		this.#statistics.settled(outcome, totalMs);
-		this.#setting.hub.emit({
-			type: "call.settled",
-			wallMs: clock.wall(),
-			pool: this.name,
-			callId: call.callId,
-			command: call.command,
-			outcome,
-			code: error?.code,
-			attempts: call.attempts,
-			totalMs,
-		});
-		if (this.#calls.size > 0) return;
-		this.#letGo?.();
-		this.#letGo = undefined;
-		this.#drained?.();
 	}
 
 	#sessionEnded(session: Session): void {
@@ -371,38 +333,33 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		const { world, hub, release } = this.#setting;
 		const { clock } = world;
 		const begunMs = clock.now();
+		const wasStarted = this.#life === "started";
+		this.#life = "closing";
 		const letGo = world.host.keepAlive();
-		hub.emit({
-			type: "pool.closing",
-			wallMs: clock.wall(),
-			pool: this.name,
-			drainMs: manner === "gentle" ? drainMs : 0,
-		});
-		if (manner === "gentle" && this.#calls.size > 0) await this.#drain(drainMs);
-		const killed = this.#calls.size;
-		this.#dispatcher.fail(this.#calls, (call) =>
+		this.#intake.closeDoor();
+		if (wasStarted)
+			hub.emit({
+				type: "pool.closing",
+				wallMs: clock.wall(),
+				pool: this.name,
+				drainMs: manner === "gentle" ? drainMs : 0,
+			});
+		if (manner === "gentle") await this.#intake.drain(drainMs);
+		const cutShort = this.#intake.outstanding.size;
+		this.#dispatcher.fail(this.#intake.outstanding, (call) =>
 			poolClosed(this.name, call.command, call.attempts > 0 ? "maybe" : "no"),
 		);
 		this.#sessions.endAll();
-		await this.#crew.close(killed > 0 ? "forced" : manner);
-		hub.emit({
-			type: "pool.closed",
-			wallMs: clock.wall(),
-			pool: this.name,
-			durationMs: clock.now() - begunMs,
-			killed,
-		});
+		await this.#crew.close(cutShort > 0 ? "forced" : manner);
+		if (wasStarted)
+			hub.emit({
+				type: "pool.closed",
+				wallMs: clock.wall(),
+				pool: this.name,
+				durationMs: clock.now() - begunMs,
+				cutShort,
+			});
 		await release();
 		letGo();
-	}
-
-	async #drain(ms: number): Promise<void> {
-		await new Promise<void>((resolve) => {
-			const timer = this.#setting.world.clock.after(ms, resolve);
-			this.#drained = () => {
-				timer.cancel();
-				resolve();
-			};
-		});
 	}
 }

@@ -1,5 +1,5 @@
-import { StringDecoder } from "node:string_decoder";
 import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 
 /** One line of a worker's output, without its line break. */
 export interface OutputLine {

@@ -1,9 +1,5 @@
 import type { Connection, Seat } from "../adapter.ts";
-import {
-	SnakepitError,
-	WorkerLostError,
-	type WorkerLostErrorCode,
-} from "../errors.ts";
+import { SnakepitError } from "../errors.ts";
 import type { RecycleReason, WorkerRef } from "../events.ts";
 import { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -14,46 +10,14 @@ import {
 	type WorkerOccurrence,
 	type WorkerState,
 } from "../worker-state.ts";
-import type {
-	LifelineListener,
-	ProcessExit,
-	StartedProcess,
-	World,
-} from "../world.ts";
+import type { ProcessExit, StartedProcess, World } from "../world.ts";
 import { stopWorker } from "./stop-ladder.ts";
-import type { WorkerOutput } from "./worker-output.ts";
-
-/** One call on one worker, as the worker sees it. */
-export interface Attempt {
-	/** The worker is gone or will be: the call ends here. Called at most once, never after the attempt finished. */
-	lost(error: WorkerLostError): void;
-}
-
-/** What the pool wants to know of a worker. */
-export interface WorkerListener {
-	/** It can take calls, or one more. */
-	capacityOffered(worker: Worker): void;
-	/** It takes no new calls. */
-	capacityWithdrawn(worker: Worker): void;
-	/** It is gone, recorded and told. */
-	released(worker: Worker, ending: WorkerEnding): void;
-}
-
-export interface WorkerEnding {
-	readonly reason: EndReason;
-	readonly exit: ProcessExit | undefined;
-	/** How long it was ready, in milliseconds; 0 when it never was. */
-	readonly readyMs: number;
-}
-
-/** What was made for a worker and goes with it. */
-export interface WorkerBelongings {
-	readonly process: StartedProcess;
-	readonly output: WorkerOutput;
-	readonly lifeline: LifelineListener | undefined;
-	readonly dumpSignal: NodeJS.Signals | undefined;
-	readonly files: readonly string[];
-}
+import { workerLost } from "./worker-lost.ts";
+import type {
+	Attempt,
+	WorkerBelongings,
+	WorkerListener,
+} from "./worker-parts.ts";
 
 /**
  * One worker process from its spawn to its end: holds its state, its
@@ -133,6 +97,10 @@ export class Worker {
 	}
 	tail(): readonly string[] {
 		return this.#belongings?.output.tail.lines() ?? [];
+	}
+	/** Resolves when what it printed so far was read. */
+	async lastLines(): Promise<void> {
+		await this.#belongings?.output.lastLines();
 	}
 	/** The last lines as a paragraph of an error message. */
 	lastWords(): string {
@@ -232,15 +200,19 @@ export class Worker {
 	#carryOut(effect: WorkerEffect): void {
 		switch (effect) {
 			case "offer_capacity":
-				return this.#listener.capacityOffered(this);
+				this.#listener.capacityOffered(this);
+				break;
 			case "withdraw_capacity":
-				return this.#listener.capacityWithdrawn(this);
+				this.#listener.capacityWithdrawn(this);
+				break;
 			case "begin_stop":
-				return this.#stop("gentle");
+				this.#stop("gentle");
+				break;
 			case "force_stop":
-				return this.#stop("forced");
+				this.#stop("forced");
+				break;
 			case "release":
-				return;
+				this.#heartbeat?.stop();
 		}
 	}
 
@@ -271,7 +243,10 @@ export class Worker {
 				"hung",
 				`it has not answered for ${Math.round(silentMs)} ms (heartbeat.hungAfterMs)`,
 			);
-		if (dumpSignal === undefined) return condemn();
+		if (dumpSignal === undefined) {
+			condemn();
+			return;
+		}
 		// Its stacks explain the hang; they come through standard error within this time or not at all.
 		this.#process.signal(dumpSignal, "process");
 		this.#world.clock.after(DUMP_MS, condemn);
@@ -280,7 +255,6 @@ export class Worker {
 	async #processExited(exit: ProcessExit): Promise<void> {
 		const belongings = this.#belongings;
 		if (belongings === undefined) return;
-		this.#heartbeat?.stop();
 		this.#step("process_exited");
 		const stopped =
 			this.#stopping ??
@@ -299,7 +273,8 @@ export class Worker {
 		const reason = this.#reason ?? "exited";
 		const lost = [...this.#attempts];
 		this.#attempts.clear();
-		for (const attempt of lost) attempt.lost(this.#lostError(exit));
+		for (const attempt of lost)
+			attempt.lost(workerLost(this, exit, this.#reason, this.#verdict));
 		const { signalled } = await stopped;
 		belongings.lifeline?.close();
 		this.#world.host.remove(belongings.files);
@@ -327,25 +302,6 @@ export class Worker {
 		} catch {
 			// The process is gone: there is nothing left that a conversation could still harm.
 		}
-	}
-
-	#lostError(exit: ProcessExit): WorkerLostError {
-		const code: WorkerLostErrorCode =
-			this.#reason === "hung"
-				? "WORKER_HUNG"
-				: this.#reason === "stuck"
-					? "WORKER_REPLACED"
-					: "WORKER_EXITED";
-		const how =
-			exit.kind === "code"
-				? `exited with code ${exit.code}`
-				: `was ended by ${exit.signal}`;
-		const why = this.#verdict === "" ? "" : ` because ${this.#verdict}`;
-		return new WorkerLostError({
-			code,
-			ran: "maybe",
-			message: `Worker ${this.ref.workerId} (pid ${this.pid}) ${how}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${this.lastWords()}`,
-		});
 	}
 
 	#emit(

@@ -1,0 +1,177 @@
+import { OptionsError, type SnakepitError } from "../errors.ts";
+import type { CallOutcome, SnakepitEvent } from "../events.ts";
+import { nonEmptyText, show } from "../option-check.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { Clock, ProcessHost } from "../world.ts";
+import type { Call } from "./call.ts";
+import { poolClosed } from "./call-errors.ts";
+import { checkExecuteOptions, type ExecuteOptions } from "./call-options.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { Session, SessionTable } from "./session-table.ts";
+import type { StatisticsKeeper } from "./statistics.ts";
+import { captureContext, type Work } from "./work.ts";
+
+export interface CallIntakeSetting {
+	readonly pool: string;
+	readonly options: ResolvedOptions;
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	readonly emit: (event: SnakepitEvent) => void;
+	readonly sessions: SessionTable;
+	readonly statistics: StatisticsKeeper;
+	readonly dispatcher: () => Dispatcher;
+}
+
+/**
+ * The calls that callers wait for: checked at the door, accepted once, settled
+ * once. While there is one, the program stays open.
+ */
+export class CallIntake {
+	readonly #setting: CallIntakeSetting;
+	readonly #outstanding = new Set<Call>();
+	#sequence = 0;
+	#letGo: (() => void) | undefined;
+	#onEmpty: (() => void) | undefined;
+	#door: "open" | "closed" = "open";
+
+	constructor(setting: CallIntakeSetting) {
+		this.#setting = setting;
+	}
+
+	get outstanding(): ReadonlySet<Call> {
+		return this.#outstanding;
+	}
+
+	/** Takes no more calls. */
+	closeDoor(): void {
+		this.#door = "closed";
+	}
+
+	/**
+	 * Takes one call.
+	 *
+	 * @throws OptionsError; QueueError `POOL_CLOSED`; WorkerLostError `SESSION_LOST`. Everything later is told by `work`.
+	 */
+	submit(
+		command: string,
+		args: unknown,
+		options: ExecuteOptions,
+		work: Work,
+		session: Session | undefined,
+	): Call {
+		const { pool, clock, host, emit } = this.#setting;
+		const wrong = nonEmptyText(command);
+		if (wrong !== undefined) {
+			throw new OptionsError({
+				code: "INVALID_OPTION",
+				ran: "no",
+				message: `pool.execute: the command ${wrong}, got ${show(command)}.`,
+			});
+		}
+		checkExecuteOptions("pool.execute", options);
+		if (this.#door === "closed") throw poolClosed(pool, command, "no");
+		if (session !== undefined) this.#setting.sessions.use(session);
+		const call = this.#make(command, args, options, work, session);
+		this.#outstanding.add(call);
+		this.#letGo ??= host.keepAlive();
+		this.#setting.statistics.accepted();
+		const dispatcher = this.#setting.dispatcher();
+		emit({
+			type: "call.accepted",
+			wallMs: clock.wall(),
+			pool,
+			callId: call.callId,
+			command,
+			queued: dispatcher.waiting,
+		});
+		dispatcher.submit(call);
+		return call;
+	}
+
+	/** The call is over for its caller. */
+	settled(call: Call, error: SnakepitError | undefined): void {
+		const { pool, clock, emit, sessions, statistics } = this.#setting;
+		this.#outstanding.delete(call);
+		if (call.session !== undefined) sessions.done(call.session);
+		const totalMs = clock.now() - call.acceptedMs;
+		const outcome = outcomeOf(error);
+		statistics.settled(outcome, totalMs);
+		emit({
+			type: "call.settled",
+			wallMs: clock.wall(),
+			pool,
+			callId: call.callId,
+			command: call.command,
+			outcome,
+			code: error?.code,
+			attempts: call.attempts,
+			totalMs,
+		});
+		if (this.#outstanding.size > 0) return;
+		this.#letGo?.();
+		this.#letGo = undefined;
+		this.#onEmpty?.();
+	}
+
+	/** Resolves when no call is outstanding any more, or when the time is over. */
+	async drain(ms: number): Promise<void> {
+		if (this.#outstanding.size === 0) return;
+		await new Promise<void>((resolve) => {
+			const timer = this.#setting.clock.after(ms, resolve);
+			this.#onEmpty = () => {
+				timer.cancel();
+				resolve();
+			};
+		});
+	}
+
+	#make(
+		command: string,
+		args: unknown,
+		options: ExecuteOptions,
+		work: Work,
+		session: Session | undefined,
+	): Call {
+		const { clock } = this.#setting;
+		const { calls, queue } = this.#setting.options;
+		const nowMs = clock.now();
+		const timeoutMs = options.timeoutMs ?? calls.timeoutMs;
+		const sequence = ++this.#sequence;
+		return {
+			callId: `c${sequence}`,
+			sequence,
+			priority: options.priority ?? 0,
+			command,
+			args,
+			work,
+			session,
+			inContext: captureContext(),
+			signal: options.signal,
+			input: options.input,
+			traceContext: options.traceContext ?? {},
+			// An input stream is read once: such a call cannot be made again.
+			idempotentRetries:
+				options.input === undefined ? (options.idempotentRetries ?? 0) : 0,
+			queueTimeoutMs: options.queueTimeoutMs ?? queue.timeoutMs,
+			acceptedMs: nowMs,
+			deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,
+			state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
+			attempts: 0,
+			unwatch: () => {},
+		};
+	}
+}
+
+function outcomeOf(error: SnakepitError | undefined): CallOutcome {
+	switch (error?.code) {
+		case undefined:
+			return "succeeded";
+		case "CALL_ABORTED":
+			return "aborted";
+		case "CALL_TIMEOUT":
+		case "QUEUE_TIMEOUT":
+			return "timed_out";
+		default:
+			return "failed";
+	}
+}

@@ -1,0 +1,94 @@
+import type { RecycleReason } from "../events.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { Clock, ProcessHost, Timer } from "../world.ts";
+import { judgeWear } from "./recycling.ts";
+
+export interface RecyclerSetting {
+	readonly options: ResolvedOptions;
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	readonly workers: () => readonly Worker[];
+	/** Whether something still needs this very process. */
+	readonly isNeeded: (incarnation: string) => boolean;
+	readonly onWorn: (worker: Worker, reason: RecycleReason) => void;
+}
+
+/** Looks for workers that are worn or have nothing to do. */
+export class Recycler {
+	readonly #setting: RecyclerSetting;
+	readonly #idleSinceMs = new Map<Worker, number>();
+	#timer: Timer | undefined;
+
+	constructor(setting: RecyclerSetting) {
+		this.#setting = setting;
+	}
+
+	/** Looks from time to time. */
+	watch(): void {
+		const { clock, options } = this.#setting;
+		this.#timer = clock.after(options.recycle.checkIntervalMs, () => {
+			for (const worker of this.#setting.workers()) this.#look(worker);
+			this.#retireIdle();
+			this.watch();
+		});
+	}
+
+	stop(): void {
+		this.#timer?.cancel();
+	}
+
+	/** It has room: it finished a call, or is new. */
+	offered(worker: Worker): void {
+		const { options, clock } = this.#setting;
+		this.#idleSinceMs.set(worker, clock.now());
+		if (worker.callsTaken >= options.recycle.afterCalls)
+			this.#worn(worker, "calls");
+	}
+
+	forget(worker: Worker): void {
+		this.#idleSinceMs.delete(worker);
+	}
+
+	#look(worker: Worker): void {
+		const { options } = this.#setting;
+		if (worker.state !== "ready") return;
+		const reason = judgeWear(
+			{
+				ageMs: worker.readyMs,
+				calls: worker.callsTaken,
+				residentBytes: this.#residentBytes(worker),
+			},
+			options.recycle,
+		);
+		if (reason !== undefined) this.#worn(worker, reason);
+	}
+
+	/** Of its whole group; not read when nobody asked for a limit. */
+	#residentBytes(worker: Worker): number | undefined {
+		const { options, host } = this.#setting;
+		if (!Number.isFinite(options.recycle.aboveResidentBytes)) return undefined;
+		if (worker.groupId === undefined) return undefined;
+		return host
+			.members(worker.groupId)
+			.reduce((sum, member) => sum + member.residentBytes, 0);
+	}
+
+	#worn(worker: Worker, reason: RecycleReason): void {
+		if (this.#setting.isNeeded(worker.ref.incarnation)) return;
+		this.#setting.onWorn(worker, reason);
+	}
+
+	#retireIdle(): void {
+		const { options, clock, isNeeded, workers } = this.#setting;
+		let ready = workers().filter((worker) => worker.state === "ready").length;
+		for (const [worker, sinceMs] of this.#idleSinceMs) {
+			if (ready <= options.size.min) return;
+			if (worker.state !== "ready" || worker.callsRunning > 0) continue;
+			if (clock.now() - sinceMs < options.size.idleMs) continue;
+			if (isNeeded(worker.ref.incarnation)) continue;
+			ready--;
+			worker.retire("idle");
+		}
+	}
+}

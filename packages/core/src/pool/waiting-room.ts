@@ -1,0 +1,85 @@
+import type { Call } from "./call.ts";
+import { isBefore, PriorityQueue } from "./priority-queue.ts";
+
+/** The process that a call must run on because of its strict session; `undefined` when any will do. */
+export function boundTo(call: Call): string | undefined {
+	return call.session?.affinity === "strict"
+		? call.session.incarnation
+		: undefined;
+}
+
+/**
+ * The calls that wait: one common line, and one for each process that strict
+ * sessions are bound to.
+ */
+export class WaitingRoom {
+	readonly #common = new PriorityQueue<Call>();
+	readonly #bound = new Map<string, PriorityQueue<Call>>();
+	#boundSize = 0;
+
+	get size(): number {
+		return this.#common.size + this.#boundSize;
+	}
+
+	add(call: Call): void {
+		const incarnation = boundTo(call);
+		if (incarnation === undefined) {
+			this.#common.add(call);
+			return;
+		}
+		let queue = this.#bound.get(incarnation);
+		if (queue === undefined) {
+			queue = new PriorityQueue();
+			this.#bound.set(incarnation, queue);
+		}
+		queue.add(call);
+		this.#boundSize++;
+	}
+
+	remove(call: Call): void {
+		if (this.#common.remove(call)) return;
+		for (const queue of this.#bound.values()) {
+			if (!queue.remove(call)) continue;
+			this.#boundSize--;
+			return;
+		}
+	}
+
+	/** Takes the next call that this process may run; calls whose session was bound elsewhere meanwhile change the line. */
+	takeFor(incarnation: string): Call | undefined {
+		const own = this.#bound.get(incarnation);
+		for (;;) {
+			const bound = own?.peek();
+			const common = this.#common.peek();
+			if (
+				bound !== undefined &&
+				(common === undefined || isBefore(bound, common))
+			) {
+				own?.take();
+				this.#boundSize--;
+				return bound;
+			}
+			if (common === undefined) return undefined;
+			this.#common.take();
+			const wanted = boundTo(common);
+			if (wanted === undefined || wanted === incarnation) return common;
+			this.add(common);
+		}
+	}
+
+	/** Takes out every call that could only run on this process. */
+	evict(incarnation: string): readonly Call[] {
+		const calls = [...(this.#bound.get(incarnation) ?? [])];
+		this.#bound.delete(incarnation);
+		this.#boundSize -= calls.length;
+		return calls;
+	}
+
+	/** In no particular order. */
+	all(): readonly Call[] {
+		return [
+			...this.#common,
+			...[...this.#bound.values()].flatMap((queue) => [...queue]),
+		];
+	}
+}

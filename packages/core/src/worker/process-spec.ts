@@ -1,0 +1,30 @@
+import type { LaunchSpec, Seat } from "../adapter.ts";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
+import type { ProcessSpec } from "../world.ts";
+
+/**
+ * What the operating system is asked to execute: the adapter's wish, with the
+ * host's environment below it and the marker above it.
+ */
+export function processSpec(
+	spec: LaunchSpec,
+	seat: Seat,
+	marker: string,
+	environment: Readonly<Record<string, string | undefined>>,
+): ProcessSpec {
+	const env: Record<string, string> = {};
+	const wished = { ...environment, ...spec.env };
+	for (const [name, value] of Object.entries(wished)) {
+		if (value !== undefined) env[name] = value;
+	}
+	env[MARKER_VARIABLE] = marker;
+	env[INCARNATION_VARIABLE] = seat.incarnation;
+	return {
+		executable: spec.executable,
+		args: spec.args,
+		env,
+		cwd: spec.cwd,
+		stdin: spec.stdio === "adapter" ? "pipe" : "empty",
+		control: spec.launchPayload !== undefined,
+	};
+}

@@ -1,0 +1,69 @@
+import type { Connection } from "../adapter.ts";
+import { StartError } from "../errors.ts";
+import type { Clock, StartedProcess } from "../world.ts";
+import { exitedEarly, startTimedOut } from "./start-errors.ts";
+import type { Worker } from "./worker.ts";
+
+/** What the steps of a start end with. */
+export interface Acquaintance {
+	readonly connection: Connection;
+	/** What the program said of itself. */
+	readonly ready: unknown;
+	/** When the launch message was answered. */
+	readonly launchedMs: number;
+}
+
+/** After the control channel closed, the exit follows at once, unless the program only closed descriptor 3. */
+const EXIT_PATIENCE_MS = 1_000;
+
+/**
+ * Runs the steps from spawned to connected against the end of the process and the
+ * deadline. Whatever loses is told by the signal, and a connection that comes too
+ * late is closed.
+ *
+ * @throws StartError `START_TIMEOUT`, `WORKER_EXITED_EARLY`, or what a step threw.
+ */
+export async function raceToReady(
+	worker: Worker,
+	process: StartedProcess,
+	timeoutMs: number,
+	clock: Clock,
+	steps: (signal: AbortSignal) => Promise<Acquaintance>,
+): Promise<Acquaintance> {
+	const abort = new AbortController();
+	const end = Promise.withResolvers<never>();
+	const timer = clock.after(timeoutMs, () =>
+		end.reject(startTimedOut(worker, timeoutMs)),
+	);
+	void process.exited.then((exit) => end.reject(exitedEarly(worker, exit)));
+	const going = steps(abort.signal);
+	try {
+		return await Promise.race([going, end.promise]);
+	} catch (error) {
+		abort.abort(error);
+		going
+			.then(({ connection }) => connection[Symbol.asyncDispose]())
+			.catch(
+				() => {}, // It failed as well, or could not be closed: the process ends in any case.
+			);
+		throw channelClosed(error) ? await exitInstead(error) : error;
+	} finally {
+		timer.cancel();
+		end.promise.catch(() => {}); // The loser of the race is nobody's concern.
+	}
+
+	/** A channel that closes announces an exit, and the exit says more. */
+	async function exitInstead(error: StartError): Promise<StartError> {
+		return await new Promise((resolve) => {
+			const patience = clock.after(EXIT_PATIENCE_MS, () => resolve(error));
+			void process.exited.then((exit) => {
+				patience.cancel();
+				resolve(exitedEarly(worker, exit));
+			});
+		});
+	}
+}
+
+function channelClosed(error: unknown): error is StartError {
+	return error instanceof StartError && error.code === "WORKER_EXITED_EARLY";
+}

@@ -1,0 +1,32 @@
+import { WorkerLostError, type WorkerLostErrorCode } from "../errors.ts";
+import type { EndReason } from "../registry/process-registry.ts";
+import type { ProcessExit } from "../world.ts";
+import type { Worker } from "./worker.ts";
+
+/** How a process ended, as part of a sentence. */
+export function describeExit(exit: ProcessExit): string {
+	return exit.kind === "code"
+		? `exited with code ${exit.code}`
+		: `was ended by ${exit.signal}`;
+}
+
+/** What a call is told whose worker is gone. */
+export function workerLost(
+	worker: Worker,
+	exit: ProcessExit,
+	reason: EndReason | undefined,
+	verdict: string,
+): WorkerLostError {
+	const why = verdict === "" ? "" : ` because ${verdict}`;
+	return new WorkerLostError({
+		code: codeOf(reason),
+		ran: "maybe",
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.lastWords()}`,
+	});
+}
+
+function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {
+	if (reason === "hung") return "WORKER_HUNG";
+	if (reason === "stuck") return "WORKER_REPLACED";
+	return "WORKER_EXITED";
+}

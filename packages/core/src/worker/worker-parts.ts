@@ -1,0 +1,41 @@
+import type { WorkerLostError } from "../errors.ts";
+import type { EndReason } from "../registry/process-registry.ts";
+import type {
+	LifelineListener,
+	ProcessExit,
+	StartedProcess,
+} from "../world.ts";
+import type { Worker } from "./worker.ts";
+import type { WorkerOutput } from "./worker-output.ts";
+
+/** One call on one worker, as the worker sees it. */
+export interface Attempt {
+	/** The worker is gone or will be: the call ends here. Called at most once, never after the attempt finished. */
+	lost(error: WorkerLostError): void;
+}
+
+/** What the pool wants to know of a worker. */
+export interface WorkerListener {
+	/** It can take calls, or one more. */
+	capacityOffered(worker: Worker): void;
+	/** It takes no new calls. */
+	capacityWithdrawn(worker: Worker): void;
+	/** It is gone, recorded and told. */
+	released(worker: Worker, ending: WorkerEnding): void;
+}
+
+export interface WorkerEnding {
+	readonly reason: EndReason;
+	readonly exit: ProcessExit | undefined;
+	/** How long it was ready, in milliseconds; 0 when it never was. */
+	readonly readyMs: number;
+}
+
+/** What was made for a worker and goes with it. */
+export interface WorkerBelongings {
+	readonly process: StartedProcess;
+	readonly output: WorkerOutput;
+	readonly lifeline: LifelineListener | undefined;
+	readonly dumpSignal: NodeJS.Signals | undefined;
+	readonly files: readonly string[];
+}

@@ -1,0 +1,221 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { expect, test } from "vitest";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+test("a call is answered, and every event has its pair", async () => {
+	const { pool, events, close } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	expect(await pool.execute("echo", { a: 1 })).toEqual({ a: 1 });
+	await close();
+	events.assertPaired();
+	expect(events.of("call.settled")).toHaveLength(1);
+});
+
+test("more calls than workers wait, and all are answered in the order of their priority", async () => {
+	const order: unknown[] = [];
+	const { pool, clock, close } = await virtualPool({
+		commands: {
+			work: async (call) => {
+				order.push(call.args);
+				return await scripts.work({ ...call, args: 10 });
+			},
+		},
+	});
+	const calls = [
+		pool.execute("work", "first"),
+		pool.execute("work", "low", { priority: -1 }),
+		pool.execute("work", "plain"),
+		pool.execute("work", "high", { priority: 5 }),
+		pool.execute("work", "plain too"),
+	];
+	await clock.advance(100);
+	await Promise.all(calls);
+	expect(order).toEqual(["first", "high", "plain", "plain too", "low"]);
+	await close();
+});
+
+test("a full queue refuses one more, and says how full it is", async () => {
+	const { pool, close } = await virtualPool(
+		{ commands: { hang: scripts.hang } },
+		{ queue: { limit: 2 } },
+	);
+	const waiting = [1, 2, 3].map(() => outcome(pool.execute("hang")));
+	const refused = await outcome(pool.execute("hang"));
+	expect(refused).toMatchObject({
+		kind: "error",
+		code: "QUEUE_FULL",
+		ran: "no",
+	});
+	expect(refused.kind === "error" && refused.error.message).toContain(
+		"2 are waiting",
+	);
+	await close({ manner: "forced" });
+	await Promise.all(waiting);
+});
+
+test("a call that waits too long for a worker never ran", async () => {
+	const { pool, clock, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const running = outcome(pool.execute("hang"));
+	const waiting = outcome(
+		pool.execute("hang", undefined, { queueTimeoutMs: 50 }),
+	);
+	await clock.advance(50);
+	expect(await waiting).toMatchObject({ code: "QUEUE_TIMEOUT", ran: "no" });
+	await close({ manner: "forced" });
+	expect(await running).toMatchObject({ code: "POOL_CLOSED", ran: "maybe" });
+});
+
+test("a deadline counts the wait in the queue and tells whether the call may have run", async () => {
+	const { pool, clock, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const running = outcome(pool.execute("hang", undefined, { timeoutMs: 100 }));
+	const waiting = outcome(pool.execute("hang", undefined, { timeoutMs: 60 }));
+	await clock.advance(100);
+	expect(await waiting).toMatchObject({ code: "CALL_TIMEOUT", ran: "no" });
+	expect(await running).toMatchObject({ code: "CALL_TIMEOUT", ran: "maybe" });
+	await close();
+});
+
+test("an abort settles the call at once, keeps the reason, and frees the worker", async () => {
+	const { pool, clock, close, adapter } = await virtualPool({
+		commands: { hang: scripts.hang, echo: scripts.echo },
+	});
+	const controller = new AbortController();
+	const hanging = outcome(
+		pool.execute("hang", undefined, { signal: controller.signal }),
+	);
+	await clock.advance(1);
+	const reason = new Error("changed my mind");
+	controller.abort(reason);
+	const ended = await hanging;
+	expect(ended).toMatchObject({ code: "CALL_ABORTED", ran: "maybe" });
+	expect(ended.kind === "error" && ended.error.name).toBe("AbortError");
+	expect(ended.kind === "error" && ended.error.cause).toBe(reason);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(adapter.workers).toHaveLength(1);
+	await close();
+});
+
+test("a signal that is aborted already means the call never begins", async () => {
+	const { pool, close, events } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	expect(
+		await outcome(pool.execute("echo", 1, { signal: AbortSignal.abort() })),
+	).toMatchObject({ code: "CALL_ABORTED", ran: "no" });
+	expect(events.of("call.dispatched")).toHaveLength(0);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker that does not come free after a cancel is replaced, and the next call runs", async () => {
+	const { pool, clock, close, adapter, events } = await virtualPool(
+		{ commands: { stuck: scripts.hangIgnoringAbort, echo: scripts.echo } },
+		{ calls: { cancelGraceMs: 500 } },
+	);
+	const stuck = outcome(pool.execute("stuck", undefined, { timeoutMs: 100 }));
+	const next = outcome(pool.execute("echo", "next"));
+	await clock.advance(100);
+	expect(await stuck).toMatchObject({ code: "CALL_TIMEOUT" });
+	await clock.advance(1_000);
+	expect(await next).toEqual({ kind: "value", value: "next" });
+	expect(adapter.workers).toHaveLength(2);
+	expect(events.of("worker.condemned")).toMatchObject([{ reason: "stuck" }]);
+	await close();
+	events.assertPaired();
+});
+
+test("a failing tool fails its call only, with its error as the cause", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { fail: scripts.fail, echo: scripts.echo },
+	});
+	expect(await outcome(pool.execute("fail", "no such thing"))).toMatchObject({
+		code: "TOOL_FAILED",
+		ran: "maybe",
+	});
+	expect(await pool.execute("echo", 2)).toBe(2);
+	await close();
+});
+
+test("a call runs in the asynchronous context of its caller, also after a wait", async () => {
+	const context = new AsyncLocalStorage<string>();
+	const { pool, clock, close } = await virtualPool({
+		commands: {
+			where: async (call) => {
+				await scripts.work({ ...call, args: 5 });
+				return context.getStore();
+			},
+		},
+	});
+	const calls = ["a", "b", "c"].map((name) =>
+		context.run(name, () => pool.execute("where")),
+	);
+	await clock.advance(50);
+	expect(await Promise.all(calls)).toEqual(["a", "b", "c"]);
+	await close();
+});
+
+test("a pool holds the program open only while calls are outstanding", async () => {
+	const { pool, clock, host, close } = await virtualPool({
+		commands: { work: scripts.work },
+	});
+	expect(host.keptAlive).toBe(0);
+	const call = pool.execute("work", 10);
+	expect(host.keptAlive).toBe(1);
+	await clock.advance(10);
+	await call;
+	expect(host.keptAlive).toBe(0);
+	await close();
+	expect(host.keptAlive).toBe(0);
+});
+
+test("a call after close is refused, and close is idempotent", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	await close();
+	expect(await outcome(pool.execute("echo", 1))).toMatchObject({
+		code: "POOL_CLOSED",
+		ran: "no",
+	});
+	expect(() => pool.session()).toThrow(
+		expect.objectContaining({ code: "POOL_CLOSED" }),
+	);
+	await pool.close();
+});
+
+test("close lets running and waiting calls end, and then ends the workers gently", async () => {
+	const { pool, clock, host, events } = await virtualPool({
+		commands: { work: scripts.work },
+	});
+	const calls = [pool.execute("work", 100), pool.execute("work", 100)];
+	const closed = pool.close();
+	await clock.advance(1_000);
+	await Promise.all(calls);
+	await closed;
+	expect(host.living()).toHaveLength(0);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ reason: "closed", exit: { kind: "code", code: 0 }, killer: "none" },
+	]);
+	events.assertPaired();
+});
+
+test("what misuses an option is told at the door", async () => {
+	const { pool, close } = await virtualPool({ commands: {} });
+	// @ts-expect-error misspelt on purpose
+	expect(await outcome(pool.execute("x", 1, { timeout: 5 }))).toMatchObject({
+		code: "UNKNOWN_OPTION",
+	});
+	expect(await outcome(pool.execute("x", 1, { timeoutMs: -5 }))).toMatchObject({
+		code: "INVALID_OPTION",
+	});
+	expect(await outcome(pool.execute("", 1))).toMatchObject({
+		code: "INVALID_OPTION",
+	});
+	await close();
+});
