@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toolPython } from "./python-environment.ts";
 import { must, root } from "./run.ts";
@@ -38,10 +38,7 @@ for (const name of ["bridge_pb2.py", "bridge_pb2.pyi"])
 const gen = emptied("packages/adapter-grpc-python/src/gen");
 cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
 
-if (existsSync(join(core, "src/registry/schema.ts")))
-	must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], {
-		cwd: core,
-	});
+must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
 function emptied(path: string): string {
 	const directory = join(root, path);
