@@ -1,0 +1,108 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { importsOf, sourceFiles } from "./source-imports.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+
+/** Which workspace packages a package may use. What is not listed may use core. Applications may use all. */
+const MAY_USE: Readonly<Record<string, readonly string[]>> = {
+	"packages/core": [],
+};
+
+/** Packages of which a user must not get more than was chosen: name, and who alone may have it. */
+const ONLY_IN: readonly (readonly [RegExp, string])[] = [
+	[/^@opentelemetry\//, "packages/telemetry"],
+	[/^@grpc\//, "packages/adapter-grpc-python"],
+];
+
+interface Manifest {
+	readonly name: string;
+	readonly dependencies?: Readonly<Record<string, string>>;
+	readonly peerDependencies?: Readonly<Record<string, string>>;
+	readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const folders = ["packages", "examples"].flatMap((parent) =>
+	readdirSync(join(ROOT, parent))
+		.map((name) => posix.join(parent, name))
+		.filter((folder) => existsSync(join(ROOT, folder, "package.json"))),
+);
+
+describe.each(folders)("%s", (folder) => {
+	const manifest: Manifest = JSON.parse(
+		readFileSync(join(ROOT, folder, "package.json"), "utf8"),
+	);
+	const source = join(ROOT, folder, "src");
+	const files = existsSync(source) ? sourceFiles(source) : [];
+	const imports = files.flatMap((file) => importsOf(source, file));
+	const wanted = Object.keys({
+		...manifest.dependencies,
+		...manifest.peerDependencies,
+		...manifest.optionalDependencies,
+	});
+	const allowed = MAY_USE[folder] ?? ["@snakepit/core"];
+
+	test("uses of the workspace what it may, and nothing deeper than the entry", () => {
+		const used = [...wanted, ...imports.map(({ to }) => to)].filter((name) =>
+			name.startsWith("@snakepit/"),
+		);
+		expect(
+			used.filter(
+				(name) =>
+					!allowed.some(
+						(entry) => name === entry || name === `${entry}/testing`,
+					),
+			),
+		).toEqual([]);
+		expect(
+			imports
+				.filter(({ to, kind }) => kind === "file" && to.startsWith(".."))
+				.map(({ from, to }) => `${from} -> ${to}`),
+		).toEqual([]);
+	});
+
+	test("ships no test tools: only tests import them", () => {
+		const offending = imports.filter(
+			({ to }) =>
+				to === "@snakepit/core/testing" ||
+				to === "vitest" ||
+				to === "fast-check",
+		);
+		expect(offending.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+	});
+
+	test("imports no package that it does not ask for", () => {
+		const names = imports
+			.filter(({ to, kind }) => kind === "package" && !to.startsWith("node:"))
+			.map(({ to }) =>
+				(to.startsWith("@")
+					? to.split("/").slice(0, 2)
+					: to.split("/").slice(0, 1)
+				).join("/"),
+			);
+		expect(
+			[...new Set(names)].filter((name) => !wanted.includes(name)),
+		).toEqual([]);
+	});
+
+	test("brings neither gRPC nor OpenTelemetry to those who did not choose it", () => {
+		for (const [name, owner] of ONLY_IN) {
+			if (folder === owner) continue;
+			expect(
+				[...wanted, ...imports.map(({ to }) => to)].filter((each) =>
+					name.test(each),
+				),
+			).toEqual([]);
+		}
+	});
+
+	test("has one index, and exports names one by one", () => {
+		expect(files.filter((file) => file.endsWith("/index.ts"))).toEqual([]);
+		expect(
+			imports
+				.filter(({ star }) => star)
+				.map(({ from, to }) => `${from} -> ${to}`),
+		).toEqual([]);
+	});
+});
