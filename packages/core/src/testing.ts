@@ -1,6 +1,7 @@
 export {
 	type AdapterHarness,
 	adapterContract,
+	type ContractCaller,
 	type ContractCommand,
 	type ContractCommands,
 	type ContractWorker,

@@ -72,14 +72,16 @@ export function streamCases(
 			),
 			onBench(
 				"a consumer that waits is not overrun: the program stops at a bounded window",
-				async ({ stream, connection, soon }) => {
+				async ({ stream, execute, soon }) => {
 					const items = stream(endless);
 					await items.next();
 					await delay(QUIET_MS);
 					await items.return?.();
 					const produced = await soon(
 						"asking how many were produced",
-						endless.produced(connection),
+						endless.produced({
+							execute: (command, args) => execute({ command, args }),
+						}),
 					);
 					assert.ok(
 						produced <= endless.window + 1,

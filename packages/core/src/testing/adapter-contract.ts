@@ -15,6 +15,11 @@ export interface ContractCommand {
 	readonly args: unknown;
 }
 
+/** Calls the worker under test. */
+export interface ContractCaller {
+	execute(command: string, args?: unknown): Promise<unknown>;
+}
+
 /** What the adapter's program can do for the contract. What is left out is not tested. */
 export interface ContractCommands {
 	/** Answers with `result`. */
@@ -27,8 +32,8 @@ export interface ContractCommands {
 	readonly count?: ContractCommand & { readonly items: readonly unknown[] };
 	/** Streams as fast as it is read, without end. */
 	readonly endless?: ContractCommand & {
-		/** How many items the program has produced; asked when the stream is closed. */
-		produced(connection: Connection): Promise<number>;
+		/** Asks the program how many items it has produced, when the stream is closed. */
+		produced(worker: ContractCaller): Promise<number>;
 		/** How many items may be under way between the program and its reader. */
 		readonly window: number;
 	};

@@ -136,7 +136,7 @@ describe("what lasts has one start and exactly one end", () => {
 				workers: 1,
 				durationMs: 1,
 			},
-			{ type: "pool.closed", wallMs: 0, pool: "p", durationMs: 1, killed: 0 },
+			{ type: "pool.closed", wallMs: 0, pool: "p", durationMs: 1, cutShort: 0 },
 		],
 		[
 			{ type: "call.dispatched", ...worker, ...call, attempt: 1, waitedMs: 0 },

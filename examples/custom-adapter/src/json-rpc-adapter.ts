@@ -1,0 +1,86 @@
+import { PassThrough } from "node:stream";
+import * as core from "@snakepit/core";
+import { Fault, Gone, JsonRpcPeer } from "./json-rpc-peer.ts";
+
+/** Workers are programs that answer JSON-RPC requests, one a line. */
+export function jsonRpcAdapter(command: readonly string[]): core.Adapter {
+	const [executable = "", ...args] = command;
+	return {
+		name: "json-rpc",
+		launch: () => ({ executable, args, stdio: "adapter" }),
+		connect: async (process, signal) => {
+			const connection = converse(process);
+			await connection.execute("echo", null, { signal } as core.CallOptions);
+			return connection;
+		},
+	};
+}
+
+/** The conversation with one process. */
+function converse(process: core.WorkerProcess): core.Connection {
+	const { stdin, stdout } = process;
+	if (!stdin || !stdout) throw new TypeError('launch says stdio: "adapter"');
+	const peer = new JsonRpcPeer(stdin, stdout, (why) => process.broken(why));
+	void process.exited.then(() => peer.end("it has ended"));
+
+	const ask = async (
+		method: string,
+		params: unknown,
+		signal: AbortSignal,
+		onPart = (_part: unknown): void => {},
+	): Promise<unknown> => {
+		try {
+			signal.throwIfAborted();
+			return await peer.request(method, params, signal, onPart);
+		} catch (error) {
+			throw translate(error);
+		}
+	};
+
+	return {
+		execute: (command, args, { signal }) => ask(command, args, signal),
+		async *stream(command, args, { signal }) {
+			const closed = new AbortController();
+			const either = AbortSignal.any([signal, closed.signal]);
+			const parts = new PassThrough({ objectMode: true });
+			const answer = ask(command, args, either, (part) => {
+				// A consumer that waits makes the program wait.
+				if (!parts.destroyed && !parts.write([part])) stdout.pause();
+			});
+			parts.on("drain", () => stdout.resume());
+			answer.catch(() => {}).finally(() => parts.end());
+			try {
+				for await (const [part] of parts) yield part;
+				await answer;
+			} finally {
+				closed.abort();
+				stdout.resume();
+				await answer.catch(() => {}); // Only now is the worker free.
+			}
+		},
+		leave: async () => void stdin.end(),
+		[Symbol.asyncDispose]: async () => peer.end("nobody listens to it"),
+	};
+}
+
+/** Errors are translated here, once. */
+function translate(error: unknown): core.SnakepitError {
+	const { message } = error as Error;
+	const fields = { ran: "maybe", message, cause: error } as const;
+	if (error instanceof Gone) {
+		const code = "CONNECTION_BROKEN";
+		return new core.ConnectionBrokenError({ ...fields, code });
+	}
+	if (!(error instanceof Fault) || error.kind === "cancelled") {
+		const code = "CALL_ABORTED";
+		return new core.CallAbortedError({ ...fields, code });
+	}
+	if (error.kind === "no_such_method") {
+		const code = "TOOL_NOT_FOUND";
+		return new core.InputError({ ...fields, code, ran: "no" });
+	}
+	const nothing = { notes: [], frames: [], cause: undefined };
+	const said = { type: "JSON-RPC fault", message, traceback: error.trace };
+	const remote = { ...said, ...nothing };
+	return new core.ToolError({ ...fields, code: "TOOL_FAILED", remote });
+}
