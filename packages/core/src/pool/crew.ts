@@ -204,8 +204,11 @@ export class Crew {
 		const { world, onHopeless } = this.#setting;
 		slot.failures++;
 		this.#failuresInARow++;
-		if (worker.pid === undefined) this.#dismiss(worker);
-		else await worker.gone;
+		if (worker.pid === undefined) {
+			this.#dismiss(worker);
+			worker.neverSpawned();
+		}
+		await worker.gone;
 		if (isStarting(slot, worker)) slot.state = { kind: "empty" };
 		world.emit({
 			type: "worker.start_failed",

@@ -111,6 +111,14 @@ export class Worker {
 	attach(belongings: WorkerBelongings): void {
 		this.#belongings = belongings;
 		void belongings.process.exited.then((exit) => this.#processExited(exit));
+		// It was told to go while it was being spawned.
+		if (this.#state === "stopping") this.#stop("forced");
+	}
+
+	/** There will be no process: the start ended before the spawn. */
+	neverSpawned(): void {
+		this.#step("process_exited");
+		this.#resolveGone();
 	}
 
 	/** The first call can be taken. Returns false when it was told to go in the meantime. */

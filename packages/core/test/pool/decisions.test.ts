@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+	ConnectionBrokenError,
+	InputError,
+	WorkerLostError,
+} from "../../src/errors.ts";
+import { CapacityIndex } from "../../src/pool/capacity-index.ts";
+import { DurationHistogram } from "../../src/pool/histogram.ts";
+import { judgeWear } from "../../src/pool/recycling.ts";
+import { judgeRetry } from "../../src/pool/retry-policy.ts";
+import { workersToStart } from "../../src/pool/sizing.ts";
+
+const NO_LIMITS = {
+	afterMs: Number.POSITIVE_INFINITY,
+	afterCalls: Number.POSITIVE_INFINITY,
+	aboveResidentBytes: Number.POSITIVE_INFINITY,
+};
+
+test("a worker is worn by the limit it passed, and never without one", () => {
+	const wear = { ageMs: 10, calls: 10, residentBytes: 10 };
+	expect(judgeWear(wear, NO_LIMITS)).toBeUndefined();
+	expect(judgeWear(wear, { ...NO_LIMITS, afterMs: 10 })).toBe("age");
+	expect(judgeWear(wear, { ...NO_LIMITS, afterCalls: 10 })).toBe("calls");
+	expect(judgeWear(wear, { ...NO_LIMITS, aboveResidentBytes: 9 })).toBe(
+		"resident_memory",
+	);
+	expect(
+		judgeWear(
+			{ ...wear, residentBytes: undefined },
+			{ ...NO_LIMITS, aboveResidentBytes: 9 },
+		),
+	).toBeUndefined();
+});
+
+test("only a lost worker is a reason to try again, and work that may have begun only as often as its caller allowed", () => {
+	const lost = (ran: "no" | "maybe") =>
+		new WorkerLostError({ code: "WORKER_EXITED", ran, message: "" });
+	expect(judgeRetry(lost("maybe"), 1, 0)).toBe("give_up");
+	expect(judgeRetry(lost("maybe"), 1, 1)).toBe("retry");
+	expect(judgeRetry(lost("maybe"), 2, 1)).toBe("give_up");
+	expect(judgeRetry(lost("no"), 1, 0)).toBe("retry");
+	expect(judgeRetry(lost("no"), 5, 9)).toBe("give_up");
+	expect(
+		judgeRetry(
+			new ConnectionBrokenError({
+				code: "CONNECTION_BROKEN",
+				ran: "no",
+				message: "",
+			}),
+			1,
+			0,
+		),
+	).toBe("retry");
+	expect(
+		judgeRetry(
+			new WorkerLostError({ code: "SESSION_LOST", ran: "no", message: "" }),
+			1,
+			9,
+		),
+	).toBe("give_up");
+	expect(
+		judgeRetry(
+			new InputError({ code: "TOOL_NOT_FOUND", ran: "no", message: "" }),
+			1,
+			9,
+		),
+	).toBe("give_up");
+});
+
+test("the number of workers stays between minimum and maximum, and covers what waits", () => {
+	fc.assert(
+		fc.property(
+			fc.nat(20),
+			fc.integer({ min: 1, max: 40 }),
+			fc.nat(40),
+			fc.nat(40),
+			fc.nat(200),
+			fc.integer({ min: 1, max: 8 }),
+			(min, extra, occupied, starting, waitingCalls, callsPerWorker) => {
+				const max = min + extra;
+				const view = {
+					min,
+					max,
+					occupied: Math.min(occupied, max),
+					starting: Math.min(starting, occupied, max),
+					waitingCalls,
+					callsPerWorker,
+				};
+				const more = workersToStart(view);
+				expect(more).toBeGreaterThanOrEqual(0);
+				expect(view.occupied + more).toBeLessThanOrEqual(max);
+				expect(view.occupied + more).toBeGreaterThanOrEqual(Math.min(min, max));
+				const covered = (view.starting + more) * callsPerWorker >= waitingCalls;
+				expect(covered || view.occupied + more === max).toBe(true);
+			},
+		),
+	);
+});
+
+test("the least loaded worker is chosen, and none that has no room", () => {
+	const index = new CapacityIndex<{ callsRunning: number }>();
+	const [a, b] = [{ callsRunning: 2 }, { callsRunning: 1 }];
+	expect(index.leastLoaded()).toBeUndefined();
+	index.put(a);
+	index.put(b);
+	expect(index.leastLoaded()).toBe(b);
+	b.callsRunning = 3;
+	index.put(b);
+	expect(index.leastLoaded()).toBe(a);
+	index.remove(a);
+	index.remove(a);
+	expect(index.leastLoaded()).toBe(b);
+	expect(index.size).toBe(1);
+});
+
+test("durations are summed up to three digits", () => {
+	const histogram = new DurationHistogram();
+	expect(histogram.summary()).toMatchObject({ count: 0, p50Ms: 0 });
+	for (let ms = 1; ms <= 100; ms++) histogram.record(ms);
+	const summary = histogram.summary();
+	expect(summary.count).toBe(100);
+	expect(summary.p50Ms).toBeCloseTo(50, 0);
+	expect(summary.maxMs).toBeCloseTo(100, 0);
+});

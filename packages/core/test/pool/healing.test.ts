@@ -1,0 +1,157 @@
+import { expect, test } from "vitest";
+import { connectFails, scripts } from "../../src/testing.ts";
+import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
+
+const commands = {
+	echo: scripts.echo,
+	crash: scripts.crash,
+	work: scripts.work,
+	breakConversation: scripts.breakConversation,
+};
+
+test("a call whose worker dies fails as maybe run, with the worker's last lines, and queued calls complete", async () => {
+	const { pool, clock, adapter, close, events } = await virtualPool({
+		commands: {
+			...commands,
+			crash: (call) => {
+				call.worker.process.output.stderr.write("out of paper\n");
+				return scripts.crash(call);
+			},
+		},
+	});
+	const crashed = outcome(pool.execute("crash"));
+	const queued = ["a", "b", "c"].map((name) => pool.execute("echo", name));
+	await clock.advance(1_000);
+	expect(await Promise.all(queued)).toEqual(["a", "b", "c"]);
+	const lost = await crashed;
+	expect(lost).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	expect(lost.kind === "error" && lost.error.message).toContain("out of paper");
+	expect(adapter.workers).toHaveLength(2);
+	expect(pool.statistics().restarts).toBe(1);
+	await close();
+	events.assertPaired();
+});
+
+test("a broken conversation is the end of its worker, and its call is told so", async () => {
+	const { pool, clock, close, events } = await virtualPool({ commands });
+	const broken = outcome(pool.execute("breakConversation"));
+	await clock.advance(1_000);
+	expect(await broken).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(events.of("worker.condemned")).toMatchObject([{ reason: "broken" }]);
+	await close();
+	events.assertPaired();
+});
+
+test("a call that is declared idempotent is made again on another worker", async () => {
+	let crashes = 1;
+	const { pool, clock, close, events } = await virtualPool({
+		commands: {
+			sometimes: (call) =>
+				crashes-- > 0 ? scripts.crash(call) : scripts.echo(call),
+		},
+	});
+	const call = pool.execute("sometimes", "x", { idempotentRetries: 2 });
+	await clock.advance(1_000);
+	expect(await call).toBe("x");
+	expect(events.of("call.retried")).toMatchObject([
+		{ because: "WORKER_EXITED" },
+	]);
+	expect(events.of("call.settled")).toMatchObject([{ attempts: 2 }]);
+	await close();
+	events.assertPaired();
+});
+
+test("a poisonous input takes down as many workers as its caller allowed, and no more", async () => {
+	const { pool, clock, close, adapter } = await virtualPool(
+		{ commands },
+		{ size: 4 },
+	);
+	const poison = outcome(
+		pool.execute("crash", undefined, { idempotentRetries: 2 }),
+	);
+	await clock.advance(30_000);
+	expect(await poison).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	expect(adapter.workers).toHaveLength(4 + 3);
+	await close();
+});
+
+test("a worker that dies while idle is replaced on its seat under a new incarnation", async () => {
+	const { pool, clock, adapter, close, events } = await virtualPool(
+		{ commands },
+		{ size: 2 },
+	);
+	const [first] = adapter.workers;
+	first?.crash();
+	await clock.advance(1_000);
+	const starts = events.of("worker.starting");
+	expect(starts.at(-1)).toMatchObject({
+		workerId: "scripted-0",
+		replaces: first?.seat.incarnation,
+	});
+	expect(pool.workers().map(({ state }) => state)).toEqual(["ready", "ready"]);
+	expect(new Set(starts.map(({ incarnation }) => incarnation)).size).toBe(3);
+	await close();
+});
+
+test("a crash loop backs off, spends its budget, says so, and tries again when the window has passed", async () => {
+	const { pool, clock, adapter, close, events } = await virtualPool(
+		{
+			commands: { echo: scripts.echo },
+			boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
+		},
+		{
+			start: {
+				maxRestarts: 4,
+				restartWindowMs: 60_000,
+				backoffMs: 100,
+				maxBackoffMs: 400,
+			},
+		},
+	);
+	adapter.workers[0]?.crash();
+	await clock.advance(0);
+	const call = outcome(pool.execute("echo", 1));
+	await clock.advance(10_000);
+	expect(events.of("pool.restart_budget_spent")).toMatchObject([
+		{ restarts: 4, windowMs: 60_000 },
+	]);
+	expect(events.of("worker.starting")).toHaveLength(1 + 4);
+	expect(await call).toMatchObject({ kind: "error", ran: "no" });
+	await clock.advance(60_000);
+	expect(events.of("worker.starting").length).toBeGreaterThan(5);
+	await close();
+	events.assertPaired();
+});
+
+test("a pool whose first worker cannot start rejects with its reason and leaves nothing", async () => {
+	const { pool, clock, host, registry, events } = closedVirtualPool(
+		{ connect: connectFails("wrong number") },
+		{ size: 2 },
+	);
+	const opened = outcome(pool.open());
+	await clock.advance(10_000);
+	const failed = await opened;
+	expect(failed).toMatchObject({ code: "CONNECT_FAILED" });
+	expect(failed.kind === "error" && failed.error.message).toContain(
+		"wrong number",
+	);
+	expect(host.living()).toHaveLength(0);
+	expect(registry.living()).toHaveLength(0);
+	events.assertPaired();
+});
+
+test("closing while workers are starting ends them too", async () => {
+	const { pool, clock, host, events } = closedVirtualPool(
+		{ connect: () => new Promise(() => {}) },
+		{ size: 3 },
+	);
+	const opened = outcome(pool.open());
+	await clock.advance(10);
+	const closed = pool.close();
+	await clock.advance(60_000);
+	await closed;
+	expect(await opened).toMatchObject({ kind: "error" });
+	expect(host.living()).toHaveLength(0);
+	events.assertPaired();
+});

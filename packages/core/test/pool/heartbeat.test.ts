@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { neverAnswers, scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+const heartbeat = {
+	intervalMs: 1_000,
+	hungAfterMs: 5_000,
+	missedPings: 3,
+	pingTimeoutMs: 500,
+};
+
+test("a worker that hangs is replaced, and its call is told that it hung", async () => {
+	let hangs = true;
+	const { pool, clock, close, events } = await virtualPool(
+		{
+			commands: { stuck: scripts.hangIgnoringAbort, echo: scripts.echo },
+			ping: () => (hangs ? neverAnswers() : { callsRunning: 0 }),
+		},
+		{ heartbeat },
+	);
+	const stuck = outcome(pool.execute("stuck"));
+	await clock.advance(7_000);
+	hangs = false;
+	await clock.advance(5_000);
+	expect(await stuck).toMatchObject({ code: "WORKER_HUNG", ran: "maybe" });
+	expect(events.of("heartbeat.hung")).toHaveLength(1);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	await close();
+	events.assertPaired();
+});
+
+test("health and a forced ping can be asked for", async () => {
+	const { pool, clock, close } = await virtualPool(
+		{ commands: {} },
+		{ heartbeat },
+	);
+	await clock.advance(3_000);
+	expect(pool.workers()[0]?.heartbeat).toMatchObject({
+		status: "healthy",
+		sent: 3,
+		answered: 3,
+		missed: 0,
+	});
+	expect(await pool.ping("scripted-0")).toBe(0);
+	expect(await pool.ping("nobody")).toBeUndefined();
+	await close();
+});

@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import {
+	DEFAULTS,
+	type PoolOptions,
+	resolveOptions,
+} from "../../src/options.ts";
+import { scriptedAdapter } from "../../src/testing.ts";
+
+const adapter = scriptedAdapter();
+
+test("left out options get their defaults, and the result is frozen", () => {
+	const resolved = resolveOptions({ adapter }, 6);
+	expect(resolved).toMatchObject({
+		name: "scripted",
+		size: { min: 1, max: 6 },
+		callsPerWorker: 1,
+		heartbeat: { intervalMs: 2_000, hungAfterMs: 10_000, missedPings: 3 },
+	});
+	expect(
+		Object.isFrozen(resolved) &&
+			Object.isFrozen(resolved.size) &&
+			Object.isFrozen(resolved.queue),
+	).toBe(true);
+	expect(resolveOptions({ adapter, size: 3 }, 1).size).toMatchObject({
+		min: 3,
+		max: 3,
+	});
+	expect(resolveOptions({ adapter, size: { min: 9 } }, 2).size).toMatchObject({
+		min: 9,
+		max: 9,
+	});
+	expect(resolveOptions({ adapter, heartbeat: "off" }, 2).heartbeat).toBe(
+		"off",
+	);
+});
+
+test("every default passes its own check or means that there is no bound", () => {
+	for (const { value, check, reason } of Object.values(DEFAULTS)) {
+		expect(
+			value === Number.POSITIVE_INFINITY || check(value) === undefined,
+		).toBe(true);
+		expect(reason).not.toBe("");
+	}
+});
+
+const wrong: readonly [string, unknown, string, RegExp][] = [
+	["misspelt", { quue: {} }, "UNKNOWN_OPTION", /Did you mean "queue"/],
+	[
+		"misspelt in a group",
+		{ start: { timeoutMS: 1 } },
+		"UNKNOWN_OPTION",
+		/Did you mean "timeoutMs"/,
+	],
+	["nothing like it", { frobnicate: 1 }, "UNKNOWN_OPTION", /Known: adapter/],
+	[
+		"no adapter",
+		{ adapter: undefined },
+		"INVALID_OPTION",
+		/"adapter" must be an Adapter/,
+	],
+	[
+		"negative",
+		{ queue: { limit: -1 } },
+		"INVALID_OPTION",
+		/"limit" must be a whole number/,
+	],
+	[
+		"a fraction",
+		{ start: { timeoutMs: 1.5 } },
+		"INVALID_OPTION",
+		/"timeoutMs"/,
+	],
+	["a text for a number", { callsPerWorker: "2" }, "INVALID_OPTION", /got "2"/],
+	[
+		"longer than a timer",
+		{ stop: { drainMs: 2 ** 40 } },
+		"INVALID_OPTION",
+		/"drainMs"/,
+	],
+	[
+		"minimum above maximum",
+		{ size: { min: 3, max: 2 } },
+		"INVALID_OPTION",
+		/must not be greater/,
+	],
+	["no workers at all", { size: 0 }, "INVALID_OPTION", /"max" must be/],
+	["a name that is none", { name: "a b" }, "INVALID_OPTION", /"name"/],
+	["a group that is none", { queue: 5 }, "INVALID_OPTION", /must be an object/],
+	[
+		"a word that is none",
+		{ output: { echo: "loud" } },
+		"INVALID_OPTION",
+		/"stderr" or "none"/,
+	],
+	[
+		"a listener that is none",
+		{ onEvent: 5 },
+		"INVALID_OPTION",
+		/must be a function/,
+	],
+];
+
+test.each(wrong)(
+	"%s: refused at the door, with what is expected",
+	(_what, options, code, message) => {
+		expect(() =>
+			resolveOptions({ adapter, ...(options as object) } as PoolOptions, 2),
+		).toThrow(
+			expect.objectContaining({
+				name: "OptionsError",
+				code,
+				ran: "no",
+				message: expect.stringMatching(message),
+			}),
+		);
+	},
+);
+
+test("options that are no object are refused", () => {
+	expect(() => resolveOptions(undefined as unknown as PoolOptions, 2)).toThrow(
+		/must be an object/,
+	);
+});

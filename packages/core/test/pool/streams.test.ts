@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+const commands = {
+	count: scripts.count,
+	echo: scripts.echo,
+	relay: scripts.relay,
+	crashAfter,
+};
+
+async function* crashAfter(
+	call: Parameters<typeof scripts.count>[0],
+): AsyncGenerator<number> {
+	yield 1;
+	await scripts.crash(call);
+}
+
+test("a stream yields in order and ends", async () => {
+	const { pool, close, events } = await virtualPool({ commands });
+	expect(await Array.fromAsync(pool.stream("count", 5))).toEqual([
+		0, 1, 2, 3, 4,
+	]);
+	await close();
+	events.assertPaired();
+});
+
+test("a stream begins when it is first read, not before", async () => {
+	const { pool, close, events } = await virtualPool({ commands });
+	const stream = pool.stream("count", 3);
+	expect(events.of("call.accepted")).toHaveLength(0);
+	expect(await stream.next()).toEqual({ done: false, value: 0 });
+	await stream.return?.();
+	await close();
+	events.assertPaired();
+});
+
+test("leaving the loop frees the worker", async () => {
+	const { pool, clock, close, adapter } = await virtualPool({ commands });
+	for await (const item of pool.stream("count", 1_000)) if (item === 3) break;
+	const next = pool.execute("echo", "free");
+	await clock.advance(10);
+	expect(await next).toBe("free");
+	expect(adapter.workers).toHaveLength(1);
+	await close();
+});
+
+test("a consumer that asks for nothing leaves the producer where it is", async () => {
+	let produced = 0;
+	const { pool, clock, close } = await virtualPool({
+		commands: {
+			count: async function* () {
+				for (;;) yield ++produced;
+			},
+		},
+	});
+	const stream = pool.stream("count");
+	await stream.next();
+	await clock.advance(60_000);
+	expect(produced).toBeLessThan(200);
+	await stream.return?.();
+	await close();
+});
+
+test("several items may be asked for at once", async () => {
+	const { pool, close } = await virtualPool({ commands });
+	const stream = pool.stream("count", 2);
+	expect(
+		await Promise.all([stream.next(), stream.next(), stream.next()]),
+	).toEqual([
+		{ done: false, value: 0 },
+		{ done: false, value: 1 },
+		{ done: true, value: undefined },
+	]);
+	await close();
+});
+
+test("a stream whose worker dies tells it once, after the items it had, and is never made again", async () => {
+	const { pool, clock, close, events } = await virtualPool({ commands });
+	const stream = pool.stream("crashAfter", undefined, { idempotentRetries: 3 });
+	expect(await stream.next()).toEqual({ done: false, value: 1 });
+	const failed = outcome(stream.next());
+	await clock.advance(1_000);
+	expect(await failed).toMatchObject({ code: "WORKER_EXITED" });
+	expect(await stream.next()).toEqual({ done: true, value: undefined });
+	expect(events.of("call.retried")).toHaveLength(0);
+	await close();
+});
+
+test("an abort ends a stream at the consumer's next step", async () => {
+	const { pool, clock, close } = await virtualPool({ commands });
+	const controller = new AbortController();
+	const stream = pool.stream("count", 1_000, { signal: controller.signal });
+	await stream.next();
+	controller.abort();
+	expect(await outcome(stream.next())).toMatchObject({ code: "CALL_ABORTED" });
+	const next = pool.execute("echo", 1);
+	await clock.advance(10);
+	expect(await next).toBe(1);
+	await close();
+});
+
+test("an input stream reaches the command", async () => {
+	const { pool, close } = await virtualPool({ commands });
+	expect(
+		await Array.fromAsync(
+			pool.stream("relay", undefined, { input: ["a", "b"] }),
+		),
+	).toEqual(["a", "b"]);
+	await close();
+});
+
+test("an adapter without streams says so", async () => {
+	const { pool, close } = await virtualPool({ commands, streams: false });
+	expect(await outcome(pool.stream("count", 1).next())).toMatchObject({
+		code: "NOT_OFFERED",
+		ran: "no",
+	});
+	await close();
+});
