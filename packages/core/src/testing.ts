@@ -63,6 +63,10 @@ export type {
 export { ScriptedWorker } from "./testing/scripted-worker.ts";
 export { SeededRandom } from "./testing/seeded-random.ts";
 export {
+	type RealStartOptions,
+	startForReal,
+} from "./testing/start-for-real.ts";
+export {
 	type StartWorkerOptions,
 	startWorker,
 } from "./testing/start-worker.ts";

@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+const read = (path: string): string =>
+	readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+
+const sources = ["src", "test"].flatMap((folder) =>
+	readdirSync(new URL(`../${folder}/`, import.meta.url)).map((name) =>
+		read(`examples/custom-adapter/${folder}/${name}`),
+	),
+);
+const snippets = [
+	...read("docs/writing-an-adapter.md").matchAll(/^```ts\n([\s\S]*?)^```$/gm),
+].map(([, code = ""]) => ({ begins: code.trim().split("\n")[0], code }));
+
+test("writing-an-adapter.md has snippets", () => {
+	expect(snippets.length).toBeGreaterThan(4);
+});
+
+test.each(snippets)(
+	"its snippet `$begins` is part of the example",
+	({ code }) => {
+		expect(sources.some((source) => source.includes(code))).toBe(true);
+	},
+);
+
+test("an adapter is small", () => {
+	const adapter = read("examples/custom-adapter/src/json-rpc-adapter.ts");
+	expect(adapter.split("\n").length).toBeLessThan(100);
+});
+
+test("the program knows nothing of Snakepit", () => {
+	const program = read("examples/custom-adapter/program/text-tools.mjs");
+	const code = program.replace(/^\s*\/\/.*$/gm, "");
+	expect(code).not.toMatch(/snakepit/i);
+	expect([...code.matchAll(/from "([^"]+)"/g)].map(([, name]) => name)).toEqual(
+		["node:readline"],
+	);
+});

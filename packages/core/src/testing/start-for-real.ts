@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Adapter } from "../adapter.ts";
+import type { ContractWorker } from "./adapter-contract.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import { type StartWorkerOptions, startWorker } from "./start-worker.ts";
+
+/** What can be said about a real start. */
+export type RealStartOptions = Omit<StartWorkerOptions, "world" | "directory">;
+
+/**
+ * Starts one real process of an adapter exactly as a pool does, with a ledger
+ * of its own in a temporary directory. `stop` ends it and removes the directory.
+ *
+ * @throws StartError as `createPool` does.
+ */
+export async function startForReal(
+	adapter: Adapter,
+	options: RealStartOptions = {},
+): Promise<ContractWorker> {
+	const dataDir = await mkdtemp(join(tmpdir(), "snakepit-test-"));
+	const events = new EventRecorder();
+	// Loaded here, so that worlds in memory do without the ledger's native module.
+	const { acquireRun } = await import("../cleanup/acquire-run.ts");
+	const run = await acquireRun({
+		dataDir,
+		strategy: undefined,
+		emit: events.record,
+	});
+	const cleanUp = async (): Promise<void> => {
+		await run.release();
+		await rm(dataDir, { recursive: true, force: true });
+	};
+	try {
+		const { clock, host, registry, random, runDirectory } = run;
+		const world = { clock, host, registry, random, emit: events.record };
+		const worker = await startWorker(adapter, {
+			...options,
+			world,
+			directory: runDirectory,
+		});
+		return {
+			...worker,
+			stop: async () => {
+				await worker.stop();
+				await cleanUp();
+			},
+		};
+	} catch (error) {
+		await cleanUp();
+		throw error;
+	}
+}
