@@ -69,7 +69,7 @@ const RESERVED: readonly {
 	{
 		what: "the wall clock",
 		code: /\bDate\b|\bperformance\.now\b|\bhrtime\b/,
-		in: ["os"],
+		in: ["os", "testing"],
 	},
 	{
 		what: "chance",

@@ -1,0 +1,12 @@
+import type { ProcessSpec } from "../world.ts";
+
+/** A program of a contract: what to execute. */
+export type ContractProgram = Pick<ProcessSpec, "executable" | "args">;
+
+/** How the programs of a contract are started, unless a case says otherwise. */
+export const PLAIN: Omit<ProcessSpec, keyof ContractProgram> = {
+	env: { PATH: process.env["PATH"] ?? "" },
+	cwd: undefined,
+	stdin: "empty",
+	control: false,
+};
