@@ -1,0 +1,79 @@
+"""Python tools that a TypeScript program calls through Snakepit.
+
+A module with functions under `@tool` is all there is to write:
+
+    from snakepit_bridge import tool
+
+    @tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+Nothing is imported until it is used: a worker must be able to import this
+package before it has tied its life to its host's.
+"""
+
+from snakepit_bridge._version import __version__
+
+# Type checkers take this name for `typing.TYPE_CHECKING`, which costs an import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+    from snakepit_bridge.calls.context import Call, current_call
+    from snakepit_bridge.calls.host_functions import HostCallFailed
+    from snakepit_bridge.calls.input_stream import InputFailed, InputStream
+    from snakepit_bridge.tools.declaration import (
+        on_shutdown,
+        on_startup,
+        tool,
+        toolset,
+    )
+    from snakepit_bridge.values.nd_array import NdArray
+    from snakepit_bridge.values.no_image import NoImage
+
+__all__ = [
+    "Call",
+    "CallCancelled",
+    "CancelReason",
+    "HostCallFailed",
+    "InputFailed",
+    "InputStream",
+    "NdArray",
+    "NoImage",
+    "__version__",
+    "current_call",
+    "on_shutdown",
+    "on_startup",
+    "tool",
+    "toolset",
+]
+
+_HOMES = {
+    "Call": "calls.context",
+    "CallCancelled": "calls.cancelled",
+    "CancelReason": "calls.cancelled",
+    "HostCallFailed": "calls.host_functions",
+    "InputFailed": "calls.input_stream",
+    "InputStream": "calls.input_stream",
+    "NdArray": "values.nd_array",
+    "NoImage": "values.no_image",
+    "current_call": "calls.context",
+    "on_shutdown": "tools.declaration",
+    "on_startup": "tools.declaration",
+    "tool": "tools.declaration",
+    "toolset": "tools.declaration",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,48 @@
+"""`python -m snakepit_bridge`: the worker, and a way to try one tool alone."""
+
+from __future__ import annotations
+
+import sys
+
+USAGE = """\
+usage: python -m snakepit_bridge call FILE_OR_MODULE TOOL [--json JSON] [NAME=VALUE ...]
+       python -m snakepit_bridge tools FILE_OR_MODULE [--json]
+       python -m snakepit_bridge worker --run-id RUNID    (started by a host only)
+       python -m snakepit_bridge --version
+"""
+WRONG_USAGE = 64
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one command and returns the exit status.
+
+    Of this package only what the command needs is imported, and nothing here
+    needs a current Python: a worker says itself that its Python is too old.
+    """
+    command = arguments[0] if arguments else ""
+    if command == "worker":
+        from snakepit_bridge.boot.worker import run_worker
+
+        return run_worker(arguments[1:])
+    if command == "call":
+        from snakepit_bridge.cli.call import call_command
+
+        return call_command(arguments[1:])
+    if command == "tools":
+        from snakepit_bridge.cli.tools import tools_command
+
+        return tools_command(arguments[1:])
+    if command == "--version":
+        from snakepit_bridge._version import __version__
+
+        print(f"snakepit-bridge {__version__}")
+        return 0
+    if command in ("-h", "--help", "help"):
+        print(USAGE, end="")
+        return 0
+    sys.stderr.write(USAGE)
+    return WRONG_USAGE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

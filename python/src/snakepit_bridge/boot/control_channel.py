@@ -1,0 +1,110 @@
+"""The control channel: one line from the host, one line to it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+
+DESCRIPTOR = 3
+MAX_LINE = 65536
+
+
+class HostGone(Exception):
+    """The host ended before it had said what it wants."""
+
+
+class LaunchInvalid(Exception):
+    """The launch message is not one."""
+
+
+class StartFailed(Exception):
+    """The worker cannot start; the host is told why."""
+
+    def __init__(self, code: str, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.detail = detail
+
+
+class ControlChannel:
+    """File descriptor 3. It stays open for life and belongs to no child."""
+
+    def __init__(self, descriptor: int = DESCRIPTOR) -> None:
+        """Takes the descriptor over.
+
+        Raises:
+            OSError: it is not open; nobody who knows us started this process.
+        """
+        self._descriptor = descriptor
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFD)
+        fcntl.fcntl(descriptor, fcntl.F_SETFD, flags | fcntl.FD_CLOEXEC)
+        self._inode = os.fstat(descriptor).st_ino
+
+    def read_launch_message(self) -> dict[str, object]:
+        """Returns the launch message as it came.
+
+        Raises:
+            HostGone: the host died first.
+            LaunchInvalid: it is no line of JSON, or too long a one.
+        """
+        line = b""
+        while not line.endswith(b"\n"):
+            try:
+                data = os.read(self._descriptor, MAX_LINE + 1 - len(line))
+            except ConnectionError:
+                data = b""
+            if not data:
+                raise HostGone
+            line += data
+            if len(line) > MAX_LINE:
+                raise LaunchInvalid(f"it is longer than {MAX_LINE} bytes")
+        try:
+            message = json.loads(line.decode("utf-8"))
+        except ValueError as error:
+            raise LaunchInvalid(f"it is no JSON: {error}") from None
+        if not isinstance(message, dict):
+            raise LaunchInvalid("it is no JSON object")
+        return message
+
+    def ready(self, facts: dict[str, object]) -> None:
+        """Says that calls can be taken."""
+        self._write({"ready": facts})
+
+    def failed(self, failure: StartFailed) -> None:
+        """Says why there will be no worker."""
+        # A character takes 6 bytes of the line at most, as \\udcff does.
+        body = {
+            "code": failure.code,
+            "message": cut_in_the_middle(failure.message, 2000),
+            "detail": cut_in_the_middle(failure.detail, 8000),
+        }
+        self._write({"failed": body})
+
+    def intact(self) -> bool:
+        """Returns whether the descriptor is still ours; user code may close it."""
+        try:
+            return os.fstat(self._descriptor).st_ino == self._inode
+        except OSError:
+            return False
+
+    def _write(self, message: dict[str, object]) -> None:
+        data = encode_line(message)
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def encode_line(message: dict[str, object]) -> bytes:
+    """Returns a line of the control channel."""
+    text = json.dumps(message, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def cut_in_the_middle(text: str, limit: int) -> str:
+    """Returns the text with at most `limit` characters: its two ends."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 40) // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n[... {left_out} characters ...]\n{text[-half:]}"

@@ -1,0 +1,7 @@
+"""How a worker ends, in one number (docs/bridge-protocol.md, section 1)."""
+
+LEFT = 0
+WRONG_USAGE = 64
+FAILED = 70
+HOST_GONE = 71
+STUCK = 72

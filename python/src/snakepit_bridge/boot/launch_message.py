@@ -1,0 +1,82 @@
+"""What the host wants of this worker."""
+
+from __future__ import annotations
+
+from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
+
+
+class Launch:
+    """The launch message, looked through (docs/bridge-protocol.md, section 1)."""
+
+    def __init__(self, message: dict[str, object]) -> None:
+        """Reads what step 2 needs: the lifeline. The rest is read after it.
+
+        Raises:
+            LaunchInvalid: it names no lifeline.
+        """
+        self._message = message
+        self.lifeline = _text(message, "lifeline")
+
+    def read(self, run_id: str) -> None:
+        """Reads the rest.
+
+        Raises:
+            StartFailed: a field is missing or of the wrong type, or the message
+                is meant for another run.
+        """
+        try:
+            self._read()
+        except LaunchInvalid as error:
+            raise StartFailed(
+                "LAUNCH_INVALID", f"the launch message cannot be used: {error}"
+            ) from None
+        if self.run_id != run_id:
+            raise StartFailed(
+                "LAUNCH_INVALID",
+                f"--run-id says {run_id} and the launch message {self.run_id}",
+            )
+
+    def _read(self) -> None:
+        message = self._message
+        if message.get("snakepit") != 1:
+            raise LaunchInvalid(f"its version is {message.get('snakepit')!r}, not 1")
+        self.run_id = _text(message, "runId")
+        self.worker_id = _text(message, "workerId")
+        self.token = _text(message, "token")
+        payload = message.get("payload")
+        if not isinstance(payload, dict):
+            raise LaunchInvalid("it has no payload")
+        protocol = payload.get("protocol")
+        if not isinstance(protocol, dict):
+            raise LaunchInvalid("payload.protocol is no object")
+        self.oldest_protocol = _integer(protocol, "min", None)
+        self.newest_protocol = _integer(protocol, "max", None)
+        self.host_package = str(payload.get("hostPackage") or "the host's package")
+        self.socket = _text(payload, "socket")
+        tools = payload.get("tools")
+        if not isinstance(tools, dict) or len(tools) != 1:
+            raise LaunchInvalid("payload.tools is neither a module nor a file")
+        self.tools_module = _text(tools, "module") if "module" in tools else None
+        self.tools_file = None if self.tools_module else _text(tools, "file")
+        tool_path = payload.get("toolPath", [])
+        if not isinstance(tool_path, list):
+            raise LaunchInvalid("payload.toolPath is no list")
+        self.tool_path = [str(directory) for directory in tool_path]
+        self.calls_per_worker = _integer(payload, "callsPerWorker", 1)
+        self.max_message_bytes = _integer(payload, "maxMessageBytes", 64 << 20)
+        self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
+        self.log_level = _integer(payload, "logLevel", 20)
+
+
+def _text(message: dict[str, object], name: str) -> str:
+    value = message.get(name)
+    if not isinstance(value, str) or not value:
+        raise LaunchInvalid(f"{name} is no text: {value!r}")
+    return value
+
+
+def _integer(message: dict[str, object], name: str, default: int | None) -> int:
+    value = message.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise LaunchInvalid(f"{name} is no whole number: {value!r}")
+    return value

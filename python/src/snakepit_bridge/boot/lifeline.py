@@ -1,0 +1,105 @@
+"""The lifeline: the host's death ends this process, and its process group.
+
+The host listens on a private socket; we connect to it twice and nothing is ever
+said there. Its death closes both. On Linux the kernel itself then sends SIGKILL
+to our process group, even if Python is stuck or stopped; elsewhere a thread
+waits for the same moment.
+
+Nothing here is undone for a child that user code forks: it shares the open file
+descriptions, and while any process holds them they stay armed for our group. A
+child that would arm them again would take the signal away from us.
+"""
+
+from __future__ import annotations
+
+import _thread
+import fcntl
+import os
+import select
+import signal
+import socket
+import sys
+
+from snakepit_bridge.boot import exit_status
+
+# One connection can miss a child that is forked while the group is being
+# killed: the fork is not in the group yet when the first signal is sent.
+CONNECTIONS = 2
+SET_SIGNAL = getattr(fcntl, "F_SETSIG", 10)
+ENDED = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+class Lifeline:
+    """Ties this process to its host. Keep it: closing a socket would untie it.
+
+    Attributes:
+        mode: `kernel` or `thread`, who watches.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Connects and arms; ends this process where the host is gone."""
+        self._sockets = [_connect(path) for _ in range(CONNECTIONS)]
+        self._inodes = [os.fstat(s.fileno()).st_ino for s in self._sockets]
+        armed = sys.platform == "linux" and all(_arm(s) for s in self._sockets)
+        self.mode = "kernel" if armed else "thread"
+        # The host may have died between the connection and the arming.
+        if _poller(self._sockets).poll(0):
+            end_group()
+        if not armed:
+            _thread.start_new_thread(_watch, (self._sockets,))
+
+    def intact(self) -> bool:
+        """Returns whether the sockets are still ours; user code may close them."""
+        try:
+            inodes = [os.fstat(s.fileno()).st_ino for s in self._sockets]
+        except OSError:
+            return False
+        return inodes == self._inodes
+
+
+def end_group() -> None:
+    """Kills our process group, or this process alone where the group is another's."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _connect(path: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError as error:
+        sys.stderr.write(
+            f"snakepit-bridge: the host is gone: lifeline {path}: {error}\n"
+        )
+        sys.stderr.flush()
+        os._exit(exit_status.HOST_GONE)
+    return connection
+
+
+def _arm(connection: socket.socket) -> bool:
+    """Asks the kernel to kill us when anything happens on the connection."""
+    owner = -os.getpid() if os.getpgrp() == os.getpid() else os.getpid()
+    try:
+        fcntl.fcntl(connection, fcntl.F_SETOWN, owner)
+        fcntl.fcntl(connection, SET_SIGNAL, signal.SIGKILL)
+        flags = fcntl.fcntl(connection, fcntl.F_GETFL)
+        fcntl.fcntl(connection, fcntl.F_SETFL, flags | os.O_ASYNC)
+        return bool(fcntl.fcntl(connection, fcntl.F_GETFL) & os.O_ASYNC)
+    except (OSError, AttributeError):
+        return False
+
+
+def _poller(connections: list[socket.socket]) -> select.poll:
+    poller = select.poll()
+    for connection in connections:
+        poller.register(connection, select.POLLIN)
+    return poller
+
+
+def _watch(connections: list[socket.socket]) -> None:
+    # Never a read: one that is blocked keeps the kernel's signal from the others.
+    poller = _poller(connections)
+    while not any(happened & ENDED for _, happened in poller.poll()):
+        pass
+    end_group()

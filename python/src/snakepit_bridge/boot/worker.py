@@ -1,0 +1,105 @@
+"""The worker's first steps, in the order of docs/bridge-protocol.md, section 1."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from snakepit_bridge._version import NEWEST_PROTOCOL, OLDEST_PROTOCOL, __version__
+from snakepit_bridge.boot import exit_status
+from snakepit_bridge.boot.control_channel import (
+    ControlChannel,
+    HostGone,
+    LaunchInvalid,
+    StartFailed,
+)
+from snakepit_bridge.boot.launch_message import Launch
+from snakepit_bridge.boot.lifeline import Lifeline
+from snakepit_bridge.boot.process_setup import set_up_process
+
+OLDEST_PYTHON = (3, 10)
+
+
+def run_worker(arguments: list[str]) -> int:
+    """Runs a worker from its first step to its last; returns the exit status."""
+    if len(arguments) != 2 or arguments[0] != "--run-id":
+        sys.stderr.write("usage: python -m snakepit_bridge worker --run-id RUNID\n")
+        return exit_status.WRONG_USAGE
+    try:
+        channel = ControlChannel()
+    except OSError:
+        sys.stderr.write(
+            "A worker is started by a Snakepit host, which talks to it over file "
+            "descriptor 3.\nTo try one tool alone: "
+            "python -m snakepit_bridge call FILE_OR_MODULE TOOL\n"
+        )
+        return exit_status.WRONG_USAGE
+    try:
+        return _start(channel, arguments[1])
+    except HostGone:
+        return exit_status.HOST_GONE
+    except StartFailed as failure:
+        _report(channel, failure)
+        return exit_status.FAILED
+
+
+def _start(channel: ControlChannel, run_id: str) -> int:
+    try:
+        launch = Launch(channel.read_launch_message())
+    except LaunchInvalid as error:
+        raise StartFailed(
+            "LAUNCH_INVALID", f"the launch message cannot be used: {error}"
+        ) from None
+    lifeline = Lifeline(launch.lifeline)
+    set_up_process()
+    launch.read(run_id)
+    _check_versions(launch)
+    _check_dependencies()
+    from snakepit_bridge.bridge.worker import work
+
+    return work(channel, lifeline, launch)
+
+
+def _check_versions(launch: Launch) -> None:
+    if sys.version_info < OLDEST_PYTHON:
+        raise StartFailed(
+            "PYTHON_TOO_OLD",
+            f"{sys.executable} is Python {sys.version.split()[0]}; "
+            f"snakepit-bridge needs {'.'.join(map(str, OLDEST_PYTHON))} or newer",
+        )
+    if (
+        launch.oldest_protocol > NEWEST_PROTOCOL
+        or launch.newest_protocol < OLDEST_PROTOCOL
+    ):
+        behind = "bridge" if launch.oldest_protocol > NEWEST_PROTOCOL else "host"
+        remedy = (
+            f"update snakepit-bridge in the environment of {sys.executable}"
+            if behind == "bridge"
+            else f"update {launch.host_package}"
+        )
+        raise StartFailed(
+            "PROTOCOL_MISMATCH",
+            f"{launch.host_package} speaks the bridge protocols "
+            f"{launch.oldest_protocol} to {launch.newest_protocol}, snakepit-bridge "
+            f"{__version__} speaks {OLDEST_PROTOCOL} to {NEWEST_PROTOCOL}; {remedy}",
+        )
+
+
+def _check_dependencies() -> None:
+    try:
+        for name in ("grpc.aio", "msgpack", "snakepit_bridge._gen.bridge_pb2"):
+            importlib.import_module(name)
+    except Exception as error:  # noqa: BLE001 - protobuf has its own about versions
+        raise StartFailed(
+            "BRIDGE_MISSING",
+            f"the bridge cannot be imported: {type(error).__name__}: {error}",
+            f"{sys.executable} -m pip install --upgrade snakepit-bridge",
+        ) from None
+
+
+def _report(channel: ControlChannel, failure: StartFailed) -> None:
+    try:
+        channel.failed(failure)
+    except OSError:
+        # The tools closed it, or the host is gone: then stderr is all there is.
+        sys.stderr.write(f"{failure.code}: {failure.message}\n{failure.detail}\n")

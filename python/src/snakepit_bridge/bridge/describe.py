@@ -1,0 +1,34 @@
+"""The tools of this worker, as the host asks for them."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge._version import __version__
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["describe"]
+
+
+def describe(tools: Mapping[str, Tool]) -> pb.DescribeResponse:
+    """Returns all tools with their schemas, by name."""
+    return pb.DescribeResponse(
+        tools=[_tool(tools[name]) for name in sorted(tools)],
+        bridge_version=__version__,
+        python_version=platform.python_version(),
+    )
+
+
+def _tool(tool: Tool) -> pb.Tool:
+    streams = tool.kind.streams
+    return pb.Tool(
+        name=tool.name,
+        description=tool.description,
+        shape=pb.TOOL_SHAPE_STREAM if streams else pb.TOOL_SHAPE_UNARY,
+        takes_input=tool.input is not None,
+        arguments_schema_json=json.dumps(tool.signature.schema()),
+        result_schema_json=json.dumps(tool.signature.result.schema()),
+    )

@@ -1,0 +1,40 @@
+"""Host calls, by way of the call table."""
+
+from __future__ import annotations
+
+from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.calls.host_functions import HostCallFailed, Reply
+
+__all__ = ["HostLink"]
+
+# What surrounds a value in its frame, at most.
+FRAME_ROOM = 1024
+
+
+class HostLink:
+    """How a tool's host call reaches the host."""
+
+    def __init__(self, calls: CallTable) -> None:
+        self._calls = calls
+
+    def send(self, call_id: int, reply: Reply, argument: bytes) -> int:
+        """Sends a host call and returns its number.
+
+        Raises:
+            HostCallFailed: it is too large, or its call is over.
+        """
+        limit = self._calls.max_message_bytes
+        if len(argument) + len(reply.function) + FRAME_ROOM > limit:
+            raise HostCallFailed(
+                reply.function,
+                "ARGUMENT_TOO_LARGE",
+                f"the argument has {len(argument)} bytes, the limit of one message "
+                f"is {limit}; send less, or raise maxMessageBytes",
+            )
+        if self._calls.get(call_id) is None:
+            raise HostCallFailed(reply.function, "CALL_OVER", "its call is over")
+        return self._calls.send_host_call(call_id, reply, argument)
+
+    def drop(self, host_call_id: int) -> None:
+        """Tells the host that nobody waits for this one any more."""
+        self._calls.drop_host_call(host_call_id)

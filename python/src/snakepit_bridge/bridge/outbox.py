@@ -1,0 +1,80 @@
+"""Frames on their way to the host, from whichever thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+
+__all__ = ["MAX_LOGS", "Outbox", "call_soon"]
+
+# Records that wait: a tool that logs faster than the host reads loses some.
+MAX_LOGS = 1000
+
+
+class Outbox:
+    """An unbounded queue, for all that is put into it is bounded elsewhere:
+    chunks by credit, results by the number of calls, records here.
+
+    `put` takes no lock that an interrupted tool could keep.
+    """
+
+    def __init__(self) -> None:
+        self._frames: deque[pb.WorkerFrame] = deque()
+        self._logs = 0
+        self._dropped = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._filled = asyncio.Event()
+        self._closed = False
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Names the loop that empties it; before that, frames just wait."""
+        self._loop = loop
+
+    def put(self, frame: pb.WorkerFrame) -> None:
+        """Adds a frame."""
+        self._frames.append(frame)
+        loop = self._loop
+        if loop is not None:
+            call_soon(loop, self._filled.set)
+
+    def put_log(self, log: pb.Log) -> bool:
+        """Adds a record, unless too many wait; returns whether it did."""
+        if self._logs >= MAX_LOGS:
+            self._dropped += 1
+            return False
+        if self._dropped:
+            log.message += f" [{self._dropped} records before this one were dropped]"
+            self._dropped = 0
+        self._logs += 1
+        self.put(pb.WorkerFrame(log=log))
+        return True
+
+    def close(self) -> None:
+        """Lets `take` return None once all frames are taken."""
+        self._closed = True
+        self._filled.set()
+
+    async def take(self) -> pb.WorkerFrame | None:
+        """Returns the next frame; in the bridge's thread."""
+        while not self._frames:
+            if self._closed:
+                return None
+            self._filled.clear()
+            if not self._frames:
+                await self._filled.wait()
+        frame = self._frames.popleft()
+        if frame.HasField("log"):
+            self._logs -= 1
+        return frame
+
+
+def call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    """Has a loop call back, from any thread; one that is closed has no need to."""
+    try:
+        loop.call_soon_threadsafe(callback)
+    except RuntimeError:
+        # Closed: the worker has left.
+        pass

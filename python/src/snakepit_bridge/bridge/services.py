@@ -1,0 +1,127 @@
+"""The RPCs of `snakepit.bridge.v1.Bridge`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import grpc
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.bridge.conversation import Conversation
+from snakepit_bridge.bridge.describe import describe
+from snakepit_bridge.bridge.outbox import Outbox
+from snakepit_bridge.bridge.token import Guard
+from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["BRIDGE_SERVICE", "Services"]
+
+BRIDGE_SERVICE = "snakepit.bridge.v1.Bridge"
+
+_logger = logging.getLogger(__name__)
+
+
+class Services:
+    """Answers the host; only the bridge's thread uses it.
+
+    Attributes:
+        last_ping: when the last ping came, on the clock of `time.monotonic()`.
+    """
+
+    def __init__(
+        self,
+        tools: Mapping[str, Tool],
+        conversation: Conversation,
+        calls: CallTable,
+        outbox: Outbox,
+        on_host_left: Callable[[], None],
+    ) -> None:
+        self.last_ping = time.monotonic()
+        self._tools = tools
+        self._conversation = conversation
+        self._calls = calls
+        self._outbox = outbox
+        self._on_host_left = on_host_left
+        self._over = asyncio.Event()
+        self._over.set()
+
+    def handlers(self, guard: Guard) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
+        """Returns the service's methods, behind the guard."""
+        return {
+            "Converse": grpc.stream_stream_rpc_method_handler(
+                guard.unary(self._converse),
+                request_deserializer=pb.HostFrame.FromString,
+                response_serializer=pb.WorkerFrame.SerializeToString,
+            ),
+            "Ping": grpc.unary_unary_rpc_method_handler(
+                guard.unary(self._ping),
+                request_deserializer=pb.PingRequest.FromString,
+                response_serializer=pb.PingResponse.SerializeToString,
+            ),
+            "Describe": grpc.unary_unary_rpc_method_handler(
+                guard.unary(self._describe),
+                request_deserializer=pb.DescribeRequest.FromString,
+                response_serializer=pb.DescribeResponse.SerializeToString,
+            ),
+        }
+
+    async def finish(self, timeout: float) -> None:
+        """Writes what is left to write and ends the conversation, in order."""
+        self._outbox.close()
+        try:
+            await asyncio.wait_for(self._over.wait(), timeout)
+        except asyncio.TimeoutError:
+            # The host does not read any more.
+            pass
+
+    async def _converse(self, requests: Any, context: Any) -> None:
+        if not self._over.is_set():
+            await context.abort(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "the conversation of this worker is open already",
+            )
+        self._over.clear()
+        loop = asyncio.get_running_loop()
+        reader = loop.create_task(self._read(requests))
+        writer = loop.create_task(self._write(context))
+        try:
+            await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
+            if reader.done():
+                # Half-closed, or broken: the latter raises here.
+                reader.result()
+                self._on_host_left()
+            # Done when the worker has left.
+            await writer
+        finally:
+            self._over.set()
+            reader.cancel()
+            writer.cancel()
+            # What still runs has nobody to answer to.
+            self._calls.cancel_all(CancelReason.SHUTDOWN)
+            self._on_host_left()
+
+    async def _read(self, requests: Any) -> None:
+        async for frame in requests:
+            self._conversation.receive(frame)
+
+    async def _write(self, context: Any) -> None:
+        while (frame := await self._outbox.take()) is not None:
+            await context.write(frame)
+
+    async def _ping(self, request: pb.PingRequest, _context: Any) -> pb.PingResponse:
+        self.last_ping = time.monotonic()
+        return pb.PingResponse(
+            sequence=request.sequence,
+            calls_running=len(self._calls),
+            cpu_time_us=time.process_time_ns() // 1000,
+        )
+
+    async def _describe(
+        self, _request: pb.DescribeRequest, _context: Any
+    ) -> pb.DescribeResponse:
+        return describe(self._tools)

@@ -1,0 +1,102 @@
+"""A worker from step 5 of its start (docs/bridge-protocol.md) to its end."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import signal
+import sys
+import traceback
+
+from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
+from snakepit_bridge.boot import exit_status
+from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
+from snakepit_bridge.boot.launch_message import Launch
+from snakepit_bridge.boot.lifeline import Lifeline
+from snakepit_bridge.bridge.bridge_thread import BridgeThread
+from snakepit_bridge.bridge.log_forwarding import forward_logs
+from snakepit_bridge.bridge.outbox import Outbox
+from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.tools.loading import load_file, load_module
+from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
+
+__all__ = ["work"]
+
+_logger = logging.getLogger(__name__)
+
+
+def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
+    """Serves the host until it has enough, and returns the exit status.
+
+    Raises:
+        StartFailed: there is nothing to serve it with.
+    """
+    outbox = Outbox()
+    forward_logs(outbox, launch.log_level)
+    toolbox = _load_tools(launch)
+    main = MainThread()
+    _run_startup_hooks(toolbox, main)
+    if not (channel.intact() and lifeline.intact()):
+        raise StartFailed(
+            "TOOLS_IMPORT_FAILED",
+            "the tools closed file descriptors that belong to the worker; leave "
+            "descriptors alone that they did not open",
+        )
+    listen_for_cancel_signal()
+    bridge = BridgeThread(launch, toolbox, main, outbox)
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: bridge.leave())
+    bridge.start()
+    channel.ready(
+        {
+            "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
+            "bridge": __version__,
+            "python": platform.python_version(),
+            "lifeline": lifeline.mode,
+        }
+    )
+    main.run()
+    _run_shutdown_hooks(toolbox, main)
+    bridge.close()
+    main.close()
+    return exit_status.LEFT
+
+
+def _load_tools(launch: Launch) -> Toolbox:
+    sys.path[:0] = launch.tool_path
+    wanted = launch.tools_module or launch.tools_file or ""
+    try:
+        if launch.tools_module is not None:
+            module = load_module(launch.tools_module)
+        else:
+            module = load_file(wanted)
+        return Toolbox(module)
+    except BaseException as error:  # sys.exit() at import is no way to leave
+        raise StartFailed(
+            "TOOLS_IMPORT_FAILED",
+            f"the tools cannot be imported from {wanted}: "
+            f"{type(error).__name__}: {error}",
+            traceback.format_exc(),
+        ) from error
+
+
+def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
+    try:
+        for hook in toolbox.startup_hooks():
+            main.complete(hook())
+    except ToolsInvalid as error:
+        raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
+    except BaseException as error:
+        raise StartFailed(
+            "STARTUP_HOOK_FAILED",
+            f"a start-up hook failed: {type(error).__name__}: {error}",
+            traceback.format_exc(),
+        ) from error
+
+
+def _run_shutdown_hooks(toolbox: Toolbox, main: MainThread) -> None:
+    for hook in toolbox.shutdown_hooks():
+        try:
+            main.complete(hook())
+        except BaseException:
+            _logger.exception("a shut-down hook failed")

@@ -1,0 +1,1 @@
+"""Calls: what a tool sees of one, and how it is run, streamed and cancelled."""

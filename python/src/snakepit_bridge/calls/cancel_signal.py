@@ -1,0 +1,74 @@
+"""The signal that raises `CallCancelled` in the main thread.
+
+The bridge's thread sends it, again and again until the call is over, for it can
+be lost: in `__del__`, in a C callback, in a bare `except`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from types import FrameType
+
+from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
+from snakepit_bridge.calls.cancelled import CallCancelled
+from snakepit_bridge.calls.context import CURRENT
+from snakepit_bridge.calls.trampoline import TRAMPOLINES
+
+__all__ = ["listen_for_cancel_signal", "send_cancel_signal"]
+
+# Interrupted between two of their lines these would keep a lock for ever.
+_UNSAFE = ("snakepit_bridge.", "logging", "importlib._bootstrap")
+_CLEANING_UP = (CallCancelled, asyncio.CancelledError, GeneratorExit)
+
+
+def listen_for_cancel_signal() -> None:
+    """Installs the handler; in the main thread."""
+    signal.signal(CANCEL_SIGNAL, _on_signal)
+
+
+def send_cancel_signal() -> None:
+    """Interrupts the main thread."""
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, CANCEL_SIGNAL)
+
+
+def _on_signal(_signal: int, frame: FrameType | None) -> None:
+    # The handler runs in the context of what it interrupts: the very call.
+    call = CURRENT.get(None)
+    if call is None or not call._cancellation.by_signal:
+        return
+    if frame is not None and _may_raise(frame):
+        call._cancellation.raise_if_requested()
+
+
+def _may_raise(frame: FrameType) -> bool:
+    if is_cleaning_up(sys.exc_info()[1]):
+        return False
+    module = frame.f_globals.get("__name__")
+    if (
+        frame.f_code not in TRAMPOLINES
+        and isinstance(module, str)
+        and module.startswith(_UNSAFE)
+    ):
+        return False
+    beneath: FrameType | None = frame
+    while beneath is not None:
+        if beneath.f_code in TRAMPOLINES:
+            return True
+        beneath = beneath.f_back
+    return False
+
+
+def is_cleaning_up(handled: BaseException | None) -> bool:
+    """Returns whether the exception being handled comes from a cancellation."""
+    for _ in range(16):
+        if handled is None:
+            return False
+        if isinstance(handled, _CLEANING_UP):
+            return True
+        handled = handled.__context__
+    return False

@@ -1,0 +1,49 @@
+"""The cancellation of one call, as the threads that work on it see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.wakeup import Wakeup
+
+__all__ = ["Cancellation"]
+
+
+class Cancellation:
+    """Whether a call is to end, and who waits on its behalf.
+
+    Attributes:
+        reason: why it is to end; None while it is not.
+        by_signal: whether the cancel signal raises `CallCancelled` in the main
+            thread while it runs code of this call.
+    """
+
+    def __init__(self) -> None:
+        self.reason: CancelReason | None = None
+        self.by_signal = False
+        self._waiting: list[Wakeup] = []
+
+    def request(self, reason: CancelReason) -> None:
+        """Asks for the end and wakes what waits; in the bridge's thread."""
+        if self.reason is None:
+            self.reason = reason
+        for wakeup in list(self._waiting):
+            wakeup.notify()
+
+    def raise_if_requested(self) -> None:
+        """Raises `CallCancelled` once the end is asked for."""
+        if self.reason is not None:
+            raise CallCancelled(self.reason)
+
+    def watch(self, wakeup: Wakeup) -> None:
+        """Has a wakeup notified when the end is asked for."""
+        self._waiting.append(wakeup)
+
+    def forget(self, wakeup: Wakeup) -> None:
+        """Takes a wakeup back."""
+        self._waiting.remove(wakeup)
+
+    def or_requested(self, ready: Callable[[], bool]) -> Callable[[], bool]:
+        """Returns what to wait for: `ready`, or that the end is asked for."""
+        return lambda: ready() or self.reason is not None

@@ -1,0 +1,148 @@
+"""The call that a tool is running, as the tool sees it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.host_functions import HostFunctions
+from snakepit_bridge.calls.input_stream import InputStream
+
+__all__ = ["CURRENT", "Call", "current_call"]
+
+CURRENT: ContextVar[Call] = ContextVar("snakepit_call")
+
+
+def current_call() -> Call:
+    """Returns the call that this code runs for.
+
+    It follows `contextvars`: into coroutines, tasks, `asyncio.to_thread`, and
+    threads whose target runs in `contextvars.copy_context().run`.
+
+    Raises:
+        RuntimeError: no call runs here.
+    """
+    call = CURRENT.get(None)
+    if call is None:
+        raise RuntimeError(
+            "no call runs here; in a thread of your own, run its target with "
+            "contextvars.copy_context().run"
+        )
+    return call
+
+
+class Call:
+    """One call of a tool.
+
+    Attributes:
+        call_id: its number, for this worker.
+        tool: the tool's name.
+        session: what tools of the same session keep for each other in this
+            worker; None where the call belongs to no session.
+        deadline: when it should be over, on the clock of `time.monotonic()`;
+            None where it may take any time.
+        trace_context: W3C `traceparent`, `tracestate` and `baggage` of the caller.
+        input: the caller's input stream; empty where there is none.
+        logger: the logger `tool.<name>`; its records name this call.
+    """
+
+    def __init__(
+        self,
+        call_id: int,
+        tool: str,
+        *,
+        session: dict[str, Any] | None,
+        deadline: float | None,
+        trace_context: Mapping[str, str],
+        host_functions: HostFunctions,
+        input_stream: InputStream,
+        cancellation: Cancellation,
+        is_async: bool,
+    ) -> None:
+        """Made by the bridge."""
+        self.call_id = call_id
+        self.tool = tool
+        self.session = session
+        self.deadline = deadline
+        self.trace_context = trace_context
+        self.input = input_stream
+        self._host_functions = host_functions
+        self._cancellation = cancellation
+        self._is_async = is_async
+        input_stream._may_block = self._check_may_block
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, 0 when it has passed; None without one."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - time.monotonic())
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the call is to end."""
+        return self._cancellation.reason is not None
+
+    @property
+    def cancel_reason(self) -> CancelReason | None:
+        """Why the call is to end; None while it is not."""
+        return self._cancellation.reason
+
+    @property
+    def logger(self) -> logging.Logger:
+        """The logger `tool.<name>`."""
+        return logging.getLogger(f"tool.{self.tool}")
+
+    def raise_if_cancelled(self) -> None:
+        """Ends the call here if it is to end.
+
+        For threads of your own, and for loops in the threads of a pool with more
+        than one call per worker.
+
+        Raises:
+            CallCancelled: the call is to end.
+        """
+        self._cancellation.raise_if_requested()
+
+    def host(self, function: str, argument: object = None) -> Any:
+        """Calls a function of the host and waits for its answer.
+
+        Args:
+            function: the name under which the host registered it.
+            argument: its one argument.
+
+        Raises:
+            HostCallFailed: it failed, or there is no such function.
+            NoImage: the argument cannot cross.
+            CallCancelled: the call is to end.
+            RuntimeError: in an asynchronous tool, whose event loop this would
+                block; use `host_async`.
+        """
+        self._check_may_block()
+        return self._host_functions.call(function, argument)
+
+    async def host_async(self, function: str, argument: object = None) -> Any:
+        """Calls a function of the host and awaits its answer.
+
+        Args:
+            function: the name under which the host registered it.
+            argument: its one argument.
+
+        Raises:
+            HostCallFailed: it failed, or there is no such function.
+            NoImage: the argument cannot cross.
+        """
+        return await self._host_functions.call_async(function, argument)
+
+    def _check_may_block(self) -> None:
+        if self._is_async and threading.current_thread() is threading.main_thread():
+            raise RuntimeError(
+                "this would block the event loop of every asynchronous tool; "
+                "await host_async() instead of host(), and use `async for`"
+            )

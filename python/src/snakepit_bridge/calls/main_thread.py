@@ -1,0 +1,74 @@
+"""The main thread, where tools live: an event loop, and work outside of it.
+
+Synchronous tools run between two turns of the loop and not in one: `asyncio.run`
+inside of them works as in any script.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+__all__ = ["MainThread"]
+
+_logger = logging.getLogger(__name__)
+
+
+class MainThread:
+    """Runs what other threads hand over, until it is stopped.
+
+    Attributes:
+        loop: the event loop of asynchronous tools and hooks.
+    """
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        self._work: deque[Callable[[], None]] = deque()
+        self._stopping = False
+
+    def run(self) -> None:
+        """Runs until `stop`; whatever user code does to the loop."""
+        while not self._stopping:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                _logger.exception("a task or callback tried to end the worker")
+            while self._work and not self._stopping:
+                self._work.popleft()()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Has work done outside of the loop; from any thread."""
+        self._work.append(work)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+    def submit_to_loop(self, callback: Callable[[], None]) -> None:
+        """Has a callback called by the loop; from any thread."""
+        self.loop.call_soon_threadsafe(callback)
+
+    def stop(self) -> None:
+        """Lets `run` return; from any thread."""
+        self._stopping = True
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+    def complete(self, made: Any) -> None:
+        """Awaits what a hook returned, if that can be awaited."""
+        if isinstance(made, Awaitable):
+            self.loop.run_until_complete(_awaited(made))
+
+    def close(self) -> None:
+        """Cancels what is left on the loop and closes it."""
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+
+async def _awaited(made: Awaitable[object]) -> None:
+    await made

@@ -1,0 +1,141 @@
+"""Which thread runs a call, and how it is interrupted there."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from contextvars import copy_context
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.cancel_signal import send_cancel_signal
+from snakepit_bridge.calls.cancelled import CallCancelled
+from snakepit_bridge.calls.context import CURRENT
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.run_async import run_async_generator, run_coroutine
+from snakepit_bridge.calls.run_sync import GeneratorRun, failure_frame, run_function
+from snakepit_bridge.calls.running_call import CallState, RunningCall
+from snakepit_bridge.calls.tool_threads import InterruptibleThread, ToolThreads
+
+__all__ = ["Runner"]
+
+
+class Runner:
+    """Runs calls: asynchronous tools on the main thread's loop, synchronous ones
+    in the main thread too, or in threads where several may run at once."""
+
+    def __init__(self, main: MainThread, calls_per_worker: int) -> None:
+        """To be made in the main thread: calls see its context variables."""
+        self._main = main
+        self._threads = ToolThreads(calls_per_worker) if calls_per_worker > 1 else None
+        self._context = copy_context()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def submit(self, running: RunningCall) -> None:
+        """Has a call run; in the bridge's thread."""
+        running.context = self._context.copy()
+        if running.tool.kind.is_async:
+            self._main.submit_to_loop(functools.partial(self._start_task, running))
+        elif self._threads is not None:
+            self._threads.submit(functools.partial(_run_in_thread, running))
+        else:
+            self._main.submit(functools.partial(self._run_in_main, running))
+
+    # ------------------------------------------------- synchronous, main thread
+
+    def _run_in_main(self, running: RunningCall) -> None:
+        running.interrupt = send_cancel_signal
+        running.cancellation.by_signal = True
+        if not running.begin():
+            return
+        if running.credit is None:
+            running.settle(running.context.run(run_function, running))
+            return
+        run = GeneratorRun(running, running.credit)
+        self._advance(running, run)
+
+    def _advance(self, running: RunningCall, run: GeneratorRun) -> None:
+        credit = running.credit
+        if credit is None or running.state is CallState.ENDED:
+            return
+        resume = functools.partial(
+            self._main.submit, functools.partial(self._advance, running, run)
+        )
+
+        def pause(ready: Callable[[], bool]) -> bool:
+            # The main thread is free until the host wants more.
+            return not credit.wakeup.park(ready, resume)
+
+        frame = running.context.run(run.advance, pause)
+        if frame is not None:
+            running.settle(frame)
+
+    # ------------------------------------------------------------- asynchronous
+
+    def _start_task(self, running: RunningCall) -> None:
+        # Given to the task by copy: Python 3.10 has no other way.
+        running.context.run(CURRENT.set, running.call)
+        task = running.context.run(self._main.loop.create_task, self._run_task(running))
+        running.interrupt = self._task_interrupt(running, task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run_task(self, running: RunningCall) -> None:
+        if not running.begin():
+            return
+        if running.credit is None:
+            running.settle(await run_coroutine(running))
+        else:
+            running.settle(await run_async_generator(running, running.credit))
+
+    def _task_interrupt(
+        self, running: RunningCall, task: asyncio.Task[None]
+    ) -> Callable[[], None]:
+        """Cancels the task, once; until then a signal frees a loop that it blocks."""
+        running.cancellation.by_signal = True
+        asked = False
+
+        def cancel() -> None:
+            running.cancellation.by_signal = False
+            task.cancel()
+
+        def interrupt() -> None:
+            nonlocal asked
+            if not asked:
+                asked = True
+                self._main.submit_to_loop(cancel)
+            if running.cancellation.by_signal:
+                send_cancel_signal()
+
+        return interrupt
+
+
+# ------------------------------------------------------------ synchronous, threads
+
+
+def _run_in_thread(running: RunningCall) -> None:
+    thread = InterruptibleThread()
+    running.interrupt = thread.interrupt
+    if not running.begin():
+        thread.disarm()
+        return
+    frame: pb.WorkerFrame | None = None
+    try:
+        frame = running.context.run(_run_blocking, running)
+    except CallCancelled:
+        # Raised in the bridge's own frames, after the tool's.
+        pass
+    thread.disarm()
+    running.settle(frame or failure_frame(running, CallCancelled()))
+
+
+def _run_blocking(running: RunningCall) -> pb.WorkerFrame | None:
+    credit = running.credit
+    if credit is None:
+        return run_function(running)
+
+    def pause(ready: Callable[[], bool]) -> bool:
+        credit.wakeup.wait(ready)
+        return True
+
+    return GeneratorRun(running, credit).advance(pause)

@@ -1,0 +1,175 @@
+"""A call from its frame to its terminal frame."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from typing import Protocol
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.credit import Credit
+from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
+from snakepit_bridge.tools.signature import Arguments
+from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+from snakepit_bridge.values.no_image import NoImage
+
+__all__ = ["CallSink", "CallState", "RunningCall"]
+
+# What surrounds a value in its frame, at most.
+FRAME_ROOM = 64
+
+
+class CallState(enum.Enum):
+    """Where a call stands. Each state follows the one before; none is left out
+    but `RUNNING`, by a call that is cancelled while it waits."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class CallSink(Protocol):
+    """Where the frames of calls go. Its methods may be called in any thread."""
+
+    max_message_bytes: int
+
+    def send(self, frame: pb.WorkerFrame) -> None:
+        """Sends a frame."""
+
+    def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
+        """Sends the terminal frame of a call."""
+
+
+class RunningCall:
+    """One call inside the bridge.
+
+    Attributes:
+        tool: what is called.
+        call: the tool's view of the call.
+        credit: how many chunks the host wants; None where it wants one result.
+        interrupt: makes the code that runs end; set by whoever runs it.
+        context: the context variables that the tool runs with.
+    """
+
+    def __init__(
+        self,
+        tool: Tool,
+        call: Call,
+        cancellation: Cancellation,
+        arguments: bytes,
+        credit: Credit | None,
+        sink: CallSink,
+    ) -> None:
+        self.tool = tool
+        self.call = call
+        self.cancellation = cancellation
+        self.credit = credit
+        self.interrupt: Callable[[], None] = lambda: None
+        self.context = Context()
+        self._arguments = arguments
+        self._sink = sink
+        self._state = CallState.WAITING
+        self._lock = threading.Lock()
+        self._began = False
+        if credit is not None:
+            cancellation.watch(credit.wakeup)
+
+    @property
+    def state(self) -> CallState:
+        """Where the call stands."""
+        return self._state
+
+    def begin(self) -> bool:
+        """Returns whether to run the call; it may have been cancelled before."""
+        with self._lock:
+            if self._state is not CallState.WAITING:
+                return False
+            self._state = CallState.RUNNING
+            return True
+
+    def cancel(self, reason: CancelReason) -> None:
+        """Asks for the end of the call, in the bridge's thread.
+
+        A call that waits ends here. One that runs is to be interrupted until it
+        does.
+        """
+        with self._lock:
+            self.cancellation.request(reason)
+            waiting = self._state is CallState.WAITING
+        if waiting:
+            self.settle(cancelled(self.call.call_id, reason, began=False))
+
+    def settle(self, frame: pb.WorkerFrame) -> None:
+        """Ends the call with its terminal frame; the first one counts."""
+        with self._lock:
+            if self._state is CallState.ENDED:
+                return
+            self._state = CallState.ENDED
+        self._sink.settle(self.call.call_id, frame)
+
+    def arguments(self) -> Arguments:
+        """Returns what to call the tool with.
+
+        Raises:
+            CallRefused: the arguments are no image.
+            ArgumentsInvalid: they do not fit the tool.
+        """
+        try:
+            given = decode(self._arguments) if self._arguments else None
+        except NoImage as error:
+            raise not_transferable(error) from None
+        finally:
+            self._arguments = b""
+        arguments = self.tool.signature.bind(given)
+        self._began = True
+        return arguments
+
+    @property
+    def began(self) -> bool:
+        """Whether user code may have begun."""
+        return self._began
+
+    def result(self, value: object) -> pb.WorkerFrame:
+        """Returns the frame with the result.
+
+        Raises:
+            CallRefused: it cannot cross.
+        """
+        image = self._image(value, "result")
+        return pb.WorkerFrame(result=pb.Result(call_id=self.call.call_id, value=image))
+
+    def send_chunk(self, value: object) -> None:
+        """Sends a chunk.
+
+        Raises:
+            CallRefused: it cannot cross.
+        """
+        image = self._image(value, "chunk")
+        chunk = pb.Chunk(call_id=self.call.call_id, value=image)
+        self._sink.send(pb.WorkerFrame(chunk=chunk))
+
+    def end(self) -> pb.WorkerFrame:
+        """Returns the frame that says that the stream ended well."""
+        return pb.WorkerFrame(end=pb.End(call_id=self.call.call_id))
+
+    def _image(self, value: object, what: str) -> bytes:
+        try:
+            image = encode(value)
+        except NoImage as error:
+            raise not_transferable(error) from None
+        limit = self._sink.max_message_bytes
+        if len(image) + FRAME_ROOM > limit:
+            raise CallRefused(
+                pb.FAILURE_KIND_RESULT_TOO_LARGE,
+                f"the {what} of {self.tool.name} has {len(image)} bytes, the limit of "
+                f"one message is {limit}; send a stream of smaller chunks, or raise "
+                "maxMessageBytes",
+            )
+        return image

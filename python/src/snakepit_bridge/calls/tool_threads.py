@@ -1,0 +1,81 @@
+"""Threads for synchronous tools, where a worker takes more than one call at once."""
+
+from __future__ import annotations
+
+import ctypes
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from snakepit_bridge.calls.cancel_signal import is_cleaning_up
+from snakepit_bridge.calls.cancelled import CallCancelled
+
+__all__ = ["InterruptibleThread", "ToolThreads"]
+
+
+class InterruptibleThread:
+    """Raises `CallCancelled` in the thread that it is made in, while it is armed.
+
+    Best effort: Python raises it between two bytecodes of that thread, so code
+    that blocks in C does not notice.
+    """
+
+    def __init__(self) -> None:
+        self._ident = threading.get_ident()
+        self._lock = threading.Lock()
+        self._armed = True
+
+    def interrupt(self) -> None:
+        """Raises it; from any thread."""
+        with self._lock:
+            if self._armed and not self._cleans_up():
+                _raise_in(self._ident, CallCancelled)
+
+    def disarm(self) -> None:
+        """Lets nothing be raised any more, and takes back what was not raised yet."""
+        while True:
+            try:
+                with self._lock:
+                    self._armed = False
+                    _raise_in(self._ident, None)
+                return
+            except CallCancelled:
+                continue
+
+    def _cleans_up(self) -> bool:
+        handled: Any = sys._current_exceptions().get(self._ident)
+        if isinstance(handled, tuple):  # before Python 3.12
+            handled = handled[1]
+        return is_cleaning_up(handled)
+
+
+def _raise_in(ident: int, error: type[BaseException] | None) -> None:
+    target = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), target)
+
+
+class ToolThreads:
+    """As many threads as calls may run at once, started as they are needed."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._idle = threading.Semaphore(0)
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Has work done in one of the threads; in the bridge's thread."""
+        self._work.put(work)
+        if len(self._threads) < self._most and not self._idle.acquire(blocking=False):
+            # A daemon: a tool that never ends must not keep the worker.
+            name = f"tool-{len(self._threads)}"
+            thread = threading.Thread(target=self._run, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _run(self) -> None:
+        while True:
+            self._work.get()()
+            self._idle.release()

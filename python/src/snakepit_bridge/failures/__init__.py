@@ -1,0 +1,1 @@
+"""Failures, in words and as frames."""

@@ -1,0 +1,79 @@
+"""Why a call failed, as the frame that says so."""
+
+from __future__ import annotations
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.boot.control_channel import cut_in_the_middle
+from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.input_stream import InputInvalid
+from snakepit_bridge.failures.python_error import error_text, error_type, python_error
+from snakepit_bridge.tools.signature import ArgumentsInvalid
+from snakepit_bridge.values.no_image import NoImage
+
+__all__ = ["CallRefused", "cancelled", "failure_of", "refused"]
+
+MAX_MESSAGE = 64 << 10
+
+
+class CallRefused(Exception):
+    """The bridge itself ends a call, before the tool or instead of its answer."""
+
+    def __init__(self, kind: pb.FailureKind, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.path = path
+
+
+def refused(call_id: int, refusal: CallRefused, *, began: bool) -> pb.WorkerFrame:
+    """Returns the frame about a call that the bridge refused."""
+    return _frame(call_id, refusal.kind, refusal.message, began, path=refusal.path)
+
+
+def cancelled(
+    call_id: int,
+    reason: CancelReason,
+    error: BaseException | None = None,
+    *,
+    began: bool,
+) -> pb.WorkerFrame:
+    """Returns the frame about a call that was cancelled."""
+    message = f"the call was cancelled: {reason.value}"
+    return _frame(call_id, pb.FAILURE_KIND_CANCELLED, message, began, error)
+
+
+def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerFrame:
+    """Returns the frame about an exception, whoever raised it."""
+    if isinstance(error, CallRefused):
+        return refused(call_id, error, began=began)
+    if isinstance(error, (ArgumentsInvalid, InputInvalid)):
+        kind = pb.FAILURE_KIND_INVALID_ARGUMENTS
+        return _frame(call_id, kind, str(error), began, path=error.path)
+    message = f"{error_type(error)}: {error_text(error)}"
+    return _frame(call_id, pb.FAILURE_KIND_TOOL_FAILED, message, began, error)
+
+
+def not_transferable(error: NoImage) -> CallRefused:
+    """Returns the refusal of a value that cannot cross."""
+    kind = pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+    return CallRefused(kind, str(error), error.path)
+
+
+def _frame(
+    call_id: int,
+    kind: pb.FailureKind,
+    message: str,
+    began: bool,
+    error: BaseException | None = None,
+    path: str = "",
+) -> pb.WorkerFrame:
+    failure = pb.Failure(
+        call_id=call_id,
+        kind=kind,
+        message=cut_in_the_middle(message, MAX_MESSAGE),
+        began=began,
+        path=path.encode("utf-8", "backslashreplace").decode(),
+    )
+    if error is not None:
+        failure.error.CopyFrom(python_error(error))
+    return pb.WorkerFrame(failure=failure)

@@ -1,0 +1,1 @@
+"""Annotations as checks of values and as JSON schemas."""

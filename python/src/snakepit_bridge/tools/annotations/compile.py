@@ -1,0 +1,199 @@
+"""Annotations to checks."""
+
+from __future__ import annotations
+
+import collections.abc
+import sys
+import types
+import typing
+from datetime import date, datetime
+from typing import Any
+
+from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
+from snakepit_bridge.tools.annotations.check import AnyCheck, Check
+from snakepit_bridge.tools.annotations.containers import (
+    DictCheck,
+    ListCheck,
+    SetCheck,
+    TupleCheck,
+    UnionCheck,
+    VariadicTupleCheck,
+)
+from snakepit_bridge.tools.annotations.scalars import (
+    BytesCheck,
+    DateCheck,
+    FloatCheck,
+    LiteralCheck,
+    NoneCheck,
+    bool_check,
+    datetime_check,
+    int_check,
+    str_check,
+)
+from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
+
+__all__ = ["Unsupported", "compile_annotation"]
+
+
+class Unsupported(Exception):
+    """No value that crosses can have this type."""
+
+
+_SIMPLE: dict[Any, Any] = {
+    Any: AnyCheck,
+    object: AnyCheck,
+    None: NoneCheck,
+    type(None): NoneCheck,
+    int: int_check,
+    float: FloatCheck,
+    str: str_check,
+    bool: bool_check,
+    datetime: datetime_check,
+    date: DateCheck,
+    NdArray: NdArrayCheck,
+}
+
+_LISTS = {
+    list: "list",
+    collections.abc.Sequence: "Sequence",
+    collections.abc.Collection: "Sequence",
+    collections.abc.Iterable: "Sequence",
+}
+_SETS = {set: set, frozenset: frozenset, collections.abc.Set: set}
+_DICTS = {
+    dict: "dict",
+    collections.abc.Mapping: "Mapping",
+    collections.abc.MutableMapping: "Mapping",
+}
+_LITERALS = frozenset({str, int, bool, type(None)})
+# Wrappers that say nothing about the type itself.
+_TRANSPARENT = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
+
+
+def compile_annotation(annotation: Any) -> Check:
+    """Returns the check of an annotation whose names are resolved.
+
+    Raises:
+        Unsupported: no value that crosses has this type.
+    """
+    return _compile(annotation, ())
+
+
+def _compile(annotation: Any, within: tuple[Any, ...]) -> Check:
+    try:
+        simple = _SIMPLE.get(annotation)
+    except TypeError:  # not hashable
+        simple = None
+    if simple is not None:
+        check: Check = simple()
+        return check
+    if annotation in (bytes, bytearray, memoryview):
+        return BytesCheck(annotation)
+    if isinstance(annotation, typing.TypeVar):
+        bound = annotation.__bound__
+        return AnyCheck() if bound is None else _compile(bound, within)
+    if isinstance(annotation, typing.NewType):
+        return _compile(annotation.__supertype__, within)
+    if type(annotation).__name__ == "TypeAliasType":
+        return _enter(annotation, annotation.__value__, within)
+    if _is_typed_dict(annotation):
+        return _typed_dict(annotation, within)
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if origin is None:
+        return _generic(annotation, (), annotation, within)
+    return _generic(origin, arguments, annotation, within)
+
+
+def _generic(
+    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: tuple[Any, ...]
+) -> Check:
+    name = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
+    if name in _TRANSPARENT or hasattr(annotation, "__metadata__"):
+        return _compile(arguments[0], within)
+    if origin is typing.Union or origin is types.UnionType:
+        return UnionCheck([_compile(member, within) for member in arguments])
+    if origin is typing.Literal and _LITERALS.issuperset(map(type, arguments)):
+        return LiteralCheck(arguments)
+    if origin is tuple:
+        return _tuple(arguments, within)
+    if origin in _LISTS:
+        return ListCheck(_part(arguments, 0, within), _LISTS[origin])
+    if origin in _SETS:
+        return SetCheck(_part(arguments, 0, within), _SETS[origin])
+    if origin in _DICTS:
+        key, item = _part(arguments, 0, within), _part(arguments, 1, within)
+        return DictCheck(key, item, _DICTS[origin])
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and origin is numpy.ndarray:
+        return ArrayCheck(_dtype(arguments))
+    raise Unsupported(
+        f"no value that crosses is a {_written(annotation)}; {_remedy(annotation)}"
+    )
+
+
+def _part(arguments: tuple[Any, ...], index: int, within: tuple[Any, ...]) -> Check:
+    return _compile(arguments[index], within) if arguments else AnyCheck()
+
+
+def _tuple(arguments: tuple[Any, ...], within: tuple[Any, ...]) -> Check:
+    if not arguments:
+        return VariadicTupleCheck(AnyCheck())
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return VariadicTupleCheck(_compile(arguments[0], within))
+    parts = () if arguments == ((),) else arguments
+    return TupleCheck([_compile(part, within) for part in parts])
+
+
+def _is_typed_dict(annotation: Any) -> bool:
+    # By its looks: the one of typing_extensions is not known to `typing`.
+    return isinstance(annotation, type) and hasattr(annotation, "__required_keys__")
+
+
+def _typed_dict(annotation: Any, within: tuple[Any, ...]) -> Check:
+    if annotation in within:
+        return DictCheck(str_check(), AnyCheck())
+    hints = typing.get_type_hints(annotation, include_extras=True)
+    required = set(annotation.__required_keys__)
+    for key, hint in hints.items():
+        wrapper = getattr(typing.get_origin(hint), "_name", None)
+        if wrapper == "Required":
+            required.add(key)
+        elif wrapper == "NotRequired":
+            required.discard(key)
+    items = {key: _compile(hint, (*within, annotation)) for key, hint in hints.items()}
+    return TypedDictCheck(annotation.__name__, items, frozenset(required))
+
+
+def _enter(alias: Any, value: Any, within: tuple[Any, ...]) -> Check:
+    """Compiles an alias; one that contains itself is not followed again."""
+    return AnyCheck() if alias in within else _compile(value, (*within, alias))
+
+
+def _dtype(arguments: tuple[Any, ...]) -> str | None:
+    """Returns the dtype of `ndarray[shape, dtype[X]]`."""
+    if len(arguments) != 2:
+        return None
+    scalars = typing.get_args(arguments[1])
+    if len(scalars) != 1 or not isinstance(scalars[0], type):
+        return None
+    name = scalars[0].__name__.rstrip("_")
+    # Not one of a single type, as `numpy.floating`: then any dtype passes.
+    return name if name in ITEM_SIZES else None
+
+
+def _written(annotation: Any) -> str:
+    if isinstance(annotation, type):
+        return annotation.__qualname__
+    return str(annotation)
+
+
+def _remedy(annotation: Any) -> str:
+    if hasattr(annotation, "__dataclass_fields__"):
+        return "annotate it with a TypedDict of the same fields"
+    if isinstance(annotation, type) and hasattr(annotation, "_fields"):
+        return "annotate it with tuple[...]"
+    if "Literal" in str(annotation) or hasattr(annotation, "__members__"):
+        return "annotate it with Literal[...] of plain values"
+    return "docs/values.md has the types that cross; Any accepts all of them"

@@ -1,0 +1,48 @@
+"""Checks of a `TypedDict`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
+from snakepit_bridge.values.no_image import Path, key_place
+
+__all__ = ["TypedDictCheck"]
+
+
+class TypedDictCheck(Check):
+    """A dict with these keys, and no others."""
+
+    def __init__(
+        self, name: str, items: Mapping[str, Check], required: frozenset[str]
+    ) -> None:
+        self._items = dict(items)
+        self._required = required
+        self.expected = name
+        self.converts = any(item.converts for item in items.values())
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is not dict:
+            raise self.mismatch(value, path)
+        checked: dict[str, Any] = {}
+        for key, item in value.items():
+            check = self._items.get(key) if isinstance(key, str) else None
+            if check is None:
+                known = ", ".join(self._items)
+                place = f"the key {key!r:.80}"
+                raise Mismatch(path, f"{self.expected} (keys: {known})", place)
+            checked[key] = check.check(item, (path, key_place(key)))
+        for key in self._items:
+            if key in self._required and key not in checked:
+                expected = self._items[key].expected
+                raise Mismatch((path, key_place(key)), expected, "nothing")
+        return checked
+
+    def schema(self) -> Schema:
+        return {
+            "type": "object",
+            "properties": {key: item.schema() for key, item in self._items.items()},
+            "required": [key for key in self._items if key in self._required],
+            "additionalProperties": False,
+        }

@@ -1,0 +1,149 @@
+"""The decorators with which a tool author says what is a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, overload
+
+__all__ = [
+    "MARK",
+    "HookMark",
+    "ToolMark",
+    "ToolsetMark",
+    "on_shutdown",
+    "on_startup",
+    "tool",
+    "toolset",
+]
+
+MARK: Final = "__snakepit__"
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
+
+
+class ToolMark:
+    """On a function: it is a tool."""
+
+    def __init__(self, name: str | None, takes_input: object) -> None:
+        self.name = name
+        # The type of an input item; `NO_INPUT` where there is no input stream.
+        self.takes_input = takes_input
+
+
+class ToolsetMark:
+    """On a class: each worker makes one instance, whose methods are tools."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+
+class HookMark:
+    """On a function: it runs when the worker starts or ends."""
+
+    def __init__(self, moment: str) -> None:
+        self.moment = moment
+
+
+class _NoInput:
+    def __repr__(self) -> str:
+        return "NO_INPUT"
+
+
+NO_INPUT: Final = _NoInput()
+
+
+@overload
+def tool(function: _Function, /) -> _Function: ...
+@overload
+def tool(
+    *, name: str | None = None, takes_input: object = NO_INPUT
+) -> Callable[[_Function], _Function]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    takes_input: object = NO_INPUT,
+) -> Callable[..., Any]:
+    """Makes a function, or a method of a `toolset`, callable from the host.
+
+    The function may be synchronous or asynchronous; a generator answers with a
+    stream of chunks. Arguments are checked against its annotations. It stays
+    the function that it is: call it as before, in tests for instance.
+
+    Args:
+        function: what to decorate, when used bare: `@tool`.
+        name: what the host calls it; the function's own name by default.
+        takes_input: the type of an item of the input stream that the tool
+            reads from `current_call().input`; without it there is none.
+
+    Raises:
+        TypeError: what is decorated cannot be called.
+    """
+
+    def mark(target: _Function) -> _Function:
+        return _marked(target, ToolMark(name, takes_input), "tool")
+
+    return mark if function is None else mark(function)
+
+
+@overload
+def toolset(cls: _Class, /) -> _Class: ...
+@overload
+def toolset(*, prefix: str = "") -> Callable[[_Class], _Class]: ...
+def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:
+    """Makes the methods of a class that are decorated with `tool` callable.
+
+    Each worker makes one instance when it starts, without arguments, in its
+    main thread: load a model in `__init__`. Methods under `on_startup` and
+    `on_shutdown` are hooks.
+
+    Args:
+        cls: what to decorate, when used bare: `@toolset`.
+        prefix: put in front of the names of its tools, as `images.`.
+
+    Raises:
+        TypeError: what is decorated is no class.
+    """
+
+    def mark(target: _Class) -> _Class:
+        if not isinstance(target, type):
+            raise TypeError(f"@toolset is for classes, not for {target!r}")
+        setattr(target, MARK, ToolsetMark(prefix))
+        return target
+
+    return mark if cls is None else mark(cls)
+
+
+def on_startup(function: _Function) -> _Function:
+    """Runs a function (synchronous or not) once, before the worker takes calls.
+
+    It runs in the main thread. If it raises, the worker does not start, and
+    the host is told why.
+
+    Raises:
+        TypeError: what is decorated cannot be called.
+    """
+    return _marked(function, HookMark("startup"), "on_startup")
+
+
+def on_shutdown(function: _Function) -> _Function:
+    """Runs a function (synchronous or not) once, after the worker's last call.
+
+    It runs in the main thread, when the worker leaves in good order; not when
+    it or its host is killed.
+
+    Raises:
+        TypeError: what is decorated cannot be called.
+    """
+    return _marked(function, HookMark("shutdown"), "on_shutdown")
+
+
+def _marked(function: _Function, mark: object, decorator: str) -> _Function:
+    if isinstance(function, type) or not callable(function):
+        raise TypeError(
+            f"@{decorator} is for functions and methods, not for {function!r}"
+        )
+    setattr(function, MARK, mark)
+    return function

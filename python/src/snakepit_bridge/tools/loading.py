@@ -1,0 +1,50 @@
+"""The user's module: imported, by name or from a file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from types import ModuleType
+
+__all__ = ["load_file", "load_module"]
+
+
+def load_module(name: str) -> ModuleType:
+    """Imports a module by its name. Raises whatever the module raises."""
+    return importlib.import_module(name)
+
+
+def load_file(path: str) -> ModuleType:
+    """Imports a file as Python would run it: its directory is on `sys.path`.
+
+    Raises whatever the file raises.
+
+    Raises:
+        ImportError: there is no such file, or it is no Python source.
+    """
+    path = os.path.abspath(path)
+    if not os.path.isfile(path):
+        raise ImportError(f"there is no file {path}")
+    sys.path.insert(0, os.path.dirname(path))
+    name = _module_name(path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python source; its name must end with .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def _module_name(path: str) -> str:
+    """Returns the file's own name, unless that is another module's."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    if stem in sys.modules or stem in sys.stdlib_module_names:
+        return f"snakepit_tools_{stem}"
+    return stem

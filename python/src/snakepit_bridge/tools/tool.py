@@ -1,0 +1,86 @@
+"""One tool: a function that the host can call."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from snakepit_bridge.tools.annotations.check import Check
+from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
+from snakepit_bridge.tools.signature import Signature, SignatureInvalid
+
+__all__ = ["Tool", "ToolKind"]
+
+
+class ToolKind(enum.Enum):
+    """How a tool runs and answers."""
+
+    FUNCTION = "function"
+    COROUTINE = "coroutine"
+    GENERATOR = "generator"
+    ASYNC_GENERATOR = "async generator"
+
+    @property
+    def streams(self) -> bool:
+        """Whether it answers with chunks."""
+        return self in (ToolKind.GENERATOR, ToolKind.ASYNC_GENERATOR)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it runs on the main thread's event loop."""
+        return self in (ToolKind.COROUTINE, ToolKind.ASYNC_GENERATOR)
+
+
+class Tool:
+    """A tool, ready to be called.
+
+    Attributes:
+        name: what the host calls it.
+        function: the function, or the method bound to its toolset.
+        kind: how it runs and answers.
+        signature: its arguments.
+        input: the check of an item of its input stream; None if it has none.
+        description: what its docstring says.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], mark: ToolMark) -> None:
+        """Looks at a function that is decorated with `tool`.
+
+        Raises:
+            SignatureInvalid: it cannot be called by a host.
+        """
+        self.name = name
+        self.function = function
+        self.signature = Signature(function)
+        self.kind = _kind(function, self.signature)
+        self.input = _input(mark)
+        self.description = inspect.getdoc(function) or ""
+
+
+def _kind(function: Callable[..., Any], signature: Signature) -> ToolKind:
+    # A wrapper made by a decorator returns what the wrapped function returns.
+    for candidate in (function, inspect.unwrap(function)):
+        if inspect.isasyncgenfunction(candidate):
+            return ToolKind.ASYNC_GENERATOR
+        if inspect.iscoroutinefunction(candidate):
+            return ToolKind.COROUTINE
+        if inspect.isgeneratorfunction(candidate):
+            return ToolKind.GENERATOR
+    if signature.returns_stream:
+        hints = typing.get_type_hints(inspect.unwrap(function))
+        asynchronous = "Async" in str(hints["return"])
+        return ToolKind.ASYNC_GENERATOR if asynchronous else ToolKind.GENERATOR
+    return ToolKind.FUNCTION
+
+
+def _input(mark: ToolMark) -> Check | None:
+    if mark.takes_input is NO_INPUT:
+        return None
+    try:
+        return compile_annotation(mark.takes_input)
+    except Unsupported as error:
+        raise SignatureInvalid(f"takes_input: {error}") from None

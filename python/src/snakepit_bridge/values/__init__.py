@@ -1,0 +1,1 @@
+"""Values and their image, as docs/values.md describes it."""

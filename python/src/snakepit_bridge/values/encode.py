@@ -1,0 +1,250 @@
+"""Values to their image.
+
+The tree is looked through in Python, one step per container and not per number
+or text, and what MessagePack has no type for is replaced by its extension. The
+writing itself is left to msgpack's C code.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import msgpack
+
+from snakepit_bridge.values import extension_types as ext
+from snakepit_bridge.values.moments import microseconds_of
+from snakepit_bridge.values.nd_array import NdArray
+from snakepit_bridge.values.no_image import (
+    Path,
+    Refused,
+    entry_place,
+    key_place,
+)
+from snakepit_bridge.values.numpy_image import (
+    array_parts,
+    imported_numpy,
+    numpy_scalar,
+)
+
+__all__ = ["encode"]
+
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes})
+_TEXT = frozenset({str})
+
+
+def encode(value: object, root: str = "$") -> bytes:
+    """Returns the image of a value.
+
+    Args:
+        value: what is to cross.
+        root: what the paths in errors begin with.
+
+    Raises:
+        NoImage: the value, or a part of it, cannot cross.
+    """
+    try:
+        image = _image(value, None, ())
+        try:
+            return _pack(image)
+        except UnicodeEncodeError:
+            _find_bad_text(value, None)
+            raise
+    except Refused as refused:
+        raise refused.to_error(root) from None
+
+
+def _pack(image: object) -> bytes:
+    packed: bytes = msgpack.packb(
+        image, strict_types=True, use_bin_type=True, default=_big_integer
+    )
+    return packed
+
+
+def _image(value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is list:
+        return _items(value, path, ancestors)  # type: ignore[arg-type]
+    if kind is dict:
+        return _mapping(value, path, ancestors)  # type: ignore[arg-type]
+    return _extended(value, path, ancestors)
+
+
+def _big_integer(value: int) -> Any:
+    """Called by msgpack for what is left: integers of more than 64 bits."""
+    # One bit more than the magnitude needs, for the sign; -2**n does without.
+    bits = (value if value >= 0 else ~value).bit_length() + 1
+    data = value.to_bytes((bits + 7) // 8, "big", signed=True)
+    return msgpack.ExtType(ext.BIG_INTEGER, data)
+
+
+def _items(
+    items: Sequence[object], path: Path, ancestors: tuple[object, ...]
+) -> list[Any]:
+    ancestors = _enter(items, path, ancestors)
+    if _PLAIN.issuperset(map(type, items)):
+        return items if type(items) is list else list(items)
+    return [_image(item, (path, i), ancestors) for i, item in enumerate(items)]
+
+
+def _mapping(
+    entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
+) -> Any:
+    ancestors = _enter(entries, path, ancestors)
+    if not _TEXT.issuperset(map(type, entries)) or "__proto__" in entries:
+        keys = [_subclass_text(key) for key in entries]
+        if not _TEXT.issuperset(map(type, keys)) or "__proto__" in keys:
+            return _other_map(entries, path, ancestors)
+        entries = dict(zip(keys, entries.values(), strict=True))
+    if _PLAIN.issuperset(map(type, entries.values())):
+        return entries if type(entries) is dict else dict(entries)
+    return {
+        key: item
+        if type(item) in _PLAIN
+        else _image(item, (path, key_place(key)), ancestors)
+        for key, item in entries.items()
+    }
+
+
+def _other_map(
+    entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
+) -> Any:
+    flat: list[Any] = []
+    for i, (key, item) in enumerate(entries.items()):
+        flat.append(_image(key, (path, f"<key {i}>"), ancestors))
+        flat.append(_image(item, (path, entry_place(i, key)), ancestors))
+    return _extension(ext.MAP, flat, entries, path)
+
+
+def _subclass_text(key: object) -> object:
+    """Makes plain text of a subclass's instance; an enumeration's member stays."""
+    if isinstance(key, str) and not isinstance(key, enum.Enum):
+        return str.__str__(key)
+    return key
+
+
+def _extended(value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
+    numpy = imported_numpy()
+    if isinstance(value, NdArray):
+        return _array(value.dtype, list(value.shape), value.data)
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        try:
+            return _array(*array_parts(value))
+        except ValueError as error:
+            raise Refused(path, str(error)) from None
+    scalar = numpy_scalar(value)
+    if scalar is not None:
+        return _image(scalar, path, ancestors)
+    if isinstance(value, datetime):
+        return _moment(value, path)
+    if isinstance(value, date):
+        return msgpack.ExtType(ext.DATE, value.isoformat().encode())
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, enum.Enum):
+        raise _no_image(value, path)
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        items = _items(value, path, ancestors)
+        return _extension(ext.TUPLE, items, value, path)
+    if isinstance(value, (set, frozenset)):
+        items = _items(list(value), path, ancestors)
+        return _extension(ext.SET, items, value, path)
+    return _subclass(value, path, ancestors)
+
+
+def _subclass(value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
+    """Takes the instance of a builtin's subclass for one of the builtin itself."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, list):
+        return _items(value, path, ancestors)
+    if isinstance(value, dict):
+        return _mapping(value, path, ancestors)
+    raise _no_image(value, path)
+
+
+def _moment(value: datetime, path: Path) -> Any:
+    if value != value:  # noqa: PLR0124 - so is pandas.NaT
+        raise _no_image(value, path)
+    if value.utcoffset() is None:
+        text = value.isoformat(
+            timespec="microseconds" if value.microsecond else "seconds"
+        )
+        return msgpack.ExtType(ext.DATE_TIME, text.encode())
+    microseconds = microseconds_of(value)
+    return msgpack.ExtType(ext.INSTANT, microseconds.to_bytes(8, "big", signed=True))
+
+
+def _array(dtype: str, shape: list[int], data: bytes) -> Any:
+    return msgpack.ExtType(ext.ND_ARRAY, _pack([dtype, shape, data]))
+
+
+def _extension(code: int, items: list[Any], value: object, path: Path) -> Any:
+    try:
+        return msgpack.ExtType(code, _pack(items))
+    except UnicodeEncodeError:
+        _find_bad_text(value, path)
+        raise
+
+
+def _enter(
+    container: object, path: Path, ancestors: tuple[object, ...]
+) -> tuple[object, ...]:
+    if len(ancestors) < ext.MAX_DEPTH:
+        return (*ancestors, container)
+    if any(ancestor is container for ancestor in ancestors):
+        raise Refused(path, "contains itself; send a value without cycles")
+    raise Refused(
+        path, f"is more than {ext.MAX_DEPTH} levels deep; send a flatter value"
+    )
+
+
+def _no_image(value: object, path: Path) -> Refused:
+    kind = type(value)
+    name = kind.__qualname__
+    if kind.__module__ != "builtins":
+        name = f"{kind.__module__}.{name}"
+    return Refused(path, f"is a {name}, which has no image; {_remedy(value)}")
+
+
+def _remedy(value: object) -> str:
+    if hasattr(value, "__dataclass_fields__"):
+        return "send dataclasses.asdict() of it"
+    if hasattr(value, "_asdict"):
+        return "send its ._asdict(), or tuple() of it"
+    if isinstance(value, enum.Enum):
+        return "send its .value or .name"
+    if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
+        return "send it as a numpy array"
+    if hasattr(value, "__next__"):
+        return "send list() of it, or make the tool a generator"
+    return "send plain data, such as str() of it or its fields as a dict"
+
+
+def _find_bad_text(value: object, path: Path) -> None:
+    """Raises `Refused` about the first text with a lone surrogate."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Refused(
+                path,
+                "is text with a lone surrogate, which no encoding carries; "
+                "send bytes, or mend it with errors='replace'",
+            ) from None
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for i, item in enumerate(value):
+            _find_bad_text(item, (path, i))
+    elif isinstance(value, dict):
+        for i, (key, item) in enumerate(value.items()):
+            place = key_place(key) if isinstance(key, str) else entry_place(i, key)
+            _find_bad_text(key, (path, place))
+            _find_bad_text(item, (path, place))

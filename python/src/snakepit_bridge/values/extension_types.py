@@ -1,0 +1,13 @@
+"""The MessagePack extension types of the value image, and its limits."""
+
+BIG_INTEGER = 1
+INSTANT = 2
+DATE = 3
+DATE_TIME = 4
+MAP = 5
+TUPLE = 6
+SET = 7
+ND_ARRAY = 8
+
+# More containers within each other than this have no image.
+MAX_DEPTH = 100

@@ -1,0 +1,74 @@
+"""An array of numbers, for programs that have no numpy."""
+
+import math
+from collections.abc import Sequence
+
+__all__ = ["ITEM_SIZES", "NdArray"]
+
+ITEM_SIZES = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
+    "float16": 2,
+    "float32": 4,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+
+
+class NdArray:
+    """An array of numbers in C order, little-endian, that does no arithmetic.
+
+    Where numpy is installed arrays arrive as `numpy.ndarray`, unless the
+    parameter is annotated with this class.
+
+    Attributes:
+        dtype: the name of the element type, as numpy has it.
+        shape: the extent of each dimension; empty for one element.
+        data: the elements as bytes.
+    """
+
+    __slots__ = ("data", "dtype", "shape")
+
+    def __init__(self, dtype: str, shape: Sequence[int], data: bytes) -> None:
+        """Takes the elements as bytes.
+
+        Raises:
+            ValueError: the dtype is unknown, or the bytes do not fit the shape.
+        """
+        size = ITEM_SIZES.get(dtype)
+        if size is None:
+            known = ", ".join(ITEM_SIZES)
+            raise ValueError(f"no dtype {dtype!r}; known: {known}")
+        if any(type(extent) is not int or extent < 0 for extent in shape):
+            raise ValueError(f"a shape has whole numbers from 0, got {list(shape)}")
+        needed = math.prod(shape) * size
+        if len(data) != needed:
+            raise ValueError(
+                f"shape {list(shape)} of {dtype} needs {needed} bytes, got {len(data)}"
+            )
+        self.dtype = dtype
+        self.shape = tuple(shape)
+        self.data = bytes(data)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NdArray):
+            return NotImplemented
+        return (self.dtype, self.shape, self.data) == (
+            other.dtype,
+            other.shape,
+            other.data,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape, self.data))
+
+    def __repr__(self) -> str:
+        return f"NdArray({self.dtype!r}, {self.shape!r}, {len(self.data)} bytes)"

@@ -1,0 +1,63 @@
+"""The error about a value that cannot cross, and the path that it names."""
+
+import json
+import re
+from typing import TypeAlias
+
+__all__ = ["NoImage", "Path", "Refused", "entry_place", "key_place", "path_text"]
+
+# The places from the root to a value, innermost first: building it costs
+# nothing while no error needs it.
+Path: TypeAlias = "tuple[Path, str | int] | None"
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+
+
+class NoImage(TypeError):
+    """A value, or a part of it, cannot cross between the languages.
+
+    Attributes:
+        path: where it is, as `$.images[3].label`.
+        problem: what is wrong there and what to do about it.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path} {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class Refused(Exception):
+    """A `NoImage` on its way out, before its path is written as text."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+        self.problem = problem
+
+    def to_error(self, root: str) -> NoImage:
+        """Returns the error for callers."""
+        return NoImage(path_text(self.path, root), self.problem)
+
+
+def path_text(path: Path, root: str = "$") -> str:
+    """Writes a path as one would write it in a program."""
+    places: list[str] = []
+    while path is not None:
+        path, place = path
+        places.append(f"[{place}]" if isinstance(place, int) else place)
+    return root + "".join(reversed(places))
+
+
+def key_place(key: str) -> str:
+    """Returns the place of a text key in its map."""
+    return f".{key}" if _IDENTIFIER.match(key) else f"[{json.dumps(key)}]"
+
+
+def entry_place(index: int, key: object) -> str:
+    """Returns the place of the value of any key, at `index` in its map."""
+    if isinstance(key, str):
+        return f"[{json.dumps(key)}]"
+    if key is None or isinstance(key, (bool, int, float)):
+        return f"[{key}]"
+    return f"<value {index}>"
