@@ -52,6 +52,7 @@ function generatedIsFresh(): boolean {
 			"**/src/gen/",
 			"**/_gen/",
 			"**/migrations/",
+			"docs/reference/",
 		],
 		{ cwd: root, encoding: "utf8" },
 	);

@@ -40,6 +40,11 @@ cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
 
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
+must(process.execPath, [
+	"--conditions=snakepit-source",
+	"scripts/reference.ts",
+]);
+
 function emptied(path: string): string {
 	const directory = join(root, path);
 	rmSync(directory, { recursive: true, force: true });

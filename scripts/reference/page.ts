@@ -1,0 +1,15 @@
+/** A generated page: says so, and how to make it again. */
+export function page(title: string, ...parts: readonly string[]): string {
+	return `${[`# ${title}`, "<!-- Made by `npx pnpm@12 generate`; edit the tables in the code instead. -->", ...parts].join("\n\n")}\n`;
+}
+
+export function table(
+	head: readonly string[],
+	rows: readonly (readonly string[])[],
+): string {
+	const line = (cells: readonly string[]): string =>
+		`| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
+	return [line(head), line(head.map(() => "---")), ...rows.map(line)].join(
+		"\n",
+	);
+}

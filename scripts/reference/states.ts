@@ -1,0 +1,42 @@
+import {
+	RUN_TRANSITIONS,
+	WORKER_TABLE,
+	type WorkerState,
+	type WorkerStep,
+} from "@snakepit/core";
+import { page, table } from "./page.ts";
+
+/** docs/reference/states.md */
+export function statesReference(): string {
+	const occurrences = Object.keys(
+		WORKER_TABLE.starting,
+	) as (keyof (typeof WORKER_TABLE)["starting"])[];
+	const workers = (Object.keys(WORKER_TABLE) as WorkerState[]).map((state) => [
+		`**${state}**`,
+		...occurrences.map((occurrence) => cell(WORKER_TABLE[state][occurrence])),
+	]);
+	const runs = Object.entries(RUN_TRANSITIONS).map(([from, to]) => [
+		`**${from}**`,
+		to.length === 0 ? "the end" : to.join(", "),
+	]);
+	return page(
+		"States",
+		"## A worker",
+		'What happens to a worker process in each state. "stay" is late but harmless, "—" is impossible: it would be a defect of Snakepit and is thrown as `IMPOSSIBLE_TRANSITION`. In brackets: what is done.',
+		table(["state", ...occurrences], workers),
+		"## A run",
+		"One life of a host program in the ledger.",
+		table(["from", "to"], runs),
+	);
+}
+
+function cell(step: WorkerStep): string {
+	switch (step.kind) {
+		case "stay":
+			return "stay";
+		case "impossible":
+			return "—";
+		case "move":
+			return `→ ${step.to}${step.effects.length === 0 ? "" : ` (${step.effects.join(", ")})`}`;
+	}
+}
