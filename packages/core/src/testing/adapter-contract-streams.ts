@@ -118,16 +118,6 @@ export function streamCases(
 					await usable();
 				},
 			),
-			onBench(
-				"closing a stream while an item is awaited frees the worker",
-				async ({ stream, usable }) => {
-					const items = stream(silent);
-					const item = items.next().catch(() => undefined); // It may end or reject.
-					await items.return?.();
-					await item;
-					await usable();
-				},
-			),
 		);
 	}
 	return cases;

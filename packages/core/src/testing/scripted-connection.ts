@@ -89,7 +89,7 @@ export function scriptedConnection(
 		}
 	}
 
-	async function* items(
+	async function* stream(
 		command: string,
 		args: unknown,
 		call: CallOptions,
@@ -117,29 +117,6 @@ export function scriptedConnection(
 			if (!worker.broken) await iterator?.return?.();
 			release();
 		}
-	}
-
-	/** Closing it cancels the script, also while an item is awaited. */
-	function stream(
-		command: string,
-		args: unknown,
-		call: CallOptions,
-	): AsyncIterableIterator<unknown> {
-		const closed = new AbortController();
-		const generator = items(command, args, {
-			...call,
-			signal: AbortSignal.any([call.signal, closed.signal]),
-		});
-		return {
-			next: () => generator.next(),
-			return: () => {
-				closed.abort();
-				return generator.return(undefined);
-			},
-			[Symbol.asyncIterator]() {
-				return this;
-			},
-		};
 	}
 
 	const { ping, leave } = options;
