@@ -4,10 +4,11 @@ import type { Worker } from "./worker.ts";
 import { describeExit } from "./worker-lost.ts";
 
 export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
+	const why = worker.verdict === "" ? "" : ` because ${worker.verdict}`;
 	return new StartError({
 		code: "WORKER_EXITED_EARLY",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} (pid ${worker.pid}) ${describeExit(exit)} before it was ready.`,
+		message: `Worker ${worker.seat.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} before it was ready.`,
 	});
 }
 
@@ -27,8 +28,20 @@ export function withdrawn(worker: Worker): StartError {
 	});
 }
 
-/** The same error with the worker's last lines, which explain it most often. */
-export function explained(error: unknown, worker: Worker): SnakepitError {
+/** Why there is no process. */
+export function notSpawned(error: unknown, worker: Worker): SnakepitError {
+	if (error instanceof SnakepitError) return error;
+	return new StartError({
+		code: "SPAWN_FAILED",
+		ran: "no",
+		message: `Worker ${worker.seat.workerId} could not be started: ${messageOf(error)}`,
+		cause: error,
+	});
+}
+
+/** Why a process did not become ready, with its last lines, which explain it most often. */
+export function notReady(error: unknown, worker: Worker): StartError {
+	if (worker.reason === "closed") return withdrawn(worker);
 	const words = worker.lastWords();
 	if (error instanceof StartError) {
 		return new StartError({
@@ -38,12 +51,15 @@ export function explained(error: unknown, worker: Worker): SnakepitError {
 			cause: error.cause,
 		});
 	}
-	if (error instanceof SnakepitError) return error;
-	const message = error instanceof Error ? error.message : String(error);
 	return new StartError({
 		code: "CONNECT_FAILED",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} started, but its adapter could not connect: ${message}${words}`,
+		message: `Worker ${worker.seat.workerId} started, but its adapter could not connect: ${messageOf(error)}${words}`,
 		cause: error,
 	});
+}
+
+/** What anything that was thrown says. */
+export function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
 }

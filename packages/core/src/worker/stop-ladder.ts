@@ -1,106 +1,167 @@
 import type { Connection } from "../adapter.ts";
 import type { SnakepitEvent, WorkerRef } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
-import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 
-/** What the ladder needs of the world and of the worker. */
+/** What the ladder needs of the worker. */
 export interface StopTarget {
 	readonly ref: WorkerRef;
-	readonly runId: RunId;
 	readonly process: StartedProcess;
 	/** `undefined` while the worker is not connected. */
 	readonly connection: Connection | undefined;
+	/** Makes the program write its stacks to standard error. */
+	readonly dumpSignal: NodeJS.Signals | undefined;
+}
+
+/** What the ladder needs of the world. */
+export interface StopWorld {
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	readonly emit: (event: SnakepitEvent) => void;
 }
 
 export type StopManner =
 	/** From the gentlest rung on. */
 	| "gentle"
+	/** Let it write its stacks, which explain a hang, and kill. */
+	| "dumped"
 	/** Kill at once. */
 	| "forced";
 
-/**
- * Ends one worker process and its group: leave, then SIGTERM, then SIGKILL, then
- * a last look at the group; each rung has its share of the one deadline, and is
- * recorded. Descendants that left the group are looked for by marker elsewhere.
- *
- * Resolves when the process is gone and its group is empty, or was told to die
- * and cannot (a process in uninterruptible sleep).
- *
- * @returns whether a signal was needed.
- */
-export async function stopWorker(
-	target: StopTarget,
-	manner: StopManner,
-	killAfterMs: number,
-	world: {
-		readonly clock: Clock;
-		readonly host: ProcessHost;
-		readonly emit: (event: SnakepitEvent) => void;
-	},
-): Promise<{ readonly signalled: boolean }> {
-	const { process } = target;
-	const step = (
-		name: "leave" | "terminate" | "kill" | "sweep",
-		sent: number,
-	): void =>
-		world.emit({
-			type: "worker.stop_step",
-			wallMs: world.clock.wall(),
-			...target.ref,
-			step: name,
-			sent,
-		});
-	let signalled = false;
-
-	if (manner === "gentle") {
-		// Half of the time belongs to the conversation, half to SIGTERM.
-		const half = killAfterMs / 2;
-		if (target.connection?.leave !== undefined) {
-			step("leave", 0);
-			const deadline = new AbortController();
-			target.connection.leave(deadline.signal).catch(() => {}); // A conversation that is broken cannot leave; SIGTERM follows.
-			const left = await goneWithin(process, half, world.clock);
-			deadline.abort();
-			if (left) return { signalled: sweep() };
-		}
-		signalled = process.signal("SIGTERM", "group") === "sent";
-		step("terminate", signalled ? 1 : 0);
-		if (await goneWithin(process, half, world.clock))
-			return { signalled: sweep() || signalled };
-	}
-	const killed = process.signal("SIGKILL", "group");
-	step("kill", killed === "sent" ? 1 : 0);
-	await goneWithin(process, KILL_PATIENCE_MS, world.clock);
-	sweep();
-	return { signalled: true };
-
-	/** The leader is gone: whoever is still in the group was left behind by it. */
-	function sweep(): boolean {
-		const left = world.host
-			.members(process.groupId)
-			.filter((member) => !isSameProcess(member.identity, process.identity));
-		if (left.length === 0) return false;
-		const sent = process.signal("SIGKILL", "group");
-		step("sweep", sent === "sent" ? left.length : 0);
-		return sent === "sent";
-	}
+export interface StopOutcome {
+	/** Whether a signal was needed. */
+	readonly signalled: boolean;
+	/** Whether the process is gone: one in uninterruptible sleep was told to die and cannot. */
+	readonly gone: boolean;
 }
 
+/** The stacks come through standard error within this time or not at all. */
+const DUMP_MS = 250;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
 const KILL_PATIENCE_MS = 5_000;
 
-/** Whether the process ends within the time. */
-export async function goneWithin(
+/**
+ * Ends one worker process and its group: leave, then SIGTERM, then SIGKILL, then
+ * a last look at the group; all of it within the one deadline, each rung
+ * recorded. Descendants that left the group are looked for by marker elsewhere.
+ */
+export class StopLadder {
+	readonly #killAfterMs: number;
+	readonly #world: StopWorld;
+	/** Aborted when there is no more time for being gentle. */
+	readonly #hurry = new AbortController();
+	#outcome: Promise<StopOutcome> | undefined;
+
+	constructor(killAfterMs: number, world: StopWorld) {
+		this.#killAfterMs = killAfterMs;
+		this.#world = world;
+	}
+
+	/** Begins; when it has begun already, goes on with SIGKILL at once. */
+	async climb(target: StopTarget, manner: StopManner): Promise<StopOutcome> {
+		if (this.#outcome !== undefined) {
+			this.#hurry.abort();
+			return await this.#outcome;
+		}
+		// Known before the first step is told: whoever hears of it may ask again.
+		const { promise, resolve } = Promise.withResolvers<StopOutcome>();
+		this.#outcome = promise;
+		resolve(this.#run(target, manner));
+		return await promise;
+	}
+
+	/** For a process whose end was seen: whoever it left in its group goes too, also when nobody ordered the end. */
+	async finish(target: StopTarget): Promise<StopOutcome> {
+		if (this.#outcome !== undefined) return await this.#outcome;
+		this.#sweep(target);
+		return { gone: true, signalled: false };
+	}
+
+	async #run(target: StopTarget, manner: StopManner): Promise<StopOutcome> {
+		const { process, connection, dumpSignal } = target;
+		const { clock } = this.#world;
+		const hurry = this.#hurry.signal;
+		const killAtMs = clock.now() + this.#killAfterMs;
+		let signalled = false;
+
+		if (manner === "gentle" && connection?.leave !== undefined) {
+			this.#tell(target, "leave", 0);
+			// Half of the time belongs to the conversation; what it leaves belongs to SIGTERM.
+			const halfMs = this.#killAfterMs / 2;
+			const rung = new AbortController();
+			const givenUp = AbortSignal.any([hurry, rung.signal]);
+			leave(connection, givenUp).catch(() => rung.abort()); // A conversation that is broken cannot leave.
+			const left = await goneWithin(process, halfMs, clock, givenUp);
+			rung.abort();
+			if (left) return { gone: true, signalled: this.#sweep(target) };
+		}
+		if (manner === "gentle" && !hurry.aborted) {
+			signalled = process.signal("SIGTERM", "group") === "sent";
+			this.#tell(target, "terminate", signalled ? 1 : 0);
+			const timeLeftMs = Math.max(0, killAtMs - clock.now());
+			if (await goneWithin(process, timeLeftMs, clock, hurry)) {
+				const swept = this.#sweep(target);
+				return { gone: true, signalled: signalled || swept };
+			}
+		}
+		if (manner === "dumped" && dumpSignal !== undefined) {
+			process.signal(dumpSignal, "process");
+			await goneWithin(process, DUMP_MS, clock, hurry);
+		}
+		const killed = process.signal("SIGKILL", "group");
+		this.#tell(target, "kill", killed === "sent" ? 1 : 0);
+		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
+		this.#sweep(target);
+		return { gone, signalled: true };
+	}
+
+	/** Kills whoever is left in the group beside its leader. Returns whether somebody could be told to die. */
+	#sweep(target: StopTarget): boolean {
+		const { process } = target;
+		const left = this.#world.host
+			.members(process.groupId)
+			.filter((member) => !isSameProcess(member.identity, process.identity));
+		if (left.length === 0) return false;
+		const sent = process.signal("SIGKILL", "group") === "sent";
+		this.#tell(target, "sweep", sent ? left.length : 0);
+		return sent;
+	}
+
+	#tell(
+		{ ref }: StopTarget,
+		step: "leave" | "terminate" | "kill" | "sweep",
+		sent: number,
+	): void {
+		const { clock, emit } = this.#world;
+		const wallMs = clock.wall();
+		emit({ type: "worker.stop_step", wallMs, ...ref, step, sent });
+	}
+}
+
+/** Whether the process ends within the time, and before somebody gives up. */
+async function goneWithin(
 	process: StartedProcess,
 	ms: number,
 	clock: Clock,
+	givenUp?: AbortSignal,
 ): Promise<boolean> {
-	return await new Promise<boolean>((resolve) => {
-		const timer = clock.after(ms, () => resolve(false));
-		void process.exited.then(() => {
-			timer.cancel();
-			resolve(true);
-		});
-	});
+	const { promise, resolve } = Promise.withResolvers<boolean>();
+	const tooLate = (): void => resolve(false);
+	const timer = clock.after(ms, tooLate);
+	givenUp?.addEventListener("abort", tooLate);
+	void process.exited.then(() => resolve(true));
+	try {
+		return await promise;
+	} finally {
+		timer.cancel();
+		givenUp?.removeEventListener("abort", tooLate);
+	}
+}
+
+/** Asks the worker to leave; also an adapter that throws in the same turn makes it reject. */
+async function leave(
+	connection: Connection,
+	signal: AbortSignal,
+): Promise<void> {
+	await connection.leave?.(signal);
 }

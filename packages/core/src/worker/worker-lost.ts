@@ -4,7 +4,8 @@ import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 
 /** How a process ended, as part of a sentence. */
-export function describeExit(exit: ProcessExit): string {
+export function describeExit(exit: ProcessExit | undefined): string {
+	if (exit === undefined) return "was sent SIGKILL and is still there";
 	return exit.kind === "code"
 		? `exited with code ${exit.code}`
 		: `was ended by ${exit.signal}`;
@@ -13,10 +14,9 @@ export function describeExit(exit: ProcessExit): string {
 /** What a call is told whose worker is gone. */
 export function workerLost(
 	worker: Worker,
-	exit: ProcessExit,
-	reason: EndReason | undefined,
-	verdict: string,
+	exit: ProcessExit | undefined,
 ): WorkerLostError {
+	const { reason, verdict } = worker;
 	const why = verdict === "" ? "" : ` because ${verdict}`;
 	return new WorkerLostError({
 		code: codeOf(reason),

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { SnakepitEvent, WorkerRef } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
@@ -15,6 +16,7 @@ export class WorkerOutput {
 	readonly tail: OutputTail;
 	readonly #clock: Clock;
 	readonly #ended: Promise<void>;
+	readonly #streams: readonly Readable[];
 
 	/** @param ownsStdout false when standard output belongs to the adapter's conversation. */
 	constructor(
@@ -30,6 +32,10 @@ export class WorkerOutput {
 	) {
 		this.tail = new OutputTail(options.tailLines);
 		this.#clock = world.clock;
+		const names = ownsStdout
+			? (["stderr", "stdout"] as const)
+			: (["stderr"] as const);
+		this.#streams = names.map((name) => process[name]);
 		const drain = (stream: "stdout" | "stderr"): Promise<void> =>
 			new Promise((resolve) =>
 				readLines(
@@ -51,9 +57,7 @@ export class WorkerOutput {
 					resolve,
 				),
 			);
-		const drained = [drain("stderr")];
-		if (ownsStdout) drained.push(drain("stdout"));
-		this.#ended = Promise.all(drained).then(() => {});
+		this.#ended = Promise.all(names.map(drain)).then(() => {});
 	}
 
 	/** Resolves when all output was read, or when something else keeps it open. */
@@ -65,5 +69,10 @@ export class WorkerOutput {
 				resolve();
 			});
 		});
+	}
+
+	/** Reads no more: what a survivor prints is not the worker's any more. */
+	close(): void {
+		for (const stream of this.#streams) stream.destroy();
 	}
 }

@@ -5,7 +5,7 @@ import type { LifelineListener, StartedProcess, World } from "../world.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { processSpec } from "./process-spec.ts";
-import { explained, withdrawn } from "./start-errors.ts";
+import { messageOf, notReady, notSpawned, withdrawn } from "./start-errors.ts";
 import type { StartGate } from "./start-gate.ts";
 import { type Acquaintance, raceToReady } from "./start-race.ts";
 import type { Worker } from "./worker.ts";
@@ -24,6 +24,7 @@ export interface StarterSetting {
 }
 
 interface Spawned {
+	readonly spec: LaunchSpec;
 	readonly process: StartedProcess;
 	/** Only for programs that speak the control channel. */
 	readonly lifeline: LifelineListener | undefined;
@@ -47,7 +48,8 @@ export class WorkerStarter {
 	/**
 	 * Brings one worker from nothing to ready.
 	 *
-	 * When it rejects, the process is gone or condemned, and recorded.
+	 * When it rejects, the process is gone or condemned, and recorded; without a
+	 * `pid` there never was one.
 	 *
 	 * @throws StartError saying which step failed, with the worker's last lines.
 	 */
@@ -69,8 +71,7 @@ export class WorkerStarter {
 		attempt: number,
 		replaces: string | undefined,
 	): Promise<void> {
-		const { adapter, world } = this.#setting;
-		const { clock, emit } = world;
+		const { clock, emit } = this.#setting.world;
 		const begunMs = clock.now();
 		emit({
 			type: "worker.starting",
@@ -79,9 +80,7 @@ export class WorkerStarter {
 			attempt,
 			replaces,
 		});
-		if (worker.state !== "starting") throw withdrawn(worker);
-		const spec = adapter.launch(worker.seat);
-		const { process, lifeline } = await this.#spawn(worker, spec);
+		const { spec, process, lifeline } = await this.#spawn(worker);
 		const spawnedMs = clock.now();
 		this.#attach(worker, spec, process, lifeline);
 		try {
@@ -92,7 +91,8 @@ export class WorkerStarter {
 				clock,
 				(signal) => this.#getToKnow(worker, spec, process, lifeline, signal),
 			);
-			if (!worker.becameReady(connection)) throw withdrawn(worker);
+			if (!worker.becameReady(connection, process.identity))
+				throw withdrawn(worker);
 			const readyMs = clock.now();
 			emit({
 				type: "worker.ready",
@@ -108,40 +108,52 @@ export class WorkerStarter {
 				ready,
 			});
 		} catch (error) {
-			const why = error instanceof Error ? error.message : String(error);
-			worker.condemn("start_failed", why);
+			worker.condemn("start_failed", messageOf(error));
 			await worker.lastLines();
-			throw explained(error, worker);
+			throw notReady(error, worker);
 		}
 	}
 
-	/** Reserves, makes what the worker needs, and spawns; undoes all of it when that fails. */
-	async #spawn(worker: Worker, spec: LaunchSpec): Promise<Spawned> {
+	/** Brings a worker from nothing to a process; leaves nothing when that fails. */
+	async #spawn(worker: Worker): Promise<Spawned> {
+		try {
+			if (worker.state !== "starting") throw withdrawn(worker);
+			const spec = this.#setting.adapter.launch(worker.seat);
+			this.#setting.world.registry.reserve({
+				incarnation: worker.seat.incarnation,
+				workerId: worker.seat.workerId,
+				pool: worker.seat.pool,
+				fingerprint: fingerprint(spec),
+				files: [worker.seat.directory],
+			});
+			return await this.#spawnReserved(worker, spec);
+		} catch (error) {
+			throw notSpawned(error, worker);
+		}
+	}
+
+	/** Makes what the worker needs, and spawns; undoes all of it when that fails. */
+	async #spawnReserved(worker: Worker, spec: LaunchSpec): Promise<Spawned> {
 		const { world, marker, environment } = this.#setting;
-		const { seat } = worker;
 		const { registry, host } = world;
-		registry.reserve({
-			incarnation: seat.incarnation,
-			workerId: seat.workerId,
-			pool: seat.pool,
-			fingerprint: fingerprint(spec),
-			files: [seat.directory],
-		});
+		const { incarnation, directory } = worker.seat;
+		const made: string[] = [];
 		let lifeline: LifelineListener | undefined;
 		try {
-			host.createDirectory(seat.directory);
+			host.createDirectory(directory);
+			made.push(directory);
 			if (spec.launchPayload !== undefined)
-				lifeline = await host.listenLifeline(join(seat.directory, "l"));
+				lifeline = await host.listenLifeline(join(directory, "l"));
+			if (worker.state !== "starting") throw withdrawn(worker);
 			const process = await host.source.start(
-				processSpec(spec, seat, marker, environment),
-				(identity) =>
-					registry.activate(seat.incarnation, identity, identity.pid),
+				processSpec(spec, worker.seat, marker, environment),
+				(identity) => registry.activate(incarnation, identity, identity.pid),
 			);
-			return { process, lifeline };
+			return { spec, process, lifeline };
 		} catch (error) {
 			lifeline?.close();
-			host.remove([seat.directory]);
-			registry.end(seat.incarnation, {
+			host.remove(made);
+			registry.end(incarnation, {
 				exit: undefined,
 				reason: "start_failed",
 				killer: "none",
@@ -219,8 +231,12 @@ export class WorkerStarter {
 					record,
 				}),
 			broken: (error) =>
-				worker.condemn("broken", `its conversation broke: ${error.message}`),
+				worker.condemn(
+					worker.state === "starting" ? "start_failed" : "broken",
+					`its conversation broke: ${error.message}`,
+				),
 		};
+		signal.throwIfAborted(); // Nobody waits for a conversation any more.
 		const connection = await adapter.connect(view, signal);
 		return { ready, connection, launchedMs };
 	}

@@ -1,17 +1,20 @@
 import type { Connection, Seat } from "../adapter.ts";
 import { SnakepitError } from "../errors.ts";
 import type { RecycleReason, WorkerRef } from "../events.ts";
-import { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
+import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
+import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { EndReason } from "../registry/process-registry.ts";
+import type { EndReason, Killer } from "../registry/process-registry.ts";
 import {
 	stepWorker,
 	type WorkerEffect,
 	type WorkerOccurrence,
 	type WorkerState,
 } from "../worker-state.ts";
-import type { ProcessExit, StartedProcess, World } from "../world.ts";
-import { stopWorker } from "./stop-ladder.ts";
+import type { ProcessExit, World } from "../world.ts";
+import { StopLadder, type StopManner, type StopTarget } from "./stop-ladder.ts";
+import { closeBooks, hangUp } from "./worker-end.ts";
+import { watchHeartbeat } from "./worker-heartbeat.ts";
 import { workerLost } from "./worker-lost.ts";
 import type {
 	Attempt,
@@ -42,7 +45,10 @@ export class Worker {
 	/** Why it goes, once that is decided. */
 	#reason: EndReason | undefined;
 	#verdict = "";
-	#stopping: Promise<{ readonly signalled: boolean }> | undefined;
+	/** Who ended it outside the stop ladder. */
+	#killer: Killer | undefined;
+	readonly #ladder: StopLadder;
+	#departure: Promise<void> | undefined;
 
 	constructor(
 		seat: Seat,
@@ -59,6 +65,7 @@ export class Worker {
 		this.#options = options;
 		this.#world = world;
 		this.#listener = listener;
+		this.#ladder = new StopLadder(options.stop.killAfterMs, world);
 		const gone = Promise.withResolvers<void>();
 		this.gone = gone.promise;
 		this.#resolveGone = gone.resolve;
@@ -78,6 +85,14 @@ export class Worker {
 	}
 	get heartbeat(): HeartbeatMonitor | undefined {
 		return this.#heartbeat;
+	}
+	/** Why it goes, once that is decided. */
+	get reason(): EndReason | undefined {
+		return this.#reason;
+	}
+	/** The same in words; empty when nobody condemned it. */
+	get verdict(): string {
+		return this.#verdict;
 	}
 	get callsRunning(): number {
 		return this.#attempts.size;
@@ -110,9 +125,10 @@ export class Worker {
 	/** The process is there: from now on its end is the end of the worker. */
 	attach(belongings: WorkerBelongings): void {
 		this.#belongings = belongings;
-		void belongings.process.exited.then((exit) => this.#processExited(exit));
-		// It was told to go while it was being spawned.
-		if (this.#state === "stopping") this.#stop("forced");
+		void belongings.process.exited.then((exit) =>
+			this.#processExited(belongings, exit),
+		);
+		if (this.#state === "stopping") this.#stop("forced"); // Told to go while it was spawned.
 	}
 
 	/** There will be no process: the start ended before the spawn. */
@@ -122,22 +138,21 @@ export class Worker {
 	}
 
 	/** The first call can be taken. Returns false when it was told to go in the meantime. */
-	becameReady(connection: Connection): boolean {
+	becameReady(connection: Connection, identity: ProcessIdentity): boolean {
 		this.#connection = connection;
-		if (this.#state === "starting") this.#readyAt = this.#world.clock.now();
-		this.#step("became_ready");
-		if (this.#state !== "ready") return false;
-		if (this.#options.heartbeat !== "off") {
-			this.#heartbeat = new HeartbeatMonitor({
-				ref: this.ref,
-				identity: this.#process.identity,
-				ping: connection.ping?.bind(connection),
-				options: this.#options.heartbeat,
-				world: this.#world,
-				onHung: (silentMs) => this.#hung(silentMs),
-			});
+		const inTime = this.#state === "starting";
+		if (inTime) {
+			this.#readyAt = this.#world.clock.now();
+			this.#heartbeat = watchHeartbeat(
+				this,
+				identity,
+				connection,
+				this.#options.heartbeat,
+				this.#world,
+			);
 		}
-		return true;
+		this.#step("became_ready");
+		return inTime;
 	}
 
 	/** Takes a call; there must be room for it. */
@@ -157,7 +172,9 @@ export class Worker {
 	retire(reason: RecycleReason | "closed" | "idle"): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
 		this.#reason ??= reason === "closed" ? "closed" : "recycled";
-		this.#emit({ type: "worker.retiring", reason });
+		const { clock, emit } = this.#world;
+		const wallMs = clock.wall();
+		emit({ type: "worker.retiring", wallMs, ...this.ref, reason });
 		this.#step("retire");
 		this.#stopWhenDrained();
 	}
@@ -165,10 +182,17 @@ export class Worker {
 	/** Has to go now; its calls are lost. */
 	condemn(reason: EndReason, verdict: string): void {
 		if (this.#state === "exited") return;
-		if (this.#reason === undefined || this.#state !== "stopping") {
+		// A word is final, but for one that only drains.
+		if (this.#state !== "stopping" && this.#reason !== "host_exit") {
 			this.#reason = reason;
 			this.#verdict = verdict;
-			this.#emit({ type: "worker.condemned", reason, message: verdict });
+			this.#world.emit({
+				type: "worker.condemned",
+				wallMs: this.#world.clock.wall(),
+				...this.ref,
+				reason,
+				message: verdict,
+			});
 		}
 		this.#step(reason === "start_failed" ? "start_failed" : "condemn");
 	}
@@ -177,13 +201,8 @@ export class Worker {
 	killNow(): void {
 		if (this.#state === "exited") return;
 		this.#reason ??= "host_exit";
-		this.#belongings?.process.signal("SIGKILL", "group");
-	}
-
-	get #process(): StartedProcess {
-		if (this.#belongings === undefined)
-			throw new TypeError(`${this.ref.workerId} has no process`);
-		return this.#belongings.process;
+		const sent = this.#belongings?.process.signal("SIGKILL", "group");
+		if (sent === "sent") this.#killer = "application_cleanup";
 	}
 
 	#step(occurrence: WorkerOccurrence): void {
@@ -217,120 +236,59 @@ export class Worker {
 				this.#stop("gentle");
 				break;
 			case "force_stop":
-				this.#stop("forced");
+				this.#stop(this.#reason === "hung" ? "dumped" : "forced");
 				break;
 			case "release":
 				this.#heartbeat?.stop();
 		}
 	}
 
-	#stop(manner: "gentle" | "forced"): void {
+	#stop(manner: StopManner): void {
 		this.#heartbeat?.stop();
-		if (this.#belongings === undefined) return; // The starter sees the state and starts nothing.
-		if (this.#stopping !== undefined) {
-			if (manner === "forced") this.#process.signal("SIGKILL", "group");
-			return;
-		}
-		this.#stopping = stopWorker(
-			{
-				ref: this.ref,
-				runId: this.seat.runId,
-				process: this.#process,
-				connection: this.#connection,
-			},
-			manner,
-			this.#options.stop.killAfterMs,
-			this.#world,
-		);
-	}
-
-	#hung(silentMs: number): void {
-		const { dumpSignal } = this.#belongings ?? {};
-		const condemn = (): void =>
-			this.condemn(
-				"hung",
-				`it has not answered for ${Math.round(silentMs)} ms (heartbeat.hungAfterMs)`,
-			);
-		if (dumpSignal === undefined) {
-			condemn();
-			return;
-		}
-		// Its stacks explain the hang; they come through standard error within this time or not at all.
-		this.#process.signal(dumpSignal, "process");
-		this.#world.clock.after(DUMP_MS, condemn);
-	}
-
-	async #processExited(exit: ProcessExit): Promise<void> {
 		const belongings = this.#belongings;
-		if (belongings === undefined) return;
+		if (belongings === undefined) return; // The starter sees the state; see also attach().
+		void this.#ladder
+			.climb(this.#stopTarget(belongings), manner)
+			.then(({ gone }) => {
+				if (!gone) this.#depart(belongings, undefined);
+			});
+	}
+
+	#stopTarget(belongings: WorkerBelongings): StopTarget {
+		return { ref: this.ref, connection: this.#connection, ...belongings };
+	}
+
+	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
+		if (this.#state === "starting") this.#reason ??= "start_failed";
 		this.#step("process_exited");
-		const stopped =
-			this.#stopping ??
-			stopWorker(
-				{
-					ref: this.ref,
-					runId: this.seat.runId,
-					process: belongings.process,
-					connection: undefined,
-				},
-				"forced",
-				0,
-				quiet(this.#world),
-			);
+		this.#depart(belongings, exit);
+	}
+
+	/** Its end was seen, or will not be: everything that waits for it is told, once. */
+	#depart(belongings: WorkerBelongings, exit: ProcessExit | undefined): void {
+		this.#departure ??= this.#settle(belongings, exit);
+	}
+
+	async #settle(
+		belongings: WorkerBelongings,
+		exit: ProcessExit | undefined,
+	): Promise<void> {
+		const stopped = this.#ladder.finish(this.#stopTarget(belongings));
 		await belongings.output.lastLines();
-		const reason = this.#reason ?? "exited";
 		const lost = [...this.#attempts];
 		this.#attempts.clear();
-		for (const attempt of lost)
-			attempt.lost(workerLost(this, exit, this.#reason, this.#verdict));
+		for (const attempt of lost) attempt.lost(workerLost(this, exit));
 		const { signalled } = await stopped;
-		belongings.lifeline?.close();
-		this.#world.host.remove(belongings.files);
-		const killer =
-			signalled && this.#stopping !== undefined ? "stop_ladder" : "none";
-		this.#world.registry.end(this.ref.incarnation, { exit, reason, killer });
-		this.#emit({
-			type: "worker.exited",
-			pid: belongings.process.identity.pid,
-			exit,
-			reason,
-			killer,
-			callsLost: lost.length,
-			lifetimeMs: this.readyMs,
-			tail: this.tail(),
-		});
-		await this.#dispose();
+		const reason = this.#reason ?? "exited";
+		const killer = this.#killer ?? (signalled ? "stop_ladder" : "none");
+		closeBooks(
+			this,
+			belongings,
+			{ exit, reason, killer, callsLost: lost.length },
+			this.#world,
+		);
+		await hangUp(this.#connection);
 		this.#listener.released(this, { reason, exit, readyMs: this.readyMs });
 		this.#resolveGone();
 	}
-
-	async #dispose(): Promise<void> {
-		try {
-			await this.#connection?.[Symbol.asyncDispose]();
-		} catch {
-			// The process is gone: there is nothing left that a conversation could still harm.
-		}
-	}
-
-	#emit(
-		event: DistributiveOmit<WorkerEvent, "wallMs" | keyof WorkerRef>,
-	): void {
-		this.#world.emit({
-			...event,
-			...this.ref,
-			wallMs: this.#world.clock.wall(),
-		} as WorkerEvent);
-	}
-}
-
-const DUMP_MS = 250;
-
-type WorkerEvent = Extract<import("../events.ts").SnakepitEvent, WorkerRef>;
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown
-	? Omit<T, K>
-	: never;
-
-/** The sweep after a death that nobody ordered is no step of a ladder. */
-function quiet(world: World): World {
-	return { ...world, emit: () => {} };
 }

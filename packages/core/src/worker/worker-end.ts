@@ -1,0 +1,59 @@
+import type { Connection } from "../adapter.ts";
+import type { EndReason, Killer } from "../registry/process-registry.ts";
+import type { ProcessExit, World } from "../world.ts";
+import type { Worker } from "./worker.ts";
+import type { WorkerBelongings } from "./worker-parts.ts";
+
+/** How a worker ended. */
+export interface WorkerEndFacts {
+	/** `undefined` when it was told to die and cannot. */
+	readonly exit: ProcessExit | undefined;
+	readonly reason: EndReason;
+	readonly killer: Killer;
+	readonly callsLost: number;
+}
+
+/**
+ * Removes what was made for a worker, records its end, and tells it.
+ *
+ * One that does not die keeps its row and its files: the next start of any
+ * program finds them.
+ */
+export function closeBooks(
+	worker: Worker,
+	belongings: WorkerBelongings,
+	facts: WorkerEndFacts,
+	{ host, registry, clock, emit }: World,
+): void {
+	const { process, output, lifeline, files } = belongings;
+	const { exit, reason, killer, callsLost } = facts;
+	output.close();
+	lifeline?.close();
+	if (exit !== undefined) {
+		host.remove(files);
+		registry.end(worker.ref.incarnation, { exit, reason, killer });
+	}
+	emit({
+		type: "worker.exited",
+		wallMs: clock.wall(),
+		...worker.ref,
+		pid: process.identity.pid,
+		exit,
+		reason,
+		killer,
+		callsLost,
+		lifetimeMs: worker.readyMs,
+		tail: worker.tail(),
+	});
+}
+
+/** Lets go of a conversation whose process is gone. */
+export async function hangUp(
+	connection: Connection | undefined,
+): Promise<void> {
+	try {
+		await connection?.[Symbol.asyncDispose]();
+	} catch {
+		// There is nothing left that it could still harm.
+	}
+}

@@ -1,0 +1,29 @@
+import type { Connection } from "../adapter.ts";
+import { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
+import type { ProcessIdentity } from "../identity.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { World } from "../world.ts";
+import type { Worker } from "./worker.ts";
+
+/** Watches a worker that became ready, and condemns it when it hangs; nothing with the heartbeat off. */
+export function watchHeartbeat(
+	worker: Worker,
+	identity: ProcessIdentity,
+	connection: Connection,
+	options: ResolvedOptions["heartbeat"],
+	world: World,
+): HeartbeatMonitor | undefined {
+	if (options === "off") return undefined;
+	return new HeartbeatMonitor({
+		ref: worker.ref,
+		identity,
+		ping: connection.ping?.bind(connection),
+		options,
+		world,
+		onHung: (silentMs) =>
+			worker.condemn(
+				"hung",
+				`it has not answered for ${Math.round(silentMs)} ms (heartbeat.hungAfterMs)`,
+			),
+	});
+}

@@ -1,0 +1,144 @@
+import type { Adapter } from "../../src/adapter.ts";
+import {
+	type PoolOptions,
+	type ResolvedOptions,
+	resolveOptions,
+} from "../../src/options.ts";
+import {
+	type FakeProcess,
+	type ScriptedAdapter,
+	type ScriptedAdapterOptions,
+	scriptedAdapter,
+	type VirtualWorld,
+	virtualWorld,
+} from "../../src/testing.ts";
+import { StartGate } from "../../src/worker/start-gate.ts";
+import { Worker } from "../../src/worker/worker.ts";
+import type { WorkerEnding } from "../../src/worker/worker-parts.ts";
+import { WorkerStarter } from "../../src/worker/worker-starter.ts";
+import type { World } from "../../src/world.ts";
+
+export type BenchOptions = Omit<PoolOptions, "adapter">;
+
+/** What the machinery around a worker was told, in order. */
+export type Heard = "offered" | "withdrawn" | "released";
+
+/** Workers in a world in memory, without a pool around them. */
+export interface WorkerBench extends VirtualWorld {
+	readonly adapter: ScriptedAdapter;
+	readonly options: ResolvedOptions;
+	readonly heard: readonly Heard[];
+	readonly endings: readonly WorkerEnding[];
+	/** A worker without a process yet. */
+	hire(): Worker;
+	/** Starts a worker, and says what came of it. Time has to pass in the meantime. */
+	start(worker: Worker): Promise<"ready" | Failure>;
+	/** A worker that can take calls, and its process. */
+	ready(): Promise<readonly [Worker, FakeProcess]>;
+	/** What a start or a life leaves behind, in words; empty when nothing is. */
+	leftovers(): readonly string[];
+}
+
+/** A start that failed. */
+export interface Failure {
+	readonly name: string;
+	readonly code: unknown;
+	readonly ran: unknown;
+	readonly message: string;
+	readonly cause: unknown;
+}
+
+export interface BenchSetting {
+	/** Stands in for the scripted adapter, which it may wrap. */
+	readonly wrap?: (adapter: ScriptedAdapter) => Adapter;
+	/** Stands in for the world, which it may wrap. */
+	readonly world?: (world: World) => World;
+	readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+export function workerBench(
+	script: ScriptedAdapterOptions = {},
+	given: BenchOptions = {},
+	setting: BenchSetting = {},
+): WorkerBench {
+	const adapter = scriptedAdapter(script);
+	const virtual = virtualWorld({ adapters: [adapter] });
+	const wrapped = setting.wrap?.(adapter) ?? adapter;
+	const world = setting.world?.(virtual.world) ?? virtual.world;
+	const { host, registry, clock } = virtual;
+	const options = resolveOptions(
+		{
+			heartbeat: "off",
+			output: { echo: "none" },
+			size: 4,
+			...given,
+			adapter: wrapped,
+		},
+		2,
+	);
+	const starter = new WorkerStarter({
+		adapter: wrapped,
+		options,
+		world,
+		gate: new StartGate(options.start.concurrency),
+		marker: "the-marker",
+		environment: setting.environment ?? {},
+	});
+	const heard: Heard[] = [];
+	const endings: WorkerEnding[] = [];
+	let hired = 0;
+
+	const hire = (): Worker => {
+		const index = hired++;
+		const incarnation = registry.nextIncarnation();
+		return new Worker(
+			{
+				pool: options.name,
+				index,
+				seats: options.size.max,
+				workerId: `${options.name}-${index}`,
+				incarnation,
+				runId: registry.runId,
+				directory: `/run/${incarnation}`,
+				callsPerWorker: options.callsPerWorker,
+				startTimeoutMs: options.start.timeoutMs,
+			},
+			options,
+			world,
+			{
+				capacityOffered: () => heard.push("offered"),
+				capacityWithdrawn: () => heard.push("withdrawn"),
+				released: (_worker, ending) => {
+					heard.push("released");
+					endings.push(ending);
+				},
+			},
+		);
+	};
+	const start = (worker: Worker): Promise<"ready" | Failure> =>
+		starter.start(worker, 1, undefined).then(
+			() => "ready" as const,
+			(error) => error as Failure,
+		);
+	return {
+		...virtual,
+		adapter,
+		options,
+		heard,
+		endings,
+		hire,
+		start,
+		ready: async () => {
+			const worker = hire();
+			const outcome = await clock.advanceUntil(start(worker));
+			if (outcome !== "ready") throw outcome;
+			return [worker, host.started.at(-1) as FakeProcess];
+		},
+		leftovers: () => [
+			...host.living().map((process) => `process ${process.pid}`),
+			...registry.living().map(({ incarnation }) => `row of ${incarnation}`),
+			...[...host.machine.paths].map((path) => `path ${path}`),
+			...host.machine.lifelines().map((path) => `lifeline ${path}`),
+		],
+	};
+}
