@@ -119,6 +119,10 @@ class Signature:
             "additionalProperties": other,
         }
 
+    def check_of(self, name: str) -> Check | None:
+        """Returns the check of an argument; None if there is no such argument."""
+        return self._named.get(name, self._other)
+
     def written(self) -> str:
         """Returns the parameters as a person would write them."""
         return ", ".join(f"{name}: {check.expected}" for name, check in self._all())

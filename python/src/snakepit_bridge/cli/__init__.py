@@ -1,0 +1,1 @@
+"""The command line: one tool alone, without a host."""

@@ -1,0 +1,172 @@
+"""`python -m snakepit_bridge call`: one tool, once."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.cli.exit_codes import INTERRUPTED, TOOL_FAILED, WRONG_CALL
+from snakepit_bridge.cli.json_values import from_json, to_json
+from snakepit_bridge.cli.load_target import CommandFailed, load_target
+from snakepit_bridge.cli.local_call import run_locally
+from snakepit_bridge.failures.python_error import without_bridge
+from snakepit_bridge.tools.annotations.check import Mismatch
+from snakepit_bridge.tools.signature import ArgumentsInvalid
+from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.tools.toolbox import Toolbox
+
+__all__ = ["call_command"]
+
+
+def call_command(arguments: list[str]) -> int:
+    """Calls a tool and prints its result, or each chunk, as a line of JSON."""
+    options = _parser().parse_intermixed_args(arguments)
+    logging.basicConfig(level=options.log_level, stream=sys.stderr)
+    main = MainThread()
+    try:
+        toolbox = load_target(options.target, main)
+        tool = _find(toolbox, options.tool)
+        given = _arguments(tool, options.json, options.pairs)
+        with _input(options.input) as items:
+            _run(tool, given, items, main, options.timeout)
+        for hook in toolbox.shutdown_hooks():
+            main.complete(hook())
+    except CommandFailed as failed:
+        print(failed, file=sys.stderr)
+        return failed.status
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        main.close()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m snakepit_bridge call",
+        description="Calls one tool once, in this process, without a host.",
+        epilog="What JSON has no type for is written as an object with one key: "
+        '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
+        '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
+        '"base64"}}, {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
+        "tool or arguments; 66 the tools cannot be loaded.",
+    )
+    parser.add_argument("target", metavar="FILE_OR_MODULE")
+    parser.add_argument("tool", metavar="TOOL")
+    parser.add_argument(
+        "pairs",
+        metavar="NAME=VALUE",
+        nargs="*",
+        help="an argument; a value that is no JSON is text",
+    )
+    parser.add_argument(
+        "--json", help="all arguments: an object of names, or a list", metavar="JSON"
+    )
+    parser.add_argument(
+        "--input", metavar="FILE", help="lines of JSON as input stream; - is stdin"
+    )
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="what current_call() says"
+    )
+    parser.add_argument("--log-level", default="INFO", metavar="LEVEL")
+    return parser
+
+
+def _find(toolbox: Toolbox, name: str) -> Tool:
+    tool = toolbox.tools.get(name)
+    if tool is None:
+        near = difflib.get_close_matches(name, toolbox.tools, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        known = ", ".join(sorted(toolbox.tools))
+        raise CommandFailed(WRONG_CALL, f"no tool {name!r}{hint} (tools: {known})")
+    return tool
+
+
+def _arguments(tool: Tool, text: str | None, pairs: list[str]) -> Any:
+    try:
+        given = {} if text is None else from_json(text)
+    except ValueError as error:
+        raise CommandFailed(WRONG_CALL, f"--json: {error}") from None
+    if pairs and not isinstance(given, dict):
+        problem = "NAME=VALUE goes together with an object in --json only"
+        raise CommandFailed(WRONG_CALL, problem)
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise CommandFailed(WRONG_CALL, f"not NAME=VALUE: {pair}")
+        given[name] = _pair_value(tool, name, value)
+    return given
+
+
+def _pair_value(tool: Tool, name: str, text: str) -> Any:
+    """Reads JSON, unless it is none, or only text is what the tool takes there."""
+    try:
+        value = from_json(text)
+    except ValueError:
+        return text
+    check = tool.signature.check_of(name)
+    if check is None:
+        return value
+    try:
+        check.check(value, None)
+    except Mismatch:
+        return text if str in check.exact else value
+    return value
+
+
+@contextlib.contextmanager
+def _input(path: str | None) -> Iterator[Iterator[Any] | None]:
+    if path is None:
+        yield None
+    elif path == "-":
+        yield _items(sys.stdin)
+    else:
+        try:
+            lines = open(path, encoding="utf-8")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise CommandFailed(WRONG_CALL, f"--input: {error}") from None
+        with lines:
+            yield _items(lines)
+
+
+def _items(lines: Iterable[str]) -> Iterator[Any]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield from_json(line)
+        except ValueError as error:
+            problem = f"--input, line {number}: {error}"
+            raise CommandFailed(WRONG_CALL, problem) from None
+
+
+def _run(
+    tool: Tool,
+    given: Any,
+    items: Iterator[Any] | None,
+    main: MainThread,
+    timeout: float | None,
+) -> None:
+    try:
+        for value in run_locally(tool, given, main, items=items, timeout=timeout):
+            print(to_json(value), flush=True)
+    except CommandFailed:
+        raise
+    except ArgumentsInvalid as error:
+        raise CommandFailed(WRONG_CALL, f"{tool.name}: {error}") from None
+    except BrokenPipeError:
+        # Whoever read our output has enough; say nothing when Python flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        trace = without_bridge(error.__traceback__)
+        text = "".join(traceback.format_exception(type(error), error, trace))
+        raise CommandFailed(TOOL_FAILED, text.rstrip()) from error

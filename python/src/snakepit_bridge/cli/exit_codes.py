@@ -1,0 +1,7 @@
+"""How a command ends."""
+
+TOOL_FAILED = 1
+WRONG_USAGE = 64
+WRONG_CALL = 65
+NO_TOOLS = 66
+INTERRUPTED = 130

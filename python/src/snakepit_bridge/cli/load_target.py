@@ -1,0 +1,49 @@
+"""The tools that a command is about."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.cli.exit_codes import NO_TOOLS
+from snakepit_bridge.failures.python_error import without_bridge
+from snakepit_bridge.tools.loading import load_file, load_module
+from snakepit_bridge.tools.toolbox import Toolbox
+
+__all__ = ["CommandFailed", "load_target"]
+
+
+class CommandFailed(Exception):
+    """A command ends here.
+
+    Attributes:
+        status: its exit status.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def load_target(target: str, main: MainThread) -> Toolbox:
+    """Imports a file or module and runs its start-up hooks.
+
+    Raises:
+        CommandFailed: that fails.
+    """
+    try:
+        if target.endswith(".py") or os.sep in target:
+            module = load_file(target)
+        else:
+            sys.path.insert(0, os.getcwd())
+            module = load_module(target)
+        toolbox = Toolbox(module)
+        for hook in toolbox.startup_hooks():
+            main.complete(hook())
+    except Exception as error:
+        trace = without_bridge(error.__traceback__)
+        text = "".join(traceback.format_exception(type(error), error, trace))
+        raise CommandFailed(NO_TOOLS, f"{text}cannot load {target}") from error
+    return toolbox

@@ -1,0 +1,87 @@
+"""One call without a host, in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.calls.host_functions import HostCallFailed, HostFunctions, Reply
+from snakepit_bridge.calls.input_stream import InputStream
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.trampoline import drive, invoke
+from snakepit_bridge.tools.tool import Tool, ToolKind
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+
+__all__ = ["run_locally"]
+
+
+class _NoHost:
+    """Where a host call goes when there is no host."""
+
+    def send(self, call_id: int, reply: Reply, argument: bytes) -> int:
+        raise HostCallFailed(reply.function, "NO_HOST", "there is no host here")
+
+    def drop(self, host_call_id: int) -> None:
+        """Nothing was sent."""
+
+
+def run_locally(
+    tool: Tool,
+    given: Any,
+    main: MainThread,
+    *,
+    items: Iterable[Any] | None = None,
+    timeout: float | None = None,
+) -> Iterator[Any]:
+    """Runs a tool; yields its result or its chunks, as they would arrive.
+
+    Raises:
+        ArgumentsInvalid: the arguments do not fit.
+        NoImage: an argument, an item or an answer cannot cross.
+    """
+    arguments = tool.signature.bind(decode(encode(given)))
+    CURRENT.set(_call(tool, items, timeout))
+    made = invoke(tool.function, *arguments.positional, **arguments.keywords)
+    if tool.kind is ToolKind.FUNCTION:
+        yield _crossed(made)
+    elif tool.kind is ToolKind.COROUTINE:
+        yield _crossed(main.loop.run_until_complete(drive(made)))
+    elif tool.kind is ToolKind.GENERATOR:
+        yield from map(_crossed, made)
+    else:
+        generator = aiter(made)
+        while True:
+            try:
+                yield _crossed(main.loop.run_until_complete(drive(anext(generator))))
+            except StopAsyncIteration:
+                return
+
+
+def _crossed(value: object) -> Any:
+    return decode(encode(value))
+
+
+def _call(tool: Tool, items: Iterable[Any] | None, timeout: float | None) -> Call:
+    cancellation = Cancellation()
+    if items is None:
+        stream = InputStream(cancellation)
+    else:
+        stream = InputStream(cancellation, tool.input, lambda _items: None)
+        for item in items:
+            stream.put(encode(item, "$input"))
+        stream.end("")
+    return Call(
+        1,
+        tool.name,
+        session={},
+        deadline=None if timeout is None else time.monotonic() + timeout,
+        trace_context={},
+        host_functions=HostFunctions(1, _NoHost(), cancellation),
+        input_stream=stream,
+        cancellation=cancellation,
+        is_async=tool.kind.is_async,
+    )

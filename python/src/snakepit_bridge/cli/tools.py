@@ -1,0 +1,54 @@
+"""`python -m snakepit_bridge tools`: what a file or module offers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.cli.exit_codes import WRONG_USAGE
+from snakepit_bridge.cli.load_target import CommandFailed, load_target
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["tools_command"]
+
+USAGE = "usage: python -m snakepit_bridge tools FILE_OR_MODULE [--json]\n"
+
+
+def tools_command(arguments: list[str]) -> int:
+    """Lists the tools, as lines or with all their schemas as JSON."""
+    targets = [argument for argument in arguments if argument != "--json"]
+    if len(targets) != 1 or targets[0].startswith("-"):
+        sys.stderr.write(USAGE)
+        return WRONG_USAGE
+    main = MainThread()
+    try:
+        tools = load_target(targets[0], main).tools
+    except CommandFailed as failed:
+        print(failed, file=sys.stderr)
+        return failed.status
+    finally:
+        main.close()
+    if "--json" in arguments:
+        print(json.dumps([_described(tool) for tool in tools.values()], indent=2))
+        return 0
+    for tool in tools.values():
+        shape = " (stream)" if tool.kind.streams else ""
+        result = tool.signature.result.expected
+        print(f"{tool.name}({tool.signature.written()}) -> {result}{shape}")
+        if tool.description:
+            print(f"    {tool.description.splitlines()[0]}")
+    return 0
+
+
+def _described(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "streams": tool.kind.streams,
+        "takesInput": tool.input is not None,
+        "input": None if tool.input is None else tool.input.schema(),
+        "arguments": tool.signature.schema(),
+        "result": tool.signature.result.schema(),
+    }

@@ -1,0 +1,48 @@
+"""What tests share: workers that end with the test that started them."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from support.fake_host import FakeHost
+
+TOOLS = Path(__file__).parent / "tools"
+
+Host = Callable[..., FakeHost]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    """Makes hosts: `host("greeter")` for `tests/tools/greeter.py`, or with source."""
+    hosts: list[FakeHost] = []
+
+    def make(tools: str, **payload: Any) -> FakeHost:
+        path = TOOLS / f"{tools}.py"
+        if "\n" in tools:
+            path = tmp_path / f"tools_{len(hosts)}.py"
+            path.write_text(textwrap.dedent(tools), encoding="utf-8")
+        fake = FakeHost(path, **payload)
+        hosts.append(fake)
+        return fake
+
+    yield make
+    for fake in hosts:
+        fake.close()
+
+
+@pytest.fixture
+def start(host: Host) -> Host:
+    """Makes hosts as `host` does, and starts their worker."""
+
+    def started(tools: str, **payload: Any) -> FakeHost:
+        return host(tools, **payload).start()
+
+    return started

@@ -1,0 +1,214 @@
+"""A host that starts one worker and talks to it, in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from support.conversation import Conversation
+
+# Deadlines are for what goes wrong; nothing waits for them otherwise.
+DEADLINE_S = 30.0
+
+
+class FakeHost:
+    """Starts `python -m snakepit_bridge worker`; a context manager.
+
+    Attributes:
+        ready: what the worker said on the control channel, once `start` is over.
+    """
+
+    def __init__(self, tools: Path | str, **payload: Any) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="snakepit-test-"))
+        self.token = secrets.token_hex(32)
+        self.run_id = "test123"
+        self.lifeline_path = str(self.directory / "l")
+        self.socket_path = str(self.directory / "s")
+        self.lifeline = socket.socket(socket.AF_UNIX)
+        self.lifeline.bind(self.lifeline_path)
+        self.lifeline.listen(64)
+        self.ready: dict[str, Any] = {}
+        self.pid = 0
+        self.interpreter = [sys.executable]
+        self.environment = dict(os.environ)
+        is_file = isinstance(tools, Path)
+        self.message: dict[str, Any] = {
+            "snakepit": 1,
+            "runId": self.run_id,
+            "workerId": "test-0",
+            "incarnation": f"{self.run_id}-1",
+            "lifeline": self.lifeline_path,
+            "directory": str(self.directory),
+            "token": self.token,
+            "payload": {
+                "protocol": {"min": 1, "max": 1},
+                "hostPackage": "fake-host 1.2.3",
+                "socket": self.socket_path,
+                "tools": {"file" if is_file else "module": str(tools)},
+                "toolPath": [],
+                "callsPerWorker": 1,
+                "maxMessageBytes": 64 << 20,
+                "startTimeoutMs": 30000,
+                "silenceWarnMs": 30000,
+                "logLevel": 20,
+                **payload,
+            },
+        }
+        self._outputs: dict[str, _Output] = {}
+        self._conversations: list[Conversation] = []
+        self._status: int | None = None
+
+    def __enter__(self) -> FakeHost:  # noqa: PYI034 - Self needs Python 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def spawn(self) -> None:
+        """Starts the process and gives it the launch message."""
+        ours, theirs = socket.socketpair()
+        # Descriptors above those that the child is given.
+        channel = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, 50)
+        null = os.open(os.devnull, os.O_RDONLY)
+        actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, null, 0)]
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            self._outputs[name] = _Output()
+            actions.append((os.POSIX_SPAWN_DUP2, self._outputs[name].write_end, number))
+        actions.append((os.POSIX_SPAWN_DUP2, channel, 3))
+        command = [*self.interpreter, "-u", "-m", "snakepit_bridge"]
+        self.pid = os.posix_spawn(
+            self.interpreter[0],
+            [*command, "worker", "--run-id", self.run_id],
+            self.environment,
+            file_actions=actions,
+            setsid=True,
+        )
+        for output in self._outputs.values():
+            output.start()
+        for descriptor in (channel, null):
+            os.close(descriptor)
+        theirs.close()
+        self.channel = ours
+        self.channel.settimeout(DEADLINE_S)
+
+    def launch(self) -> None:
+        """Gives the worker its launch message."""
+        self.channel.sendall(json.dumps(self.message).encode() + b"\n")
+
+    def answer(self) -> dict[str, Any]:
+        """Returns the line on the control channel; {} if it ended without."""
+        line = b""
+        while not line.endswith(b"\n"):
+            data = self.channel.recv(65536)
+            if not data:
+                return {}
+            line += data
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def start(self) -> FakeHost:
+        """Starts the worker and waits until it is ready."""
+        self.spawn()
+        self.launch()
+        answer = self.answer()
+        if "ready" not in answer:
+            raise AssertionError(f"not ready: {answer}\n{self.stderr()}")
+        self.ready = answer["ready"]
+        return self
+
+    def converse(self) -> Conversation:
+        """Opens the conversation."""
+        conversation = Conversation(self.socket_path, self.token)
+        self._conversations.append(conversation)
+        return conversation
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to the worker."""
+        if self._status is None:
+            os.kill(self.pid, number)
+
+    def exit_status(self, timeout: float = DEADLINE_S) -> int:
+        """Returns the exit status once the worker has ended; -n for signal n."""
+        if self._status is None:
+            descriptor = os.pidfd_open(self.pid)
+            try:
+                if not select.select([descriptor], [], [], timeout)[0]:
+                    raise AssertionError(f"it still runs\n{self.stderr()}")
+            finally:
+                os.close(descriptor)
+            _, status = os.waitpid(self.pid, 0)
+            self._status = os.waitstatus_to_exitcode(status)
+        return self._status
+
+    def stdout(self) -> str:
+        """Returns what the worker wrote to stdout so far."""
+        return self._outputs["stdout"].text()
+
+    def stderr(self) -> str:
+        """Returns what the worker wrote to stderr so far."""
+        return self._outputs["stderr"].text()
+
+    def wait_for_stderr(self, text: str) -> None:
+        """Waits until the worker has written it."""
+        self._outputs["stderr"].wait_for(text)
+
+    def close(self) -> None:
+        """Ends the worker, whatever it does."""
+        for conversation in self._conversations:
+            conversation.close()
+        if self.pid and self._status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self.exit_status()
+        if self.pid:
+            self.channel.close()
+        for output in self._outputs.values():
+            output.close()
+        self.lifeline.close()
+        for name in ("l", "s"):
+            (self.directory / name).unlink(missing_ok=True)
+        self.directory.rmdir()
+
+
+class _Output:
+    """What a worker writes, read by a thread."""
+
+    def __init__(self) -> None:
+        self._read_end, self.write_end = os.pipe()
+        self._changed = threading.Condition()
+        self._data = b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def start(self) -> None:
+        os.close(self.write_end)
+        self._thread.start()
+
+    def text(self) -> str:
+        return self._data.decode(errors="replace")
+
+    def wait_for(self, text: str) -> None:
+        with self._changed:
+            found = self._changed.wait_for(lambda: text in self.text(), DEADLINE_S)
+        if not found:
+            raise AssertionError(f"not written: {text!r}\n{self.text()}")
+
+    def close(self) -> None:
+        self._thread.join(DEADLINE_S)
+        os.close(self._read_end)
+
+    def _read(self) -> None:
+        while data := os.read(self._read_end, 65536):
+            with self._changed:
+                self._data += data
+                self._changed.notify_all()

@@ -1,0 +1,179 @@
+"""What arrives where the image has no such type, and what has no image at all."""
+
+from __future__ import annotations
+
+import array
+import collections
+import dataclasses
+import decimal
+import enum
+import pathlib
+import subprocess
+import sys
+import uuid
+from datetime import datetime, time, timedelta, timezone
+from typing import Any
+
+import numpy
+import pytest
+
+from snakepit_bridge import NdArray, NoImage
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Name(str):
+    __slots__ = ()
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+@pytest.mark.parametrize(
+    ("value", "arrives"),
+    [
+        (bytearray(b"ab"), b"ab"),
+        (memoryview(b"ab"), b"ab"),
+        (frozenset({1}), {1}),
+        (numpy.int8(-3), -3),
+        (numpy.uint64(2**64 - 1), 2**64 - 1),
+        (numpy.float32(0.5), 0.5),
+        (numpy.float64(0.1), 0.1),
+        (numpy.bool_(True), True),
+        (numpy.str_("a"), "a"),
+        (collections.OrderedDict(a=1), {"a": 1}),
+        (collections.Counter("aab"), {"a": 2, "b": 1}),
+        (Name("n"), "n"),
+        ({Name("k"): 1}, {"k": 1}),
+        (
+            datetime(2024, 1, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+            datetime(2024, 1, 1, 10, tzinfo=timezone.utc),
+        ),
+    ],
+    ids=repr,
+)
+def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> None:
+    back = decode(encode({"v": [value]}))["v"][0]
+    assert back == arrives
+    assert type(back) is type(arrives)
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "remedy"),
+    [
+        (object(), "$.a[1]", "plain data"),
+        (Point(1), "$.a[1]", "dataclasses.asdict()"),
+        (Colour.RED, "$.a[1]", ".value"),
+        (Pair(1, 2), "$.a[1]", "._asdict()"),
+        (decimal.Decimal(1), "$.a[1]", "str()"),
+        (uuid.UUID(int=1), "$.a[1]", "str()"),
+        (pathlib.PurePath("x"), "$.a[1]", "str()"),
+        (1j, "$.a[1]", "plain data"),
+        (time(1), "$.a[1]", "plain data"),
+        (iter([1]), "$.a[1]", "generator"),
+        (array.array("i", [1]), "$.a[1]", "plain data"),
+        (numpy.array(["x"]), "$.a[1]", "astype()"),
+        (numpy.array([None]), "$.a[1]", "astype()"),
+        (numpy.ma.masked_array([1], [True]), "$.a[1]", "filled()"),
+        (numpy.datetime64("2024-01-01"), "$.a[1]", "numpy array"),
+        ("\ud800", "$.a[1]", "surrogate"),
+        ({"\ud800": 1}, '$.a[1]["\\ud800"]', "surrogate"),
+        ({"b c": {"d": object()}}, '$.a[1]["b c"].d', "plain data"),
+        ({7: object()}, "$.a[1][7]", "plain data"),
+        ({(1, 2): object()}, "$.a[1]<value 0>", "plain data"),
+        ({object: 1}, "$.a[1]<key 0>", "plain data"),
+        ((1, object()), "$.a[1][1]", "plain data"),
+        ((1, ["\udfff"]), "$.a[1][1][0]", "surrogate"),
+    ],
+    ids=repr,
+)
+def test_what_has_no_image_is_refused_with_its_path(
+    value: Any, path: str, remedy: str
+) -> None:
+    with pytest.raises(NoImage) as caught:
+        encode({"a": [0, value]})
+    assert caught.value.path == path
+    assert remedy in str(caught.value)
+
+
+def test_a_cycle_is_called_a_cycle() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    with pytest.raises(NoImage, match="contains itself"):
+        encode(cycle)
+
+
+def test_101_levels_are_too_many() -> None:
+    value: list[Any] = []
+    for _ in range(100):
+        value = [value]
+    with pytest.raises(NoImage, match="100 levels"):
+        encode(value)
+
+
+@pytest.mark.parametrize(
+    ("wire", "path", "problem"),
+    [
+        ("91c7030791" + "91c0", "$[0][0]", "cannot be in a set"),
+        ("d605929101c0", "$<key 0>", "cannot be a key"),
+        ("d6079301c301", "$[1]", "equals another item"),
+        ("c7050594" + "01c0c3c0", "$<key 1>", "equals another key"),
+        ("81a161d7027fffffffffffffff", "$.a", "years 1 to 9999"),
+        ("91d40863", "$[0]", "without dtype"),
+    ],
+)
+def test_what_python_cannot_hold_is_refused_with_its_path(
+    wire: str, path: str, problem: str
+) -> None:
+    with pytest.raises(NoImage, match=problem) as caught:
+        decode(bytes.fromhex(wire))
+    assert caught.value.path == path
+
+
+def test_an_array_arrives_as_nd_array_where_numpy_is_missing() -> None:
+    program = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from snakepit_bridge.values.decode import decode\n"
+        "from snakepit_bridge.values.encode import encode\n"
+        "value = decode(bytes.fromhex(sys.argv[1]))\n"
+        "print(value, encode(value).hex())\n"
+    )
+    wire = encode(numpy.arange(3, dtype="int8")).hex()
+    output = subprocess.check_output([sys.executable, "-c", program, wire], text=True)
+    assert output == f"NdArray('int8', (3,), 3 bytes) {wire}\n"
+
+
+def test_numpy_is_not_imported_for_values_that_need_none() -> None:
+    program = (
+        "import sys\n"
+        "from snakepit_bridge.values.decode import decode\n"
+        "from snakepit_bridge.values.encode import encode\n"
+        "decode(encode([1, {'a': (2.5, {3})}]))\n"
+        "print('numpy' in sys.modules)\n"
+    )
+    output = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert output == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "data", "problem"),
+    [
+        ("int9", [1], b"1", "no dtype"),
+        ("int8", [2], b"1", "needs 2 bytes"),
+        ("int8", [-1], b"", "whole numbers"),
+    ],
+)
+def test_an_nd_array_that_does_not_fit_itself_is_refused(
+    dtype: str, shape: list[int], data: bytes, problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        NdArray(dtype, shape, data)
