@@ -66,10 +66,14 @@ export function parseReadyLine(workerId: string, line: string): unknown {
 		throw invalid(workerId, line);
 	const { code, message, detail } = parsed.failed as Record<string, unknown>;
 	const known = REFUSAL_CODES.find((candidate) => candidate === code);
+	// A code of its own invention is only shown.
+	const invented =
+		known === undefined && code !== undefined ? ` (${text(code)})` : "";
+	const details = detail === undefined ? "" : `\n${text(detail)}`;
 	throw new StartError({
 		code: known ?? "WORKER_REFUSED",
 		ran: "no",
-		message: `Worker ${workerId} could not start: ${text(message)}${known === undefined ? ` (${text(code)})` : ""}${detail === undefined ? "" : `\n${text(detail)}`}`,
+		message: `Worker ${workerId} could not start: ${text(message)}${invented}${details}`,
 	});
 }
 
@@ -84,41 +88,46 @@ export async function shakeHands(
 	workerId: string,
 	launchMessage: string,
 ): Promise<unknown> {
-	const line = await new Promise<string>((resolve, reject) => {
-		const chunks: Buffer[] = [];
-		let bytes = 0;
-		channel.on("data", (chunk: Buffer) => {
-			const end = chunk.indexOf(0x0a);
-			bytes += end === -1 ? chunk.length : end;
-			if (bytes > MAX_CONTROL_LINE_BYTES) {
-				chunks.length = 0;
-				reject(
-					new StartError({
-						code: "READY_LINE_TOO_LONG",
-						ran: "no",
-						message: `Worker ${workerId} wrote more than ${MAX_CONTROL_LINE_BYTES} bytes on descriptor 3 without a line break. Only the ready line belongs there; print to standard output instead.`,
-					}),
-				);
-				return;
-			}
-			chunks.push(end === -1 ? chunk : chunk.subarray(0, end));
-			if (end !== -1) resolve(Buffer.concat(chunks).toString("utf8"));
-		});
-		const closed = (cause?: Error): void =>
+	const { promise, resolve, reject } = Promise.withResolvers<string>();
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	const read = (chunk: Buffer): void => {
+		const end = chunk.indexOf(0x0a);
+		bytes += end === -1 ? chunk.length : end;
+		if (bytes > MAX_CONTROL_LINE_BYTES) {
 			reject(
 				new StartError({
-					code: "WORKER_EXITED_EARLY",
+					code: "READY_LINE_TOO_LONG",
 					ran: "no",
-					message: `Worker ${workerId} closed its control channel (descriptor 3) before it said that it is ready.`,
-					cause,
+					message: `Worker ${workerId} wrote more than ${MAX_CONTROL_LINE_BYTES} bytes on descriptor 3 without a line break. Only the ready line belongs there; print to standard output instead.`,
 				}),
 			);
-		channel.on("end", () => closed());
-		channel.on("close", () => closed());
-		channel.on("error", closed);
-		channel.write(`${launchMessage}\n`);
-	});
-	return parseReadyLine(workerId, line);
+			return;
+		}
+		chunks.push(end === -1 ? chunk : chunk.subarray(0, end));
+		if (end !== -1) resolve(Buffer.concat(chunks).toString("utf8"));
+	};
+	const closed = (cause?: Error): void =>
+		reject(
+			new StartError({
+				code: "WORKER_EXITED_EARLY",
+				ran: "no",
+				message: `Worker ${workerId} closed its control channel (descriptor 3) before it said that it is ready.`,
+				cause,
+			}),
+		);
+	channel.on("data", read);
+	channel.on("end", () => closed());
+	channel.on("close", () => closed());
+	channel.on("error", closed);
+	channel.write(`${launchMessage}\n`);
+	try {
+		return parseReadyLine(workerId, await promise);
+	} finally {
+		// What else it writes there blocks nobody and is not kept.
+		channel.off("data", read);
+		channel.resume();
+	}
 }
 
 function invalid(workerId: string, line: string, cause?: unknown): StartError {

@@ -24,9 +24,17 @@ export function readLines(
 	const decoder = new StringDecoder("utf8");
 	let held = "";
 	let heldBytes = 0;
+	/** A carriage return of which it is not known yet whether it ends the line. */
+	let carriageReturn = "";
 	let skipping = false;
 
-	const take = (text: string, complete: boolean): void => {
+	const take = (more: string, complete: boolean): void => {
+		let text = carriageReturn + more;
+		carriageReturn = "";
+		if (text.endsWith("\r")) {
+			text = text.slice(0, -1);
+			if (!complete) carriageReturn = "\r";
+		}
 		if (!skipping) {
 			const room = maxLineBytes - heldBytes;
 			const bytes = Buffer.byteLength(text);
@@ -41,11 +49,7 @@ export function readLines(
 			}
 		}
 		if (!complete) return;
-		if (!skipping)
-			onLine({
-				text: held.endsWith("\r") ? held.slice(0, -1) : held,
-				cut: false,
-			});
+		if (!skipping) onLine({ text: held, cut: false });
 		skipping = false;
 		held = "";
 		heldBytes = 0;
@@ -60,7 +64,8 @@ export function readLines(
 	const end = (): void => {
 		if (ended) return;
 		ended = true;
-		const rest = decoder.end();
+		const rest = carriageReturn + decoder.end();
+		carriageReturn = "";
 		if (held !== "" || rest !== "") take(rest, true);
 		onEnd();
 	};
@@ -71,7 +76,5 @@ export function readLines(
 
 /** The longest prefix of `text` that fits in `bytes` of UTF-8. */
 function cutToBytes(text: string, bytes: number): string {
-	return new StringDecoder("utf8").write(
-		Buffer.from(text).subarray(0, Math.max(0, bytes)),
-	);
+	return new StringDecoder("utf8").write(Buffer.from(text).subarray(0, bytes));
 }

@@ -29,12 +29,14 @@ export class StragglerSweep {
 		this.#timer?.cancel();
 		this.#timer = undefined;
 		if (this.#ended.size === 0) return;
-		for (let round = 0; round < MAX_ROUNDS && this.#sweepOnce() > 0; round++);
+		// Told to die, and perhaps still seen while they do.
+		const dying = new Set<string>();
+		for (let round = 0; round < MAX_ROUNDS && this.#kill(dying) > 0; round++);
 		this.#ended.clear();
 	}
 
-	/** @returns how many were killed. */
-	#sweepOnce(): number {
+	/** Kills those that are not `dying` already. Returns how many. */
+	#kill(dying: Set<string>): number {
 		const { host, registry, clock, emit } = this.#world;
 		let killed = 0;
 		for (const process of host.marked()) {
@@ -44,13 +46,17 @@ export class StragglerSweep {
 				!this.#ended.has(process.incarnation)
 			)
 				continue;
+			const { pid, startTime } = process.identity;
+			const name = `${pid} ${startTime}`;
+			if (dying.has(name)) continue;
 			if (host.signal(process.identity, "SIGKILL") !== "sent") continue;
+			dying.add(name);
 			killed++;
 			emit({
 				type: "orphan.reaped",
 				wallMs: clock.wall(),
 				ofRun: registry.runId,
-				pid: process.identity.pid,
+				pid,
 				how: "killed",
 				foundBy: "marker",
 			});

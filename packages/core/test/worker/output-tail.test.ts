@@ -1,0 +1,31 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { OutputTail } from "../../src/worker/output-tail.ts";
+
+test("the tail is the last lines, oldest first, however many were printed", () => {
+	fc.assert(
+		fc.property(fc.array(fc.string()), fc.nat(12), (lines, limit) => {
+			const tail = new OutputTail(limit);
+			for (const line of lines) tail.push(line);
+			expect(tail.lines()).toEqual(limit === 0 ? [] : lines.slice(-limit));
+		}),
+	);
+});
+
+test("what was read from the tail does not change when more is printed", () => {
+	const tail = new OutputTail(2);
+	tail.push("one");
+	const read = tail.lines();
+	tail.push("two");
+	expect(read).toEqual(["one"]);
+});
+
+test("as a paragraph each line is marked, and nothing printed is no paragraph", () => {
+	const tail = new OutputTail(2);
+	expect(tail.paragraph()).toBe("");
+	tail.push("Traceback (most recent call last):");
+	tail.push("MemoryError");
+	expect(tail.paragraph()).toBe(
+		"\nIts last lines:\n  | Traceback (most recent call last):\n  | MemoryError",
+	);
+});

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { LaunchSpec, Seat } from "../../src/adapter.ts";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { processSpec } from "../../src/worker/process-spec.ts";
+
+const seat: Seat = {
+	pool: "p",
+	index: 0,
+	seats: 1,
+	workerId: "p-0",
+	incarnation: "k3x9a2p-1",
+	runId: "k3x9a2p" as RunId,
+	directory: "/run/1",
+	callsPerWorker: 1,
+	startTimeoutMs: 1_000,
+};
+const program: LaunchSpec = { executable: "python3", args: ["-m", "x"] };
+const specOf = (
+	launch: Partial<LaunchSpec> = {},
+	environment: Readonly<Record<string, string | undefined>> = {},
+) => processSpec({ ...program, ...launch }, seat, "the-marker", environment);
+
+test("what the adapter asks for is executed, in the directory it says", () => {
+	expect(specOf({ cwd: "/srv" })).toMatchObject({
+		executable: "python3",
+		args: ["-m", "x"],
+		cwd: "/srv",
+	});
+	expect(specOf().cwd).toBeUndefined();
+});
+
+describe("the environment", () => {
+	test("is the host's, with the adapter's wishes over it", () => {
+		const { env } = specOf(
+			{ env: { A: "adapter", B: "adapter" } },
+			{ A: "host", C: "host" },
+		);
+		expect(env).toMatchObject({ A: "adapter", B: "adapter", C: "host" });
+	});
+
+	test("loses a variable that the adapter says is undefined, and has none that is", () => {
+		const { env } = specOf(
+			{ env: { A: undefined } },
+			{ A: "host", B: undefined },
+		);
+		expect(Object.keys(env).sort()).toEqual(
+			[INCARNATION_VARIABLE, MARKER_VARIABLE].sort(),
+		);
+	});
+
+	test("carries marker and incarnation, whatever host and adapter put there", () => {
+		const names = fc.constantFrom(MARKER_VARIABLE, INCARNATION_VARIABLE, "A");
+		const variables = fc.dictionary(
+			names,
+			fc.option(fc.string(), { nil: undefined }),
+		);
+		fc.assert(
+			fc.property(variables, variables, (wished, inherited) => {
+				const { env } = specOf({ env: wished }, inherited);
+				expect(env[MARKER_VARIABLE]).toBe("the-marker");
+				expect(env[INCARNATION_VARIABLE]).toBe("k3x9a2p-1");
+			}),
+		);
+	});
+});
+
+describe("descriptors", () => {
+	test("standard input is empty unless the adapter converses over it", () => {
+		expect(specOf().stdin).toBe("empty");
+		expect(specOf({ stdio: "pool" }).stdin).toBe("empty");
+		expect(specOf({ stdio: "adapter" }).stdin).toBe("pipe");
+	});
+
+	test("descriptor 3 is the control channel exactly when there is a payload, also an empty one", () => {
+		expect(specOf().control).toBe(false);
+		expect(specOf({ launchPayload: undefined }).control).toBe(false);
+		for (const launchPayload of [null, {}, 0, ""])
+			expect(specOf({ launchPayload }).control).toBe(true);
+	});
+});
