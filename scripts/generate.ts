@@ -19,13 +19,12 @@ must(python, [
 	`--ts_proto_out=${out}`,
 	`--ts_proto_opt=${[
 		"enumsAsLiterals=true",
-		"env=node",
 		"esModuleInterop=true",
 		"importSuffix=.ts",
 		"oneof=unions-value",
 		"outputJsonMethods=false",
 		"outputPartialMethods=false",
-		"outputServices=grpc-js",
+		"outputServices=none",
 		"unrecognizedEnum=false",
 	].join(",")}`,
 ]);

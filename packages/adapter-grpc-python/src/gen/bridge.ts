@@ -6,20 +6,6 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleBidiStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 
 export const protobufPackage = "snakepit.bridge.v1";
 
@@ -109,7 +95,7 @@ export interface Call {
    * A value image (docs/values.md): a map of keyword arguments, a list of
    * positional arguments, or empty for none.
    */
-  arguments: Buffer;
+  arguments: Uint8Array;
   /** What is left of the deadline when the frame is written; 0 means none. */
   timeoutMs: number;
   /** Empty: no session. */
@@ -144,7 +130,7 @@ export interface Credit {
 /** One item of a call's input stream; sent only within the worker's credit. */
 export interface Input {
   callId: number;
-  value: Buffer;
+  value: Uint8Array;
 }
 
 export interface InputEnd {
@@ -156,7 +142,7 @@ export interface InputEnd {
 /** Answers a HostCall. */
 export interface HostResult {
   hostCallId: number;
-  value: Buffer;
+  value: Uint8Array;
 }
 
 export interface HostFailure {
@@ -185,13 +171,13 @@ export interface WorkerFrame {
 
 export interface Result {
   callId: number;
-  value: Buffer;
+  value: Uint8Array;
 }
 
 /** One item of a call's output stream; sent only within the host's credit. */
 export interface Chunk {
   callId: number;
-  value: Buffer;
+  value: Uint8Array;
 }
 
 /** The output stream ended well. */
@@ -236,7 +222,7 @@ export interface HostCall {
   /** The call that the tool is running. */
   callId: number;
   function: string;
-  argument: Buffer;
+  argument: Uint8Array;
 }
 
 /** Nobody waits for this host call any more. */
@@ -418,7 +404,7 @@ function createBaseCall(): Call {
   return {
     callId: 0,
     tool: "",
-    arguments: Buffer.alloc(0),
+    arguments: new Uint8Array(0),
     timeoutMs: 0,
     sessionId: "",
     traceContext: {},
@@ -490,7 +476,7 @@ export const Call: MessageFns<Call> = {
               break;
             }
 
-            message.arguments = Buffer.from(reader.bytes());
+            message.arguments = reader.bytes();
             continue;
           }
           case 4: {
@@ -721,7 +707,7 @@ export const Credit: MessageFns<Credit> = {
 };
 
 function createBaseInput(): Input {
-  return { callId: 0, value: Buffer.alloc(0) };
+  return { callId: 0, value: new Uint8Array(0) };
 }
 
 export const Input: MessageFns<Input> = {
@@ -761,7 +747,7 @@ export const Input: MessageFns<Input> = {
               break;
             }
 
-            message.value = Buffer.from(reader.bytes());
+            message.value = reader.bytes();
             continue;
           }
         }
@@ -835,7 +821,7 @@ export const InputEnd: MessageFns<InputEnd> = {
 };
 
 function createBaseHostResult(): HostResult {
-  return { hostCallId: 0, value: Buffer.alloc(0) };
+  return { hostCallId: 0, value: new Uint8Array(0) };
 }
 
 export const HostResult: MessageFns<HostResult> = {
@@ -875,7 +861,7 @@ export const HostResult: MessageFns<HostResult> = {
               break;
             }
 
-            message.value = Buffer.from(reader.bytes());
+            message.value = reader.bytes();
             continue;
           }
         }
@@ -1131,7 +1117,7 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
 };
 
 function createBaseResult(): Result {
-  return { callId: 0, value: Buffer.alloc(0) };
+  return { callId: 0, value: new Uint8Array(0) };
 }
 
 export const Result: MessageFns<Result> = {
@@ -1171,7 +1157,7 @@ export const Result: MessageFns<Result> = {
               break;
             }
 
-            message.value = Buffer.from(reader.bytes());
+            message.value = reader.bytes();
             continue;
           }
         }
@@ -1188,7 +1174,7 @@ export const Result: MessageFns<Result> = {
 };
 
 function createBaseChunk(): Chunk {
-  return { callId: 0, value: Buffer.alloc(0) };
+  return { callId: 0, value: new Uint8Array(0) };
 }
 
 export const Chunk: MessageFns<Chunk> = {
@@ -1228,7 +1214,7 @@ export const Chunk: MessageFns<Chunk> = {
               break;
             }
 
-            message.value = Buffer.from(reader.bytes());
+            message.value = reader.bytes();
             continue;
           }
         }
@@ -1561,7 +1547,7 @@ export const StackFrame: MessageFns<StackFrame> = {
 };
 
 function createBaseHostCall(): HostCall {
-  return { hostCallId: 0, callId: 0, function: "", argument: Buffer.alloc(0) };
+  return { hostCallId: 0, callId: 0, function: "", argument: new Uint8Array(0) };
 }
 
 export const HostCall: MessageFns<HostCall> = {
@@ -1623,7 +1609,7 @@ export const HostCall: MessageFns<HostCall> = {
               break;
             }
 
-            message.argument = Buffer.from(reader.bytes());
+            message.argument = reader.bytes();
             continue;
           }
         }
@@ -2124,100 +2110,6 @@ export const Tool: MessageFns<Tool> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-};
-
-export type BridgeService = typeof BridgeService;
-export const BridgeService = {
-  /**
-   * Carries every call of this worker. Opened once, after the worker is ready.
-   * When the stream ends, every call that is still on it is cancelled.
-   */
-  converse: {
-    path: "/snakepit.bridge.v1.Bridge/Converse" as const,
-    requestStream: true as const,
-    responseStream: true as const,
-    requestSerialize: (value: HostFrame): Buffer => Buffer.from(HostFrame.encode(value).finish()),
-    requestDeserialize: (value: Buffer): HostFrame => HostFrame.decode(value),
-    responseSerialize: (value: WorkerFrame): Buffer => Buffer.from(WorkerFrame.encode(value).finish()),
-    responseDeserialize: (value: Buffer): WorkerFrame => WorkerFrame.decode(value),
-  },
-  /** Answered by the bridge's own thread, never by user code. */
-  ping: {
-    path: "/snakepit.bridge.v1.Bridge/Ping" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: PingRequest): Buffer => Buffer.from(PingRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): PingRequest => PingRequest.decode(value),
-    responseSerialize: (value: PingResponse): Buffer => Buffer.from(PingResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): PingResponse => PingResponse.decode(value),
-  },
-  /** The tools of this worker with their JSON schemas. */
-  describe: {
-    path: "/snakepit.bridge.v1.Bridge/Describe" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: DescribeRequest): Buffer => Buffer.from(DescribeRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DescribeRequest => DescribeRequest.decode(value),
-    responseSerialize: (value: DescribeResponse): Buffer => Buffer.from(DescribeResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DescribeResponse => DescribeResponse.decode(value),
-  },
-} as const;
-
-export interface BridgeServer extends UntypedServiceImplementation {
-  /**
-   * Carries every call of this worker. Opened once, after the worker is ready.
-   * When the stream ends, every call that is still on it is cancelled.
-   */
-  converse: handleBidiStreamingCall<HostFrame, WorkerFrame>;
-  /** Answered by the bridge's own thread, never by user code. */
-  ping: handleUnaryCall<PingRequest, PingResponse>;
-  /** The tools of this worker with their JSON schemas. */
-  describe: handleUnaryCall<DescribeRequest, DescribeResponse>;
-}
-
-export interface BridgeClient extends Client {
-  /**
-   * Carries every call of this worker. Opened once, after the worker is ready.
-   * When the stream ends, every call that is still on it is cancelled.
-   */
-  converse(): ClientDuplexStream<HostFrame, WorkerFrame>;
-  converse(options: Partial<CallOptions>): ClientDuplexStream<HostFrame, WorkerFrame>;
-  converse(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<HostFrame, WorkerFrame>;
-  /** Answered by the bridge's own thread, never by user code. */
-  ping(request: PingRequest, callback: (error: ServiceError | null, response: PingResponse) => void): ClientUnaryCall;
-  ping(
-    request: PingRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: PingResponse) => void,
-  ): ClientUnaryCall;
-  ping(
-    request: PingRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: PingResponse) => void,
-  ): ClientUnaryCall;
-  /** The tools of this worker with their JSON schemas. */
-  describe(
-    request: DescribeRequest,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
-  ): ClientUnaryCall;
-  describe(
-    request: DescribeRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
-  ): ClientUnaryCall;
-  describe(
-    request: DescribeRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const BridgeClient = makeGenericClientConstructor(BridgeService, "snakepit.bridge.v1.Bridge") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): BridgeClient;
-  service: typeof BridgeService;
-  serviceName: string;
 };
 
 function longToNumber(int64: { toString(): string }): number {

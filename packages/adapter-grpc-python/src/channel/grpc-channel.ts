@@ -1,0 +1,168 @@
+import {
+	Client,
+	type ClientDuplexStream,
+	type ClientOptions,
+	Metadata,
+	type ServiceError,
+} from "@grpc/grpc-js";
+import {
+	DescribeRequest,
+	DescribeResponse,
+	type MessageFns,
+	PingRequest,
+	PingResponse,
+} from "../gen/bridge.ts";
+import type {
+	FrameChannel,
+	FrameListener,
+	WorkerAddress,
+} from "./frame-channel.ts";
+import { UnreferencedCredentials } from "./unreferenced-credentials.ts";
+
+const SERVICE = "/snakepit.bridge.v1.Bridge";
+/** Room for the fields around a value that the worker measured by itself. */
+const RECEIVE_MARGIN_BYTES = 65_536;
+/** HTTP/2's own 64 KiB would make a large result wait for the way there and back again and again. */
+const FLOW_CONTROL_WINDOW_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Connects to a worker by gRPC and opens its one conversation.
+ *
+ * @throws Error what gRPC says when the worker cannot be reached or does not take the token; the signal's reason after an abort.
+ */
+export async function openGrpcChannel(
+	address: WorkerAddress,
+	listener: FrameListener,
+	signal: AbortSignal,
+): Promise<FrameChannel> {
+	const channel = new GrpcChannel(address);
+	try {
+		// The first answer proves socket, token and service; before it nothing is on the way.
+		await channel.ping(0, signal);
+	} catch (error) {
+		channel.close();
+		throw error;
+	}
+	channel.converse(listener);
+	return channel;
+}
+
+class GrpcChannel implements FrameChannel {
+	private readonly client: Client;
+	private readonly metadata = new Metadata();
+	private stream: ClientDuplexStream<Uint8Array, Uint8Array> | undefined;
+
+	constructor(address: WorkerAddress) {
+		this.metadata.set("snakepit-token", address.token);
+		this.client = new Client(
+			`unix:${address.socket}`,
+			new UnreferencedCredentials(),
+			channelOptions(address),
+		);
+	}
+
+	converse(listener: FrameListener): void {
+		const stream = this.client.makeBidiStreamRequest(
+			`${SERVICE}/Converse`,
+			asBuffer,
+			(bytes: Buffer): Uint8Array => bytes,
+			this.metadata,
+		);
+		this.stream = stream;
+		let over = false;
+		const end = (error: Error | undefined): void => {
+			if (over) return;
+			over = true;
+			// What comes after a close is not for the listener.
+			if (this.stream === stream) listener.over(error);
+		};
+		stream.on("data", (frame: Uint8Array) => {
+			if (this.stream === stream) listener.frame(frame);
+		});
+		stream.on("error", end);
+		stream.on("end", () => end(undefined));
+	}
+
+	send(frame: Uint8Array): void {
+		if (this.stream?.writable) this.stream.write(frame);
+	}
+
+	drained(): Promise<void> {
+		const { stream } = this;
+		if (!stream?.writableNeedDrain) return Promise.resolve();
+		return new Promise((resolve) => {
+			const done = (): void => {
+				stream.off("drain", done).off("close", done).off("error", done);
+				resolve();
+			};
+			stream.on("drain", done).on("close", done).on("error", done);
+		});
+	}
+
+	end(): void {
+		this.stream?.end();
+	}
+
+	close(): void {
+		const { stream } = this;
+		this.stream = undefined;
+		stream?.cancel();
+		this.client.close();
+	}
+
+	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
+		return this.ask("Ping", PingRequest, { sequence }, PingResponse, signal);
+	}
+
+	describe(signal: AbortSignal): Promise<DescribeResponse> {
+		return this.ask("Describe", DescribeRequest, {}, DescribeResponse, signal);
+	}
+
+	private ask<Question, Answer>(
+		method: string,
+		question: MessageFns<Question>,
+		value: Question,
+		answer: MessageFns<Answer>,
+		signal: AbortSignal,
+	): Promise<Answer> {
+		return new Promise((resolve, reject) => {
+			signal.throwIfAborted();
+			const abort = (): void => call.cancel();
+			const call = this.client.makeUnaryRequest(
+				`${SERVICE}/${method}`,
+				(message: Question) => asBuffer(question.encode(message).finish()),
+				(bytes: Buffer) => answer.decode(bytes),
+				value,
+				this.metadata,
+				(error: ServiceError | null, reply?: Answer) => {
+					signal.removeEventListener("abort", abort);
+					if (signal.aborted) reject(signal.reason);
+					else if (error !== null) reject(error);
+					else resolve(reply as Answer);
+				},
+			);
+			signal.addEventListener("abort", abort);
+		});
+	}
+}
+
+function channelOptions(address: WorkerAddress): ClientOptions {
+	return {
+		"grpc.max_send_message_length": address.maxMessageBytes,
+		"grpc.max_receive_message_length":
+			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
+		"grpc-node.flow_control_window": FLOW_CONTROL_WINDOW_BYTES,
+		// Each worker has a channel of its own, also when a path is used again.
+		"grpc.use_local_subchannel_pool": 1,
+		"grpc.enable_channelz": 0,
+		// The pool decides what is tried again.
+		"grpc.enable_retries": 0,
+		"grpc.service_config_disable_resolution": 1,
+		"grpc.enable_http_proxy": 0,
+	};
+}
+
+/** The same bytes as a Buffer, which grpc-js writes. */
+function asBuffer(bytes: Uint8Array): Buffer {
+	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

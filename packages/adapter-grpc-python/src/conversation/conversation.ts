@@ -1,0 +1,301 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+	type CallOptions,
+	type Connection,
+	type PingReply,
+	type WorkerProcess,
+} from "@snakepit/core";
+import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
+import { encodeArguments } from "./call-arguments.ts";
+import { ChunkStream } from "./chunk-stream.ts";
+import { conversationBroken } from "./failure-error.ts";
+import {
+	decodeFrame,
+	encodeFrame,
+	type HostMessage,
+	type WorkerMessage,
+} from "./frame-codec.ts";
+import { type HostFunction, HostFunctions } from "./host-functions.ts";
+import { logRecordOf } from "./log-record.ts";
+import { messageTooLarge } from "./message-limit.ts";
+import {
+	abortedBefore,
+	type CallAnswers,
+	type CallLine,
+	OngoingCall,
+} from "./ongoing-call.ts";
+
+/** What a conversation is held under. */
+export interface ConversationSetting {
+	readonly maxMessageBytes: number;
+	/** How many chunks of a stream may be on the way. */
+	readonly streamCredit: number;
+	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+}
+
+type ConversationState =
+	| { readonly kind: "open" }
+	/** We said that no more calls will come. */
+	| { readonly kind: "leaving" }
+	| { readonly kind: "over"; readonly problem: string };
+
+/** All calls of one worker, on one channel. Every call settles exactly once. */
+export class Conversation implements Connection, FrameListener, CallLine {
+	readonly workerId: string;
+	private readonly process: WorkerProcess;
+	private readonly setting: ConversationSetting;
+	private readonly hostFunctions: HostFunctions;
+	private readonly calls = new Map<number, OngoingCall>();
+	private readonly overWith = Promise.withResolvers<void>();
+	private channel: FrameChannel | undefined;
+	private state: ConversationState = { kind: "open" };
+	private lastCall = 0;
+	private lastPing = 0;
+
+	constructor(process: WorkerProcess, setting: ConversationSetting) {
+		this.workerId = process.seat.workerId;
+		this.process = process;
+		this.setting = setting;
+		this.hostFunctions = new HostFunctions(
+			setting.hostFunctions,
+			(message, what) => this.send(message, what),
+		);
+	}
+
+	/** Takes the channel that this listens to. */
+	attach(channel: FrameChannel): void {
+		this.channel = channel;
+	}
+
+	execute(
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): Promise<unknown> {
+		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+		const inContext = AsyncLocalStorage.snapshot();
+		try {
+			this.begin(command, args, options, inContext, {
+				succeeded: resolve,
+				failed: reject,
+			});
+		} catch (error) {
+			reject(error);
+		}
+		return promise;
+	}
+
+	stream(
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): AsyncIterableIterator<unknown> {
+		const inContext = AsyncLocalStorage.snapshot();
+		return new ChunkStream(
+			this.setting.streamCredit,
+			(stream) =>
+				this.begin(
+					command,
+					args,
+					options,
+					inContext,
+					stream,
+					stream.credit.size,
+				),
+			(call, chunks) =>
+				this.send(
+					{ $case: "credit", value: { callId: call.number, chunks } },
+					"credit",
+				),
+		);
+	}
+
+	async ping(signal: AbortSignal): Promise<PingReply> {
+		const { callsRunning } = await this.openChannel().ping(
+			++this.lastPing,
+			signal,
+		);
+		return { callsRunning };
+	}
+
+	endSession(sessionId: string): void {
+		this.send(
+			{ $case: "sessionEnd", value: { sessionId } },
+			"the end of a session",
+		);
+	}
+
+	async leave(signal: AbortSignal): Promise<void> {
+		if (this.state.kind === "over") return;
+		signal.throwIfAborted();
+		this.state = { kind: "leaving" };
+		this.channel?.end();
+		const aborted = Promise.withResolvers<never>();
+		const abort = (): void => aborted.reject(signal.reason);
+		signal.addEventListener("abort", abort);
+		try {
+			await Promise.race([this.overWith.promise, aborted.promise]);
+		} finally {
+			signal.removeEventListener("abort", abort);
+		}
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.conclude("it was closed by this program");
+	}
+
+	// The channel tells:
+
+	frame(bytes: Uint8Array): void {
+		let message: WorkerMessage;
+		try {
+			message = decodeFrame(bytes);
+		} catch (error) {
+			this.break(`a malformed frame of ${bytes.length} bytes arrived`, error);
+			return;
+		}
+		this.receive(message);
+	}
+
+	over(error: Error | undefined): void {
+		if (this.state.kind === "leaving") this.conclude("the worker left");
+		else if (error === undefined) this.break("the worker ended it");
+		else this.break(error.message, error);
+	}
+
+	// Calls and host functions tell:
+
+	send(message: HostMessage, what: string): void {
+		const frame = encodeFrame(message);
+		const { maxMessageBytes } = this.setting;
+		if (frame.length > maxMessageBytes)
+			throw messageTooLarge(what, maxMessageBytes, frame.length);
+		if (this.state.kind !== "over") this.channel?.send(frame);
+	}
+
+	drained(): Promise<void> {
+		return this.channel?.drained() ?? Promise.resolve();
+	}
+
+	violated(problem: string): void {
+		this.break(`the worker sent ${problem}`);
+	}
+
+	forget(number: number): void {
+		const call = this.calls.get(number);
+		if (call === undefined) return;
+		this.calls.delete(number);
+		this.hostFunctions.callOver(call);
+	}
+
+	private begin(
+		command: string,
+		args: unknown,
+		options: CallOptions,
+		inContext: <T>(action: () => T) => T,
+		answers: CallAnswers,
+		streamCredit?: number,
+	): OngoingCall {
+		this.openChannel();
+		if (options.signal.aborted)
+			throw abortedBefore(this.workerId, command, options.signal);
+		const number = this.lastCall + 1;
+		this.send(
+			{
+				$case: "call",
+				value: {
+					callId: number,
+					tool: command,
+					arguments: encodeArguments(
+						command,
+						args,
+						this.setting.maxMessageBytes,
+					),
+					timeoutMs:
+						options.timeoutMs === undefined
+							? 0
+							: Math.max(1, Math.round(options.timeoutMs)),
+					sessionId: options.sessionId ?? "",
+					traceContext: { ...options.traceContext },
+					streamCredit,
+					hasInput: options.input !== undefined,
+				},
+			},
+			`The arguments of "${command}"`,
+		);
+		this.lastCall = number;
+		const call = new OngoingCall(
+			number,
+			command,
+			options,
+			inContext,
+			this,
+			answers,
+		);
+		this.calls.set(number, call);
+		return call;
+	}
+
+	private openChannel(): FrameChannel {
+		if (this.channel !== undefined && this.state.kind === "open")
+			return this.channel;
+		const problem =
+			this.state.kind === "over"
+				? this.state.problem
+				: "the worker was asked to leave";
+		throw conversationBroken(this.workerId, problem, "no");
+	}
+
+	/** Frames about a call that is over crossed with its end: they are dropped. */
+	private receive(message: WorkerMessage): void {
+		switch (message.$case) {
+			case "result":
+				return this.calls
+					.get(message.value.callId)
+					?.result(message.value.value);
+			case "chunk":
+				return this.calls.get(message.value.callId)?.chunk(message.value.value);
+			case "end":
+				return this.calls.get(message.value.callId)?.end();
+			case "failure":
+				return this.calls.get(message.value.callId)?.failure(message.value);
+			case "inputCredit":
+				return this.calls
+					.get(message.value.callId)
+					?.inputCredit(message.value.chunks);
+			case "hostCall": {
+				const call = this.calls.get(message.value.callId);
+				if (call !== undefined) this.hostFunctions.begin(call, message.value);
+				return;
+			}
+			case "hostCallCancel":
+				return this.hostFunctions.drop(message.value.hostCallId);
+			case "log": {
+				const call = this.calls.get(message.value.callId);
+				return this.process.log(
+					logRecordOf(message.value, call?.options.callId),
+				);
+			}
+		}
+	}
+
+	private break(problem: string, cause?: unknown): void {
+		const { state } = this;
+		if (state.kind === "over") return;
+		this.conclude(problem, cause);
+		if (state.kind === "open")
+			this.process.broken(
+				conversationBroken(this.workerId, problem, "maybe", cause),
+			);
+	}
+
+	private conclude(problem: string, cause?: unknown): void {
+		if (this.state.kind === "over") return;
+		this.state = { kind: "over", problem };
+		this.channel?.close();
+		for (const call of [...this.calls.values()]) {
+			call.lost(conversationBroken(this.workerId, problem, "maybe", cause));
+		}
+		this.overWith.resolve();
+	}
+}

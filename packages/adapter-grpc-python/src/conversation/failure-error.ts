@@ -1,0 +1,116 @@
+import {
+	CallAbortedError,
+	ConnectionBrokenError,
+	InputError,
+	type InputErrorCode,
+	type Ran,
+	type RemoteError,
+	type SnakepitError,
+	ToolError,
+	WorkerLostError,
+} from "@snakepit/core";
+import { type Failure, FailureKind, type PythonError } from "../gen/bridge.ts";
+
+/** The call that failed, for messages. */
+export interface FailedCall {
+	readonly workerId: string;
+	readonly command: string;
+	/** Why the host asked the worker to end the call; `undefined` when it did not. */
+	readonly cancelled: { readonly reason: unknown } | undefined;
+	/** What the caller's input stream failed with. */
+	readonly inputError: unknown;
+}
+
+const INPUT_CODES: Partial<Record<FailureKind, InputErrorCode>> = {
+	[FailureKind.FAILURE_KIND_TOOL_NOT_FOUND]: "TOOL_NOT_FOUND",
+	[FailureKind.FAILURE_KIND_INVALID_ARGUMENTS]: "INVALID_ARGUMENTS",
+	[FailureKind.FAILURE_KIND_VALUE_NOT_TRANSFERABLE]: "VALUE_NOT_TRANSFERABLE",
+	[FailureKind.FAILURE_KIND_RESULT_TOO_LARGE]: "RESULT_TOO_LARGE",
+	[FailureKind.FAILURE_KIND_WRONG_SHAPE]: "WRONG_SHAPE",
+};
+
+/** What a Failure frame is to the caller. */
+export function errorOfFailure(
+	failure: Failure,
+	call: FailedCall,
+): SnakepitError {
+	const ran: Ran = failure.began ? "maybe" : "no";
+	const code = INPUT_CODES[failure.kind];
+	if (code !== undefined) {
+		const message = `"${call.command}" on worker ${call.workerId}: ${failure.message}`;
+		return new InputError({ code, ran, message, path: failure.path });
+	}
+	if (
+		failure.kind === FailureKind.FAILURE_KIND_CANCELLED &&
+		call.cancelled !== undefined
+	) {
+		return callAborted(call, ran, call.cancelled.reason);
+	}
+	if (
+		failure.kind === FailureKind.FAILURE_KIND_CANCELLED ||
+		failure.kind === FailureKind.FAILURE_KIND_LEAVING
+	) {
+		return new WorkerLostError({
+			code: "WORKER_REPLACED",
+			ran,
+			message: `"${call.command}" ended on worker ${call.workerId} because that worker is leaving: ${failure.message}`,
+		});
+	}
+	const remote = remoteOf(failure.error) ?? {
+		type: "",
+		message: failure.message,
+		traceback: "",
+		notes: [],
+		frames: [],
+		cause: undefined,
+	};
+	return new ToolError({
+		code: "TOOL_FAILED",
+		ran,
+		message: `"${call.command}" failed on worker ${call.workerId}: ${failure.message}`,
+		cause: call.inputError,
+		remote,
+	});
+}
+
+/** What an abort is to the caller. */
+export function callAborted(
+	call: FailedCall,
+	ran: Ran,
+	reason: unknown,
+): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran,
+		message: `"${call.command}" on worker ${call.workerId} was aborted.`,
+		cause: reason,
+	});
+}
+
+/** What a broken conversation is to a caller, or to the pool. */
+export function conversationBroken(
+	workerId: string,
+	problem: string,
+	ran: Ran,
+	cause?: unknown,
+): ConnectionBrokenError {
+	return new ConnectionBrokenError({
+		code: "CONNECTION_BROKEN",
+		ran,
+		message: `The conversation with worker ${workerId} broke: ${problem}`,
+		cause,
+	});
+}
+
+function remoteOf(error: PythonError | undefined): RemoteError | undefined {
+	if (error === undefined) return undefined;
+	const { type, message, traceback, notes, frames } = error;
+	return {
+		type,
+		message,
+		traceback,
+		notes,
+		frames,
+		cause: remoteOf(error.cause),
+	};
+}

@@ -1,0 +1,18 @@
+import { HostFrame, WorkerFrame } from "../gen/bridge.ts";
+
+/** What the host says: one of the cases of `HostFrame`. */
+export type HostMessage = NonNullable<HostFrame["frame"]>;
+/** What the worker says: one of the cases of `WorkerFrame`. */
+export type WorkerMessage = NonNullable<WorkerFrame["frame"]>;
+
+export function encodeFrame(message: HostMessage): Uint8Array {
+	return HostFrame.encode({ frame: message }).finish();
+}
+
+/** @throws Error when the bytes are no frame, or one of a kind that this protocol version does not have. */
+export function decodeFrame(bytes: Uint8Array): WorkerMessage {
+	const { frame } = WorkerFrame.decode(bytes);
+	if (frame === undefined)
+		throw new Error("a frame of a kind that is not known here");
+	return frame;
+}

@@ -1,0 +1,140 @@
+import type { HostCall } from "../gen/bridge.ts";
+import { decodeValue } from "../values/decode-value.ts";
+import { encodeValue } from "../values/encode-value.ts";
+import type { HostMessage } from "./frame-codec.ts";
+import type { OngoingCall } from "./ongoing-call.ts";
+import { boundedText, thrownText } from "./thrown-text.ts";
+
+/** What a host function learns beside its argument. */
+export interface HostFunctionContext {
+	/** The call whose tool asks. */
+	readonly callId: string;
+	/** Aborts when the call ends, or the tool does not wait any more. */
+	readonly signal: AbortSignal;
+}
+
+/** A function of this program that tools may call by its name. Runs in the asynchronous context of the call. */
+// biome-ignore lint/suspicious/noExplicitAny: what a tool sends is for the function to check
+export type HostFunction = (
+	argument: any,
+	context: HostFunctionContext,
+) => unknown;
+
+/** Answers the back-calls of one worker. */
+export class HostFunctions {
+	private readonly functions: ReadonlyMap<string, HostFunction>;
+	private readonly send: (message: HostMessage, what: string) => void;
+	/** By the worker's number of the host call. */
+	private readonly running = new Map<
+		number,
+		{ readonly call: OngoingCall; readonly abort: AbortController }
+	>();
+
+	/** @param send throws InputError `MESSAGE_TOO_LARGE` when a frame is. */
+	constructor(
+		functions: ReadonlyMap<string, HostFunction>,
+		send: (message: HostMessage, what: string) => void,
+	) {
+		this.functions = functions;
+		this.send = send;
+	}
+
+	/** A tool calls a function. */
+	begin(call: OngoingCall, request: HostCall): void {
+		const abort = new AbortController();
+		this.running.set(request.hostCallId, { call, abort });
+		void this.answer(call, request, abort.signal);
+	}
+
+	/** The tool does not wait for this one any more. */
+	drop(hostCallId: number): void {
+		this.end(hostCallId, "the tool does not wait for it any more");
+	}
+
+	/** The call is over, and what it asked for with it. */
+	callOver(call: OngoingCall): void {
+		for (const [id, running] of this.running) {
+			if (running.call === call) this.end(id, "its call is over");
+		}
+	}
+
+	/** Never rejects. */
+	private async answer(
+		call: OngoingCall,
+		request: HostCall,
+		signal: AbortSignal,
+	): Promise<void> {
+		let answer: HostMessage;
+		try {
+			const value = await call.inContext(() =>
+				this.invoke(call, request, signal),
+			);
+			// What returns nothing answers null: undefined has no image.
+			const image = encodeValue(value === undefined ? null : value);
+			answer = {
+				$case: "hostResult",
+				value: { hostCallId: request.hostCallId, value: image },
+			};
+		} catch (error) {
+			answer = failureOf(request.hostCallId, error);
+		}
+		if (!this.running.delete(request.hostCallId)) return;
+		try {
+			this.send(answer, `the result of the host function ${request.function}`);
+		} catch (error) {
+			this.send(failureOf(request.hostCallId, error), "a failure");
+		}
+	}
+
+	private invoke(
+		call: OngoingCall,
+		request: HostCall,
+		signal: AbortSignal,
+	): unknown {
+		const found = this.functions.get(request.function);
+		if (found === undefined) {
+			const known = [...this.functions.keys()].join(", ") || "none";
+			throw Object.assign(
+				new Error(
+					`the host has no function ${JSON.stringify(request.function)}; registered by the adapter's hostFunctions: ${known}`,
+				),
+				{ code: "FUNCTION_NOT_FOUND" },
+			);
+		}
+		const argument =
+			request.argument.length === 0 ? undefined : decodeValue(request.argument);
+		return found(argument, { callId: call.options.callId, signal });
+	}
+
+	private end(hostCallId: number, why: string): void {
+		const running = this.running.get(hostCallId);
+		if (running === undefined) return;
+		this.running.delete(hostCallId);
+		running.abort.abort(
+			new DOMException(`The host call was dropped: ${why}.`, "AbortError"),
+		);
+	}
+}
+
+/** Code and message of what was thrown; never its stack, which is nobody's business in the worker. */
+function failureOf(hostCallId: number, error: unknown): HostMessage {
+	const { code, name, message } = (error ?? {}) as {
+		code?: unknown;
+		name?: unknown;
+		message?: unknown;
+	};
+	return {
+		$case: "hostFailure",
+		value: {
+			hostCallId,
+			code:
+				typeof code === "string"
+					? code
+					: typeof name === "string"
+						? name
+						: "Error",
+			message:
+				typeof message === "string" ? boundedText(message) : thrownText(error),
+		},
+	};
+}

@@ -1,0 +1,124 @@
+import { InputError, type SnakepitError } from "@snakepit/core";
+import { encodeValue } from "../values/encode-value.ts";
+import type { CallLine } from "./ongoing-call.ts";
+import { thrownText } from "./thrown-text.ts";
+
+/** What a pump needs of the conversation. */
+export type InputLine = Pick<CallLine, "send" | "drained">;
+
+type PumpState =
+	| { readonly kind: "waiting" }
+	| { readonly kind: "pumping" }
+	/** The source ended or failed, or nobody reads any more. */
+	| { readonly kind: "stopped" };
+
+/** Takes items from the caller's iterable as the worker allows, and sends them. */
+export class InputPump {
+	/** What the caller's iterable threw. */
+	error: unknown;
+	private readonly callNumber: number;
+	private readonly source: AsyncIterable<unknown> | Iterable<unknown>;
+	private readonly line: InputLine;
+	private readonly refuse: (error: SnakepitError) => void;
+	private iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
+	private state: PumpState = { kind: "waiting" };
+	private credit = 0;
+	private sent = 0;
+
+	/** @param refuse ends the call: an item cannot cross. */
+	constructor(
+		callNumber: number,
+		source: AsyncIterable<unknown> | Iterable<unknown>,
+		line: InputLine,
+		refuse: (error: SnakepitError) => void,
+	) {
+		this.callNumber = callNumber;
+		this.source = source;
+		this.line = line;
+		this.refuse = refuse;
+	}
+
+	/** The worker takes this many more items. */
+	grant(items: number): void {
+		this.credit += items;
+		if (this.state.kind !== "waiting") return;
+		this.state = { kind: "pumping" };
+		void this.pump();
+	}
+
+	/** Nobody reads any more: the source is closed, as a loop that is left closes it. */
+	stop(): void {
+		if (this.state.kind === "stopped") return;
+		this.state = { kind: "stopped" };
+		const { iterator } = this;
+		void (async () => {
+			try {
+				await iterator?.return?.();
+			} catch {
+				// The call is over or ending for another reason; there is nobody to tell.
+			}
+		})();
+	}
+
+	/** Never rejects. */
+	private async pump(): Promise<void> {
+		while (this.credit > 0) {
+			const next = await this.next();
+			if (this.state.kind !== "pumping") return;
+			if (next.done) {
+				this.state = { kind: "stopped" };
+				const value = { callId: this.callNumber, errorMessage: next.problem };
+				this.line.send({ $case: "inputEnd", value }, "the end of the input");
+				return;
+			}
+			this.credit--;
+			try {
+				this.sendItem(next.value);
+			} catch (error) {
+				this.refuse(error as SnakepitError);
+				return;
+			}
+			await this.line.drained();
+			if (this.state.kind !== "pumping") return;
+		}
+		this.state = { kind: "waiting" };
+	}
+
+	private async next(): Promise<
+		| { readonly done: true; readonly problem: string }
+		| { readonly done: false; readonly value: unknown }
+	> {
+		try {
+			this.iterator ??= iteratorOf(this.source);
+			const step = await this.iterator.next();
+			return step.done
+				? { done: true, problem: "" }
+				: { done: false, value: await step.value };
+		} catch (error) {
+			this.error = error;
+			return { done: true, problem: thrownText(error) };
+		}
+	}
+
+	private sendItem(item: unknown): void {
+		const root = `$input[${this.sent++}]`;
+		const value = {
+			callId: this.callNumber,
+			value: encodeValue(item, { root }),
+		};
+		this.line.send({ $case: "input", value }, root);
+	}
+}
+
+function iteratorOf(
+	source: AsyncIterable<unknown> | Iterable<unknown>,
+): AsyncIterator<unknown> | Iterator<unknown> {
+	if (Symbol.asyncIterator in source) return source[Symbol.asyncIterator]();
+	if (Symbol.iterator in Object(source)) return source[Symbol.iterator]();
+	throw new InputError({
+		code: "INVALID_ARGUMENTS",
+		ran: "maybe",
+		message:
+			"The input of a call must be iterable, synchronously or asynchronously.",
+	});
+}

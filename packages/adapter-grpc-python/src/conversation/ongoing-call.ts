@@ -1,0 +1,204 @@
+import type { CallOptions, SnakepitError } from "@snakepit/core";
+import type { Failure } from "../gen/bridge.ts";
+import { cancelReasonOf } from "./cancel-reason.ts";
+import {
+	callAborted,
+	errorOfFailure,
+	type FailedCall,
+} from "./failure-error.ts";
+import type { HostMessage } from "./frame-codec.ts";
+import { InputPump } from "./input-pump.ts";
+import { decodeValue } from "../values/decode-value.ts";
+
+/** Where a call's answers go. Told of exactly one end. */
+export interface CallAnswers {
+	/** One result, or the end of a stream. */
+	succeeded(value: unknown): void;
+	failed(error: SnakepitError): void;
+	/** Only for streams; false when the worker had no credit for it. */
+	chunk?(value: unknown): boolean;
+	/** Only for streams: the call is asked to end, nobody wants what was not taken yet. */
+	cancelled?(): void;
+}
+
+/** What a call needs of its conversation. */
+export interface CallLine {
+	readonly workerId: string;
+	/** Sends a frame; @throws InputError `MESSAGE_TOO_LARGE`, nothing was sent then. */
+	send(message: HostMessage, what: string): void;
+	drained(): Promise<void>;
+	/** The worker broke the rules: the conversation is over. */
+	violated(problem: string): void;
+	/** The call is over: its number is forgotten. */
+	forget(number: number): void;
+}
+
+type CallState =
+	| { readonly kind: "running" }
+	/** Asked to end, and not done with it. `error` is what the caller gets when it fails. */
+	| {
+			readonly kind: "cancelling";
+			readonly error: SnakepitError | undefined;
+			readonly reason: unknown;
+	  }
+	| { readonly kind: "over" };
+
+/** One call between its first frame and its terminal one. */
+export class OngoingCall {
+	readonly number: number;
+	readonly command: string;
+	readonly options: CallOptions;
+	/** Runs something in the asynchronous context of the caller. */
+	readonly inContext: <T>(action: () => T) => T;
+	private readonly line: CallLine;
+	private readonly answers: CallAnswers;
+	private readonly input: InputPump | undefined;
+	private state: CallState = { kind: "running" };
+
+	constructor(
+		number: number,
+		command: string,
+		options: CallOptions,
+		inContext: <T>(action: () => T) => T,
+		line: CallLine,
+		answers: CallAnswers,
+	) {
+		this.number = number;
+		this.command = command;
+		this.options = options;
+		this.inContext = inContext;
+		this.line = line;
+		this.answers = answers;
+		this.input =
+			options.input === undefined
+				? undefined
+				: new InputPump(number, options.input, line, (error) =>
+						this.cancel(error, error),
+					);
+		options.signal.addEventListener("abort", this.onAbort);
+	}
+
+	/** Asks the worker to end the call. @param error what the caller gets when the call fails now; by default that it was aborted. */
+	cancel(reason: unknown, error?: SnakepitError): void {
+		if (this.state.kind !== "running") return;
+		this.state = { kind: "cancelling", error, reason };
+		this.input?.stop();
+		this.answers.cancelled?.();
+		this.line.send(
+			{
+				$case: "cancel",
+				value: { callId: this.number, reason: cancelReasonOf(reason) },
+			},
+			"a cancel",
+		);
+	}
+
+	/** The worker allows more input. */
+	inputCredit(items: number): void {
+		if (this.input === undefined)
+			this.line.violated(
+				`input credit for call ${this.number}, which has no input`,
+			);
+		else this.inContext(() => this.input?.grant(items));
+	}
+
+	result(image: Uint8Array): void {
+		if (this.answers.chunk !== undefined)
+			this.line.violated(`a result for the stream ${this.number}`);
+		else
+			this.decoded(image, (value) =>
+				this.finish(() => this.answers.succeeded(value)),
+			);
+	}
+
+	chunk(image: Uint8Array): void {
+		const { chunk } = this.answers;
+		if (chunk === undefined)
+			this.line.violated(`a chunk for call ${this.number}, which is no stream`);
+		else if (this.state.kind === "running") {
+			this.decoded(image, (value) => {
+				if (!chunk.call(this.answers, value))
+					this.line.violated(
+						`a chunk beyond the credit of call ${this.number}`,
+					);
+			});
+		}
+	}
+
+	end(): void {
+		const { state } = this;
+		if (this.answers.chunk === undefined)
+			this.line.violated(`the end of a stream for call ${this.number}`);
+		else if (state.kind === "cancelling") {
+			// Chunks were dropped: this is not the end that the caller asked for.
+			const error =
+				state.error ?? callAborted(this.failed(), "maybe", state.reason);
+			this.finish(() => this.answers.failed(error));
+		} else this.finish(() => this.answers.succeeded(undefined));
+	}
+
+	failure(failure: Failure): void {
+		const { state } = this;
+		const error =
+			(state.kind === "cancelling" ? state.error : undefined) ??
+			errorOfFailure(failure, this.failed());
+		this.finish(() => this.answers.failed(error));
+	}
+
+	/** The conversation is over, and with it the call. */
+	lost(error: SnakepitError): void {
+		this.finish(() => this.answers.failed(error));
+	}
+
+	private readonly onAbort = (): void =>
+		this.cancel(this.options.signal.reason);
+
+	private decoded(image: Uint8Array, use: (value: unknown) => void): void {
+		let value: unknown;
+		try {
+			value = decodeValue(image);
+		} catch (error) {
+			// It is the worker's answer that is broken; nothing else on the conversation is.
+			this.answers.chunk === undefined
+				? this.finish(() => this.answers.failed(error as SnakepitError))
+				: this.cancel(error, error as SnakepitError);
+			return;
+		}
+		use(value);
+	}
+
+	private failed(): FailedCall {
+		const { state } = this;
+		return {
+			workerId: this.line.workerId,
+			command: this.command,
+			cancelled:
+				state.kind === "cancelling" ? { reason: state.reason } : undefined,
+			inputError: this.input?.error,
+		};
+	}
+
+	private finish(tell: () => void): void {
+		if (this.state.kind === "over") return;
+		this.state = { kind: "over" };
+		this.options.signal.removeEventListener("abort", this.onAbort);
+		this.input?.stop();
+		this.line.forget(this.number);
+		tell();
+	}
+}
+
+/** A call whose signal was aborted before anything was sent. */
+export function abortedBefore(
+	workerId: string,
+	command: string,
+	signal: AbortSignal,
+): SnakepitError {
+	const call = {
+		workerId,
+		command,
+		cancelled: undefined,
+		inputError: undefined,
+	};
+	return callAborted(call, "no", signal.reason);
+}

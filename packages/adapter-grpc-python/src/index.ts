@@ -1,0 +1,15 @@
+export type {
+	HostFunction,
+	HostFunctionContext,
+} from "./conversation/host-functions.ts";
+export type { PythonEnvironment } from "./environment/python-environment.ts";
+export { DEFAULTS, type PythonGrpcOptions, type WorkerEnv } from "./options.ts";
+export { pythonGrpc } from "./python-grpc.ts";
+export { decodeValue } from "./values/decode-value.ts";
+export type { DType, DTypeData } from "./values/dtype.ts";
+export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
+export { Float } from "./values/float.ts";
+export { NdArray } from "./values/nd-array.ts";
+export { PlainDate } from "./values/plain-date.ts";
+export { PlainDateTime } from "./values/plain-date-time.ts";
+export { Tuple } from "./values/tuple.ts";

@@ -1,0 +1,195 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	nonEmptyText,
+	OptionsError,
+	oneOf,
+	optional,
+	type Seat,
+	wholeNumber,
+} from "@snakepit/core";
+import type { HostFunction } from "./conversation/host-functions.ts";
+import type { PythonEnvironment } from "./environment/python-environment.ts";
+
+/** Variables laid over those of the host; `undefined` removes one. */
+export type WorkerEnv = Readonly<Record<string, string | undefined>>;
+
+/** What `pythonGrpc` takes. */
+export interface PythonGrpcOptions {
+	/** The tools: path or URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
+	readonly tools:
+		| string
+		| URL
+		| { readonly module: string; readonly path?: string | URL };
+	/** Directories put in front of Python's module path, in order. */
+	readonly toolPath?: readonly (string | URL)[];
+	/** The interpreter, by path or by name. Without it and `environment`: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
+	readonly python?: string;
+	/** What `pythonEnvironment` made. */
+	readonly environment?: PythonEnvironment;
+	/** Variables of the workers; a function gets the seat, so that each can have a GPU of its own. */
+	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv);
+	/** Working directory of the workers; by default that of this program. */
+	readonly cwd?: string;
+	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out fairly. */
+	readonly threadsPerWorker?: number | "inherit";
+	/** Functions of this program that tools may call by name. */
+	readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
+	/** The limit of one message, both ways. */
+	readonly maxMessageBytes?: number;
+	/** How many chunks of a stream may be on the way to a slow consumer. */
+	readonly streamCredit?: number;
+	/** Records of Python's `logging` below it are not sent. */
+	readonly logLevel?: "debug" | "info" | "warning" | "error" | "critical";
+}
+
+/** The options, complete. */
+export interface ResolvedOptions {
+	readonly tools: { readonly module: string } | { readonly file: string };
+	readonly toolPath: readonly string[];
+	readonly python: string | undefined;
+	readonly environment: PythonEnvironment | undefined;
+	readonly env: WorkerEnv | ((seat: Seat) => WorkerEnv);
+	readonly cwd: string | undefined;
+	readonly threadsPerWorker: number | "inherit" | undefined;
+	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+	readonly maxMessageBytes: number;
+	readonly streamCredit: number;
+	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
+}
+
+/** What is not given. */
+export const DEFAULTS = {
+	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
+	maxMessageBytes: 64 * 1024 * 1024,
+	/** Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. */
+	streamCredit: 16,
+	/** What a person would want to see of a service that runs. */
+	logLevel: "info",
+} as const;
+
+/** Below it not even the messages of errors fit. */
+const LEAST_MESSAGE_BYTES = 1024 * 1024;
+/** Past it a Buffer cannot hold one message together with its frame. */
+const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
+
+const isPath: Check = (value) =>
+	value instanceof URL
+		? value.protocol === "file:"
+			? undefined
+			: "must be a file: URL"
+		: nonEmptyText(value) === undefined
+			? undefined
+			: "must be a path or a file: URL";
+
+const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
+	tools: (value) =>
+		isPlainObject(value)
+			? (nonEmptyText(value["module"]) ?? optional(isPath)(value["path"])) ===
+				undefined
+				? undefined
+				: "must have a module, and a path where it is not installed"
+			: isPath(value) === undefined
+				? undefined
+				: "must be a path or a file: URL of a .py file, or { module }",
+	toolPath: optional((value) =>
+		Array.isArray(value) && value.every((item) => isPath(item) === undefined)
+			? undefined
+			: "must be an array of paths or file: URLs",
+	),
+	python: optional(nonEmptyText),
+	environment: optional((value) =>
+		isPlainObject(value) && nonEmptyText(value["python"]) === undefined
+			? undefined
+			: "must be what pythonEnvironment() resolves to (is an await missing?)",
+	),
+	env: optional((value) =>
+		aFunction(value) === undefined || isEnv(value)
+			? undefined
+			: "must be an object of texts, or a function from the seat to one",
+	),
+	cwd: optional(nonEmptyText),
+	threadsPerWorker: optional((value) =>
+		oneOf("inherit")(value) === undefined
+			? undefined
+			: wholeNumber(1, 1024)(value),
+	),
+	hostFunctions: optional((value) =>
+		isPlainObject(value) &&
+		Object.values(value).every((item) => typeof item === "function")
+			? undefined
+			: "must be an object of functions",
+	),
+	maxMessageBytes: optional(
+		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
+	),
+	streamCredit: optional(wholeNumber(1, 65_536)),
+	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
+};
+
+/**
+ * Checks and completes the options.
+ *
+ * @throws OptionsError
+ */
+export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
+	checkOptions("pythonGrpc", given, CHECKS);
+	if (given.python !== undefined && given.environment !== undefined) {
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message:
+				'pythonGrpc: "python" and "environment" both name an interpreter; give one of them.',
+		});
+	}
+	const { tools } = given;
+	const isModule = typeof tools === "object" && !(tools instanceof URL);
+	const besideModule =
+		isModule && tools.path !== undefined ? [absolute(tools.path)] : [];
+	return Object.freeze({
+		tools: Object.freeze(
+			isModule ? { module: tools.module } : { file: absolute(tools) },
+		),
+		toolPath: Object.freeze([
+			...besideModule,
+			...(given.toolPath ?? []).map(absolute),
+		]),
+		python: given.python,
+		environment: given.environment,
+		env:
+			typeof given.env === "function"
+				? given.env
+				: Object.freeze({ ...given.env }),
+		cwd: given.cwd,
+		threadsPerWorker: given.threadsPerWorker,
+		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
+		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
+		streamCredit: given.streamCredit ?? DEFAULTS.streamCredit,
+		logLevel: given.logLevel ?? DEFAULTS.logLevel,
+	});
+}
+
+function absolute(path: string | URL): string {
+	return path instanceof URL ? fileURLToPath(path) : resolve(path);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+	return (
+		typeof value === "object" &&
+		value !== null &&
+		!Array.isArray(value) &&
+		!(value instanceof URL)
+	);
+}
+
+function isEnv(value: unknown): boolean {
+	return (
+		isPlainObject(value) &&
+		Object.values(value).every(
+			(item) => item === undefined || typeof item === "string",
+		)
+	);
+}

@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+
+/** How a short program went. */
+export type ProgramOutcome =
+	/** There is no such program, or it may not be executed. */
+	| { readonly kind: "missing"; readonly problem: string }
+	| {
+			readonly kind: "ended";
+			/** `undefined` after a signal. */
+			readonly code: number | undefined;
+			readonly stdout: string;
+			readonly stderr: string;
+			/** What went wrong, in a few words; empty when nothing did. */
+			readonly problem: string;
+	  };
+
+export interface ProgramSetting {
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly cwd: string;
+	readonly timeoutMs: number;
+	readonly signal: AbortSignal;
+}
+
+/** More output than this is cut: these programs say a few lines. */
+const MAX_OUTPUT_LENGTH = 1024 * 1024;
+
+/**
+ * Runs a short program to its end, without a shell.
+ *
+ * Ends it after `timeoutMs`, or rejects with the signal's reason when that aborts.
+ */
+export async function runProgram(
+	executable: string,
+	args: readonly string[],
+	{ env, cwd, timeoutMs, signal }: ProgramSetting,
+): Promise<ProgramOutcome> {
+	signal.throwIfAborted();
+	const timeout = AbortSignal.timeout(timeoutMs);
+	return new Promise((resolve, reject) => {
+		const child = spawn(executable, args, {
+			cwd,
+			env: { ...env },
+			stdio: ["ignore", "pipe", "pipe"],
+			signal: AbortSignal.any([signal, timeout]),
+			killSignal: "SIGKILL",
+		});
+		let stdout = "";
+		let stderr = "";
+		child.stdout.setEncoding("utf8").on("data", (text: string) => {
+			stdout = (stdout + text).slice(0, MAX_OUTPUT_LENGTH);
+		});
+		child.stderr.setEncoding("utf8").on("data", (text: string) => {
+			stderr = (stderr + text).slice(-MAX_OUTPUT_LENGTH);
+		});
+		child.on("error", (error: NodeJS.ErrnoException) => {
+			if (signal.aborted) reject(signal.reason);
+			else if (child.pid === undefined)
+				resolve({
+					kind: "missing",
+					problem: `${executable}: ${error.code ?? error.message}`,
+				});
+			// Otherwise it was ended for its time, and `close` tells.
+		});
+		child.on("close", (code, killedBy) => {
+			const problem = timeout.aborted
+				? `not done within ${timeoutMs} ms`
+				: killedBy !== null
+					? `ended by ${killedBy}`
+					: code !== 0
+						? `exit code ${code}${lastLine(stderr)}`
+						: "";
+			resolve({
+				kind: "ended",
+				code: code ?? undefined,
+				stdout,
+				stderr,
+				problem,
+			});
+		});
+	});
+}
+
+function lastLine(text: string): string {
+	const line = text.trimEnd().split("\n").at(-1);
+	return line ? `: ${line}` : "";
+}

@@ -1,0 +1,123 @@
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import {
+	type Adapter,
+	type Connection,
+	type LaunchSpec,
+	type Seat,
+	StartError,
+	type WorkerProcess,
+} from "@snakepit/core";
+import { openGrpcChannel } from "./channel/grpc-channel.ts";
+import { Conversation } from "./conversation/conversation.ts";
+import {
+	type Choice,
+	choiceNote,
+	chooseInterpreter,
+	requireBridge,
+} from "./interpreter/choose-interpreter.ts";
+import {
+	namedSource,
+	type SearchSetting,
+	usualSources,
+} from "./interpreter/interpreter-sources.ts";
+import {
+	type PythonGrpcOptions,
+	type ResolvedOptions,
+	resolveOptions,
+} from "./options.ts";
+import { launchSpec, socketPath } from "./worker/launch-spec.ts";
+import { readReadyPayload } from "./worker/ready-payload.ts";
+
+/**
+ * An adapter whose workers are Python processes that run the tools of one module.
+ *
+ * @throws OptionsError
+ */
+export function pythonGrpc(options: PythonGrpcOptions): Adapter {
+	return new PythonGrpc(resolveOptions(options));
+}
+
+class PythonGrpc implements Adapter {
+	readonly name = "grpc-python";
+	private readonly options: ResolvedOptions;
+	private interpreter: Choice | undefined;
+
+	constructor(options: ResolvedOptions) {
+		this.options = options;
+	}
+
+	async prepare(signal: AbortSignal): Promise<void> {
+		requireTools(this.options);
+		const { python, environment } = this.options;
+		const setting = this.searchSetting();
+		const sources =
+			environment !== undefined
+				? [namedSource(environment.python, "environment")]
+				: python !== undefined
+					? [namedSource(python, "python")]
+					: usualSources(setting);
+		const choice = await chooseInterpreter(sources, setting, signal);
+		requireBridge(choice);
+		this.interpreter = choice;
+	}
+
+	notes(): readonly string[] {
+		return this.interpreter === undefined ? [] : [choiceNote(this.interpreter)];
+	}
+
+	launch(seat: Seat): LaunchSpec {
+		if (this.interpreter === undefined) {
+			throw new TypeError(
+				"pythonGrpc: prepare() must have resolved before launch().",
+			);
+		}
+		const host = { parallelism: availableParallelism(), env: process.env };
+		return launchSpec(seat, this.interpreter, this.options, host);
+	}
+
+	async connect(
+		worker: WorkerProcess,
+		signal: AbortSignal,
+	): Promise<Connection> {
+		readReadyPayload(worker.seat.workerId, worker.ready);
+		const conversation = new Conversation(worker, this.options);
+		const { maxMessageBytes } = this.options;
+		const address = {
+			socket: socketPath(worker.seat),
+			token: worker.token,
+			maxMessageBytes,
+		};
+		try {
+			conversation.attach(await openGrpcChannel(address, conversation, signal));
+		} catch (cause) {
+			if (signal.aborted) throw cause;
+			throw new StartError({
+				code: "CONNECT_FAILED",
+				ran: "no",
+				message: `Worker ${worker.seat.workerId} says that it is ready, and its socket cannot be used: ${String(cause)}`,
+				cause,
+			});
+		}
+		return conversation;
+	}
+
+	/** An environment that depends on the seat is not known yet: what Python needs to find the bridge belongs into the host's. */
+	private searchSetting(): SearchSetting {
+		const { env, cwd } = this.options;
+		return {
+			env: typeof env === "function" ? process.env : { ...process.env, ...env },
+			cwd: cwd ?? process.cwd(),
+		};
+	}
+}
+
+/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file. */
+function requireTools({ tools }: ResolvedOptions): void {
+	if (!("file" in tools) || existsSync(tools.file)) return;
+	throw new StartError({
+		code: "TOOLS_IMPORT_FAILED",
+		ran: "no",
+		message: `There is no file ${tools.file} (the adapter's option "tools"). Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
+	});
+}

@@ -1,0 +1,246 @@
+import { InputError } from "@snakepit/core";
+import { bigIntegerFrom } from "./big-integer.ts";
+import { littleEndian } from "./byte-order.ts";
+import { DTYPES, isDType } from "./dtype.ts";
+import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
+import { ImageReader, MalformedImage } from "./image-reader.ts";
+import { NdArray } from "./nd-array.ts";
+import { PlainDate } from "./plain-date.ts";
+import { PlainDateTime } from "./plain-date-time.ts";
+import { Tuple } from "./tuple.ts";
+
+/** An array of numbers is written with two levels of its own, which do not count for whoever sent it. */
+const ND_ARRAY_LEVELS = 2;
+
+/**
+ * Reads a value from its image (docs/values.md).
+ *
+ * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are no image. Never runs code, never makes more of the
+ *   bytes than their length warrants.
+ */
+export function decodeValue(bytes: Uint8Array): unknown {
+	try {
+		return new Decoder(new ImageReader(bytes)).whole();
+	} catch (cause) {
+		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
+			throw cause;
+		throw new InputError({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "maybe",
+			message: cause.message,
+			path: "$",
+			cause,
+		});
+	}
+}
+
+class Decoder {
+	private readonly reader: ImageReader;
+	private depth = 0;
+
+	constructor(reader: ImageReader) {
+		this.reader = reader;
+	}
+
+	whole(): unknown {
+		const value = this.value();
+		if (this.reader.remaining !== 0)
+			this.reader.fail(`${this.reader.remaining} bytes after its end`);
+		return value;
+	}
+
+	private value(): unknown {
+		const { reader } = this;
+		const format = reader.byte();
+		if (format < 0x80) return format;
+		if (format < 0x90) return this.object(format - 0x80);
+		if (format < 0xa0) return this.list<unknown[]>(format - 0x90, []);
+		if (format < 0xc0) return reader.text(format - 0xa0);
+		if (format >= 0xe0) return format - 0x100;
+		switch (format) {
+			case 0xc0:
+				return null;
+			case 0xc2:
+				return false;
+			case 0xc3:
+				return true;
+			case 0xc4:
+				return reader.binary(reader.unsigned(1));
+			case 0xc5:
+				return reader.binary(reader.unsigned(2));
+			case 0xc6:
+				return reader.binary(reader.unsigned(4));
+			case 0xc7:
+				return this.extension(reader.unsigned(1));
+			case 0xc8:
+				return this.extension(reader.unsigned(2));
+			case 0xc9:
+				return this.extension(reader.unsigned(4));
+			case 0xca:
+				return reader.float32();
+			case 0xcb:
+				return reader.float64();
+			case 0xcc:
+				return reader.unsigned(1);
+			case 0xcd:
+				return reader.unsigned(2);
+			case 0xce:
+				return reader.unsigned(4);
+			case 0xcf:
+				return reader.longUnsigned();
+			case 0xd0:
+				return reader.signed(1);
+			case 0xd1:
+				return reader.signed(2);
+			case 0xd2:
+				return reader.signed(4);
+			case 0xd3:
+				return reader.longSigned();
+			case 0xd4:
+			case 0xd5:
+			case 0xd6:
+			case 0xd7:
+			case 0xd8:
+				return this.extension(1 << (format - 0xd4));
+			case 0xd9:
+				return reader.text(reader.unsigned(1));
+			case 0xda:
+				return reader.text(reader.unsigned(2));
+			case 0xdb:
+				return reader.text(reader.unsigned(4));
+			case 0xdc:
+				return this.list<unknown[]>(reader.unsigned(2), []);
+			case 0xdd:
+				return this.list<unknown[]>(reader.unsigned(4), []);
+			case 0xde:
+				return this.object(reader.unsigned(2));
+			case 0xdf:
+				return this.object(reader.unsigned(4));
+			default:
+				return reader.fail("the format 0xc1, which nothing has");
+		}
+	}
+
+	private list<List extends unknown[]>(items: number, into: List): List {
+		this.enter();
+		this.reader.count(items);
+		for (let i = 0; i < items; i++) into.push(this.value());
+		this.depth--;
+		return into;
+	}
+
+	private object(entries: number): Record<string, unknown> {
+		this.enter();
+		this.reader.count(entries * 2);
+		const object: Record<string, unknown> = {};
+		for (let i = 0; i < entries; i++) {
+			const key = this.value();
+			if (typeof key !== "string")
+				this.reader.fail(
+					"a map with a key that is not text; it belongs in extension 5",
+				);
+			if (key === "__proto__")
+				this.reader.fail(
+					"a map with the key __proto__; it belongs in extension 5",
+				);
+			object[key] = this.value();
+		}
+		this.depth--;
+		return object;
+	}
+
+	private extension(size: number): unknown {
+		const type = this.reader.byte();
+		return this.reader.inside(size, () => this.content(type, size));
+	}
+
+	private content(type: number, size: number): unknown {
+		const { reader } = this;
+		switch (type) {
+			case EXTENSION.bigInteger:
+				return safeWhereItFits(bigIntegerFrom(reader.binary(size)));
+			case EXTENSION.instant:
+				return this.instant(size);
+			case EXTENSION.date:
+				return PlainDate.from(reader.text(size));
+			case EXTENSION.dateTime:
+				return PlainDateTime.from(reader.text(size));
+			case EXTENSION.map:
+				return this.map();
+			case EXTENSION.tuple:
+				return this.list(this.arrayHeader(), new Tuple());
+			case EXTENSION.set:
+				return new Set(this.items());
+			case EXTENSION.ndArray:
+				return this.ndArray();
+			default:
+				return reader.fail(
+					`the extension type ${type}, which is not known here; update @snakepit/adapter-grpc-python`,
+				);
+		}
+	}
+
+	private instant(size: number): Date {
+		if (size !== 8) this.reader.fail(`an instant of ${size} bytes`);
+		const us = this.reader.long();
+		// Rounded down; `/` rounds towards zero.
+		const ms = (us - (((us % 1000n) + 1000n) % 1000n)) / 1000n;
+		const date = new Date(Number(ms));
+		if (Number.isNaN(date.getTime()))
+			this.reader.fail(`an instant that no Date has: ${us} microseconds`);
+		return date;
+	}
+
+	private map(): Map<unknown, unknown> {
+		const flat = this.items();
+		if (flat.length % 2 !== 0)
+			this.reader.fail("a map whose last key has no value");
+		const map = new Map<unknown, unknown>();
+		for (let i = 0; i < flat.length; i += 2) map.set(flat[i], flat[i + 1]);
+		return map;
+	}
+
+	private ndArray(): NdArray {
+		const parts = this.items();
+		const [dtype, shape, bytes] = parts;
+		if (
+			parts.length !== 3 ||
+			typeof dtype !== "string" ||
+			!isDType(dtype) ||
+			!Array.isArray(shape) ||
+			!(bytes instanceof Uint8Array)
+		) {
+			return this.reader.fail(
+				"an array without a known dtype, a shape and its bytes",
+			);
+		}
+		return new NdArray(
+			dtype,
+			shape,
+			littleEndian(bytes, DTYPES[dtype].size / DTYPES[dtype].parts),
+		);
+	}
+
+	/** The array inside an extension. */
+	private items(): unknown[] {
+		return this.list<unknown[]>(this.arrayHeader(), []);
+	}
+
+	private arrayHeader(): number {
+		const format = this.reader.byte();
+		if (format >= 0x90 && format < 0xa0) return format - 0x90;
+		if (format === 0xdc) return this.reader.unsigned(2);
+		if (format === 0xdd) return this.reader.unsigned(4);
+		return this.reader.fail("an extension that should hold an array");
+	}
+
+	private enter(): void {
+		if (++this.depth > MAX_DEPTH + ND_ARRAY_LEVELS)
+			this.reader.fail(`more than ${MAX_DEPTH} levels`);
+	}
+}
+
+function safeWhereItFits(value: bigint): number | bigint {
+	const number = Number(value);
+	return Number.isSafeInteger(number) ? number : value;
+}

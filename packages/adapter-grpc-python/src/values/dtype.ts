@@ -1,0 +1,87 @@
+/** The element types of an {@link NdArray}, as numpy names them. */
+export type DType =
+	| "bool"
+	| "int8"
+	| "int16"
+	| "int32"
+	| "int64"
+	| "uint8"
+	| "uint16"
+	| "uint32"
+	| "uint64"
+	| "float16"
+	| "float32"
+	| "float64"
+	| "complex64"
+	| "complex128";
+
+/** The elements of each dtype in memory; complex ones are pairs of real and imaginary part, `float16` its bits. */
+export interface DTypeData {
+	readonly bool: Uint8Array;
+	readonly int8: Int8Array;
+	readonly int16: Int16Array;
+	readonly int32: Int32Array;
+	readonly int64: BigInt64Array;
+	readonly uint8: Uint8Array;
+	readonly uint16: Uint16Array;
+	readonly uint32: Uint32Array;
+	readonly uint64: BigUint64Array;
+	readonly float16: Uint16Array;
+	readonly float32: Float32Array;
+	readonly float64: Float64Array;
+	readonly complex64: Float32Array;
+	readonly complex128: Float64Array;
+}
+
+interface DTypeLayout {
+	/** Bytes of one element. */
+	readonly size: number;
+	readonly view: new (
+		buffer: ArrayBufferLike,
+		byteOffset: number,
+		length: number,
+	) => DTypeData[DType];
+	/** How many items of the view make up one element. */
+	readonly parts: 1 | 2;
+}
+
+export const DTYPES: Readonly<Record<DType, DTypeLayout>> = {
+	bool: { size: 1, view: Uint8Array, parts: 1 },
+	int8: { size: 1, view: Int8Array, parts: 1 },
+	int16: { size: 2, view: Int16Array, parts: 1 },
+	int32: { size: 4, view: Int32Array, parts: 1 },
+	int64: { size: 8, view: BigInt64Array, parts: 1 },
+	uint8: { size: 1, view: Uint8Array, parts: 1 },
+	uint16: { size: 2, view: Uint16Array, parts: 1 },
+	uint32: { size: 4, view: Uint32Array, parts: 1 },
+	uint64: { size: 8, view: BigUint64Array, parts: 1 },
+	float16: { size: 2, view: Uint16Array, parts: 1 },
+	float32: { size: 4, view: Float32Array, parts: 1 },
+	float64: { size: 8, view: Float64Array, parts: 1 },
+	complex64: { size: 8, view: Float32Array, parts: 2 },
+	complex128: { size: 16, view: Float64Array, parts: 2 },
+};
+
+export function isDType(name: string): name is DType {
+	return Object.hasOwn(DTYPES, name);
+}
+
+/** The dtype that a typed array has by itself; `undefined` for those without (`Uint8Array` is bytes). */
+export function dtypeOf(array: ArrayBufferView): DType | undefined {
+	return BY_TAG.get(
+		(array as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? "",
+	);
+}
+
+const BY_TAG: ReadonlyMap<string, DType> = new Map([
+	["Int8Array", "int8"],
+	["Int16Array", "int16"],
+	["Int32Array", "int32"],
+	["BigInt64Array", "int64"],
+	["Uint16Array", "uint16"],
+	["Uint32Array", "uint32"],
+	["BigUint64Array", "uint64"],
+	["Float16Array", "float16"],
+	["Float32Array", "float32"],
+	["Float64Array", "float64"],
+]);

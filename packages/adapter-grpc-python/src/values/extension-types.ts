@@ -1,0 +1,18 @@
+/** The extension types of the value image (docs/values.md). */
+export const EXTENSION = {
+	bigInteger: 1,
+	instant: 2,
+	date: 3,
+	dateTime: 4,
+	map: 5,
+	tuple: 6,
+	set: 7,
+	ndArray: 8,
+} as const;
+
+/** Containers inside each other; a value that is deeper is a mistake or an attack. */
+export const MAX_DEPTH = 100;
+
+/** The instants that Python's `datetime` has: years 1 to 9999, in milliseconds since the Unix epoch. */
+export const FIRST_INSTANT_MS = -62_135_596_800_000;
+export const LAST_INSTANT_MS = 253_402_300_799_999;

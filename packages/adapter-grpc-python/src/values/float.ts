@@ -1,0 +1,22 @@
+/**
+ * A number that is a `float` for the worker also when it is whole.
+ *
+ * A plain `1` arrives as the integer 1, `new Float(1)` as 1.0. Results come back as plain numbers.
+ */
+export class Float {
+	readonly value: number;
+
+	constructor(value: number) {
+		if (typeof value !== "number")
+			throw new TypeError(`Float needs a number, got ${typeof value}`);
+		this.value = value;
+	}
+
+	valueOf(): number {
+		return this.value;
+	}
+
+	toJSON(): number {
+		return this.value;
+	}
+}

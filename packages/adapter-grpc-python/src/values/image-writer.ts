@@ -1,0 +1,198 @@
+import { NoImage } from "./no-image.ts";
+
+const SMALLEST_CAPACITY = 512;
+const TWO_TO_32 = 2 ** 32;
+/** Up to here a loop beats the call into the runtime. */
+const SHORT_TEXT = 31;
+
+/** MessagePack's formats, written into a buffer that grows up to a limit. */
+export class ImageWriter {
+	private bytes: Buffer = Buffer.allocUnsafe(SMALLEST_CAPACITY);
+	private length = 0;
+	private readonly limit: number;
+
+	/** @param limit more bytes than this are a {@link NoImage} `MESSAGE_TOO_LARGE`. */
+	constructor(limit: number) {
+		this.limit = limit;
+	}
+
+	finish(): Uint8Array {
+		return this.bytes.subarray(0, this.length);
+	}
+
+	nil(): void {
+		this.byte(0xc0);
+	}
+
+	boolean(value: boolean): void {
+		this.byte(value ? 0xc3 : 0xc2);
+	}
+
+	/** A safe integer, in the shortest format. */
+	integer(value: number): void {
+		if (value >= 0) {
+			if (value < 0x80) this.byte(value);
+			else if (value < 0x100) this.short(0xcc, value, 1);
+			else if (value < 0x10000) this.short(0xcd, value, 2);
+			else if (value < TWO_TO_32) this.short(0xce, value, 4);
+			else this.long(0xcf, value);
+		} else if (value >= -0x20) this.byte(value + 0x100);
+		else if (value >= -0x80) this.short(0xd0, value + 0x100, 1);
+		else if (value >= -0x8000) this.short(0xd1, value + 0x10000, 2);
+		else if (value >= -0x80000000) this.short(0xd2, value + TWO_TO_32, 4);
+		else this.long(0xd3, value);
+	}
+
+	/** An integer from -2⁶³ to 2⁶⁴-1 that is not safe as a number. */
+	longInteger(value: bigint): void {
+		this.reserve(9);
+		if (value >= 0n) {
+			this.bytes[this.length] = 0xcf;
+			this.bytes.writeBigUInt64BE(value, this.length + 1);
+		} else {
+			this.bytes[this.length] = 0xd3;
+			this.bytes.writeBigInt64BE(value, this.length + 1);
+		}
+		this.length += 9;
+	}
+
+	float(value: number): void {
+		this.reserve(9);
+		this.bytes[this.length] = 0xcb;
+		this.bytes.writeDoubleBE(value, this.length + 1);
+		this.length += 9;
+	}
+
+	text(value: string): void {
+		if (value.length <= SHORT_TEXT && this.asciiText(value)) return;
+		if (!value.isWellFormed()) {
+			throw new NoImage(
+				"is text with a lone surrogate, which no encoding carries; mend it with toWellFormed(), or send bytes",
+			);
+		}
+		const size = Buffer.byteLength(value, "utf8");
+		if (size < 0x20) this.byte(0xa0 + size);
+		else if (size < 0x100) this.short(0xd9, size, 1);
+		else if (size < 0x10000) this.short(0xda, size, 2);
+		else this.short(0xdb, size, 4);
+		this.reserve(size);
+		this.bytes.write(value, this.length, "utf8");
+		this.length += size;
+	}
+
+	binary(value: Uint8Array): void {
+		const size = value.byteLength;
+		if (size < 0x100) this.short(0xc4, size, 1);
+		else if (size < 0x10000) this.short(0xc5, size, 2);
+		else this.short(0xc6, size, 4);
+		this.raw(value);
+	}
+
+	raw(value: Uint8Array): void {
+		this.reserve(value.byteLength);
+		this.bytes.set(value, this.length);
+		this.length += value.byteLength;
+	}
+
+	arrayHeader(items: number): void {
+		if (items < 0x10) this.byte(0x90 + items);
+		else if (items < 0x10000) this.short(0xdc, items, 2);
+		else this.short(0xdd, items, 4);
+	}
+
+	mapHeader(entries: number): void {
+		if (entries < 0x10) this.byte(0x80 + entries);
+		else if (entries < 0x10000) this.short(0xde, entries, 2);
+		else this.short(0xdf, entries, 4);
+	}
+
+	/**
+	 * An extension whose content is written by `content`. Its header has the length
+	 * in front, so room is left for it and the content moved where the guess was wrong.
+	 *
+	 * @param guess how many bytes the content will have, about.
+	 */
+	extension(type: number, guess: number, content: () => void): void {
+		const room = extensionHeaderSize(guess);
+		const start = this.length;
+		this.reserve(room);
+		this.length += room;
+		content();
+		const size = this.length - start - room;
+		const header = extensionHeaderSize(size);
+		if (header !== room) {
+			this.reserve(Math.max(0, header - room));
+			this.bytes.copyWithin(start + header, start + room, this.length);
+		}
+		this.length = start;
+		if (header === 2) this.byte(FIXED_EXTENSION[size] ?? 0);
+		else if (size < 0x100) this.short(0xc7, size, 1);
+		else if (size < 0x10000) this.short(0xc8, size, 2);
+		else this.short(0xc9, size, 4);
+		this.byte(type);
+		this.length = start + header + size;
+	}
+
+	private byte(value: number): void {
+		this.reserve(1);
+		this.bytes[this.length++] = value;
+	}
+
+	private short(format: number, value: number, size: 1 | 2 | 4): void {
+		this.reserve(1 + size);
+		this.bytes[this.length] = format;
+		this.bytes.writeUIntBE(value, this.length + 1, size);
+		this.length += 1 + size;
+	}
+
+	private long(format: number, value: number): void {
+		this.reserve(9);
+		const high = Math.floor(value / TWO_TO_32);
+		this.bytes[this.length] = format;
+		this.bytes.writeInt32BE(high | 0, this.length + 1);
+		this.bytes.writeUInt32BE(value - high * TWO_TO_32, this.length + 5);
+		this.length += 9;
+	}
+
+	private asciiText(value: string): boolean {
+		this.reserve(1 + value.length);
+		const start = this.length + 1;
+		for (let i = 0; i < value.length; i++) {
+			const unit = value.charCodeAt(i);
+			if (unit >= 0x80) return false;
+			this.bytes[start + i] = unit;
+		}
+		this.bytes[this.length] = 0xa0 + value.length;
+		this.length = start + value.length;
+		return true;
+	}
+
+	private reserve(size: number): void {
+		const needed = this.length + size;
+		if (needed <= this.bytes.length) return;
+		if (needed > this.limit) {
+			throw new NoImage(
+				`The value has more than ${this.limit} bytes, the limit of one message`,
+				"MESSAGE_TOO_LARGE",
+			);
+		}
+		const grown = Buffer.allocUnsafe(
+			Math.max(needed, Math.min(this.limit, this.bytes.length * 2)),
+		);
+		this.bytes.copy(grown, 0, 0, this.length);
+		this.bytes = grown;
+	}
+}
+
+const FIXED_EXTENSION: Readonly<Record<number, number>> = {
+	1: 0xd4,
+	2: 0xd5,
+	4: 0xd6,
+	8: 0xd7,
+	16: 0xd8,
+};
+
+function extensionHeaderSize(size: number): number {
+	if (size in FIXED_EXTENSION) return 2;
+	return size < 0x100 ? 3 : size < 0x10000 ? 4 : 6;
+}

@@ -1,0 +1,105 @@
+import { littleEndian } from "./byte-order.ts";
+import {
+	DTYPES,
+	type DType,
+	type DTypeData,
+	dtypeOf,
+	isDType,
+} from "./dtype.ts";
+
+/** More than numpy allows (64) can only be a mistake. */
+const MAX_DIMENSIONS = 64;
+
+/** An array of numbers in C order: `numpy.ndarray`. Knows its dtype and shape, and does no arithmetic. */
+export class NdArray<D extends DType = DType> {
+	readonly dtype: D;
+	/** Empty for an array of zero dimensions, which has one element. */
+	readonly shape: readonly number[];
+	/** The elements in C order, as this machine stores them: a typed array that fits the dtype. */
+	readonly data: DTypeData[D];
+
+	/**
+	 * Takes the elements as they are, without a copy where alignment allows.
+	 *
+	 * @throws RangeError when the number of elements does not fit the shape.
+	 */
+	constructor(
+		dtype: D,
+		shape: readonly number[],
+		data: ArrayBufferView | ArrayBuffer,
+	) {
+		if (!isDType(dtype)) {
+			throw new RangeError(
+				`no dtype ${JSON.stringify(dtype)}; known: ${Object.keys(DTYPES).join(", ")}`,
+			);
+		}
+		const layout = DTYPES[dtype];
+		const bytes = asBytes(data);
+		const elements = countElements(shape);
+		if (bytes.byteLength !== elements * layout.size) {
+			throw new RangeError(
+				`shape [${shape.join(", ")}] of ${dtype} needs ${elements * layout.size} bytes, got ${bytes.byteLength}`,
+			);
+		}
+		const alignment = layout.size / layout.parts;
+		const aligned = bytes.byteOffset % alignment === 0 ? bytes : bytes.slice();
+		this.dtype = dtype;
+		this.shape = Object.freeze([...shape]);
+		this.data = new layout.view(
+			aligned.buffer,
+			aligned.byteOffset,
+			elements * layout.parts,
+		) as DTypeData[D];
+	}
+
+	/** An array over a typed array; one-dimensional unless a shape is given. */
+	static from(data: ArrayBufferView, shape?: readonly number[]): NdArray {
+		const dtype =
+			dtypeOf(data) ?? (data instanceof Uint8Array ? "uint8" : undefined);
+		if (dtype === undefined)
+			throw new RangeError("NdArray.from needs a typed array");
+		return new NdArray(
+			dtype,
+			shape ?? [data.byteLength / DTYPES[dtype].size],
+			data,
+		);
+	}
+
+	/** How many elements there are. */
+	get size(): number {
+		return this.data.length / DTYPES[this.dtype].parts;
+	}
+
+	/** The elements as little-endian bytes, the way they cross. */
+	bytes(): Uint8Array {
+		return littleEndian(
+			asBytes(this.data),
+			DTYPES[this.dtype].size / DTYPES[this.dtype].parts,
+		);
+	}
+}
+
+/** @throws RangeError when it is no shape. */
+function countElements(shape: readonly number[]): number {
+	if (shape.length > MAX_DIMENSIONS) {
+		throw new RangeError(
+			`an array has at most ${MAX_DIMENSIONS} dimensions, got ${shape.length}`,
+		);
+	}
+	let elements = 1;
+	for (const extent of shape) {
+		if (!Number.isSafeInteger(extent) || extent < 0) {
+			throw new RangeError(
+				`a shape has whole numbers from 0, got [${shape.join(", ")}]`,
+			);
+		}
+		elements *= extent;
+	}
+	return elements;
+}
+
+function asBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
+	return ArrayBuffer.isView(data)
+		? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+		: new Uint8Array(data);
+}

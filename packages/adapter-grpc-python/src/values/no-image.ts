@@ -1,0 +1,63 @@
+import { InputError, type InputErrorCode } from "@snakepit/core";
+
+/** A value, or a part of it, that cannot cross. The path grows while the error leaves the containers around it. */
+export class NoImage extends Error {
+	override readonly name = "NoImage";
+	readonly code: InputErrorCode;
+	private path = "";
+
+	/** @param problem goes on where the path ends: `is a function`. */
+	constructor(
+		problem: string,
+		code: InputErrorCode = "VALUE_NOT_TRANSFERABLE",
+	) {
+		super(problem);
+		this.code = code;
+	}
+
+	/** Says in which place of its container the problem is. */
+	within(place: string): this {
+		this.path = place + this.path;
+		return this;
+	}
+
+	/** @param root what the path begins with: `$`. */
+	toInputError(root: string): InputError {
+		const path = root + this.path;
+		return new InputError({
+			code: this.code,
+			ran: "no",
+			message:
+				this.code === "MESSAGE_TOO_LARGE"
+					? this.message
+					: `${path} ${this.message}`,
+			path,
+		});
+	}
+}
+
+/** Adds a place to a {@link NoImage}; other errors pass as they are. */
+export function within(error: unknown, place: string): unknown {
+	return error instanceof NoImage ? error.within(place) : error;
+}
+
+/** The place of a property, as one would write it in a program. */
+export function propertyPlace(key: string): string {
+	return /^[A-Za-z_$][\w$]*$/.test(key)
+		? `.${key}`
+		: `[${JSON.stringify(key)}]`;
+}
+
+/** Says what a value is, for people. */
+export function describe(value: unknown): string {
+	if (value === undefined) return "undefined";
+	if (value === null) return "null";
+	if (typeof value === "function")
+		return value.name === "" ? "a function" : `the function ${value.name}`;
+	if (typeof value === "symbol") return String(value);
+	if (typeof value !== "object") return `a ${typeof value}`;
+	const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
+	return typeof name === "string" && name !== ""
+		? `an instance of ${name}`
+		: "an object of an unnamed class";
+}

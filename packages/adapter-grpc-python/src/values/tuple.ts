@@ -1,0 +1,16 @@
+/**
+ * An array that is a `tuple` for the worker; tuples of the worker arrive as this.
+ *
+ * `Tuple.of(1, 2)` makes one. What is derived from it (`map`, `slice`) is a plain array.
+ */
+export class Tuple<Item = unknown> extends Array<Item> {
+	static override of<Item>(...items: Item[]): Tuple<Item> {
+		const tuple = new Tuple<Item>();
+		tuple.push(...items);
+		return tuple;
+	}
+
+	static override get [Symbol.species](): ArrayConstructor {
+		return Array;
+	}
+}

@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import type { LaunchSpec, Seat } from "@snakepit/core";
+import type { Interpreter } from "../interpreter/interpreter.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { hostPackage, PROTOCOL } from "./host-package.ts";
+import { fairThreads, threadLimits } from "./thread-limits.ts";
+
+/** Without a ping for so long a worker warns: ten of core's own intervals and a hung host's patience. */
+const SILENCE_WARN_MS = 30_000;
+/** `faulthandler` writes all stacks on it. */
+const DUMP_SIGNAL = "SIGUSR1";
+/** From this version on `-P` keeps the working directory out of the module path. */
+const SAFE_PATH = [3, 11] as const;
+
+const LOG_LEVELS = {
+	debug: 10,
+	info: 20,
+	warning: 30,
+	error: 40,
+	critical: 50,
+} as const;
+
+/** Where a worker listens. One letter, for the path of a socket has at most 104 bytes. */
+export function socketPath(seat: Seat): string {
+	return join(seat.directory, "s");
+}
+
+/** What to execute for one seat. */
+export function launchSpec(
+	seat: Seat,
+	interpreter: Interpreter,
+	options: ResolvedOptions,
+	host: {
+		readonly parallelism: number;
+		readonly env: Readonly<Record<string, string | undefined>>;
+	},
+): LaunchSpec {
+	const userEnv =
+		typeof options.env === "function" ? options.env(seat) : options.env;
+	const threads =
+		options.threadsPerWorker ?? fairThreads(host.parallelism, seat.seats);
+	const limits =
+		threads === "inherit"
+			? {}
+			: threadLimits(threads, { ...host.env, ...userEnv });
+	const [major, minor] = interpreter.version;
+	const safePath =
+		major > SAFE_PATH[0] || (major === SAFE_PATH[0] && minor >= SAFE_PATH[1]);
+	return {
+		executable: interpreter.executable,
+		args: [
+			...(safePath ? ["-P"] : []),
+			"-u",
+			"-m",
+			"snakepit_bridge",
+			"worker",
+			"--run-id",
+			seat.runId,
+		],
+		// Python's own buffering is off in the programs that a tool starts, too.
+		env: { PYTHONUNBUFFERED: "1", ...limits, ...userEnv },
+		...(options.cwd !== undefined && { cwd: options.cwd }),
+		dumpSignal: DUMP_SIGNAL,
+		launchPayload: {
+			protocol: PROTOCOL,
+			hostPackage: hostPackage(),
+			socket: socketPath(seat),
+			tools: options.tools,
+			toolPath: options.toolPath,
+			callsPerWorker: seat.callsPerWorker,
+			maxMessageBytes: options.maxMessageBytes,
+			startTimeoutMs: seat.startTimeoutMs,
+			silenceWarnMs: SILENCE_WARN_MS,
+			logLevel: LOG_LEVELS[options.logLevel],
+		},
+	};
+}

@@ -1,0 +1,49 @@
+import { StartError } from "@snakepit/core";
+import { hostPackage, PROTOCOL } from "./host-package.ts";
+
+/** What a worker says of itself in its ready line. */
+export interface ReadyPayload {
+	readonly protocol: number;
+	/** Version of snakepit-bridge. */
+	readonly bridge: string;
+	/** Version of Python. */
+	readonly python: string;
+	/** How its life is tied to this program's. */
+	readonly lifeline: "kernel" | "thread" | "none";
+}
+
+/**
+ * Looks through what a worker said in its ready line.
+ *
+ * @throws StartError `PROTOCOL_MISMATCH` with both versions and the remedy, `READY_LINE_INVALID`.
+ */
+export function readReadyPayload(
+	workerId: string,
+	ready: unknown,
+): ReadyPayload {
+	const { protocol, bridge, python, lifeline } = (ready ?? {}) as Record<
+		string,
+		unknown
+	>;
+	if (
+		typeof protocol !== "number" ||
+		typeof bridge !== "string" ||
+		typeof python !== "string"
+	) {
+		throw new StartError({
+			code: "READY_LINE_INVALID",
+			ran: "no",
+			message: `Worker ${workerId}: its ready line lacks protocol, bridge or python: ${JSON.stringify(ready)}. The program that answered is not snakepit-bridge.`,
+		});
+	}
+	if (protocol < PROTOCOL.min || protocol > PROTOCOL.max) {
+		throw new StartError({
+			code: "PROTOCOL_MISMATCH",
+			ran: "no",
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${hostPackage()} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-grpc-python" : "snakepit-bridge"}.`,
+		});
+	}
+	const tied =
+		lifeline === "kernel" || lifeline === "thread" ? lifeline : "none";
+	return { protocol, bridge, python, lifeline: tied };
+}

@@ -1,0 +1,33 @@
+/** What reads these: OpenMP, OpenBLAS, MKL, BLIS, NumExpr, and Apple's Accelerate. All but the last fall back on OpenMP's. */
+const OPENMP = "OMP_NUM_THREADS";
+const FALLING_BACK = [
+	"OPENBLAS_NUM_THREADS",
+	"MKL_NUM_THREADS",
+	"BLIS_NUM_THREADS",
+	"NUMEXPR_NUM_THREADS",
+] as const;
+const OTHERS = ["VECLIB_MAXIMUM_THREADS"] as const;
+
+/** Threads for each worker, so that all seats together do not use more than the cores. */
+export function fairThreads(parallelism: number, seats: number): number {
+	return Math.max(1, Math.floor(parallelism / seats));
+}
+
+/**
+ * The variables that limit the threads of numerical libraries, without those that
+ * the user has set, or that would overrule one the user has set.
+ */
+export function threadLimits(
+	threads: number,
+	userEnv: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+	const ours =
+		userEnv[OPENMP] === undefined
+			? [OPENMP, ...FALLING_BACK, ...OTHERS]
+			: OTHERS;
+	return Object.fromEntries(
+		ours
+			.filter((name) => userEnv[name] === undefined)
+			.map((name) => [name, String(threads)]),
+	);
+}
