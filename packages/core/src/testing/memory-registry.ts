@@ -23,7 +23,7 @@ export interface MemoryRegistryOptions {
 	readonly history?: readonly RunRecord[];
 }
 
-/** The ledger as a Map: the same rules as on disk, and failures on demand. */
+/** The ledger as a Map: the same rules as on disk, and failures on demand. Who makes it tells when its run starts and ends. */
 export class MemoryRegistry implements ProcessRegistry {
 	readonly runId: RunId;
 	readonly #options: MemoryRegistryOptions;
@@ -35,7 +35,9 @@ export class MemoryRegistry implements ProcessRegistry {
 	#incarnations = 0;
 	#commits = 0;
 	#failure: RegistryError | undefined;
+	#hasWritten = false;
 	#degraded = false;
+	#clean: boolean | undefined;
 
 	constructor(options: MemoryRegistryOptions) {
 		this.#options = options;
@@ -65,7 +67,7 @@ export class MemoryRegistry implements ProcessRegistry {
 		const { incarnation } = reservation;
 		if (this.#rows.has(incarnation))
 			throw impossible(incarnation, "is reserved already");
-		if (this.#failure && this.#rows.size === 0) throw this.#failure;
+		if (this.#failure && !this.#hasWritten) throw this.#failure;
 		this.#put({
 			...reservation,
 			runId: this.runId,
@@ -149,7 +151,7 @@ export class MemoryRegistry implements ProcessRegistry {
 			owner: this.#options.owner,
 			startedAt: this.#startedAt,
 			endedAt: this.#endedAt,
-			clean: ended ? true : undefined,
+			clean: this.#clean,
 			endedBy: ended ? "host" : undefined,
 			killed: 0,
 		};
@@ -168,6 +170,8 @@ export class MemoryRegistry implements ProcessRegistry {
 
 	close(): void {
 		if (this.#state === "terminated") return;
+		// With workers that were not seen to end, the next start shall look.
+		this.#clean = this.living().length === 0;
 		if (this.#state !== "shutting_down") this.transition("shutting_down");
 		this.transition("terminated");
 	}
@@ -177,6 +181,7 @@ export class MemoryRegistry implements ProcessRegistry {
 		if (!this.#failure) {
 			this.#unwritten.delete(row.incarnation);
 			this.#commits++;
+			this.#hasWritten = true;
 			return;
 		}
 		this.#unwritten.add(row.incarnation);

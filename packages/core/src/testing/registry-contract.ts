@@ -229,6 +229,15 @@ function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
 			assert.equal(registry.state, "terminated");
 		}),
 		onBench(
+			"a run that is closed while a worker lives is not clean",
+			({ registry }) => {
+				reserve(registry);
+				registry.close();
+				assert.equal(registry.state, "terminated");
+				assert.equal(registry.runs()[0]?.clean, false);
+			},
+		),
+		onBench(
 			"what cannot happen to a worker is an error, and changes nothing",
 			({ registry, owner }) => {
 				const reservation = reserve(registry);
