@@ -63,3 +63,15 @@ export function notReady(error: unknown, worker: Worker): StartError {
 export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
+
+/** Whatever a start threw, as a start error. */
+export function asStartError(error: unknown): StartError {
+	if (error instanceof StartError) return error;
+	const message = error instanceof Error ? error.message : String(error);
+	return new StartError({
+		code: "SPAWN_FAILED",
+		ran: "no",
+		message: `A worker could not be started: ${message}`,
+		cause: error,
+	});
+}

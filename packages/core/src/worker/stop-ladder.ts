@@ -145,6 +145,7 @@ async function goneWithin(
 	clock: Clock,
 	givenUp?: AbortSignal,
 ): Promise<boolean> {
+	if (givenUp?.aborted === true) return false;
 	const { promise, resolve } = Promise.withResolvers<boolean>();
 	const tooLate = (): void => resolve(false);
 	const timer = clock.after(ms, tooLate);

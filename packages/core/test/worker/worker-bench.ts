@@ -32,7 +32,11 @@ export interface WorkerBench extends VirtualWorld {
 	/** A worker without a process yet. */
 	hire(): Worker;
 	/** Starts a worker, and says what came of it. Time has to pass in the meantime. */
-	start(worker: Worker): Promise<"ready" | Failure>;
+	start(
+		worker: Worker,
+		attempt?: number,
+		replaces?: string,
+	): Promise<"ready" | Failure>;
 	/** A worker that can take calls, and its process. */
 	ready(): Promise<readonly [Worker, FakeProcess]>;
 	/** What a start or a life leaves behind, in words; empty when nothing is. */
@@ -115,8 +119,8 @@ export function workerBench(
 			},
 		);
 	};
-	const start = (worker: Worker): Promise<"ready" | Failure> =>
-		starter.start(worker, 1, undefined).then(
+	const start: WorkerBench["start"] = (worker, attempt = 1, replaces) =>
+		starter.start(worker, attempt, replaces).then(
 			() => "ready" as const,
 			(error) => error as Failure,
 		);

@@ -1,75 +1,161 @@
-import { expect, test } from "vitest";
-import { workerBench } from "./worker-bench.ts";
+import { describe, expect, test } from "vitest";
+import { type FakeProcess, neverConnects } from "../../src/testing.ts";
+import type { Worker } from "../../src/worker/worker.ts";
+import { type WorkerBench, workerBench } from "./worker-bench.ts";
 
 const speaksControl = { launchPayload: {} };
+const closing = {
+	code: "WORKER_EXITED_EARLY",
+	ran: "no",
+	message: expect.stringContaining(
+		"told to go before it was ready: its pool is closing",
+	),
+};
+/** Both ways in which a pool that closes tells a worker. */
+const manners: readonly [string, (worker: Worker) => void][] = [
+	["gently", (worker) => worker.retire("closed")],
+	["by force", (worker) => worker.condemn("closed", "its pool is closed")],
+];
 
-test("a worker that was told to go before its start began starts nothing", async () => {
-	const bench = workerBench();
-	const worker = bench.hire();
-	worker.retire("closed");
-	expect(await bench.clock.advanceUntil(bench.start(worker))).toMatchObject({
-		code: "WORKER_EXITED_EARLY",
-		message: expect.stringContaining("its pool is closing"),
+describe.each(manners)("told to go %s", (_manner, tell) => {
+	test("before its start began, a worker starts nothing", async () => {
+		const bench = workerBench();
+		const worker = bench.hire();
+		tell(worker);
+		expect(await bench.clock.advanceUntil(bench.start(worker))).toMatchObject(
+			closing,
+		);
+		expect(bench.host.started).toEqual([]);
+		expect(bench.registry.list()).toEqual([]);
+		worker.neverSpawned();
+		await worker.gone;
+		expect(worker.state).toBe("exited");
 	});
-	worker.neverSpawned();
-	await worker.gone;
-	expect(worker.state).toBe("exited");
-	expect(bench.host.started).toHaveLength(0);
-	expect(bench.registry.list()).toHaveLength(0);
-});
 
-test("a worker that is told to go while its lifeline is opened starts nothing, and leaves nothing", async () => {
-	const opening = Promise.withResolvers<void>();
-	const bench = workerBench(
-		speaksControl,
-		{},
-		{
-			world: (world) => ({
-				...world,
-				host: new Proxy(world.host, {
-					get: (host, name) =>
-						name === "listenLifeline"
-							? async (path: string) => {
-									await opening.promise;
-									return await host.listenLifeline(path);
-								}
-							: Reflect.get(host, name, host),
+	test("while it waits for its turn, a worker starts nothing", async () => {
+		const bench = workerBench(
+			{ connect: neverConnects },
+			{ start: { concurrency: 1 } },
+		);
+		const first = bench.hire();
+		const second = bench.hire();
+		const outcomes = [bench.start(first), bench.start(second)];
+		await bench.clock.settle();
+		tell(second);
+		tell(first);
+		expect(await bench.clock.advanceUntil(Promise.all(outcomes))).toMatchObject(
+			[closing, closing],
+		);
+		expect(bench.host.started).toHaveLength(1);
+		await bench.clock.advanceUntil(first.gone);
+		expect(bench.leftovers()).toEqual([]);
+	});
+
+	test("while its lifeline is opened, a worker starts nothing and leaves nothing", async () => {
+		const opening = Promise.withResolvers<void>();
+		const bench = workerBench(
+			speaksControl,
+			{},
+			{
+				world: (world) => ({
+					...world,
+					host: new Proxy(world.host, {
+						get: (host, name) =>
+							name === "listenLifeline"
+								? async (path: string) => {
+										await opening.promise;
+										return await host.listenLifeline(path);
+									}
+								: Reflect.get(host, name, host),
+					}),
 				}),
-			}),
-		},
-	);
-	const worker = bench.hire();
-	const started = bench.start(worker);
-	await bench.clock.settle();
-	worker.condemn("closed", "its pool is closed");
-	opening.resolve();
-	expect(await bench.clock.advanceUntil(started)).toMatchObject({
-		code: "WORKER_EXITED_EARLY",
-		message: expect.stringContaining("its pool is closing"),
+			},
+		);
+		const worker = bench.hire();
+		const started = bench.start(worker);
+		await bench.clock.settle();
+		tell(worker);
+		opening.resolve();
+		expect(await bench.clock.advanceUntil(started)).toMatchObject(closing);
+		expect(bench.host.started).toEqual([]);
+		expect(bench.leftovers()).toEqual([]);
+		expect(bench.registry.list()).toMatchObject([
+			{ status: "ended", end: { reason: "start_failed" } },
+		]);
 	});
-	expect(bench.host.started).toHaveLength(0);
-	expect(bench.leftovers()).toEqual([]);
+
+	test("while it is spawned, a worker is ended as soon as there is a process", async () => {
+		const bench = workerBench(speaksControl);
+		const spawn = bench.host.holdSpawns();
+		const worker = bench.hire();
+		const started = bench.start(worker);
+		await bench.clock.settle();
+		tell(worker);
+		spawn();
+		await endsInOrder(bench, worker, started);
+	});
+
+	test("while its program is getting ready, a worker is ended", async () => {
+		const bench = workerBench({
+			...speaksControl,
+			boot: (process) => process.idle(),
+		});
+		const worker = bench.hire();
+		const started = bench.start(worker);
+		await bench.clock.settle();
+		tell(worker);
+		await endsInOrder(bench, worker, started);
+	});
+
+	test("while its adapter connects, a worker is ended and the adapter is told", async () => {
+		let told: AbortSignal | undefined;
+		const bench = workerBench({
+			connect: (_worker, signal) => {
+				told = signal;
+				return neverConnects();
+			},
+		});
+		const worker = bench.hire();
+		const started = bench.start(worker);
+		await bench.clock.settle();
+		tell(worker);
+		await endsInOrder(bench, worker, started);
+		expect(told?.aborted).toBe(true);
+	});
+
+	test("a worker that becomes ready before it is dead offers nothing, and its connection is closed", async () => {
+		const connect = Promise.withResolvers<void>();
+		const bench = workerBench({
+			connect: (worker) => {
+				worker.process.lingerMs = 50;
+				return connect.promise;
+			},
+		});
+		const worker = bench.hire();
+		const started = bench.start(worker);
+		await bench.clock.settle();
+		tell(worker);
+		connect.resolve();
+		await endsInOrder(bench, worker, started);
+		expect(bench.adapter.workers[0]?.broken).toBeDefined();
+		expect(worker.heartbeat).toBeUndefined();
+	});
 });
 
-test("a worker that is told to go while it is spawned is ended as soon as there is a process", async () => {
-	const bench = workerBench(speaksControl);
-	const spawn = bench.host.holdSpawns();
-	const worker = bench.hire();
-	const started = bench.start(worker);
-	await bench.clock.settle();
-	worker.retire("closed");
-	spawn();
-	expect(await bench.clock.advanceUntil(started)).toMatchObject({
-		code: "WORKER_EXITED_EARLY",
-		message: expect.stringContaining("its pool is closing"),
-	});
+async function endsInOrder(
+	bench: WorkerBench,
+	worker: Worker,
+	started: Promise<unknown>,
+): Promise<void> {
+	expect(await bench.clock.advanceUntil(started)).toMatchObject(closing);
 	await bench.clock.advanceUntil(worker.gone);
-	expect(bench.host.started.map(({ received }) => received)).toEqual([
-		["SIGKILL"],
+	const process = bench.host.started[0] as FakeProcess;
+	expect(process.received).toEqual(["SIGKILL"]);
+	expect(bench.events.of("worker.exited")).toMatchObject([
+		{ reason: "closed", killer: "stop_ladder" },
 	]);
-	expect(bench.leftovers()).toEqual([]);
-	bench.events.of("worker.exited").forEach((event) => {
-		expect(event).toMatchObject({ reason: "closed", killer: "stop_ladder" });
-	});
+	expect(bench.events.of("worker.ready")).toEqual([]);
 	expect(bench.heard).toEqual(["released"]);
-});
+	expect(bench.leftovers()).toEqual([]);
+	expect(bench.clock.pending()).toBe(0);
+}

@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Connection } from "../../src/adapter.ts";
+import { StartError } from "../../src/errors.ts";
+import type { FakeProcess } from "../../src/testing.ts";
+import { type Acquaintance, raceToReady } from "../../src/worker/start-race.ts";
+import type { StartedProcess } from "../../src/world.ts";
+import { workerBench } from "./worker-bench.ts";
+
+const TIMEOUT_MS = 1_000;
+
+let bench: ReturnType<typeof workerBench>;
+let started: StartedProcess;
+let process: FakeProcess;
+beforeEach(async () => {
+	bench = workerBench();
+	bench.host.install("program", (self) => self.idle());
+	started = await bench.host.source.start(
+		{
+			executable: "program",
+			args: [],
+			env: {},
+			cwd: undefined,
+			stdin: "empty",
+			control: false,
+		},
+		() => undefined,
+	);
+	process = bench.host.started[0] as FakeProcess;
+});
+
+/** Runs the race, and says what came of it. Time has to pass in the meantime. */
+function race(
+	steps: (signal: AbortSignal) => Promise<Acquaintance>,
+): Promise<Acquaintance | StartError> {
+	return raceToReady(
+		bench.hire(),
+		started,
+		TIMEOUT_MS,
+		bench.clock,
+		steps,
+	).catch((error) => error);
+}
+
+/** A connection that tells when it is closed. */
+function acquaintance(
+	close: () => Promise<void> = async () => undefined,
+): Acquaintance & { readonly closed: number } {
+	let closed = 0;
+	const connection: Connection = {
+		execute: () => expect.unreachable(),
+		[Symbol.asyncDispose]: async () => {
+			closed++;
+			await close();
+		},
+	};
+	return {
+		connection,
+		ready: { name: "x" },
+		launchedMs: 0,
+		get closed() {
+			return closed;
+		},
+	};
+}
+
+const channelClosed = (): StartError =>
+	new StartError({
+		code: "WORKER_EXITED_EARLY",
+		ran: "no",
+		message: "closed its control channel",
+	});
+
+test("who is ready in time wins, and nothing of the race is left", async () => {
+	const made = acquaintance();
+	expect(await bench.clock.advanceUntil(race(async () => made))).toBe(made);
+	expect(bench.clock.pending()).toBe(0);
+	process.exit(0);
+	await bench.clock.advance(10_000);
+	expect(made.closed).toBe(0);
+});
+
+test("a step that fails fails the start with its own error, and is told by the signal", async () => {
+	const failure = new Error("wrong number");
+	let reason: unknown;
+	const outcome = await race(async (signal) => {
+		signal.addEventListener("abort", () => {
+			reason = signal.reason;
+		});
+		throw failure;
+	});
+	expect(outcome).toBe(failure);
+	expect(reason).toBe(failure);
+	expect(bench.clock.pending()).toBe(0);
+});
+
+describe("the deadline", () => {
+	test("ends the start, names the option, and aborts the steps", async () => {
+		let signal: AbortSignal | undefined;
+		const outcome = await bench.clock.advanceUntil(
+			race((given) => {
+				signal = given;
+				return new Promise(() => undefined);
+			}),
+		);
+		expect(outcome).toMatchObject({
+			code: "START_TIMEOUT",
+			ran: "no",
+			message: expect.stringContaining(
+				"not ready within 1000 ms. If it needs longer, raise start.timeoutMs",
+			),
+		});
+		expect(bench.clock.now()).toBe(TIMEOUT_MS);
+		expect(signal?.reason).toBe(outcome);
+	});
+
+	test("closes a connection that comes too late", async () => {
+		const late = acquaintance();
+		const made = Promise.withResolvers<Acquaintance>();
+		await bench.clock.advanceUntil(race(() => made.promise));
+		made.resolve(late);
+		await bench.clock.settle();
+		expect(late.closed).toBe(1);
+	});
+
+	test.each([
+		["fails", () => Promise.reject(new Error("late failure"))],
+		[
+			"cannot be closed",
+			async () =>
+				acquaintance(async () => {
+					throw new Error("will not close");
+				}),
+		],
+	])(
+		"takes no harm from a connection that comes too late and %s",
+		async (_what, end) => {
+			const made = Promise.withResolvers<Acquaintance>();
+			expect(
+				await bench.clock.advanceUntil(race(() => made.promise)),
+			).toMatchObject({ code: "START_TIMEOUT" });
+			made.resolve(end());
+			await bench.clock.settle();
+		},
+	);
+});
+
+describe("an exit", () => {
+	test.each([
+		[{ kind: "code", code: 3 } as const, "exited with code 3"],
+		[{ kind: "signal", signal: "SIGSEGV" } as const, "was ended by SIGSEGV"],
+	])(
+		"before ready ends the start at once, and says how: %j",
+		async (exit, words) => {
+			const outcome = race(() => new Promise(() => undefined));
+			process.die(exit);
+			await bench.clock.settle();
+			expect(await outcome).toMatchObject({
+				code: "WORKER_EXITED_EARLY",
+				ran: "no",
+				message: expect.stringContaining(`${words} before it was ready`),
+			});
+			expect(bench.clock.pending()).toBe(0);
+		},
+	);
+
+	test("explains a control channel that closed just before", async () => {
+		const outcome = race(async () => {
+			throw channelClosed();
+		});
+		await bench.clock.advance(999);
+		process.exit(70);
+		await bench.clock.settle();
+		expect(await outcome).toMatchObject({
+			message: expect.stringContaining("exited with code 70"),
+		});
+		expect(bench.clock.pending()).toBe(0);
+	});
+
+	test("that does not follow a closed control channel is awaited for a second, no longer", async () => {
+		const outcome = await bench.clock.advanceUntil(
+			race(async () => {
+				throw channelClosed();
+			}),
+		);
+		expect(outcome).toMatchObject({
+			code: "WORKER_EXITED_EARLY",
+			message: "closed its control channel",
+		});
+		expect(bench.clock.now()).toBe(1_000);
+	});
+
+	test("after the deadline changes nothing", async () => {
+		const outcome = race(() => new Promise(() => undefined));
+		await bench.clock.advance(TIMEOUT_MS);
+		process.exit(1);
+		await bench.clock.settle();
+		expect(await outcome).toMatchObject({ code: "START_TIMEOUT" });
+	});
+});

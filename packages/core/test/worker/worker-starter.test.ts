@@ -1,0 +1,281 @@
+import { describe, expect, test } from "vitest";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import {
+	type FakeLaunchMessage,
+	readLaunchMessage,
+} from "../../src/testing.ts";
+import type { ProcessHost, World } from "../../src/world.ts";
+import { type BenchSetting, workerBench } from "./worker-bench.ts";
+
+/** Notes every step of a start in the order in which it is done. */
+function witnessed(): { order: string[]; setting: BenchSetting } {
+	const order: string[] = [];
+	const note = (step: string): void => void order.push(step);
+	const witness = (world: World): World => {
+		const registry = new Proxy(world.registry, {
+			get: (target, name) => {
+				const value = Reflect.get(target, name, target);
+				if (!["reserve", "activate", "end"].includes(String(name)))
+					return typeof value === "function" ? value.bind(target) : value;
+				return (...args: unknown[]) => {
+					note(String(name));
+					return value.apply(target, args);
+				};
+			},
+		});
+		const host: ProcessHost = new Proxy(world.host, {
+			get: (target, name) => {
+				const value = Reflect.get(target, name, target);
+				if (name === "source")
+					return {
+						...world.host.source,
+						start: (
+							...[spec, record]: Parameters<typeof world.host.source.start>
+						) => {
+							note("spawn");
+							return world.host.source.start(spec, (identity) => {
+								record(identity);
+								note(
+									`recorded: ${registry.list().map(({ status }) => status)}`,
+								);
+							});
+						},
+					};
+				if (typeof value !== "function") return value;
+				return (...args: unknown[]) => {
+					if (name === "createDirectory") note("directory");
+					if (name === "listenLifeline") note("lifeline");
+					return value.apply(target, args);
+				};
+			},
+		});
+		return {
+			...world,
+			registry,
+			host,
+			emit: (event) => {
+				note(event.type);
+				world.emit(event);
+			},
+		};
+	};
+	return {
+		order,
+		setting: {
+			world: witness,
+			wrap: (adapter) => ({
+				...adapter,
+				launch: (seat) => {
+					note("launch");
+					return adapter.launch(seat);
+				},
+				connect: (process, signal) => {
+					note("connect");
+					return adapter.connect(process, signal);
+				},
+			}),
+		},
+	};
+}
+
+describe("a start", () => {
+	test("reserves before there is a process, records it in the turn of its spawn, and only then speaks to it", async () => {
+		const { order, setting } = witnessed();
+		const bench = workerBench({ launchPayload: { tools: "x" } }, {}, setting);
+		await bench.ready();
+		expect(order).toEqual([
+			"worker.starting",
+			"launch",
+			"reserve",
+			"directory",
+			"lifeline",
+			"spawn",
+			"activate",
+			"recorded: active",
+			"worker.spawned",
+			"connect",
+			"worker.ready",
+		]);
+	});
+
+	test("of a program that knows nothing of Snakepit opens no lifeline and no control channel", async () => {
+		const { order, setting } = witnessed();
+		const bench = workerBench({}, {}, setting);
+		const [worker, process] = await bench.ready();
+		expect(order).not.toContain("lifeline");
+		expect(process.control).toBeUndefined();
+		expect(worker.state).toBe("ready");
+		expect(bench.events.of("worker.ready")).toMatchObject([
+			{ ready: undefined },
+		]);
+	});
+
+	test("leaves in the ledger what is needed to find the process and its files again", async () => {
+		const bench = workerBench();
+		const [worker, process] = await bench.ready();
+		expect(bench.registry.list()).toMatchObject([
+			{
+				incarnation: worker.ref.incarnation,
+				workerId: "scripted-0",
+				pool: "scripted",
+				status: "active",
+				identity: process.identity,
+				groupId: process.groupId,
+				fingerprint: expect.stringMatching(/^scripted-program#/),
+				files: [worker.seat.directory],
+			},
+		]);
+	});
+
+	test("gives the process the environment, marked, and the adapter's wishes", async () => {
+		const bench = workerBench(
+			{ launch: { env: { B: "adapter" }, cwd: "/srv" } },
+			{},
+			{ environment: { A: "host", B: "host" } },
+		);
+		const [worker, process] = await bench.ready();
+		expect(process.spec).toMatchObject({
+			cwd: "/srv",
+			env: {
+				A: "host",
+				B: "adapter",
+				[MARKER_VARIABLE]: "the-marker",
+				[INCARNATION_VARIABLE]: worker.ref.incarnation,
+			},
+		});
+	});
+
+	test("sends one launch message with lifeline, token and payload, and the adapter gets the same token", async () => {
+		const heard: FakeLaunchMessage[] = [];
+		const tokens: string[] = [];
+		const bench = workerBench(
+			{ launchPayload: { tools: "x" } },
+			{},
+			{
+				wrap: (adapter) => ({
+					...adapter,
+					connect: (process, signal) => {
+						tokens.push(process.token);
+						return adapter.connect(process, signal);
+					},
+				}),
+			},
+		);
+		bench.host.install(bench.adapter.executable, async (process) => {
+			heard.push(await readLaunchMessage(process));
+			process.control?.write('{"ready":{"tools":["x"]}}\n');
+			await process.idle();
+		});
+		const worker = bench.hire();
+		void bench.start(worker);
+		await bench.clock.settle();
+		expect(heard).toEqual([
+			{
+				snakepit: 1,
+				runId: bench.registry.runId,
+				workerId: "scripted-0",
+				incarnation: worker.ref.incarnation,
+				lifeline: `${worker.seat.directory}/l`,
+				directory: worker.seat.directory,
+				token: tokens[0],
+				payload: { tools: "x" },
+			},
+		]);
+		expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
+	});
+
+	test("tells its attempt, what it replaces, how long each phase took, and what the program said of itself", async () => {
+		const bench = workerBench({
+			launchPayload: {},
+			boot: (process) => process.sleep(300),
+			connect: (worker) => worker.process.sleep(40),
+		});
+		const spawn = bench.host.holdSpawns();
+		const started = bench.start(bench.hire(), 3, "an-earlier-one");
+		await bench.clock.advance(5);
+		spawn();
+		expect(await bench.clock.advanceUntil(started)).toBe("ready");
+		expect(bench.events.of("worker.starting")).toMatchObject([
+			{ attempt: 3, replaces: "an-earlier-one" },
+		]);
+		expect(bench.events.of("worker.spawned")).toMatchObject([
+			{ source: "fake", pid: bench.host.started[0]?.pid },
+		]);
+		expect(bench.events.of("worker.ready")).toMatchObject([
+			{
+				durationMs: 345,
+				phases: { spawnMs: 5, launchMs: 300, connectMs: 40 },
+				ready: { scripted: true },
+				pid: bench.host.started[0]?.pid,
+			},
+		]);
+	});
+
+	test("hands standard input and output to an adapter that converses over them, and to no other", async () => {
+		for (const stdio of ["adapter", "pool"] as const) {
+			const seen: unknown[] = [];
+			const bench = workerBench(
+				{ launch: { stdio } },
+				{},
+				{
+					wrap: (adapter) => ({
+						...adapter,
+						connect: (process, signal) => {
+							seen.push(
+								process.stdin !== undefined,
+								process.stdout !== undefined,
+							);
+							return adapter.connect(process, signal);
+						},
+					}),
+				},
+			);
+			const [, process] = await bench.ready();
+			process.write("a line");
+			await bench.clock.settle();
+			const converses = stdio === "adapter";
+			expect(seen).toEqual([converses, converses]);
+			expect(bench.events.of("worker.output")).toHaveLength(converses ? 0 : 1);
+		}
+	});
+
+	test("lets the adapter hand on log records, which are told with the worker's name", async () => {
+		const bench = workerBench();
+		await bench.ready();
+		bench.adapter.workers[0]?.log("loaded 3 tools", { wallMs: 77 });
+		expect(bench.events.of("worker.logged")).toMatchObject([
+			{
+				workerId: "scripted-0",
+				wallMs: 77,
+				record: { level: "info", message: "loaded 3 tools" },
+			},
+		]);
+	});
+});
+
+describe("starts at the same time", () => {
+	test("are no more than allowed, and one that fails makes room", async () => {
+		let booting = 0;
+		let most = 0;
+		const bench = workerBench(
+			{
+				boot: async (process, attempt) => {
+					most = Math.max(most, ++booting);
+					await process.sleep(100);
+					booting--;
+					if (attempt === 2) process.exit(1);
+				},
+				launchPayload: {},
+			},
+			{ start: { concurrency: 2 } },
+		);
+		const outcomes = [1, 2, 3, 4, 5].map(() => bench.start(bench.hire()));
+		await bench.clock.advance(299);
+		expect(bench.events.of("worker.starting")).toHaveLength(5);
+		expect(await bench.clock.advanceUntil(Promise.all(outcomes))).toMatchObject(
+			["ready", { code: "WORKER_EXITED_EARLY" }, "ready", "ready", "ready"],
+		);
+		expect(most).toBe(2);
+		expect(bench.clock.now()).toBe(300);
+	});
+});
