@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Seat } from "../adapter.ts";
-import { StartError } from "../errors.ts";
+import type { StartError } from "../errors.ts";
 import type { RecycleReason } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { backoffMs } from "../worker/backoff.ts";
+import { asStartError } from "../worker/start-errors.ts";
 import { StragglerSweep } from "../worker/straggler-sweep.ts";
 import { Worker } from "../worker/worker.ts";
 import type { WorkerEnding } from "../worker/worker-parts.ts";
@@ -12,7 +13,7 @@ import type { World } from "../world.ts";
 import { Recycler } from "./recycler.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import { workersToStart } from "./sizing.ts";
-import { isTaken, type Slot } from "./slot.ts";
+import { failuresAfter, isStarting, isTaken, type Slot } from "./slot.ts";
 
 export interface CrewSetting {
 	readonly options: ResolvedOptions;
@@ -31,8 +32,6 @@ export interface CrewSetting {
 	readonly onHopeless: (error: StartError) => void;
 }
 
-/** A worker that was ready this long has proved itself: its end is no crash loop. */
-const PROVEN_MS = 10_000;
 /** With no worker at all, calls wait for this many failed starts in a row, and not for ever. */
 const HOPELESS_FAILURES = 3;
 
@@ -305,25 +304,4 @@ export class Crew {
 			},
 		);
 	}
-}
-
-function isStarting(slot: Slot, worker: Worker): boolean {
-	return slot.state.kind === "starting" && slot.state.worker === worker;
-}
-
-/** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
-function failuresAfter(before: number, ending: WorkerEnding): number {
-	if (ending.reason === "recycled" || ending.reason === "closed") return 0;
-	return ending.readyMs >= PROVEN_MS ? 1 : before + 1;
-}
-
-function asStartError(error: unknown): StartError {
-	if (error instanceof StartError) return error;
-	const message = error instanceof Error ? error.message : String(error);
-	return new StartError({
-		code: "SPAWN_FAILED",
-		ran: "no",
-		message: `A worker could not be started: ${message}`,
-		cause: error,
-	});
 }

@@ -23,6 +23,7 @@ import { type CallTaker, callStream } from "./call-stream.ts";
 import { Crew } from "./crew.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { EventHub } from "./event-hub.ts";
+import { type CloseManner, PoolLife } from "./pool-life.ts";
 import { PoolSession } from "./pool-session.ts";
 import { type Session, SessionTable } from "./session-table.ts";
 import {
@@ -56,7 +57,7 @@ export interface CloseOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
 	readonly drainMs?: number;
 	/** `"forced"` kills at once. */
-	readonly manner?: "gentle" | "forced";
+	readonly manner?: CloseManner;
 }
 
 /**
@@ -78,8 +79,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	readonly #statistics = new StatisticsKeeper();
 	/** How streams and sessions make their calls. */
 	readonly #taker: CallTaker;
-	#life: "new" | "started" | "closing" = "new";
-	#closed: Promise<void> | undefined;
+	readonly #life: PoolLife;
 	#sessionsMade = 0;
 
 	constructor(setting: PoolSetting) {
@@ -131,6 +131,17 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			},
 			onHopeless: (error: StartError) => this.#dispatcher.failWaiting(error),
 		});
+		this.#life = new PoolLife({
+			pool,
+			options,
+			world,
+			emit: hub.emit,
+			crew: this.#crew,
+			dispatcher: this.#dispatcher,
+			intake: this.#intake,
+			sessions: this.#sessions,
+			release: setting.release,
+		});
 		this.#taker = {
 			submit: (...call) => this.#intake.submit(...call),
 			abandon: (call) => this.#dispatcher.abandon(call),
@@ -144,45 +155,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * @throws StartError, or what the adapter's `prepare` threw.
 	 */
 	async open(): Promise<void> {
-		const { options, world, hub } = this.#setting;
-		const { adapter } = options;
-		const { clock } = world;
-		const about = { pool: this.name, adapter: adapter.name };
-		const begunMs = clock.now();
-		const letGo = world.host.keepAlive();
-		try {
-			await adapter.prepare?.(new AbortController().signal);
-			for (const note of adapter.notes?.() ?? [])
-				hub.emit({
-					type: "pool.adapter_noted",
-					wallMs: clock.wall(),
-					...about,
-					note,
-				});
-			await this.#crew.open();
-			if (this.#closed !== undefined)
-				throw poolClosed(this.name, "createPool", "no");
-		} catch (error) {
-			const shown = error instanceof Error ? error : new Error(String(error));
-			hub.emit({
-				type: "pool.start_failed",
-				wallMs: clock.wall(),
-				...about,
-				error: shown,
-			});
-			await this.close({ manner: "forced" });
-			throw error;
-		} finally {
-			letGo();
-		}
-		this.#life = "started";
-		hub.emit({
-			type: "pool.started",
-			wallMs: clock.wall(),
-			...about,
-			workers: this.#crew.workers().length,
-			durationMs: clock.now() - begunMs,
-		});
+		await this.#life.open();
 	}
 
 	/**
@@ -230,8 +203,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
-		if (this.#closed !== undefined)
-			throw poolClosed(this.name, "pool.session", "no");
+		if (this.#life.isClosing) throw poolClosed(this.name, "pool.session", "no");
 		const session = this.#sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? "hint",
@@ -302,13 +274,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			drainMs: optional(milliseconds(0)),
 			manner: optional(oneOf("gentle", "forced")),
 		});
-		const manner = options.manner ?? "gentle";
-		if (this.#closed !== undefined && manner === "forced") this.#crew.killNow();
-		this.#closed ??= this.#close(
-			manner,
-			options.drainMs ?? this.#setting.options.stop.drainMs,
-		);
-		return this.#closed;
+		return this.#life.close(options.manner ?? "gentle", options.drainMs);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -327,39 +293,5 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			if (worker.state === "ready" || worker.state === "draining")
 				worker.connection?.endSession?.(session.id);
 		}
-	}
-
-	async #close(manner: "gentle" | "forced", drainMs: number): Promise<void> {
-		const { world, hub, release } = this.#setting;
-		const { clock } = world;
-		const begunMs = clock.now();
-		const wasStarted = this.#life === "started";
-		this.#life = "closing";
-		const letGo = world.host.keepAlive();
-		this.#intake.closeDoor();
-		if (wasStarted)
-			hub.emit({
-				type: "pool.closing",
-				wallMs: clock.wall(),
-				pool: this.name,
-				drainMs: manner === "gentle" ? drainMs : 0,
-			});
-		if (manner === "gentle") await this.#intake.drain(drainMs);
-		const cutShort = this.#intake.outstanding.size;
-		this.#dispatcher.fail(this.#intake.outstanding, (call) =>
-			poolClosed(this.name, call.command, call.attempts > 0 ? "maybe" : "no"),
-		);
-		this.#sessions.endAll();
-		await this.#crew.close(cutShort > 0 ? "forced" : manner);
-		if (wasStarted)
-			hub.emit({
-				type: "pool.closed",
-				wallMs: clock.wall(),
-				pool: this.name,
-				durationMs: clock.now() - begunMs,
-				cutShort,
-			});
-		await release();
-		letGo();
 	}
 }

@@ -1,4 +1,5 @@
 import type { Worker } from "../worker/worker.ts";
+import type { WorkerEnding } from "../worker/worker-parts.ts";
 import type { Timer } from "../world.ts";
 
 /** What a seat holds. */
@@ -26,4 +27,18 @@ export interface Slot {
 /** Whether a worker holds the seat or is on its way to it. */
 export function isTaken(slot: Slot): boolean {
 	return slot.state.kind === "starting" || slot.state.kind === "occupied";
+}
+
+/** Whether this very worker is on its way to the seat. */
+export function isStarting(slot: Slot, worker: Worker): boolean {
+	return slot.state.kind === "starting" && slot.state.worker === worker;
+}
+
+/** A worker that was ready this long has proved itself: its end is no crash loop. */
+const PROVEN_MS = 10_000;
+
+/** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
+export function failuresAfter(before: number, ending: WorkerEnding): number {
+	if (ending.reason === "recycled" || ending.reason === "closed") return 0;
+	return ending.readyMs >= PROVEN_MS ? 1 : before + 1;
 }

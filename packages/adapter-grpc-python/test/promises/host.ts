@@ -1,0 +1,38 @@
+// A host program for tests: opens a pool and does what its one argument says.
+import { createPool } from "@snakepit/core";
+import { pythonGrpc } from "../../src/index.ts";
+
+interface Orders {
+	readonly dataDir: string;
+	readonly size: number;
+	/** Called on every worker before the host says that it is ready; awaited. */
+	readonly first?: string;
+	/** Called on every worker, not awaited. */
+	readonly then?: string;
+}
+
+const orders: Orders = JSON.parse(process.argv[2] ?? "{}");
+const tell = (fact: object): void => {
+	process.stdout.write(`${JSON.stringify(fact)}\n`);
+};
+
+const pool = await createPool({
+	adapter: pythonGrpc({
+		tools: new URL("./tools.py", import.meta.url).pathname,
+	}),
+	size: orders.size,
+	dataDir: orders.dataDir,
+	output: { echo: "none" },
+	onEvent: (event) => {
+		if (event.type === "run.started") tell({ runId: event.runId });
+		if (event.type === "worker.spawned") tell({ spawned: event.pid });
+		if (event.type === "orphan.reaped") tell({ reaped: event.pid });
+	},
+});
+const everywhere = (command: string): readonly Promise<unknown>[] =>
+	Array.from({ length: orders.size }, () => pool.execute(command));
+if (orders.first !== undefined) await Promise.all(everywhere(orders.first));
+if (orders.then !== undefined)
+	for (const call of everywhere(orders.then)) call.catch(() => {});
+tell({ ready: pool.workers().map(({ pid }) => pid) });
+setInterval(() => {}, 60_000); // Stays until it is ended.

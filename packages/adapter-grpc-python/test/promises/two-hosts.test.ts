@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import {
+	freshDirectory,
+	marked,
+	startHost,
+	untilNothingIsLeft,
+} from "./host-process.ts";
+
+const program = new URL("./host.ts", import.meta.url);
+
+test("hosts in one directory never touch each other's workers; the third cleans up after the dead one only", {
+	timeout: 180_000,
+}, async () => {
+	const dataDir = freshDirectory();
+	const [one, two] = [
+		startHost(program, { dataDir, size: 2 }),
+		startHost(program, { dataDir, size: 2 }),
+	];
+	const [runOne, runTwo] = (await Promise.all([
+		one.told("runId"),
+		two.told("runId"),
+	])) as [string, string];
+	await Promise.all([one.told("ready"), two.told("ready")]);
+	expect(runOne).not.toBe(runTwo);
+	const workersOfTwo = marked(runTwo);
+	expect(workersOfTwo).toHaveLength(2);
+
+	await one.kill();
+	await untilNothingIsLeft(runOne, 1_000);
+	const three = startHost(program, { dataDir, size: 1 });
+	await three.told("ready");
+	expect(marked(runTwo)).toEqual(workersOfTwo);
+	expect(three.all("reaped")).toEqual([]);
+});

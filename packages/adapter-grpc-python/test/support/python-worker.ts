@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Duplex, Readable } from "node:stream";
+import type {
+	Adapter,
+	Connection,
+	ProcessExit,
+	RunId,
+	Seat,
+	WorkerLogRecord,
+	WorkerProcess,
+} from "@snakepit/core";
+import { onTestFinished } from "vitest";
+
+export interface StartOptions {
+	readonly callsPerWorker?: number;
+	/** What the adapter is told instead of the worker's own token. */
+	readonly token?: string;
+	/** What the adapter is told instead of what the worker said of itself. */
+	readonly ready?: unknown;
+}
+
+/** A worker started as docs/bridge-protocol.md says, without core's machinery around it. */
+export interface TestWorker {
+	readonly connection: Connection;
+	readonly process: WorkerProcess;
+	readonly logs: readonly WorkerLogRecord[];
+	readonly brokenBy: readonly Error[];
+	readonly stderr: readonly string[];
+	kill(): void;
+}
+
+/** Starts one; it is gone when the test is finished. */
+export async function startPythonWorker(
+	adapter: Adapter,
+	options: StartOptions = {},
+): Promise<TestWorker> {
+	const directory = mkdtempSync(join(tmpdir(), "snp-"));
+	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+	const lifeline = await listenLifeline(join(directory, "l"));
+	const seat: Seat = {
+		pool: "test",
+		index: 0,
+		seats: 2,
+		workerId: "test-0",
+		incarnation: "aaaaa00-1",
+		runId: "aaaaa00" as RunId,
+		directory,
+		callsPerWorker: options.callsPerWorker ?? 1,
+		startTimeoutMs: 60_000,
+	};
+	await adapter.prepare?.(new AbortController().signal);
+	const spec = adapter.launch(seat);
+	const child = spawn(spec.executable, spec.args, {
+		env: { ...process.env, ...spec.env },
+		...(spec.cwd !== undefined && { cwd: spec.cwd }),
+		detached: true,
+		stdio: ["ignore", "pipe", "pipe", "pipe"],
+	});
+	const exited = exitOf(child);
+	onTestFinished(async () => {
+		lifeline.close();
+		child.kill("SIGKILL");
+		await exited;
+	});
+	const stderr: string[] = [];
+	createInterface({ input: child.stderr as Readable }).on("line", (line) =>
+		stderr.push(line),
+	);
+	(child.stdout as Readable).resume();
+	const token = randomBytes(32).toString("hex");
+	const ready = await shakeHands(child.stdio[3] as Duplex, {
+		snakepit: 1,
+		runId: seat.runId,
+		workerId: seat.workerId,
+		incarnation: seat.incarnation,
+		lifeline: lifeline.path,
+		directory,
+		token,
+		payload: spec.launchPayload,
+	});
+	if (!("ready" in ready))
+		throw Object.assign(new Error(JSON.stringify(ready)), { stderr });
+	const logs: WorkerLogRecord[] = [];
+	const brokenBy: Error[] = [];
+	const worker: WorkerProcess = {
+		seat,
+		pid: child.pid ?? 0,
+		ready: "ready" in options ? options.ready : ready.ready,
+		token: options.token ?? token,
+		stdin: undefined,
+		stdout: undefined,
+		exited,
+		log: (record) => logs.push(record),
+		broken: (error) => brokenBy.push(error),
+	};
+	const connection = await adapter.connect(
+		worker,
+		AbortSignal.timeout(60_000),
+	);
+	onTestFinished(() => connection[Symbol.asyncDispose]());
+	const kill = (): void => {
+		child.kill("SIGKILL");
+	};
+	return { connection, process: worker, logs, brokenBy, stderr, kill };
+}
+
+async function shakeHands(
+	control: Duplex,
+	launch: object,
+): Promise<{ readonly ready?: unknown; readonly failed?: unknown }> {
+	control.write(`${JSON.stringify(launch)}\n`);
+	control.on("error", () => {}); // The worker is gone: the missing line says so.
+	for await (const line of createInterface({ input: control }))
+		return JSON.parse(line) as object;
+	return {};
+}
+
+function exitOf(child: ChildProcess): Promise<ProcessExit> {
+	return new Promise((resolve) =>
+		child.on("exit", (code, signal) =>
+			resolve(
+				signal === null
+					? { kind: "code", code: code ?? -1 }
+					: { kind: "signal", signal },
+			),
+		),
+	);
+}
+
+async function listenLifeline(
+	path: string,
+): Promise<{ readonly path: string; close(): void }> {
+	const sockets = new Set<Socket>();
+	const server: Server = createServer((socket) => {
+		sockets.add(socket);
+		socket.on("error", () => {});
+	});
+	await new Promise<void>((resolve) => server.listen(path, resolve));
+	return {
+		path,
+		close: () => {
+			server.close();
+			for (const socket of sockets) socket.destroy();
+		},
+	};
+}

@@ -1,0 +1,129 @@
+import type { SnakepitEvent } from "../events.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { World } from "../world.ts";
+import { poolClosed } from "./call-errors.ts";
+import type { CallIntake } from "./call-intake.ts";
+import type { Crew } from "./crew.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { SessionTable } from "./session-table.ts";
+
+/** Whether workers are asked to leave, or killed at once. */
+export type CloseManner = "gentle" | "forced";
+
+export interface PoolLifeSetting {
+	readonly pool: string;
+	readonly options: ResolvedOptions;
+	readonly world: World;
+	readonly emit: (event: SnakepitEvent) => void;
+	readonly crew: Crew;
+	readonly dispatcher: Dispatcher;
+	readonly intake: CallIntake;
+	readonly sessions: SessionTable;
+	/** Called once when everything is gone. */
+	readonly release: () => Promise<void>;
+}
+
+type LifeState =
+	| { readonly kind: "new" }
+	| { readonly kind: "started" }
+	| { readonly kind: "closing"; readonly closed: Promise<void> };
+
+/** The beginning and the end of one pool, in order and once. */
+export class PoolLife {
+	readonly #setting: PoolLifeSetting;
+	#state: LifeState = { kind: "new" };
+
+	constructor(setting: PoolLifeSetting) {
+		this.#setting = setting;
+	}
+
+	get isClosing(): boolean {
+		return this.#state.kind === "closing";
+	}
+
+	/** Prepares the adapter and starts the minimum of workers; ends everything again when that fails. */
+	async open(): Promise<void> {
+		const { pool, options, world, emit, crew } = this.#setting;
+		const { adapter } = options;
+		const { clock } = world;
+		const about = { pool, adapter: adapter.name };
+		const begunMs = clock.now();
+		const letGo = world.host.keepAlive();
+		try {
+			await adapter.prepare?.(new AbortController().signal);
+			for (const note of adapter.notes?.() ?? []) {
+				const wallMs = clock.wall();
+				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
+			}
+			await crew.open();
+			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
+		} catch (error) {
+			const shown = error instanceof Error ? error : new Error(String(error));
+			const wallMs = clock.wall();
+			emit({ type: "pool.start_failed", wallMs, ...about, error: shown });
+			await this.close("forced");
+			throw error;
+		} finally {
+			letGo();
+		}
+		this.#state = { kind: "started" };
+		emit({
+			type: "pool.started",
+			wallMs: clock.wall(),
+			...about,
+			workers: crew.workers().length,
+			durationMs: clock.now() - begunMs,
+		});
+	}
+
+	/** Idempotent; a second call that is forced kills what the first still waits for. */
+	close(manner: CloseManner, drainMs?: number): Promise<void> {
+		const { options, crew } = this.#setting;
+		const state = this.#state;
+		if (state.kind === "closing") {
+			if (manner === "forced") crew.killNow();
+			return state.closed;
+		}
+		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		this.#state = { kind: "closing", closed: promise };
+		this.#end(
+			manner,
+			manner === "gentle" ? (drainMs ?? options.stop.drainMs) : 0,
+			state.kind === "started" ? "told" : "silent",
+		).then(resolve, reject);
+		return promise;
+	}
+
+	/** @param events a pool that was never started has no end to tell of. */
+	async #end(
+		manner: CloseManner,
+		drainMs: number,
+		events: "told" | "silent",
+	): Promise<void> {
+		const { pool, world, crew, dispatcher, intake, sessions, release } =
+			this.#setting;
+		const { clock, host } = world;
+		const emit = events === "told" ? this.#setting.emit : () => {};
+		const begunMs = clock.now();
+		const letGo = host.keepAlive();
+		intake.closeDoor();
+		emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
+		if (manner === "gentle") await intake.drain(drainMs);
+		const cutShort = intake.outstanding.size;
+		dispatcher.fail(intake.outstanding, ({ command, attempts }) =>
+			poolClosed(pool, command, attempts > 0 ? "maybe" : "no"),
+		);
+		sessions.endAll();
+		await crew.close(cutShort > 0 ? "forced" : manner);
+		const durationMs = clock.now() - begunMs;
+		emit({
+			type: "pool.closed",
+			wallMs: clock.wall(),
+			pool,
+			durationMs,
+			cutShort,
+		});
+		await release();
+		letGo();
+	}
+}
