@@ -58,6 +58,10 @@ export interface BenchSetting {
 	/** Stands in for the world, which it may wrap. */
 	readonly world?: (world: World) => World;
 	readonly environment?: Readonly<Record<string, string | undefined>>;
+	/** Hears that a worker has room. */
+	readonly onOffered?: (worker: Worker) => void;
+	/** Hears that a worker is gone. */
+	readonly onReleased?: (worker: Worker) => void;
 }
 
 export function workerBench(
@@ -110,11 +114,15 @@ export function workerBench(
 			options,
 			world,
 			{
-				capacityOffered: () => heard.push("offered"),
+				capacityOffered: (worker) => {
+					heard.push("offered");
+					setting.onOffered?.(worker);
+				},
 				capacityWithdrawn: () => heard.push("withdrawn"),
-				released: (_worker, ending) => {
+				released: (worker, ending) => {
 					heard.push("released");
 					endings.push(ending);
+					setting.onReleased?.(worker);
 				},
 			},
 		);

@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import type { Worker } from "../../src/worker/worker.ts";
+import { Call, readyScene } from "./worker-scenes.ts";
+
+describe("the end of a worker", () => {
+	test("leaves nothing: no file, no lifeline, no process of its group, no living row, no timer", async () => {
+		const { worker, process, clock, leftovers } = await readyScene({
+			launchPayload: {},
+			boot: (self) => void self.fork((child) => child.ignore("SIGTERM").idle()),
+		});
+		process.die({ kind: "signal", signal: "SIGSEGV" });
+		await clock.advanceUntil(worker.gone);
+		expect(leftovers()).toEqual([]);
+		expect(clock.pending()).toBe(0);
+	});
+
+	test("is told with everything that explains it, and recorded alike", async () => {
+		const { worker, process, clock, events, registry } = await readyScene();
+		process.write("farewell");
+		await clock.advance(700);
+		process.die({ kind: "signal", signal: "SIGSEGV" });
+		await clock.advanceUntil(worker.gone);
+		const end = {
+			exit: { kind: "signal", signal: "SIGSEGV" },
+			reason: "exited",
+			killer: "none",
+		};
+		expect(events.of("worker.exited")).toMatchObject([
+			{
+				...worker.ref,
+				...end,
+				pid: process.pid,
+				callsLost: 0,
+				lifetimeMs: 700,
+				tail: ["farewell"],
+			},
+		]);
+		expect(registry.list()).toMatchObject([{ status: "ended", end }]);
+	});
+
+	test("is told in order: the calls, the ledger, the listeners, the pool", async () => {
+		const order: string[] = [];
+		const { worker, process, clock, registry } = await readyScene(
+			{},
+			{},
+			{
+				world: (world) => ({
+					...world,
+					emit: (event) => {
+						if (event.type === "worker.exited")
+							order.push(`told (${registry.living().length} living rows)`);
+						world.emit(event);
+					},
+				}),
+				onReleased: () => order.push("released"),
+			},
+		);
+		const call = new Call();
+		call.lost = () => order.push("call lost");
+		worker.begin(call);
+		void worker.gone.then(() => order.push("gone"));
+		process.exit(1);
+		await clock.advanceUntil(worker.gone);
+		expect(order).toEqual([
+			"call lost",
+			"told (0 living rows)",
+			"released",
+			"gone",
+		]);
+	});
+
+	test("closes the conversation, and takes no harm from one that cannot be closed", async () => {
+		const { worker, process, clock, adapter, endings } = await readyScene(
+			{},
+			{},
+			{
+				wrap: (scripted) => ({
+					...scripted,
+					connect: async (view, signal) => {
+						const connection = await scripted.connect(view, signal);
+						return {
+							...connection,
+							[Symbol.asyncDispose]: async () => {
+								await connection[Symbol.asyncDispose]();
+								throw new Error("will not close");
+							},
+						};
+					},
+				}),
+			},
+		);
+		process.exit(0);
+		await clock.advanceUntil(worker.gone);
+		expect(adapter.workers[0]?.broken).toBeDefined();
+		expect(endings).toHaveLength(1);
+	});
+
+	test("keeps nobody waiting for a child that holds its output open, and what that prints is not the worker's", async () => {
+		const { worker, process, clock, events } = await readyScene();
+		const survivor = process.fork((child) => child.idle(), { newGroup: true });
+		await clock.settle();
+		process.exit(1);
+		await clock.advanceUntil(worker.gone);
+		expect(clock.now()).toBe(100);
+		survivor.write("still here");
+		await clock.settle();
+		expect(events.of("worker.output")).toEqual([]);
+	});
+
+	test("stops the heartbeat", async () => {
+		const { worker, process, clock, events } = await readyScene(
+			{},
+			{ heartbeat: {} },
+		);
+		process.exit(1);
+		await clock.advanceUntil(worker.gone);
+		await clock.advance(60_000);
+		expect(events.of("heartbeat.sent")).toEqual([]);
+		expect(clock.pending()).toBe(0);
+	});
+});
+
+describe("who ended it", () => {
+	test.each<[string, (worker: Worker) => void, string]>([
+		["leaving when asked", (worker) => worker.retire("closed"), "none"],
+		["being killed", (worker) => worker.condemn("stuck", "x"), "stop_ladder"],
+		[
+			"the end of the host",
+			(worker) => worker.killNow(),
+			"application_cleanup",
+		],
+	])("is recorded: %s", async (_what, end, killer) => {
+		const { worker, clock, registry } = await readyScene();
+		end(worker);
+		await clock.advanceUntil(worker.gone);
+		expect(registry.list()).toMatchObject([{ end: { killer } }]);
+	});
+
+	test("is the ladder also when it was hurried", async () => {
+		const { worker, clock, registry } = await readyScene({
+			leave: () => new Promise(() => undefined),
+		});
+		worker.retire("closed");
+		await clock.settle();
+		worker.condemn("closed", "its pool has no more time");
+		await clock.advanceUntil(worker.gone);
+		expect(registry.list()).toMatchObject([{ end: { killer: "stop_ladder" } }]);
+	});
+});
+
+describe("a process that not even SIGKILL ends", () => {
+	test("keeps nobody waiting: its calls are lost, its worker is given up, and the ledger still has it", async () => {
+		const { worker, process, clock, host, registry, events, heard } =
+			await readyScene({ launchPayload: {} });
+		process.killable = false;
+		const call = new Call();
+		worker.begin(call);
+		worker.condemn("hung", "it has not answered for 10000 ms");
+		await clock.advanceUntil(worker.gone);
+		expect(clock.now()).toBe(5_100);
+		expect(call.losses).toMatchObject([
+			{
+				code: "WORKER_HUNG",
+				message: expect.stringContaining(
+					"was sent SIGKILL and is still there because it has not answered",
+				),
+			},
+		]);
+		expect(events.of("worker.exited")).toMatchObject([
+			{ exit: undefined, reason: "hung", callsLost: 1 },
+		]);
+		expect(heard).toEqual(["offered", "withdrawn", "released"]);
+		expect(registry.living()).toMatchObject([{ status: "active" }]);
+		expect(host.machine.paths.has(worker.seat.directory)).toBe(true);
+	});
+
+	test("and ends later after all changes nothing any more", async () => {
+		const { worker, process, clock, events, heard } = await readyScene();
+		process.killable = false;
+		worker.condemn("stuck", "x");
+		await clock.advanceUntil(worker.gone);
+		expect(worker.state).toBe("stopping");
+		process.die({ kind: "signal", signal: "SIGKILL" });
+		await clock.advance(10_000);
+		expect(worker.state).toBe("exited");
+		expect(events.of("worker.exited")).toHaveLength(1);
+		expect(heard).toEqual(["offered", "withdrawn", "released"]);
+	});
+});

@@ -1,0 +1,283 @@
+import { describe, expect, test } from "vitest";
+import { neverAnswers, staysPut } from "../../src/testing.ts";
+import { workerBench } from "./worker-bench.ts";
+import { Call, readyScene, startingScene } from "./worker-scenes.ts";
+
+describe("a worker's room for calls", () => {
+	test("is as large as the pool says, and shrinks and grows with its calls", async () => {
+		const { worker, heard } = await readyScene({}, { callsPerWorker: 2 });
+		const [one, two] = [new Call(), new Call()];
+		expect(worker.hasCapacity).toBe(true);
+		worker.begin(one);
+		expect(worker.hasCapacity).toBe(true);
+		worker.begin(two);
+		expect([worker.hasCapacity, worker.callsRunning]).toEqual([false, 2]);
+		worker.finish(one);
+		expect([worker.hasCapacity, worker.callsRunning]).toEqual([true, 1]);
+		expect(worker.callsTaken).toBe(2);
+		expect(heard).toEqual(["offered", "offered"]);
+	});
+
+	test("is not offered again for a call that was over before", async () => {
+		const { worker, heard } = await readyScene();
+		const call = new Call();
+		worker.begin(call);
+		worker.finish(call);
+		worker.finish(call);
+		expect(heard).toEqual(["offered", "offered"]);
+	});
+
+	test("does not exist before it is ready, nor after it was told to go", async () => {
+		const { worker } = await startingScene();
+		expect(worker.hasCapacity).toBe(false);
+		const { worker: old, heard } = await readyScene({ leave: staysPut });
+		old.retire("age");
+		expect(old.hasCapacity).toBe(false);
+		expect(heard).toEqual(["offered", "withdrawn"]);
+	});
+});
+
+describe("before there is a process", () => {
+	test("a worker has no pid, no group, no lines, and was ready for no time", async () => {
+		const { hire } = workerBench();
+		const worker = hire();
+		expect(worker).toMatchObject({
+			state: "starting",
+			pid: undefined,
+			groupId: undefined,
+			connection: undefined,
+			heartbeat: undefined,
+			reason: undefined,
+			verdict: "",
+			readyMs: 0,
+		});
+		expect(worker.tail()).toEqual([]);
+		expect(worker.lastWords()).toBe("");
+		await worker.lastLines();
+		worker.killNow();
+		expect(worker.state).toBe("starting");
+	});
+});
+
+describe("a worker that is ready", () => {
+	test("knows its process, its conversation, its lines, and how long it has been ready", async () => {
+		const { worker, process, clock } = await readyScene();
+		process.write("hello");
+		await clock.advance(70);
+		expect(worker).toMatchObject({
+			pid: process.pid,
+			groupId: process.groupId,
+			readyMs: 70,
+		});
+		expect(worker.connection).toBeDefined();
+		expect(worker.tail()).toEqual(["hello"]);
+		expect(worker.lastWords()).toContain("| hello");
+	});
+
+	test("is watched by a heartbeat, unless that is off", async () => {
+		const on = await readyScene({}, { heartbeat: {} });
+		expect(on.worker.heartbeat?.statistics().status).toBe("healthy");
+		const off = await readyScene({}, { heartbeat: "off" });
+		expect(off.worker.heartbeat).toBeUndefined();
+		expect(off.clock.pending()).toBe(0);
+	});
+
+	test("may be told to go by whoever hears that it has room, and did become ready all the same", async () => {
+		const bench = workerBench(
+			{},
+			{},
+			{ onOffered: (offered) => offered.retire("calls") },
+		);
+		const worker = bench.hire();
+		expect(await bench.clock.advanceUntil(bench.start(worker))).toBe("ready");
+		await bench.clock.advanceUntil(worker.gone);
+		expect(bench.endings).toMatchObject([{ reason: "recycled" }]);
+		expect(bench.events.of("worker.ready")).toHaveLength(1);
+	});
+});
+
+describe("a retired worker", () => {
+	test("finishes its calls before it is asked to leave", async () => {
+		const { worker, process, events, clock } = await readyScene(
+			{},
+			{ callsPerWorker: 2 },
+		);
+		const [one, two] = [new Call(), new Call()];
+		worker.begin(one);
+		worker.begin(two);
+		worker.retire("age");
+		await clock.advance(60_000);
+		worker.finish(one);
+		await clock.advance(60_000);
+		expect([worker.state, process.alive]).toEqual(["draining", true]);
+		expect(events.of("worker.stop_step")).toEqual([]);
+		worker.finish(two);
+		expect(worker.state).toBe("stopping");
+		await clock.advanceUntil(worker.gone);
+		expect([one.losses, two.losses]).toEqual([[], []]);
+		expect(events.of("worker.exited")).toMatchObject([
+			{ reason: "recycled", killer: "none", callsLost: 0 },
+		]);
+	});
+
+	test.each([
+		["closed", "closed"],
+		["idle", "recycled"],
+		["age", "recycled"],
+		["calls", "recycled"],
+		["resident_memory", "recycled"],
+	] as const)(
+		"because of %s is told so, and ends as %s",
+		async (reason, end) => {
+			const { worker, events, endings, clock } = await readyScene();
+			worker.retire(reason);
+			await clock.advanceUntil(worker.gone);
+			expect(events.of("worker.retiring")).toMatchObject([{ reason }]);
+			expect(endings).toMatchObject([{ reason: end }]);
+		},
+	);
+
+	test("is not retired twice", async () => {
+		const { worker, events } = await readyScene();
+		worker.begin(new Call());
+		worker.retire("age");
+		worker.retire("closed");
+		expect(events.of("worker.retiring")).toHaveLength(1);
+		expect(worker.reason).toBe("recycled");
+	});
+
+	test("goes on to be watched, and is condemned when it hangs with its last call", async () => {
+		const { worker, clock, endings } = await readyScene(
+			{ ping: neverAnswers },
+			{ heartbeat: {} },
+		);
+		const call = new Call();
+		worker.begin(call);
+		worker.retire("age");
+		await clock.advanceUntil(worker.gone);
+		expect(endings).toMatchObject([{ reason: "hung" }]);
+		expect(call.losses).toMatchObject([{ code: "WORKER_HUNG" }]);
+	});
+});
+
+describe("a condemned worker", () => {
+	test("is killed at once, takes no more calls, and says why", async () => {
+		const { worker, process, events, heard } = await readyScene();
+		worker.condemn("stuck", "its call did not come free");
+		expect(process.received).toEqual(["SIGKILL"]);
+		expect(worker).toMatchObject({
+			state: "stopping",
+			reason: "stuck",
+			verdict: "its call did not come free",
+		});
+		expect(events.of("worker.condemned")).toMatchObject([
+			{ reason: "stuck", message: "its call did not come free" },
+		]);
+		expect(heard).toEqual(["offered", "withdrawn"]);
+	});
+
+	test("keeps the first reason", async () => {
+		const { worker, clock, events, endings } = await readyScene();
+		worker.condemn("stuck", "first");
+		worker.condemn("broken", "second");
+		await clock.advanceUntil(worker.gone);
+		worker.condemn("hung", "third");
+		expect(events.of("worker.condemned")).toHaveLength(1);
+		expect(endings).toMatchObject([{ reason: "stuck" }]);
+	});
+
+	test("that was leaving gently is killed, and keeps its first reason", async () => {
+		const { worker, process, clock, endings } = await readyScene({
+			leave: staysPut,
+		});
+		worker.retire("closed");
+		await clock.advance(10);
+		expect(process.alive).toBe(true);
+		worker.condemn("broken", "its conversation broke");
+		await clock.advanceUntil(worker.gone);
+		expect(clock.now()).toBe(10);
+		expect(endings).toMatchObject([{ reason: "closed" }]);
+	});
+
+	test("because it hangs takes no call while it writes its stacks, which are among its last lines", async () => {
+		const { worker, process, clock, events, heard } = await readyScene(
+			{ ping: neverAnswers, launch: { dumpSignal: "SIGUSR1" } },
+			{ heartbeat: {} },
+		);
+		process.on("SIGUSR1", () => process.write("in spin()", "stderr"));
+		const call = new Call();
+		worker.begin(call);
+		await clock.advance(10_000);
+		expect(process.received).toEqual(["SIGUSR1"]);
+		expect([worker.state, worker.hasCapacity]).toEqual(["stopping", false]);
+		expect(heard).toEqual(["offered", "withdrawn"]);
+		await clock.advanceUntil(worker.gone);
+		expect(process.received).toEqual(["SIGUSR1", "SIGKILL"]);
+		expect(clock.now()).toBe(10_250);
+		expect(events.of("worker.exited")).toMatchObject([
+			{ reason: "hung", killer: "stop_ladder", tail: ["in spin()"] },
+		]);
+		expect(call.losses).toMatchObject([
+			{
+				code: "WORKER_HUNG",
+				message: expect.stringMatching(
+					/has not answered for 10000 ms \(heartbeat\.hungAfterMs\)[^|]*\| in spin\(\)/,
+				),
+			},
+		]);
+	});
+});
+
+describe("the end of the host", () => {
+	test("kills a worker and its group in the very turn, and that is what the ledger says", async () => {
+		const { worker, process, host, registry, clock, events } = await readyScene(
+			{
+				boot: (self) => void self.fork((child) => child.idle()),
+			},
+		);
+		await clock.settle();
+		expect(host.living()).toHaveLength(2);
+		worker.killNow();
+		expect(process.alive).toBe(false);
+		expect(host.living()).toEqual([]);
+		await clock.advanceUntil(worker.gone);
+		expect(registry.list()).toMatchObject([
+			{ end: { reason: "host_exit", killer: "application_cleanup" } },
+		]);
+		expect(events.of("worker.stop_step")).toEqual([]);
+	});
+
+	test("does not wait for a worker that leaves, and keeps the reason for that", async () => {
+		const { worker, clock, endings, registry } = await readyScene({
+			leave: staysPut,
+		});
+		worker.retire("closed");
+		await clock.settle();
+		worker.killNow();
+		await clock.advanceUntil(worker.gone);
+		expect(clock.now()).toBe(0);
+		expect(endings).toMatchObject([{ reason: "closed" }]);
+		expect(registry.list()).toMatchObject([
+			{ end: { killer: "application_cleanup" } },
+		]);
+	});
+
+	test("is the reason, also when the conversation breaks of it", async () => {
+		const { worker, process, clock, endings, events } = await readyScene();
+		process.lingerMs = 20;
+		worker.killNow();
+		worker.condemn("broken", "its conversation broke");
+		await clock.advanceUntil(worker.gone);
+		expect(endings).toMatchObject([{ reason: "host_exit" }]);
+		expect(events.of("worker.condemned")).toEqual([]);
+	});
+
+	test("means nothing to a worker that is gone", async () => {
+		const { worker, process, clock, endings } = await readyScene();
+		process.exit(0);
+		await clock.advanceUntil(worker.gone);
+		worker.killNow();
+		expect(worker.reason).toBeUndefined();
+		expect(endings).toMatchObject([{ reason: "exited" }]);
+	});
+});

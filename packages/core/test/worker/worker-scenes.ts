@@ -1,0 +1,55 @@
+import type { WorkerLostError } from "../../src/errors.ts";
+import {
+	type FakeProcess,
+	neverConnects,
+	type ScriptedAdapterOptions,
+} from "../../src/testing.ts";
+import type { Worker } from "../../src/worker/worker.ts";
+import type { Attempt } from "../../src/worker/worker-parts.ts";
+import {
+	type BenchOptions,
+	type BenchSetting,
+	type WorkerBench,
+	workerBench,
+} from "./worker-bench.ts";
+
+/** A call that keeps what it is told. */
+export class Call implements Attempt {
+	readonly losses: WorkerLostError[] = [];
+	lost(error: WorkerLostError): void {
+		this.losses.push(error);
+	}
+}
+
+/** One worker and its process. */
+export interface Scene extends WorkerBench {
+	readonly worker: Worker;
+	readonly process: FakeProcess;
+}
+
+export async function readyScene(
+	script: ScriptedAdapterOptions = {},
+	options: BenchOptions = {},
+	setting: BenchSetting = {},
+): Promise<Scene> {
+	const bench = workerBench(script, options, setting);
+	const [worker, process] = await bench.ready();
+	return { ...bench, worker, process };
+}
+
+/** A worker whose adapter never gets to it. */
+export async function startingScene(): Promise<Scene> {
+	const bench = workerBench({ connect: neverConnects });
+	const worker = bench.hire();
+	void bench.start(worker);
+	await bench.clock.settle();
+	return { ...bench, worker, process: bench.host.started[0] as FakeProcess };
+}
+
+/** A worker that runs a call, and takes its time to die. */
+export async function occupiedScene(call: Call): Promise<Scene> {
+	const scene = await readyScene();
+	scene.worker.begin(call);
+	scene.process.lingerMs = 10;
+	return scene;
+}
