@@ -37,7 +37,13 @@ export type SparedReason =
 	| "identity_unknown"
 	| "claimed_by_another"
 	| "unreadable"
-	| "strategy";
+	| "strategy"
+	/** It is this process, or one that this process descends from. */
+	| "own_ancestor"
+	/** The system did not let us signal it: another user's, for example. */
+	| "signal_refused"
+	/** It was told to die and was still there at the deadline: uninterruptible sleep. */
+	| "survived_kill";
 
 /** Why a worker is replaced while it still works. */
 export type RecycleReason = "age" | "calls" | "resident_memory";

@@ -29,7 +29,12 @@ export type EndReason =
 	| "vanished";
 
 /** Who sent the signal that ended it. */
-export type Killer = "none" | "stop_ladder" | "application_cleanup" | "reaper" | "unknown";
+export type Killer =
+	| "none"
+	| "stop_ladder"
+	| "application_cleanup"
+	| "reaper"
+	| "unknown";
 
 export interface WorkerEnd {
 	readonly exit: ProcessExit | undefined;
@@ -94,7 +99,11 @@ export interface ProcessRegistry {
 	 */
 	reserve(reservation: Reservation): void;
 	/** Records the process, in the same turn as its spawn. */
-	activate(incarnation: string, identity: ProcessIdentity, groupId: number): void;
+	activate(
+		incarnation: string,
+		identity: ProcessIdentity,
+		groupId: number,
+	): void;
 	/** Records the end. Harmless when it is recorded already. */
 	end(incarnation: string, end: WorkerEnd): void;
 	/** One step of the run's life; see `RUN_TRANSITIONS`. */

@@ -1,0 +1,85 @@
+import { realpathSync } from "node:fs";
+import { StartError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import { SystemProcessHost } from "../os/process-host.ts";
+import { openStateDirectory } from "../os/state-directory.ts";
+import { systemClock } from "../os/system-clock.ts";
+import { systemRandom } from "../os/system-random.ts";
+import { loadSqlite } from "../registry/sqlite.ts";
+import type { CleanupStrategy } from "./cleanup-strategy.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { SharedRun } from "./shared-run.ts";
+import { startRun } from "./start-run.ts";
+
+export interface AcquireRunOptions {
+	/** Where the ledger is; the user's state directory when `undefined`. */
+	readonly dataDir: string | undefined;
+	/** Only the strategy of whoever starts the run is asked: for those who join the clean-up is over. */
+	readonly strategy: CleanupStrategy | undefined;
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
+/** By data directory: this process has at most one run in each. */
+const sharedRuns = new Map<string, SharedRun>();
+let machine: SystemProcessHost | undefined;
+
+/**
+ * Takes a share in this process's run in a data directory, and starts it if
+ * there is none: it is in the ledger, and everything that dead runs left behind
+ * is ended, before the promise resolves. Events of the run go to every holder.
+ *
+ * @throws StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD`,
+ *   `RUNTIME_DIRECTORY_UNSAFE` or `SOCKET_PATH_TOO_LONG`; RegistryError when the
+ *   ledger cannot be used.
+ */
+export async function acquireRun({
+	dataDir,
+	strategy,
+	emit,
+}: AcquireRunOptions): Promise<RunHandle> {
+	assertPlatform(process.platform);
+	const sqlite = await loadSqlite();
+	machine ??= new SystemProcessHost();
+	const host = machine;
+	const state = openStateDirectory(dataDir, host.self.machineId);
+	const path = realpathSync(state.path);
+	if (state.relocated !== undefined)
+		emit({
+			type: "registry.relocated",
+			wallMs: systemClock.wall(),
+			path,
+			reason: state.relocated,
+		});
+	const run =
+		sharedRuns.get(path) ??
+		new SharedRun({
+			host,
+			clock: systemClock,
+			random: systemRandom,
+			start: (emitToAll) =>
+				startRun({
+					sqlite,
+					host,
+					clock: systemClock,
+					random: systemRandom,
+					dataDir: path,
+					strategy,
+					emit: emitToAll,
+				}),
+			onOver: () => {
+				if (sharedRuns.get(path) === run) sharedRuns.delete(path);
+			},
+		});
+	sharedRuns.set(path, run);
+	return run.acquire(emit);
+}
+
+/** Importing works everywhere; a pool needs process groups and signals. */
+export function assertPlatform(platform: NodeJS.Platform): void {
+	if (platform === "linux" || platform === "darwin") return;
+	throw new StartError({
+		code: "PLATFORM_UNSUPPORTED",
+		ran: "no",
+		message: `Pools run on Linux and macOS, this is ${platform}. On Windows use the Windows Subsystem for Linux (WSL 2).`,
+	});
+}

@@ -1,0 +1,26 @@
+import type { RunId } from "../run-id.ts";
+
+/** How an orphan was found. */
+export type FoundBy = "ledger" | "marker" | "group";
+
+/** A process whose host is dead, before it is ended. */
+export interface FoundOrphan {
+	/** The dead run that it belongs to. */
+	readonly ofRun: RunId;
+	readonly pid: number;
+	/** `ledger`: a recorded worker; `group`: in such a worker's process group; `marker`: by its environment alone. */
+	readonly foundBy: FoundBy;
+	/** Which worker it is or descends from; `undefined` when that is not known. */
+	readonly incarnation: string | undefined;
+	/** What the ledger says was executed; `undefined` when it has no such row. */
+	readonly fingerprint: string | undefined;
+}
+
+/**
+ * Has a say about each orphan of a dead run before it is ended: `"spare"`
+ * leaves it alone, and the next start asks again. One that throws is reported
+ * as `listener.threw`, and the orphan is reaped.
+ */
+export type CleanupStrategy = (
+	orphan: FoundOrphan,
+) => "reap" | "spare" | Promise<"reap" | "spare">;

@@ -1,0 +1,109 @@
+import type { SparedReason } from "../events.ts";
+import { isSameProcess, type ProcessIdentity } from "../identity.ts";
+import type { Marker } from "../marker.ts";
+import type { Census } from "../os/census.ts";
+import type { WorkerRecord } from "../registry/process-registry.ts";
+import type { ProcessFacts } from "../world.ts";
+import type { FoundOrphan } from "./cleanup-strategy.ts";
+
+/** An orphan, and who it is. */
+export interface Orphan extends FoundOrphan {
+	readonly identity: ProcessIdentity;
+	readonly groupId: number;
+	/** Whether everything in its group is known to belong to the dead run. */
+	readonly ownGroup: boolean;
+}
+
+/** A process that looks like an orphan and is left alone. */
+export interface SparedProcess extends Pick<FoundOrphan, "ofRun" | "pid"> {
+	readonly reason: SparedReason;
+}
+
+/** A run whose owner is provably gone. */
+export interface DeadRun extends Pick<FoundOrphan, "ofRun"> {
+	/** Whether a marker names this very run and its owner. */
+	readonly owns: (marker: Marker) => boolean;
+	/** Rows that are not ended. */
+	readonly workers: readonly WorkerRecord[];
+}
+
+export interface SearchResult {
+	readonly orphans: readonly Orphan[];
+	readonly spared: readonly SparedProcess[];
+}
+
+/**
+ * Finds what a dead run has left behind, in one look at the process table:
+ * recorded workers that are still the same process, the groups they lead, and
+ * whatever carries the run's marker.
+ *
+ * A group whose leader is gone may have a stranger's number by now. It is ours
+ * while a member is known to be: from the last look (`known`), or by its
+ * marker. Otherwise its members are spared.
+ */
+export function findOrphans(
+	run: DeadRun,
+	census: Census,
+	known: readonly Orphan[],
+): SearchResult {
+	const marked = census.marked.filter(({ marker }) => run.owns(marker));
+	const proven = [...known, ...marked].map(({ identity }) => identity);
+	const orphans = new Map<number, Orphan>();
+	const spared: SparedProcess[] = [];
+	const add = (
+		{ identity, groupId }: Pick<ProcessFacts, "identity" | "groupId">,
+		orphan: Omit<Orphan, "ofRun" | "pid" | "identity" | "groupId">,
+	): void => {
+		const { pid } = identity;
+		if (orphans.has(pid)) return;
+		orphans.set(pid, { ...orphan, ofRun: run.ofRun, pid, identity, groupId });
+	};
+
+	for (const worker of run.workers) {
+		const { identity, incarnation, fingerprint } = worker;
+		if (identity === undefined) continue;
+		const leader = census.processes.find((process) =>
+			isSameProcess(process.identity, identity),
+		);
+		const facts = { incarnation, fingerprint };
+		if (leader?.condition === "alive") {
+			const ownGroup = leader.groupId === worker.groupId;
+			add(leader, { ...facts, foundBy: "ledger", ownGroup });
+		}
+		const members = census.processes.filter(
+			(process) =>
+				process.groupId === worker.groupId &&
+				process.condition === "alive" &&
+				process !== leader,
+		);
+		const ours =
+			leader !== undefined ||
+			members.some((member) => isAmong(proven, member.identity));
+		for (const member of members) {
+			if (ours) add(member, { ...facts, foundBy: "group", ownGroup: true });
+			else
+				spared.push({
+					ofRun: run.ofRun,
+					pid: member.identity.pid,
+					reason: "identity_unknown",
+				});
+		}
+	}
+	for (const process of marked) {
+		const { incarnation } = process;
+		const row = run.workers.find(
+			(worker) => worker.incarnation === incarnation,
+		);
+		const fingerprint = row?.fingerprint;
+		const facts = { incarnation, fingerprint };
+		add(process, { ...facts, foundBy: "marker", ownGroup: false });
+	}
+	return { orphans: [...orphans.values()], spared };
+}
+
+function isAmong(
+	identities: readonly ProcessIdentity[],
+	identity: ProcessIdentity,
+): boolean {
+	return identities.some((each) => isSameProcess(each, identity));
+}

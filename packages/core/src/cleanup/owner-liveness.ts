@@ -1,0 +1,35 @@
+import type { SparedReason } from "../events.ts";
+import {
+	compareIdentity,
+	type Observation,
+	type ProcessIdentity,
+} from "../identity.ts";
+
+/** Whether a run may be cleaned up after. */
+export type OwnerVerdict =
+	/** Its owner is provably gone. */
+	| "dead"
+	/** So is the boot that it lived in, and with it every process of it. */
+	| "dead_with_its_boot"
+	| { readonly spared: SparedReason };
+
+/**
+ * Decides by identity whether a run's owner is provably gone. Asked once its
+ * lock was free: only both together are a proof.
+ *
+ * A live instance is never touched, and what cannot be decided from here is
+ * reported and left alone.
+ */
+export function judgeOwner(
+	owner: ProcessIdentity,
+	self: ProcessIdentity,
+	observed: Observation,
+): OwnerVerdict {
+	if (owner.machineId !== self.machineId) return { spared: "other_machine" };
+	if (owner.bootId !== self.bootId) return "dead_with_its_boot";
+	if (owner.pidNamespace !== self.pidNamespace)
+		return { spared: "other_pid_namespace" };
+	const verdict = compareIdentity(owner, self, observed);
+	if (verdict === "same") return { spared: "owner_alive" };
+	return verdict === "gone" ? "dead" : { spared: "identity_unknown" };
+}

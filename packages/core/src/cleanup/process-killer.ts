@@ -1,0 +1,192 @@
+import { isSameProcess, type ProcessIdentity } from "../identity.ts";
+import type { Marker } from "../marker.ts";
+import type { CensusHost } from "../os/census.ts";
+import type { Clock } from "../world.ts";
+
+/** A process that shall end. */
+export interface KillTarget {
+	readonly identity: ProcessIdentity;
+	/** Where the process is known to be in a group of ours: the group is killed as one. */
+	readonly wholeGroup?: number | undefined;
+}
+
+/** What became of it. */
+export type Fate =
+	/** It left on SIGTERM. */
+	| "ended_on_term"
+	/** It had to be killed. */
+	| "killed"
+	/** The system did not let us signal it. */
+	| "refused"
+	/** It was told to die and is still there at the deadline: uninterruptible sleep. */
+	| "survived"
+	/** It is this process, or one that this process descends from. */
+	| "protected";
+
+export interface KillResult<Target extends KillTarget> {
+	readonly target: Target;
+	readonly fate: Fate;
+}
+
+/** One clock for the whole ladder, in milliseconds from its begin. */
+export interface KillLimits {
+	/** From SIGTERM to SIGKILL; 0 kills at once. */
+	readonly graceMs: number;
+	readonly deadlineMs: number;
+}
+
+interface Progress<Target> {
+	readonly target: Target;
+	asked: boolean;
+	killed: boolean;
+	fate: Fate | undefined;
+}
+
+/** Between two looks at processes that are not our children: nobody tells of their end. */
+const FIRST_LOOK_MS = 2;
+const LONGEST_LOOK_MS = 50;
+/** While one process does not die, others may still fork: so often all is searched again. */
+const LONGEST_WAIT_MS = 250;
+
+/**
+ * Ends processes and says of each what became of it.
+ *
+ * Before every signal the identity is read again. This process and its
+ * ancestors are never signalled.
+ */
+export class ProcessKiller {
+	readonly #host: CensusHost;
+	readonly #clock: Clock;
+	readonly #protected: ReadonlySet<number>;
+
+	constructor(host: CensusHost, clock: Clock) {
+		this.#host = host;
+		this.#clock = clock;
+		this.#protected = new Set([host.self.pid, ...host.ancestors()]);
+	}
+
+	/**
+	 * Ends everything that `find` finds, and looks again until it finds nothing
+	 * more: SIGTERM, and after the grace SIGKILL.
+	 *
+	 * @param find gets what it found before.
+	 */
+	async end<Target extends KillTarget>(
+		find: (
+			known: readonly Target[],
+		) => readonly Target[] | Promise<readonly Target[]>,
+		limits: KillLimits,
+	): Promise<readonly KillResult<Target>[]> {
+		const begunAt = this.#clock.now();
+		const elapsed = (): number => this.#clock.now() - begunAt;
+		const all: Progress<Target>[] = [];
+		const open = (): Progress<Target>[] =>
+			all.filter((progress) => this.#isOpen(progress));
+		while (true) {
+			const known = all.map(({ target }) => target);
+			for (const target of await find(known))
+				if (!known.some((each) => isSame(each, target)))
+					all.push(this.#begin(target));
+			if (open().length === 0 || elapsed() >= limits.deadlineMs) break;
+			const late = elapsed() >= limits.graceMs;
+			if (late) this.#kill(open());
+			else this.#ask(open());
+			const rest = (late ? limits.deadlineMs : limits.graceMs) - elapsed();
+			await this.#untilNone(open, Math.min(rest, LONGEST_WAIT_MS));
+		}
+		return all.map(({ target, fate }) => ({
+			target,
+			fate: fate ?? "survived",
+		}));
+	}
+
+	/** Ends every process that carries exactly this marker. */
+	killRun(
+		marker: Marker,
+		limits: KillLimits,
+	): Promise<readonly KillResult<KillTarget>[]> {
+		const wanted = JSON.stringify(marker);
+		return this.end(
+			() =>
+				this.#host
+					.marked()
+					.filter((process) => JSON.stringify(process.marker) === wanted),
+			limits,
+		);
+	}
+
+	#begin<Target extends KillTarget>(target: Target): Progress<Target> {
+		const fate = this.#protected.has(target.identity.pid)
+			? "protected"
+			: undefined;
+		return { target, asked: false, killed: false, fate };
+	}
+
+	#ask(targets: readonly Progress<KillTarget>[]): void {
+		for (const progress of targets) {
+			if (progress.asked) continue;
+			progress.asked = true;
+			this.#signal(progress, "SIGTERM");
+		}
+	}
+
+	#kill(targets: readonly Progress<KillTarget>[]): void {
+		const groups = new Map<number, ProcessIdentity>();
+		for (const { target } of targets)
+			if (target.wholeGroup !== undefined)
+				groups.set(target.wholeGroup, target.identity);
+		for (const progress of targets) progress.killed = true;
+		// What forks faster than it can be listed is only caught as a group.
+		for (const [groupId, member] of groups)
+			if (!this.#hasProtected(groupId))
+				this.#host.signalGroup(groupId, member, "SIGKILL");
+		for (const progress of targets) this.#signal(progress, "SIGKILL");
+	}
+
+	#hasProtected(groupId: number): boolean {
+		return this.#host
+			.members(groupId)
+			.some(({ identity }) => this.#protected.has(identity.pid));
+	}
+
+	#signal(progress: Progress<KillTarget>, signal: NodeJS.Signals): void {
+		const outcome = this.#host.signal(progress.target.identity, signal);
+		if (outcome === "refused") progress.fate = "refused";
+	}
+
+	/** Whether it is still to be ended; notices its end. */
+	#isOpen(progress: Progress<KillTarget>): boolean {
+		if (progress.fate !== undefined) return false;
+		const { identity } = progress.target;
+		const seen = this.#host.observe(identity.pid);
+		// What cannot be read is not gone.
+		if (seen === "unknown") return true;
+		if (seen !== "gone" && isSameProcess(seen, identity)) return true;
+		progress.fate = progress.killed ? "killed" : "ended_on_term";
+		return false;
+	}
+
+	async #untilNone(
+		open: () => readonly unknown[],
+		longestMs: number,
+	): Promise<void> {
+		const begunAt = this.#clock.now();
+		let lookMs = FIRST_LOOK_MS;
+		while (open().length > 0) {
+			const left = longestMs - (this.#clock.now() - begunAt);
+			if (left <= 0) return;
+			await this.#pause(Math.min(lookMs, left));
+			lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
+		}
+	}
+
+	#pause(ms: number): Promise<void> {
+		return new Promise((resolve) => {
+			this.#clock.after(ms, resolve);
+		});
+	}
+}
+
+function isSame(a: KillTarget, b: KillTarget): boolean {
+	return isSameProcess(a.identity, b.identity);
+}

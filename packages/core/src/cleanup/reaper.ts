@@ -1,0 +1,187 @@
+import type { SnakepitEvent } from "../events.ts";
+import type { CensusHost } from "../os/census.ts";
+import { RunLock, takeLock } from "../registry/run-lock.ts";
+import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
+import { claimRun } from "./claim-run.ts";
+import type {
+	CleanupReport,
+	ReapedOrphan,
+	SetAsideFile,
+	SparedRun,
+} from "./cleanup-report.ts";
+import type { CleanupStrategy } from "./cleanup-strategy.ts";
+import {
+	findOrphans,
+	type Orphan,
+	type SparedProcess,
+} from "./orphan-search.ts";
+import type {
+	KillLimits,
+	KillResult,
+	KillTarget,
+	ProcessKiller,
+} from "./process-killer.ts";
+import type { ClaimParts, RunClaim } from "./run-claim.ts";
+import { settle } from "./settlement.ts";
+import { StrategyGate } from "./strategy-gate.ts";
+
+export interface ReaperParts extends ClaimParts {
+	readonly host: CensusHost;
+	readonly killer: ProcessKiller;
+	readonly strategy: CleanupStrategy | undefined;
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
+/** Orphans have nobody left to tell what they know: a short grace, then the deadline for those that cannot die. */
+const ORPHAN_LIMITS: KillLimits = { graceMs: 500, deadlineMs: 5_000 };
+/** Far longer than a run needs from its lock to its file. */
+const STRAY_LOCK_AGE_MS = 60_000;
+
+/**
+ * Cleans up after every dead run of a directory: claims it, then ends what is
+ * left of it, then records its end. Runs that may live are left alone.
+ *
+ * One that is killed in the middle leaves the rest to the next start.
+ */
+export async function reap(parts: ReaperParts): Promise<CleanupReport> {
+	const { clock } = parts;
+	const begunAt = clock.now();
+	const tell = teller(parts);
+	tell({ type: "cleanup.started", runId: parts.claimant });
+	removeStrayLocks(parts);
+
+	const { claims, sparedRuns } = claimAll(parts);
+	for (const { runId, reason } of sparedRuns)
+		tell({ type: "run.spared", ofRun: runId, reason });
+	const { results, spared } = await endOrphans(parts, claims);
+
+	const reaped: ReapedOrphan[] = [];
+	const sparedProcesses: SparedProcess[] = [];
+	const setAside: SetAsideFile[] = [];
+	for (const claim of claims) {
+		const { ofRun, workers } = claim.dead;
+		const settlement = settle(ofRun, workers, results, spared);
+		reaped.push(...settlement.reaped);
+		sparedProcesses.push(...settlement.spared);
+		for (const orphan of settlement.reaped)
+			tell({ type: "orphan.reaped", ...orphan });
+		for (const orphan of settlement.spared)
+			tell({ type: "orphan.spared", ...orphan });
+		const { setAside: file } = claim.settle(settlement);
+		if (file === undefined) continue;
+		setAside.push(file);
+		tell({ type: "registry.set_aside", ...file });
+	}
+
+	const report: CleanupReport = {
+		deadRuns: claims.map((claim) => claim.dead.ofRun),
+		found: reaped.length + sparedProcesses.length,
+		reaped,
+		sparedProcesses,
+		sparedRuns,
+		setAside,
+		durationMs: clock.now() - begunAt,
+	};
+	tell({
+		type: "cleanup.finished",
+		runId: parts.claimant,
+		durationMs: report.durationMs,
+		deadRuns: report.deadRuns.length,
+		found: report.found,
+		killed: reaped.length,
+		spared: sparedProcesses.length,
+	});
+	return report;
+}
+
+function claimAll(parts: ReaperParts): {
+	readonly claims: readonly RunClaim[];
+	readonly sparedRuns: readonly SparedRun[];
+} {
+	const claims: RunClaim[] = [];
+	const sparedRuns: SparedRun[] = [];
+	const ownKey = ownerKey(parts.host.self);
+	for (const name of parts.directory.openRuns()) {
+		// Of this very process: its other threads, or a second copy of this package.
+		if (name.ownerKey === ownKey) continue;
+		const outcome = claimRun(parts, name);
+		if (outcome.kind === "claimed") claims.push(outcome.claim);
+		if (outcome.kind === "spared")
+			sparedRuns.push({ runId: name.runId, reason: outcome.reason });
+	}
+	return { claims, sparedRuns };
+}
+
+type OrphanTarget = Orphan & KillTarget;
+
+/** Ends what is left of all claimed runs in one go: the grace passes once. */
+async function endOrphans(
+	{ host, killer, strategy, clock, emit }: ReaperParts,
+	claims: readonly RunClaim[],
+): Promise<{
+	readonly results: readonly KillResult<Orphan>[];
+	readonly spared: readonly SparedProcess[];
+}> {
+	const runs = claims.filter((claim) => claim.mayLive);
+	if (runs.length === 0) return { results: [], spared: [] };
+	const gate = new StrategyGate(strategy, (error) =>
+		emit({
+			type: "listener.threw",
+			wallMs: clock.wall(),
+			of: "cleanupStrategy",
+			error,
+		}),
+	);
+	let spared: SparedProcess[] = [];
+	const find = async (known: readonly Orphan[]): Promise<OrphanTarget[]> => {
+		const census = host.census();
+		const targets: OrphanTarget[] = [];
+		const heldGroups = new Set<number>();
+		spared = [];
+		for (const { dead } of runs) {
+			const found = findOrphans(dead, census, known);
+			spared.push(...found.spared);
+			for (const orphan of found.orphans) {
+				if (await gate.admits(orphan)) {
+					targets.push(orphan);
+					continue;
+				}
+				const { ofRun, pid, groupId } = orphan;
+				spared.push({ ofRun, pid, reason: "strategy" });
+				heldGroups.add(groupId);
+			}
+		}
+		return targets.map((target) =>
+			target.ownGroup && !heldGroups.has(target.groupId)
+				? { ...target, wholeGroup: target.groupId }
+				: target,
+		);
+	};
+	const results = await killer.end<OrphanTarget>(find, ORPHAN_LIMITS);
+	return { results, spared };
+}
+
+/** A lock without a run protects nothing: its owner died between the two. */
+function removeStrayLocks({
+	sqlite,
+	directory,
+	clock,
+	host,
+}: ReaperParts): void {
+	const isOwn = (name: RunName): boolean =>
+		name.ownerKey === ownerKey(host.self);
+	for (const name of directory.strayLocks(clock.wall(), STRAY_LOCK_AGE_MS)) {
+		if (isOwn(name)) continue;
+		const lock = takeLock(sqlite, runPath(directory.runs, name, "lock"));
+		if (lock instanceof RunLock) lock.release("removed");
+	}
+}
+
+type Untimed<Event> = Event extends unknown ? Omit<Event, "wallMs"> : never;
+
+function teller({
+	clock,
+	emit,
+}: ReaperParts): (event: Untimed<SnakepitEvent>) => void {
+	return (event) => emit({ wallMs: clock.wall(), ...event } as SnakepitEvent);
+}

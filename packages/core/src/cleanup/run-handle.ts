@@ -1,0 +1,21 @@
+import type { ProcessRegistry } from "../registry/process-registry.ts";
+import type { Clock, ProcessHost, Random } from "../world.ts";
+import type { CleanupReport } from "./cleanup-report.ts";
+import type { ProcessKiller } from "./process-killer.ts";
+
+/** One holder's share of a run. */
+export interface RunHandle {
+	readonly host: ProcessHost;
+	readonly registry: ProcessRegistry;
+	readonly clock: Clock;
+	readonly random: Random;
+	readonly killer: ProcessKiller;
+	/** Private (0700), for sockets and scratch files; removed with the run. */
+	readonly runDirectory: string;
+	/** The value of the marker variable for every worker of the run. */
+	readonly marker: string;
+	/** What the start of the run cleaned up. */
+	readonly report: CleanupReport;
+	/** Gives the share back; with the last one the run ends. Idempotent. */
+	release(): Promise<void>;
+}

@@ -1,0 +1,64 @@
+import type { SparedReason } from "../events.ts";
+import type { WorkerEnd, WorkerRecord } from "../registry/process-registry.ts";
+import type { RunId } from "../run-id.ts";
+import type { ReapedOrphan } from "./cleanup-report.ts";
+import type { Orphan, SparedProcess } from "./orphan-search.ts";
+import type { Fate, KillResult } from "./process-killer.ts";
+
+/** What is known of one dead run after its processes were ended. */
+export interface Settlement {
+	readonly reaped: readonly ReapedOrphan[];
+	readonly spared: readonly SparedProcess[];
+	/** Rows that are over now. */
+	readonly ends: readonly {
+		readonly incarnation: string;
+		readonly end: Pick<WorkerEnd, "reason" | "killer">;
+	}[];
+	/** Whether nothing of the run is left; otherwise the next start looks again. */
+	readonly complete: boolean;
+}
+
+/** Why a process is still there, by what became of the attempt. */
+const SPARED: Readonly<
+	Record<Exclude<Fate, ReapedOrphan["how"]>, SparedReason>
+> = {
+	refused: "signal_refused",
+	survived: "survived_kill",
+	protected: "own_ancestor",
+};
+
+/** Decides how a dead run is recorded. */
+export function settle(
+	ofRun: RunId,
+	workers: readonly WorkerRecord[],
+	results: readonly KillResult<Orphan>[],
+	sparedBefore: readonly SparedProcess[],
+): Settlement {
+	const reaped: ReapedOrphan[] = [];
+	const spared: SparedProcess[] = sparedBefore.filter(
+		(process) => process.ofRun === ofRun,
+	);
+	for (const { target, fate } of results) {
+		if (target.ofRun !== ofRun) continue;
+		const { pid, foundBy } = target;
+		if (fate === "ended_on_term" || fate === "killed")
+			reaped.push({ ofRun, pid, how: fate, foundBy });
+		else spared.push({ ofRun, pid, reason: SPARED[fate] });
+	}
+	const ends = workers
+		.filter(({ identity }) => !hasPid(spared, identity?.pid))
+		.map(({ incarnation, identity }) => ({
+			incarnation,
+			end: hasPid(reaped, identity?.pid)
+				? ({ reason: "reaped", killer: "reaper" } as const)
+				: ({ reason: "vanished", killer: "unknown" } as const),
+		}));
+	return { reaped, spared, ends, complete: spared.length === 0 };
+}
+
+function hasPid(
+	processes: readonly { readonly pid: number }[],
+	pid: number | undefined,
+): boolean {
+	return processes.some((process) => process.pid === pid);
+}

@@ -1,0 +1,88 @@
+import type { SnakepitEvent } from "../events.ts";
+import { pauseSync } from "../os/system-clock.ts";
+import type { Clock, ProcessHost, Random } from "../world.ts";
+import { applicationCleanup } from "./application-cleanup.ts";
+import { recordExit } from "./exit-record.ts";
+import type { RunHandle } from "./run-handle.ts";
+import type { StartedRun } from "./start-run.ts";
+
+type Emit = (event: SnakepitEvent) => void;
+
+export interface SharedRunParts {
+	readonly host: ProcessHost;
+	readonly clock: Clock;
+	readonly random: Random;
+	readonly start: (emit: Emit) => Promise<StartedRun>;
+	/** Called when nobody holds it any more: the next holder needs another. */
+	readonly onOver: () => void;
+}
+
+/** One run and everybody who holds it: it starts with the first and ends with the last. */
+export class SharedRun {
+	readonly #parts: SharedRunParts;
+	readonly #holders = new Set<{ readonly emit: Emit }>();
+	#started: Promise<StartedRun> | undefined;
+	#unregister: () => void = () => {};
+
+	constructor(parts: SharedRunParts) {
+		this.#parts = parts;
+	}
+
+	/** Rejects when the start does; nothing is held then. */
+	async acquire(emit: Emit): Promise<RunHandle> {
+		const holder = { emit };
+		this.#holders.add(holder);
+		const letGo = this.#parts.host.keepAlive();
+		try {
+			this.#started ??= this.#start();
+			return this.#handle(await this.#started, holder);
+		} catch (error) {
+			this.#parts.onOver();
+			throw error;
+		} finally {
+			letGo();
+		}
+	}
+
+	async #start(): Promise<StartedRun> {
+		const started = await this.#parts.start((event) => this.#emit(event));
+		const { host, clock } = this.#parts;
+		const { registry } = started;
+		// Registered before every pool, so killed after them: their workers are gone by then.
+		this.#unregister = applicationCleanup.register({
+			close: async () => {},
+			killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
+			signalled: (signal, forced) =>
+				this.#emit({
+					type: "host.signal_received",
+					wallMs: clock.wall(),
+					signal,
+					forced,
+				}),
+		});
+		return started;
+	}
+
+	#handle(started: StartedRun, holder: { readonly emit: Emit }): RunHandle {
+		const { host, clock, random } = this.#parts;
+		return {
+			...started,
+			host,
+			clock,
+			random,
+			release: async () => {
+				if (!this.#holders.has(holder)) return;
+				if (this.#holders.size === 1) {
+					this.#unregister();
+					this.#parts.onOver();
+					started.registry.close();
+				}
+				this.#holders.delete(holder);
+			},
+		};
+	}
+
+	#emit(event: SnakepitEvent): void {
+		for (const { emit } of this.#holders) emit(event);
+	}
+}

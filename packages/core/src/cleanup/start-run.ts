@@ -1,0 +1,96 @@
+import type { SnakepitEvent } from "../events.ts";
+import { formatMarker, markerOf } from "../marker.ts";
+import type { CensusHost } from "../os/census.ts";
+import { createRunDirectory } from "../os/private-directory.ts";
+import { boundHistory, readRuns } from "../registry/history.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import { openNewRun } from "../registry/new-run.ts";
+import { ownerKey } from "../registry/run-name.ts";
+import type { Sqlite } from "../registry/sqlite.ts";
+import { SqliteRegistry } from "../registry/sqlite-registry.ts";
+import type { Clock, Random } from "../world.ts";
+import type { CleanupReport } from "./cleanup-report.ts";
+import type { CleanupStrategy } from "./cleanup-strategy.ts";
+import { ProcessKiller } from "./process-killer.ts";
+import { reap } from "./reaper.ts";
+
+export interface StartRunParts {
+	readonly sqlite: Sqlite;
+	readonly host: CensusHost;
+	readonly clock: Clock;
+	readonly random: Random;
+	/** Where the ledger is. */
+	readonly dataDir: string;
+	readonly strategy: CleanupStrategy | undefined;
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
+/** A run that is in the ledger, and has cleaned up after the dead. */
+export interface StartedRun {
+	readonly registry: SqliteRegistry;
+	readonly killer: ProcessKiller;
+	readonly runDirectory: string;
+	readonly marker: string;
+	readonly report: CleanupReport;
+}
+
+/**
+ * Starts a run: into the ledger first, then clean up after dead runs, then
+ * running. Nothing else is started before.
+ *
+ * @throws RegistryError or StartError; nothing is left then.
+ */
+export async function startRun(parts: StartRunParts): Promise<StartedRun> {
+	const { sqlite, host, clock, random, emit } = parts;
+	const directory = new LedgerDirectory(parts.dataDir);
+	const { name, lock, file, run } = await openNewRun({
+		sqlite,
+		directory,
+		owner: host.self,
+		clock,
+		random,
+		makeRunDirectory: createRunDirectory,
+		removeFiles: (paths) => host.remove(paths),
+	});
+	const registry = new SqliteRegistry({
+		clock,
+		emit,
+		file,
+		run,
+		otherRuns: () => readRuns(sqlite, directory, ownerKey(host.self)),
+		letGo: (over) => {
+			// What is not over needs its directory as evidence of what to remove.
+			if (over) host.remove([run.directory]);
+			if (over) directory.retire(name);
+			lock.release(over ? "removed" : "kept");
+		},
+	});
+	const killer = new ProcessKiller(host, clock);
+	try {
+		emit({
+			type: "run.started",
+			wallMs: clock.wall(),
+			runId: name.runId,
+			dataDir: directory.path,
+		});
+		registry.transition("cleaning_stale");
+		const report = await reap({
+			...parts,
+			directory,
+			killer,
+			claimant: name.runId,
+		});
+		boundHistory(directory, clock.wall());
+		registry.transition("running");
+		return {
+			registry,
+			killer,
+			runDirectory: run.directory,
+			marker: formatMarker(markerOf(name.runId, host.self)),
+			report,
+		};
+	} catch (error) {
+		registry.close();
+		throw error;
+	}
+}

@@ -1,0 +1,28 @@
+import type { ProcessIdentity } from "../identity.ts";
+import type {
+	MarkedProcess,
+	ProcessFacts,
+	ProcessHost,
+	SignalOutcome,
+} from "../world.ts";
+
+/** One look at everything that runs here. */
+export interface Census {
+	/** Zombies included. */
+	readonly processes: readonly ProcessFacts[];
+	/** The living ones that carry a marker, this process excluded. */
+	readonly marked: readonly MarkedProcess[];
+}
+
+/** A host that can also end processes which are not its children. */
+export interface CensusHost extends ProcessHost {
+	census(): Census;
+	/** The pids of this process's parent, its parent's parent, and so on. */
+	ancestors(): readonly number[];
+	/** Sends to a whole group while `member`, alive or not yet reaped, is in it: nobody else can have its number then. */
+	signalGroup(
+		groupId: number,
+		member: ProcessIdentity,
+		signal: NodeJS.Signals,
+	): SignalOutcome;
+}

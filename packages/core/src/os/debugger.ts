@@ -1,0 +1,12 @@
+import { createRequire } from "node:module";
+
+/** Whether a debugger is attached to this process or may attach: a stop at a breakpoint is no hang. */
+export function debuggerAttached(): boolean {
+	try {
+		// Loaded at use: a Node built without the inspector throws here.
+		const inspector = createRequire(import.meta.url)("node:inspector");
+		return inspector.url() !== undefined;
+	} catch {
+		return false;
+	}
+}

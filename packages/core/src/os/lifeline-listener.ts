@@ -1,0 +1,50 @@
+import { createServer, type Socket } from "node:net";
+import { StartError } from "../errors.ts";
+import type { LifelineListener } from "../world.ts";
+import { SOCKET_PATH_LIMIT } from "./private-directory.ts";
+
+/**
+ * Listens on a private socket and holds every connection without ever reading,
+ * writing or half-closing: a worker dies of its end, and only of its end.
+ *
+ * @throws StartError `SOCKET_PATH_TOO_LONG`, or `RUNTIME_DIRECTORY_UNSAFE` when
+ *   the system refuses to listen there.
+ */
+export async function listenLifeline(path: string): Promise<LifelineListener> {
+	if (Buffer.byteLength(path) >= SOCKET_PATH_LIMIT)
+		throw new StartError({
+			code: "SOCKET_PATH_TOO_LONG",
+			ran: "no",
+			message: `The socket path ${path} has ${Buffer.byteLength(path)} bytes; the system takes at most ${SOCKET_PATH_LIMIT - 1}. Set XDG_RUNTIME_DIR to a short path.`,
+		});
+	const held = new Set<Socket>();
+	const server = createServer({ allowHalfOpen: true, pauseOnConnect: true });
+	server.on("connection", (socket) => {
+		held.add(socket.unref());
+		socket.on("error", () => {}); // Its worker is gone; nobody waits for it here.
+		socket.on("close", () => held.delete(socket));
+	});
+	const { promise, resolve, reject } = Promise.withResolvers<void>();
+	server.once("error", reject);
+	server.listen(path, resolve);
+	try {
+		await promise;
+	} catch (error) {
+		throw new StartError({
+			code: "RUNTIME_DIRECTORY_UNSAFE",
+			ran: "no",
+			message: `Cannot listen on ${path}: ${(error as Error).message}. Set XDG_RUNTIME_DIR to a directory on a local disk that belongs to you.`,
+			cause: error,
+		});
+	}
+	server.off("error", reject);
+	server.on("error", () => {}); // Out of descriptors at an accept: that worker's start times out.
+	server.unref();
+	return {
+		path,
+		close(): void {
+			server.close();
+			for (const socket of held) socket.destroy();
+		},
+	};
+}

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { ProcessTable, TableEntry } from "./process-table.ts";
+
+/**
+ * The process table of Linux, read from `/proc`.
+ *
+ * Source: proc_pid_stat(5), getauxval(3).
+ */
+export class LinuxProc implements ProcessTable {
+	readonly bootId: string;
+	readonly pidNamespace: string;
+	readonly #units: Units;
+
+	constructor() {
+		this.bootId = readFileSync(
+			"/proc/sys/kernel/random/boot_id",
+			"latin1",
+		).trim();
+		this.pidNamespace = readlinkSync("/proc/self/ns/pid").replace(/\D/g, "");
+		this.#units = readUnits();
+	}
+
+	entry(pid: number): TableEntry | "gone" | "unknown" {
+		try {
+			const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+			return parseStat(text, this.#units) ?? "unknown";
+		} catch (error) {
+			const { code } = error as NodeJS.ErrnoException;
+			if (code !== "ENOENT" && code !== "ESRCH") return "unknown";
+			// Where /proc is mounted with hidepid, others' processes look missing.
+			return exists(pid) ? "unknown" : "gone";
+		}
+	}
+
+	entries(): readonly TableEntry[] {
+		const found: TableEntry[] = [];
+		for (const name of readdirSync("/proc")) {
+			if (!/^[0-9]/.test(name)) continue;
+			try {
+				const text = readFileSync(`/proc/${name}/stat`, "latin1");
+				const entry = parseStat(text, this.#units);
+				if (entry !== undefined) found.push(entry);
+			} catch {
+				// It ended while the list was read.
+			}
+		}
+		return found;
+	}
+
+	environment(
+		pid: number,
+		variables: readonly string[],
+	): ReadonlyMap<string, string> {
+		const found = new Map<string, string>();
+		try {
+			const text = readFileSync(`/proc/${pid}/environ`, "latin1");
+			for (const variable of variables) {
+				const value = environmentValue(text, variable);
+				if (value !== undefined) found.set(variable, value);
+			}
+		} catch {
+			// Another user's, privileged, or gone.
+		}
+		return found;
+	}
+}
+
+/** What the kernel counts in. */
+interface Units {
+	readonly pageBytes: number;
+	readonly ticksPerSecond: number;
+}
+
+/**
+ * Reads one line of `/proc/PID/stat`.
+ *
+ * The name is between the first and the last parenthesis: it may hold spaces
+ * and parentheses itself. Returns `undefined` when the line is not one.
+ */
+export function parseStat(text: string, units: Units): TableEntry | undefined {
+	const open = text.indexOf("(");
+	const close = text.lastIndexOf(")");
+	// The first is field 3 of the manual page.
+	const fields = text.slice(close + 2).split(" ");
+	const startTime = fields[19];
+	if (open < 1 || close < open || startTime === undefined) return undefined;
+	const number = (field: number): number => Number(fields[field - 3]);
+	// A leader that ended before its other threads is shown as a zombie too.
+	const dead = /^[ZXx]/.test(fields[0] ?? "") && number(20) <= 1;
+	return {
+		pid: Number(text.slice(0, open)),
+		parentPid: number(4),
+		groupId: number(5),
+		startTime,
+		condition: dead ? "zombie" : "alive",
+		cpuTimeMs: ((number(14) + number(15)) * 1000) / units.ticksPerSecond,
+		residentBytes: number(24) * units.pageBytes,
+		name: text.slice(open + 1, close),
+	};
+}
+
+/** Finds one variable in the text of `/proc/PID/environ`. */
+export function environmentValue(
+	text: string,
+	variable: string,
+): string | undefined {
+	const start = text.startsWith(`${variable}=`)
+		? 0
+		: text.indexOf(`\0${variable}=`) + 1;
+	if (start === 0 && !text.startsWith(`${variable}=`)) return undefined;
+	const end = text.indexOf("\0", start);
+	const from = start + variable.length + 1;
+	return text.slice(from, end === -1 ? undefined : end);
+}
+
+const AT_PAGESZ = 6;
+const AT_CLKTCK = 17;
+
+/** Pages of 64 KiB exist. The auxiliary vector says so without starting `getconf`. */
+function readUnits(): Units {
+	const units = { pageBytes: 4096, ticksPerSecond: 100 };
+	try {
+		const vector = readFileSync("/proc/self/auxv");
+		for (let at = 0; at + 16 <= vector.length; at += 16) {
+			const value = Number(vector.readBigUInt64LE(at + 8));
+			const key = vector.readBigUInt64LE(at);
+			if (key === BigInt(AT_PAGESZ)) units.pageBytes = value;
+			if (key === BigInt(AT_CLKTCK)) units.ticksPerSecond = value;
+		}
+	} catch {
+		// A process that is not dumpable may not read its own: nearly all machines have these.
+	}
+	return units;
+}
+
+function exists(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code !== "ESRCH";
+	}
+}

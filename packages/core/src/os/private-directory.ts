@@ -1,0 +1,110 @@
+import { lstatSync, mkdtempSync, realpathSync, type Stats } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { StartError } from "../errors.ts";
+import type { RunId } from "../run-id.ts";
+
+/** Socket paths must be shorter, in bytes: macOS has the smallest field. Source: unix(4), sys/un.h. */
+export const SOCKET_PATH_LIMIT = 104;
+/** Kept free for what workers put below the run's directory: an incarnation, a slash, a socket. */
+const RESERVED_BYTES = 40;
+/** What {@link mkdtempSync} adds to its prefix. */
+const SUFFIX_BYTES = 6;
+
+/**
+ * Makes the private directory of one run, for sockets and scratch files: 0700,
+ * fresh, short enough for socket paths below it.
+ *
+ * It is under `XDG_RUNTIME_DIR` where that is set and there, else under the
+ * temporary directory.
+ *
+ * @throws StartError `RUNTIME_DIRECTORY_UNSAFE` when somebody else could enter
+ *   or exchange it, `SOCKET_PATH_TOO_LONG` when no place is short enough.
+ */
+export function createRunDirectory(
+	runId: RunId,
+	env: NodeJS.ProcessEnv = process.env,
+): string {
+	const prefix = `snakepit-${runId}-`;
+	const short = (base: string): boolean =>
+		Buffer.byteLength(join(base, prefix)) + SUFFIX_BYTES + RESERVED_BYTES <
+		SOCKET_PATH_LIMIT;
+	const bases = baseDirectories(env);
+	const base = bases.find(short);
+	if (base === undefined)
+		throw new StartError({
+			code: "SOCKET_PATH_TOO_LONG",
+			ran: "no",
+			message: `No place for sockets has a path that is short enough (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): looked at ${bases.join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
+		});
+	let path: string;
+	try {
+		path = mkdtempSync(join(base, prefix));
+	} catch (error) {
+		throw unsafe(base, `cannot be written (${(error as Error).message})`);
+	}
+	const complaint = complaintAbout(lstatSync(path), "private");
+	if (complaint !== undefined) throw unsafe(path, complaint);
+	return path;
+}
+
+function baseDirectories(env: NodeJS.ProcessEnv): string[] {
+	const bases: string[] = [];
+	const runtime = env["XDG_RUNTIME_DIR"];
+	const stats = runtime?.startsWith("/") ? lookAt(runtime) : undefined;
+	if (runtime !== undefined && stats !== undefined) {
+		const complaint = complaintAbout(stats, "not_writable_by_others");
+		if (complaint !== undefined) throw unsafe(runtime, complaint);
+		bases.push(runtime);
+	}
+	for (const temporary of [tmpdir(), "/tmp"]) {
+		const stats = lookAt(temporary);
+		if (stats === undefined) continue;
+		// On macOS /tmp itself is a link.
+		bases.push(realpathSync(temporary));
+	}
+	return bases;
+}
+
+function lookAt(path: string): Stats | undefined {
+	return lstatSync(path, { throwIfNoEntry: false });
+}
+
+const STICKY = 0o1000;
+
+/**
+ * Says what is wrong with a directory, or nothing.
+ *
+ * `"private"`: nobody else may enter. `"not_writable_by_others"`: nobody else
+ * may exchange what is in it.
+ */
+export function complaintAbout(
+	stats: Stats,
+	wanted: "private" | "not_writable_by_others",
+	uid: number = process.getuid?.() ?? -1,
+): string | undefined {
+	if (stats.isSymbolicLink()) return "is a symbolic link";
+	if (!stats.isDirectory()) return "is not a directory";
+	if (stats.uid !== uid)
+		return `belongs to user ${stats.uid} and this program runs as user ${uid}`;
+	if (wanted === "private" && (stats.mode & 0o077) !== 0)
+		return "can be entered by others";
+	if ((stats.mode & 0o022) !== 0 && (stats.mode & STICKY) === 0)
+		return "can be written by others";
+	return undefined;
+}
+
+function unsafe(path: string, complaint: string): StartError {
+	return new StartError({
+		code: "RUNTIME_DIRECTORY_UNSAFE",
+		ran: "no",
+		message: `The runtime directory ${path} ${complaint}. Sockets are only put where nobody else can exchange them: set XDG_RUNTIME_DIR to a directory of your own with mode 0700, or unset it.`,
+	});
+}
+
+/** Whether a path is the private directory of that very run, made by {@link createRunDirectory} for this user. */
+export function isRunDirectory(path: string, runId: RunId): boolean {
+	if (!basename(path).startsWith(`snakepit-${runId}-`)) return false;
+	const stats = lookAt(path);
+	return stats !== undefined && complaintAbout(stats, "private") === undefined;
+}

@@ -1,0 +1,203 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { StartError } from "../errors.ts";
+import {
+	isSameProcess,
+	type Observation,
+	type ProcessIdentity,
+} from "../identity.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+	parseMarker,
+} from "../marker.ts";
+import type {
+	LifelineListener,
+	MarkedProcess,
+	ProcessFacts,
+	ProcessSource,
+	SignalOutcome,
+} from "../world.ts";
+import type { Census, CensusHost } from "./census.ts";
+import { debuggerAttached } from "./debugger.ts";
+import { EventLoopLag } from "./event-loop-lag.ts";
+import { KeepAlive } from "./keep-alive.ts";
+import { listenLifeline } from "./lifeline-listener.ts";
+import { LinuxProc } from "./linux-proc.ts";
+import { readMachineId } from "./machine-id.ts";
+import { NodeProcessSource } from "./node-process-source.ts";
+import type { ProcessTable, TableEntry } from "./process-table.ts";
+import { PsProcessTable } from "./ps-process-table.ts";
+import { sendSignal } from "./send-signal.ts";
+
+/** This machine, as this process sees it. */
+export class SystemProcessHost implements CensusHost {
+	readonly source: ProcessSource;
+	readonly self: ProcessIdentity;
+	readonly platform: NodeJS.Platform = process.platform;
+	readonly #machineId: string;
+	readonly #table: ProcessTable;
+	readonly #keepAlive = new KeepAlive();
+	readonly #lag = new EventLoopLag();
+
+	constructor(
+		table: ProcessTable = systemTable(),
+		machineId: string = readMachineId(),
+	) {
+		this.#table = table;
+		this.#machineId = machineId;
+		const own = table.entry(process.pid);
+		if (typeof own === "string")
+			throw new StartError({
+				code: "PLATFORM_UNSUPPORTED",
+				ran: "no",
+				message: `The process table does not show this very process (pid ${process.pid} is ${own}), so no process could be ended safely. Mount /proc.`,
+			});
+		this.self = this.#identity(own);
+		this.source = new NodeProcessSource({
+			identify: (pid) => {
+				const entry = table.entry(pid);
+				return typeof entry === "string" ? entry : this.#identity(entry);
+			},
+			members: (groupId) => this.members(groupId),
+		});
+	}
+
+	observe(pid: number): Observation {
+		const entry = this.#table.entry(pid);
+		if (typeof entry === "string") return entry;
+		return entry.condition === "zombie" ? "gone" : this.#identity(entry);
+	}
+
+	facts(pid: number): ProcessFacts | undefined {
+		const entry = this.#table.entry(pid);
+		return typeof entry === "string" ? undefined : this.#facts(entry);
+	}
+
+	members(groupId: number): readonly ProcessFacts[] {
+		return this.#table
+			.entries()
+			.filter(
+				(entry) => entry.groupId === groupId && entry.condition === "alive",
+			)
+			.map((entry) => this.#facts(entry));
+	}
+
+	marked(): readonly MarkedProcess[] {
+		return this.census().marked;
+	}
+
+	census(): Census {
+		const entries = this.#table.entries();
+		return {
+			processes: entries.map((entry) => this.#facts(entry)),
+			marked: entries.flatMap((entry) => this.#markedProcess(entry) ?? []),
+		};
+	}
+
+	ancestors(): readonly number[] {
+		const pids: number[] = [];
+		let entry = this.#table.entry(process.pid);
+		while (typeof entry !== "string" && !pids.includes(entry.parentPid)) {
+			pids.push(entry.parentPid);
+			entry = this.#table.entry(entry.parentPid);
+		}
+		return pids;
+	}
+
+	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {
+		const seen = this.observe(identity.pid);
+		if (seen === "unknown") return "refused";
+		if (seen === "gone" || !isSameProcess(seen, identity)) return "gone";
+		return sendSignal(identity.pid, signal);
+	}
+
+	signalGroup(
+		groupId: number,
+		member: ProcessIdentity,
+		signal: NodeJS.Signals,
+	): SignalOutcome {
+		const facts = this.facts(member.pid);
+		if (facts === undefined || !isSameProcess(facts.identity, member))
+			return "gone";
+		if (facts.groupId !== groupId) return "refused";
+		return sendSignal(-groupId, signal);
+	}
+
+	createDirectory(path: string): void {
+		mkdirSync(path, { mode: 0o700 });
+	}
+
+	remove(paths: readonly string[]): readonly string[] {
+		return paths.filter((path) => {
+			try {
+				rmSync(path, { recursive: true, force: true });
+				return false;
+			} catch {
+				return true;
+			}
+		});
+	}
+
+	listenLifeline(path: string): Promise<LifelineListener> {
+		return listenLifeline(path);
+	}
+
+	keepAlive(): () => void {
+		return this.#keepAlive.hold();
+	}
+
+	loopDelay(): number {
+		return this.#lag.take();
+	}
+
+	debuggerAttached(): boolean {
+		return debuggerAttached();
+	}
+
+	echo(line: string): void {
+		process.stderr.write(`${line}\n`);
+	}
+
+	#markedProcess(entry: TableEntry): MarkedProcess | undefined {
+		if (entry.pid === process.pid || entry.condition === "zombie")
+			return undefined;
+		const variables = this.#table.environment(entry.pid, [
+			MARKER_VARIABLE,
+			INCARNATION_VARIABLE,
+		]);
+		const text = variables.get(MARKER_VARIABLE);
+		const marker = text === undefined ? undefined : parseMarker(text);
+		if (marker === undefined) return undefined;
+		return {
+			identity: this.#identity(entry),
+			groupId: entry.groupId,
+			marker,
+			incarnation: variables.get(INCARNATION_VARIABLE),
+			name: entry.name,
+		};
+	}
+
+	#facts(entry: TableEntry): ProcessFacts {
+		return {
+			identity: this.#identity(entry),
+			groupId: entry.groupId,
+			condition: entry.condition,
+			cpuTimeMs: entry.cpuTimeMs,
+			residentBytes: entry.residentBytes,
+		};
+	}
+
+	#identity(entry: TableEntry): ProcessIdentity {
+		return {
+			machineId: this.#machineId,
+			bootId: this.#table.bootId,
+			pidNamespace: this.#table.pidNamespace,
+			pid: entry.pid,
+			startTime: entry.startTime,
+		};
+	}
+}
+
+function systemTable(): ProcessTable {
+	return process.platform === "linux" ? new LinuxProc() : new PsProcessTable();
+}

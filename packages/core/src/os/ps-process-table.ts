@@ -1,0 +1,100 @@
+import { spawnSync } from "node:child_process";
+import type { ProcessTable, TableEntry } from "./process-table.ts";
+
+const COLUMNS = "pid=,ppid=,pgid=,state=,lstart=,time=,rss=,comm=";
+
+/**
+ * The process table of macOS, as `ps` prints it.
+ *
+ * Start times have a resolution of one second, and there is no pid namespace.
+ */
+export class PsProcessTable implements ProcessTable {
+	readonly bootId: string;
+	readonly pidNamespace = "0";
+
+	constructor() {
+		this.bootId = output("/usr/sbin/sysctl", ["-n", "kern.bootsessionuuid"]);
+	}
+
+	entry(pid: number): TableEntry | "gone" | "unknown" {
+		const text = output("ps", ["-o", COLUMNS, "-p", String(pid)]);
+		const entry = parsePsLine(text);
+		if (entry !== undefined) return entry;
+		// `ps` says nothing of a pid that is free, and nothing when it fails.
+		try {
+			process.kill(pid, 0);
+			return "unknown";
+		} catch (error) {
+			const { code } = error as NodeJS.ErrnoException;
+			return code === "ESRCH" ? "gone" : "unknown";
+		}
+	}
+
+	entries(): readonly TableEntry[] {
+		return output("ps", ["-axww", "-o", COLUMNS])
+			.split("\n")
+			.flatMap((line) => parsePsLine(line) ?? []);
+	}
+
+	environment(
+		pid: number,
+		variables: readonly string[],
+	): ReadonlyMap<string, string> {
+		const text = output("ps", ["-Eww", "-o", "command=", "-p", String(pid)]);
+		return variablesIn(text, variables);
+	}
+}
+
+/** Reads one line of `ps -o` with our columns; `undefined` when it is not one. */
+export function parsePsLine(line: string): TableEntry | undefined {
+	const match =
+		/^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s+([\d:.-]+)\s+(\d+)\s+(.*)$/.exec(
+			line.trimEnd(),
+		);
+	if (match === null) return undefined;
+	const [, pid, parentPid, groupId, state, start, time, rss, name] =
+		match as unknown as string[];
+	return {
+		pid: Number(pid),
+		parentPid: Number(parentPid),
+		groupId: Number(groupId),
+		startTime: String(start).replace(/\s+/g, " "),
+		condition: String(state).startsWith("Z") ? "zombie" : "alive",
+		cpuTimeMs: parseCpuTime(String(time)),
+		residentBytes: Number(rss) * 1024,
+		name: String(name),
+	};
+}
+
+/** Reads `[[days-]hours:]minutes:seconds[.fraction]`. */
+export function parseCpuTime(text: string): number {
+	const [days, clock] = text.includes("-") ? text.split("-") : ["0", text];
+	const seconds = String(clock)
+		.split(":")
+		.reduce((sum, part) => sum * 60 + Number(part), 0);
+	return Math.round((Number(days) * 86_400 + seconds) * 1000);
+}
+
+/** The environment follows the arguments, blanks between them. */
+export function variablesIn(
+	text: string,
+	variables: readonly string[],
+): ReadonlyMap<string, string> {
+	const found = new Map<string, string>();
+	for (const word of text.split(/\s+/)) {
+		const equals = word.indexOf("=");
+		const variable = word.slice(0, equals);
+		if (equals > 0 && variables.includes(variable))
+			found.set(variable, word.slice(equals + 1));
+	}
+	return found;
+}
+
+function output(command: string, args: readonly string[]): string {
+	const { stdout } = spawnSync(command, args, {
+		encoding: "utf8",
+		env: { LC_ALL: "C", PATH: "/bin:/usr/bin" },
+		maxBuffer: 64 * 2 ** 20,
+	});
+	return (stdout ?? "").trim();
+}

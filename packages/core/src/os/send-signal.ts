@@ -1,0 +1,22 @@
+import type { SignalOutcome } from "../world.ts";
+
+/**
+ * Sends a signal to a pid, or to the group `-number`.
+ *
+ * The caller has just proven whose number it is.
+ */
+export function sendSignal(
+	number: number,
+	signal: NodeJS.Signals,
+): SignalOutcome {
+	// 0 and -1 mean "my group" and "everyone": never.
+	if (!Number.isInteger(number) || Math.abs(number) < 2) return "refused";
+	try {
+		process.kill(number, signal);
+		return "sent";
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === "ESRCH"
+			? "gone"
+			: "refused";
+	}
+}

@@ -1,0 +1,100 @@
+import {
+	accessSync,
+	constants,
+	lstatSync,
+	mkdirSync,
+	type Stats,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RegistryError } from "../errors.ts";
+import { complaintAbout } from "./private-directory.ts";
+
+/** Where the ledger of this user on this machine is. */
+export interface StateDirectory {
+	readonly path: string;
+	/** Why it is not in the user's home; `undefined` when it is. */
+	readonly relocated: string | undefined;
+}
+
+/**
+ * Finds or makes the directory of the ledger: what the caller names, else
+ * `$XDG_STATE_HOME/snakepit/MACHINE`, else the same under `~/.local/state`,
+ * else a private directory under the temporary one.
+ *
+ * The path has the machine in it since homes are shared between machines and
+ * SQLite's files must not be.
+ *
+ * @throws RegistryError `REGISTRY_UNWRITABLE` when there is no place that is
+ *   writable and private.
+ */
+export function openStateDirectory(
+	dataDir: string | undefined,
+	machineId: string,
+	env: NodeJS.ProcessEnv = process.env,
+): StateDirectory {
+	if (dataDir !== undefined) {
+		const complaint = prepare(dataDir);
+		if (complaint !== undefined) throw unwritable(dataDir, complaint);
+		return { path: dataDir, relocated: undefined };
+	}
+	const home = placeAtHome(env);
+	const path = join(home.path, "snakepit", machineId);
+	const complaint = home.complaint ?? prepare(path);
+	if (complaint === undefined) return { path, relocated: undefined };
+	const uid = process.getuid?.() ?? 0;
+	const personal = join(tmpdir(), `snakepit-${uid}`);
+	const temporary = join(personal, machineId);
+	const trouble = prepare(personal) ?? prepare(temporary);
+	if (trouble !== undefined) throw unwritable(personal, trouble);
+	return { path: temporary, relocated: `${home.path} ${complaint}` };
+}
+
+/** A home of somebody else is left alone: `sudo` may keep the caller's, and files of root would lock them out. */
+function placeAtHome(env: NodeJS.ProcessEnv): {
+	readonly path: string;
+	readonly complaint: string | undefined;
+} {
+	const state = env["XDG_STATE_HOME"];
+	const home = env["HOME"];
+	const [path, owner] = state?.startsWith("/")
+		? [state, state]
+		: home?.startsWith("/")
+			? [join(home, ".local/state"), home]
+			: ["HOME", undefined];
+	if (owner === undefined) return { path, complaint: "is not set" };
+	const stats = statsOf(owner);
+	if (stats === undefined) return { path, complaint: "cannot be found" };
+	if (stats.uid !== process.getuid?.())
+		return { path, complaint: `belongs to user ${stats.uid}` };
+	return { path, complaint: undefined };
+}
+
+/** Makes the directory and says what is wrong with it, or nothing. */
+function prepare(path: string): string | undefined {
+	try {
+		mkdirSync(path, { recursive: true, mode: 0o700 });
+		accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+		return complaintAbout(lstatSync(path), "not_writable_by_others");
+	} catch (error) {
+		return `cannot be written (${(error as Error).message})`;
+	}
+}
+
+function statsOf(path: string): Stats | undefined {
+	try {
+		return lstatSync(path);
+	} catch {
+		return undefined;
+	}
+}
+
+function unwritable(path: string, complaint: string): RegistryError {
+	return new RegistryError({
+		code: /\b(ENOSPC|EDQUOT)\b/.test(complaint)
+			? "REGISTRY_FULL"
+			: "REGISTRY_UNWRITABLE",
+		ran: "no",
+		message: `The ledger of processes cannot be kept in ${path}: it ${complaint}. Name a directory of your own with the option dataDir.`,
+	});
+}

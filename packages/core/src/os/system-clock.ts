@@ -1,0 +1,19 @@
+import type { Clock, Timer } from "../world.ts";
+
+/** The clocks of this machine; its timers never hold the program open. */
+export const systemClock: Clock = {
+	now: () => performance.now(),
+	wall: () => Date.now(),
+	after(ms: number, action: () => void): Timer {
+		// Node turns a longer delay into 1 ms.
+		const timer = setTimeout(action, Math.min(ms, 2 ** 31 - 1)).unref();
+		return { cancel: () => clearTimeout(timer) };
+	},
+};
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** Stops this thread: only for the exit of the program, where no event loop runs any more. */
+export function pauseSync(ms: number): void {
+	Atomics.wait(sleeper, 0, 0, ms);
+}

@@ -1,0 +1,106 @@
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	renameSync,
+	statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { ledgerFailure } from "./ledger-failure.ts";
+import { parseRunFile, type RunName, runPath } from "./run-name.ts";
+
+/**
+ * Where the runs of one user on one machine are: `runs/` has those that live
+ * or were not cleaned up after, `history/` those that are over.
+ */
+export class LedgerDirectory {
+	readonly path: string;
+	readonly runs: string;
+	readonly history: string;
+
+	/** @throws RegistryError when it cannot be made. */
+	constructor(path: string) {
+		this.path = path;
+		this.runs = join(path, "runs");
+		this.history = join(path, "history");
+		try {
+			for (const directory of [this.runs, this.history])
+				mkdirSync(directory, { recursive: true, mode: 0o700 });
+		} catch (error) {
+			throw ledgerFailure(error, path);
+		}
+	}
+
+	/** The runs that have a file in `runs/`. */
+	openRuns(): readonly RunName[] {
+		return namesIn(this.runs, "db");
+	}
+
+	/** The runs that are over. */
+	endedRuns(): readonly RunName[] {
+		return namesIn(this.history, "db");
+	}
+
+	/** Locks without a run, older than `ageMs`: their owner died between the two, or their run was moved by hand. */
+	strayLocks(nowMs: number, ageMs: number): readonly RunName[] {
+		return namesIn(this.runs, "lock").filter((name) => {
+			if (existsSync(runPath(this.runs, name, "db"))) return false;
+			const stats = statSync(runPath(this.runs, name, "lock"), {
+				throwIfNoEntry: false,
+			});
+			return stats !== undefined && nowMs - stats.mtimeMs > ageMs;
+		});
+	}
+
+	/** Whether another process's run has this id, living or ended. */
+	isTaken(name: RunName): boolean {
+		const others = [
+			...namesIn(this.runs, "db"),
+			...namesIn(this.runs, "lock"),
+			...namesIn(this.history, "db"),
+		];
+		return others.some(
+			(other) => other.runId === name.runId && other.ownerKey !== name.ownerKey,
+		);
+	}
+
+	/**
+	 * Moves the file of a run that is over to the history. Whatever prevents it,
+	 * the next start tries again: the run itself says that it is over.
+	 */
+	retire(name: RunName): void {
+		const path = runPath(this.runs, name, "db");
+		// Somebody reads it, so the last changes are still beside it.
+		if (existsSync(`${path}-wal`)) return;
+		try {
+			renameSync(path, runPath(this.history, name, "db"));
+		} catch {
+			// The directory became read-only, or it is moved already.
+		}
+	}
+
+	/**
+	 * Sets a file that cannot be used aside, with what is beside it.
+	 *
+	 * @returns its new path; `undefined` when it cannot be moved.
+	 */
+	setAside(name: RunName): string | undefined {
+		const path = runPath(this.runs, name, "db");
+		const aside = `${runPath(this.history, name, "db")}.set-aside`;
+		try {
+			renameSync(path, aside);
+		} catch {
+			return undefined;
+		}
+		for (const ending of ["-wal", "-shm"])
+			if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
+		return aside;
+	}
+}
+
+function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {
+	return readdirSync(directory)
+		.flatMap((fileName) => parseRunFile(fileName) ?? [])
+		.filter((file) => file.kind === kind)
+		.map((file) => file.name);
+}

@@ -1,0 +1,91 @@
+import { RegistryError } from "../errors.ts";
+import type { ProcessIdentity } from "../identity.ts";
+import { generateRunId, type RunId } from "../run-id.ts";
+import type { Clock, Random } from "../world.ts";
+import type { LedgerDirectory } from "./ledger-directory.ts";
+import { ledgerFailure } from "./ledger-failure.ts";
+import { RunFile } from "./run-file.ts";
+import { createLock, RunLock } from "./run-lock.ts";
+import { type RunName, runNameOf, runPath } from "./run-name.ts";
+import type { StoredRun } from "./schema.ts";
+import type { Sqlite } from "./sqlite.ts";
+
+export interface NewRunParts {
+	readonly sqlite: Sqlite;
+	readonly directory: LedgerDirectory;
+	readonly owner: ProcessIdentity;
+	readonly clock: Clock;
+	readonly random: Random;
+	/** Makes the private runtime directory of the run, and the way back. */
+	readonly makeRunDirectory: (runId: RunId) => string;
+	readonly removeFiles: (paths: readonly string[]) => void;
+}
+
+/** A run that was just born: locked, and in the ledger as `initializing`. */
+export interface NewRun {
+	readonly name: RunName;
+	readonly lock: RunLock;
+	readonly file: RunFile;
+	readonly run: StoredRun;
+}
+
+/** A fresh id is free nearly always: 100 in a row are not bad luck. */
+const DRAWS = 100;
+
+/**
+ * Gives birth to a run: draws an id that nobody has, takes its lock, then makes
+ * its file. Whoever finds the file finds the lock held.
+ *
+ * @throws RegistryError when the ledger cannot be written; nothing is left then.
+ */
+export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
+	const { name, lock } = drawRun(parts);
+	const path = runPath(parts.directory.runs, name, "db");
+	let directory: string | undefined;
+	try {
+		directory = parts.makeRunDirectory(name.runId);
+		const run: StoredRun = {
+			runId: name.runId,
+			state: "initializing",
+			owner: parts.owner,
+			directory,
+			startedAt: parts.clock.wall(),
+			endedAt: undefined,
+			clean: undefined,
+			endedBy: undefined,
+			claimedBy: undefined,
+			killed: 0,
+		};
+		const file = await RunFile.create(parts.sqlite, path, run);
+		return { name, lock, file, run };
+	} catch (error) {
+		const files = ["", "-wal", "-shm", "-journal"].map((end) => path + end);
+		parts.removeFiles([...files, ...(directory ? [directory] : [])]);
+		lock.release("removed");
+		throw error;
+	}
+}
+
+/** Create, then look: of two that draw the same id at once at least one sees the other. */
+function drawRun({ sqlite, directory, owner, clock, random }: NewRunParts): {
+	readonly name: RunName;
+	readonly lock: RunLock;
+} {
+	for (let draw = 0; draw < DRAWS; draw++) {
+		const name = runNameOf(generateRunId(clock.wall(), random), owner);
+		const path = runPath(directory.runs, name, "lock");
+		try {
+			const lock = createLock(sqlite, path);
+			if (!(lock instanceof RunLock)) continue;
+			if (!directory.isTaken(name)) return { name, lock };
+			lock.release("removed");
+		} catch (error) {
+			throw ledgerFailure(error, path);
+		}
+	}
+	throw new RegistryError({
+		code: "REGISTRY_LOCKED",
+		ran: "no",
+		message: `No run could be opened in ${directory.path}: ${DRAWS} names in a row were taken or could not be locked. Name a directory on a local disk with the option dataDir: network file systems often cannot lock.`,
+	});
+}

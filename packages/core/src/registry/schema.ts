@@ -1,0 +1,211 @@
+import { eq } from "drizzle-orm";
+import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
+import {
+	integer,
+	real,
+	type SQLiteTable,
+	sqliteTable,
+	text,
+} from "drizzle-orm/sqlite-core";
+import type { ProcessIdentity } from "../identity.ts";
+import type { RunId } from "../run-id.ts";
+import type { RunState } from "../run-state.ts";
+import type {
+	EndReason,
+	Killer,
+	RunRecord,
+	WorkerEnd,
+	WorkerRecord,
+	WorkerStatus,
+} from "./process-registry.ts";
+
+/** A run as its file keeps it. */
+export interface StoredRun extends RunRecord {
+	/** Its private runtime directory. */
+	readonly directory: string;
+	/** `reaper:RUNID` while a dead run is being cleaned up. */
+	readonly claimedBy: string | undefined;
+}
+
+/** The tables of a run file, and the only statements on them. */
+export type Ledger = BetterSQLite3Database;
+
+const runTable = sqliteTable("runs", {
+	runId: text("run_id").primaryKey(),
+	state: text("state").$type<RunState>().notNull(),
+	machineId: text("machine_id").notNull(),
+	bootId: text("boot_id").notNull(),
+	pidNamespace: text("pid_namespace").notNull(),
+	pid: integer("pid").notNull(),
+	startTime: text("start_time").notNull(),
+	directory: text("directory").notNull(),
+	startedAt: real("started_at").notNull(),
+	endedAt: real("ended_at"),
+	clean: integer("clean", { mode: "boolean" }),
+	endedBy: text("ended_by"),
+	claimedBy: text("claimed_by"),
+	killed: integer("killed").notNull(),
+});
+
+const workerTable = sqliteTable("workers", {
+	incarnation: text("incarnation").primaryKey(),
+	/** Rows are listed in the order of their reservation. */
+	ordinal: integer("ordinal").notNull(),
+	runId: text("run_id").notNull(),
+	workerId: text("worker_id").notNull(),
+	pool: text("pool").notNull(),
+	status: text("status").$type<WorkerStatus>().notNull(),
+	identity: text("identity", { mode: "json" }).$type<ProcessIdentity>(),
+	groupId: integer("group_id"),
+	/** The value of the marker variable in its environment. */
+	marker: text("marker").notNull(),
+	fingerprint: text("fingerprint").notNull(),
+	files: text("files", { mode: "json" }).$type<readonly string[]>().notNull(),
+	reservedAt: real("reserved_at").notNull(),
+	activatedAt: real("activated_at"),
+	endedAt: real("ended_at"),
+	exitCode: integer("exit_code"),
+	exitSignal: text("exit_signal").$type<NodeJS.Signals>(),
+	endReason: text("end_reason").$type<EndReason>(),
+	killer: text("killer").$type<Killer>(),
+});
+
+/** For drizzle-kit, which makes the migrations from them. */
+export const runs: SQLiteTable = runTable;
+/** For drizzle-kit, which makes the migrations from them. */
+export const workers: SQLiteTable = workerTable;
+
+/** Writes the run's one row. */
+export function writeRun(ledger: Ledger, run: StoredRun): void {
+	const { owner, ...rest } = run;
+	const row = { ...emptied(rest), ...owner };
+	ledger
+		.insert(runTable)
+		.values(row)
+		.onConflictDoUpdate({ target: runTable.runId, set: row })
+		.run();
+}
+
+/** Reads the run's row; `undefined` when there is none. */
+export function readRun(ledger: Ledger): StoredRun | undefined {
+	const row = ledger.select().from(runTable).get();
+	if (row === undefined) return undefined;
+	const { machineId, bootId, pidNamespace, pid, startTime, ...rest } = row;
+	return {
+		...filled(rest),
+		runId: row.runId as RunId,
+		owner: { machineId, bootId, pidNamespace, pid, startTime },
+	};
+}
+
+/** Writes one worker's row. */
+export function writeWorker(
+	ledger: Ledger,
+	worker: WorkerRecord,
+	ordinal: number,
+	marker: string,
+): void {
+	const { end, ...rest } = worker;
+	const row = {
+		...emptied(rest),
+		ordinal,
+		marker,
+		exitCode: end?.exit?.kind === "code" ? end.exit.code : null,
+		exitSignal: end?.exit?.kind === "signal" ? end.exit.signal : null,
+		endReason: end?.reason ?? null,
+		killer: end?.killer ?? null,
+	};
+	ledger
+		.insert(workerTable)
+		.values(row)
+		.onConflictDoUpdate({ target: workerTable.incarnation, set: row })
+		.run();
+}
+
+/** Records the end of a worker in a run that is not this process's own. */
+export function endWorker(
+	ledger: Ledger,
+	incarnation: string,
+	end: Pick<WorkerEnd, "reason" | "killer">,
+	endedAt: number,
+): void {
+	ledger
+		.update(workerTable)
+		.set({
+			status: "ended",
+			endedAt,
+			endReason: end.reason,
+			killer: end.killer,
+		})
+		.where(eq(workerTable.incarnation, incarnation))
+		.run();
+}
+
+/** Reads every worker, oldest first. */
+export function readWorkers(ledger: Ledger): readonly WorkerRecord[] {
+	const rows = ledger
+		.select()
+		.from(workerTable)
+		.orderBy(workerTable.ordinal)
+		.all();
+	return rows.map((row) => {
+		const {
+			ordinal: _ordinal,
+			marker: _marker,
+			exitCode,
+			exitSignal,
+			endReason,
+			killer,
+			...rest
+		} = row;
+		return {
+			...filled(rest),
+			runId: row.runId as RunId,
+			end: endOf(exitCode, exitSignal, endReason, killer),
+		};
+	});
+}
+
+function endOf(
+	code: number | null,
+	signal: NodeJS.Signals | null,
+	reason: EndReason | null,
+	killer: Killer | null,
+): WorkerEnd | undefined {
+	if (reason === null || killer === null) return undefined;
+	const exit =
+		code !== null
+			? ({ kind: "code", code } as const)
+			: signal !== null
+				? ({ kind: "signal", signal } as const)
+				: undefined;
+	return { exit, reason, killer };
+}
+
+type Emptied<Row> = {
+	[Name in keyof Row]: undefined extends Row[Name]
+		? Exclude<Row[Name], undefined> | null
+		: Row[Name];
+};
+type Filled<Row> = {
+	[Name in keyof Row]: null extends Row[Name]
+		? Exclude<Row[Name], null> | undefined
+		: Row[Name];
+};
+
+/** SQL says NULL where we say undefined. */
+function emptied<Row extends object>(row: Row): Emptied<Row> {
+	const entries = Object.entries(row).map(([name, value]) => [
+		name,
+		value ?? null,
+	]);
+	return Object.fromEntries(entries) as Emptied<Row>;
+}
+
+function filled<Row extends object>(row: Row): Filled<Row> {
+	const entries = Object.entries(row).map(([name, value]) => [
+		name,
+		value ?? undefined,
+	]);
+	return Object.fromEntries(entries) as Filled<Row>;
+}

@@ -1,0 +1,262 @@
+import { type RegistryError, SnakepitError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import type { ProcessIdentity } from "../identity.ts";
+import { formatMarker, markerOf } from "../marker.ts";
+import type { RunId } from "../run-id.ts";
+import { nextRunState, type RunState } from "../run-state.ts";
+import type { Clock } from "../world.ts";
+import { ledgerFailure } from "./ledger-failure.ts";
+import type {
+	ProcessRegistry,
+	RegistryStatistics,
+	Reservation,
+	RunRecord,
+	WorkerEnd,
+	WorkerRecord,
+	WorkerStatus,
+} from "./process-registry.ts";
+import type { RunFile } from "./run-file.ts";
+import type { StoredRun } from "./schema.ts";
+
+export interface SqliteRegistryParts {
+	readonly clock: Clock;
+	readonly emit: (event: SnakepitEvent) => void;
+	readonly file: RunFile;
+	/** As it is in the file. */
+	readonly run: StoredRun;
+	/** The other runs of the directory, newest first. */
+	readonly otherRuns: () => readonly RunRecord[];
+	/** Lets go of the run's other files; `over` says that nothing of it is left to clean up. */
+	readonly letGo: (over: boolean) => void;
+}
+
+/** The ledger of one run: in a file, and in memory for whoever asks. */
+export class SqliteRegistry implements ProcessRegistry {
+	readonly runId: RunId;
+	readonly #parts: SqliteRegistryParts;
+	readonly #marker: string;
+	readonly #rows = new Map<string, WorkerRecord>();
+	/** By incarnation, the place of its row. */
+	readonly #ordinals = new Map<string, number>();
+	readonly #unwritten = new Set<string>();
+	#run: StoredRun;
+	#runUnwritten = false;
+	#incarnations = 0;
+	#commits = 0;
+	#longestCommitMs = 0;
+	/** Whether some worker of this run is in the file. */
+	#hasWritten = false;
+	/** Whether the last write failed: further ones wait for {@link flush}, so that a slow failure cannot hold the event loop up again and again. */
+	#degraded = false;
+	#closed = false;
+
+	constructor(parts: SqliteRegistryParts) {
+		this.#parts = parts;
+		this.#run = parts.run;
+		this.runId = parts.run.runId;
+		this.#marker = formatMarker(markerOf(this.runId, parts.run.owner));
+	}
+
+	get state(): RunState {
+		return this.#run.state;
+	}
+
+	nextIncarnation(): string {
+		this.#incarnations += 1;
+		return `${this.runId}-${this.#incarnations}`;
+	}
+
+	reserve(reservation: Reservation): void {
+		const { incarnation } = reservation;
+		if (this.#rows.has(incarnation))
+			throw impossible(incarnation, "is reserved already");
+		this.#ordinals.set(incarnation, this.#ordinals.size);
+		this.#put({
+			...reservation,
+			runId: this.runId,
+			status: "reserved",
+			identity: undefined,
+			groupId: undefined,
+			reservedAt: this.#parts.clock.wall(),
+			activatedAt: undefined,
+			endedAt: undefined,
+			end: undefined,
+		});
+		if (this.#hasWritten) {
+			this.#writeThrough();
+			return;
+		}
+		const failure = this.#attempt();
+		if (failure === undefined) return;
+		this.#rows.delete(incarnation);
+		this.#unwritten.delete(incarnation);
+		throw failure;
+	}
+
+	activate(
+		incarnation: string,
+		identity: ProcessIdentity,
+		groupId: number,
+	): void {
+		const row = this.#rows.get(incarnation);
+		if (row?.status !== "reserved")
+			throw impossible(
+				incarnation,
+				`is ${row?.status ?? "unknown"}, not reserved`,
+			);
+		this.#put({
+			...row,
+			status: "active",
+			identity,
+			groupId,
+			activatedAt: this.#parts.clock.wall(),
+		});
+		this.#writeThrough();
+	}
+
+	end(incarnation: string, end: WorkerEnd): void {
+		const row = this.#rows.get(incarnation);
+		if (row === undefined) throw impossible(incarnation, "is unknown");
+		if (row.status === "ended") return;
+		this.#put({
+			...row,
+			status: "ended",
+			endedAt: this.#parts.clock.wall(),
+			end,
+		});
+		this.#writeThrough();
+	}
+
+	transition(to: RunState): void {
+		this.#putRun({ ...this.#run, state: nextRunState(this.state, to) });
+		this.#writeThrough();
+	}
+
+	living(): readonly WorkerRecord[] {
+		return this.list().filter((row) => row.status !== "ended");
+	}
+
+	list(): readonly WorkerRecord[] {
+		return [...this.#rows.values()];
+	}
+
+	lookup(incarnation: string): WorkerRecord | undefined {
+		return this.#rows.get(incarnation);
+	}
+
+	statistics(): RegistryStatistics {
+		const count = (status: WorkerStatus): number =>
+			this.list().filter((row) => row.status === status).length;
+		return {
+			reserved: count("reserved"),
+			active: count("active"),
+			ended: count("ended"),
+			unwritten: this.#unwrittenRows(),
+			commits: this.#commits,
+			longestCommitMs: this.#longestCommitMs,
+		};
+	}
+
+	runs(): readonly RunRecord[] {
+		const { directory: _, claimedBy: __, ...own } = this.#run;
+		return [own, ...this.#parts.otherRuns()];
+	}
+
+	flush(): number {
+		const waiting = this.#unwrittenRows();
+		if (waiting > 0 && this.#attempt() === undefined)
+			this.#emit({ type: "registry.recovered", written: waiting });
+		return this.#unwrittenRows();
+	}
+
+	close(): void {
+		if (this.#closed) return;
+		this.#closed = true;
+		// With workers that were not seen to end, the next start shall look.
+		const clean = this.living().length === 0;
+		const endedAt = this.#parts.clock.wall();
+		const { file, letGo } = this.#parts;
+		this.#putRun(
+			clean
+				? { ...this.#run, state: "terminated", endedAt, clean, endedBy: "host" }
+				: { ...this.#run, state: "shutting_down" },
+		);
+		const over = this.#attempt() === undefined && clean;
+		file.close(over ? "is_over" : "goes_on");
+		this.#run = { ...this.#run, state: "terminated", endedAt, clean };
+		letGo(over);
+		this.#emit({ type: "run.ended", runId: this.runId, clean });
+	}
+
+	#put(row: WorkerRecord): void {
+		this.#rows.set(row.incarnation, row);
+		this.#unwritten.add(row.incarnation);
+	}
+
+	#putRun(run: StoredRun): void {
+		this.#run = run;
+		this.#runUnwritten = true;
+	}
+
+	#unwrittenRows(): number {
+		return this.#unwritten.size + Number(this.#runUnwritten);
+	}
+
+	#writeThrough(): void {
+		if (this.#degraded) return;
+		const failure = this.#attempt();
+		if (failure === undefined) return;
+		this.#degraded = true;
+		this.#emit({
+			type: "registry.degraded",
+			code: failure.code,
+			message: failure.message,
+			unwritten: this.#unwrittenRows(),
+		});
+	}
+
+	/** Writes everything that is not written yet as one commit. */
+	#attempt(): RegistryError | undefined {
+		const { clock, file } = this.#parts;
+		const rows = [...this.#unwritten].map((incarnation) => ({
+			worker: this.#rows.get(incarnation) as WorkerRecord,
+			ordinal: this.#ordinals.get(incarnation) as number,
+		}));
+		const begunAt = clock.now();
+		try {
+			file.write(
+				rows,
+				this.#marker,
+				this.#runUnwritten ? this.#run : undefined,
+			);
+		} catch (error) {
+			return ledgerFailure(error, file.path);
+		} finally {
+			this.#longestCommitMs = Math.max(
+				this.#longestCommitMs,
+				clock.now() - begunAt,
+			);
+		}
+		this.#commits += 1;
+		this.#hasWritten ||= rows.length > 0;
+		this.#unwritten.clear();
+		this.#runUnwritten = false;
+		this.#degraded = false;
+		return undefined;
+	}
+
+	#emit(event: WithoutTime<SnakepitEvent>): void {
+		const { clock, emit } = this.#parts;
+		emit({ wallMs: clock.wall(), ...event } as SnakepitEvent);
+	}
+}
+
+type WithoutTime<Event> = Event extends unknown ? Omit<Event, "wallMs"> : never;
+
+function impossible(incarnation: string, what: string): SnakepitError {
+	return new SnakepitError({
+		code: "IMPOSSIBLE_TRANSITION",
+		ran: "no",
+		message: `Worker ${incarnation} ${what}. This is a defect in Snakepit: please report it.`,
+	});
+}

@@ -1,0 +1,107 @@
+import type BetterSqlite3 from "better-sqlite3";
+import { RegistryError, StartError } from "../errors.ts";
+import type { Ledger } from "./schema.ts";
+
+/** SQLite, loaded and found fit. */
+export interface Sqlite {
+	/** @param busyTimeoutMs how long a statement may block this event loop waiting for another's lock. */
+	open(path: string, options: SqliteOpenOptions): SqliteConnection;
+}
+
+export interface SqliteOpenOptions {
+	readonly readonly: boolean;
+	readonly busyTimeoutMs: number;
+}
+
+export interface SqliteConnection {
+	readonly client: BetterSqlite3.Database;
+	readonly ledger: Ledger;
+}
+
+/** Older ones cannot load the native module: they crash instead of throwing. */
+const MINIMUM_NODE = "22.0.0";
+/** Two connections that write and checkpoint at once could corrupt a WAL before. Source: sqlite.org/wal.html, section 11. */
+const MINIMUM_SQLITE = "3.51.3";
+
+/** What is loaded; exchanged in tests. */
+export interface SqliteModules {
+	readonly nodeVersion: string;
+	load(): Promise<{
+		readonly Database: typeof BetterSqlite3;
+		readonly drizzle: (client: BetterSqlite3.Database) => Ledger;
+	}>;
+}
+
+const installed: SqliteModules = {
+	nodeVersion: process.versions.node,
+	async load() {
+		const { default: Database } = await import("better-sqlite3");
+		const { drizzle } = await import("drizzle-orm/better-sqlite3");
+		return { Database, drizzle: (client) => drizzle({ client }) };
+	},
+};
+
+/**
+ * Loads SQLite, after looking whether this Node can.
+ *
+ * @throws StartError `NODE_TOO_OLD`; RegistryError `REGISTRY_UNSUPPORTED` when
+ *   the native module does not load here or is too old to be trusted.
+ */
+export async function loadSqlite(
+	modules: SqliteModules = installed,
+): Promise<Sqlite> {
+	if (!isAtLeast(modules.nodeVersion, MINIMUM_NODE))
+		throw new StartError({
+			code: "NODE_TOO_OLD",
+			ran: "no",
+			message: `Snakepit needs Node ${MINIMUM_NODE} or newer, this is ${modules.nodeVersion}. Install a current Node from https://nodejs.org or with your version manager.`,
+		});
+	const { Database, drizzle } = await modules.load().catch(unloadable);
+	const version = sqliteVersion(Database);
+	if (!isAtLeast(version, MINIMUM_SQLITE))
+		throw new RegistryError({
+			code: "REGISTRY_UNSUPPORTED",
+			ran: "no",
+			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, better-sqlite3 brought ${version}: older ones can corrupt it. Update better-sqlite3.`,
+		});
+	return {
+		open(path, { readonly, busyTimeoutMs }) {
+			const client = new Database(path, {
+				readonly,
+				fileMustExist: true,
+				timeout: busyTimeoutMs,
+			});
+			return { client, ledger: drizzle(client) };
+		},
+	};
+}
+
+function sqliteVersion(Database: typeof BetterSqlite3): string {
+	try {
+		const client = new Database(":memory:");
+		const version = client.prepare("select sqlite_version()").pluck().get();
+		client.close();
+		return String(version);
+	} catch (error) {
+		return unloadable(error);
+	}
+}
+
+function unloadable(error: unknown): never {
+	throw new RegistryError({
+		code: "REGISTRY_UNSUPPORTED",
+		ran: "no",
+		message: `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}). Install again on this very system, without --ignore-scripts or copied node_modules.`,
+		cause: error,
+	});
+}
+
+/** Compares dotted numbers. */
+export function isAtLeast(version: string, minimum: string): boolean {
+	const have = version.split(".").map(Number);
+	for (const [index, need] of minimum.split(".").map(Number).entries()) {
+		const difference = Number(have[index]) - need;
+		if (difference !== 0) return difference > 0;
+	}
+	return true;
+}
