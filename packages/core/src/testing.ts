@@ -59,6 +59,7 @@ export {
 	connectFails,
 	neverAnswers,
 	neverConnects,
+	type ScriptName,
 	scripts,
 	staysPut,
 } from "./testing/scripted-commands.ts";

@@ -1,8 +1,21 @@
 import type { ScriptedCall, ScriptedCommand } from "./scripted-connection.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
-/** Ready-made scripts for {@link scriptedAdapter}, each named by its one habit. */
-export const scripts = {
+export type ScriptName =
+	| "echo"
+	| "whoami"
+	| "fail"
+	| "work"
+	| "hang"
+	| "hangIgnoringAbort"
+	| "crash"
+	| "breakConversation"
+	| "count"
+	| "silent"
+	| "relay";
+
+/** Ready-made scripts for `scriptedAdapter`, each named by its one habit. */
+export const scripts: Readonly<Record<ScriptName, ScriptedCommand>> = {
 	/** Answers with its arguments. */
 	echo: async ({ args }: ScriptedCall): Promise<unknown> => args,
 	/** Answers with the incarnation that ran it. */
@@ -41,7 +54,7 @@ export const scripts = {
 	relay: async function* ({ input }: ScriptedCall): AsyncGenerator<unknown> {
 		yield* input ?? [];
 	},
-} satisfies Record<string, ScriptedCommand>;
+};
 
 /** For `connect`: never gets there. */
 export function neverConnects(): Promise<never> {

@@ -1,0 +1,54 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, test } from "vitest";
+import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import { EventRecorder, registryContract } from "../../src/testing.ts";
+
+/** The only run file below a directory. */
+function runFile(dataDir: string): string {
+	const files = readdirSync(dataDir, { recursive: true, encoding: "utf8" });
+	const [path, ...others] = files.filter((name) => name.endsWith(".db"));
+	if (path === undefined || others.length > 0)
+		throw new Error(`Not one run file: ${files.join(", ")}`);
+	return join(dataDir, path);
+}
+
+describe("the registry on disk keeps the registry contract", () => {
+	const cases = registryContract({
+		open: async () => {
+			const dataDir = mkdtempSync(join(tmpdir(), "snakepit-registry-"));
+			const { events, record } = new EventRecorder();
+			const run = await acquireRun({
+				dataDir,
+				strategy: undefined,
+				emit: record,
+			});
+			let stranger: Database.Database | undefined;
+			const healWrites = (): void => {
+				stranger?.close();
+				stranger = undefined;
+			};
+			return {
+				registry: run.registry,
+				owner: run.host.self,
+				events,
+				// A stranger who holds the file stands for every write that fails.
+				failWrites: () => {
+					stranger = new Database(runFile(dataDir));
+					stranger.exec("begin immediate");
+				},
+				healWrites,
+				release: async () => {
+					healWrites();
+					await run.release();
+					// What is closed over living workers keeps its directory as evidence.
+					for (const path of [dataDir, run.runDirectory])
+						rmSync(path, { recursive: true, force: true });
+				},
+			};
+		},
+	});
+	test.each(cases)("$title", ({ run }) => run());
+});
