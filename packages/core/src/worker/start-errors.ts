@@ -67,11 +67,10 @@ export function messageOf(error: unknown): string {
 /** Whatever a start threw, as a start error. */
 export function asStartError(error: unknown): StartError {
 	if (error instanceof StartError) return error;
-	const message = error instanceof Error ? error.message : String(error);
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `A worker could not be started: ${message}`,
+		message: `A worker could not be started: ${messageOf(error)}`,
 		cause: error,
 	});
 }

@@ -253,6 +253,19 @@ describe("a start", () => {
 	});
 });
 
+describe("a conversation that breaks", () => {
+	test("once it is ready condemns the worker, with what the adapter says of it", async () => {
+		const bench = workerBench();
+		const [worker] = await bench.ready();
+		bench.adapter.workers[0]?.breakConversation("sent noise");
+		expect(worker).toMatchObject({
+			state: "stopping",
+			reason: "broken",
+			verdict: expect.stringMatching(/its conversation broke: .*sent noise/),
+		});
+	});
+});
+
 describe("starts at the same time", () => {
 	test("are no more than allowed, and one that fails makes room", async () => {
 		let booting = 0;
