@@ -20,14 +20,17 @@ export interface HeartbeatStatistics {
 	readonly missed: number;
 	readonly missedInARow: number;
 	readonly lastLatencyMs: number | undefined;
+	/** Since its last answer, or since it became ready. */
 	readonly silentMs: number;
 }
+
+type Ping = (signal: AbortSignal) => Promise<PingReply>;
 
 export interface HeartbeatSubject {
 	readonly ref: WorkerRef;
 	readonly identity: ProcessIdentity;
 	/** Absent: only facts of the process are used, and a process that exists is healthy. */
-	readonly ping: ((signal: AbortSignal) => Promise<PingReply>) | undefined;
+	readonly ping: Ping | undefined;
 	readonly options: Required<HeartbeatOptions>;
 	readonly world: World;
 	/** Called once, when the verdict is that the worker hangs. */
@@ -41,15 +44,20 @@ export interface HeartbeatSubject {
  */
 export class HeartbeatMonitor {
 	readonly #subject: HeartbeatSubject;
+	/** Of the next beat; `undefined` once stopped. */
 	#timer: Timer | undefined;
+	readonly #outstanding = new Set<AbortController>();
 	#status: HealthStatus = "healthy";
 	#sequence = 0;
+	/** The latest ping that was answered: older ones that are missed later prove nothing. */
+	#answeredUpTo = 0;
 	#answered = 0;
 	#missed = 0;
 	#missedInARow = 0;
 	#lastLatencyMs: number | undefined;
 	#lastAnswerMs: number;
-	#cpuAtAnswerMs: number | undefined;
+	/** From when its silence counts against it, and what it had computed by then. */
+	#count: { readonly sinceMs: number; readonly cpuMs: number | undefined };
 	#grace: "unused" | "used" = "unused";
 	#previous: { readonly nowMs: number; readonly wallMs: number };
 	/** How late our own timers were since the previous judgement: the delay of the host's event loop. */
@@ -58,10 +66,11 @@ export class HeartbeatMonitor {
 	constructor(subject: HeartbeatSubject) {
 		this.#subject = subject;
 		const { clock } = subject.world;
-		this.#lastAnswerMs = clock.now();
-		this.#previous = { nowMs: clock.now(), wallMs: clock.wall() };
-		this.#cpuAtAnswerMs = this.#cpuTimeMs();
-		if (subject.ping !== undefined) this.#schedule();
+		const nowMs = clock.now();
+		this.#lastAnswerMs = nowMs;
+		this.#previous = { nowMs, wallMs: clock.wall() };
+		this.#count = { sinceMs: nowMs, cpuMs: this.#cpuTimeMs() };
+		if (subject.ping !== undefined) this.#schedule(subject.ping);
 	}
 
 	statistics(): HeartbeatStatistics {
@@ -76,22 +85,23 @@ export class HeartbeatMonitor {
 		};
 	}
 
-	/** Asks now, whatever the interval says. Resolves to the latency in milliseconds, or `undefined` when no answer came. */
+	/** Asks now, whatever the interval says. Resolves to the latency in milliseconds, or `undefined` when no answer came or it was stopped. */
 	async forcePing(): Promise<number | undefined> {
-		return this.#subject.ping === undefined
-			? undefined
-			: await this.#ask(this.#subject.ping);
+		const { ping } = this.#subject;
+		return ping === undefined ? undefined : await this.#ask(ping);
 	}
 
+	/** Asks no more, and tells no more. Pings that are outstanding are given up. */
 	stop(): void {
 		this.#timer?.cancel();
 		this.#timer = undefined;
+		for (const ping of this.#outstanding) ping.abort();
 	}
 
-	#schedule(): void {
+	#schedule(ping: Ping): void {
 		this.#timer = this.#after(this.#subject.options.intervalMs, () => {
-			this.#schedule();
-			void this.#beat();
+			this.#schedule(ping);
+			void this.#beat(ping);
 		});
 	}
 
@@ -105,40 +115,23 @@ export class HeartbeatMonitor {
 		});
 	}
 
-	async #beat(): Promise<void> {
-		const { ping } = this.#subject;
-		if (ping === undefined) return;
+	async #beat(ping: Ping): Promise<void> {
 		await this.#ask(ping);
 		if (this.#timer !== undefined) this.#judge(); // A stopped monitor judges no more.
 	}
 
-	async #ask(
-		ping: (signal: AbortSignal) => Promise<PingReply>,
-	): Promise<number | undefined> {
+	async #ask(ping: Ping): Promise<number | undefined> {
+		if (this.#timer === undefined) return undefined;
 		const { clock } = this.#subject.world;
 		const sequence = ++this.#sequence;
 		const sentAt = clock.now();
 		this.#emit({ type: "heartbeat.sent", sequence });
-		const deadline = new AbortController();
-		const answered = await new Promise<boolean>((resolve) => {
-			const timer = this.#after(this.#subject.options.pingTimeoutMs, () => {
-				deadline.abort();
-				resolve(false);
-			});
-			ping(deadline.signal).then(
-				() => {
-					timer.cancel();
-					resolve(true);
-				},
-				() => {
-					timer.cancel();
-					resolve(false);
-				},
-			);
-		});
+		const answered = await this.#isAnswered(ping);
+		if (this.#timer === undefined) return undefined;
+		const nowMs = clock.now();
 		if (!answered) {
 			this.#missed++;
-			this.#missedInARow++;
+			if (sequence > this.#answeredUpTo) this.#missedInARow++;
 			this.#emit({
 				type: "heartbeat.missed",
 				sequence,
@@ -146,35 +139,61 @@ export class HeartbeatMonitor {
 			});
 			return undefined;
 		}
-		const latencyMs = clock.now() - sentAt;
+		const latencyMs = nowMs - sentAt;
 		this.#answered++;
-		this.#missedInARow = 0;
+		this.#answeredUpTo = Math.max(this.#answeredUpTo, sequence);
 		this.#lastLatencyMs = latencyMs;
-		this.#lastAnswerMs = clock.now();
-		this.#cpuAtAnswerMs = this.#cpuTimeMs();
+		this.#lastAnswerMs = nowMs;
+		this.#countFrom(nowMs, this.#cpuTimeMs());
 		this.#grace = "unused";
 		this.#emit({ type: "heartbeat.answered", sequence, latencyMs });
 		return latencyMs;
+	}
+
+	/** Sends one ping; whether it is answered before its deadline, and before the monitor is stopped. */
+	async #isAnswered(ping: Ping): Promise<boolean> {
+		const { promise, resolve } = Promise.withResolvers<boolean>();
+		const deadline = new AbortController();
+		this.#outstanding.add(deadline);
+		deadline.signal.addEventListener("abort", () => resolve(false));
+		const timer = this.#after(this.#subject.options.pingTimeoutMs, () =>
+			deadline.abort(),
+		);
+		answerOf(ping, deadline.signal).then(
+			() => resolve(true),
+			() => resolve(false),
+		);
+		try {
+			return await promise;
+		} finally {
+			timer.cancel();
+			this.#outstanding.delete(deadline);
+		}
+	}
+
+	#countFrom(sinceMs: number, cpuMs: number | undefined): void {
+		this.#missedInARow = 0;
+		this.#count = { sinceMs, cpuMs };
 	}
 
 	#judge(): void {
 		const { clock, host } = this.#subject.world;
 		const nowMs = clock.now();
 		const wallMs = clock.wall();
-		const cpuNow = this.#missedInARow === 0 ? undefined : this.#cpuTimeMs();
+		const cpuMs = this.#missedInARow === 0 ? undefined : this.#cpuTimeMs();
 		const verdict = judgeHeartbeat(
 			{
 				nowMs,
-				lastAnswerMs: this.#lastAnswerMs,
+				lastAnswerMs: this.#count.sinceMs,
 				missedInARow: this.#missedInARow,
 				hostDelayMs: this.#latenessMs,
 				clockSkewMs:
 					wallMs - this.#previous.wallMs - (nowMs - this.#previous.nowMs),
 				debuggerAttached: host.debuggerAttached(),
 				cpuAdvancedMs:
-					cpuNow === undefined || this.#cpuAtAnswerMs === undefined
+					cpuMs === undefined || this.#count.cpuMs === undefined
 						? undefined
-						: cpuNow - this.#cpuAtAnswerMs,
+						: cpuMs - this.#count.cpuMs,
 				grace: this.#grace,
 			},
 			this.#subject.options,
@@ -182,24 +201,23 @@ export class HeartbeatMonitor {
 		this.#previous = { nowMs, wallMs };
 		this.#latenessMs = 0;
 		this.#status = verdict.kind;
+		const silentMs = nowMs - this.#lastAnswerMs;
 		switch (verdict.kind) {
 			case "healthy":
 			case "suspect":
 				return;
 			case "suspended":
 				// What was missed may be our own fault: the count starts again.
-				this.#missedInARow = 0;
-				this.#lastAnswerMs = nowMs;
+				this.#countFrom(nowMs, cpuMs);
 				this.#emit({ type: "heartbeat.suspended", reason: verdict.reason });
 				return;
 			case "busy":
 				// One more whole span, measured from now.
 				this.#grace = "used";
-				this.#missedInARow = 0;
-				this.#lastAnswerMs = nowMs;
+				this.#countFrom(nowMs, cpuMs);
 				this.#emit({
 					type: "heartbeat.busy",
-					silentMs: verdict.silentMs,
+					silentMs,
 					cpuAdvancedMs: verdict.cpuAdvancedMs,
 				});
 				return;
@@ -207,10 +225,10 @@ export class HeartbeatMonitor {
 				this.stop();
 				this.#emit({
 					type: "heartbeat.hung",
-					silentMs: verdict.silentMs,
+					silentMs,
 					missedInARow: this.#missedInARow,
 				});
-				this.#subject.onHung(verdict.silentMs);
+				this.#subject.onHung(silentMs);
 		}
 	}
 
@@ -229,6 +247,11 @@ export class HeartbeatMonitor {
 			wallMs: world.clock.wall(),
 		} as HeartbeatEvent);
 	}
+}
+
+/** Also an adapter that throws in the same turn makes it reject. */
+async function answerOf(ping: Ping, signal: AbortSignal): Promise<void> {
+	await ping(signal);
 }
 
 type HeartbeatEvent = Extract<

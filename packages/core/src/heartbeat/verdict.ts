@@ -1,7 +1,7 @@
 /** What is known of one worker's answers when it is judged. Times in milliseconds of the monotonic clock. */
 export interface HeartbeatEvidence {
 	readonly nowMs: number;
-	/** When it last answered, or became ready. */
+	/** When it last answered or became ready, or what it missed was forgiven. */
 	readonly lastAnswerMs: number;
 	readonly missedInARow: number;
 	/** Longest delay of the host's own event loop since the previous judgement. */
@@ -9,7 +9,7 @@ export interface HeartbeatEvidence {
 	/** How far the wall clock moved against the monotonic one since the previous judgement: a suspend or a jump. */
 	readonly clockSkewMs: number;
 	readonly debuggerAttached: boolean;
-	/** Processor time that the worker used since its last answer; `undefined` when it cannot be read. */
+	/** Processor time that the worker used since then; `undefined` when it cannot be read. */
 	readonly cpuAdvancedMs: number | undefined;
 	/** Whether it was already given its one more grace for being busy. */
 	readonly grace: "unused" | "used";

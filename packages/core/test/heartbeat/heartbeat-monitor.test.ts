@@ -1,0 +1,371 @@
+import { describe, expect, test } from "vitest";
+import { answers, monitorScene, neverAnswers } from "./monitor-scene.ts";
+
+describe("a worker that answers", () => {
+	test("is asked once an interval, and what it took is measured", async () => {
+		const { clock, monitor, beats, events } = monitorScene(
+			() =>
+				new Promise((resolve) =>
+					clock.after(30, () => resolve({ callsRunning: 0 })),
+				),
+		);
+		await clock.advance(6_100);
+		expect(beats()).toEqual(Array(3).fill(["sent", "answered"]).flat());
+		expect(events.of("heartbeat.sent")[2]).toMatchObject({
+			pool: "p",
+			workerId: "p-0",
+			incarnation: "r-1",
+			sequence: 3,
+		});
+		expect(events.of("heartbeat.answered")[2]).toMatchObject({
+			sequence: 3,
+			latencyMs: 30,
+		});
+		expect(monitor.statistics()).toEqual({
+			status: "healthy",
+			sent: 3,
+			answered: 3,
+			missed: 0,
+			missedInARow: 0,
+			lastLatencyMs: 30,
+			silentMs: 70,
+		});
+	});
+
+	test("again after a silence is healthy again, and its misses in a row are forgotten", async () => {
+		const { clock, monitor, answer, hung } = monitorScene(neverAnswers);
+		await clock.advance(8_000);
+		expect(monitor.statistics()).toMatchObject({
+			status: "suspect",
+			missedInARow: 3,
+		});
+		answer(answers);
+		await clock.advance(2_000);
+		expect(monitor.statistics()).toMatchObject({
+			status: "healthy",
+			missed: 4,
+			missedInARow: 0,
+			silentMs: 0,
+		});
+		expect(hung).toEqual([]);
+	});
+});
+
+describe("a ping", () => {
+	test("has a deadline of its own, and is told when that is over", async () => {
+		const signals: AbortSignal[] = [];
+		const { clock, events } = monitorScene(
+			(signal) => {
+				signals.push(signal);
+				return neverAnswers(signal);
+			},
+			{ pingTimeoutMs: 500 },
+		);
+		await clock.advance(2_499);
+		expect(signals[0]?.aborted).toBe(false);
+		await clock.advance(1);
+		expect(signals[0]?.aborted).toBe(true);
+		expect(events.of("heartbeat.missed")).toMatchObject([
+			{ sequence: 1, missedInARow: 1 },
+		]);
+		await clock.advance(2_000);
+		expect(signals[1]?.aborted).toBe(true);
+		expect(events.of("heartbeat.missed")[1]).toMatchObject({
+			sequence: 2,
+			missedInARow: 2,
+		});
+	});
+
+	test.each([
+		["fails", async () => Promise.reject(new Error("broken pipe"))],
+		[
+			"throws in the same turn",
+			() => {
+				throw new Error("broken pipe");
+			},
+		],
+	])(
+		"that %s is missed at once, and nothing else happens",
+		async (_how, ping) => {
+			const { clock, beats, monitor } = monitorScene(ping);
+			await clock.advance(2_000);
+			expect(beats()).toEqual(["sent", "missed"]);
+			expect(monitor.statistics()).toMatchObject({ missed: 1 });
+			expect(clock.pending()).toBe(1);
+		},
+	);
+
+	test("that is answered after its deadline stays missed", async () => {
+		const { clock, beats, monitor } = monitorScene(
+			() =>
+				new Promise((resolve) =>
+					clock.after(600, () => resolve({ callsRunning: 0 })),
+				),
+			{ pingTimeoutMs: 500 },
+		);
+		await clock.advance(3_000);
+		expect(beats()).toEqual(["sent", "missed"]);
+		expect(monitor.statistics()).toMatchObject({ answered: 0, missed: 1 });
+	});
+});
+
+describe("a worker that hangs", () => {
+	test("is found when its last answer is old enough and enough pings were missed, and told once", async () => {
+		const { clock, events, hung, monitor, answer, beats } =
+			monitorScene(answers);
+		await clock.advance(4_000);
+		answer(neverAnswers);
+		await clock.advance(9_999);
+		expect([hung, monitor.statistics().status]).toEqual([[], "suspect"]);
+		await clock.advance(1);
+		expect(hung).toEqual([10_000]);
+		expect(events.of("heartbeat.hung")).toMatchObject([
+			{ silentMs: 10_000, missedInARow: 4 },
+		]);
+		expect(monitor.statistics()).toMatchObject({
+			status: "hung",
+			silentMs: 10_000,
+		});
+		const told = beats();
+		await clock.advance(60_000);
+		expect(beats()).toEqual(told);
+		expect(hung).toHaveLength(1);
+		expect(clock.pending()).toBe(0);
+	});
+
+	test("is not said to hang for missed pings alone, nor for an old answer alone", async () => {
+		const impatient = monitorScene(neverAnswers, { hungAfterMs: 60_000 });
+		await impatient.clock.advance(59_999);
+		expect(impatient.hung).toEqual([]);
+		const forgiving = monitorScene(neverAnswers, { missedPings: 20 });
+		await forgiving.clock.advance(40_000);
+		expect(forgiving.hung).toEqual([]);
+		await forgiving.clock.advance(2_000);
+		expect(forgiving.hung).toEqual([42_000]);
+	});
+
+	test("is found once, also when several pings are outstanding", async () => {
+		const { clock, hung, beats } = monitorScene(neverAnswers, {
+			pingTimeoutMs: 7_000,
+		});
+		await clock.advance(60_000);
+		expect(hung).toEqual([13_000]);
+		expect(beats().at(-1)).toBe("hung");
+	});
+});
+
+describe("a worker that computes", () => {
+	test("is busy once, and hung when a whole grace later it is silent still", async () => {
+		const { clock, process, events, hung, monitor } =
+			monitorScene(neverAnswers);
+		process.cpuTimeMs = 4_000;
+		await clock.advance(10_000);
+		expect(monitor.statistics().status).toBe("busy");
+		expect(events.of("heartbeat.busy")).toMatchObject([
+			{ silentMs: 10_000, cpuAdvancedMs: 4_000 },
+		]);
+		process.cpuTimeMs = 14_000;
+		await clock.advance(9_999);
+		expect(hung).toEqual([]);
+		await clock.advance(1);
+		expect(events.of("heartbeat.busy")).toHaveLength(1);
+		expect(hung).toEqual([20_000]);
+		expect(events.of("heartbeat.hung")).toMatchObject([{ silentMs: 20_000 }]);
+	});
+
+	test("and answers in between gets the same grace again", async () => {
+		const { clock, process, events, hung, answer } = monitorScene(neverAnswers);
+		process.cpuTimeMs = 4_000;
+		await clock.advance(10_000);
+		answer(answers);
+		await clock.advance(2_000);
+		answer(neverAnswers);
+		process.cpuTimeMs = 8_000;
+		await clock.advance(10_000);
+		expect(events.of("heartbeat.busy")).toHaveLength(2);
+		expect(hung).toEqual([]);
+	});
+
+	test("is judged by what it computed since its last answer, not before", async () => {
+		const { clock, process, hung, answer } = monitorScene(answers);
+		process.cpuTimeMs = 50_000;
+		await clock.advance(2_000);
+		answer(neverAnswers);
+		await clock.advance(10_000);
+		expect(hung).toEqual([10_000]);
+	});
+
+	test("but whose processor time cannot be read gets no grace", async () => {
+		const { clock, process, hung } = monitorScene(neverAnswers);
+		process.cpuTimeMs = 9_000;
+		process.readable = false;
+		await clock.advance(10_000);
+		expect(hung).toEqual([10_000]);
+	});
+});
+
+describe("a host that cannot judge", () => {
+	test("because its own timers came late begins to count again", async () => {
+		const { clock, events, hung, monitor } = monitorScene(neverAnswers);
+		await clock.advance(9_900);
+		clock.stall(1_200);
+		await clock.settle();
+		expect(events.of("heartbeat.suspended")).toMatchObject([
+			{ reason: "host_lagged" },
+		]);
+		expect(monitor.statistics()).toMatchObject({
+			status: "suspended",
+			missedInARow: 0,
+			silentMs: 11_100,
+		});
+		await clock.advance(9_999);
+		expect(hung).toEqual([]);
+		await clock.advance(2_000);
+		expect(hung).toHaveLength(1);
+	});
+
+	test("is not one that was a little late", async () => {
+		const { clock, hung } = monitorScene(neverAnswers);
+		await clock.advance(9_900);
+		clock.stall(1_000);
+		await clock.settle();
+		expect(hung).toHaveLength(1);
+	});
+
+	test("because the wall clock jumped, ahead or back, begins to count again", async () => {
+		for (const jumpMs of [3_600_000, -3_600_000]) {
+			const { clock, events, hung } = monitorScene(neverAnswers);
+			await clock.advance(9_000);
+			clock.jumpWall(jumpMs);
+			await clock.advance(1_000);
+			expect(events.of("heartbeat.suspended")).toMatchObject([
+				{ reason: "clock_jumped" },
+			]);
+			await clock.advance(9_999);
+			expect(hung).toEqual([]);
+			await clock.advance(1);
+			expect(hung).toEqual([20_000]);
+		}
+	});
+
+	test("because a debugger is attached does not, for as long as it is", async () => {
+		const { clock, host, events, hung } = monitorScene(neverAnswers);
+		host.debugged = true;
+		await clock.advance(600_000);
+		expect(hung).toEqual([]);
+		expect(events.of("heartbeat.suspended").at(-1)).toMatchObject({
+			reason: "debugger",
+		});
+		host.debugged = false;
+		await clock.advance(9_999);
+		expect(hung).toEqual([]);
+		await clock.advance(2_000);
+		expect(hung).toHaveLength(1);
+	});
+
+	test("does not count what the worker computed before as being busy now", async () => {
+		const { clock, process, events, hung } = monitorScene(neverAnswers);
+		await clock.advance(3_900);
+		process.cpuTimeMs = 60_000;
+		clock.jumpWall(3_600_000);
+		await clock.advance(10_100);
+		expect(events.of("heartbeat.suspended")).toHaveLength(1);
+		expect(events.of("heartbeat.busy")).toEqual([]);
+		expect(hung).toEqual([14_000]);
+	});
+
+	test("says nothing of it while the worker answers", async () => {
+		const { clock, host, beats } = monitorScene(answers);
+		host.debugged = true;
+		clock.stall(30_000);
+		clock.jumpWall(9_000_000);
+		await clock.advance(2_000);
+		expect(beats()).toEqual(["sent", "answered", "sent", "answered"]);
+	});
+
+	test("is excused for what was late before this judgement, not for all times", async () => {
+		const { clock, events } = monitorScene(neverAnswers);
+		await clock.advance(1_900);
+		clock.stall(5_000);
+		await clock.advance(30_000);
+		expect(events.of("heartbeat.suspended")).toHaveLength(1);
+		expect(events.of("heartbeat.hung")).toHaveLength(1);
+	});
+});
+
+describe("a forced ping", () => {
+	test("asks at once and says how long the answer took", async () => {
+		const { clock, monitor } = monitorScene(
+			() =>
+				new Promise((resolve) =>
+					clock.after(12, () => resolve({ callsRunning: 0 })),
+				),
+		);
+		expect(await clock.advanceUntil(monitor.forcePing())).toBe(12);
+		expect(monitor.statistics()).toMatchObject({ sent: 1, answered: 1 });
+	});
+
+	test("that is not answered says so, counts as missed, and condemns nobody", async () => {
+		const { clock, monitor, hung } = monitorScene(neverAnswers, {
+			intervalMs: 3_600_000,
+			missedPings: 1,
+			hungAfterMs: 10,
+		});
+		expect(await clock.advanceUntil(monitor.forcePing())).toBeUndefined();
+		expect(monitor.statistics()).toMatchObject({ sent: 1, missed: 1 });
+		expect(hung).toEqual([]);
+	});
+
+	test("that is answered ends a silence", async () => {
+		const { clock, monitor, answer, hung } = monitorScene(neverAnswers);
+		await clock.advance(9_000);
+		answer(answers);
+		await monitor.forcePing();
+		answer(neverAnswers);
+		await clock.advance(9_900);
+		expect(hung).toEqual([]);
+	});
+});
+
+describe("a monitor that was stopped", () => {
+	test("asks no more, gives up what is outstanding, and tells nothing more", async () => {
+		const signals: AbortSignal[] = [];
+		const { clock, monitor, beats } = monitorScene((signal) => {
+			signals.push(signal);
+			return neverAnswers(signal);
+		});
+		await clock.advance(2_000);
+		monitor.stop();
+		expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+		await clock.advance(60_000);
+		expect(beats()).toEqual(["sent"]);
+		expect(clock.pending()).toBe(0);
+	});
+
+	test("asks nothing when it is forced, and lets nobody wait who forced it before", async () => {
+		const { clock, monitor, beats } = monitorScene(neverAnswers);
+		const forced = monitor.forcePing();
+		monitor.stop();
+		expect(await forced).toBeUndefined();
+		expect(await monitor.forcePing()).toBeUndefined();
+		await clock.settle();
+		expect(beats()).toEqual(["sent"]);
+	});
+
+	test("can be stopped again", () => {
+		const { monitor } = monitorScene(answers);
+		monitor.stop();
+		monitor.stop();
+	});
+});
+
+describe("a worker that cannot be asked", () => {
+	test("is healthy as long as it exists, and costs no timer", async () => {
+		const { clock, monitor, beats } = monitorScene("not offered");
+		expect(clock.pending()).toBe(0);
+		await clock.advance(600_000);
+		expect(monitor.statistics()).toMatchObject({ status: "healthy", sent: 0 });
+		expect(await monitor.forcePing()).toBeUndefined();
+		expect(beats()).toEqual([]);
+	});
+});

@@ -1,0 +1,64 @@
+import type { PingReply } from "../../src/adapter.ts";
+import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
+import type { HeartbeatOptions } from "../../src/options.ts";
+import {
+	type FakeProcess,
+	type VirtualWorld,
+	virtualWorld,
+} from "../../src/testing.ts";
+
+export type Ping = (signal: AbortSignal) => Promise<PingReply>;
+export const answers: Ping = async () => ({ callsRunning: 0 });
+export const neverAnswers: Ping = () => new Promise(() => undefined);
+
+/** The defaults: hung after 10 s of silence and three missed pings, one every 2 s. */
+export const OPTIONS: Required<HeartbeatOptions> = {
+	intervalMs: 2_000,
+	hungAfterMs: 10_000,
+	missedPings: 3,
+	pingTimeoutMs: 2_000,
+};
+
+/** One process that is watched. */
+export interface MonitorScene extends VirtualWorld {
+	readonly process: FakeProcess;
+	readonly monitor: HeartbeatMonitor;
+	/** The silences after which it was said to hang. */
+	readonly hung: readonly number[];
+	/** Answers from now on as this one does. */
+	answer(ping: Ping): void;
+	/** The events of the heartbeat, in order. */
+	beats(): readonly string[];
+}
+
+export function monitorScene(
+	ping: Ping | "not offered",
+	options: Partial<HeartbeatOptions> = {},
+): MonitorScene {
+	const virtual = virtualWorld();
+	const process = virtual.host.plant({ program: (self) => self.idle() });
+	const hung: number[] = [];
+	let current = ping === "not offered" ? neverAnswers : ping;
+	const monitor = new HeartbeatMonitor({
+		ref: { pool: "p", workerId: "p-0", incarnation: "r-1" },
+		identity: process.identity,
+		ping: ping === "not offered" ? undefined : (signal) => current(signal),
+		options: { ...OPTIONS, ...options },
+		world: virtual.world,
+		onHung: (silentMs) => hung.push(silentMs),
+	});
+	return {
+		...virtual,
+		process,
+		monitor,
+		hung,
+		answer: (next) => {
+			current = next;
+		},
+		beats: () =>
+			virtual.events
+				.types()
+				.filter((type) => type.startsWith("heartbeat."))
+				.map((type) => type.slice("heartbeat.".length)),
+	};
+}
