@@ -83,6 +83,8 @@ export {
 export {
 	type CallsOptions,
 	DEFAULTS,
+	type Default,
+	type DefaultName,
 	type HeartbeatOptions,
 	type OutputOptions,
 	type PoolOptions,

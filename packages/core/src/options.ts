@@ -124,17 +124,49 @@ export interface PoolOptions {
 	readonly onEvent?: (event: SnakepitEvent) => void;
 }
 
-interface Default {
+/** One number: what it is when left out, what it may be, and why. */
+export interface Default {
 	readonly value: number;
 	readonly check: Check;
 	readonly reason: string;
 }
 
+/** The options that are numbers. */
+export type DefaultName =
+	| "size.min"
+	| "size.max"
+	| "size.idleMs"
+	| "callsPerWorker"
+	| "start.timeoutMs"
+	| "start.concurrency"
+	| "start.backoffMs"
+	| "start.maxBackoffMs"
+	| "start.maxRestarts"
+	| "start.restartWindowMs"
+	| "queue.limit"
+	| "queue.timeoutMs"
+	| "calls.timeoutMs"
+	| "calls.cancelGraceMs"
+	| "heartbeat.intervalMs"
+	| "heartbeat.hungAfterMs"
+	| "heartbeat.missedPings"
+	| "heartbeat.pingTimeoutMs"
+	| "recycle.afterMs"
+	| "recycle.afterCalls"
+	| "recycle.aboveResidentBytes"
+	| "recycle.checkIntervalMs"
+	| "sessions.ttlMs"
+	| "sessions.limit"
+	| "stop.drainMs"
+	| "stop.killAfterMs"
+	| "output.maxLineBytes"
+	| "output.tailLines";
+
 /**
  * Every number, with the reason for it. `Infinity` means: no bound.
  * docs/reference/options.md is made from it.
  */
-export const DEFAULTS = {
+export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 	"size.min": {
 		value: 1,
 		check: wholeNumber(0, 10_000),
@@ -280,7 +312,7 @@ export const DEFAULTS = {
 		check: wholeNumber(0, 10_000),
 		reason: "a traceback and what led to it",
 	},
-} as const satisfies Readonly<Record<string, Default>>;
+};
 
 /** Options after the door: complete, checked, frozen. */
 export interface ResolvedOptions {

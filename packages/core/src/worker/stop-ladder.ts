@@ -1,6 +1,7 @@
 import type { Connection } from "../adapter.ts";
 import type { SnakepitEvent, WorkerRef } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
+import type { EndReason } from "../registry/process-registry.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 
 /** What the ladder needs of the worker. */
@@ -25,8 +26,16 @@ export type StopManner =
 	| "gentle"
 	/** Let it write its stacks, which explain a hang, and kill. */
 	| "dumped"
+	/** Its conversation broke: most often because it is dying by itself, which says more. Kill if it is not. */
+	| "patient"
 	/** Kill at once. */
 	| "forced";
+
+/** How a worker that has to go is ended. */
+export function mannerOf(reason: EndReason | undefined): StopManner {
+	if (reason === "hung") return "dumped";
+	return reason === "broken" ? "patient" : "forced";
+}
 
 export interface StopOutcome {
 	/** Whether a signal was needed. */
@@ -37,6 +46,8 @@ export interface StopOutcome {
 
 /** The stacks come through standard error within this time or not at all. */
 const DUMP_MS = 250;
+/** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
+const OWN_END_MS = 100;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
 const KILL_PATIENCE_MS = 5_000;
 
@@ -51,10 +62,16 @@ export class StopLadder {
 	/** Aborted when there is no more time for being gentle. */
 	readonly #hurry = new AbortController();
 	#outcome: Promise<StopOutcome> | undefined;
+	#killing: "not_yet" | "sent" = "not_yet";
 
 	constructor(killAfterMs: number, world: StopWorld) {
 		this.#killAfterMs = killAfterMs;
 		this.#world = world;
+	}
+
+	/** Whether SIGKILL was sent already. */
+	get killing(): "not_yet" | "sent" {
+		return this.#killing;
 	}
 
 	/** Begins; when it has begun already, goes on with SIGKILL at once. */
@@ -108,7 +125,12 @@ export class StopLadder {
 			process.signal(dumpSignal, "process");
 			await goneWithin(process, DUMP_MS, clock, hurry);
 		}
+		if (manner === "patient") {
+			const own = await goneWithin(process, OWN_END_MS, clock, hurry);
+			if (own) return { gone: true, signalled: this.#sweep(target) };
+		}
 		const killed = process.signal("SIGKILL", "group");
+		this.#killing = "sent";
 		this.#tell(target, "kill", killed === "sent" ? 1 : 0);
 		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);

@@ -12,7 +12,12 @@ import {
 	type WorkerState,
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { StopLadder, type StopManner, type StopTarget } from "./stop-ladder.ts";
+import {
+	mannerOf,
+	StopLadder,
+	type StopManner,
+	type StopTarget,
+} from "./stop-ladder.ts";
 import { closeBooks, hangUp } from "./worker-end.ts";
 import { watchHeartbeat } from "./worker-heartbeat.ts";
 import { workerLost } from "./worker-lost.ts";
@@ -236,7 +241,7 @@ export class Worker {
 				this.#stop("gentle");
 				break;
 			case "force_stop":
-				this.#stop(this.#reason === "hung" ? "dumped" : "forced");
+				this.#stop(mannerOf(this.#reason));
 				break;
 			case "release":
 				this.#heartbeat?.stop();
@@ -260,6 +265,11 @@ export class Worker {
 
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
 		if (this.#state === "starting") this.#reason ??= "start_failed";
+		// The conversation broke because it was dying: its own end is the reason.
+		if (this.#reason === "broken" && this.#ladder.killing === "not_yet") {
+			this.#reason = "exited";
+			this.#verdict = "";
+		}
 		this.#step("process_exited");
 		this.#depart(belongings, exit);
 	}

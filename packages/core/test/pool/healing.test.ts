@@ -155,3 +155,27 @@ test("closing while workers are starting ends them too", async () => {
 	expect(host.living()).toHaveLength(0);
 	events.assertPaired();
 });
+
+test("a worker whose conversation breaks because it dies is told to have died, not to have been killed", async () => {
+	const { pool, clock, close, events } = await virtualPool({
+		commands: {
+			...commands,
+			dies: async (call) => {
+				call.worker.breakConversation();
+				call.worker.process.exit(3);
+				return await new Promise(() => undefined);
+			},
+		},
+	});
+	const call = outcome(pool.execute("dies"));
+	await clock.advance(1_000);
+	const lost = await call;
+	expect(lost).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	expect(lost.kind === "error" && lost.error.message).toContain(
+		"exited with code 3 while",
+	);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ reason: "exited", killer: "none", exit: { kind: "code", code: 3 } },
+	]);
+	await close();
+});
