@@ -14,10 +14,10 @@ const GONE_MS = 1_000;
 test.each([
 	["is idle", {}],
 	["has a child in its group that ignores SIGTERM", { first: "with_a_child" }],
-	["sleeps", { then: "sleep" }],
-	["runs a busy loop", { then: "busy_loop" }],
-	["holds Python's lock in C", { then: "hold_the_gil" }],
-	["is stopped", { then: "stop_itself" }],
+	["sleeps", { afterwards: "sleep" }],
+	["runs a busy loop", { afterwards: "busy_loop" }],
+	["holds Python's lock in C", { afterwards: "hold_the_gil" }],
+	["is stopped", { afterwards: "stop_itself" }],
 ])(
 	"kill -9 of the host leaves nothing when a worker %s",
 	{ timeout: 120_000 },

@@ -8,7 +8,7 @@ interface Orders {
 	/** Called on every worker before the host says that it is ready; awaited. */
 	readonly first?: string;
 	/** Called on every worker, not awaited. */
-	readonly then?: string;
+	readonly afterwards?: string;
 }
 
 const orders: Orders = JSON.parse(process.argv[2] ?? "{}");
@@ -32,7 +32,7 @@ const pool = await createPool({
 const everywhere = (command: string): readonly Promise<unknown>[] =>
 	Array.from({ length: orders.size }, () => pool.execute(command));
 if (orders.first !== undefined) await Promise.all(everywhere(orders.first));
-if (orders.then !== undefined)
-	for (const call of everywhere(orders.then)) call.catch(() => {});
+if (orders.afterwards !== undefined)
+	for (const call of everywhere(orders.afterwards)) call.catch(() => {});
 tell({ ready: pool.workers().map(({ pid }) => pid) });
 setInterval(() => {}, 60_000); // Stays until it is ended.

@@ -1,0 +1,67 @@
+import { createPool } from "@snakepit/core";
+import { expect, test } from "vitest";
+import { pythonGrpc } from "../../src/index.ts";
+import { freshDirectory } from "./host-process.ts";
+
+const tools = new URL("./waits.py", import.meta.url);
+
+test.each([
+	"sleep",
+	"busy_loop",
+	"lock",
+	"socket_read",
+	"child_process",
+	"async_sleep",
+	"between_items",
+])(
+	"a cancelled %s frees the worker, which is not replaced",
+	{ timeout: 60_000 },
+	async (tool) => {
+		await using pool = await createPool({
+			adapter: pythonGrpc({ tools }),
+			size: 1,
+			dataDir: freshDirectory(),
+			calls: { cancelGraceMs: 10_000 },
+			output: { echo: "none" },
+		});
+		const pid = await pool.execute("pid");
+		for (let round = 0; round < 3; round++) {
+			const abort = new AbortController();
+			const begun = new Promise<void>((resolve) => {
+				const stop = pool.on("worker.output", ({ line }) => {
+					if (line !== `begun ${tool}`) return;
+					stop();
+					resolve();
+				});
+			});
+			const call = pool.execute(tool, {}, { signal: abort.signal });
+			call.catch(() => {});
+			await begun;
+			abort.abort();
+			await expect(call).rejects.toMatchObject({
+				code: "CALL_ABORTED",
+				ran: "maybe",
+			});
+			expect(await pool.execute("pid")).toBe(pid);
+		}
+		expect(pool.statistics().restarts).toBe(0);
+	},
+);
+
+test("a call that holds Python's lock in C is replaced after the grace", {
+	timeout: 60_000,
+}, async () => {
+	await using pool = await createPool({
+		adapter: pythonGrpc({ tools }),
+		size: 1,
+		dataDir: freshDirectory(),
+		calls: { cancelGraceMs: 300 },
+	});
+	const pid = await pool.execute("pid");
+	const call = pool.execute("hold_the_gil", {}, { timeoutMs: 200 });
+	await expect(call).rejects.toMatchObject({
+		code: "CALL_TIMEOUT",
+		ran: "maybe",
+	});
+	expect(await pool.execute("pid")).not.toBe(pid);
+});

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import {
+	freshDirectory,
+	startHost,
+	untilNothingIsLeft,
+} from "./host-process.ts";
+
+const program = new URL("./ending-host.ts", import.meta.url);
+const LONG = { timeout: 120_000 };
+
+interface End {
+	readonly code: number | null;
+	readonly signal: NodeJS.Signals | null;
+}
+
+function start(ending: string) {
+	const host = startHost(program, { dataDir: freshDirectory(), ending });
+	const end = new Promise<End>((resolve) =>
+		host.child.once("exit", (code, signal) => resolve({ code, signal })),
+	);
+	return { host, end };
+}
+
+test.each([
+	["idle", { code: 0, signal: null }],
+	["exit", { code: 7, signal: null }],
+	["throws", { code: 1, signal: null }],
+	["rejects", { code: 1, signal: null }],
+	["script", { code: 0, signal: null }],
+	["failing script", { code: 1, signal: null }],
+])(
+	'a program that ends by "%s" keeps its exit code and leaves nothing',
+	LONG,
+	async (ending, expected) => {
+		const { host, end } = start(ending);
+		const runId = (await host.told("runId")) as string;
+		expect(await end).toEqual(expected);
+		await untilNothingIsLeft(runId, 1_000);
+	},
+);
+
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+	"%s ends workers and program, and the program is seen to have died of it",
+	LONG,
+	async (signal) => {
+		const { host, end } = start("stays");
+		const runId = (await host.told("runId")) as string;
+		await host.told("ready");
+		host.child.kill(signal);
+		expect(await end).toEqual({ code: null, signal });
+		await untilNothingIsLeft(runId, 1_000);
+		expect(host.all("ended")).toEqual([true]);
+	},
+);
+
+test(
+	"a second signal does not wait for what the first one is waiting for",
+	LONG,
+	async () => {
+		const { host, end } = start("busy");
+		const runId = (await host.told("runId")) as string;
+		await host.told("ready");
+		host.child.kill("SIGINT");
+		host.child.kill("SIGTERM");
+		expect(await end).toMatchObject({ code: null });
+		await untilNothingIsLeft(runId, 1_000);
+	},
+);
+
+test(
+	"a program whose pool is idle ends in order, not by the sword",
+	LONG,
+	async () => {
+		const { host, end } = start("idle");
+		await end;
+		expect(host.all("ended")).toEqual([true]);
+	},
+);

@@ -1,0 +1,81 @@
+"""Every way of waiting that a cancel has to end."""
+
+import asyncio
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from snakepit_bridge import tool
+
+
+def begun(name: str) -> None:
+    print(f"begun {name}", flush=True)
+
+
+@tool
+def pid() -> int:
+    return os.getpid()
+
+
+@tool
+def sleep() -> None:
+    begun("sleep")
+    time.sleep(60)
+
+
+@tool
+def busy_loop() -> None:
+    begun("busy_loop")
+    while True:
+        pass
+
+
+@tool
+def lock() -> None:
+    held = threading.Lock()
+    held.acquire()
+    begun("lock")
+    held.acquire()
+
+
+@tool
+def socket_read() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        begun("socket_read")
+        ours.recv(1)
+
+
+@tool
+def child_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+        begun("child_process")
+        try:
+            child.wait()
+        finally:
+            child.kill()
+
+
+@tool
+async def async_sleep() -> None:
+    begun("async_sleep")
+    await asyncio.sleep(60)
+
+
+@tool
+def between_items() -> int:
+    def items():
+        begun("between_items")
+        time.sleep(60)
+        yield 1
+
+    return sum(items())
+
+
+@tool
+def hold_the_gil() -> None:
+    ctypes.PyDLL(None).sleep(60)
