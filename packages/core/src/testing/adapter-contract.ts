@@ -24,7 +24,7 @@ export interface ContractCaller {
 export interface ContractCommands {
 	/** Answers with `result`. */
 	readonly echo: ContractCommand & { readonly result: unknown };
-	/** Runs until it is aborted. */
+	/** Runs until it is aborted; then comes free by itself. */
 	readonly hang: ContractCommand;
 	/** Fails by itself: a `ToolError`. */
 	readonly fail?: ContractCommand;

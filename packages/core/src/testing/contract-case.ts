@@ -31,22 +31,29 @@ export async function within<Value>(
 	}
 }
 
-/** Returns what `promise` rejects with; rejects when it resolves, or when that is no `SnakepitError`. */
-export async function failureOf(
+/**
+ * Returns what `promise` rejects with; rejects when it resolves, or when that is
+ * no `SnakepitError`. May be awaited later: a case that fails first leaves no
+ * unhandled rejection.
+ */
+export function failureOf(
 	what: string,
 	promise: Promise<unknown>,
 ): Promise<SnakepitError> {
-	let value: unknown;
-	try {
-		value = await promise;
-	} catch (error) {
-		if (error instanceof SnakepitError) return error;
-		if (error instanceof assert.AssertionError) throw error;
-		throw new assert.AssertionError({
-			message: `${what}: rejected with an error that is no SnakepitError: ${String(error)}`,
-		});
-	}
-	throw new assert.AssertionError({
-		message: `${what}: resolved to ${JSON.stringify(value)} instead of rejecting.`,
-	});
+	const failure = promise.then(
+		(value) => {
+			throw new assert.AssertionError({
+				message: `${what}: resolved to ${JSON.stringify(value)} instead of rejecting.`,
+			});
+		},
+		(error: unknown) => {
+			if (error instanceof SnakepitError) return error;
+			if (error instanceof assert.AssertionError) throw error;
+			throw new assert.AssertionError({
+				message: `${what}: rejected with an error that is no SnakepitError: ${String(error)}`,
+			});
+		},
+	);
+	failure.catch(() => undefined);
+	return failure;
 }

@@ -46,8 +46,6 @@ export class FakeProcessHost implements ProcessHost {
 	readonly removed: string[] = [];
 	/** Paths that cannot be removed. */
 	readonly unremovable: Set<string> = new Set();
-	/** What {@link loopDelay} says next, once. */
-	nextLoopDelayMs = 0;
 	/** What {@link debuggerAttached} says. */
 	debugged = false;
 	/** What {@link createDirectory} throws, while set. */
@@ -185,12 +183,6 @@ export class FakeProcessHost implements ProcessHost {
 			if (held) this.#kept--;
 			held = false;
 		};
-	}
-
-	loopDelay(): number {
-		const delayMs = this.nextLoopDelayMs;
-		this.nextLoopDelayMs = 0;
-		return delayMs;
 	}
 
 	debuggerAttached(): boolean {

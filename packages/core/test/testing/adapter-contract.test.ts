@@ -1,4 +1,5 @@
 import { describe, test } from "vitest";
+import { systemClock } from "../../src/os/system-clock.ts";
 import {
 	adapterContract,
 	scriptedAdapter,
@@ -27,7 +28,7 @@ describe.each([1, 4])(
 					adapters: [adapter as ReturnType<typeof scriptedAdapter>],
 				});
 				return startWorker(adapter, {
-					world,
+					world: { ...world, clock: systemClock },
 					directory: "/run/contract",
 					callsPerWorker,
 				});

@@ -1,0 +1,204 @@
+import { describe, test } from "vitest";
+import type { Adapter, Connection, WorkerProcess } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
+import { systemClock } from "../../src/os/system-clock.ts";
+import {
+	adapterContract,
+	type ScriptedAdapter,
+	scriptedAdapter,
+	scripts,
+	startWorker,
+	virtualWorld,
+} from "../../src/testing.ts";
+
+type Flaw = (
+	connection: Connection,
+	process: WorkerProcess,
+) => Partial<Connection>;
+
+/** An adapter with one flaw, and the cases of the contract that it breaks. */
+const FLAWS: Readonly<
+	Record<string, { readonly flaw: Flaw; readonly breaks: readonly string[] }>
+> = {
+	"forgets to settle after an abort": {
+		flaw: (connection) => ({
+			execute: (command, args, options) =>
+				connection.execute(command, args, {
+					...options,
+					signal: new AbortController().signal,
+				}),
+		}),
+		breaks: [
+			"an aborted call settles as CallAbortedError and frees the worker",
+			"a call that is aborted before it begins settles as CallAbortedError",
+			"a ping is answered, also while calls run",
+			"2 calls run at once, and each gets its own answer",
+			"aborting one call leaves the others alone",
+		],
+	},
+	"lets bare errors through": {
+		flaw: (connection) => ({
+			execute: (command, args, options) =>
+				connection.execute(command, args, options).catch((error: Error) => {
+					throw error instanceof ToolError ? new Error(error.message) : error;
+				}),
+		}),
+		breaks: [
+			"a command that fails is a ToolError that names it, and the worker stays usable",
+		],
+	},
+	"reads ahead without bound": {
+		flaw: (connection) => ({
+			async *stream(command, args, options) {
+				const items: unknown[] = [];
+				const source = connection.stream?.(command, args, options) ?? [];
+				let [arrived, over] = [Promise.withResolvers<void>(), false];
+				const reading = (async () => {
+					for await (const item of source) {
+						items.push(item);
+						arrived.resolve();
+						await new Promise((resolve) => setImmediate(resolve));
+						if (over) return;
+					}
+				})().finally(() => arrived.resolve());
+				try {
+					do {
+						yield* items.splice(0);
+						await Promise.race([arrived.promise, reading]);
+						arrived = Promise.withResolvers();
+					} while (items.length > 0);
+					await reading;
+				} finally {
+					over = true;
+				}
+			},
+		}),
+		breaks: [
+			"a consumer that waits is not overrun: the program stops at a bounded window",
+		],
+	},
+	"cannot be disposed of twice": {
+		flaw: (connection) => {
+			let disposed = false;
+			return {
+				[Symbol.asyncDispose]: async () => {
+					if (disposed) throw new Error("already disposed");
+					disposed = true;
+					await connection[Symbol.asyncDispose]();
+				},
+			};
+		},
+		breaks: [
+			"dispose may be called again, and what is called after it rejects",
+		],
+	},
+	"hangs when the process is dead": {
+		flaw: (connection, process) => {
+			let dead = false;
+			void process.exited.then(() => {
+				dead = true;
+			});
+			return {
+				execute: (command, args, options) =>
+					dead
+						? new Promise(() => undefined)
+						: connection.execute(command, args, options),
+			};
+		},
+		breaks: [
+			"after the process died nothing hangs: calls, streams and pings reject",
+		],
+	},
+	"tells of a broken conversation again and again": {
+		flaw: (connection, process) => ({
+			execute: (command, args, options) =>
+				connection.execute(command, args, options).catch((error: Error) => {
+					if (command === "breakConversation") process.broken(error);
+					throw error;
+				}),
+		}),
+		breaks: [
+			"a conversation that breaks is told to the pool exactly once, and rejects what is under way",
+		],
+	},
+	"leaves with an error": {
+		flaw: (connection) => ({
+			leave: async () => {
+				await connection.execute("exitBadly", undefined, {
+					callId: "leave",
+					signal: new AbortController().signal,
+					timeoutMs: undefined,
+					sessionId: undefined,
+					input: undefined,
+					traceContext: {},
+				});
+			},
+		}),
+		breaks: ["leave ends the process with exit code 0"],
+	},
+};
+
+function flawed(scripted: ScriptedAdapter, flaw: Flaw): Adapter {
+	return {
+		...scripted,
+		connect: async (process, signal) => {
+			const connection = await scripted.connect(process, signal);
+			return { ...connection, ...flaw(connection, process) };
+		},
+	};
+}
+
+describe.each(Object.entries(FLAWS))(
+	"an adapter that %s",
+	(_name, { flaw, breaks }) => {
+		test.concurrent("breaks exactly these cases of the contract", async ({
+			expect,
+		}) => {
+			let produced = 0;
+			let scripted: ScriptedAdapter;
+			const cases = adapterContract({
+				adapter: () => {
+					scripted = scriptedAdapter({
+						commands: {
+							...scripts,
+							endless: async function* () {
+								for (produced = 0; ; ) yield produced++;
+							},
+							exitBadly: ({ worker }) => worker.process.exit(1),
+						},
+					});
+					return flawed(scripted, flaw);
+				},
+				start: (adapter) =>
+					startWorker(adapter, {
+						world: {
+							...virtualWorld({ adapters: [scripted] }).world,
+							clock: systemClock,
+						},
+						directory: "/run/c",
+						callsPerWorker: 2,
+					}),
+				callsPerWorker: 2,
+				withinMs: 1_000,
+				commands: {
+					echo: { command: "echo", args: 1, result: 1 },
+					hang: { command: "hang", args: {} },
+					fail: { command: "fail", args: "on purpose" },
+					count: { command: "count", args: 3, items: [0, 1, 2] },
+					silent: { command: "silent", args: {} },
+					endless: {
+						command: "endless",
+						args: {},
+						produced: async () => produced,
+						window: 0,
+					},
+					breakConversation: { command: "breakConversation", args: {} },
+				},
+			});
+			const broken: string[] = [];
+			for (const { title, run } of cases)
+				await run().catch(() => broken.push(title));
+			expect(broken).toEqual(breaks);
+		}, 60_000);
+	},
+);
