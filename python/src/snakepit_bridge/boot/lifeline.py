@@ -30,7 +30,10 @@ ENDED = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 class Lifeline:
-    """Ties this process to its host. Keep it: closing a socket would untie it.
+    """Ties this process to its host until it is no more.
+
+    Its descriptors belong to no object: an interpreter that ends closes what its
+    objects hold, and would be untied while it still cleans up after large modules.
 
     Attributes:
         mode: `kernel` or `thread`, who watches.
@@ -38,20 +41,20 @@ class Lifeline:
 
     def __init__(self, path: str) -> None:
         """Connects and arms; ends this process where the host is gone."""
-        self._sockets = [_connect(path) for _ in range(CONNECTIONS)]
-        self._inodes = [os.fstat(s.fileno()).st_ino for s in self._sockets]
-        armed = sys.platform == "linux" and all(_arm(s) for s in self._sockets)
+        self._descriptors = [_connect(path) for _ in range(CONNECTIONS)]
+        self._inodes = [os.fstat(fd).st_ino for fd in self._descriptors]
+        armed = sys.platform == "linux" and all(map(_arm, self._descriptors))
         self.mode = "kernel" if armed else "thread"
         # The host may have died between the connection and the arming.
-        if _poller(self._sockets).poll(0):
+        if _poller(self._descriptors).poll(0):
             end_group()
         if not armed:
-            _thread.start_new_thread(_watch, (self._sockets,))
+            _thread.start_new_thread(_watch, (self._descriptors,))
 
     def intact(self) -> bool:
-        """Returns whether the sockets are still ours; user code may close them."""
+        """Returns whether the descriptors are still ours; user code may close them."""
         try:
-            inodes = [os.fstat(s.fileno()).st_ino for s in self._sockets]
+            inodes = [os.fstat(fd).st_ino for fd in self._descriptors]
         except OSError:
             return False
         return inodes == self._inodes
@@ -64,7 +67,7 @@ def end_group() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _connect(path: str) -> socket.socket:
+def _connect(path: str) -> int:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
@@ -74,10 +77,10 @@ def _connect(path: str) -> socket.socket:
         )
         sys.stderr.flush()
         os._exit(exit_status.HOST_GONE)
-    return connection
+    return connection.detach()
 
 
-def _arm(connection: socket.socket) -> bool:
+def _arm(connection: int) -> bool:
     """Asks the kernel to kill us when anything happens on the connection."""
     owner = -os.getpid() if os.getpgrp() == os.getpid() else os.getpid()
     try:
@@ -90,14 +93,14 @@ def _arm(connection: socket.socket) -> bool:
         return False
 
 
-def _poller(connections: list[socket.socket]) -> select.poll:
+def _poller(connections: list[int]) -> select.poll:
     poller = select.poll()
     for connection in connections:
         poller.register(connection, select.POLLIN)
     return poller
 
 
-def _watch(connections: list[socket.socket]) -> None:
+def _watch(connections: list[int]) -> None:
     # Never a read: one that is blocked keeps the kernel's signal from the others.
     poller = _poller(connections)
     while not any(happened & ENDED for _, happened in poller.poll()):
