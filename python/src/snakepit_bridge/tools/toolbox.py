@@ -96,7 +96,8 @@ class Toolbox:
             if not isinstance(cls, type) or cls.__module__ != self._module.__name__:
                 continue
             marks = [_mark(value) for value in vars(cls).values()]
-            used = any(issubclass(toolset, cls) for toolset in toolsets)
+            # Not issubclass: typed dicts and protocols refuse the question.
+            used = any(cls in toolset.__mro__ for toolset in toolsets)
             if not used and any(isinstance(mark, ToolMark) for mark in marks):
                 raise ToolsInvalid(
                     f"the class {cls.__qualname__} has methods under @tool, but is "
