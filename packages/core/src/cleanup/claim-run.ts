@@ -3,7 +3,6 @@ import type { SparedReason } from "../events.ts";
 import { type RunContent, RunFile, readRunFile } from "../registry/run-file.ts";
 import { type RunLock, restoreLock, takeLock } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
-import type { Sqlite } from "../registry/sqlite.ts";
 import { judgeOwner } from "./owner-liveness.ts";
 import {
 	type ClaimParts,
@@ -82,30 +81,23 @@ function claimReadable(
 	{ run, workers }: Extract<RunContent, { readonly kind: "readable" }>,
 ): ClaimOutcome {
 	const { directory, host, sqlite } = parts;
-	if (run.state === "terminated") {
-		tidy(sqlite, runPath(directory.runs, name, "db"));
-		directory.retire(name);
-		return { kind: "over" };
-	}
 	if (isClaimedBesideUs(parts, run.claimedBy))
 		return spared("claimed_by_another");
-	const seen = host.observe(run.owner.pid);
-	const verdict = judgeOwner(run.owner, host.self, seen);
-	if (typeof verdict === "object") return spared(verdict.spared);
 	try {
+		if (run.state === "terminated") {
+			// Its owner ended it while somebody read it, so its last changes are in a second file still.
+			const path = runPath(directory.runs, name, "db");
+			RunFile.open(sqlite, path).close("is_over");
+			directory.retire(name);
+			return { kind: "over" };
+		}
+		const seen = host.observe(run.owner.pid);
+		const verdict = judgeOwner(run.owner, host.self, seen);
+		if (typeof verdict === "object") return spared(verdict.spared);
 		const mayLive = verdict === "dead";
 		return claimed(new LedgerClaim(parts, name, lock, run, workers, mayLive));
 	} catch {
 		return spared("unreadable"); // It can be read and not be written: without a recorded claim nothing is done.
-	}
-}
-
-/** Its owner ended it while somebody read it, so its last changes are in a second file still. */
-function tidy(sqlite: Sqlite, path: string): void {
-	try {
-		RunFile.open(sqlite, path).close("is_over");
-	} catch {
-		// Locked or read-only: it stays until a later start.
 	}
 }
 

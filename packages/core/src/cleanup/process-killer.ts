@@ -68,13 +68,9 @@ export class ProcessKiller {
 	/**
 	 * Ends everything that `find` finds, and looks again until it finds nothing
 	 * more: SIGTERM, and after the grace SIGKILL.
-	 *
-	 * @param find gets what it found before.
 	 */
 	async end<Target extends KillTarget>(
-		find: (
-			known: readonly Target[],
-		) => readonly Target[] | Promise<readonly Target[]>,
+		find: () => readonly Target[] | Promise<readonly Target[]>,
 		limits: KillLimits,
 	): Promise<readonly KillResult<Target>[]> {
 		const begunAt = this.#clock.now();
@@ -84,7 +80,7 @@ export class ProcessKiller {
 			all.filter((progress) => this.#isOpen(progress));
 		while (true) {
 			const known = all.map(({ target }) => target);
-			for (const target of await find(known))
+			for (const target of await find())
 				if (!known.some((each) => isSame(each, target)))
 					all.push(this.#begin(target));
 			if (open().length === 0 || elapsed() >= limits.deadlineMs) break;

@@ -133,7 +133,9 @@ async function endOrphans(
 		}),
 	);
 	let spared: SparedProcess[] = [];
-	const find = async (known: readonly Orphan[]): Promise<OrphanTarget[]> => {
+	// Spared ones too: a group is known by whoever of it was seen before.
+	const known: Orphan[] = [];
+	const find = async (): Promise<OrphanTarget[]> => {
 		const census = host.census();
 		const targets: OrphanTarget[] = [];
 		const heldGroups = new Set<number>();
@@ -141,6 +143,7 @@ async function endOrphans(
 		for (const { dead } of runs) {
 			const found = findOrphans(dead, census, known);
 			spared.push(...found.spared);
+			known.push(...found.orphans);
 			for (const orphan of found.orphans) {
 				if (await gate.admits(orphan)) {
 					targets.push(orphan);

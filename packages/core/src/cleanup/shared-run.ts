@@ -1,5 +1,6 @@
 import type { SnakepitEvent } from "../events.ts";
 import { pauseSync } from "../os/system-clock.ts";
+import { LedgerWatch } from "../registry/ledger-watch.ts";
 import type { Clock, ProcessHost, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { recordExit } from "./exit-record.ts";
@@ -23,6 +24,7 @@ export class SharedRun {
 	readonly #holders = new Set<{ readonly emit: Emit }>();
 	#started: Promise<StartedRun> | undefined;
 	#unregister: () => void = () => {};
+	#watch: LedgerWatch | undefined;
 
 	constructor(parts: SharedRunParts) {
 		this.#parts = parts;
@@ -48,6 +50,12 @@ export class SharedRun {
 		const started = await this.#parts.start((event) => this.#emit(event));
 		const { host, clock } = this.#parts;
 		const { registry } = started;
+		this.#watch = new LedgerWatch({
+			registry,
+			host,
+			clock,
+			emit: (event) => this.#emit(event),
+		});
 		// Registered before every pool, so killed after them: their workers are gone by then.
 		this.#unregister = applicationCleanup.register({
 			close: async () => {},
@@ -74,6 +82,7 @@ export class SharedRun {
 				if (!this.#holders.has(holder)) return;
 				if (this.#holders.size === 1) {
 					this.#unregister();
+					this.#watch?.stop();
 					this.#parts.onOver();
 					started.registry.close();
 				}

@@ -19,7 +19,6 @@ import type {
 } from "../world.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
-import { EventLoopLag } from "./event-loop-lag.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
 import { LinuxProc } from "./linux-proc.ts";
@@ -37,7 +36,6 @@ export class SystemProcessHost implements CensusHost {
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
 	readonly #keepAlive = new KeepAlive();
-	readonly #lag = new EventLoopLag();
 
 	constructor(
 		table: ProcessTable = systemTable(),
@@ -144,10 +142,6 @@ export class SystemProcessHost implements CensusHost {
 
 	keepAlive(): () => void {
 		return this.#keepAlive.hold();
-	}
-
-	loopDelay(): number {
-		return this.#lag.take();
 	}
 
 	debuggerAttached(): boolean {

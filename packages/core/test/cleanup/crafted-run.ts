@@ -1,0 +1,91 @@
+import { closeSync, openSync } from "node:fs";
+import type { ProcessIdentity } from "../../src/identity.ts";
+import { formatMarker, markerOf } from "../../src/marker.ts";
+import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import type { WorkerRecord } from "../../src/registry/process-registry.ts";
+import { RunFile } from "../../src/registry/run-file.ts";
+import {
+	type RunName,
+	runNameOf,
+	runPath,
+} from "../../src/registry/run-name.ts";
+import type { StoredRun } from "../../src/registry/schema.ts";
+import { loadSqlite } from "../../src/registry/sqlite.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { machine } from "./hosts.ts";
+
+/** A run as a dead host would have left it, with whatever is wrong with it. */
+export interface CraftedRun {
+	readonly name: RunName;
+	readonly run: StoredRun;
+	readonly path: string;
+	readonly lockPath: string;
+	readonly marker: string;
+}
+
+let crafted = 0;
+
+/** An owner that is gone: the pid of a process that never was. */
+export function deadOwner(
+	fields: Partial<ProcessIdentity> = {},
+): ProcessIdentity {
+	return { ...machine.self, pid: 4_194_303, startTime: "1", ...fields };
+}
+
+/** A row of a worker. */
+export function workerRow(
+	runId: string,
+	fields: Partial<WorkerRecord> = {},
+): WorkerRecord {
+	return {
+		incarnation: `${runId}-1`,
+		runId: runId as RunId,
+		workerId: "w-0",
+		pool: "w",
+		fingerprint: "sleep#0123",
+		files: [],
+		status: "active",
+		identity: undefined,
+		groupId: undefined,
+		reservedAt: 1,
+		activatedAt: 2,
+		endedAt: undefined,
+		end: undefined,
+		...fields,
+	};
+}
+
+/** Writes a run file and its lock, which nobody holds. */
+export async function craftRun(
+	dataDir: string,
+	owner: ProcessIdentity = deadOwner(),
+	fields: Partial<StoredRun> = {},
+	workers: (runId: string) => readonly WorkerRecord[] = () => [],
+): Promise<CraftedRun> {
+	const sqlite = await loadSqlite();
+	const directory = new LedgerDirectory(dataDir);
+	const runId = `zz${(++crafted).toString(36).padStart(5, "0")}` as RunId;
+	const name = runNameOf(runId, owner);
+	const path = runPath(directory.runs, name, "db");
+	const lockPath = runPath(directory.runs, name, "lock");
+	const run: StoredRun = {
+		runId,
+		state: "running",
+		owner,
+		directory: `/nowhere/snakepit-${runId}-abcdef`,
+		startedAt: 1,
+		endedAt: undefined,
+		clean: undefined,
+		endedBy: undefined,
+		claimedBy: undefined,
+		killed: 0,
+		...fields,
+	};
+	closeSync(openSync(lockPath, "w", 0o600));
+	const file = await RunFile.create(sqlite, path, run);
+	const marker = formatMarker(markerOf(runId, owner));
+	const rows = workers(runId).map((worker, ordinal) => ({ worker, ordinal }));
+	file.write(rows, marker, undefined);
+	file.close("goes_on");
+	return { name, run, path, lockPath, marker };
+}

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { recordExit } from "../../src/cleanup/exit-record.ts";
+import type { ProcessIdentity } from "../../src/identity.ts";
+import {
+	MemoryRegistry,
+	SeededRandom,
+	VirtualClock,
+} from "../../src/testing.ts";
+import type { ProcessHost } from "../../src/world.ts";
+import { seenAs } from "./bench.ts";
+import { deadOwner } from "./crafted-run.ts";
+import { machine } from "./hosts.ts";
+
+function bench(): {
+	readonly registry: MemoryRegistry;
+	readonly clock: VirtualClock;
+	readonly worker: (identity?: ProcessIdentity) => string;
+} {
+	const clock = new VirtualClock();
+	const registry = new MemoryRegistry({
+		clock,
+		random: new SeededRandom(1),
+		owner: machine.self,
+	});
+	const worker = (identity?: ProcessIdentity): string => {
+		const incarnation = registry.nextIncarnation();
+		registry.reserve({
+			incarnation,
+			workerId: "w-0",
+			pool: "w",
+			fingerprint: "x",
+			files: [],
+		});
+		if (identity) registry.activate(incarnation, identity, identity.pid);
+		return incarnation;
+	};
+	return { registry, clock, worker };
+}
+
+test("workers that are seen to be gone are recorded as ended by the exit of the host", () => {
+	const { registry, clock, worker } = bench();
+	const incarnation = worker(deadOwner());
+	let pauses = 0;
+	// Killed, and gone at the third look.
+	const host: ProcessHost = seenAs({
+		observe: () => (pauses < 2 ? deadOwner() : "gone"),
+	});
+	recordExit({
+		registry,
+		host,
+		clock,
+		pause: () => {
+			pauses += 1;
+		},
+	});
+	expect(registry.lookup(incarnation)?.end).toEqual({
+		exit: undefined,
+		reason: "host_exit",
+		killer: "application_cleanup",
+	});
+	expect(pauses).toBe(2);
+	expect(registry.state).toBe("terminated");
+});
+
+test("the exit does not wait for those that do not die: they stay on record for the next start", () => {
+	const { registry, worker } = bench();
+	const stuck = worker(deadOwner());
+	const reserved = worker();
+	let now = 0;
+	const clock = {
+		now: () => now,
+		wall: () => 0,
+		after: () => ({ cancel() {} }),
+	};
+	recordExit({
+		registry,
+		host: seenAs({ observe: () => deadOwner() }),
+		clock,
+		pause: (ms) => {
+			now += ms;
+		},
+	});
+	expect(now).toBe(20);
+	expect(registry.living().map((row) => row.incarnation)).toEqual([
+		stuck,
+		reserved,
+	]);
+	expect(registry.state).toBe("terminated");
+});

@@ -1,0 +1,75 @@
+/**
+ * A host in a process of its own: takes a run, starts workers the way the pool
+ * does, tells about it on standard output, and does what it is told on standard
+ * input.
+ */
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import type { HostOrder, HostReport } from "./hosts.ts";
+
+const order = JSON.parse(process.argv[2] ?? "") as HostOrder;
+const events: unknown[] = [];
+const run = await acquireRun({
+	dataDir: order.dataDir,
+	strategy: undefined,
+	emit: (event) => events.push(event),
+});
+const { registry, host } = run;
+host.keepAlive();
+const bestiary = join(import.meta.dirname, "../bestiary");
+
+const pids: number[] = [];
+for (const habit of order.workers ?? []) {
+	const incarnation = registry.nextIncarnation();
+	registry.reserve({
+		incarnation,
+		workerId: `w-${pids.length}`,
+		pool: "w",
+		fingerprint: habit,
+		files: [],
+	});
+	const program = join(bestiary, habit);
+	const worker = await host.source.start(
+		{
+			executable: habit.endsWith(".cjs") ? process.execPath : program,
+			args: habit.endsWith(".cjs") ? [program] : [],
+			env: {
+				PATH: process.env["PATH"] ?? "",
+				[MARKER_VARIABLE]: run.marker,
+				[INCARNATION_VARIABLE]: incarnation,
+			},
+			cwd: undefined,
+			stdin: "empty",
+			control: false,
+		},
+		(identity) => {
+			pids.push(identity.pid);
+			if (order.diesBeforeRecording) {
+				process.stdout.write(`${JSON.stringify(pids)}\n`);
+				process.kill(process.pid, "SIGKILL");
+			}
+			registry.activate(incarnation, identity, identity.pid);
+		},
+	);
+	await new Promise((resolve) => worker.stdout.once("data", resolve));
+}
+
+const report: HostReport = {
+	runId: registry.runId,
+	self: host.self,
+	pids,
+	runDirectory: run.runDirectory,
+	report: run.report,
+	runs: registry.runs(),
+};
+process.stdout.write(`${JSON.stringify(report)}\n`);
+
+for await (const line of createInterface({ input: process.stdin })) {
+	if (line === "release") {
+		await run.release();
+		break;
+	}
+}
+process.exit();

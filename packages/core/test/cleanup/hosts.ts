@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
+import type { ProcessIdentity } from "../../src/identity.ts";
+import { SystemProcessHost } from "../../src/os/process-host.ts";
+import type { RunRecord } from "../../src/registry/process-registry.ts";
+import type { RunId } from "../../src/run-id.ts";
+
+/** What a host program is told at its start. */
+export interface HostOrder {
+	readonly dataDir: string;
+	/** Files of the bestiary. */
+	readonly workers?: readonly string[];
+	/** Whether it is killed between the spawn of its first worker and the record of it. */
+	readonly diesBeforeRecording?: boolean;
+}
+
+/** What a host program tells once it is up. */
+export interface HostReport {
+	readonly runId: RunId;
+	readonly self: ProcessIdentity;
+	readonly pids: readonly number[];
+	readonly runDirectory: string;
+	readonly report: CleanupReport;
+	readonly runs: readonly RunRecord[];
+}
+
+/** This machine, for looking. */
+export const machine: SystemProcessHost = new SystemProcessHost();
+
+/** A directory of its own for a test, removed after it. */
+export function temporaryDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}
+
+/** A host in a process of its own; killed with its workers when the test is over. */
+export class Host {
+	readonly child: ChildProcess;
+	readonly #lines: AsyncIterator<string>;
+	#workers: readonly ProcessIdentity[] = [];
+
+	constructor(order: HostOrder, options: { uid?: number } = {}) {
+		this.child = spawn(
+			process.execPath,
+			[
+				"--conditions=snakepit-source",
+				join(import.meta.dirname, "host-program.ts"),
+				JSON.stringify(order),
+			],
+			{ stdio: ["pipe", "pipe", "inherit"], ...options },
+		);
+		const { stdout } = this.child;
+		if (stdout === null) throw new Error("The host has no output.");
+		this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
+		onTestFinished(() => {
+			this.child.kill("SIGKILL");
+			for (const worker of this.#workers) endGroup(worker);
+		});
+	}
+
+	/** What it tells once it is up. */
+	async up(): Promise<HostReport> {
+		const report = (await this.line()) as HostReport;
+		this.watch(report.pids);
+		return report;
+	}
+
+	/** The next line that it prints. */
+	async line(): Promise<unknown> {
+		const { value, done } = await this.#lines.next();
+		if (done) throw new Error("The host ended before it said anything.");
+		return JSON.parse(value);
+	}
+
+	/** Remembers processes that shall not outlive the test, whatever happens. */
+	watch(pids: readonly number[]): void {
+		this.#workers = pids.flatMap((pid) => {
+			const seen = machine.observe(pid);
+			return typeof seen === "string" ? [] : [seen];
+		});
+	}
+
+	async kill(): Promise<void> {
+		const exit = once(this.child, "exit");
+		this.child.kill("SIGKILL");
+		await exit;
+	}
+
+	/** Ends its run in order. */
+	async release(): Promise<void> {
+		const exit = once(this.child, "exit");
+		this.child.stdin?.write("release\n");
+		await exit;
+	}
+}
+
+/** Ends a process and, as long as it leads one, its group. */
+export function endGroup(leader: ProcessIdentity): void {
+	for (const member of machine.members(leader.pid))
+		machine.signal(member.identity, "SIGKILL");
+	machine.signal(leader, "SIGKILL");
+}
+
+const DEADLINE_MS = 10_000;
+
+/** Waits until something is seen that nobody tells of. */
+export async function eventually(
+	what: string,
+	isSo: () => boolean,
+): Promise<void> {
+	const deadline = performance.now() + DEADLINE_MS;
+	while (!isSo()) {
+		if (performance.now() > deadline)
+			throw new Error(`Not within ${DEADLINE_MS} ms: ${what}.`);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
+
+export function isAlive(pid: number): boolean {
+	return machine.observe(pid) !== "gone";
+}

@@ -1,0 +1,164 @@
+import { expect, test } from "vitest";
+import {
+	type KillTarget,
+	ProcessKiller,
+} from "../../src/cleanup/process-killer.ts";
+import { formatMarker, markerOf } from "../../src/marker.ts";
+import type { CensusHost } from "../../src/os/census.ts";
+import { systemClock } from "../../src/os/system-clock.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { VirtualClock } from "../../src/testing.ts";
+import { blindTo, seenAs, start } from "./bench.ts";
+import { deadOwner } from "./crafted-run.ts";
+import { isAlive, machine } from "./hosts.ts";
+
+const LIMITS = { graceMs: 300, deadlineMs: 10_000 };
+const killer = new ProcessKiller(machine, systemClock);
+
+/** The same targets at every look, as long as they live. */
+function always(...targets: KillTarget[]): () => readonly KillTarget[] {
+	return () => targets.filter(({ identity }) => isAlive(identity.pid));
+}
+
+async function fates(
+	find: () => readonly KillTarget[],
+	by: ProcessKiller = killer,
+	limits = LIMITS,
+): Promise<readonly string[]> {
+	const letGo = machine.keepAlive();
+	const results = await by.end(find, limits);
+	letGo();
+	return results.map(({ fate }) => fate);
+}
+
+test("a process that leaves on SIGTERM is not killed", async () => {
+	const { identity, exited } = await start("sleeps.sh");
+	expect(await fates(always({ identity }))).toEqual(["ended_on_term"]);
+	expect(await exited).toEqual({ kind: "signal", signal: "SIGTERM" });
+});
+
+test("one that ignores SIGTERM is killed after the grace, and asked only once", async () => {
+	const { identity, exited } = await start("ignores-sigterm.sh");
+	const begunAt = performance.now();
+	expect(await fates(always({ identity }))).toEqual(["killed"]);
+	expect(performance.now() - begunAt).toBeGreaterThanOrEqual(LIMITS.graceMs);
+	expect(await exited).toEqual({ kind: "signal", signal: "SIGKILL" });
+});
+
+test("without a grace it is killed at once", async () => {
+	const { identity, exited } = await start("sleeps.sh");
+	const now = { graceMs: 0, deadlineMs: 10_000 };
+	expect(await fates(always({ identity }), killer, now)).toEqual(["killed"]);
+	expect(await exited).toEqual({ kind: "signal", signal: "SIGKILL" });
+});
+
+test("nothing to end takes no time", async () => {
+	expect(await fates(() => [])).toEqual([]);
+});
+
+test("it looks again until nothing is found: what appears on the way is ended too", async () => {
+	const first = await start("sleeps.sh");
+	const second = await start("sleeps.sh");
+	let looks = 0;
+	const find = (): readonly KillTarget[] =>
+		always(...(looks++ === 0 ? [first] : [first, second]))();
+	expect(await fates(find)).toEqual(["ended_on_term", "ended_on_term"]);
+	expect(looks).toBe(3);
+});
+
+test("a group of ours is killed as one, members included that were not found", async () => {
+	const { identity } = await start("forks-a-child.sh");
+	const target = { identity, wholeGroup: identity.pid };
+	const now = { graceMs: 0, deadlineMs: 10_000 };
+	expect(await fates(always(target), killer, now)).toEqual(["killed"]);
+	expect(machine.members(identity.pid)).toEqual([]);
+});
+
+test("a group with a protected process in it is not signalled as one", async () => {
+	const { identity, groupId } = await start("forks-a-child.sh");
+	const child = machine
+		.members(groupId)
+		.find((member) => member.identity.pid !== identity.pid);
+	const host = seenAs({ ancestors: () => [child?.identity.pid ?? 0] });
+	const now = { graceMs: 0, deadlineMs: 10_000 };
+	const target = { identity, wholeGroup: groupId };
+	expect(
+		await fates(always(target), new ProcessKiller(host, systemClock), now),
+	).toEqual(["killed"]);
+	expect(machine.members(groupId)).toMatchObject([
+		{ identity: child?.identity },
+	]);
+});
+
+test("a pid that was given away is not signalled", async () => {
+	const { identity } = await start("sleeps.sh");
+	const recorded = { ...identity, startTime: "1" };
+	expect(await fates(() => [{ identity: recorded }])).toEqual([
+		"ended_on_term",
+	]);
+	expect(isAlive(identity.pid)).toBe(true);
+});
+
+test("one that cannot be read is not signalled, and told", async () => {
+	const { identity } = await start("sleeps.sh");
+	const host = blindTo(identity);
+	host.signal = () => "refused";
+	expect(
+		await fates(always({ identity }), new ProcessKiller(host, systemClock)),
+	).toEqual(["refused"]);
+});
+
+test("this process and its ancestors are never signalled", async () => {
+	const ancestors = machine.ancestors().map((pid) => machine.observe(pid));
+	expect(ancestors.length).toBeGreaterThan(0);
+	const identities = [machine.self, ...ancestors].filter(
+		(seen) => typeof seen !== "string",
+	);
+	const targets = identities.map((identity) => ({ identity }));
+	expect(new Set(await fates(() => targets))).toEqual(new Set(["protected"]));
+});
+
+test("one that cannot die is told at the deadline, and never waited for longer", async () => {
+	// Nothing here can make a process uninterruptible: the host is told that it lives.
+	const stuck = deadOwner();
+	const signals: string[] = [];
+	const host: CensusHost = seenAs({
+		observe: () => stuck,
+		signal: (_, signal) => {
+			signals.push(signal);
+			return "sent";
+		},
+	});
+	const clock = new VirtualClock();
+	const ended = new ProcessKiller(host, clock).end(
+		() => [{ identity: stuck }],
+		{
+			graceMs: 500,
+			deadlineMs: 5_000,
+		},
+	);
+	await clock.advance(5_000);
+	expect(await ended).toMatchObject([{ fate: "survived" }]);
+	expect(signals.filter((signal) => signal === "SIGTERM").length).toBe(1);
+	expect(
+		signals.filter((signal) => signal === "SIGKILL").length,
+	).toBeGreaterThan(1);
+	expect(clock.now()).toBe(5_000);
+});
+
+test("a run is killed by its whole marker: the same run id of another host is another run", async () => {
+	const runId = "zkilled" as RunId;
+	const mine = markerOf(runId, deadOwner());
+	const other = markerOf(runId, deadOwner({ pid: 3 }));
+	const target = await start("ignores-sigterm.sh", formatMarker(mine));
+	const escaped = await start("leaves-its-group.cjs", formatMarker(mine));
+	const stranger = await start("sleeps.sh", formatMarker(other));
+	const letGo = machine.keepAlive();
+	const results = await killer.killRun(mine, LIMITS);
+	letGo();
+	expect(results.map(({ fate }) => fate)).toContain("killed");
+	expect(
+		machine.marked().filter(({ marker }) => marker.runId === runId),
+	).toMatchObject([{ identity: stranger.identity }]);
+	await Promise.all([target.exited, escaped.exited]);
+});

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import type { Orphan } from "../../src/cleanup/orphan-search.ts";
+import type { Fate } from "../../src/cleanup/process-killer.ts";
+import { settle } from "../../src/cleanup/settlement.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { deadOwner, workerRow } from "./crafted-run.ts";
+
+const RUN = "abcdefg" as RunId;
+
+function orphan(pid: number, ofRun = RUN): Orphan {
+	return {
+		ofRun,
+		pid,
+		foundBy: "ledger",
+		incarnation: undefined,
+		fingerprint: undefined,
+		identity: deadOwner({ pid }),
+		groupId: pid,
+		ownGroup: true,
+	};
+}
+
+const rows = [10, 11].map((pid) =>
+	workerRow(RUN, { incarnation: `w${pid}`, identity: deadOwner({ pid }) }),
+);
+const reserved = workerRow(RUN, { incarnation: "reserved" });
+
+test("a run is over when nothing of it is left: each row says whether it was reaped or had vanished", () => {
+	const results = [{ target: orphan(10), fate: "killed" as const }];
+	expect(settle(RUN, [...rows, reserved], results, [])).toEqual({
+		reaped: [{ ofRun: RUN, pid: 10, how: "killed", foundBy: "ledger" }],
+		spared: [],
+		ends: [
+			{ incarnation: "w10", end: { reason: "reaped", killer: "reaper" } },
+			{ incarnation: "w11", end: { reason: "vanished", killer: "unknown" } },
+			{
+				incarnation: "reserved",
+				end: { reason: "vanished", killer: "unknown" },
+			},
+		],
+		complete: true,
+	});
+});
+
+test.each([
+	["refused", "signal_refused"],
+	["survived", "survived_kill"],
+	["protected", "own_ancestor"],
+] as [Fate, string][])(
+	"one that %s keeps the run and its row open",
+	(fate, reason) => {
+		const results = [{ target: orphan(10), fate }];
+		expect(settle(RUN, rows, results, [])).toMatchObject({
+			reaped: [],
+			spared: [{ ofRun: RUN, pid: 10, reason }],
+			ends: [{ incarnation: "w11" }],
+			complete: false,
+		});
+	},
+);
+
+test("one that was spared before keeps the run open; those of other runs do not", () => {
+	const other = "1234567" as RunId;
+	const sparedBefore = [
+		{ ofRun: RUN, pid: 10, reason: "strategy" as const },
+		{ ofRun: other, pid: 77, reason: "strategy" as const },
+	];
+	const results = [{ target: orphan(11, other), fate: "survived" as const }];
+	expect(settle(RUN, rows, results, sparedBefore)).toMatchObject({
+		spared: [{ pid: 10, reason: "strategy" }],
+		ends: [{ incarnation: "w11" }],
+		complete: false,
+	});
+});
