@@ -112,7 +112,7 @@ export type SnakepitEvent = EventTime &
 		| { readonly type: "registry.recovered"; readonly written: number }
 		| {
 				readonly type: "registry.reconciled";
-				readonly pool: string;
+				readonly runId: RunId;
 				readonly vanished: number;
 				readonly unwritten: number;
 		  }

@@ -152,8 +152,6 @@ export interface ProcessHost {
 	listenLifeline(path: string): Promise<LifelineListener>;
 	/** Holds the program open until the returned function is called. */
 	keepAlive(): () => void;
-	/** The longest delay of this process's event loop since the last call, in milliseconds. */
-	loopDelay(): number;
 	/** Whether a debugger is attached to this process. */
 	debuggerAttached(): boolean;
 	/** Writes one line for people on this process's standard error. */

@@ -51,13 +51,6 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 	const unregister = applicationCleanup.register({
 		close: (graceMs) => pool.close({ drainMs: graceMs }),
 		killNow: () => pool.killNow(),
-		signalled: (signal, forced) =>
-			hub.emit({
-				type: "host.signal_received",
-				wallMs: clock.wall(),
-				signal,
-				forced,
-			}),
 	});
 	await pool.open();
 	return pool;

@@ -62,16 +62,10 @@ export class StopLadder {
 	/** Aborted when there is no more time for being gentle. */
 	readonly #hurry = new AbortController();
 	#outcome: Promise<StopOutcome> | undefined;
-	#killing: "not_yet" | "sent" = "not_yet";
 
 	constructor(killAfterMs: number, world: StopWorld) {
 		this.#killAfterMs = killAfterMs;
 		this.#world = world;
-	}
-
-	/** Whether SIGKILL was sent already. */
-	get killing(): "not_yet" | "sent" {
-		return this.#killing;
 	}
 
 	/** Begins; when it has begun already, goes on with SIGKILL at once. */
@@ -90,8 +84,7 @@ export class StopLadder {
 	/** For a process whose end was seen: whoever it left in its group goes too, also when nobody ordered the end. */
 	async finish(target: StopTarget): Promise<StopOutcome> {
 		if (this.#outcome !== undefined) return await this.#outcome;
-		this.#sweep(target);
-		return { gone: true, signalled: false };
+		return this.#endedByItself(target);
 	}
 
 	async #run(target: StopTarget, manner: StopManner): Promise<StopOutcome> {
@@ -127,14 +120,18 @@ export class StopLadder {
 		}
 		if (manner === "patient") {
 			const own = await goneWithin(process, OWN_END_MS, clock, hurry);
-			if (own) return { gone: true, signalled: this.#sweep(target) };
+			if (own) return this.#endedByItself(target);
 		}
 		const killed = process.signal("SIGKILL", "group");
-		this.#killing = "sent";
 		this.#tell(target, "kill", killed === "sent" ? 1 : 0);
 		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);
 		return { gone, signalled: true };
+	}
+
+	#endedByItself(target: StopTarget): StopOutcome {
+		this.#sweep(target);
+		return { gone: true, signalled: false };
 	}
 
 	/** Kills whoever is left in the group beside its leader. Returns whether somebody could be told to die. */

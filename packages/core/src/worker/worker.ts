@@ -265,11 +265,6 @@ export class Worker {
 
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
 		if (this.#state === "starting") this.#reason ??= "start_failed";
-		// The conversation broke because it was dying: its own end is the reason.
-		if (this.#reason === "broken" && this.#ladder.killing === "not_yet") {
-			this.#reason = "exited";
-			this.#verdict = "";
-		}
 		this.#step("process_exited");
 		this.#depart(belongings, exit);
 	}
@@ -283,14 +278,19 @@ export class Worker {
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const stopped = this.#ladder.finish(this.#stopTarget(belongings));
+		const target = this.#stopTarget(belongings);
+		const { signalled } = await this.#ladder.finish(target);
+		const killer = this.#killer ?? (signalled ? "stop_ladder" : "none");
+		// The conversation broke because it was dying: its own end is the reason.
+		if (this.#reason === "broken" && killer === "none") {
+			this.#reason = "exited";
+			this.#verdict = "";
+		}
 		await belongings.output.lastLines();
 		const lost = [...this.#attempts];
 		this.#attempts.clear();
 		for (const attempt of lost) attempt.lost(workerLost(this, exit));
-		const { signalled } = await stopped;
 		const reason = this.#reason ?? "exited";
-		const killer = this.#killer ?? (signalled ? "stop_ladder" : "none");
 		closeBooks(
 			this,
 			belongings,

@@ -306,7 +306,5 @@ describe("FakeProcessHost", () => {
 		release();
 		release();
 		expect(host.keptAlive).toBe(1);
-		host.nextLoopDelayMs = 40;
-		expect([host.loopDelay(), host.loopDelay()]).toEqual([40, 0]);
 	});
 });
