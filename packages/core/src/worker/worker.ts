@@ -252,11 +252,10 @@ export class Worker {
 		this.#heartbeat?.stop();
 		const belongings = this.#belongings;
 		if (belongings === undefined) return; // The starter sees the state; see also attach().
-		void this.#ladder
-			.climb(this.#stopTarget(belongings), manner)
-			.then(({ gone }) => {
-				if (!gone) this.#depart(belongings, undefined);
-			});
+		const target = this.#stopTarget(belongings);
+		void this.#ladder.climb(target, manner).then(({ gone }) => {
+			if (!gone) this.#departure ??= this.#settle(belongings, undefined);
+		});
 	}
 
 	#stopTarget(belongings: WorkerBelongings): StopTarget {
@@ -266,14 +265,10 @@ export class Worker {
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
 		if (this.#state === "starting") this.#reason ??= "start_failed";
 		this.#step("process_exited");
-		this.#depart(belongings, exit);
-	}
-
-	/** Its end was seen, or will not be: everything that waits for it is told, once. */
-	#depart(belongings: WorkerBelongings, exit: ProcessExit | undefined): void {
 		this.#departure ??= this.#settle(belongings, exit);
 	}
 
+	/** Its end was seen, or will not be: everything that waits for it is told. */
 	async #settle(
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
@@ -291,12 +286,8 @@ export class Worker {
 		this.#attempts.clear();
 		for (const attempt of lost) attempt.lost(workerLost(this, exit));
 		const reason = this.#reason ?? "exited";
-		closeBooks(
-			this,
-			belongings,
-			{ exit, reason, killer, callsLost: lost.length },
-			this.#world,
-		);
+		const facts = { exit, reason, killer, callsLost: lost.length };
+		closeBooks(this, belongings, facts, this.#world);
 		await hangUp(this.#connection);
 		this.#listener.released(this, { reason, exit, readyMs: this.readyMs });
 		this.#resolveGone();

@@ -6,6 +6,7 @@ import {
 	virtualWorld,
 } from "../../src/testing.ts";
 import {
+	mannerOf,
 	StopLadder,
 	type StopManner,
 	type StopTarget,
@@ -201,6 +202,33 @@ describe("by force", () => {
 		expect(await climb("dumped")).toMatchObject({ gone: true, tookMs: 0 });
 	});
 
+	test("one whose conversation broke may be dying: it is killed a tenth of a second later, unless it was", async () => {
+		const alive = await scene();
+		expect(await alive.climb("patient")).toEqual({
+			gone: true,
+			signalled: true,
+			tookMs: 100,
+		});
+		expect(alive.rungs()).toEqual(["kill 1"]);
+		const dying = await scene({ program: (self) => self.sleep(99) });
+		expect(await dying.climb("patient")).toEqual({
+			gone: true,
+			signalled: false,
+			tookMs: 99,
+		});
+		expect(dying.rungs()).toEqual([]);
+	});
+
+	test.each([
+		["hung", "dumped"],
+		["broken", "patient"],
+		["stuck", "forced"],
+		["closed", "forced"],
+		[undefined, "forced"],
+	] as const)("is what a reason asks for: %s is %s", (reason, manner) => {
+		expect(mannerOf(reason)).toBe(manner);
+	});
+
 	test("a hung one that cannot write its stacks is killed at once", async () => {
 		const { climb, process } = await scene();
 		expect(await climb("dumped")).toMatchObject({ tookMs: 0 });
@@ -308,6 +336,17 @@ describe("the group", () => {
 			gone: true,
 			signalled: false,
 		});
+		expect(rungs()).toEqual(["sweep 1"]);
+		expect(host.living()).toEqual([]);
+	});
+
+	test("of a worker that was dying when its conversation broke is swept too, and the worker counts as ended by itself", async () => {
+		const { ladder, target, process, host, rungs } = await scene({
+			program: leavesAChild,
+		});
+		const climbed = ladder.climb(target, "patient");
+		process.exit(1);
+		expect(await climbed).toEqual({ gone: true, signalled: false });
 		expect(rungs()).toEqual(["sweep 1"]);
 		expect(host.living()).toEqual([]);
 	});

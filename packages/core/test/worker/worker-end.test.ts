@@ -148,6 +148,42 @@ describe("who ended it", () => {
 	});
 });
 
+describe("a worker whose conversation broke", () => {
+	test("because it was dying is told to have died, not to have been condemned", async () => {
+		const { worker, process, clock, registry } = await readyScene();
+		const call = new Call();
+		worker.begin(call);
+		worker.condemn("broken", "its conversation broke");
+		process.exit(3);
+		await clock.advanceUntil(worker.gone);
+		expect(registry.list()).toMatchObject([
+			{ end: { reason: "exited", killer: "none" } },
+		]);
+		expect(call.losses[0]?.message).toContain(
+			"exited with code 3 while it ran this call",
+		);
+	});
+
+	test("while it lives is ended for that", async () => {
+		const { worker, clock, registry } = await readyScene();
+		worker.condemn("broken", "its conversation broke");
+		await clock.advanceUntil(worker.gone);
+		expect(registry.list()).toMatchObject([
+			{ end: { reason: "broken", killer: "stop_ladder" } },
+		]);
+	});
+
+	test("and whose host ends did not die by itself", async () => {
+		const { worker, clock, registry } = await readyScene();
+		worker.condemn("broken", "its conversation broke");
+		worker.killNow();
+		await clock.advanceUntil(worker.gone);
+		expect(registry.list()).toMatchObject([
+			{ end: { reason: "broken", killer: "application_cleanup" } },
+		]);
+	});
+});
+
 describe("a process that not even SIGKILL ends", () => {
 	test("keeps nobody waiting: its calls are lost, its worker is given up, and the ledger still has it", async () => {
 		const { worker, process, clock, host, registry, events, heard } =

@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Adapter, LaunchSpec } from "../../src/adapter.ts";
+import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import { type PoolOptions, resolveOptions } from "../../src/options.ts";
+import { EventRecorder } from "../../src/testing.ts";
+import { StartGate } from "../../src/worker/start-gate.ts";
+import { StragglerSweep } from "../../src/worker/straggler-sweep.ts";
+import { Worker } from "../../src/worker/worker.ts";
+import { WorkerStarter } from "../../src/worker/worker-starter.ts";
+import type { World } from "../../src/world.ts";
+
+/** Workers that are real processes, without a pool around them. */
+export interface RealBench {
+	readonly world: World;
+	readonly events: EventRecorder;
+	/** Kills what dead workers left outside their groups. */
+	readonly sweep: StragglerSweep;
+	/** Starts a program of the bestiary, and resolves when it is ready. */
+	start(program: string, launch?: Partial<LaunchSpec>): Promise<Worker>;
+	/** Ends what lives still, and removes the ledger. */
+	close(): Promise<void>;
+}
+
+export async function realBench(
+	given: Omit<PoolOptions, "adapter"> = {},
+): Promise<RealBench> {
+	const dataDir = await mkdtemp(join(tmpdir(), "snakepit-worker-"));
+	const events = new EventRecorder();
+	const emit = events.record;
+	const run = await acquireRun({ dataDir, strategy: undefined, emit });
+	const { clock, host, registry, random, runDirectory, marker } = run;
+	const world: World = { clock, host, registry, random, emit };
+	const sweep = new StragglerSweep(world);
+	const workers: Worker[] = [];
+
+	const start = async (
+		program: string,
+		launch: Partial<LaunchSpec> = {},
+	): Promise<Worker> => {
+		const path = fileURLToPath(
+			new URL(`../bestiary/${program}`, import.meta.url),
+		);
+		const adapter: Adapter = {
+			name: "bestiary",
+			launch: () => ({
+				executable: path.endsWith(".cjs") ? process.execPath : path,
+				args: path.endsWith(".cjs") ? [path] : [],
+				...launch,
+			}),
+			connect: async () => ({
+				execute: async () => undefined,
+				[Symbol.asyncDispose]: async () => undefined,
+			}),
+		};
+		const options = resolveOptions(
+			{ output: { echo: "none" }, heartbeat: "off", ...given, adapter },
+			2,
+		);
+		const incarnation = registry.nextIncarnation();
+		const worker = new Worker(
+			{
+				pool: "real",
+				index: workers.length,
+				seats: 4,
+				workerId: `real-${workers.length}`,
+				incarnation,
+				runId: registry.runId,
+				directory: join(runDirectory, String(workers.length)),
+				callsPerWorker: 1,
+				startTimeoutMs: options.start.timeoutMs,
+			},
+			options,
+			world,
+			{
+				capacityOffered: () => undefined,
+				capacityWithdrawn: () => undefined,
+				released: () => sweep.noteEnded(incarnation),
+			},
+		);
+		workers.push(worker);
+		const starter = new WorkerStarter({
+			adapter,
+			options,
+			world,
+			gate: new StartGate(1),
+			marker,
+			environment: process.env,
+		});
+		await starter.start(worker, 1, undefined);
+		return worker;
+	};
+	return {
+		world,
+		events,
+		sweep,
+		start,
+		close: async () => {
+			for (const worker of workers)
+				worker.condemn("closed", "the test is over");
+			const living = workers.filter(({ pid }) => pid !== undefined);
+			await Promise.all(living.map(({ gone }) => gone));
+			sweep.finish();
+			await run.release();
+			await rm(dataDir, { recursive: true, force: true });
+		},
+	};
+}
