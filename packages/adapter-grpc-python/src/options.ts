@@ -62,14 +62,16 @@ export interface ResolvedOptions {
 }
 
 /** What is not given. */
-export const DEFAULTS = {
+export const DEFAULTS: Readonly<
+	Pick<ResolvedOptions, "maxMessageBytes" | "streamCredit" | "logLevel">
+> = {
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
 	/** Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. */
 	streamCredit: 16,
 	/** What a person would want to see of a service that runs. */
 	logLevel: "info",
-} as const;
+};
 
 /** Below it not even the messages of errors fit. */
 const LEAST_MESSAGE_BYTES = 1024 * 1024;
