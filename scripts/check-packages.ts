@@ -55,7 +55,9 @@ function install(project: string, packages: Packed[]): string {
 	mkdirSync(cwd);
 	writeFileSync(join(cwd, "package.json"), `{ "type": "module" }`);
 	const tarballs = packages.map(({ tarball }) => tarball);
-	must("npm", ["install", "--no-audit", "--no-fund", ...tarballs], { cwd });
+	// Types of Node are the user's choice, as in any library for Node.
+	const all = [...tarballs, "@types/node@22"];
+	must("npm", ["install", "--no-audit", "--no-fund", ...all], { cwd });
 	return cwd;
 }
 
@@ -74,7 +76,7 @@ function entriesLoad(cwd: string, packages: Packed[]) {
 			"--module",
 			"nodenext",
 			"--types",
-			"",
+			"node",
 			"program.ts",
 		],
 		{ cwd },
