@@ -11,6 +11,28 @@ export type {
 	WorkerLogRecord,
 	WorkerProcess,
 } from "./adapter.ts";
+// The infrastructure by itself.
+export { type AcquireRunOptions, acquireRun } from "./cleanup/acquire-run.ts";
+export type {
+	CleanupReport,
+	ReapedOrphan,
+	SetAsideFile,
+	SparedRun,
+} from "./cleanup/cleanup-report.ts";
+export type {
+	CleanupStrategy,
+	FoundBy,
+	FoundOrphan,
+} from "./cleanup/cleanup-strategy.ts";
+export type { SparedProcess } from "./cleanup/orphan-search.ts";
+export type {
+	Fate,
+	KillLimits,
+	KillResult,
+	KillTarget,
+	ProcessKiller,
+} from "./cleanup/process-killer.ts";
+export type { RunHandle } from "./cleanup/run-handle.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
@@ -102,7 +124,7 @@ export type {
 } from "./pool/call-options.ts";
 export { createPool } from "./pool/create-pool.ts";
 export type { DurationSummary } from "./pool/histogram.ts";
-export type { CloseOptions, Pool } from "./pool/pool.ts";
+export type { CloseOptions, Pool, RegistryView } from "./pool/pool.ts";
 export type { PoolSession } from "./pool/pool-session.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {
@@ -125,7 +147,6 @@ export type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./registry/process-registry.ts";
-// The infrastructure by itself.
 export {
 	extractRunId,
 	generateRunId,

@@ -23,8 +23,7 @@ export class SharedRun {
 	readonly #parts: SharedRunParts;
 	readonly #holders = new Set<{ readonly emit: Emit }>();
 	#started: Promise<StartedRun> | undefined;
-	#unregister: () => void = () => {};
-	#watch: LedgerWatch | undefined;
+	#stop: () => void = () => {};
 
 	constructor(parts: SharedRunParts) {
 		this.#parts = parts;
@@ -50,14 +49,14 @@ export class SharedRun {
 		const started = await this.#parts.start((event) => this.#emit(event));
 		const { host, clock } = this.#parts;
 		const { registry } = started;
-		this.#watch = new LedgerWatch({
+		const watch = new LedgerWatch({
 			registry,
 			host,
 			clock,
 			emit: (event) => this.#emit(event),
 		});
 		// Registered before every pool, so killed after them: their workers are gone by then.
-		this.#unregister = applicationCleanup.register({
+		const unregister = applicationCleanup.register({
 			close: async () => {},
 			killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
 			signalled: (signal, forced) =>
@@ -68,6 +67,10 @@ export class SharedRun {
 					forced,
 				}),
 		});
+		this.#stop = () => {
+			unregister();
+			watch.stop();
+		};
 		return started;
 	}
 
@@ -81,8 +84,7 @@ export class SharedRun {
 			release: async () => {
 				if (!this.#holders.has(holder)) return;
 				if (this.#holders.size === 1) {
-					this.#unregister();
-					this.#watch?.stop();
+					this.#stop();
 					this.#parts.onOver();
 					started.registry.close();
 				}

@@ -35,6 +35,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		world,
 		hub,
 		runDirectory: run.runDirectory,
+		cleanupReport: run.report,
 		starter: new WorkerStarter({
 			adapter: options.adapter,
 			options,

@@ -1,3 +1,4 @@
+import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError, type StartError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import {
@@ -7,10 +8,8 @@ import {
 	optional,
 	show,
 } from "../option-check.ts";
-import type { ResolvedOptions } from "../options.ts";
+import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
-import type { WorkerStarter } from "../worker/worker-starter.ts";
-import type { World } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
 import { CallIntake } from "./call-intake.ts";
 import {
@@ -22,9 +21,9 @@ import {
 import { type CallTaker, callStream } from "./call-stream.ts";
 import { Crew } from "./crew.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import type { EventHub } from "./event-hub.ts";
 import { type CloseManner, PoolLife } from "./pool-life.ts";
 import { PoolSession } from "./pool-session.ts";
+import type { PoolSetting } from "./pool-setting.ts";
 import { type Session, SessionTable } from "./session-table.ts";
 import {
 	type PoolStatistics,
@@ -42,16 +41,11 @@ import type {
 } from "./tools.ts";
 import { UnaryWork } from "./work.ts";
 
-/** What a pool is made of; see create-pool.ts for the real one. */
-export interface PoolSetting {
-	readonly options: ResolvedOptions;
-	readonly world: World;
-	readonly hub: EventHub;
-	readonly starter: WorkerStarter;
-	readonly runDirectory: string;
-	/** Called once when everything is gone. */
-	readonly release: () => Promise<void>;
-}
+/** What can be asked of the ledger. */
+export type RegistryView = Pick<
+	ProcessRegistry,
+	"runId" | "state" | "list" | "living" | "lookup" | "runs" | "statistics"
+>;
 
 export interface CloseOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
@@ -71,6 +65,10 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	readonly name: string;
 	/** The run of the ledger that its workers are recorded in. */
 	readonly runId: RunId;
+	/** What dead programs had left behind when this one started: found, ended, spared and why. */
+	readonly cleanupReport: CleanupReport;
+	/** The ledger of this program's run, to look at. */
+	readonly registry: RegistryView;
 	readonly #setting: PoolSetting;
 	readonly #crew: Crew;
 	readonly #dispatcher: Dispatcher;
@@ -89,6 +87,8 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		this.#setting = setting;
 		this.name = pool;
 		this.runId = world.registry.runId;
+		this.cleanupReport = setting.cleanupReport;
+		this.registry = world.registry;
 		this.#sessions = new SessionTable(
 			pool,
 			clock,

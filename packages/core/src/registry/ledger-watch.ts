@@ -17,22 +17,22 @@ export interface LedgerWatchParts {
 export class LedgerWatch {
 	readonly #parts: LedgerWatchParts;
 	readonly #reconciliation: Reconciliation;
-	#timer: Timer | undefined;
+	#timer: Timer;
 
 	constructor(parts: LedgerWatchParts) {
 		this.#parts = parts;
 		this.#reconciliation = new Reconciliation(parts.registry, parts.host);
-		this.#schedule();
+		this.#timer = this.#schedule();
 	}
 
 	stop(): void {
-		this.#timer?.cancel();
+		this.#timer.cancel();
 	}
 
-	#schedule(): void {
-		this.#timer = this.#parts.clock.after(INTERVAL_MS, () => {
+	#schedule(): Timer {
+		return this.#parts.clock.after(INTERVAL_MS, () => {
 			this.#look();
-			this.#schedule();
+			this.#timer = this.#schedule();
 		});
 	}
 

@@ -39,6 +39,15 @@ export function closedVirtualPool(
 		world,
 		hub,
 		runDirectory: "/virtual",
+		cleanupReport: {
+			deadRuns: [],
+			found: 0,
+			reaped: [],
+			sparedProcesses: [],
+			sparedRuns: [],
+			setAside: [],
+			durationMs: 0,
+		},
 		starter: new WorkerStarter({
 			adapter,
 			options,

@@ -1,0 +1,18 @@
+import type { CleanupReport } from "../cleanup/cleanup-report.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { WorkerStarter } from "../worker/worker-starter.ts";
+import type { World } from "../world.ts";
+import type { EventHub } from "./event-hub.ts";
+
+/** What a pool is made of; see create-pool.ts for the real one. */
+export interface PoolSetting {
+	readonly options: ResolvedOptions;
+	readonly world: World;
+	readonly hub: EventHub;
+	readonly starter: WorkerStarter;
+	readonly runDirectory: string;
+	/** What the start of the run cleaned up. */
+	readonly cleanupReport: CleanupReport;
+	/** Called once when everything is gone. */
+	readonly release: () => Promise<void>;
+}
