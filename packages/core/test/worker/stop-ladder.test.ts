@@ -381,6 +381,18 @@ describe("the group", () => {
 		expect(host.living()).toHaveLength(1);
 	});
 
+	test("hears SIGTERM as well, and may end in order", async () => {
+		const { climb, host, rungs } = await scene({
+			program: async (self) => {
+				self.fork((child) => child.on("SIGTERM", () => child.exit(0)).idle());
+				await self.idle();
+			},
+		});
+		await climb();
+		expect(rungs()).toEqual(["terminate 1"]);
+		expect(host.machine.started.at(-1)?.received).toEqual(["SIGTERM"]);
+	});
+
 	test("of a worker whose end was ordered is left to that order", async () => {
 		const { ladder, target, process, clock, rungs } = await scene({
 			leave: stays,

@@ -82,6 +82,7 @@ describe("a call whose worker is gone", () => {
 		expect(worker.state).toBe("exited");
 		worker.finish(between);
 		await clock.advanceUntil(worker.gone);
+		expect(worker.callsRunning).toBe(0);
 		worker.finish(lost);
 		expect([before, between, lost].map(({ losses }) => losses.length)).toEqual([
 			0, 0, 1,
