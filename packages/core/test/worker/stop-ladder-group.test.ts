@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import type { FakeProgram } from "../../src/testing.ts";
+import { ladderScene, leaves, stays } from "./ladder-scene.ts";
+
+describe("the group", () => {
+	const leavesAChild: FakeProgram = async (self) => {
+		self.fork((child) => child.ignore("SIGTERM").idle());
+		await self.idle();
+	};
+
+	test.each([
+		["left", leaves, ["leave 0", "sweep 1"]],
+		["ended by SIGTERM", undefined, ["terminate 1", "sweep 1"]],
+	])("of a worker that %s is swept", async (_how, leave, rungs) => {
+		const bench = await ladderScene({
+			program: leavesAChild,
+			...(leave && { leave }),
+		});
+		expect(await bench.climb()).toMatchObject({ gone: true, signalled: true });
+		expect(bench.rungs()).toEqual(rungs);
+		expect(bench.host.living()).toEqual([]);
+	});
+
+	test("of a worker that died by itself is swept too, and the worker counts as ended by itself", async () => {
+		const { ladder, target, process, host, rungs } = await ladderScene({
+			program: leavesAChild,
+		});
+		process.die({ kind: "signal", signal: "SIGSEGV" });
+		expect(await ladder.finish(target)).toEqual({
+			gone: true,
+			signalled: false,
+		});
+		expect(rungs()).toEqual(["sweep 1"]);
+		expect(host.living()).toEqual([]);
+	});
+
+	test("of a worker that was dying when its conversation broke is swept too, and the worker counts as ended by itself", async () => {
+		const { ladder, target, process, host, rungs } = await ladderScene({
+			program: leavesAChild,
+		});
+		const climbed = ladder.climb(target, "patient");
+		process.exit(1);
+		expect(await climbed).toEqual({ gone: true, signalled: false });
+		expect(rungs()).toEqual(["sweep 1"]);
+		expect(host.living()).toEqual([]);
+	});
+
+	test("with nobody left is not swept", async () => {
+		const { ladder, target, process, rungs } = await ladderScene();
+		process.exit(0);
+		await ladder.finish(target);
+		expect(rungs()).toEqual([]);
+	});
+
+	test("of a leader that cannot die is swept without it", async () => {
+		const { climb, process, host, rungs } = await ladderScene({
+			program: leavesAChild,
+		});
+		process.killable = false;
+		const child = host.living().find(({ pid }) => pid !== process.pid);
+		if (child === undefined) return expect.unreachable();
+		child.lingerMs = 60_000;
+		await climb("forced");
+		expect(rungs()).toEqual(["kill 1", "sweep 1"]);
+	});
+
+	test("that may not be signalled is told as not signalled", async () => {
+		const { ladder, target, process, host, rungs } = await ladderScene({
+			program: leavesAChild,
+		});
+		for (const member of host.living()) member.permitted = false;
+		process.exit(0);
+		await ladder.finish(target);
+		expect(rungs()).toEqual(["sweep 0"]);
+		expect(host.living()).toHaveLength(1);
+	});
+
+	test("hears SIGTERM as well, and may end in order", async () => {
+		const { climb, host, rungs } = await ladderScene({
+			program: async (self) => {
+				self.fork((child) => child.on("SIGTERM", () => child.exit(0)).idle());
+				await self.idle();
+			},
+		});
+		await climb();
+		expect(rungs()).toEqual(["terminate 1"]);
+		expect(host.machine.started.at(-1)?.received).toEqual(["SIGTERM"]);
+	});
+
+	test("of a worker whose end was ordered is left to that order", async () => {
+		const { ladder, target, process, clock, rungs } = await ladderScene({
+			leave: stays,
+		});
+		const climbed = ladder.climb(target, "gentle");
+		process.exit(0);
+		const finished = ladder.finish(target);
+		await clock.settle();
+		expect(await finished).toBe(await climbed);
+		expect(rungs()).toEqual(["leave 0"]);
+	});
+});
