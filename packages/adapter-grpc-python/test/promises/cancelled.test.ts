@@ -1,6 +1,7 @@
 import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
 import { pythonGrpc } from "../../src/index.ts";
+import { PYTHON } from "../support/pythons.ts";
 import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./waits.py", import.meta.url);
@@ -18,7 +19,7 @@ test.each([
 	{ timeout: 60_000 },
 	async (tool) => {
 		await using pool = await createPool({
-			adapter: pythonGrpc({ tools }),
+			adapter: pythonGrpc({ tools, python: PYTHON }),
 			size: 1,
 			dataDir: freshDirectory(),
 			calls: { cancelGraceMs: 10_000 },
@@ -52,7 +53,7 @@ test("a call that holds Python's lock in C is replaced after the grace", {
 	timeout: 60_000,
 }, async () => {
 	await using pool = await createPool({
-		adapter: pythonGrpc({ tools }),
+		adapter: pythonGrpc({ tools, python: PYTHON }),
 		size: 1,
 		dataDir: freshDirectory(),
 		calls: { cancelGraceMs: 300 },

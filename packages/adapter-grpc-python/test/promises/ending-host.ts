@@ -1,6 +1,7 @@
 // A host program for tests that ends in the way its one argument says.
 import { createPool, withPool } from "@snakepit/core";
 import { pythonGrpc } from "../../src/index.ts";
+import { PYTHON } from "../support/pythons.ts";
 
 interface Orders {
 	readonly dataDir: string;
@@ -20,7 +21,10 @@ const tell = (fact: object): void => {
 	process.stdout.write(`${JSON.stringify(fact)}\n`);
 };
 const options = {
-	adapter: pythonGrpc({ tools: new URL("./tools.py", import.meta.url) }),
+	adapter: pythonGrpc({
+		python: PYTHON,
+		tools: new URL("./tools.py", import.meta.url),
+	}),
 	size: 2,
 	dataDir: orders.dataDir,
 	output: { echo: "none" as const },

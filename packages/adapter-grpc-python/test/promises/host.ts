@@ -1,6 +1,7 @@
 // A host program for tests: opens a pool and does what its one argument says.
 import { createPool } from "@snakepit/core";
 import { pythonGrpc } from "../../src/index.ts";
+import { PYTHON } from "../support/pythons.ts";
 
 interface Orders {
 	readonly dataDir: string;
@@ -18,6 +19,7 @@ const tell = (fact: object): void => {
 
 const pool = await createPool({
 	adapter: pythonGrpc({
+		python: PYTHON,
 		tools: new URL("./tools.py", import.meta.url).pathname,
 	}),
 	size: orders.size,

@@ -1,0 +1,21 @@
+import {
+	type PythonGrpcOptions,
+	pythonGrpc,
+} from "../../src/index.ts";
+import { PYTHON, toolsFile } from "./pythons.ts";
+import {
+	type StartOptions,
+	startPythonWorker,
+	type TestWorker,
+} from "./python-worker.ts";
+
+/** A worker with the tools of bench.py; gone when the test is finished. */
+export function startBench(
+	options: Partial<PythonGrpcOptions> = {},
+	start: StartOptions = {},
+): Promise<TestWorker> {
+	return startPythonWorker(
+		pythonGrpc({ tools: toolsFile("bench.py"), python: PYTHON, ...options }),
+		start,
+	);
+}
