@@ -1,6 +1,6 @@
-import { readdirSync, statSync, unlinkSync } from "node:fs";
+import { statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { LedgerDirectory } from "./ledger-directory.ts";
+import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
 import type { RunRecord } from "./process-registry.ts";
 import { readRunFile } from "./run-file.ts";
 import { type RunName, runPath } from "./run-name.ts";
@@ -40,7 +40,7 @@ export function surplusHistory(
 
 /** Removes what the bound says. What cannot be removed stays: another start may do it at the same time. */
 export function boundHistory(directory: LedgerDirectory, nowMs: number): void {
-	const files = readdirSync(directory.history).flatMap((fileName) => {
+	const files = fileNamesIn(directory.history).flatMap((fileName) => {
 		const stats = statSync(join(directory.history, fileName), {
 			throwIfNoEntry: false,
 		});

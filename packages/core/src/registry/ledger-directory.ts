@@ -99,8 +99,17 @@ export class LedgerDirectory {
 }
 
 function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {
-	return readdirSync(directory)
+	return fileNamesIn(directory)
 		.flatMap((fileName) => parseRunFile(fileName) ?? [])
 		.filter((file) => file.kind === kind)
 		.map((file) => file.name);
+}
+
+/** What is in a directory; nothing when somebody removed it under us. */
+export function fileNamesIn(directory: string): readonly string[] {
+	try {
+		return readdirSync(directory);
+	} catch {
+		return [];
+	}
 }

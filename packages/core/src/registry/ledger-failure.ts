@@ -16,8 +16,9 @@ const REMEDIES: Readonly<Record<RegistryErrorCode, string>> = {
 const CODES: readonly (readonly [RegExp, RegistryErrorCode])[] = [
 	[/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)$/, "REGISTRY_FULL"],
 	[/^(SQLITE_BUSY|SQLITE_LOCKED|SQLITE_PROTOCOL)/, "REGISTRY_LOCKED"],
-	[/^SQLITE_IOERR_(.*_)?(LOCK|UNLOCK|RDLOCK)$/, "REGISTRY_LOCKED"],
-	[/^(SQLITE_CORRUPT|SQLITE_NOTADB)/, "REGISTRY_CORRUPT"],
+	[/^SQLITE_IOERR_\w*LOCK$/, "REGISTRY_LOCKED"],
+	// A plain SQLITE_ERROR is a table or column that is not there.
+	[/^SQLITE_(CORRUPT|NOTADB|FORMAT|ERROR$)/, "REGISTRY_CORRUPT"],
 ];
 
 /** Translates what the file system or SQLite threw, once, at the boundary. */

@@ -1,0 +1,256 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import type { RunHandle } from "../../src/cleanup/run-handle.ts";
+import { start } from "../cleanup/bench.ts";
+import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
+import { isAlive, temporaryDirectory } from "../cleanup/hosts.ts";
+
+function acquire(dataDir: string): Promise<RunHandle> {
+	return acquireRun({ dataDir, strategy: undefined, emit: () => {} });
+}
+
+function change(path: string, statement: string): void {
+	const database = new Database(path);
+	database.exec(statement);
+	database.close();
+}
+
+test.each<[string, (path: string) => void]>([
+	["empty", (path) => writeFileSync(path, "")],
+	["corrupt", (path) => writeFileSync(path, Buffer.alloc(20_000, 0xa5))],
+	["truncated", (path) => truncateSync(path, 5_000)],
+	[
+		"foreign",
+		(path) => {
+			rmSync(path);
+			change(path, "create table t (x)");
+		},
+	],
+	["newer", (path) => change(path, "pragma user_version = 99")],
+])(
+	"a %s run file keeps no program from starting: its orphans are ended by marker, and it is set aside",
+	async (_, damage) => {
+		const dataDir = temporaryDirectory();
+		const crafted = await craftRun(dataDir);
+		damage(crafted.path);
+		const orphan = await start("sleeps.sh", crafted.marker);
+		const run = await acquire(dataDir);
+		expect(run.report).toMatchObject({
+			deadRuns: [crafted.name.runId],
+			reaped: [{ pid: orphan.identity.pid, foundBy: "marker" }],
+			setAside: [{ path: expect.stringMatching(/\.set-aside$/) }],
+		});
+		expect(isAlive(orphan.identity.pid)).toBe(false);
+		await run.release();
+		expect(readdirSync(join(dataDir, "runs"))).toEqual([]);
+	},
+);
+
+test("a run file that a stranger holds is reported, not touched, and no reason not to start", async () => {
+	const dataDir = temporaryDirectory();
+	const crafted = await craftRun(dataDir);
+	const stranger = new Database(crafted.path);
+	stranger.exec("begin immediate");
+	const run = await acquire(dataDir);
+	expect(run.report.sparedRuns).toEqual([
+		{ runId: crafted.name.runId, reason: "unreadable" },
+	]);
+	await run.release();
+	stranger.close();
+	const next = await acquire(dataDir);
+	expect(next.report.deadRuns).toEqual([crafted.name.runId]);
+	await next.release();
+});
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** What an unprivileged program sees of a ledger. */
+async function acquireAsNobody(
+	dataDir: string,
+): Promise<Record<string, unknown>> {
+	const source = join(import.meta.dirname, "../../src/cleanup/acquire-run.ts");
+	const child = spawn(
+		process.execPath,
+		[
+			"--input-type=module",
+			"-e",
+			`import { acquireRun } from ${JSON.stringify(source)};
+			try {
+				const run = await acquireRun({ dataDir: ${JSON.stringify(dataDir)}, strategy: undefined, emit() {} });
+				console.log(JSON.stringify(run.report));
+				await run.release();
+			} catch ({ code, message }) {
+				console.log(JSON.stringify({ code, message }));
+			}`,
+		],
+		{
+			stdio: ["ignore", "pipe", "inherit"],
+			env: { PATH: process.env["PATH"] },
+			...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+		},
+	);
+	let text = "";
+	child.stdout.on("data", (chunk) => {
+		text += chunk;
+	});
+	await once(child, "close");
+	return JSON.parse(text);
+}
+
+/** Readable, not writable, for the unprivileged one. */
+function makeReadOnly(...paths: readonly string[]): void {
+	for (const path of paths) chmodSync(path, 0o555);
+	onTestFinished(() => {
+		for (const path of paths) if (existsSync(path)) chmodSync(path, 0o755);
+	});
+}
+
+function giveAway(path: string): void {
+	if (isRoot) spawnSync("chown", ["-R", `${NOBODY}:${NOBODY}`, path]);
+}
+
+test("other runs' files that may only be read are reported, and no reason not to start", async () => {
+	const dataDir = temporaryDirectory();
+	const crafted = await craftRun(dataDir);
+	giveAway(dataDir);
+	makeReadOnly(crafted.lockPath, crafted.path);
+	expect(await acquireAsNobody(dataDir)).toMatchObject({
+		deadRuns: [],
+		sparedRuns: [{ runId: crafted.name.runId, reason: "unreadable" }],
+	});
+	expect(existsSync(crafted.path)).toBe(true);
+});
+
+test("a directory that may only be read is a clear error at the start", async () => {
+	const dataDir = temporaryDirectory();
+	giveAway(dataDir);
+	makeReadOnly(dataDir);
+	expect(await acquireAsNobody(dataDir)).toMatchObject({
+		code: "REGISTRY_UNWRITABLE",
+		message: expect.stringContaining("dataDir"),
+	});
+});
+
+test("a directory below which may only be read is a clear error too, and nothing is left", async () => {
+	const dataDir = temporaryDirectory();
+	const runs = join(dataDir, "runs");
+	mkdirSync(runs);
+	mkdirSync(join(dataDir, "history"));
+	giveAway(dataDir);
+	makeReadOnly(runs);
+	expect(await acquireAsNobody(dataDir)).toMatchObject({
+		code: "REGISTRY_UNWRITABLE",
+	});
+	expect(readdirSync(runs)).toEqual([]);
+});
+
+test("a directory of somebody else is not used", async () => {
+	const dataDir = temporaryDirectory();
+	chmodSync(dataDir, 0o777);
+	expect(await acquireAsNobody(dataDir)).toMatchObject({
+		code: "REGISTRY_UNWRITABLE",
+		message: expect.stringMatching(
+			isRoot ? /belongs to user 0/ : /written by others/,
+		),
+	});
+});
+
+/** A file system of a few pages, where that may be mounted. */
+function tinyDisk(options: string): string | undefined {
+	const path = temporaryDirectory();
+	const { status } = spawnSync("mount", [
+		"-t",
+		"tmpfs",
+		"-o",
+		options,
+		"none",
+		path,
+	]);
+	if (status !== 0) return undefined;
+	onTestFinished(() => void spawnSync("umount", ["-l", path]));
+	return path;
+}
+
+test("a full disk is a clear error at the start, and a running pool goes on without it", async ({
+	skip,
+}) => {
+	const dataDir = tinyDisk("size=400k,mode=700");
+	if (dataDir === undefined) skip("mounting a tmpfs is not permitted here");
+	else {
+		const ballast = join(dataDir, "ballast");
+		const run = await acquire(dataDir);
+		const { registry } = run;
+		const reserve = (): string => {
+			const incarnation = registry.nextIncarnation();
+			registry.reserve({
+				incarnation,
+				workerId: "w-0",
+				pool: "w",
+				fingerprint: "x".repeat(10_000),
+				files: [],
+			});
+			return incarnation;
+		};
+		const names = [reserve()];
+		fill(ballast);
+		while (registry.statistics().unwritten === 0) names.push(reserve());
+		expect(registry.living().length).toBe(names.length);
+		expect(registry.flush()).toBeGreaterThan(0);
+		await expect(
+			acquire(join(dataDir, "another")).then((another) => another.release()),
+		).rejects.toMatchObject({
+			name: "RegistryError",
+			code: "REGISTRY_FULL",
+			message: expect.stringMatching(/dataDir/),
+		});
+		rmSync(ballast);
+		expect(registry.flush()).toBe(0);
+		for (const incarnation of names)
+			registry.end(incarnation, {
+				exit: undefined,
+				reason: "closed",
+				killer: "none",
+			});
+		await run.release();
+	}
+});
+
+function fill(path: string): void {
+	for (let size = 400_000; size >= 1; size = Math.floor(size / 2)) {
+		try {
+			while (true) writeFileSync(path, Buffer.alloc(size), { flag: "a" });
+		} catch {
+			// A smaller piece may fit still.
+		}
+	}
+}
+
+test("a file system that is mounted read-only is a clear error", async ({
+	skip,
+}) => {
+	const dataDir = tinyDisk("size=100k,mode=700,ro");
+	if (dataDir === undefined) skip("mounting a tmpfs is not permitted here");
+	else
+		await expect(acquire(dataDir)).rejects.toMatchObject({
+			code: "REGISTRY_UNWRITABLE",
+			message: expect.stringContaining("EROFS"),
+		});
+});
+
+test("crafted owners are dead", () => {
+	expect(isAlive(deadOwner().pid)).toBe(false);
+});

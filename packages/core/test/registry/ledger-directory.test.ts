@@ -1,0 +1,113 @@
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import { runNameOf, runPath } from "../../src/registry/run-name.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
+import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+const name = runNameOf("abcdefg" as RunId, deadOwner());
+
+test("its folders are private, and making them again is no failure", () => {
+	const path = temporaryDirectory();
+	for (const { runs, history } of [
+		new LedgerDirectory(path),
+		new LedgerDirectory(path),
+	])
+		for (const folder of [runs, history])
+			expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
+test("where they cannot be made that is a clear error", () => {
+	const path = temporaryDirectory();
+	writeFileSync(join(path, "history"), "");
+	expect(() => new LedgerDirectory(path)).toThrow(
+		expect.objectContaining({
+			code: "REGISTRY_UNWRITABLE",
+			message: expect.stringContaining(path),
+		}),
+	);
+});
+
+test("when somebody removes them nothing is listed", () => {
+	const directory = new LedgerDirectory(temporaryDirectory());
+	rmSync(directory.path, { recursive: true });
+	expect([
+		directory.openRuns(),
+		directory.endedRuns(),
+		directory.strayLocks(0, 0),
+	]).toEqual([[], [], []]);
+	expect(directory.isTaken(name)).toBe(false);
+});
+
+test("only runs are listed, whatever else lies around", async () => {
+	const path = temporaryDirectory();
+	const directory = new LedgerDirectory(path);
+	const crafted = await craftRun(path);
+	for (const other of ["notes.txt", "abcdefg.db"])
+		writeFileSync(join(directory.runs, other), "");
+	mkdirSync(join(directory.runs, "folder"));
+	expect(directory.openRuns()).toEqual([crafted.name]);
+	directory.retire(crafted.name);
+	expect([directory.openRuns(), directory.endedRuns()]).toEqual([
+		[],
+		[crafted.name],
+	]);
+});
+
+test("a run id is taken by any other process's run, and not by one's own name", () => {
+	const directory = new LedgerDirectory(temporaryDirectory());
+	expect(directory.isTaken(name)).toBe(false);
+	writeFileSync(runPath(directory.runs, name, "lock"), "");
+	expect(directory.isTaken(name)).toBe(false);
+	expect(directory.isTaken(runNameOf(name.runId, machine.self))).toBe(true);
+	expect(directory.isTaken(runNameOf("other00" as RunId, machine.self))).toBe(
+		false,
+	);
+});
+
+test("a run with changes in a second file is not moved without them", () => {
+	const directory = new LedgerDirectory(temporaryDirectory());
+	const path = runPath(directory.runs, name, "db");
+	for (const ending of ["", "-wal"]) writeFileSync(path + ending, "");
+	directory.retire(name);
+	expect(existsSync(path)).toBe(true);
+	rmSync(`${path}-wal`);
+	directory.retire(name);
+	directory.retire(name); // Moved already, by another start.
+	expect(readdirSync(directory.runs)).toEqual([]);
+});
+
+test("a file of no use is set aside with what is beside it", () => {
+	const directory = new LedgerDirectory(temporaryDirectory());
+	const path = runPath(directory.runs, name, "db");
+	for (const ending of ["", "-wal", "-shm"])
+		writeFileSync(path + ending, ending);
+	const aside = directory.setAside(name);
+	expect(aside).toBe(`${runPath(directory.history, name, "db")}.set-aside`);
+	expect(readdirSync(directory.runs)).toEqual([]);
+	expect(readdirSync(directory.history).length).toBe(3);
+	expect(directory.setAside(name)).toBeUndefined();
+	expect(directory.endedRuns()).toEqual([]);
+});
+
+test("a lock that goes while it is looked at is no stray", () => {
+	const directory = new LedgerDirectory(temporaryDirectory());
+	const path = runPath(directory.runs, name, "lock");
+	writeFileSync(path, "");
+	const later = Date.now() + 3_600_000;
+	expect(directory.strayLocks(later, 60_000)).toEqual([name]);
+	expect(directory.strayLocks(Date.now(), 60_000)).toEqual([]);
+	rmSync(path);
+	mkdirSync(path.replace(/lock$/, "db"));
+	writeFileSync(path, "");
+	expect(directory.strayLocks(later, 60_000)).toEqual([]);
+});

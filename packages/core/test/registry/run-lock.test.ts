@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	createLock,
+	RunLock,
+	restoreLock,
+	takeLock,
+} from "../../src/registry/run-lock.ts";
+import type { Sqlite } from "../../src/registry/sqlite.ts";
+import { sqlite } from "../cleanup/bench.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+function newPath(): string {
+	return join(temporaryDirectory(), "a.lock");
+}
+
+function taken(attempt: unknown): RunLock {
+	if (!(attempt instanceof RunLock)) throw new Error(`It is ${attempt}.`);
+	return attempt;
+}
+
+test("kill -9 of the owner frees its lock at once, and nothing before does", async () => {
+	const path = newPath();
+	const owner = spawn(
+		process.execPath,
+		[
+			"--input-type=module",
+			"-e",
+			`import { createLock } from ${JSON.stringify(join(import.meta.dirname, "../../src/registry/run-lock.ts"))};
+			import { loadSqlite } from ${JSON.stringify(join(import.meta.dirname, "../../src/registry/sqlite.ts"))};
+			globalThis.lock = createLock(await loadSqlite(), ${JSON.stringify(path)});
+			console.log("held");
+			setInterval(() => {}, 1e6);`,
+		],
+		{ stdio: ["ignore", "pipe", "inherit"] },
+	);
+	onTestFinished(() => void owner.kill("SIGKILL"));
+	await once(owner.stdout, "data");
+	expect(takeLock(sqlite, path)).toBe("held");
+	expect(takeLock(sqlite, path)).toBe("held"); // A refused attempt takes nothing from its owner.
+	owner.kill("SIGSTOP");
+	expect(takeLock(sqlite, path)).toBe("held");
+	owner.kill("SIGKILL");
+	await once(owner, "exit");
+	taken(takeLock(sqlite, path)).release("kept");
+});
+
+test("it leaves no other file, and its own only when it is kept", () => {
+	const path = newPath();
+	const first = taken(createLock(sqlite, path));
+	expect(readdirSync(join(path, ".."))).toEqual(["a.lock"]);
+	first.release("kept");
+	const second = taken(takeLock(sqlite, path));
+	second.release("removed");
+	expect(existsSync(path)).toBe(false);
+	expect(takeLock(sqlite, path)).toBe("missing");
+});
+
+test("removing it a second time is no failure", () => {
+	const path = newPath();
+	const lock = taken(createLock(sqlite, path));
+	rmSync(path);
+	lock.release("removed");
+});
+
+test("a name that exists is taken, whoever has it", () => {
+	const path = newPath();
+	writeFileSync(path, "");
+	expect(createLock(sqlite, path)).toBe("held");
+	expect(() => createLock(sqlite, join(path, "below"))).toThrow("ENOTDIR");
+});
+
+/** SQLite, with something that happens in the moment before or after a file is opened. */
+function meddling(before: () => void, after: () => void = () => {}): Sqlite {
+	return {
+		open(path, options) {
+			before();
+			const connection = sqlite.open(path, options);
+			after();
+			return connection;
+		},
+	};
+}
+
+test("a lock that cannot be taken where it was made is removed again", () => {
+	const path = newPath();
+	const broken = meddling(() => {
+		throw Object.assign(new Error("no locks here"), {
+			code: "SQLITE_IOERR_LOCK",
+		});
+	});
+	expect(createLock(broken, path)).toBe("refused");
+	expect(existsSync(path)).toBe(false);
+});
+
+test("a lock that its holder removes while it is opened is missing, not taken: nobody else would see it held", () => {
+	const path = newPath();
+	writeFileSync(path, "");
+	expect(
+		takeLock(
+			meddling(
+				() => {},
+				() => rmSync(path),
+			),
+			path,
+		),
+	).toBe("missing");
+	writeFileSync(path, "");
+	const exchanged = meddling(
+		() => {},
+		() => {
+			writeFileSync(`${path}.new`, "");
+			rmSync(path);
+			writeFileSync(path, "");
+		},
+	);
+	expect(takeLock(exchanged, path)).toBe("missing");
+});
+
+test("what is no file is refused", () => {
+	const path = newPath();
+	mkdirSync(path);
+	expect(takeLock(sqlite, path)).toBe("refused");
+});
+
+test("a lock that was lost can be made again, where that is possible", () => {
+	const path = newPath();
+	taken(restoreLock(sqlite, path)).release("removed");
+	symlinkSync("/nowhere/at/all", path);
+	expect(restoreLock(sqlite, path)).toBe("refused");
+});

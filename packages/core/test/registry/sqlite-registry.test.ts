@@ -1,0 +1,204 @@
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { RegistryError } from "../../src/errors.ts";
+import type { SnakepitEvent } from "../../src/events.ts";
+import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import { openNewRun } from "../../src/registry/new-run.ts";
+import { readRunFile } from "../../src/registry/run-file.ts";
+import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
+import {
+	EventRecorder,
+	SeededRandom,
+	VirtualClock,
+} from "../../src/testing.ts";
+import { sqlite } from "../cleanup/bench.ts";
+import { deadOwner } from "../cleanup/crafted-run.ts";
+import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+class Bench {
+	readonly registry: SqliteRegistry;
+	readonly clock: VirtualClock;
+	readonly events: EventRecorder;
+	readonly letGo: boolean[];
+	readonly read: () => unknown;
+	readonly #path: string;
+	#stranger: Database.Database | undefined;
+
+	private constructor(
+		registry: SqliteRegistry,
+		clock: VirtualClock,
+		events: EventRecorder,
+		letGo: boolean[],
+		read: () => unknown,
+		path: string,
+	) {
+		this.registry = registry;
+		this.clock = clock;
+		this.events = events;
+		this.letGo = letGo;
+		this.read = read;
+		this.#path = path;
+	}
+
+	static async open(): Promise<Bench> {
+		const clock = new VirtualClock();
+		const events = new EventRecorder();
+		const letGo: boolean[] = [];
+		const { name, lock, file, run } = await openNewRun({
+			sqlite,
+			directory: new LedgerDirectory(temporaryDirectory()),
+			owner: machine.self,
+			clock,
+			random: new SeededRandom(1),
+			makeRunDirectory: () => "/nowhere",
+			removeFiles: () => {},
+		});
+		const registry = new SqliteRegistry({
+			clock,
+			emit: events.record,
+			file,
+			run,
+			otherRuns: () => [],
+			letGo: (over) => letGo.push(over),
+		});
+		const bench = new Bench(
+			registry,
+			clock,
+			events,
+			letGo,
+			() => readRunFile(sqlite, file.path, name),
+			file.path,
+		);
+		onTestFinished(() => {
+			bench.unlock();
+			registry.close();
+			lock.release("removed");
+		});
+		return bench;
+	}
+
+	/** A stranger holds the file. */
+	lock(): void {
+		this.#stranger = new Database(this.#path);
+		this.#stranger.exec("begin immediate");
+	}
+
+	unlock(): void {
+		this.#stranger?.close();
+		this.#stranger = undefined;
+	}
+
+	reserve(): string {
+		const incarnation = this.registry.nextIncarnation();
+		this.registry.reserve({
+			incarnation,
+			workerId: "w-0",
+			pool: "w",
+			fingerprint: "x",
+			files: [],
+		});
+		return incarnation;
+	}
+
+	of<Type extends SnakepitEvent["type"]>(type: Type): readonly SnakepitEvent[] {
+		return this.events.events.filter((event) => event.type === type);
+	}
+}
+
+test("every change is on disk when the call returns", async () => {
+	const bench = await Bench.open();
+	const { registry } = bench;
+	const incarnation = bench.reserve();
+	expect(bench.read()).toMatchObject({
+		workers: [{ incarnation, status: "reserved" }],
+	});
+	registry.activate(incarnation, deadOwner(), 9);
+	expect(bench.read()).toMatchObject({
+		workers: [{ status: "active", identity: deadOwner(), groupId: 9 }],
+	});
+	registry.end(incarnation, {
+		exit: undefined,
+		reason: "closed",
+		killer: "none",
+	});
+	registry.transition("cleaning_stale");
+	expect(bench.read()).toMatchObject({
+		run: { state: "cleaning_stale" },
+		workers: [{ status: "ended" }],
+	});
+	expect(registry.statistics()).toMatchObject({ commits: 4, unwritten: 0 });
+});
+
+test("while it cannot write it does not try again at every change, and tells once; what waits is written as one", async () => {
+	const bench = await Bench.open();
+	const { registry } = bench;
+	const first = bench.reserve();
+	bench.lock();
+	registry.transition("cleaning_stale");
+	expect(bench.of("registry.degraded")).toMatchObject([
+		{
+			code: "REGISTRY_LOCKED",
+			unwritten: 1,
+			message: expect.stringContaining("dataDir"),
+		},
+	]);
+	const begunAt = performance.now();
+	for (let n = 0; n < 100; n++) bench.reserve();
+	expect(performance.now() - begunAt).toBeLessThan(1_000);
+	registry.end(first, { exit: undefined, reason: "closed", killer: "none" });
+	expect(registry.statistics().unwritten).toBe(102);
+	expect(registry.flush()).toBe(102);
+	expect(bench.of("registry.degraded").length).toBe(1);
+
+	bench.unlock();
+	const { commits } = registry.statistics();
+	expect(registry.flush()).toBe(0);
+	expect(registry.statistics().commits).toBe(commits + 1);
+	expect(bench.of("registry.recovered")).toMatchObject([{ written: 102 }]);
+	expect((bench.read() as { workers: unknown[] }).workers.length).toBe(101);
+	// Degraded again is told again.
+	bench.lock();
+	registry.transition("running");
+	expect(bench.of("registry.degraded").length).toBe(2);
+});
+
+test("as long as no worker is on record, a reservation that cannot be written is refused, also while it waits already", async () => {
+	const bench = await Bench.open();
+	bench.lock();
+	bench.registry.transition("cleaning_stale");
+	expect(() => bench.reserve()).toThrow(RegistryError);
+	expect(bench.registry.list()).toEqual([]);
+	bench.unlock();
+	bench.reserve();
+	expect(bench.registry.statistics()).toMatchObject({
+		reserved: 1,
+		unwritten: 0,
+	});
+});
+
+test("closing with nothing left ends the run; with workers left, or unwritten, the next start has it", async () => {
+	const clean = await Bench.open();
+	clean.registry.close();
+	clean.registry.close();
+	expect([clean.letGo, clean.registry.state]).toEqual([[true], "terminated"]);
+	expect(clean.read()).toMatchObject({
+		run: { state: "terminated", clean: true, endedBy: "host" },
+	});
+	expect(clean.of("run.ended")).toMatchObject([{ clean: true }]);
+
+	const left = await Bench.open();
+	left.reserve();
+	left.registry.close();
+	expect([left.letGo, left.registry.state]).toEqual([[false], "terminated"]);
+	expect(left.read()).toMatchObject({
+		run: { state: "shutting_down", clean: undefined },
+	});
+	expect(left.of("run.ended")).toMatchObject([{ clean: false }]);
+
+	const unwritten = await Bench.open();
+	unwritten.lock();
+	unwritten.registry.close();
+	expect(unwritten.letGo).toEqual([false]);
+	unwritten.unlock();
+	expect(unwritten.read()).toMatchObject({ run: { state: "initializing" } });
+});
