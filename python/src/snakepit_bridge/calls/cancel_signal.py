@@ -39,15 +39,19 @@ def send_cancel_signal() -> None:
 def _on_signal(_signal: int, frame: FrameType | None) -> None:
     # The handler runs in the context of what it interrupts: the very call.
     call = CURRENT.get(None)
-    if call is None or not call._cancellation.by_signal:
+    if call is None or frame is None:
         return
-    if frame is not None and _may_raise(frame):
-        call._cancellation.raise_if_requested()
+    cancellation = call._cancellation
+    if cancellation.reason is None or not cancellation.by_signal:
+        return
+    if cancellation.may_clean_up() and is_cleaning_up(sys.exc_info()[1]):
+        return
+    if _may_raise(frame):
+        cancellation.leave_alone()
+        cancellation.raise_if_requested()
 
 
 def _may_raise(frame: FrameType) -> bool:
-    if is_cleaning_up(sys.exc_info()[1]):
-        return False
     module = frame.f_globals.get("__name__")
     if (
         frame.f_code not in TRAMPOLINES

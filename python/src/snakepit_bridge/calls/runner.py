@@ -17,7 +17,7 @@ from snakepit_bridge.calls.run_sync import GeneratorRun, failure_frame, run_func
 from snakepit_bridge.calls.running_call import CallState, RunningCall
 from snakepit_bridge.calls.tool_threads import InterruptibleThread, ToolThreads
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "run_in_thread"]
 
 
 class Runner:
@@ -37,7 +37,7 @@ class Runner:
         if running.tool.kind.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
-            self._threads.submit(functools.partial(_run_in_thread, running))
+            self._threads.submit(functools.partial(run_in_thread, running))
         else:
             self._main.submit(functools.partial(self._run_in_main, running))
 
@@ -113,19 +113,23 @@ class Runner:
 # ------------------------------------------------------------ synchronous, threads
 
 
-def _run_in_thread(running: RunningCall) -> None:
-    thread = InterruptibleThread()
+def run_in_thread(running: RunningCall) -> None:
+    """Runs a synchronous tool's call in this thread, from its begin to its end."""
+    thread = InterruptibleThread(running.cancellation)
     running.interrupt = thread.interrupt
     if not running.begin():
         thread.disarm()
         return
     frame: pb.WorkerFrame | None = None
     try:
-        frame = running.context.run(_run_blocking, running)
+        try:
+            frame = running.context.run(_run_blocking, running)
+        except CallCancelled:
+            # Raised in the bridge's own frames, after the tool's.
+            thread.disarm()
+        thread.disarm()
     except CallCancelled:
-        # Raised in the bridge's own frames, after the tool's.
-        pass
-    thread.disarm()
+        thread.disarm()
     running.settle(frame or failure_frame(running, CallCancelled()))
 
 

@@ -6,13 +6,19 @@ import ctypes
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 from snakepit_bridge.calls.cancel_signal import is_cleaning_up
+from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CallCancelled
 
 __all__ = ["InterruptibleThread", "ToolThreads"]
+
+
+# Two that come at once could both come after the tool, where one is expected.
+INTERRUPT_AGAIN_S = 0.1
 
 
 class InterruptibleThread:
@@ -22,15 +28,20 @@ class InterruptibleThread:
     that blocks in C does not notice.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cancellation: Cancellation) -> None:
+        self._cancellation = cancellation
         self._ident = threading.get_ident()
         self._lock = threading.Lock()
         self._armed = True
+        self._not_before = 0.0
 
     def interrupt(self) -> None:
         """Raises it; from any thread."""
         with self._lock:
-            if self._armed and not self._cleans_up():
+            now = time.monotonic()
+            if self._armed and now >= self._not_before and not self._cleans_up():
+                self._not_before = now + INTERRUPT_AGAIN_S
+                self._cancellation.leave_alone()
                 _raise_in(self._ident, CallCancelled)
 
     def disarm(self) -> None:
@@ -45,6 +56,8 @@ class InterruptibleThread:
                 continue
 
     def _cleans_up(self) -> bool:
+        if not self._cancellation.may_clean_up():
+            return False
         handled: Any = sys._current_exceptions().get(self._ident)
         if isinstance(handled, tuple):  # before Python 3.12
             handled = handled[1]

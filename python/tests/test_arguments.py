@@ -1,0 +1,266 @@
+"""Arguments against annotations: what passes, what it becomes, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timezone
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NewType,
+    Optional,
+    TypedDict,
+    TypeVar,
+    Union,
+)
+
+import numpy
+import numpy.typing
+import pytest
+
+from snakepit_bridge import NdArray
+from snakepit_bridge.tools.signature import (
+    ArgumentsInvalid,
+    Signature,
+    SignatureInvalid,
+)
+
+UserId = NewType("UserId", int)
+T = TypeVar("T", bound=str)
+
+
+class Box(TypedDict, total=False):
+    label: str
+    corner: tuple[int, int]
+
+
+class Page(Box):
+    boxes: list[Box]
+
+
+def taking(annotation: Any) -> Signature:
+    def function(x: Any) -> None: ...
+
+    function.__annotations__["x"] = annotation
+    return Signature(function)
+
+
+def pass_through(annotation: Any, value: Any) -> Any:
+    return taking(annotation).bind({"x": value}).keywords["x"]
+
+
+ARRAY = numpy.zeros(2, dtype="float32")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (int, 5),
+        (float, 1.5),
+        (str, "a"),
+        (bool, True),
+        (bytes, b"a"),
+        (None, None),
+        (Any, object),
+        (object, 1),
+        (datetime, datetime(2024, 1, 1)),
+        (datetime, datetime(2024, 1, 1, tzinfo=timezone.utc)),
+        (date, date(2024, 1, 1)),
+        (list, [1, "a"]),
+        (list[int], [1, 2]),
+        (dict, {1: 2}),
+        (dict[str, int], {"a": 1}),
+        (dict[int, list[str]], {1: ["a"]}),
+        (Mapping[str, Any], {"a": 1}),
+        (set[int], {1}),
+        (tuple[int, str], (1, "a")),
+        (tuple[int, ...], (1, 2, 3)),
+        (tuple[()], ()),
+        (Sequence[int], (1, 2)),
+        (Iterable[int], [1, 2]),
+        (Optional[int], None),  # noqa: UP045 - as users write it
+        (Union[int, str], "a"),  # noqa: UP007 - as users write it
+        (int | None, 3),
+        (Literal["a", 1], 1),
+        (Annotated[int, "a count"], 3),
+        (UserId, 3),
+        (T, "a"),
+        (Box, {"label": "a"}),
+        (Page, {"boxes": [{"corner": (1, 2)}]}),
+        (numpy.ndarray, ARRAY),
+        (numpy.typing.NDArray[numpy.float32], ARRAY),
+        (numpy.typing.NDArray[numpy.floating], ARRAY),
+        (list[Any], [1, "a"]),
+    ],
+    ids=repr,
+)
+def test_a_value_of_the_annotated_type_passes_as_it_is(
+    annotation: Any, value: Any
+) -> None:
+    assert (
+        pass_through(annotation, value) is value
+        or pass_through(annotation, value) == value
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "becomes"),
+    [
+        (float, 1, 1.0),
+        (list[float], [1, 2.5], [1.0, 2.5]),
+        (dict[str, float], {"a": 1}, {"a": 1.0}),
+        (float | None, 1, 1.0),
+        (float | int, 1, 1),
+        (tuple[int, float], [1, 2], (1, 2.0)),
+        (tuple[str, ...], ["a"], ("a",)),
+        (list[int] | tuple[int, ...], [1], [1]),
+        (frozenset[int], {1}, frozenset({1})),
+        (set[float], {1}, {1.0}),
+        (bytearray, b"a", bytearray(b"a")),
+        (Box, {"corner": [1, 2]}, {"corner": (1, 2)}),
+        (NdArray, ARRAY, NdArray("float32", [2], bytes(8))),
+    ],
+    ids=repr,
+)
+def test_what_the_host_has_no_type_for_becomes_the_annotated_type(
+    annotation: Any, value: Any, becomes: Any
+) -> None:
+    given = pass_through(annotation, value)
+    assert given == becomes
+    assert repr(given) == repr(becomes)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "message"),
+    [
+        (int, "a", "$.x: expected int, got str"),
+        (int, True, "$.x: expected int, got bool"),
+        (int, 1.0, "$.x: expected int, got float"),
+        (float, True, "$.x: expected float, got bool"),
+        (float, 10**400, "$.x: expected float, got an int beyond its range"),
+        (bool, 1, "$.x: expected bool, got int"),
+        (str, b"a", "$.x: expected str, got bytes"),
+        (None, 0, "$.x: expected None, got int"),
+        (date, datetime(2024, 1, 1), "expected date, got datetime without a zone"),
+        (list[float], [1.0, "a"], "$.x[1]: expected float, got str"),
+        (list[float], (1.0,), "$.x: expected list[float], got tuple"),
+        (dict[str, int], {"a b": "c"}, '$.x["a b"]: expected int, got str'),
+        (dict[str, int], {1: 1}, "$.x<key 0>: expected str, got int"),
+        (set[int], [1], "$.x: expected set[int], got list"),
+        (tuple[int, str], (1,), "$.x: expected tuple[int, str], got tuple of 1"),
+        (tuple[int, str], (1, 2), "$.x[1]: expected str, got int"),
+        (Literal["a", "b"], "c", "$.x: expected one of 'a', 'b', got 'c'"),
+        (Literal[1], True, "$.x: expected one of 1, got True"),
+        (int | str, [], "$.x: expected int | str, got list"),
+        (list[int] | None, ["a"], "$.x[0]: expected int, got str"),
+        (Box, {"lable": "a"}, "expected Box (keys: label, corner), got the key"),
+        (Page, {"boxes": [{"label": 1}]}, "$.x.boxes[0].label: expected str, got int"),
+        (numpy.ndarray, [1], "$.x: expected ndarray, got list"),
+        (
+            numpy.typing.NDArray[numpy.int8],
+            ARRAY,
+            "expected ndarray[int8], got ndarray[float32]",
+        ),
+    ],
+    ids=repr,
+)
+def test_another_value_is_refused_with_path_and_both_types(
+    annotation: Any, value: Any, message: str
+) -> None:
+    with pytest.raises(ArgumentsInvalid) as caught:
+        pass_through(annotation, value)
+    assert message in str(caught.value)
+
+
+class Required(TypedDict):
+    label: str
+
+
+def test_a_missing_key_of_a_typed_dict_is_named() -> None:
+    with pytest.raises(ArgumentsInvalid, match=r"\$\.x\.label: expected str"):
+        pass_through(Required, {})
+
+
+def plain(a: int, b: str = "b") -> None: ...
+
+
+def mixed(a: int, /, b: int, *, c: int = 3) -> None: ...
+
+
+def greedy(a: int, *rest: float, **others: str) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "positional", "keywords"),
+    [
+        (plain, {"a": 1}, [], {"a": 1}),
+        (plain, [1, "x"], [1, "x"], {}),
+        (plain, (1,), [1], {}),
+        (mixed, {"a": 1, "b": 2, "c": 4}, [1], {"b": 2, "c": 4}),
+        (mixed, [1, 2], [1, 2], {}),
+        (greedy, [1, 2, 3], [1, 2.0, 3.0], {}),
+        (greedy, {"a": 1, "z": "y"}, [], {"a": 1, "z": "y"}),
+        (lambda: None, None, [], {}),
+    ],
+)
+def test_arguments_are_a_map_of_names_or_a_list(
+    function: Callable[..., Any],
+    given: Any,
+    positional: list[Any],
+    keywords: dict[str, Any],
+) -> None:
+    assert Signature(function).bind(given) == (positional, keywords)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "message"),
+    [
+        (plain, {}, "$.a: missing argument, expected int"),
+        (plain, None, "$.a: missing argument, expected int"),
+        (plain, [], "$.a: missing argument, expected int"),
+        (plain, {"a": 1, "c": 2}, "$.c: unexpected argument (takes a, b)"),
+        (plain, {"a": 1, "bb": 2}, "did you mean 'b'?"),
+        (plain, [1, "b", 3], "$[2]: at most 2 positional arguments, got 3"),
+        (plain, {1: 2}, "an argument's name is text, not 1"),
+        (plain, "text", "arguments are a map of names to values, or a list; got str"),
+        (greedy, {"a": 1, "z": 1}, "$.z: expected str, got int"),
+        (greedy, [1, "x"], "$[1]: expected float, got str"),
+        (lambda: None, {"a": 1}, "unexpected argument (takes none)"),
+    ],
+)
+def test_a_wrong_set_of_arguments_is_refused_by_name(
+    function: Callable[..., Any], given: Any, message: str
+) -> None:
+    with pytest.raises(ArgumentsInvalid) as caught:
+        Signature(function).bind(given)
+    assert message in str(caught.value)
+
+
+class Plain:
+    pass
+
+
+def unresolvable(x: Nowhere) -> None: ...  # type: ignore[name-defined] # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("annotation", "remedy"),
+    [
+        (Plain, "docs/values.md"),
+        (Callable[[], int], "docs/values.md"),
+        (Literal[b"a"], "Literal[...] of plain values"),
+        (list[Plain], "docs/values.md"),
+    ],
+)
+def test_an_annotation_that_no_value_can_fit_is_refused(
+    annotation: Any, remedy: str
+) -> None:
+    with pytest.raises(SignatureInvalid, match=r"parameter 'x'") as caught:
+        taking(annotation)
+    assert remedy in str(caught.value)
+
+
+def test_an_annotation_that_cannot_be_resolved_is_refused() -> None:
+    with pytest.raises(SignatureInvalid, match="import what they name at run time"):
+        Signature(unresolvable)

@@ -1,0 +1,122 @@
+"""Calls of a real worker over its real socket, one answer each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Host
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.decode import decode
+
+
+@pytest.mark.parametrize("tool", ["greet", "greet_later"])
+@pytest.mark.parametrize("calls_per_worker", [1, 4])
+def test_a_call_is_answered_with_the_tools_result(
+    start: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = start("greeter", callsPerWorker=calls_per_worker).converse()
+    assert conversation.call(tool, {"name": "Ada"}) == "Hello Ada!"
+    assert conversation.call(tool, ["Ada"]) == "Hello Ada!"
+
+
+def test_values_of_all_kinds_go_there_and_back(start: Host) -> None:
+    conversation = start("greeter").converse()
+    values: list[Any] = [None, 2**100, float("inf"), b"\0", (1, {2}), {1: [2]}]
+    for value in values:
+        assert conversation.call("echo", [value]) == value
+
+
+def test_calls_that_wait_are_answered_in_their_order(start: Host) -> None:
+    conversation = start("greeter").converse()
+    begun = [conversation.begin("call_number") for _ in range(50)]
+    answered = [conversation.receive().result for _ in begun]
+    assert [decode(result.value) for result in answered] == begun
+    assert [result.call_id for result in answered] == begun
+
+
+FAILURES = [
+    ("gret", None, pb.FAILURE_KIND_TOOL_NOT_FOUND, "did you mean 'greet'?"),
+    ("greet", {"name": 1}, pb.FAILURE_KIND_INVALID_ARGUMENTS, "$.name: expected str"),
+    ("greet", None, pb.FAILURE_KIND_INVALID_ARGUMENTS, "$.name: missing argument"),
+    ("count", [1], pb.FAILURE_KIND_WRONG_SHAPE, "call it with stream()"),
+    ("odd", None, pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE, "$.a[0] is a object"),
+    ("leave", None, pb.FAILURE_KIND_TOOL_FAILED, "SystemExit: gone"),
+    ("leave_later", None, pb.FAILURE_KIND_TOOL_FAILED, "KeyboardInterrupt"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "kind", "message"), FAILURES)
+def test_a_call_that_cannot_be_answered_fails_and_the_worker_lives(
+    start: Host, tool: str, arguments: Any, kind: pb.FailureKind, message: str
+) -> None:
+    conversation = start("greeter").converse()
+    failure = conversation.failure(tool, arguments)
+    assert failure.kind == kind
+    assert message in failure.message
+    assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+def test_a_failure_says_whether_the_tool_had_begun(start: Host) -> None:
+    conversation = start("greeter").converse()
+    assert not conversation.failure("greet", [1]).began
+    assert conversation.failure("odd").began
+
+
+def test_a_failure_about_a_value_carries_its_path(start: Host) -> None:
+    conversation = start("greeter").converse()
+    assert conversation.failure("odd").path == "$.a[0]"
+    assert conversation.failure("greet", {"name": None}).path == "$.name"
+
+
+def test_a_tool_with_one_result_is_not_called_for_a_stream(start: Host) -> None:
+    conversation = start("greeter").converse()
+    failure = conversation.failure("greet", ["Ada"], stream_credit=1)
+    assert failure.kind == pb.FAILURE_KIND_WRONG_SHAPE
+    assert "call it with execute()" in failure.message
+
+
+def test_a_tool_without_input_is_not_called_with_an_input_stream(start: Host) -> None:
+    conversation = start("greeter").converse()
+    failure = conversation.failure("greet", ["Ada"], has_input=True)
+    assert failure.kind == pb.FAILURE_KIND_WRONG_SHAPE
+    assert "takes_input" in failure.message
+
+
+def test_arguments_that_are_no_image_fail_the_call_alone(start: Host) -> None:
+    conversation = start("greeter").converse()
+    conversation.send(call=pb.Call(call_id=77, tool="greet", arguments=b"\xc1"))
+    failure = conversation.terminal(77).failure
+    assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+    assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+def test_a_result_over_the_limit_fails_and_the_stream_lives_on(start: Host) -> None:
+    conversation = start("greeter", maxMessageBytes=100_000).converse()
+    failure = conversation.failure("large", [100_000])
+    assert failure.kind == pb.FAILURE_KIND_RESULT_TOO_LARGE
+    assert "100005 bytes" in failure.message
+    assert "maxMessageBytes" in failure.message
+    assert len(conversation.call("large", [99_000])) == 99_000
+
+
+def test_a_result_up_to_the_limit_crosses(start: Host) -> None:
+    limit = 50_000
+    conversation = start("greeter", maxMessageBytes=limit).converse()
+    for size in range(limit - 80, limit - 60):
+        frame = conversation.terminal(conversation.begin("large", [size]))
+        assert frame.HasField("result") or frame.HasField("failure")
+
+
+def test_frames_about_unknown_calls_are_ignored(start: Host) -> None:
+    conversation = start("greeter").converse()
+    conversation.cancel(99)
+    conversation.send(credit=pb.Credit(call_id=99, chunks=1))
+    conversation.send(input=pb.Input(call_id=99, value=b"\1"))
+    conversation.send(input_end=pb.InputEnd(call_id=99))
+    conversation.send(host_result=pb.HostResult(host_call_id=99, value=b"\1"))
+    conversation.send(host_failure=pb.HostFailure(host_call_id=99))
+    conversation.send(session_end=pb.SessionEnd(session_id="nobody"))
+    conversation.send()
+    assert conversation.call("greet", ["Ada"]) == "Hello Ada!"

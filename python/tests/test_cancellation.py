@@ -1,0 +1,146 @@
+"""Cancellation that reaches the code, wherever it is."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Host
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+
+# Every one of these would take ten minutes. Being free within a hundred
+# milliseconds is what `measure_cancellation.py` shows; a test only proves that
+# it does not wait for the tool.
+IN_THE_MAIN_THREAD = [
+    "sleeps",
+    "is_busy",
+    "waits_for_a_lock",
+    "waits_for_a_queue",
+    "reads_a_socket",
+    "waits_for_a_process",
+    "waits_for_a_process_while_it_cleans_up",
+    "runs_a_loop_of_its_own",
+    "swallows_the_first",
+    "loses_it_in_a_destructor",
+]
+ON_THE_LOOP = ["sleeps_in_asyncio", "blocks_the_loop", "waits_in_a_thread"]
+STREAMS = ["is_stuck_between_yields", "is_stuck_between_awaits"]
+
+
+@pytest.mark.parametrize("tool", IN_THE_MAIN_THREAD + ON_THE_LOOP + STREAMS)
+def test_a_stuck_tool_is_freed_and_the_worker_with_it(start: Host, tool: str) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    for _ in range(3):
+        options = {"stream_credit": 5} if tool in STREAMS else {}
+        call_id = conversation.begin(tool, **options)
+        worker.wait_for_stderr(f"begun {call_id}\n")
+        conversation.cancel(call_id)
+        failure = conversation.terminal(call_id).failure
+        assert failure.kind == pb.FAILURE_KIND_CANCELLED
+        assert failure.began
+    assert conversation.call("ping") == "pong"
+
+
+# With more than one call a worker, Python code in a thread is all that can be
+# interrupted there.
+@pytest.mark.parametrize("tool", ["is_busy", *ON_THE_LOOP, "is_stuck_between_awaits"])
+def test_python_code_is_freed_where_several_calls_run(start: Host, tool: str) -> None:
+    worker = start("stuck", callsPerWorker=3)
+    conversation = worker.converse()
+    options = {"stream_credit": 5} if tool in STREAMS else {}
+    call_id = conversation.begin(tool, **options)
+    worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(call_id)
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+    assert conversation.call("ping") == "pong"
+
+
+def test_of_several_calls_only_the_cancelled_one_ends(start: Host) -> None:
+    worker = start("stuck", callsPerWorker=3)
+    conversation = worker.converse()
+    calls = [
+        conversation.begin(tool) for tool in ("is_busy", "is_busy", "sleeps_in_asyncio")
+    ]
+    for call_id in calls:
+        worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(calls[1])
+    assert conversation.receive().failure.call_id == calls[1]
+    conversation.cancel(calls[2])
+    assert conversation.receive().failure.call_id == calls[2]
+    conversation.cancel(calls[0])
+    assert conversation.receive().failure.call_id == calls[0]
+
+
+def test_a_call_that_waits_is_cancelled_without_having_begun(start: Host) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    running = conversation.begin("sleeps")
+    worker.wait_for_stderr(f"begun {running}\n")
+    waiting = conversation.begin("ping")
+    conversation.cancel(waiting)
+    failure = conversation.receive().failure
+    assert failure.call_id == waiting
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+    assert not failure.began
+    conversation.cancel(running)
+    assert conversation.receive().failure.call_id == running
+
+
+@pytest.mark.parametrize(
+    ("tool", "trace"),
+    [("cleans_up_for_a_while", "sync"), ("cleans_up_in_asyncio", "async")],
+)
+def test_clean_up_is_not_disturbed(start: Host, tool: str, trace: str) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin(tool)
+    worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(call_id)
+    conversation.cancel(call_id)
+    conversation.terminal(call_id)
+    assert conversation.call("cleaned_up") == [trace]
+
+
+def test_what_a_cancelled_tool_raises_is_told_as_the_cancellations_end(
+    start: Host,
+) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin("turns_it_into_an_error")
+    worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(call_id)
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+    assert failure.error.type == "ValueError"
+    assert failure.error.cause.type == "snakepit_bridge.calls.cancelled.CallCancelled"
+
+
+def test_a_tool_that_returns_nevertheless_has_a_result(start: Host) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin("returns_nevertheless")
+    worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(call_id)
+    assert conversation.terminal(call_id).result.value == b"\xaewhat there was"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (pb.CANCEL_REASON_CALLER, "the caller gave up"),
+        (pb.CANCEL_REASON_DEADLINE, "its deadline passed"),
+        (pb.CANCEL_REASON_SHUTDOWN, "the worker is leaving"),
+    ],
+)
+def test_the_reason_reaches_the_tool_and_comes_back(
+    start: Host, reason: pb.CancelReason, words: str
+) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin("says_why")
+    worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(call_id, reason)
+    failure = conversation.terminal(call_id).failure
+    assert failure.message == f"the call was cancelled: {words}"
+    assert failure.error.message == failure.message

@@ -1,0 +1,201 @@
+"""Tools that do not end by themselves, each in its own way."""
+
+import asyncio
+import contextlib
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+
+from snakepit_bridge import CallCancelled, current_call, tool
+
+cleaned: list[str] = []
+
+
+def begun() -> None:
+    """Tells the test that the tool runs."""
+    sys.stderr.write(f"begun {current_call().call_id}\n")
+
+
+@tool
+def sleeps() -> None:
+    begun()
+    time.sleep(600)
+
+
+@tool
+def is_busy() -> None:
+    begun()
+    while True:
+        pass
+
+
+@tool
+def waits_for_a_lock() -> None:
+    lock = threading.Lock()
+    begun()
+    with lock:
+        lock.acquire()
+
+
+@tool
+def waits_for_a_queue() -> None:
+    begun()
+    queue.Queue[int]().get()
+
+
+@tool
+def reads_a_socket() -> None:
+    one, other = socket.socketpair()
+    begun()
+    with one, other:
+        one.recv(1)
+
+
+@tool
+def waits_for_a_process() -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            begun()
+            process.wait()
+        finally:
+            process.kill()
+
+
+@tool
+def waits_for_a_process_while_it_cleans_up() -> None:
+    with subprocess.Popen(["sleep", "600"]):
+        begun()
+        time.sleep(600)
+
+
+@tool
+def runs_a_loop_of_its_own() -> None:
+    async def forever() -> None:
+        begun()
+        await asyncio.sleep(600)
+
+    asyncio.run(forever())
+
+
+@tool
+async def sleeps_in_asyncio() -> None:
+    begun()
+    await asyncio.sleep(600)
+
+
+@tool
+async def blocks_the_loop() -> None:
+    begun()
+    time.sleep(600)  # noqa: ASYNC251 - that is its habit
+
+
+@tool
+async def waits_in_a_thread() -> None:
+    await asyncio.to_thread(poll_for_the_cancel)
+
+
+def poll_for_the_cancel() -> None:
+    begun()
+    call = current_call()
+    while True:
+        call.raise_if_cancelled()
+        time.sleep(0.01)
+
+
+@tool
+def is_stuck_between_yields() -> Iterator[int]:
+    yield 1
+    begun()
+    time.sleep(600)
+
+
+@tool
+async def is_stuck_between_awaits() -> AsyncIterator[int]:
+    yield 1
+    begun()
+    await asyncio.sleep(600)
+
+
+@tool
+def swallows_the_first() -> None:
+    begun()
+    with contextlib.suppress(BaseException):
+        time.sleep(600)
+    time.sleep(600)
+
+
+class LosesIt:
+    def __del__(self) -> None:
+        begun()
+        time.sleep(600)
+
+
+@tool
+def loses_it_in_a_destructor() -> None:
+    while True:
+        LosesIt()
+        time.sleep(600)
+
+
+@tool
+def cleans_up_for_a_while() -> None:
+    begun()
+    try:
+        time.sleep(600)
+    finally:
+        time.sleep(0.5)
+        cleaned.append("sync")
+
+
+@tool
+async def cleans_up_in_asyncio() -> None:
+    begun()
+    try:
+        await asyncio.sleep(600)
+    finally:
+        await asyncio.sleep(0.1)
+        cleaned.append("async")
+
+
+@tool
+def cleaned_up() -> list[str]:
+    return cleaned
+
+
+@tool
+def turns_it_into_an_error() -> None:
+    begun()
+    try:
+        time.sleep(600)
+    except CallCancelled as cancelled:
+        raise ValueError("interrupted work") from cancelled
+
+
+@tool
+def returns_nevertheless() -> str:
+    begun()
+    try:
+        time.sleep(600)
+    except CallCancelled:
+        pass
+    return "what there was"
+
+
+@tool
+def says_why() -> None:
+    begun()
+    try:
+        time.sleep(600)
+    except CallCancelled as cancelled:
+        assert current_call().cancelled
+        assert current_call().cancel_reason is cancelled.reason
+        raise
+
+
+@tool
+def ping() -> str:
+    return "pong"
