@@ -25,6 +25,7 @@ export default defineConfig({
 			provider: "v8",
 			include: ["packages/*/src/**/*.ts"],
 			exclude: ["**/src/gen/**"],
+			reportOnFailure: true,
 			reporter: [["text", { skipFull: true }], "json-summary"],
 			thresholds: Object.fromEntries(
 				cleanupPaths.map((path) => [

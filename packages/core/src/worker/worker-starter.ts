@@ -91,22 +91,23 @@ export class WorkerStarter {
 				clock,
 				(signal) => this.#getToKnow(worker, spec, process, lifeline, signal),
 			);
-			if (!worker.becameReady(connection, process.identity))
-				throw withdrawn(worker);
 			const readyMs = clock.now();
-			emit({
-				type: "worker.ready",
-				wallMs: clock.wall(),
-				...worker.ref,
-				pid: process.identity.pid,
-				durationMs: readyMs - begunMs,
-				phases: {
-					spawnMs: spawnedMs - begunMs,
-					launchMs: launchedMs - spawnedMs,
-					connectMs: readyMs - launchedMs,
-				},
-				ready,
-			});
+			const inTime = worker.becameReady(connection, process.identity, () =>
+				emit({
+					type: "worker.ready",
+					wallMs: clock.wall(),
+					...worker.ref,
+					pid: process.identity.pid,
+					durationMs: readyMs - begunMs,
+					phases: {
+						spawnMs: spawnedMs - begunMs,
+						launchMs: launchedMs - spawnedMs,
+						connectMs: readyMs - launchedMs,
+					},
+					ready,
+				}),
+			);
+			if (!inTime) throw withdrawn(worker);
 		} catch (error) {
 			worker.condemn("start_failed", messageOf(error));
 			await worker.lastLines();

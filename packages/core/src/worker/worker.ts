@@ -143,7 +143,11 @@ export class Worker {
 	}
 
 	/** The first call can be taken. Returns false when it was told to go in the meantime. */
-	becameReady(connection: Connection, identity: ProcessIdentity): boolean {
+	becameReady(
+		connection: Connection,
+		identity: ProcessIdentity,
+		tell: () => void,
+	): boolean {
 		this.#connection = connection;
 		const inTime = this.#state === "starting";
 		if (inTime) {
@@ -155,6 +159,7 @@ export class Worker {
 				this.#options.heartbeat,
 				this.#world,
 			);
+			tell(); // Calls may be waiting: the news comes before they begin.
 		}
 		this.#step("became_ready");
 		return inTime;

@@ -29,7 +29,7 @@ test("workers are started for calls that wait, up to the maximum, and retired wh
 });
 
 test("a pool without a minimum starts its first worker for its first call", async () => {
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock, close, events } = await virtualPool(
 		{ commands },
 		{ size: { min: 0, max: 2 } },
 	);
@@ -38,6 +38,10 @@ test("a pool without a minimum starts its first worker for its first call", asyn
 	await clock.advance(10);
 	expect(await call).toBe(1);
 	expect(pool.workers()).toHaveLength(1);
+	const types = events.types();
+	expect(types.indexOf("worker.ready")).toBeLessThan(
+		types.indexOf("call.dispatched"),
+	);
 	await close();
 });
 

@@ -47,7 +47,7 @@ const REACH: Readonly<Record<WorkerState, () => Promise<Scene>>> = {
 /** What makes each thing happen. */
 const HAPPEN: Readonly<Record<WorkerOccurrence, (scene: Scene) => void>> = {
 	became_ready: ({ worker, process }) =>
-		void worker.becameReady(connection, process.identity),
+		void worker.becameReady(connection, process.identity, () => {}),
 	start_failed: ({ worker }) => worker.condemn("start_failed", "on purpose"),
 	retire: ({ worker }) => worker.retire("idle"),
 	drained: ({ worker }) => worker.finish(lastCall),
