@@ -1,7 +1,4 @@
-import {
-	type PythonGrpcOptions,
-	pythonGrpc,
-} from "../../src/index.ts";
+import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 import { PYTHON, toolsFile } from "./pythons.ts";
 import {
 	type StartOptions,

@@ -99,10 +99,7 @@ export async function startPythonWorker(
 		log: (record) => logs.push(record),
 		broken: (error) => brokenBy.push(error),
 	};
-	const connection = await adapter.connect(
-		worker,
-		AbortSignal.timeout(60_000),
-	);
+	const connection = await adapter.connect(worker, AbortSignal.timeout(60_000));
 	onTestFinished(() => connection[Symbol.asyncDispose]());
 	const kill = (): void => {
 		child.kill("SIGKILL");

@@ -1,0 +1,45 @@
+import {
+	adapterContract,
+	type ContractCommands,
+	startForReal,
+} from "@snakepit/core/testing";
+import { describe, test } from "vitest";
+import { pythonGrpc } from "../src/index.ts";
+import { PYTHON, toolsFile } from "./support/pythons.ts";
+
+const commands: ContractCommands = {
+	echo: { command: "echo", args: { value: [1, "x"] }, result: [1, "x"] },
+	hang: { command: "hang_async", args: {} },
+	fail: { command: "fail", args: {} },
+	count: { command: "count", args: { below: 3 }, items: [0, 1, 2] },
+	endless: {
+		command: "endless",
+		args: {},
+		window: 64,
+		produced: async ({ execute }) => Number(await execute("how_many_produced")),
+	},
+};
+
+/** With one call at a time, tools that block are interrupted as well. */
+const blocking: ContractCommands = {
+	...commands,
+	hang: { command: "hang", args: {} },
+	silent: { command: "silent", args: {} },
+};
+
+describe.each([
+	{ callsPerWorker: 1, commands: blocking },
+	{ callsPerWorker: 3, commands },
+])(
+	"the Python adapter with $callsPerWorker calls per worker keeps the adapter contract",
+	({ callsPerWorker, commands }) => {
+		const cases = adapterContract({
+			adapter: () =>
+				pythonGrpc({ tools: toolsFile("bench.py"), python: PYTHON }),
+			start: (adapter) => startForReal(adapter, { callsPerWorker }),
+			callsPerWorker,
+			commands,
+		});
+		test.each(cases)("$title", ({ run }) => run());
+	},
+);
