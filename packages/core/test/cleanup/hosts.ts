@@ -46,16 +46,18 @@ export class Host {
 	readonly #lines: AsyncIterator<string>;
 	#workers: readonly ProcessIdentity[] = [];
 
-	constructor(order: HostOrder, options: { uid?: number } = {}) {
-		this.child = spawn(
+	constructor(
+		order: HostOrder,
+		options: { readonly inside?: readonly string[] } = {},
+	) {
+		const [command = "", ...args] = [
+			...(options.inside ?? []),
 			process.execPath,
-			[
-				"--conditions=snakepit-source",
-				join(import.meta.dirname, "host-program.ts"),
-				JSON.stringify(order),
-			],
-			{ stdio: ["pipe", "pipe", "inherit"], ...options },
-		);
+			"--conditions=snakepit-source",
+			join(import.meta.dirname, "host-program.ts"),
+			JSON.stringify(order),
+		];
+		this.child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
 		const { stdout } = this.child;
 		if (stdout === null) throw new Error("The host has no output.");
 		this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();

@@ -1,6 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readRunFile } from "../../src/registry/run-file.ts";
+import { RunLock, takeLock } from "../../src/registry/run-lock.ts";
+import { runNameOf, runPath } from "../../src/registry/run-name.ts";
+import { sqlite } from "./bench.ts";
+import type { HostReport } from "./hosts.ts";
 import {
 	eventually,
 	Host,
@@ -151,3 +157,67 @@ test("a child without a marker in a group whose leader is gone is reported and l
 	});
 	expect(machine.members(leader).length).toBe(1);
 });
+
+test("a reaper that is killed in the middle leaves the rest to the next start", async () => {
+	const dataDir = temporaryDirectory();
+	const killed = new Host({ dataDir, workers: ["ignores-sigterm.sh"] });
+	const dead = await killed.up();
+	await killed.kill();
+	const path = runPath(
+		join(dataDir, "runs"),
+		runNameOf(dead.runId, dead.self),
+		"db",
+	);
+	const claimedBy = (): string | undefined => {
+		const content = readRunFile(sqlite, path, runNameOf(dead.runId, dead.self));
+		return content.kind === "readable" ? content.run.claimedBy : undefined;
+	};
+	// It waits out the grace of a worker that does not leave.
+	const reaper = new Host({ dataDir });
+	await eventually("the claim", () => claimedBy() !== undefined);
+	await reaper.kill();
+	expect(isAlive(dead.pids[0] as number)).toBe(true);
+
+	const next = await new Host({ dataDir }).up();
+	expect(next.report.deadRuns).toContain(dead.runId);
+	expect(isAlive(dead.pids[0] as number)).toBe(false);
+});
+
+test("a host in another pid namespace is never judged from here, living or dead", async ({
+	skip,
+}) => {
+	const { status } = spawnSync("unshare", ["--pid", "--fork", "true"]);
+	if (status !== 0) skip("pid namespaces may not be made here");
+	const dataDir = temporaryDirectory();
+	const inside = new Host(
+		{ dataDir, workers: ["sleeps.sh"] },
+		{ inside: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"] },
+	);
+	const { runId } = await inside.up();
+	const first = await new Host({ dataDir }).up();
+	expect(first.report).toMatchObject({
+		found: 0,
+		sparedRuns: [{ runId, reason: "owner_alive" }],
+	});
+	await inside.kill();
+	const spared = (host: HostReport): string | undefined =>
+		host.report.sparedRuns.find((run) => run.runId === runId)?.reason;
+	// The kernel ends the namespace a moment after its maker.
+	await eventually("the owner's death", () => {
+		const lock = takeLock(sqlite, runPathIn(dataDir, runId));
+		if (!(lock instanceof RunLock)) return false;
+		lock.release("kept");
+		return true;
+	});
+	const second = await new Host({ dataDir }).up();
+	expect(spared(second)).toBe("other_pid_namespace");
+});
+
+/** The lock of a run whose owner has another identity in here. */
+function runPathIn(dataDir: string, runId: string): string {
+	const runs = join(dataDir, "runs");
+	const file = readdirSync(runs).find(
+		(name) => name.startsWith(runId) && name.endsWith(".lock"),
+	);
+	return join(runs, file ?? "missing");
+}

@@ -202,3 +202,14 @@ test("closing with nothing left ends the run; with workers left, or unwritten, t
 	unwritten.unlock();
 	expect(unwritten.read()).toMatchObject({ run: { state: "initializing" } });
 });
+
+test("the end of a worker that was never reserved is a defect of ours", async () => {
+	const { registry } = await Bench.open();
+	expect(() =>
+		registry.end("nobody", {
+			exit: undefined,
+			reason: "closed",
+			killer: "none",
+		}),
+	).toThrow(expect.objectContaining({ code: "IMPOSSIBLE_TRANSITION" }));
+});

@@ -1,0 +1,106 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { debuggerAttached } from "../../src/os/debugger.ts";
+import { readMachineId } from "../../src/os/machine-id.ts";
+import { pauseSync, systemClock } from "../../src/os/system-clock.ts";
+import { systemRandom } from "../../src/os/system-random.ts";
+
+const OS = join(import.meta.dirname, "../../src/os");
+
+/** Runs a program and returns what it printed. */
+function run(script: string, ...flags: readonly string[]): string {
+	return execFileSync(
+		process.execPath,
+		[...flags, "--input-type=module", "-e", script],
+		{
+			encoding: "utf8",
+			timeout: 20_000,
+			stdio: ["ignore", "pipe", "ignore"],
+		},
+	);
+}
+
+test("neither a worker, nor its pipes, nor a lifeline, nor a timer holds the program open", () => {
+	const printed = run(`
+		import { SystemProcessHost } from "${OS}/process-host.ts";
+		import { systemClock } from "${OS}/system-clock.ts";
+		import { mkdtempSync, rmSync } from "node:fs";
+		const host = new SystemProcessHost();
+		const worker = await host.source.start(
+			{ executable: "sleep", args: ["100000"], env: { PATH: process.env.PATH }, cwd: undefined, stdin: "pipe", control: true },
+			() => {},
+		);
+		worker.stdout.on("data", () => {});
+		worker.stderr.on("data", () => {});
+		worker.control.on("data", () => {});
+		const directory = mkdtempSync("/tmp/snakepit-test-");
+		const letGo = host.keepAlive();
+		await host.listenLifeline(directory + "/l");
+		letGo();
+		systemClock.after(1e9, () => {});
+		process.on("exit", () => {
+			worker.signal("SIGKILL", "group");
+			rmSync(directory, { recursive: true });
+			console.log("ended by itself");
+		});
+	`);
+	expect(printed).toBe("ended by itself\n");
+});
+
+test("what holds the program open does so until the last one lets go", () => {
+	const printed = run(`
+		import { KeepAlive } from "${OS}/keep-alive.ts";
+		import { systemClock } from "${OS}/system-clock.ts";
+		const alive = new KeepAlive();
+		const [a, b] = [alive.hold(), alive.hold()];
+		a();
+		a();
+		systemClock.after(50, () => { console.log("timer"); b(); });
+	`);
+	expect(printed).toBe("timer\n");
+});
+
+test("a debugger that may attach is told", () => {
+	expect(debuggerAttached()).toBe(false);
+	const script = `import { debuggerAttached } from "${OS}/debugger.ts"; console.log(debuggerAttached());`;
+	expect(run(script, "--inspect=127.0.0.1:0")).toBe("true\n");
+});
+
+test("a timer can be cancelled, and a delay beyond Node's own limit is not at once", async () => {
+	const fired: string[] = [];
+	systemClock.after(0, () => fired.push("cancelled")).cancel();
+	const far = systemClock.after(2 ** 40, () => fired.push("far"));
+	await new Promise((resolve) => setTimeout(resolve, 5));
+	expect(fired).toEqual([]);
+	far.cancel();
+	const before = systemClock.now();
+	pauseSync(3);
+	expect(systemClock.now() - before).toBeGreaterThanOrEqual(2);
+	expect(Math.abs(systemClock.wall() - Date.now())).toBeLessThan(1_000);
+});
+
+test("chance is from 0 to 1, and a token has 256 bits", () => {
+	const fractions = Array.from({ length: 1_000 }, () =>
+		systemRandom.fraction(),
+	);
+	expect(Math.min(...fractions)).toBeGreaterThanOrEqual(0);
+	expect(Math.max(...fractions)).toBeLessThan(1);
+	expect(new Set(fractions).size).toBeGreaterThan(990);
+	expect(systemRandom.token()).toMatch(/^[0-9a-f]{64}$/);
+	expect(systemRandom.token()).not.toBe(systemRandom.token());
+});
+
+test("the machine has the same name in every program, and it is not the confidential one", () => {
+	const id = readMachineId();
+	expect(id).toMatch(/^[0-9a-f]{16}$/);
+	expect(
+		run(
+			`import { readMachineId } from "${OS}/machine-id.ts"; console.log(readMachineId());`,
+		),
+	).toBe(`${id}\n`);
+	const { stdout } = spawnSync("cat", ["/etc/machine-id"], {
+		encoding: "utf8",
+	});
+	expect(stdout.includes(id)).toBe(false);
+});

@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { existsSync, mkdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { listenLifeline } from "../../src/os/lifeline-listener.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+test("a connection hears nothing, whatever it says, until the listener closes", async () => {
+	const path = join(temporaryDirectory(), "l");
+	const listener = await listenLifeline(path);
+	const sockets = [connect(path), connect(path)];
+	await Promise.all(sockets.map((socket) => once(socket, "connect")));
+	const heard: string[] = [];
+	for (const socket of sockets) {
+		socket
+			.on("data", () => heard.push("data"))
+			.on("end", () => heard.push("end"));
+		socket.write("x".repeat(100));
+	}
+	sockets[1]?.end(); // A half-close is not answered by one.
+	// A third one is served after whatever was due for the first two.
+	const third = connect(path);
+	await once(third, "connect");
+	expect(heard).toEqual([]);
+	const closed = [...sockets, third].map(
+		(socket) =>
+			new Promise((resolve) => {
+				// What it said was never read: that is a reset.
+				socket
+					.on("error", () => {})
+					.once("close", resolve)
+					.resume();
+			}),
+	);
+	listener.close();
+	await Promise.all(closed);
+	expect(existsSync(path)).toBe(false);
+});
+
+test("a worker that goes is no failure", async () => {
+	const path = join(temporaryDirectory(), "l");
+	const listener = await listenLifeline(path);
+	const socket = connect(path);
+	await once(socket, "connect");
+	socket.destroy();
+	const next = connect(path);
+	await once(next, "connect");
+	next.destroy();
+	listener.close();
+	listener.close();
+});
+
+test("a path that is too long, and one that cannot be used, are clear errors", async () => {
+	const directory = temporaryDirectory();
+	await expect(
+		listenLifeline(join(directory, "x".repeat(104))),
+	).rejects.toMatchObject({
+		name: "StartError",
+		code: "SOCKET_PATH_TOO_LONG",
+		message: expect.stringContaining("XDG_RUNTIME_DIR"),
+	});
+	mkdirSync(join(directory, "l"));
+	await expect(listenLifeline(join(directory, "l"))).rejects.toMatchObject({
+		code: "RUNTIME_DIRECTORY_UNSAFE",
+		message: expect.stringContaining(directory),
+	});
+});

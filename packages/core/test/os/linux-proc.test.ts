@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	environmentValue,
+	LinuxProc,
+	parseStat,
+} from "../../src/os/linux-proc.ts";
+
+const UNITS = { pageBytes: 4096, ticksPerSecond: 100 };
+
+function line(name: string, state = "S", threads = 1): string {
+	return `4242 (${name}) ${state} 7 40 40 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 ${threads} 0 987654 10000 300 18446744073709551615 1 1\n`;
+}
+
+test.each([
+	"node",
+	"a b",
+	")",
+	"((",
+	"x) R 1 1",
+	"tricky) S 0 (name",
+	"",
+	"\u00ff",
+])("the name %j is no obstacle", (name) => {
+	expect(parseStat(line(name), UNITS)).toEqual({
+		pid: 4242,
+		parentPid: 7,
+		groupId: 40,
+		startTime: "987654",
+		condition: "alive",
+		cpuTimeMs: 3000,
+		residentBytes: 300 * 4096,
+		name,
+	});
+});
+
+test("a zombie is dead, unless it is only a leader whose threads go on", () => {
+	expect(parseStat(line("x", "Z"), UNITS)?.condition).toBe("zombie");
+	expect(parseStat(line("x", "X"), UNITS)?.condition).toBe("zombie");
+	expect(parseStat(line("x", "Z", 5), UNITS)?.condition).toBe("alive");
+	expect(parseStat(line("x", "D"), UNITS)?.condition).toBe("alive");
+});
+
+test.each(["", "\n", "12", "12 (x) S 1", ") 1 ("])(
+	"%j is no line of the table",
+	(text) => {
+		expect(parseStat(text, UNITS)).toBeUndefined();
+	},
+);
+
+test("a variable is found wherever it is in the environment, and only by its whole name", () => {
+	expect(environmentValue("A=1\0B=2\0", "A")).toBe("1");
+	expect(environmentValue("A=1\0B=2=3\0", "B")).toBe("2=3");
+	expect(environmentValue("A=1\0B=2", "B")).toBe("2");
+	expect(environmentValue("A=\0", "A")).toBe("");
+	expect(environmentValue("XA=1\0C=A=2\0", "A")).toBeUndefined();
+	expect(environmentValue("", "A")).toBeUndefined();
+});
+
+const onLinux = test.skipIf(process.platform !== "linux");
+
+onLinux(
+	"a child is seen while it runs, as a zombie until it is noticed, and not after",
+	async () => {
+		const table = new LinuxProc();
+		// A child of a child is noticed only when its parent says so.
+		const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 100000"], {
+			stdio: ["ignore", "pipe", "inherit"],
+		});
+		onTestFinished(() => void parent.kill("SIGKILL"));
+		const [text] = await once(parent.stdout, "data");
+		const pid = Number(text);
+		const condition = (): string => {
+			const entry = table.entry(pid);
+			return typeof entry === "string" ? entry : entry.condition;
+		};
+		while (condition() === "alive") await new Promise(setImmediate);
+		expect(condition()).toBe("zombie");
+		expect(table.entries().some((entry) => entry.pid === parent.pid)).toBe(
+			true,
+		);
+		parent.kill("SIGKILL");
+		await once(parent, "exit");
+		expect(table.entry(parent.pid as number)).toBe("gone");
+	},
+);
+
+onLinux("the environment of a process that cannot be read is empty", () => {
+	const table = new LinuxProc();
+	expect(table.environment(4_194_303, ["PATH"]).size).toBe(0);
+	expect(table.environment(process.pid, ["PATH", "no such"]).get("PATH")).toBe(
+		process.env["PATH"],
+	);
+});
+
+onLinux(
+	"the machine's own units are read: this process is about as large as it says itself",
+	() => {
+		const entry = new LinuxProc().entry(process.pid);
+		if (typeof entry === "string") throw new Error(entry);
+		expect(entry.residentBytes / process.memoryUsage.rss()).toBeGreaterThan(
+			0.5,
+		);
+		expect(entry.residentBytes / process.memoryUsage.rss()).toBeLessThan(2);
+		expect(
+			Math.abs(entry.cpuTimeMs - process.cpuUsage().user / 1000),
+		).toBeLessThan(5_000);
+	},
+);

@@ -1,0 +1,176 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { NodeProcessSource } from "../../src/os/node-process-source.ts";
+import { ProcessGroup } from "../../src/os/process-group.ts";
+import { sendSignal } from "../../src/os/send-signal.ts";
+import type { ProcessFacts, ProcessSpec } from "../../src/world.ts";
+import { start } from "../cleanup/bench.ts";
+import { deadOwner } from "../cleanup/crafted-run.ts";
+import { isAlive, machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+const plain: Omit<ProcessSpec, "executable"> = {
+	args: [],
+	env: { PATH: process.env["PATH"] ?? "" },
+	cwd: undefined,
+	stdin: "empty",
+	control: false,
+};
+
+function failing(
+	executable: string,
+	fields: Partial<ProcessSpec> = {},
+): Promise<unknown> {
+	const started = machine.source.start(
+		{ ...plain, executable, ...fields },
+		() => {},
+	);
+	return started.then(
+		() => "started",
+		(error) => error,
+	);
+}
+
+test("a program that ends at once is recorded all the same, every time", async () => {
+	for (let n = 0; n < 50; n++) {
+		let recorded = false;
+		const { exited } = await machine.source.start(
+			{ ...plain, executable: "true" },
+			() => {
+				recorded = true;
+			},
+		);
+		expect(recorded).toBe(true);
+		const letGo = machine.keepAlive();
+		expect(await exited).toEqual({ kind: "code", code: 0 });
+		letGo();
+	}
+});
+
+test("recording happens in the very turn of the spawn", () => {
+	const order: string[] = [];
+	void machine.source.start({ ...plain, executable: "true" }, () =>
+		order.push("recorded"),
+	);
+	order.push("next");
+	expect(order).toEqual(["recorded", "next"]);
+});
+
+test("a process leads a group and a session of its own", async () => {
+	const { identity, groupId } = await start("sleeps.sh");
+	expect(groupId).toBe(identity.pid);
+	expect(machine.facts(identity.pid)?.groupId).toBe(identity.pid);
+});
+
+test("what cannot be started says why and what to do", async () => {
+	const directory = temporaryDirectory();
+	const file = join(directory, "not-executable");
+	writeFileSync(file, "#!/bin/sh\n");
+	chmodSync(file, 0o600);
+	const cases: [string, Partial<ProcessSpec>, RegExp][] = [
+		["no-such-program", {}, /Install it.*PATH/],
+		["no-such-program", { env: {} }, /now not set/],
+		[file, {}, /chmod \+x/],
+		[
+			"true",
+			{ cwd: join(directory, "missing") },
+			/working directory .*missing does not exist/,
+		],
+		["true", { args: ["x".repeat(4_000_000)] }, /too long/],
+		["true\0", {}, /cause/],
+	];
+	for (const [executable, fields, remedy] of cases)
+		expect(await failing(executable, fields)).toMatchObject({
+			name: "StartError",
+			code: "SPAWN_FAILED",
+			ran: "no",
+			message: expect.stringMatching(remedy),
+		});
+});
+
+test("a process whose identity cannot be read is ended again", async () => {
+	let pid = 0;
+	const source = new NodeProcessSource({
+		identify: (seen) => {
+			pid = seen;
+			return "unknown";
+		},
+		members: () => [],
+	});
+	const started = source.start(
+		{ ...plain, executable: "sleep", args: ["100000"] },
+		() => {},
+	);
+	await expect(started).rejects.toMatchObject({
+		code: "SPAWN_FAILED",
+		message: expect.stringContaining("/proc"),
+	});
+	while (isAlive(pid)) await new Promise(setImmediate);
+});
+
+test("the exit is told although a grandchild holds the output open, and its group can still be ended", async () => {
+	const process_ = await start("leaves-a-child.sh");
+	const letGo = machine.keepAlive();
+	expect(await process_.exited).toEqual({ kind: "code", code: 0 });
+	expect(machine.members(process_.groupId).length).toBe(1);
+	expect(process_.signal("SIGKILL", "process")).toBe("gone");
+	expect(process_.signal("SIGKILL", "group")).toBe("sent");
+	while (machine.members(process_.groupId).length > 0)
+		await new Promise(setImmediate);
+	expect(process_.signal("SIGKILL", "group")).toBe("gone");
+	letGo();
+});
+
+function member(pid: number, startTime = "1"): ProcessFacts {
+	const identity = deadOwner({ pid, startTime });
+	return {
+		identity,
+		groupId: 10,
+		condition: "alive",
+		cpuTimeMs: 0,
+		residentBytes: 0,
+	};
+}
+
+test("a group's number is ours while one known member is left from look to look", () => {
+	const group = new ProcessGroup(10, [member(11), member(12)]);
+	expect(group.stillOurs([member(12), member(13)])).toBe(true);
+	expect(group.stillOurs([member(13), member(14)])).toBe(true);
+	// All known ones are gone: whoever has the number now is a stranger, for ever.
+	expect(group.stillOurs([member(15)])).toBe(false);
+	expect(group.stillOurs([member(14)])).toBe(false);
+	expect(new ProcessGroup(10, [member(11)]).stillOurs([member(11, "2")])).toBe(
+		false,
+	);
+	expect(new ProcessGroup(10, []).stillOurs([])).toBe(false);
+});
+
+test("no signal goes to everyone, to one's own group, or to the first process", () => {
+	for (const number of [0, -0, 1, -1, Number.NaN, 1.5])
+		expect(sendSignal(number, "SIGKILL")).toBe("refused");
+	expect(sendSignal(4_194_303, "SIGKILL")).toBe("gone");
+});
+
+test("a group is signalled only through a member that is in it", async () => {
+	const { identity, groupId } = await start("sleeps.sh");
+	expect(
+		machine.signalGroup(groupId, { ...identity, startTime: "1" }, "SIGKILL"),
+	).toBe("gone");
+	expect(machine.signalGroup(groupId, deadOwner(), "SIGKILL")).toBe("gone");
+	expect(machine.signalGroup(groupId + 1, identity, "SIGKILL")).toBe("refused");
+	expect(isAlive(identity.pid)).toBe(true);
+	expect(machine.signalGroup(groupId, identity, "SIGKILL")).toBe("sent");
+});
+
+test("files are removed with what they hold, and those that cannot be are told", () => {
+	const directory = temporaryDirectory();
+	mkdirSync(join(directory, "a", "b"), { recursive: true });
+	writeFileSync(join(directory, "file"), "");
+	expect(
+		machine.remove([
+			join(directory, "a"),
+			join(directory, "no\0name"),
+			join(directory, "file"),
+		]),
+	).toEqual([join(directory, "no\0name")]);
+});
