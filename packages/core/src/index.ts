@@ -102,20 +102,18 @@ export {
 	optional,
 	wholeNumber,
 } from "./option-check.ts";
-export {
-	type CallsOptions,
-	DEFAULTS,
-	type Default,
-	type DefaultName,
-	type HeartbeatOptions,
-	type OutputOptions,
-	type PoolOptions,
-	type QueueOptions,
-	type RecycleOptions,
-	type SessionsOptions,
-	type SizeOptions,
-	type StartOptions,
-	type StopOptions,
+export { DEFAULTS, type Default, type DefaultName } from "./option-defaults.ts";
+export type {
+	CallsOptions,
+	HeartbeatOptions,
+	OutputOptions,
+	PoolOptions,
+	QueueOptions,
+	RecycleOptions,
+	SessionsOptions,
+	SizeOptions,
+	StartOptions,
+	StopOptions,
 } from "./options.ts";
 export type {
 	Affinity,

@@ -75,18 +75,19 @@ const STICKY = 0o1000;
 /**
  * Says what is wrong with a directory, or nothing.
  *
- * `"private"`: nobody else may enter. `"not_writable_by_others"`: nobody else
+ * `"own"`: it is this user's. `"private"`: nobody else may enter. `"not_writable_by_others"`: nobody else
  * may exchange what is in it.
  */
 export function complaintAbout(
 	stats: Stats,
-	wanted: "private" | "not_writable_by_others",
+	wanted: "own" | "private" | "not_writable_by_others",
 	uid: number = process.getuid?.() ?? -1,
 ): string | undefined {
 	if (stats.isSymbolicLink()) return "is a symbolic link";
 	if (!stats.isDirectory()) return "is not a directory";
 	if (stats.uid !== uid)
 		return `belongs to user ${stats.uid} and this program runs as user ${uid}`;
+	if (wanted === "own") return undefined;
 	if (wanted === "private" && (stats.mode & 0o077) !== 0)
 		return "can be entered by others";
 	if ((stats.mode & 0o022) !== 0 && (stats.mode & STICKY) === 0)

@@ -34,18 +34,19 @@ export function openStateDirectory(
 	env: NodeJS.ProcessEnv = process.env,
 ): StateDirectory {
 	if (dataDir !== undefined) {
-		const complaint = prepare(dataDir);
+		// Whoever names it answers for it; what is made in it is private in any case.
+		const complaint = makeWritable(dataDir);
 		if (complaint !== undefined) throw unwritable(dataDir, complaint);
 		return { path: dataDir, relocated: undefined };
 	}
 	const home = placeAtHome(env);
 	const path = join(home.path, "snakepit", machineId);
-	const complaint = home.complaint ?? prepare(path);
+	const complaint = home.complaint ?? makePrivate(path);
 	if (complaint === undefined) return { path, relocated: undefined };
 	const uid = process.getuid?.() ?? 0;
 	const personal = join(tmpdir(), `snakepit-${uid}`);
 	const temporary = join(personal, machineId);
-	const trouble = prepare(personal) ?? prepare(temporary);
+	const trouble = makePrivate(personal) ?? makePrivate(temporary);
 	if (trouble !== undefined) throw unwritable(personal, trouble);
 	return { path: temporary, relocated: `${home.path} ${complaint}` };
 }
@@ -71,14 +72,21 @@ function placeAtHome(env: NodeJS.ProcessEnv): {
 }
 
 /** Makes the directory and says what is wrong with it, or nothing. */
-function prepare(path: string): string | undefined {
+function makeWritable(path: string): string | undefined {
 	try {
 		mkdirSync(path, { recursive: true, mode: 0o700 });
 		accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-		return complaintAbout(lstatSync(path), "not_writable_by_others");
+		return undefined;
 	} catch (error) {
 		return `cannot be written (${(error as Error).message})`;
 	}
+}
+
+function makePrivate(path: string): string | undefined {
+	return (
+		makeWritable(path) ??
+		complaintAbout(lstatSync(path), "not_writable_by_others")
+	);
 }
 
 function statsOf(path: string): Stats | undefined {

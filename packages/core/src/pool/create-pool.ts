@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
 import { acquireRun } from "../cleanup/acquire-run.ts";
 import { applicationCleanup } from "../cleanup/application-cleanup.ts";
-import { type PoolOptions, resolveOptions } from "../options.ts";
+import type { PoolOptions } from "../options.ts";
+import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";

@@ -1,5 +1,3 @@
-import { join } from "node:path";
-import type { Seat } from "../adapter.ts";
 import type { StartError } from "../errors.ts";
 import type { RecycleReason } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -12,6 +10,7 @@ import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import { Recycler } from "./recycler.ts";
 import { RestartGovernor } from "./restart-governor.ts";
+import { seatFor } from "./seat.ts";
 import { workersToStart } from "./sizing.ts";
 import { failuresAfter, isStarting, isTaken, type Slot } from "./slot.ts";
 
@@ -224,21 +223,8 @@ export class Crew {
 	#hire(slot: Slot): Worker {
 		const { options, world, runDirectory } = this.#setting;
 		const incarnation = world.registry.nextIncarnation();
-		const seat: Seat = {
-			pool: options.name,
-			index: slot.index,
-			seats: options.size.max,
-			workerId: `${options.name}-${slot.index}`,
-			incarnation,
-			runId: world.registry.runId,
-			// A short name: the path of a socket has a limit of about 100 bytes.
-			directory: join(
-				runDirectory,
-				incarnation.slice(incarnation.lastIndexOf("-") + 1),
-			),
-			callsPerWorker: options.callsPerWorker,
-			startTimeoutMs: options.start.timeoutMs,
-		};
+		const { runId } = world.registry;
+		const seat = seatFor(slot.index, incarnation, runId, runDirectory, options);
 		const worker = new Worker(seat, options, world, {
 			capacityOffered: (offered) => {
 				this.#setting.onOffered(offered);

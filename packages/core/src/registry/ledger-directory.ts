@@ -1,11 +1,15 @@
 import {
+	chmodSync,
 	existsSync,
+	lstatSync,
 	mkdirSync,
 	readdirSync,
 	renameSync,
 	statSync,
 } from "node:fs";
 import { join } from "node:path";
+import { RegistryError } from "../errors.ts";
+import { complaintAbout } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
 
@@ -24,8 +28,10 @@ export class LedgerDirectory {
 		this.runs = join(path, "runs");
 		this.history = join(path, "history");
 		try {
-			for (const directory of [this.runs, this.history])
+			for (const directory of [this.runs, this.history]) {
 				mkdirSync(directory, { recursive: true, mode: 0o700 });
+				makePrivate(directory);
+			}
 		} catch (error) {
 			throw ledgerFailure(error, path);
 		}
@@ -96,6 +102,20 @@ export class LedgerDirectory {
 			if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
 		return aside;
 	}
+}
+
+/** Who can write here could make us signal processes of their choice. */
+function makePrivate(directory: string): void {
+	const stats = lstatSync(directory);
+	const complaint = complaintAbout(stats, "own");
+	if (complaint !== undefined)
+		throw new RegistryError({
+			code: "REGISTRY_UNWRITABLE",
+			ran: "no",
+			message: `The ledger's folder ${directory} ${complaint}. Remove it, or name another directory with the option dataDir.`,
+		});
+	// A copy or a checkout may have opened it.
+	if ((stats.mode & 0o077) !== 0) chmodSync(directory, 0o700);
 }
 
 function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {

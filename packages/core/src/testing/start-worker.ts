@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { Adapter, Connection, WorkerProcess } from "../adapter.ts";
 import { formatMarker, markerOf } from "../marker.ts";
-import { type PoolOptions, resolveOptions } from "../options.ts";
+import type { PoolOptions } from "../options.ts";
+import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { Worker } from "../worker/worker.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";

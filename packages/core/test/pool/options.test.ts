@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import {
-	DEFAULTS,
-	type PoolOptions,
-	resolveOptions,
-} from "../../src/options.ts";
+import { DEFAULTS } from "../../src/option-defaults.ts";
+import type { PoolOptions } from "../../src/options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 import { scriptedAdapter } from "../../src/testing.ts";
 
 const adapter = scriptedAdapter();

@@ -1,6 +1,7 @@
-import { type PoolOptions, resolveOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 import { Pool } from "../../src/pool/pool.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 import {
 	type ScriptedAdapter,
 	type ScriptedAdapterOptions,

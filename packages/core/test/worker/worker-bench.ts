@@ -1,9 +1,6 @@
 import type { Adapter } from "../../src/adapter.ts";
-import {
-	type PoolOptions,
-	type ResolvedOptions,
-	resolveOptions,
-} from "../../src/options.ts";
+import type { PoolOptions, ResolvedOptions } from "../../src/options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 import {
 	type FakeProcess,
 	type ScriptedAdapter,

@@ -1,0 +1,191 @@
+import { type Check, milliseconds, wholeNumber } from "./option-check.ts";
+
+/** One number: what it is when left out, what it may be, and why. */
+export interface Default {
+	readonly value: number;
+	readonly check: Check;
+	readonly reason: string;
+}
+
+/** The options that are numbers. */
+export type DefaultName =
+	| "size.min"
+	| "size.max"
+	| "size.idleMs"
+	| "callsPerWorker"
+	| "start.timeoutMs"
+	| "start.concurrency"
+	| "start.backoffMs"
+	| "start.maxBackoffMs"
+	| "start.maxRestarts"
+	| "start.restartWindowMs"
+	| "queue.limit"
+	| "queue.timeoutMs"
+	| "calls.timeoutMs"
+	| "calls.cancelGraceMs"
+	| "heartbeat.intervalMs"
+	| "heartbeat.hungAfterMs"
+	| "heartbeat.missedPings"
+	| "heartbeat.pingTimeoutMs"
+	| "recycle.afterMs"
+	| "recycle.afterCalls"
+	| "recycle.aboveResidentBytes"
+	| "recycle.checkIntervalMs"
+	| "sessions.ttlMs"
+	| "sessions.limit"
+	| "stop.drainMs"
+	| "stop.killAfterMs"
+	| "output.maxLineBytes"
+	| "output.tailLines";
+
+/**
+ * Every number, with the reason for it. `Infinity` means: no bound.
+ * docs/reference/options.md is made from it.
+ */
+export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
+	"size.min": {
+		value: 1,
+		check: wholeNumber(0, 10_000),
+		reason: "a worker is expensive: one is kept warm, more come on demand",
+	},
+	"size.max": {
+		value: 4,
+		check: wholeNumber(1, 10_000),
+		reason:
+			"replaced by the processors this process may use when that is known",
+	},
+	"size.idleMs": {
+		value: 60_000,
+		check: milliseconds(0),
+		reason: "longer than the pauses of a user, shorter than a coffee",
+	},
+	callsPerWorker: {
+		value: 1,
+		check: wholeNumber(1, 10_000),
+		reason:
+			"most tools hold the interpreter's lock: one at a time is the honest default",
+	},
+	"start.timeoutMs": {
+		value: 60_000,
+		check: milliseconds(1),
+		reason:
+			"importing a large framework from a cold disk takes tens of seconds",
+	},
+	"start.concurrency": {
+		value: 8,
+		check: wholeNumber(1, 1_000),
+		reason: "more starts at once than processors only delay each other",
+	},
+	"start.backoffMs": {
+		value: 200,
+		check: milliseconds(0),
+		reason:
+			"a start costs about as much: half of one processor at most goes into failing",
+	},
+	"start.maxBackoffMs": {
+		value: 10_000,
+		check: milliseconds(0),
+		reason: "a repaired cause is noticed within seconds",
+	},
+	"start.maxRestarts": {
+		value: 20,
+		check: wholeNumber(0, 1_000_000),
+		reason: "rare crashes heal for ever, a crash loop is named within a minute",
+	},
+	"start.restartWindowMs": {
+		value: 60_000,
+		check: milliseconds(1),
+		reason: "see start.maxRestarts",
+	},
+	"queue.limit": {
+		value: 1_000,
+		check: wholeNumber(0),
+		reason: "a bound that back-pressures a server before its memory does",
+	},
+	"queue.timeoutMs": {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(0),
+		reason: "the call's own deadline counts the wait already",
+	},
+	"calls.timeoutMs": {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(1),
+		reason: "only the caller knows how long its work may take",
+	},
+	"calls.cancelGraceMs": {
+		value: 2_000,
+		check: milliseconds(1),
+		reason:
+			"twenty times what a cancelled tool needs, short enough that a stuck worker is not missed",
+	},
+	"heartbeat.intervalMs": {
+		value: 2_000,
+		check: milliseconds(10),
+		reason: "from the source documents",
+	},
+	"heartbeat.hungAfterMs": {
+		value: 10_000,
+		check: milliseconds(10),
+		reason: "from the source documents",
+	},
+	"heartbeat.missedPings": {
+		value: 3,
+		check: wholeNumber(1, 1_000),
+		reason: "from the source documents",
+	},
+	"heartbeat.pingTimeoutMs": {
+		value: 2_000,
+		check: milliseconds(1),
+		reason: "one interval: pings do not pile up",
+	},
+	"recycle.afterMs": {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(1),
+		reason: "off: only leaking tools need it",
+	},
+	"recycle.afterCalls": {
+		value: Number.POSITIVE_INFINITY,
+		check: wholeNumber(1),
+		reason: "off: only leaking tools need it",
+	},
+	"recycle.aboveResidentBytes": {
+		value: Number.POSITIVE_INFINITY,
+		check: wholeNumber(1),
+		reason: "off: only leaking tools need it",
+	},
+	"recycle.checkIntervalMs": {
+		value: 5_000,
+		check: milliseconds(10),
+		reason: "reading the memory of a group costs well under a millisecond",
+	},
+	"sessions.ttlMs": {
+		value: 3_600_000,
+		check: milliseconds(1),
+		reason: "from the source documents: one hour",
+	},
+	"sessions.limit": {
+		value: 10_000,
+		check: wholeNumber(1),
+		reason: "from the source documents",
+	},
+	"stop.drainMs": {
+		value: 30_000,
+		check: milliseconds(0),
+		reason: "what orchestrators allow before they kill",
+	},
+	"stop.killAfterMs": {
+		value: 5_000,
+		check: milliseconds(0),
+		reason: "time to run shut-down hooks",
+	},
+	"output.maxLineBytes": {
+		value: 16_384,
+		check: wholeNumber(64, 16_777_216),
+		reason: "a longer line is data, not a message",
+	},
+	"output.tailLines": {
+		value: 20,
+		check: wholeNumber(0, 10_000),
+		reason: "a traceback and what led to it",
+	},
+};

@@ -1,0 +1,131 @@
+import type { Adapter } from "./adapter.ts";
+import { OptionsError } from "./errors.ts";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	nonEmptyText,
+	oneOf,
+	optional,
+	show,
+} from "./option-check.ts";
+import { DEFAULTS, type Default } from "./option-defaults.ts";
+import type {
+	OutputOptions,
+	PoolOptions,
+	ResolvedOptions,
+	SizeOptions,
+} from "./options.ts";
+
+const anything: Check = () => undefined;
+const isAdapter: Check = (value) =>
+	typeof value === "object" &&
+	value !== null &&
+	typeof (value as Adapter).name === "string" &&
+	typeof (value as Adapter).launch === "function" &&
+	typeof (value as Adapter).connect === "function"
+		? undefined
+		: "must be an Adapter: an object with name, launch and connect";
+const POOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
+const isPoolName: Check = (value) =>
+	typeof value === "string" && POOL_NAME.test(value)
+		? undefined
+		: "must be 1 to 40 letters, digits, dots, dashes or underscores";
+
+/**
+ * Checks the options of a pool, fills in the defaults and freezes the result.
+ *
+ * @param processors how many processors this process may use; the default of `size.max`.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, before anything was started.
+ */
+export function resolveOptions(
+	given: PoolOptions,
+	processors: number,
+): ResolvedOptions {
+	checkOptions("createPool", given, {
+		adapter: isAdapter,
+		name: optional(isPoolName),
+		size: anything,
+		callsPerWorker: optional(DEFAULTS.callsPerWorker.check),
+		start: anything,
+		queue: anything,
+		calls: anything,
+		heartbeat: anything,
+		recycle: anything,
+		sessions: anything,
+		stop: anything,
+		output: anything,
+		dataDir: optional(nonEmptyText),
+		cleanupStrategy: anything,
+		onEvent: optional(aFunction),
+	});
+	const resolved: ResolvedOptions = {
+		adapter: given.adapter,
+		name: given.name ?? given.adapter.name,
+		size: resolveSize(given.size, processors),
+		callsPerWorker: given.callsPerWorker ?? DEFAULTS.callsPerWorker.value,
+		start: group("start", given.start),
+		queue: group("queue", given.queue),
+		calls: group("calls", given.calls),
+		heartbeat:
+			given.heartbeat === "off" ? "off" : group("heartbeat", given.heartbeat),
+		recycle: group("recycle", given.recycle),
+		sessions: group("sessions", given.sessions),
+		stop: group("stop", given.stop),
+		output: {
+			...group<Omit<Required<OutputOptions>, "echo">>("output", given.output, {
+				echo: optional(oneOf("stderr", "none")),
+			}),
+			echo: given.output?.echo ?? "stderr",
+		},
+		dataDir: given.dataDir,
+		cleanupStrategy: given.cleanupStrategy,
+		onEvent: given.onEvent,
+	};
+	for (const value of Object.values(resolved))
+		if (value !== given.adapter && value !== given.cleanupStrategy)
+			Object.freeze(value);
+	return Object.freeze(resolved);
+}
+
+function resolveSize(
+	given: PoolOptions["size"],
+	processors: number,
+): ResolvedOptions["size"] {
+	const asked =
+		typeof given === "number" ? { min: given, max: given } : (given ?? {});
+	const sizes = group<Required<SizeOptions>>("size", asked);
+	const max = asked.max ?? Math.max(processors, sizes.min);
+	if (max < 1 || sizes.min > max) {
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `createPool size: "min" (${sizes.min}) must not be greater than "max" (${show(max)}), and "max" must be at least 1.`,
+		});
+	}
+	return { min: sizes.min, max, idleMs: sizes.idleMs };
+}
+
+/** Checks one group by the defaults table and fills it. */
+function group<Resolved extends object>(
+	name: string,
+	given: object | undefined,
+	extra: Readonly<Record<string, Check>> = {},
+): Resolved {
+	const prefix = `${name}.`;
+	const rows = Object.entries(DEFAULTS).filter(([key]) =>
+		key.startsWith(prefix),
+	);
+	const table: Record<string, Check> = { ...extra };
+	const filled: Record<string, unknown> = {};
+	for (const [key, { check, value }] of rows as [string, Default][]) {
+		const option = key.slice(prefix.length);
+		table[option] = optional((candidate) =>
+			candidate === value ? undefined : check(candidate),
+		);
+		filled[option] =
+			(given as Record<string, unknown> | undefined)?.[option] ?? value;
+	}
+	checkOptions(`createPool ${name}`, given ?? {}, table);
+	return filled as Resolved;
+}
