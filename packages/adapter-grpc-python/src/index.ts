@@ -2,7 +2,12 @@ export type {
 	HostFunction,
 	HostFunctionContext,
 } from "./conversation/host-functions.ts";
-export type { PythonEnvironment } from "./environment/python-environment.ts";
+export {
+	type MadeEnvironment,
+	type PythonEnvironment,
+	type PythonEnvironmentOptions,
+	pythonEnvironment,
+} from "./environment/python-environment.ts";
 export { DEFAULTS, type PythonGrpcOptions, type WorkerEnv } from "./options.ts";
 export { pythonGrpc } from "./python-grpc.ts";
 export { decodeValue } from "./values/decode-value.ts";

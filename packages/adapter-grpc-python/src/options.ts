@@ -28,7 +28,7 @@ export interface PythonGrpcOptions {
 	readonly toolPath?: readonly (string | URL)[];
 	/** The interpreter, by path or by name. Without it and `environment`: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
 	readonly python?: string;
-	/** What `pythonEnvironment` made. */
+	/** What `pythonEnvironment` describes; it is made when the pool starts. */
 	readonly environment?: PythonEnvironment;
 	/** Variables of the workers; a function gets the seat, so that each can have a GPU of its own. */
 	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv);
@@ -104,9 +104,9 @@ const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
 	),
 	python: optional(nonEmptyText),
 	environment: optional((value) =>
-		isPlainObject(value) && nonEmptyText(value["python"]) === undefined
+		isPlainObject(value) && aFunction(value["make"]) === undefined
 			? undefined
-			: "must be what pythonEnvironment() resolves to (is an await missing?)",
+			: "must be what pythonEnvironment() returns",
 	),
 	env: optional((value) =>
 		aFunction(value) === undefined || isEnv(value)

@@ -17,6 +17,7 @@ import {
 	requireBridge,
 } from "./interpreter/choose-interpreter.ts";
 import {
+	type InterpreterSource,
 	namedSource,
 	type SearchSetting,
 	usualSources,
@@ -49,14 +50,8 @@ class PythonGrpc implements Adapter {
 
 	async prepare(signal: AbortSignal): Promise<void> {
 		requireTools(this.options);
-		const { python, environment } = this.options;
 		const setting = this.searchSetting();
-		const sources =
-			environment !== undefined
-				? [namedSource(environment.python, "environment")]
-				: python !== undefined
-					? [namedSource(python, "python")]
-					: usualSources(setting);
+		const sources = await this.sources(setting, signal);
 		const choice = await chooseInterpreter(sources, setting, signal);
 		requireBridge(choice);
 		this.interpreter = choice;
@@ -100,6 +95,26 @@ class PythonGrpc implements Adapter {
 			});
 		}
 		return conversation;
+	}
+
+	private async sources(
+		setting: SearchSetting,
+		signal: AbortSignal,
+	): Promise<readonly InterpreterSource[]> {
+		const { python, environment } = this.options;
+		if (environment !== undefined) {
+			const made = await environment.make(signal);
+			const how = made.reused ? "found made" : "just made";
+			return [
+				namedSource(
+					made.python,
+					`it is the environment ${made.directory}, ${how}`,
+				),
+			];
+		}
+		return python === undefined
+			? usualSources(setting)
+			: [namedSource(python, `the adapter's option "python" names it`)];
 	}
 
 	/** An environment that depends on the seat is not known yet: what Python needs to find the bridge belongs into the host's. */

@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import {
-	type CallOptions,
-	type Connection,
-	type PingReply,
-	type WorkerProcess,
+import type {
+	CallOptions,
+	Connection,
+	PingReply,
+	WorkerProcess,
 } from "@snakepit/core";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
+import { dispatchFrame } from "./dispatch-frame.ts";
 import { conversationBroken } from "./failure-error.ts";
 import {
 	decodeFrame,
@@ -16,7 +17,6 @@ import {
 	type WorkerMessage,
 } from "./frame-codec.ts";
 import { type HostFunction, HostFunctions } from "./host-functions.ts";
-import { logRecordOf } from "./log-record.ts";
 import { messageTooLarge } from "./message-limit.ts";
 import {
 	abortedBefore,
@@ -154,7 +154,9 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			this.break(`a malformed frame of ${bytes.length} bytes arrived`, error);
 			return;
 		}
-		this.receive(message);
+		const { calls, hostFunctions, process } = this;
+		const log = process.log.bind(process);
+		dispatchFrame(message, { calls, hostFunctions, log });
 	}
 
 	over(error: Error | undefined): void {
@@ -244,39 +246,6 @@ export class Conversation implements Connection, FrameListener, CallLine {
 				? this.state.problem
 				: "the worker was asked to leave";
 		throw conversationBroken(this.workerId, problem, "no");
-	}
-
-	/** Frames about a call that is over crossed with its end: they are dropped. */
-	private receive(message: WorkerMessage): void {
-		switch (message.$case) {
-			case "result":
-				return this.calls
-					.get(message.value.callId)
-					?.result(message.value.value);
-			case "chunk":
-				return this.calls.get(message.value.callId)?.chunk(message.value.value);
-			case "end":
-				return this.calls.get(message.value.callId)?.end();
-			case "failure":
-				return this.calls.get(message.value.callId)?.failure(message.value);
-			case "inputCredit":
-				return this.calls
-					.get(message.value.callId)
-					?.inputCredit(message.value.chunks);
-			case "hostCall": {
-				const call = this.calls.get(message.value.callId);
-				if (call !== undefined) this.hostFunctions.begin(call, message.value);
-				return;
-			}
-			case "hostCallCancel":
-				return this.hostFunctions.drop(message.value.hostCallId);
-			case "log": {
-				const call = this.calls.get(message.value.callId);
-				return this.process.log(
-					logRecordOf(message.value, call?.options.callId),
-				);
-			}
-		}
 	}
 
 	private break(problem: string, cause?: unknown): void {

@@ -14,8 +14,8 @@ export interface HostFunctionContext {
 }
 
 /** A function of this program that tools may call by its name. Runs in the asynchronous context of the call. */
-// biome-ignore lint/suspicious/noExplicitAny: what a tool sends is for the function to check
 export type HostFunction = (
+	// biome-ignore lint/suspicious/noExplicitAny: what a tool sends is for the function to check
 	argument: any,
 	context: HostFunctionContext,
 ) => unknown;

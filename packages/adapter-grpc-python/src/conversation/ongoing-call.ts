@@ -1,5 +1,6 @@
 import type { CallOptions, SnakepitError } from "@snakepit/core";
 import type { Failure } from "../gen/bridge.ts";
+import { decodeValue } from "../values/decode-value.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -8,7 +9,6 @@ import {
 } from "./failure-error.ts";
 import type { HostMessage } from "./frame-codec.ts";
 import { InputPump } from "./input-pump.ts";
-import { decodeValue } from "../values/decode-value.ts";
 
 /** Where a call's answers go. Told of exactly one end. */
 export interface CallAnswers {

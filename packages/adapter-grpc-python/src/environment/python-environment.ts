@@ -1,8 +1,158 @@
-/** A virtual environment that has all its requirements. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+	type Check,
+	checkOptions,
+	milliseconds,
+	nonEmptyText,
+	optional,
+	StartError,
+} from "@snakepit/core";
+import {
+	type Choice,
+	chooseInterpreter,
+} from "../interpreter/choose-interpreter.ts";
+import {
+	namedSource,
+	pythonOf,
+	systemSources,
+} from "../interpreter/interpreter-sources.ts";
+import { build } from "./builder.ts";
+import {
+	environmentKey,
+	installArguments,
+	readRequirement,
+} from "./environment-key.ts";
+import { environmentsDirectory } from "./environments-directory.ts";
+
+export interface PythonEnvironmentOptions {
+	/**
+	 * What is installed, as `pip install` reads it: `"scikit-learn>=1.5"`; a directory is installed editable.
+	 * `snakepit-bridge` must be among it.
+	 */
+	readonly requirements: readonly string[];
+	/** The interpreter that it is for, by path or by name. Without it: uv's choice, `python3`. */
+	readonly python?: string;
+	/** Where environments are kept; each gets a directory in it. By default `snakepit/environments` in the user's cache. */
+	readonly directory?: string;
+	/** How long making it may take, the wait for somebody else who makes it included. */
+	readonly buildTimeoutMs?: number;
+}
+
+/** A virtual environment that is there when it is needed. */
 export interface PythonEnvironment {
+	/**
+	 * Makes it, or finds it made. Two who ask at once, also in two programs, get the same one, made once.
+	 *
+	 * @throws StartError `ENVIRONMENT_FAILED` with what pip said last, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; the signal's reason.
+	 */
+	make(signal?: AbortSignal): Promise<MadeEnvironment>;
+}
+
+/** A virtual environment with all its requirements. */
+export interface MadeEnvironment {
 	/** Its interpreter. */
 	readonly python: string;
 	readonly directory: string;
 	/** Names its requirements and its Python: the same for whoever asks for the same. */
 	readonly key: string;
+	/** Whether it was there already. */
+	readonly reused: boolean;
+}
+
+/** A scientific stack of some gigabytes over a slow line. */
+const BUILD_TIMEOUT_MS = 900_000;
+/** So many lines of pip tell what is wrong. */
+const SHOWN_LINES = 20;
+
+const CHECKS: Readonly<Record<keyof PythonEnvironmentOptions, Check>> = {
+	requirements: (value) =>
+		Array.isArray(value) &&
+		value.every(
+			(item) => nonEmptyText(item) === undefined && !item.startsWith("-"),
+		)
+			? undefined
+			: "must be an array of requirements; for an index of your own set PIP_INDEX_URL or UV_INDEX_URL",
+	python: optional(nonEmptyText),
+	directory: optional(nonEmptyText),
+	buildTimeoutMs: optional(milliseconds(1_000)),
+};
+
+/**
+ * Describes a virtual environment by what is in it. It is made when a pool that has it starts, or by `make()`;
+ * by uv where that is installed, otherwise by venv and pip.
+ *
+ * @throws OptionsError
+ */
+export function pythonEnvironment(
+	options: PythonEnvironmentOptions,
+): PythonEnvironment {
+	checkOptions("pythonEnvironment", options, CHECKS);
+	const { python, directory, buildTimeoutMs = BUILD_TIMEOUT_MS } = options;
+	const texts = Object.freeze([...options.requirements]);
+	return Object.freeze({
+		async make(
+			signal: AbortSignal = new AbortController().signal,
+		): Promise<MadeEnvironment> {
+			const setting = { env: process.env, cwd: process.cwd() };
+			const sources =
+				python === undefined
+					? systemSources(setting)
+					: [namedSource(python, 'pythonEnvironment was given it as "python"')];
+			const base = await chooseInterpreter(sources, setting, signal);
+			const requirements = texts.map(readRequirement);
+			const key = environmentKey(requirements, base);
+			const place = join(parentDirectory(directory), key);
+			const made = { python: pythonOf(place), directory: place, key };
+			if (isComplete(place)) return { ...made, reused: true };
+			const order = {
+				directory: place,
+				install: installArguments(requirements),
+			};
+			const outcome = await build(
+				base.executable,
+				order,
+				buildTimeoutMs,
+				signal,
+			);
+			if (outcome.kind === "failed")
+				throw buildFailed(base, texts, outcome.problem, outcome.output);
+			return { ...made, reused: !outcome.made };
+		},
+	});
+}
+
+/** The mark is written last. */
+function isComplete(directory: string): boolean {
+	return (
+		existsSync(join(directory, "snakepit-environment.json")) &&
+		existsSync(pythonOf(directory))
+	);
+}
+
+function parentDirectory(given: string | undefined): string {
+	try {
+		return environmentsDirectory(given, process.env);
+	} catch (cause) {
+		throw new StartError({
+			code: "ENVIRONMENT_FAILED",
+			ran: "no",
+			message: `No place for Python environments: ${cause instanceof Error ? cause.message : String(cause)}. Name one by pythonEnvironment's option "directory".`,
+			cause,
+		});
+	}
+}
+
+function buildFailed(
+	base: Choice,
+	requirements: readonly string[],
+	problem: string,
+	output: string,
+): StartError {
+	const lines = output.trimEnd().split("\n").slice(-SHOWN_LINES).join("\n");
+	return new StartError({
+		code: "ENVIRONMENT_FAILED",
+		ran: "no",
+		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be made by Python ${base.version.join(".")} at ${base.executable}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,
+	});
 }

@@ -26,13 +26,9 @@ const UV_TIMEOUT_MS = 20_000;
 /** Named by the user: nothing else is tried. */
 export function namedSource(
 	executable: string,
-	option: string,
+	reason: string,
 ): InterpreterSource {
-	return async () => ({
-		kind: "found",
-		executable,
-		reason: `the adapter's option "${option}" names it`,
-	});
+	return async () => ({ kind: "found", executable, reason });
 }
 
 /** Where Python is looked for, the first one wins: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
@@ -42,6 +38,15 @@ export function usualSources(
 	return [
 		async () => activeEnvironment(setting),
 		async () => nearestDotVenv(setting.cwd),
+		...systemSources(setting),
+	];
+}
+
+/** Where Python is looked for when an environment is to be made: uv, `python3`. */
+export function systemSources(
+	setting: SearchSetting,
+): readonly InterpreterSource[] {
+	return [
 		(signal) => uvPython(setting, signal),
 		async () => ({
 			kind: "found",

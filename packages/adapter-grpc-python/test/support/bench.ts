@@ -1,10 +1,10 @@
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
-import { PYTHON, toolsFile } from "./pythons.ts";
 import {
 	type StartOptions,
 	startPythonWorker,
 	type TestWorker,
 } from "./python-worker.ts";
+import { PYTHON, toolsFile } from "./pythons.ts";
 
 /** A worker with the tools of bench.py; gone when the test is finished. */
 export function startBench(

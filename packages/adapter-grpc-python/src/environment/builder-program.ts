@@ -1,0 +1,61 @@
+/**
+ * Builds one virtual environment, or finds it complete; run by the interpreter
+ * that it is for. The order is the first line of standard input, the outcome the
+ * last line of standard output.
+ *
+ * The lock is the kernel's: it goes with its holder, however that ends, and whoever
+ * waits takes over. The rest of standard input is this program's life: it ends
+ * when its host does or gives up, and all it started with it.
+ */
+export const BUILDER_PROGRAM = `
+import fcntl, json, os, shutil, signal, subprocess, sys, threading
+
+order = json.loads(sys.stdin.buffer.readline().decode())
+
+def end_with_the_host():
+    while os.read(0, 4096):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+threading.Thread(target=end_with_the_host, daemon=True).start()
+
+def tell(**outcome):
+    print(json.dumps(outcome), flush=True)
+
+def run(command):
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    if done.returncode != 0:
+        text = done.stdout.decode("utf-8", "replace")
+        tell(failed=" ".join(command[:6]), code=done.returncode, output=text[-20000:])
+        sys.exit(0)
+
+directory = order["directory"]
+python = os.path.join(directory, "bin", "python")
+complete = os.path.join(directory, "snakepit-environment.json")
+with open(directory + ".lock", "w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if os.path.exists(complete) and os.path.exists(python):
+        tell(made=False)
+        sys.exit(0)
+    if os.path.lexists(directory):
+        shutil.rmtree(directory)
+    uv = shutil.which("uv")
+    if uv is not None:
+        run([uv, "venv", "--quiet", "--python", sys.executable, directory])
+        install = [uv, "pip", "install", "--quiet", "--python", python]
+    else:
+        run([sys.executable, "-I", "-m", "venv", directory])
+        install = [python, "-I", "-m", "pip", "install", "--quiet", "--no-input"]
+        install.append("--disable-pip-version-check")
+    if order["install"]:
+        run(install + order["install"])
+    with open(complete + ".new", "w") as marker:
+        json.dump(order, marker, indent=1)
+    os.replace(complete + ".new", complete)
+    tell(made=True)
+`;

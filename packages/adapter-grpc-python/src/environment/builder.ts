@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { BUILDER_PROGRAM } from "./builder-program.ts";
+
+/** What is to be built. */
+export interface BuildOrder {
+	readonly directory: string;
+	/** Arguments of `pip install`. */
+	readonly install: readonly string[];
+}
+
+/** How it went. */
+export type BuildOutcome =
+	/** `made` is false when somebody had made it before. */
+	| { readonly kind: "complete"; readonly made: boolean }
+	| {
+			readonly kind: "failed";
+			/** What did not work, in a few words. */
+			readonly problem: string;
+			/** What that said; empty when it said nothing. */
+			readonly output: string;
+	  };
+
+const MAX_OUTPUT_LENGTH = 65_536;
+
+/**
+ * Has a virtual environment built by the interpreter it is for, or waits while
+ * somebody else builds it.
+ *
+ * Ends the builder after `timeoutMs`, or rejects with the signal's reason when that aborts.
+ */
+export function build(
+	interpreter: string,
+	order: BuildOrder,
+	timeoutMs: number,
+	signal: AbortSignal,
+): Promise<BuildOutcome> {
+	signal.throwIfAborted();
+	return new Promise((resolve, reject) => {
+		// A group of its own, which the builder ends when its standard input does.
+		const child = spawn(interpreter, ["-I", "-c", BUILDER_PROGRAM], {
+			stdio: ["pipe", "pipe", "pipe"],
+			detached: true,
+		});
+		let stdout = "";
+		let stderr = "";
+		let late = false;
+		const giveUp = (): void => {
+			child.stdin.destroy();
+		};
+		const timer = setTimeout(() => {
+			late = true;
+			giveUp();
+		}, timeoutMs);
+		signal.addEventListener("abort", giveUp);
+		const over = (outcome: BuildOutcome): void => {
+			clearTimeout(timer);
+			signal.removeEventListener("abort", giveUp);
+			if (signal.aborted) reject(signal.reason);
+			else resolve(outcome);
+		};
+		child.stdin.on("error", () => {}); // It ended: its exit tells.
+		child.stdin.write(`${JSON.stringify(order)}\n`);
+		child.stdout.setEncoding("utf8").on("data", (text: string) => {
+			stdout = (stdout + text).slice(-MAX_OUTPUT_LENGTH);
+		});
+		child.stderr.setEncoding("utf8").on("data", (text: string) => {
+			stderr = (stderr + text).slice(-MAX_OUTPUT_LENGTH);
+		});
+		child.on("error", (error) =>
+			over({
+				kind: "failed",
+				problem: `${interpreter} did not start`,
+				output: error.message,
+			}),
+		);
+		child.on("close", (code, killedBy) => {
+			if (late) {
+				over({
+					kind: "failed",
+					problem: `not complete within ${timeoutMs} ms (buildTimeoutMs)`,
+					output: stderr,
+				});
+			} else over(readOutcome(stdout, stderr, killedBy ?? `exit code ${code}`));
+		});
+	});
+}
+
+/** Reads what the builder said last. */
+function readOutcome(
+	stdout: string,
+	stderr: string,
+	ending: string,
+): BuildOutcome {
+	const line = stdout.trimEnd().split("\n").at(-1) ?? "";
+	let said: Record<string, unknown> = {};
+	try {
+		said = JSON.parse(line) as Record<string, unknown>;
+	} catch {
+		// It ended before it could say how it went.
+	}
+	if (typeof said["made"] === "boolean")
+		return { kind: "complete", made: said["made"] };
+	if (typeof said["failed"] === "string") {
+		return {
+			kind: "failed",
+			problem: `${said["failed"]} … ended with ${String(said["code"])}`,
+			output: String(said["output"]),
+		};
+	}
+	return {
+		kind: "failed",
+		problem: `the builder ended with ${ending}`,
+		output: stderr,
+	};
+}

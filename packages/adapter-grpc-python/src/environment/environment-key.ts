@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { InterpreterFacts } from "../interpreter/interpreter.ts";
+
+/** Changes when environments are made in another way than before. */
+const FORMAT = 1;
+
+/** What a requirement is for pip. */
+export type Requirement =
+	/** As pip reads it. */
+	| { readonly kind: "named"; readonly text: string }
+	/** A directory with a project: installed editable, so that its code is always the present one. */
+	| {
+			readonly kind: "directory";
+			readonly path: string;
+			readonly metadata: string;
+	  };
+
+const METADATA_FILES = ["pyproject.toml", "setup.cfg", "setup.py"] as const;
+
+/** Tells directories from requirements that pip looks up. */
+export function readRequirement(text: string): Requirement {
+	if (!isDirectory(text)) return { kind: "named", text };
+	// What decides over its dependencies; its code does not change the environment.
+	const metadata = METADATA_FILES.map((file) => textOf(join(text, file))).join(
+		"\0",
+	);
+	return { kind: "directory", path: resolve(text), metadata };
+}
+
+/** Names an environment by all that is in it: 16 hexadecimal digits. */
+export function environmentKey(
+	requirements: readonly Requirement[],
+	interpreter: InterpreterFacts,
+): string {
+	const texts = requirements
+		.map((requirement) => JSON.stringify(requirement))
+		.sort();
+	const { executable, version } = interpreter;
+	return createHash("sha256")
+		.update(
+			JSON.stringify([
+				FORMAT,
+				texts,
+				executable,
+				version,
+				process.platform,
+				process.arch,
+			]),
+		)
+		.digest("hex")
+		.slice(0, 16);
+}
+
+/** The arguments of `pip install`. */
+export function installArguments(
+	requirements: readonly Requirement[],
+): readonly string[] {
+	return requirements.flatMap((requirement) =>
+		requirement.kind === "named"
+			? [requirement.text]
+			: ["--editable", requirement.path],
+	);
+}
+
+function isDirectory(path: string): boolean {
+	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function textOf(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}

@@ -1,0 +1,38 @@
+import { lstatSync, mkdirSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+
+/**
+ * The directory that holds the environments: the given one, or in the user's
+ * cache, or where no home can be written in the temporary directory.
+ *
+ * @throws Error when it cannot be made, or somebody else could put programs into it.
+ */
+export function environmentsDirectory(
+	given: string | undefined,
+	env: Readonly<Record<string, string | undefined>>,
+): string {
+	if (given !== undefined) return made(given);
+	const cache = env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+	try {
+		return made(join(cache, "snakepit", "environments"));
+	} catch {
+		return made(join(tmpdir(), `snakepit-environments-${userInfo().uid}`));
+	}
+}
+
+function made(directory: string): string {
+	mkdirSync(directory, { recursive: true, mode: 0o700 });
+	const facts = lstatSync(directory);
+	// What lies in it is executed: it must be ours alone to write.
+	if (
+		!facts.isDirectory() ||
+		facts.uid !== userInfo().uid ||
+		(facts.mode & 0o022) !== 0
+	) {
+		throw new Error(
+			`${directory} must be a directory of this user that nobody else can write to`,
+		);
+	}
+	return directory;
+}
