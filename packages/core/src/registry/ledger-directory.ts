@@ -115,7 +115,7 @@ function makePrivate(directory: string): void {
 			message: `The ledger's folder ${directory} ${complaint}. Remove it, or name another directory with the option dataDir.`,
 		});
 	// A copy or a checkout may have opened it.
-	if ((stats.mode & 0o077) !== 0) chmodSync(directory, 0o700);
+	if ((stats.mode & 0o077) !== 0) chmodSync(directory, stats.mode & 0o700);
 }
 
 function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {

@@ -57,7 +57,12 @@ export class Host {
 			join(import.meta.dirname, "host-program.ts"),
 			JSON.stringify(order),
 		];
-		this.child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+		// What a killed one leaves goes with the test's directory.
+		const env = { ...process.env, TMPDIR: order.dataDir };
+		this.child = spawn(command, args, {
+			stdio: ["pipe", "pipe", "inherit"],
+			env,
+		});
 		const { stdout } = this.child;
 		if (stdout === null) throw new Error("The host has no output.");
 		this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();

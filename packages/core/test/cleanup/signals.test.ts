@@ -20,7 +20,10 @@ class Program {
 		this.child = spawn(
 			process.execPath,
 			[program, this.dataDir, habit, ...(ending ? [ending] : [])],
-			{ stdio: ["ignore", "pipe", "ignore"] },
+			{
+				stdio: ["ignore", "pipe", "ignore"],
+				env: { ...process.env, TMPDIR: this.dataDir },
+			},
 		);
 		this.exit = once(this.child, "exit");
 		const { stdout } = this.child;

@@ -1,9 +1,12 @@
 import {
+	chmodSync,
 	existsSync,
 	mkdirSync,
 	readdirSync,
+	renameSync,
 	rmSync,
 	statSync,
+	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -24,6 +27,17 @@ test("its folders are private, and making them again is no failure", () => {
 	])
 		for (const folder of [runs, history])
 			expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
+test("a folder that was opened for others is closed again, and a link is refused", () => {
+	const path = temporaryDirectory();
+	mkdirSync(join(path, "runs"));
+	chmodSync(join(path, "runs"), 0o777);
+	const { runs } = new LedgerDirectory(path);
+	expect(statSync(runs).mode & 0o777).toBe(0o700);
+	renameSync(runs, join(path, "elsewhere"));
+	symlinkSync(join(path, "elsewhere"), runs);
+	expect(() => new LedgerDirectory(path)).toThrow(/symbolic link/);
 });
 
 test("where they cannot be made that is a clear error", () => {
