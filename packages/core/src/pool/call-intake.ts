@@ -107,10 +107,16 @@ export class CallIntake {
 			attempts: call.attempts,
 			totalMs,
 		});
+		if (this.#outstanding.size === 0) this.#onEmpty?.();
+		this.letGoIfIdle();
+	}
+
+	/** Lets the program end when nobody waits for a call and no worker is busy with one, also a cancelled one. */
+	letGoIfIdle(): void {
 		if (this.#outstanding.size > 0) return;
+		if (this.#setting.dispatcher().running > 0) return;
 		this.#letGo?.();
 		this.#letGo = undefined;
-		this.#onEmpty?.();
 	}
 
 	/** Resolves when no call is outstanding any more, or when the time is over. */

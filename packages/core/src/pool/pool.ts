@@ -114,7 +114,10 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			onDemand: () => this.#crew.fill(),
 			onSettled: (call, error) => this.#intake.settled(call, error),
 			onDispatched: (waitedMs) => this.#statistics.dispatched(waitedMs),
-			onReleased: (ranMs) => this.#statistics.released(ranMs),
+			onReleased: (ranMs) => {
+				this.#statistics.released(ranMs);
+				this.#intake.letGoIfIdle();
+			},
 		});
 		this.#crew = new Crew({
 			options,

@@ -174,6 +174,19 @@ test("a pool holds the program open only while calls are outstanding", async () 
 	expect(host.keptAlive).toBe(0);
 });
 
+test("a cancelled call holds the program open until its worker is free again", async () => {
+	const { pool, clock, host, close } = await virtualPool({
+		commands: { stuck: scripts.hangIgnoringAbort },
+	});
+	const call = outcome(pool.execute("stuck", undefined, { timeoutMs: 10 }));
+	await clock.advance(10);
+	expect(await call).toMatchObject({ code: "CALL_TIMEOUT" });
+	expect(host.keptAlive).toBe(1);
+	await clock.advance(10_000);
+	expect(host.keptAlive).toBe(0);
+	await close();
+});
+
 test("a call after close is refused, and close is idempotent", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { echo: scripts.echo },
