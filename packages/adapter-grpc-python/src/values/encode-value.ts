@@ -57,15 +57,21 @@ class Encoder {
 	value(value: unknown): void {
 		switch (typeof value) {
 			case "string":
-				return this.writer.text(value);
+				this.writer.text(value);
+				break;
 			case "number":
-				return this.number(value);
+				this.number(value);
+				break;
 			case "boolean":
-				return this.writer.boolean(value);
+				this.writer.boolean(value);
+				break;
 			case "bigint":
-				return this.bigInteger(value);
+				this.bigInteger(value);
+				break;
 			case "object":
-				return value === null ? this.writer.nil() : this.object(value);
+				if (value === null) this.writer.nil();
+				else if (!this.leaf(value)) this.container(value);
+				break;
 			case "undefined":
 				throw new NoImage(
 					"is undefined, which only a property of an object may be; send null",
@@ -95,25 +101,29 @@ class Encoder {
 		}
 	}
 
-	private object(value: object): void {
-		if (ArrayBuffer.isView(value)) return this.view(value);
-		if (value instanceof ArrayBuffer)
-			return this.writer.binary(new Uint8Array(value));
-		if (value instanceof Date) return this.instant(value);
-		if (value instanceof Float) return this.writer.float(value.value);
-		if (value instanceof PlainDate)
-			return this.extensionText(EXTENSION.date, value.toString());
-		if (value instanceof PlainDateTime)
-			return this.extensionText(EXTENSION.dateTime, value.toString());
-		if (value instanceof NdArray) return this.ndArray(value);
+	/** Writes an object that holds no other values; false when it is none of those. */
+	private leaf(value: object): boolean {
+		if (ArrayBuffer.isView(value)) this.view(value);
+		else if (value instanceof ArrayBuffer)
+			this.writer.binary(new Uint8Array(value));
+		else if (value instanceof Date) this.instant(value);
+		else if (value instanceof Float) this.writer.float(value.value);
+		else if (value instanceof PlainDate)
+			this.extensionText(EXTENSION.date, value.toString());
+		else if (value instanceof PlainDateTime)
+			this.extensionText(EXTENSION.dateTime, value.toString());
+		else if (value instanceof NdArray) this.ndArray(value);
+		else return false;
+		return true;
+	}
+
+	private container(value: object): void {
 		this.enter(value);
-		if (Array.isArray(value)) this.list(value);
+		if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
+		else if (Array.isArray(value)) this.items(value);
 		else if (value instanceof Map) this.map(value);
-		else if (value instanceof Set) {
-			this.writer.extension(EXTENSION.set, EXTENSION_GUESS, () =>
-				this.items([...value]),
-			);
-		} else if (isPlain(value)) this.plainObject(value);
+		else if (value instanceof Set) this.listInside(EXTENSION.set, [...value]);
+		else if (isPlain(value)) this.plainObject(value);
 		else
 			throw new NoImage(
 				`is ${describe(value)}, which has no image; send its fields as a plain object`,
@@ -132,12 +142,8 @@ class Encoder {
 		this.ancestors.push(container);
 	}
 
-	private list(value: readonly unknown[]): void {
-		if (value instanceof Tuple) {
-			this.writer.extension(EXTENSION.tuple, EXTENSION_GUESS, () =>
-				this.items(value),
-			);
-		} else this.items(value);
+	private listInside(type: number, items: readonly unknown[]): void {
+		this.writer.extension(type, EXTENSION_GUESS, () => this.items(items));
 	}
 
 	private items(items: readonly unknown[]): void {
@@ -159,7 +165,9 @@ class Encoder {
 	}
 
 	private plainObject(value: object): void {
-		const [symbol] = Object.getOwnPropertySymbols(value);
+		const symbol = Object.getOwnPropertySymbols(value).find((key) =>
+			Object.prototype.propertyIsEnumerable.call(value, key),
+		);
 		if (symbol !== undefined)
 			throw new NoImage(
 				`has the key ${String(symbol)}, and symbols cannot cross`,
@@ -184,8 +192,11 @@ class Encoder {
 	}
 
 	private textEntries(entries: readonly [string, unknown][]): void {
-		if (entries.some(([key]) => key === "__proto__"))
-			return this.anyEntries(entries);
+		if (entries.some(([key]) => key === "__proto__")) this.anyEntries(entries);
+		else this.safeTextEntries(entries);
+	}
+
+	private safeTextEntries(entries: readonly [string, unknown][]): void {
 		let key = "";
 		try {
 			this.writer.mapHeader(entries.length);
@@ -221,14 +232,12 @@ class Encoder {
 	}
 
 	private view(value: ArrayBufferView): void {
-		if (value instanceof Uint8Array) return this.writer.binary(value);
-		const dtype = dtypeOf(value);
-		if (dtype === undefined) {
+		if (value instanceof Uint8Array) this.writer.binary(value);
+		else if (dtypeOf(value) !== undefined) this.ndArray(NdArray.from(value));
+		else
 			throw new NoImage(
 				`is ${describe(value)}, which has no image; send a Uint8Array or an NdArray`,
 			);
-		}
-		this.ndArray(NdArray.from(value));
 	}
 
 	private ndArray(value: NdArray): void {

@@ -1,0 +1,104 @@
+import { decode as theirDecode, encode as theirEncode } from "@msgpack/msgpack";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { decodeValue, encodeValue } from "../../src/index.ts";
+import { anyValue, jsonValue } from "../support/arbitrary-values.ts";
+
+test("every value that has an image comes back as it was", () => {
+	fc.assert(
+		fc.property(anyValue(), (value) => {
+			expect(decodeValue(encodeValue(value))).toStrictEqual(value);
+		}),
+	);
+});
+
+test("plain data is MessagePack as others write and read it", () => {
+	fc.assert(
+		fc.property(jsonValue(), (value) => {
+			expect(theirDecode(encodeValue(value))).toStrictEqual(value);
+			expect(decodeValue(theirEncode(value))).toStrictEqual(value);
+		}),
+	);
+});
+
+test("any bytes are a value or a clear error, never anything else", () => {
+	fc.assert(
+		fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+			try {
+				decodeValue(bytes);
+			} catch (error) {
+				expect(error).toMatchObject({ code: "VALUE_NOT_TRANSFERABLE" });
+			}
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test("damage to an image is a value or a clear error, never anything else", () => {
+	const damaged = fc
+		.tuple(anyValue(), fc.nat(), fc.nat(255))
+		.map(([value, place, byte]) => {
+			const bytes = encodeValue(value).slice();
+			bytes[place % bytes.length] = byte;
+			return bytes;
+		});
+	fc.assert(
+		fc.property(damaged, (bytes) => {
+			try {
+				decodeValue(bytes);
+			} catch (error) {
+				expect(error).toMatchObject({ code: "VALUE_NOT_TRANSFERABLE" });
+			}
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+test("a small message cannot announce a large value", () => {
+	for (const hex of [
+		"dd7fffffff",
+		"df7fffffff",
+		"c67fffffff",
+		"db7fffffff",
+		"c97fffffff06",
+	]) {
+		const bytes = new Uint8Array(Buffer.from(hex, "hex"));
+		expect(() => decodeValue(bytes)).toThrow(/announced/);
+	}
+});
+
+test("no image is deeper than the reader goes", () => {
+	const bytes = new Uint8Array(100_000).fill(0x91);
+	expect(() => decodeValue(bytes)).toThrow(/levels/);
+	const extensions = Buffer.concat(
+		Array.from({ length: 20_000 }, (_, i) => {
+			const header = Buffer.from([0xc9, 0, 0, 0, 0, 6, 0x91]);
+			header.writeUInt32BE((20_000 - i) * 7 - 6, 1);
+			return header;
+		}),
+	);
+	expect(() => decodeValue(extensions)).toThrow(/levels/);
+});
+
+test("the prototype of objects cannot be changed by a message", () => {
+	const hostile = encodeValue(new Map([["x", 1]])).slice();
+	const bytes = Buffer.concat([
+		Buffer.from([0x81, 0xa9]),
+		Buffer.from("__proto__"),
+		hostile,
+	]);
+	expect(() => decodeValue(new Uint8Array(bytes))).toThrow(/__proto__/);
+	const value = decodeValue(
+		encodeValue(JSON.parse('{"__proto__": {"polluted": 1}}')),
+	);
+	expect(value).toStrictEqual(new Map([["__proto__", { polluted: 1 }]]));
+	expect(Object.prototype).not.toHaveProperty("polluted");
+});
+
+test("small bytes are copies: they keep no large message alive", () => {
+	const [small, large] = decodeValue(
+		encodeValue([new Uint8Array(10), new Uint8Array(1_000_000)]),
+	) as [Uint8Array, Uint8Array];
+	expect(small.buffer.byteLength).toBe(10);
+	expect(large.byteLength).toBe(1_000_000);
+});
