@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import {
+	type PythonEnvironment,
+	pythonEnvironment,
+} from "@snakepit/adapter-grpc-python";
+import { duration } from "./figures.ts";
+
+/** The bridge of this very repository, not the one of the package index. */
+const BRIDGE = join(import.meta.dirname, "../../../python");
+
+/** The Python of the workers. */
+export const digitsEnvironment: PythonEnvironment = pythonEnvironment({
+	requirements: ["scikit-learn>=1.5,<2", BRIDGE],
+});
+
+/** What takes longer than this is made, not found. */
+const PATIENCE_MS = 1_000;
+
+/** Makes the environment, or finds it made; a pool does so by itself, but does not tell that it takes a while. */
+export async function makeDigitsEnvironment(
+	say: (line: string) => void,
+): Promise<void> {
+	const explain = setTimeout(() => {
+		say(
+			"making a Python environment with scikit-learn: only the first time, about a minute",
+		);
+	}, PATIENCE_MS);
+	try {
+		const begunMs = performance.now();
+		const { directory, reused } = await digitsEnvironment.make();
+		if (!reused)
+			say(`made ${directory} in ${duration(performance.now() - begunMs)}`);
+	} finally {
+		clearTimeout(explain);
+	}
+}

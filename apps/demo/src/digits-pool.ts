@@ -1,0 +1,40 @@
+import { join } from "node:path";
+import { type NdArray, pythonGrpc } from "@snakepit/adapter-grpc-python";
+import type { PoolOptions, SnakepitEvent } from "@snakepit/core";
+import { digitsEnvironment } from "./digits-environment.ts";
+
+/** One image, as the tool `images` yields it. */
+export interface DigitImage {
+	readonly pixels: NdArray;
+	/** The digit that it shows. */
+	readonly shows: number;
+	/** The group it is in: read by the classifier that was trained on the other groups. */
+	readonly group: number;
+}
+
+/** The tools in digits.py. */
+export type DigitTools = {
+	images(): AsyncIterable<DigitImage>;
+	read(args: { readonly pixels: NdArray; readonly group: number }): number;
+};
+
+/** What the pool is: four Python workers that know how to read digits. */
+export function digitsPool(
+	onEvent: (event: SnakepitEvent) => void,
+): PoolOptions {
+	return {
+		name: "digits",
+		adapter: pythonGrpc({
+			tools: join(import.meta.dirname, "digits.py"),
+			environment: digitsEnvironment,
+		}),
+		size: 4,
+		// Every image is asked for at once: the pool's queue is what holds them.
+		queue: { limit: 2_000 },
+		// Often enough for a demo of seconds to show some.
+		heartbeat: { intervalMs: 500 },
+		// The display shows what workers print.
+		output: { echo: "none" },
+		onEvent,
+	};
+}

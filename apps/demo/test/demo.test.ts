@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+/** The first run on a machine makes a Python environment with scikit-learn: a download. */
+const FIRST_RUN_MS = 300_000;
+const program = join(import.meta.dirname, "../src/main.ts");
+/** A ledger of its own for all that is started here. */
+let state = "";
+let whole: Ended;
+
+beforeAll(async () => {
+	state = mkdtempSync(join(tmpdir(), "snakepit-demo-"));
+	whole = await demo();
+}, FIRST_RUN_MS);
+afterAll(() => rmSync(state, { recursive: true, force: true }));
+
+interface Ended {
+	readonly code: number | null;
+	readonly output: string;
+	readonly errors: string;
+}
+
+/** Runs the demo as a user does, without a terminal. */
+async function demo(...flags: string[]): Promise<Ended> {
+	const child = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", program, ...flags],
+		{
+			stdio: ["ignore", "pipe", "pipe"],
+			// FORCE_COLOR must not matter: a pipe is no terminal.
+			env: { ...process.env, XDG_STATE_HOME: state, FORCE_COLOR: "1" },
+		},
+	);
+	const ended = new Promise<number | null>((resolve, reject) => {
+		child.once("error", reject);
+		child.once("close", resolve);
+	});
+	const [output, errors, code] = await Promise.all([
+		text(child.stdout),
+		text(child.stderr),
+		ended,
+	]);
+	return { code, output, errors };
+}
+
+test("every image is answered exactly once although a worker is killed, and nothing is left", () => {
+	const { code, output, errors } = whole;
+	expect(errors).toBe("");
+	expect(output).toMatch(/^answered +1,797 of 1,797 images exactly once$/m);
+	expect(output).toMatch(/^accuracy +9\d\.\d %/m);
+	expect(output).toMatch(/^throughput +[\d,]+ images\/s/m);
+	expect(output).toMatch(
+		/^restarts +1 {2}digits-\d: pid \d+ killed, pid \d+ ready/m,
+	);
+	expect(output).toMatch(/^digits-\d is gone, pid \d+: SIGKILL, 1 call lost$/m);
+	expect(output).toMatch(
+		/^left +0 processes {2}by group or marker, of \d+ looked at$/m,
+	);
+	expect(code).toBe(0);
+});
+
+test("output that is no terminal has whole lines and no escape codes", () => {
+	const { output } = whole;
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+	expect(output).not.toMatch(/[\x00-\x09\x0b-\x1f]/);
+	for (let tenth = 1; tenth <= 10; tenth++)
+		expect(output).toMatch(new RegExp(`^ *${tenth}0 % {2}reading digits`, "m"));
+});
+
+test(
+	"a host that is killed in full flight leaves nothing for longer than a second",
+	async () => {
+		const { code, output } = await demo("--kill-host");
+		expect(output).toMatch(
+			/^killed host \d+ with SIGKILL .* it had 4 workers$/m,
+		);
+		expect(output).toMatch(/^left +nothing after [\d.]+ m?s/m);
+		expect(code).toBe(0);
+	},
+	FIRST_RUN_MS,
+);
+
+test("an unknown flag is an error that names the flags there are", async () => {
+	const { code, output, errors } = await demo("--kill-hosts");
+	expect(errors).toMatch(
+		/'--kill-hosts'.*--kill-host, --plain and --help\.\n$/,
+	);
+	expect(output).toBe("");
+	expect(code).toBe(2);
+});
+
+test("the help names every flag", async () => {
+	const { code, output, errors } = await demo("--help");
+	expect(output).toContain("--kill-host");
+	expect(errors).toBe("");
+	expect(code).toBe(0);
+});

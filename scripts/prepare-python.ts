@@ -1,3 +1,0 @@
-import { developmentPython } from "./python-environment.ts";
-
-developmentPython();
