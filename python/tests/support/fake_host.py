@@ -40,7 +40,8 @@ class FakeHost:
         self.lifeline.listen(64)
         self.ready: dict[str, Any] = {}
         self.pid = 0
-        self.interpreter = [sys.executable]
+        self.interpreter = sys.executable
+        self.program = ["-u", "-m", "snakepit_bridge"]
         self.environment = dict(os.environ)
         is_file = isinstance(tools, Path)
         self.message: dict[str, Any] = {
@@ -86,10 +87,9 @@ class FakeHost:
             self._outputs[name] = _Output()
             actions.append((os.POSIX_SPAWN_DUP2, self._outputs[name].write_end, number))
         actions.append((os.POSIX_SPAWN_DUP2, channel, 3))
-        command = [*self.interpreter, "-u", "-m", "snakepit_bridge"]
         self.pid = os.posix_spawn(
-            self.interpreter[0],
-            [*command, "worker", "--run-id", self.run_id],
+            self.interpreter,
+            [self.interpreter, *self.program, "worker", "--run-id", self.run_id],
             self.environment,
             file_actions=actions,
             setsid=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import faulthandler
 import os
 import signal
@@ -26,7 +27,9 @@ def set_up_process() -> None:
     # Written by a C signal handler: it answers even where the GIL is held.
     faulthandler.enable(file=sys.stderr, all_threads=True)
     faulthandler.register(DUMP_SIGNAL, file=sys.stderr, all_threads=True, chain=False)
-    os.register_at_fork(after_in_child=_give_signals_back)
+    os.register_at_fork(
+        before=_hold_sigterm, after_in_parent=_release_sigterm, after_in_child=_be_child
+    )
 
 
 def _raise_oom_score() -> None:
@@ -50,7 +53,21 @@ def _leave_at_once(_signal: int, _frame: object) -> None:
     os._exit(exit_status.LEFT)
 
 
-def _give_signals_back() -> None:
-    # A child forked by a tool (multiprocessing) is no worker: SIGTERM ends it.
+# A child that a tool forks (multiprocessing) is no worker: SIGTERM ends it. It is
+# held back until that is set up, else one that comes at once would be lost.
+_masks: dict[int, set[signal.Signals]] = {}
+
+
+def _hold_sigterm() -> None:
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    _masks[_thread.get_ident()] = {signal.Signals(number) for number in mask}
+
+
+def _release_sigterm() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _masks.pop(_thread.get_ident()))
+
+
+def _be_child() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)
+    _release_sigterm()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, OLDEST_PROTOCOL, __version__
@@ -18,6 +19,7 @@ from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import set_up_process
 
 OLDEST_PYTHON = (3, 10)
+GRPC_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
 def run_worker(arguments: list[str]) -> int:
@@ -86,6 +88,11 @@ def _check_versions(launch: Launch) -> None:
 
 
 def _check_dependencies() -> None:
+    # gRPC's handlers of a fork give up where a thread is inside of gRPC, as ours
+    # always is: with a line on stderr, and now and then with a child that dies of
+    # SIGSEGV. The variable is read at import; what tools start gets it unchanged.
+    before = os.environ.get(GRPC_FORK_SUPPORT)
+    os.environ[GRPC_FORK_SUPPORT] = "0"
     try:
         for name in ("grpc.aio", "msgpack", "snakepit_bridge._gen.bridge_pb2"):
             importlib.import_module(name)
@@ -95,6 +102,10 @@ def _check_dependencies() -> None:
             f"the bridge cannot be imported: {type(error).__name__}: {error}",
             f"{sys.executable} -m pip install --upgrade snakepit-bridge",
         ) from None
+    finally:
+        del os.environ[GRPC_FORK_SUPPORT]
+        if before is not None:
+            os.environ[GRPC_FORK_SUPPORT] = before
 
 
 def _report(channel: ControlChannel, failure: StartFailed) -> None:

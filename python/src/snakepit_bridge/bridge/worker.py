@@ -34,15 +34,10 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     """
     outbox = Outbox()
     forward_logs(outbox, launch.log_level)
-    toolbox = _load_tools(launch)
     main = MainThread()
+    toolbox = _load_tools(launch)
     _run_startup_hooks(toolbox, main)
-    if not (channel.intact() and lifeline.intact()):
-        raise StartFailed(
-            "TOOLS_IMPORT_FAILED",
-            "the tools closed file descriptors that belong to the worker; leave "
-            "descriptors alone that they did not open",
-        )
+    _check_descriptors(channel, lifeline)
     listen_for_cancel_signal()
     bridge = BridgeThread(launch, toolbox, main, outbox)
     signal.signal(signal.SIGTERM, lambda _signal, _frame: bridge.leave())
@@ -60,6 +55,15 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     bridge.close()
     main.close()
     return exit_status.LEFT
+
+
+def _check_descriptors(channel: ControlChannel, lifeline: Lifeline) -> None:
+    if not (channel.intact() and lifeline.intact()):
+        raise StartFailed(
+            "TOOLS_IMPORT_FAILED",
+            "the tools closed file descriptors that belong to the worker; leave "
+            "descriptors alone that they did not open",
+        )
 
 
 def _load_tools(launch: Launch) -> Toolbox:

@@ -17,7 +17,10 @@ def load_module(name: str) -> ModuleType:
 
 
 def load_file(path: str) -> ModuleType:
-    """Imports a file as Python would run it: its directory is on `sys.path`.
+    """Imports a file with its directory in front of `sys.path`, as a script has it.
+
+    A file that has the name of a module of the standard library must not stand
+    in its way: then the directory comes last.
 
     Raises whatever the file raises.
 
@@ -27,8 +30,9 @@ def load_file(path: str) -> ModuleType:
     path = os.path.abspath(path)
     if not os.path.isfile(path):
         raise ImportError(f"there is no file {path}")
-    sys.path.insert(0, os.path.dirname(path))
     name = _module_name(path)
+    in_the_way = name != _stem(path)
+    sys.path.insert(len(sys.path) if in_the_way else 0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python source; its name must end with .py")
@@ -44,7 +48,11 @@ def load_file(path: str) -> ModuleType:
 
 def _module_name(path: str) -> str:
     """Returns the file's own name, unless that is another module's."""
-    stem = os.path.splitext(os.path.basename(path))[0]
+    stem = _stem(path)
     if stem in sys.modules or stem in sys.stdlib_module_names:
         return f"snakepit_tools_{stem}"
     return stem
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]

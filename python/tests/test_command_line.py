@@ -1,0 +1,247 @@
+"""One tool alone: `python -m snakepit_bridge call`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = '''
+import asyncio
+import datetime
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import numpy
+
+from snakepit_bridge import current_call, on_shutdown, on_startup, tool, toolset
+
+state: dict[str, int] = {}
+
+@on_startup
+async def start() -> None:
+    state["started"] = 1
+
+@on_shutdown
+def stop() -> None:
+    import sys
+    print("stopped", file=sys.stderr)
+
+@tool
+def add(a: int, b: int = 2) -> int:
+    """Adds two numbers.
+
+    And no more.
+    """
+    return a + b + state["started"] - 1
+
+@tool
+async def add_later(a: int, b: int) -> int:
+    await asyncio.sleep(0)
+    return a + b
+
+@tool
+def count(n: int) -> Iterator[int]:
+    yield from range(n)
+
+@tool
+async def count_later(n: int) -> AsyncIterator[int]:
+    for i in range(n):
+        yield i
+
+@tool
+def echo(value: Any) -> Any:
+    return value
+
+@tool
+def shout(text: str) -> str:
+    return text.upper()
+
+@tool
+def fails() -> None:
+    raise ValueError("on purpose")
+
+@tool
+def odd() -> Any:
+    return [object()]
+
+@tool(takes_input=float)
+def total() -> float:
+    return sum(current_call().input)
+
+@tool
+def context() -> dict[str, Any]:
+    call = current_call()
+    assert call.session is not None
+    return {"tool": call.tool, "timed": call.remaining is not None}
+
+@tool
+def asks() -> Any:
+    return current_call().host("anything")
+
+@toolset
+class Counter:
+    @tool
+    def next(self) -> int:
+        return 1
+'''
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    path = tmp_path / "my_tools.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def run(
+    *arguments: str, stdin: str = "", cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "snakepit_bridge", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+    )
+
+
+CALLS = [
+    (["add", "--json", '{"a": 1, "b": 5}'], ["6"]),
+    (["add", "--json", "[1]"], ["3"]),
+    (["add", "a=1"], ["3"]),
+    (["add", "a=1", "--json", '{"b": 1}'], ["2"]),
+    (["add_later", "a=1", "b=2"], ["3"]),
+    (["count", "n=3"], ["0", "1", "2"]),
+    (["count_later", "n=2"], ["0", "1"]),
+    (["next"], ["1"]),
+    (["shout", "text=5"], ['"5"']),
+    (["shout", "text=a b"], ['"A B"']),
+    (["echo", 'value={"$bytes": "AAE="}'], ['{"$bytes": "AAE="}']),
+    (["echo", 'value={"$tuple": [1, {"$set": [2]}]}'], None),
+    (["echo", 'value={"$map": [[1, "a"]]}'], None),
+    (["echo", 'value={"$float": "nan"}'], None),
+    (["echo", 'value={"$date": "2024-02-29"}'], None),
+    (["echo", 'value={"$datetime": "2024-02-29T01:02:03+00:00"}'], None),
+    (
+        ["echo", 'value={"$ndarray": {"dtype": "int8", "shape": [2], "data": "AAE="}}'],
+        None,
+    ),
+    (["context", "--timeout", "5"], ['{"tool": "context", "timed": true}']),
+]
+
+
+@pytest.mark.parametrize(("arguments", "lines"), CALLS)
+def test_a_call_prints_its_result_or_chunks_as_lines_of_json(
+    tools: Path, arguments: list[str], lines: list[str] | None
+) -> None:
+    done = run("call", str(tools), *arguments)
+    assert done.returncode == 0, done.stderr
+    if lines is None:
+        lines = [arguments[1].removeprefix("value=")]
+    assert done.stdout.splitlines() == lines
+    assert done.stderr == "stopped\n"
+
+
+def test_tools_are_found_by_module_name_too(tools: Path) -> None:
+    done = run("call", "my_tools", "add", "a=1", cwd=tools.parent)
+    assert done.stdout == "3\n"
+
+
+@pytest.mark.parametrize("lines", ["1\n2.5\n", "1\n2.5"])
+def test_lines_of_json_are_the_input_stream(
+    tools: Path, lines: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "lines.json"
+    path.write_text(lines)
+    assert run("call", str(tools), "total", "--input", str(path)).stdout == "3.5\n"
+    assert run("call", str(tools), "total", "--input=-", stdin=lines).stdout == "3.5\n"
+
+
+MISTAKES = [
+    (["add"], 65, "add: $.a: missing argument, expected int"),
+    (["add", "a=x"], 65, "add: $.a: expected int, got str"),
+    (["ad", "a=1"], 65, "no tool 'ad'; did you mean 'add'?"),
+    (["add", "--json", "{"], 65, "--json: "),
+    (["add", "--json", "[1]", "b=2"], 65, "NAME=VALUE goes together with an object"),
+    (["add", "a"], 65, "not NAME=VALUE: a"),
+    (["echo", "--json", '{"value": {"$date": "x"}}'], 65, "$date: "),
+    (["total", "--input", "/nowhere"], 65, "--input: "),
+    (["fails"], 1, "ValueError: on purpose"),
+    (["odd"], 1, "$[0] is a object, which has no image"),
+    (["asks"], 1, "there is no host here"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), MISTAKES)
+def test_a_mistake_ends_with_its_own_status_and_words(
+    tools: Path, arguments: list[str], code: int, message: str
+) -> None:
+    done = run("call", str(tools), *arguments)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_input_that_is_no_json_is_told_with_its_line(tools: Path) -> None:
+    done = run("call", str(tools), "total", "--input=-", stdin="1\nx\n")
+    assert done.returncode == 65
+    assert "--input, line 2: " in done.stderr
+
+
+def test_a_traceback_shows_the_users_code_only(tools: Path) -> None:
+    done = run("call", str(tools), "fails")
+    assert "my_tools.py" in done.stderr
+    assert "snakepit_bridge" not in done.stderr
+
+
+@pytest.mark.parametrize("target", ["no_such_module", "no/such/file.py"])
+def test_tools_that_cannot_be_loaded_have_a_status_of_their_own(target: str) -> None:
+    done = run("call", target, "add")
+    assert done.returncode == 66
+    assert f"cannot load {target}" in done.stderr
+
+
+def test_a_reader_that_has_enough_is_no_error(tools: Path) -> None:
+    command = f"{sys.executable} -m snakepit_bridge call {tools} count n=100000"
+    done = subprocess.run(
+        f"{command} | head -n 1", shell=True, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0\n"
+    assert "Error" not in done.stderr
+
+
+def test_tools_are_listed_as_lines(tools: Path) -> None:
+    done = run("tools", str(tools))
+    assert done.returncode == 0
+    assert "add(a: int, b: int) -> int\n    Adds two numbers.\n" in done.stdout
+    assert "count(n: int) -> int (stream)\n" in done.stdout
+    assert "next() -> int\n" in done.stdout
+
+
+def test_tools_are_listed_with_their_schemas_as_json(tools: Path) -> None:
+    listed = {
+        tool["name"]: tool
+        for tool in json.loads(run("tools", str(tools), "--json").stdout)
+    }
+    assert listed["add"]["arguments"]["required"] == ["a"]
+    assert listed["count"]["streams"]
+    assert listed["total"]["input"] == {"type": "number"}
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["tools"], ["tools", "--x"]])
+def test_wrong_usage_says_what_is_right(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 64
+    assert "usage: python -m snakepit_bridge" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["call", "--help"]])
+def test_help_is_help(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert "usage: python -m snakepit_bridge" in done.stdout

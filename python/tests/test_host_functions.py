@@ -1,0 +1,180 @@
+"""Back-calls: functions of the host, called by a tool over the same stream."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Host
+from support.conversation import Conversation
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+
+TOOLS = """
+    import asyncio
+    import contextvars
+    import threading
+    from typing import Any
+    from snakepit_bridge import HostCallFailed, current_call, tool
+
+    @tool
+    def ask(question: Any) -> Any:
+        return current_call().host("answer", question)
+
+    @tool
+    async def ask_later(question: Any) -> Any:
+        return await current_call().host_async("answer", question)
+
+    @tool
+    async def ask_twice() -> list[Any]:
+        call = current_call()
+        return list(await asyncio.gather(
+            call.host_async("first"), call.host_async("second")
+        ))
+
+    @tool
+    def ask_in_a_thread() -> Any:
+        answers: list[Any] = []
+        context = contextvars.copy_context()
+        ask = lambda: answers.append(current_call().host("answer"))
+        thread = threading.Thread(target=context.run, args=(ask,))
+        thread.start()
+        thread.join()
+        return answers[0]
+
+    @tool
+    def asks_in_vain() -> str:
+        try:
+            current_call().host("answer")
+        except HostCallFailed as error:
+            return f"{error.function} {error.code} {error.message}"
+        return "no error"
+
+    @tool
+    async def blocks_the_loop() -> Any:
+        return current_call().host("answer")
+
+    @tool
+    def leaves_a_thread() -> None:
+        call = current_call()
+        def ask() -> None:
+            try:
+                call.host("answer")
+            except HostCallFailed as error:
+                call.logger.warning("left behind: %s", error.code)
+        threading.Thread(target=ask).start()
+        while not call._host_functions._link._calls._replies:
+            pass
+
+    @tool
+    def asks_too_much(size: int) -> Any:
+        return current_call().host("answer", bytes(size))
+"""
+
+BOTH = pytest.mark.parametrize("tool", ["ask", "ask_later"])
+
+
+def asked(conversation: Conversation) -> pb.HostCall:
+    """Returns the next frame, which is a host call."""
+    frame = conversation.receive()
+    assert frame.HasField("host_call"), frame
+    return frame.host_call
+
+
+def answer(conversation: Conversation, question: pb.HostCall, value: object) -> None:
+    """Answers a host call."""
+    image = encode(value)
+    number = question.host_call_id
+    conversation.send(host_result=pb.HostResult(host_call_id=number, value=image))
+
+
+@BOTH
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
+def test_a_tool_gets_the_hosts_answer(
+    start: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    call_id = conversation.begin(tool, [{"n": 1}])
+    question = asked(conversation)
+    assert question.call_id == call_id
+    assert question.function == "answer"
+    assert decode(question.argument) == {"n": 1}
+    answer(conversation, question, [42])
+    assert decode(conversation.terminal(call_id).result.value) == [42]
+
+
+def test_host_calls_are_answered_in_any_order(start: Host) -> None:
+    conversation = start(TOOLS).converse()
+    call_id = conversation.begin("ask_twice")
+    first, second = asked(conversation), asked(conversation)
+    answer(conversation, second, "b")
+    answer(conversation, first, "a")
+    assert decode(conversation.terminal(call_id).result.value) == ["a", "b"]
+
+
+def test_a_thread_with_the_calls_context_may_ask_too(start: Host) -> None:
+    conversation = start(TOOLS).converse()
+    call_id = conversation.begin("ask_in_a_thread")
+    answer(conversation, asked(conversation), "yes")
+    assert decode(conversation.terminal(call_id).result.value) == "yes"
+
+
+def test_the_hosts_failure_raises_in_the_tool(start: Host) -> None:
+    conversation = start(TOOLS).converse()
+    call_id = conversation.begin("asks_in_vain")
+    failure = pb.HostFailure(
+        host_call_id=asked(conversation).host_call_id, code="TEAPOT", message="no tea"
+    )
+    conversation.send(host_failure=failure)
+    value = decode(conversation.terminal(call_id).result.value)
+    assert value == "answer TEAPOT no tea"
+
+
+@BOTH
+def test_a_tool_that_waits_for_the_host_can_be_cancelled(
+    start: Host, tool: str
+) -> None:
+    conversation = start(TOOLS).converse()
+    call_id = conversation.begin(tool, [1])
+    question = asked(conversation)
+    conversation.cancel(call_id)
+    # Whoever answers is told that nobody waits any more.
+    dropped = conversation.receive()
+    assert dropped.host_call_cancel.host_call_id == question.host_call_id
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+
+
+def test_who_waits_for_the_host_on_behalf_of_a_call_that_is_over_is_freed(
+    start: Host,
+) -> None:
+    conversation = start(TOOLS).converse()
+    conversation.call("leaves_a_thread")
+    assert conversation.logs.get(timeout=10).message == "left behind: CALL_OVER"
+
+
+def test_an_asynchronous_tool_must_not_block_its_loop(start: Host) -> None:
+    failure = start(TOOLS).converse().failure("blocks_the_loop")
+    assert failure.error.type == "RuntimeError"
+    assert "await host_async()" in failure.message
+
+
+def test_an_argument_that_cannot_cross_raises_in_the_tool(start: Host) -> None:
+    source = (
+        TOOLS
+        + """
+    @tool
+    def asks_odd() -> None:
+        current_call().host("answer", {"a": object()})
+    """
+    )
+    failure = start(source).converse().failure("asks_odd")
+    assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert failure.error.type == "snakepit_bridge.values.no_image.NoImage"
+    assert "$.a is a object" in failure.message
+
+
+def test_an_argument_over_the_limit_raises_in_the_tool(start: Host) -> None:
+    conversation = start(TOOLS, maxMessageBytes=50_000).converse()
+    failure = conversation.failure("asks_too_much", [50_000])
+    assert "ARGUMENT_TOO_LARGE" in failure.message

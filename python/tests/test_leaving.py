@@ -1,0 +1,214 @@
+"""A worker that is asked to leave: it finishes or cancels, tidies up, and goes."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+from conftest import Host
+from support.fake_host import FakeHost
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+
+TOOLS = """
+    import asyncio
+    import ctypes
+    import logging
+    import sys
+    import time
+    from snakepit_bridge import current_call, on_shutdown, on_startup, tool
+
+    @on_startup
+    async def start() -> None:
+        print("started")
+
+    @on_shutdown
+    def stop() -> None:
+        print("stopped")
+
+    @on_shutdown
+    async def stop_later() -> None:
+        await asyncio.sleep(0)
+        print("stopped later")
+
+    @on_shutdown
+    def stop_badly() -> None:
+        raise ValueError("a bad hook")
+
+    @tool
+    def finishes() -> str:
+        sys.stderr.write("begun\\n")
+        time.sleep(0.3)
+        return "finished"
+
+    @tool
+    def sleeps() -> None:
+        sys.stderr.write("begun\\n")
+        try:
+            time.sleep(600)
+        finally:
+            print(current_call().cancel_reason)
+
+    @tool
+    async def sleeps_later() -> None:
+        sys.stderr.write("begun\\n")
+        await asyncio.sleep(600)
+
+    @tool
+    def cannot_be_interrupted() -> None:
+        sys.stderr.write("begun\\n")
+        while True:
+            try:
+                time.sleep(600)
+            except BaseException:
+                pass
+
+    @tool
+    async def leaves_a_task_behind() -> None:
+        async def forever() -> None:
+            try:
+                await asyncio.sleep(600)
+            finally:
+                print("task ended")
+        global task
+        task = asyncio.get_running_loop().create_task(forever())
+        await asyncio.sleep(0)
+
+    @tool
+    def noop() -> None:
+        return None
+"""
+
+
+def half_close(worker: FakeHost, conversation: Any) -> None:
+    conversation.half_close()
+
+
+def terminate(worker: FakeHost, conversation: Any) -> None:
+    worker.signal(signal.SIGTERM)
+
+
+WAYS = pytest.mark.parametrize("leave", [half_close, terminate])
+
+
+@WAYS
+def test_an_idle_worker_leaves_with_its_hooks_run_and_exits_0(
+    start: Host, leave: Any
+) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.call("noop")
+    leave(worker, conversation)
+    with pytest.raises(EOFError):
+        raise AssertionError(conversation.receive())
+    assert worker.exit_status() == 0
+    assert worker.stdout() == "started\nstopped later\nstopped\n"
+
+
+def test_a_hook_that_fails_does_not_stop_the_others(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.half_close()
+    assert worker.exit_status() == 0
+    log = conversation.logs.get(timeout=10)
+    assert log.message == "a shut-down hook failed"
+    assert "ValueError: a bad hook" in log.traceback
+
+
+@WAYS
+def test_what_runs_may_finish(start: Host, leave: Any) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    call_id = conversation.begin("finishes")
+    worker.wait_for_stderr("begun")
+    leave(worker, conversation)
+    assert conversation.terminal(call_id).result.value == b"\xa8finished"
+    assert worker.exit_status() == 0
+
+
+@WAYS
+@pytest.mark.parametrize("tool", ["sleeps", "sleeps_later"])
+def test_what_does_not_finish_is_cancelled(start: Host, leave: Any, tool: str) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    call_id = conversation.begin(tool)
+    worker.wait_for_stderr("begun")
+    leave(worker, conversation)
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+    assert failure.message == "the call was cancelled: the worker is leaving"
+    assert worker.exit_status() == 0
+    assert worker.stdout().endswith("stopped\n")
+
+
+def test_what_cannot_be_cancelled_is_left_behind(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.begin("cannot_be_interrupted")
+    worker.wait_for_stderr("begun")
+    worker.signal(signal.SIGTERM)
+    assert worker.exit_status() == 72
+    messages = []
+    while not conversation.logs.empty():
+        messages.append(conversation.logs.get().message)
+    assert messages == ["left with 1 calls that do not end"]
+
+
+def test_calls_that_come_too_late_are_refused_as_not_begun(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    running = conversation.begin("finishes")
+    worker.wait_for_stderr("begun")
+    worker.signal(signal.SIGTERM)
+    late = None
+    while late is None:
+        frame = conversation.terminal(conversation.begin("noop"))
+        if frame.HasField("failure"):
+            late = frame.failure
+        else:
+            assert frame.result.call_id > running
+    assert late.kind == pb.FAILURE_KIND_LEAVING
+    assert not late.began
+    assert worker.exit_status() == 0
+
+
+def test_tasks_that_tools_left_behind_are_cancelled_at_the_end(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.call("leaves_a_task_behind")
+    conversation.half_close()
+    assert worker.exit_status() == 0
+    assert "task ended" in worker.stdout()
+
+
+def test_a_broken_stream_cancels_what_runs_and_the_worker_leaves(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.begin("sleeps")
+    worker.wait_for_stderr("begun")
+    conversation.close()
+    assert worker.exit_status() == 0
+    assert "CancelReason.SHUTDOWN" in worker.stdout()
+
+
+def test_sigint_means_nothing_to_a_worker(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    worker.signal(signal.SIGINT)
+    assert conversation.call("noop") is None
+
+
+def test_sigterm_before_ready_ends_the_worker_at_once(host: Host) -> None:
+    worker = host(
+        """
+        import sys, time
+        sys.stderr.write("importing\\n")
+        time.sleep(600)
+        """
+    )
+    worker.spawn()
+    worker.launch()
+    worker.wait_for_stderr("importing")
+    worker.signal(signal.SIGTERM)
+    assert worker.exit_status() == 0

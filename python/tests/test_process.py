@@ -1,0 +1,183 @@
+"""A worker as a process: its signals, its children, its standing with the kernel."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import TOOLS, Host
+
+FORKS = """
+    import multiprocessing
+    import os
+    import signal
+    import subprocess
+    import sys
+    import time
+    from snakepit_bridge import tool
+
+    @tool
+    def forks(children: int) -> list[int]:
+        statuses = []
+        for _ in range(children):
+            child = os.fork()
+            if child == 0:
+                os._exit(7)
+            statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        return statuses
+
+    @tool
+    def terminates_children(children: int) -> list[int | None]:
+        context = multiprocessing.get_context("fork")
+        ends = []
+        for _ in range(children):
+            child = context.Process(target=time.sleep, args=(600,))
+            child.start()
+            child.terminate()
+            child.join()
+            ends.append(child.exitcode)
+        return ends
+
+    @tool
+    def variable_of_a_child() -> str:
+        program = "import os; print(os.environ.get('GRPC_ENABLE_FORK_SUPPORT'))"
+        return subprocess.check_output([sys.executable, "-c", program], text=True)
+
+    @tool
+    def descriptors_of_a_child() -> str:
+        program = "ls -l /proc/self/fd"
+        return subprocess.check_output(program, shell=True, text=True, close_fds=False)
+
+    @tool
+    def pid() -> int:
+        return os.getpid()
+"""
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def test_children_that_are_forked_live_and_die_as_they_like(start: Host) -> None:
+    worker = start(FORKS)
+    assert worker.converse().call("forks", [50]) == [7] * 50
+    assert worker.stderr() == ""
+
+
+def test_a_forked_child_obeys_sigterm(start: Host) -> None:
+    ends = start(FORKS).converse().call("terminates_children", [50])
+    assert ends == [-signal.SIGTERM] * 50
+
+
+def test_a_fork_does_not_untie_the_worker_from_its_host(start: Host) -> None:
+    worker = start(FORKS)
+    worker.converse().call("forks", [5])
+    worker.lifeline.close()
+    assert worker.exit_status() == -signal.SIGKILL
+
+
+def test_programs_that_tools_start_see_their_own_environment(start: Host) -> None:
+    assert start(FORKS).converse().call("variable_of_a_child") == "None\n"
+
+
+@linux
+def test_programs_that_tools_start_inherit_none_of_our_descriptors(
+    start: Host,
+) -> None:
+    descriptors = start(FORKS).converse().call("descriptors_of_a_child")
+    assert "socket:" not in descriptors
+    assert "anon_inode:" not in descriptors
+    assert "pipe:" in descriptors
+
+
+@linux
+def test_the_kernel_takes_a_worker_before_its_host(start: Host) -> None:
+    worker = start("greeter")
+    with open(f"/proc/{worker.pid}/oom_score_adj") as score:
+        assert int(score.read()) >= 500
+
+
+def test_the_dump_signal_writes_every_stack_even_where_the_gil_is_held(
+    start: Host,
+) -> None:
+    worker = start("mortal")
+    worker.converse().begin("holds_the_gil")
+    worker.wait_for_stderr("begun")
+    worker.signal(signal.SIGUSR1)
+    worker.wait_for_stderr("in holds_the_gil")
+
+
+def test_the_dump_signal_does_not_disturb(start: Host) -> None:
+    worker = start("greeter")
+    conversation = worker.converse()
+    worker.signal(signal.SIGUSR1)
+    worker.wait_for_stderr("most recent call first")
+    assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+def test_the_cancel_signal_from_elsewhere_does_nothing(start: Host) -> None:
+    worker = start("greeter")
+    conversation = worker.converse()
+    for _ in range(20):
+        worker.signal(signal.SIGUSR2)
+        assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+def test_a_worker_that_nobody_started_says_what_to_do_instead() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakepit_bridge", "worker", "--run-id", "x"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 64
+    assert "python -m snakepit_bridge call FILE_OR_MODULE TOOL" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--run-id"], ["--run", "x"]])
+def test_a_worker_without_its_run_id_is_wrong_usage(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakepit_bridge", "worker", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 64
+    assert "--run-id" in done.stderr
+
+
+# What is imported before the lifeline is armed delays the moment from which a
+# worker cannot outlive its host.
+BEFORE_THE_LIFELINE = """
+import sys
+before = set(sys.modules)
+import snakepit_bridge.__main__
+import snakepit_bridge.boot.worker
+print(" ".join(sorted(set(sys.modules) - before)))
+"""
+
+
+def test_before_the_lifeline_only_light_modules_are_imported() -> None:
+    output = subprocess.check_output(
+        [sys.executable, "-S", "-c", BEFORE_THE_LIFELINE],
+        text=True,
+        cwd=TOOLS.parents[1] / "src",
+    )
+    heavy = {"typing", "asyncio", "logging", "inspect", "traceback", "dataclasses"}
+    assert heavy.isdisjoint(output.split())
+    ours = [name for name in output.split() if name.startswith("snakepit_bridge.")]
+    assert {name.split(".")[1] for name in ours} == {"__main__", "_version", "boot"}
+
+
+def test_every_public_name_is_there() -> None:
+    program = (
+        "import snakepit_bridge as bridge\n"
+        "assert set(bridge.__all__) <= set(dir(bridge))\n"
+        "print(all(getattr(bridge, name) is not None for name in bridge.__all__))\n"
+        "bridge.nonsense\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "True\n"
+    assert "has no attribute 'nonsense'" in done.stderr

@@ -1,0 +1,147 @@
+"""What the host learns of an exception."""
+
+from __future__ import annotations
+
+from conftest import Host
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.failures.python_error import python_error
+
+TOOLS = """
+    from snakepit_bridge import tool
+
+    class Odd(Exception):
+        pass
+
+    def inner() -> None:
+        raise KeyError("inner")
+
+    @tool
+    def fails() -> None:
+        try:
+            inner()
+        except KeyError as error:
+            raise Odd("outer") from error
+
+    @tool
+    def fails_again() -> None:
+        try:
+            inner()
+        except KeyError:
+            raise ValueError("while handling")
+
+    @tool
+    def notes() -> None:
+        error = ValueError("noted")
+        error.__notes__ = ["first", "second"]
+        raise error
+"""
+
+
+def test_an_error_carries_type_message_traceback_and_cause(start: Host) -> None:
+    failure = start(TOOLS).converse().failure("fails")
+    assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert failure.message == "tools_0.Odd: outer"
+    error = failure.error
+    assert error.type == "tools_0.Odd"
+    assert error.message == "outer"
+    assert error.traceback.splitlines()[-1] == "tools_0.Odd: outer"
+    assert "The above exception was the direct cause" in error.traceback
+    assert [frame.function for frame in error.frames] == ["fails"]
+    assert error.frames[0].file.endswith("tools_0.py")
+    assert error.frames[0].line > 0
+    assert error.cause.type == "KeyError"
+    assert error.cause.message == "'inner'"
+    assert [frame.function for frame in error.cause.frames] == ["fails", "inner"]
+
+
+def test_a_traceback_begins_where_user_code_begins(start: Host) -> None:
+    error = start(TOOLS).converse().failure("fails").error
+    assert "snakepit_bridge" not in error.traceback
+
+
+def test_an_error_while_another_is_handled_carries_that_too(start: Host) -> None:
+    error = start(TOOLS).converse().failure("fails_again").error
+    assert error.type == "ValueError"
+    assert error.cause.type == "KeyError"
+
+
+def test_notes_are_carried(start: Host) -> None:
+    error = start(TOOLS).converse().failure("notes").error
+    assert list(error.notes) == ["first", "second"]
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except BaseException as caught:  # noqa: BLE001 - whatever it is
+        return caught
+
+
+def test_a_text_beyond_the_limit_is_cut_in_the_middle() -> None:
+    image = python_error(raised(ValueError("a" * 100_000 + "z")))
+    assert len(image.message) < 70_000
+    assert len(image.traceback) < 70_000
+    assert "characters ..." in image.message
+    assert image.message.endswith("z")
+
+
+def test_a_recursion_without_end_is_told_in_bounded_frames() -> None:
+    def recurse() -> None:
+        recurse()
+
+    try:
+        recurse()
+    except RecursionError as error:
+        image = python_error(error)
+    assert image.type == "RecursionError"
+    assert len(image.frames) == 100
+    assert image.ByteSize() < 200_000
+
+
+def test_a_chain_of_causes_is_cut_and_a_ring_of_them_is_followed_once() -> None:
+    error = ValueError("0")
+    for i in range(1, 20):
+        following = ValueError(str(i))
+        following.__cause__ = error
+        error = following
+    image = python_error(error)
+    depth = 0
+    while image.HasField("cause"):
+        image = image.cause
+        depth += 1
+    assert depth == 8
+    one, two = ValueError("1"), ValueError("2")
+    one.__cause__, two.__cause__ = two, one
+    assert not python_error(one).cause.HasField("cause")
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_error_that_cannot_speak_is_told_all_the_same() -> None:
+    image = python_error(raised(Mute()))
+    assert image.message == "<its text raised RuntimeError>"
+    assert "Mute" in image.traceback
+
+
+def test_lone_surrogates_do_not_stop_an_error() -> None:
+    image = python_error(raised(ValueError("\ud800")))
+    assert image.message == "\\ud800"
+
+
+def test_a_suppressed_context_is_no_cause() -> None:
+    error = ValueError("outer")
+    error.__context__ = ValueError("inner")
+    error.__suppress_context__ = True
+    assert not python_error(error).HasField("cause")
+
+
+def test_odd_notes_are_bounded() -> None:
+    error = ValueError("noted")
+    vars(error)["__notes__"] = ["n" * 10_000] * 100
+    image = python_error(error)
+    assert len(image.notes) == 32
+    assert all(len(note) <= 2048 for note in image.notes)
