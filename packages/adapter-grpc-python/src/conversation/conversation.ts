@@ -3,6 +3,7 @@ import type {
 	CallOptions,
 	Connection,
 	PingReply,
+	Seat,
 	WorkerProcess,
 } from "@snakepit/core";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
@@ -33,6 +34,12 @@ export interface ConversationSetting {
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
 }
 
+/** The process at the other end, as far as a conversation needs it. */
+export interface ConversationProcess
+	extends Pick<WorkerProcess, "log" | "broken"> {
+	readonly seat: Pick<Seat, "workerId">;
+}
+
 type ConversationState =
 	| { readonly kind: "open" }
 	/** We said that no more calls will come. */
@@ -42,7 +49,7 @@ type ConversationState =
 /** All calls of one worker, on one channel. Every call settles exactly once. */
 export class Conversation implements Connection, FrameListener, CallLine {
 	readonly workerId: string;
-	private readonly process: WorkerProcess;
+	private readonly process: ConversationProcess;
 	private readonly setting: ConversationSetting;
 	private readonly hostFunctions: HostFunctions;
 	private readonly calls = new Map<number, OngoingCall>();
@@ -52,7 +59,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 	private lastCall = 0;
 	private lastPing = 0;
 
-	constructor(process: WorkerProcess, setting: ConversationSetting) {
+	constructor(process: ConversationProcess, setting: ConversationSetting) {
 		this.workerId = process.seat.workerId;
 		this.process = process;
 		this.setting = setting;

@@ -1,0 +1,134 @@
+import {
+	CallAbortedError,
+	CallTimeoutError,
+	QueueError,
+	WorkerLostError,
+} from "@snakepit/core";
+import { expect, test } from "vitest";
+import { CancelReason, FailureKind } from "../../src/gen/bridge.ts";
+import { call, failureOf, streamOf } from "../support/calls.ts";
+import { FakeWorker } from "../support/fake-worker.ts";
+
+test.each<[string, unknown, CancelReason]>([
+	["the caller's own", new Error("x"), CancelReason.CANCEL_REASON_CALLER],
+	["nothing in particular", undefined, CancelReason.CANCEL_REASON_CALLER],
+	[
+		"the pool's deadline",
+		new CallTimeoutError({ code: "CALL_TIMEOUT", ran: "maybe", message: "" }),
+		CancelReason.CANCEL_REASON_DEADLINE,
+	],
+	[
+		"a timeout of the caller",
+		new DOMException("", "TimeoutError"),
+		CancelReason.CANCEL_REASON_DEADLINE,
+	],
+	[
+		"the pool's end",
+		new QueueError({ code: "POOL_CLOSED", ran: "maybe", message: "" }),
+		CancelReason.CANCEL_REASON_SHUTDOWN,
+	],
+])("a cancel says why: %s", async (_, reason, told) => {
+	const worker = new FakeWorker();
+	const abort = new AbortController();
+	const result = failureOf(
+		call(worker.conversation, "one", {}, { signal: abort.signal }),
+	);
+	abort.abort(reason);
+	expect(worker.all("cancel")).toEqual([{ callId: 1, reason: told }]);
+	worker.fail(1, FailureKind.FAILURE_KIND_CANCELLED, { began: true });
+	expect(await result).toBeInstanceOf(CallAbortedError);
+	expect(await result).toMatchObject({
+		ran: "maybe",
+		cause: abort.signal.reason,
+	});
+});
+
+test("a call that is aborted settles only when the worker is done with it", async () => {
+	const worker = new FakeWorker();
+	const abort = new AbortController();
+	let settled = false;
+	const result = failureOf(
+		call(worker.conversation, "one", {}, { signal: abort.signal }),
+	).finally(() => {
+		settled = true;
+	});
+	abort.abort();
+	await new Promise(setImmediate);
+	expect(settled).toBe(false);
+	worker.fail(1, FailureKind.FAILURE_KIND_CANCELLED);
+	expect(await result).toMatchObject({ code: "CALL_ABORTED", ran: "no" });
+});
+
+test("a result that was under way when the call was aborted is its answer", async () => {
+	const worker = new FakeWorker();
+	const abort = new AbortController();
+	const result = call(worker.conversation, "one", {}, { signal: abort.signal });
+	abort.abort();
+	worker.result(1, "under way");
+	expect(await result).toBe("under way");
+});
+
+test("a stream whose end was under way when it was aborted still fails: items were dropped", async () => {
+	const worker = new FakeWorker();
+	const abort = new AbortController();
+	const stream = streamOf(
+		worker.conversation,
+		"one",
+		{},
+		{ signal: abort.signal },
+	);
+	const first = stream.next();
+	worker.chunk(1, "a");
+	worker.chunk(1, "b");
+	expect(await first).toMatchObject({ value: "a" });
+	abort.abort();
+	worker.chunk(1, "c");
+	worker.end(1);
+	expect(await failureOf(stream.next())).toBeInstanceOf(CallAbortedError);
+});
+
+test.each([
+	["refuses calls", FailureKind.FAILURE_KIND_LEAVING, false, "no"],
+	["cancels what runs", FailureKind.FAILURE_KIND_CANCELLED, true, "maybe"],
+])(
+	"a worker that leaves and %s is a lost worker, not an abort",
+	async (_, kind, began, ran) => {
+		const worker = new FakeWorker();
+		const result = failureOf(call(worker.conversation, "one"));
+		worker.fail(1, kind as FailureKind, { began, message: "leaving" });
+		expect(await result).toBeInstanceOf(WorkerLostError);
+		expect(await result).toMatchObject({ code: "WORKER_REPLACED", ran });
+	},
+);
+
+test("credit is half a window at a time, and never more than the window is out", async () => {
+	const worker = new FakeWorker({ streamCredit: 4 });
+	const stream = streamOf(worker.conversation, "one");
+	const first = stream.next();
+	expect(worker.all("call")[0]?.streamCredit).toBe(4);
+	for (let i = 0; i < 4; i++) worker.chunk(1, i);
+	await first;
+	expect(worker.all("credit")).toEqual([]);
+	await stream.next();
+	expect(worker.all("credit")).toEqual([{ callId: 1, chunks: 2 }]);
+	await stream.next();
+	await stream.next();
+	expect(worker.all("credit")).toHaveLength(2);
+});
+
+test("leaving waits for the worker's end, and gives up with its signal", async () => {
+	const worker = new FakeWorker();
+	const patience = new AbortController();
+	const left = failureOf(worker.conversation.leave(patience.signal));
+	expect(worker.ended).toBe(true);
+	patience.abort(new Error("no patience"));
+	expect(await left).toMatchObject({ message: "no patience" });
+	const again = worker.conversation.leave(new AbortController().signal);
+	worker.hangUp();
+	await again;
+	expect(worker.brokenBy).toEqual([]);
+	expect(await failureOf(call(worker.conversation, "one"))).toMatchObject({
+		code: "CONNECTION_BROKEN",
+		ran: "no",
+	});
+});

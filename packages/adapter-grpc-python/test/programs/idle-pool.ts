@@ -1,0 +1,14 @@
+// A program that opens a pool, calls and streams, and then has nothing more to do: it never closes the pool.
+import { createPool } from "@snakepit/core";
+import { pythonGrpc } from "../../src/index.ts";
+
+const [tools = "", python = "", dataDir = ""] = process.argv.slice(2);
+const pool = await createPool({
+	adapter: pythonGrpc({ tools, python }),
+	size: 2,
+	dataDir,
+});
+const sum = await pool.execute("add", { a: 1, b: 1 });
+const items: unknown[] = [];
+for await (const item of pool.stream("count", { below: 3 })) items.push(item);
+process.stdout.write(`${JSON.stringify([sum, items])}\n`);

@@ -1,0 +1,118 @@
+import type { WorkerLogRecord } from "@snakepit/core";
+import type { FrameChannel } from "../../src/channel/frame-channel.ts";
+import {
+	Conversation,
+	type ConversationProcess,
+} from "../../src/conversation/conversation.ts";
+import type {
+	HostMessage,
+	WorkerMessage,
+} from "../../src/conversation/frame-codec.ts";
+import type { HostFunction } from "../../src/conversation/host-functions.ts";
+import {
+	type DescribeResponse,
+	Failure,
+	FailureKind,
+	HostFrame,
+	type PingResponse,
+	WorkerFrame,
+} from "../../src/gen/bridge.ts";
+import { encodeValue } from "../../src/index.ts";
+
+/** A worker that says what a test makes it say, at the other end of a channel in memory. */
+export class FakeWorker implements FrameChannel {
+	readonly conversation: Conversation;
+	/** What the host said, in order. */
+	readonly heard: HostMessage[] = [];
+	readonly logs: WorkerLogRecord[] = [];
+	readonly brokenBy: Error[] = [];
+	closed = false;
+	ended = false;
+
+	constructor(
+		setting: {
+			readonly streamCredit?: number;
+			readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
+		} = {},
+	) {
+		const process: ConversationProcess = {
+			seat: { workerId: "fake-0" },
+			log: (record) => this.logs.push(record),
+			broken: (error) => this.brokenBy.push(error),
+		};
+		this.conversation = new Conversation(process, {
+			maxMessageBytes: 1024 * 1024,
+			streamCredit: setting.streamCredit ?? 4,
+			hostFunctions: new Map(Object.entries(setting.hostFunctions ?? {})),
+		});
+		this.conversation.attach(this);
+	}
+
+	/** The frames of one kind that the host sent. */
+	all<Case extends HostMessage["$case"]>(
+		kind: Case,
+	): readonly Extract<HostMessage, { readonly $case: Case }>["value"][] {
+		return this.heard
+			.filter((message) => message.$case === kind)
+			.map((message) => message.value) as never;
+	}
+
+	say(message: WorkerMessage): void {
+		this.conversation.frame(WorkerFrame.encode({ frame: message }).finish());
+	}
+
+	result(callId: number, value: unknown): void {
+		this.say({ $case: "result", value: { callId, value: encodeValue(value) } });
+	}
+
+	chunk(callId: number, value: unknown): void {
+		this.say({ $case: "chunk", value: { callId, value: encodeValue(value) } });
+	}
+
+	end(callId?: number): void {
+		if (callId === undefined) this.ended = true;
+		else this.say({ $case: "end", value: { callId } });
+	}
+
+	fail(
+		callId: number,
+		kind: FailureKind = FailureKind.FAILURE_KIND_TOOL_FAILED,
+		more: Partial<Failure> = {},
+	): void {
+		const value = {
+			...Failure.decode(new Uint8Array()),
+			callId,
+			kind,
+			...more,
+		};
+		this.say({ $case: "failure", value });
+	}
+
+	/** The channel tells that it is over. */
+	hangUp(error?: Error): void {
+		this.conversation.over(error);
+	}
+
+	// What the conversation uses:
+
+	send(frame: Uint8Array): void {
+		const message = HostFrame.decode(frame).frame;
+		if (message !== undefined) this.heard.push(message);
+	}
+
+	drained(): Promise<void> {
+		return Promise.resolve();
+	}
+
+	close(): void {
+		this.closed = true;
+	}
+
+	async ping(sequence: number): Promise<PingResponse> {
+		return { sequence, callsRunning: 0, cpuTimeUs: 0 };
+	}
+
+	async describe(): Promise<DescribeResponse> {
+		return { tools: [], bridgeVersion: "", pythonVersion: "" };
+	}
+}
