@@ -15,9 +15,16 @@ const CLEAR_LINE_REST = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
 const up = (rows: number) => (rows > 0 ? `\x1b[${rows}F` : "\r");
 
+/** What is needed of a terminal. */
+export interface Terminal {
+	readonly columns: number;
+	readonly rows: number;
+	write(text: string): unknown;
+}
+
 /** Shows a bar and the table of workers that update in place; lines that are said go above them. */
 export class LiveDisplay implements Display {
-	readonly #terminal: NodeJS.WriteStream;
+	readonly #terminal: Terminal;
 	readonly #paint: Paint;
 	readonly #board = new WorkerBoard();
 	readonly #timer: NodeJS.Timeout;
@@ -27,7 +34,7 @@ export class LiveDisplay implements Display {
 	#life: "waiting" | "shown" | "closed" = "waiting";
 	readonly #close = () => this.close();
 
-	constructor(terminal: NodeJS.WriteStream, paint: Paint) {
+	constructor(terminal: Terminal, paint: Paint) {
 		this.#terminal = terminal;
 		this.#paint = paint;
 		this.#timer = setInterval(() => this.#draw(), FRAME_MS);

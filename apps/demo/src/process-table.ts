@@ -46,6 +46,11 @@ function seeByPs(): SeenProcess[] {
 		encoding: "utf8",
 		maxBuffer: 64 * 1024 * 1024,
 	});
+	return readPsTable(table);
+}
+
+/** Reads rows of: pid, parent, group, state, command and environment. */
+export function readPsTable(table: string): SeenProcess[] {
 	return table.split("\n").flatMap((row) => {
 		const [, pid, parent, group, state, command = ""] =
 			/^ *(\d+) +(\d+) +(\d+) +(\S+) +(.*)$/.exec(row) ?? [];
