@@ -187,7 +187,8 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 	);
 }
 
-function isEnv(value: unknown): boolean {
+/** An object of texts; `undefined` removes a variable. */
+export function isEnv(value: unknown): value is WorkerEnv {
 	return (
 		isPlainObject(value) &&
 		Object.values(value).every(

@@ -49,7 +49,8 @@ with open(directory + ".lock", "w") as lock:
         run([uv, "venv", "--quiet", "--python", sys.executable, directory])
         install = [uv, "pip", "install", "--quiet", "--python", python]
     else:
-        run([sys.executable, "-I", "-m", "venv", directory])
+        without = [] if order["install"] else ["--without-pip"]
+        run([sys.executable, "-I", "-m", "venv", *without, directory])
         install = [python, "-I", "-m", "pip", "install", "--quiet", "--no-input"]
         install.append("--disable-pip-version-check")
     if order["install"]:

@@ -58,7 +58,7 @@ export function requireBridge(choice: Choice): void {
 	throw new StartError({
 		code: "BRIDGE_MISSING",
 		ran: "no",
-		message: `Python ${choice.version.join(".")} at ${choice.executable} has no snakepit_bridge (chosen because ${choice.reason}). Install it there:\n  ${choice.executable} -m pip install snakepit-bridge\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().`,
+		message: `Python ${choice.version.join(".")} at ${choice.executable} has no snakepit_bridge (chosen because ${choice.reason}). Install it there:\n  ${choice.executable} -m pip install snakepit-bridge\n(where uv made the environment: uv pip install --python ${choice.executable} snakepit-bridge),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().`,
 	});
 }
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { LaunchSpec, Seat } from "@snakepit/core";
+import { type LaunchSpec, OptionsError, type Seat } from "@snakepit/core";
 import type { Interpreter } from "../interpreter/interpreter.ts";
-import type { ResolvedOptions } from "../options.ts";
+import { isEnv, type ResolvedOptions, type WorkerEnv } from "../options.ts";
 import { hostPackage, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
@@ -35,8 +35,7 @@ export function launchSpec(
 		readonly env: Readonly<Record<string, string | undefined>>;
 	},
 ): LaunchSpec {
-	const userEnv =
-		typeof options.env === "function" ? options.env(seat) : options.env;
+	const userEnv = envOf(seat, options);
 	const threads =
 		options.threadsPerWorker ?? fairThreads(host.parallelism, seat.seats);
 	const limits =
@@ -74,4 +73,16 @@ export function launchSpec(
 			logLevel: LOG_LEVELS[options.logLevel],
 		},
 	};
+}
+
+/** @throws OptionsError when the user's function returns something else. */
+function envOf(seat: Seat, { env }: ResolvedOptions): WorkerEnv {
+	if (typeof env !== "function") return env;
+	const given: unknown = env(seat);
+	if (isEnv(given)) return given;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `pythonGrpc: what "env" returned for seat ${seat.workerId} is no object of texts.`,
+	});
 }

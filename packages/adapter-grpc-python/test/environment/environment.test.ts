@@ -1,0 +1,201 @@
+import { execFile, spawn } from "node:child_process";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import {
+	type MadeEnvironment,
+	type PythonEnvironmentOptions,
+	pythonEnvironment,
+} from "../../src/index.ts";
+import { failureOf } from "../support/calls.ts";
+import { scratch } from "../support/fake-python.ts";
+import { PYTHON } from "../support/pythons.ts";
+
+const program = fileURLToPath(
+	new URL("../programs/make-environment.ts", import.meta.url),
+);
+const execute = promisify(execFile);
+
+/** An environment from nothing but a directory with a project in it: no index is asked. */
+function bench() {
+	const root = scratch();
+	const project = join(root, "project");
+	mkdirSync(project);
+	writeProject(project, "1.0");
+	const directory = join(root, "environments");
+	const options: PythonEnvironmentOptions = {
+		requirements: [],
+		python: PYTHON,
+		directory,
+	};
+	return { root, project, directory, options };
+}
+
+function writeProject(project: string, version: string): void {
+	writeFileSync(
+		join(project, "pyproject.toml"),
+		`[project]\nname = "nothing"\nversion = "${version}"\n`,
+	);
+}
+
+const inAnotherProgram = async (
+	options: PythonEnvironmentOptions,
+): Promise<MadeEnvironment> =>
+	JSON.parse(
+		(
+			await execute(process.execPath, [
+				"--conditions=snakepit-source",
+				program,
+				JSON.stringify(options),
+			])
+		).stdout,
+	);
+
+test("an environment is made once for all who ask at once, in this program and in others, and reused later", {
+	timeout: 120_000,
+}, async () => {
+	const { options, directory } = bench();
+	const environment = pythonEnvironment(options);
+	const made = await Promise.all([
+		environment.make(),
+		environment.make(),
+		inAnotherProgram(options),
+		inAnotherProgram(options),
+	]);
+	expect(new Set(made.map(({ python }) => python)).size).toBe(1);
+	expect(made.filter(({ reused }) => !reused)).toHaveLength(1);
+	const [first] = made;
+	const { stdout } = await execute(first?.python ?? "", [
+		"-c",
+		"import sys; print(sys.prefix)",
+	]);
+	expect(stdout.trim()).toBe(first?.directory);
+	expect(await environment.make()).toEqual({ ...first, reused: true });
+	expect(
+		readdirSync(directory).filter((name) => !name.endsWith(".lock")),
+	).toHaveLength(1);
+});
+
+test("other requirements are another environment, in whatever order they are named", {
+	timeout: 120_000,
+}, async () => {
+	const { environmentKey, readRequirement } = await import(
+		"../../src/environment/environment-key.ts"
+	);
+	const { project } = bench();
+	const interpreter = {
+		executable: "/python",
+		version: [3, 12, 0],
+		hasBridge: false,
+	} as const;
+	const key = (...texts: string[]) =>
+		environmentKey(texts.map(readRequirement), interpreter);
+	expect(key("a", "b")).toBe(key("b", "a"));
+	expect(key("a")).not.toBe(key("a", "b"));
+	expect(environmentKey([], interpreter)).not.toBe(
+		environmentKey([], { ...interpreter, version: [3, 13, 0] }),
+	);
+	const before = key(project);
+	writeProject(project, "2.0");
+	expect(key(project)).not.toBe(before);
+});
+
+test("what pip said last is in the error, and the next one tries anew", {
+	timeout: 120_000,
+}, async () => {
+	const { root, options } = bench();
+	const requirements = [`missing @ file://${join(root, "missing.tar.gz")}`];
+	const environment = pythonEnvironment({ ...options, requirements });
+	for (let attempt = 0; attempt < 2; attempt++) {
+		const error = await failureOf(environment.make());
+		expect(error).toMatchObject({ code: "ENVIRONMENT_FAILED", ran: "no" });
+		expect(String(error)).toContain("missing.tar.gz");
+	}
+});
+
+test("what a builder left that was killed in the middle is made anew", {
+	timeout: 120_000,
+}, async () => {
+	const { root, options, directory } = bench();
+	// A base whose venv never gets done: the host is killed meanwhile.
+	const child = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", program, JSON.stringify(options)],
+		{
+			stdio: "ignore",
+			env: { ...process.env, PATH: slowPath(root) },
+		},
+	);
+	const gone = new Promise((resolve) => child.once("exit", resolve));
+	await expect
+		.poll(() => existsSync(join(root, "uv-runs")), { timeout: 30_000 })
+		.toBe(true);
+	child.kill("SIGKILL");
+	await gone;
+	const made = await pythonEnvironment(options).make();
+	expect(made.reused).toBe(false);
+	expect(made.directory.startsWith(directory)).toBe(true);
+});
+
+/** A PATH with a uv that says that it runs, and then hangs. */
+function slowPath(root: string): string {
+	const bin = join(root, "bin");
+	mkdirSync(bin);
+	writeFileSync(
+		join(bin, "uv"),
+		`#!/bin/sh\ntouch ${join(root, "uv-runs")}\nexec sleep 600\n`,
+	);
+	chmodSync(join(bin, "uv"), 0o755);
+	return `${bin}:${process.env["PATH"]}`;
+}
+
+test("an abort ends the builder", { timeout: 120_000 }, async () => {
+	const { options } = bench();
+	const abort = new AbortController();
+	const failure = failureOf(pythonEnvironment(options).make(abort.signal));
+	const reason = new Error("no patience");
+	abort.abort(reason);
+	expect(await failure).toBe(reason);
+});
+
+test("a builder that takes too long is ended, and says so", {
+	timeout: 120_000,
+}, async () => {
+	const { root, options } = bench();
+	const path = process.env["PATH"];
+	process.env["PATH"] = slowPath(root);
+	try {
+		const failure = await failureOf(
+			pythonEnvironment({ ...options, buildTimeoutMs: 3_000 }).make(),
+		);
+		expect(failure).toMatchObject({
+			code: "ENVIRONMENT_FAILED",
+			message: expect.stringContaining("buildTimeoutMs"),
+		});
+	} finally {
+		process.env["PATH"] = path;
+	}
+});
+
+test("a directory that others can write to is refused: what lies in it is executed", async () => {
+	const { root, options } = bench();
+	const open = join(root, "open");
+	mkdirSync(open);
+	chmodSync(open, 0o777);
+	const linked = join(root, "linked");
+	symlinkSync(root, linked);
+	for (const directory of [open, linked]) {
+		expect(
+			await failureOf(pythonEnvironment({ ...options, directory }).make()),
+		).toMatchObject({ code: "ENVIRONMENT_FAILED" });
+	}
+});

@@ -1,0 +1,116 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { StartError } from "@snakepit/core";
+import { expect, test } from "vitest";
+import {
+	choiceNote,
+	chooseInterpreter,
+} from "../../src/interpreter/choose-interpreter.ts";
+import { usualSources } from "../../src/interpreter/interpreter-sources.ts";
+import { failureOf } from "../support/calls.ts";
+import {
+	fakePython,
+	programThatPrints,
+	scratch,
+} from "../support/fake-python.ts";
+
+/** A machine with nothing on it: a working directory inside a project, and one directory in PATH. */
+function machine() {
+	const root = scratch();
+	const cwd = join(root, "project/deep/inside");
+	const bin = join(root, "bin");
+	mkdirSync(cwd, { recursive: true });
+	mkdirSync(bin);
+	const env: Record<string, string> = { PATH: `${bin}:/bin` };
+	const choose = () => {
+		const setting = { env, cwd };
+		return chooseInterpreter(
+			usualSources(setting),
+			setting,
+			new AbortController().signal,
+		);
+	};
+	return { root, cwd, bin, env, choose };
+}
+
+test("VIRTUAL_ENV comes before .venv, that before uv, and python3 is the last", async () => {
+	const { root, bin, env, choose } = machine();
+	const python3 = fakePython(join(bin, "python3"), "3.12.1");
+	expect(await choose()).toMatchObject({
+		executable: python3,
+		version: [3, 12, 1],
+	});
+	const managed = fakePython(join(root, "managed/python"), "3.13.0");
+	programThatPrints(join(bin, "uv"), managed);
+	expect(await choose()).toMatchObject({
+		executable: managed,
+		reason: expect.stringContaining("uv"),
+	});
+	const dotVenv = fakePython(join(root, "project/.venv/bin/python"), "3.11.0");
+	expect(await choose()).toMatchObject({
+		executable: dotVenv,
+		reason: expect.stringContaining(".venv"),
+	});
+	env["VIRTUAL_ENV"] = join(root, "active");
+	const active = fakePython(join(root, "active/bin/python"), "3.10.0");
+	expect(await choose()).toMatchObject({
+		executable: active,
+		reason: expect.stringContaining("VIRTUAL_ENV"),
+	});
+});
+
+test("what was passed over is told with the choice", async () => {
+	const { root, bin, env, choose } = machine();
+	fakePython(join(bin, "python3"), "3.12.1");
+	programThatPrints(join(bin, "uv"), "no interpreter found", 2);
+	env["VIRTUAL_ENV"] = join(root, "stale");
+	const note = choiceNote(await choose());
+	expect(note).toContain("Python 3.12.1");
+	expect(note).toContain("python3 in PATH");
+	expect(note).toContain(`VIRTUAL_ENV is ${root}/stale`);
+	expect(note).toContain("no .venv in");
+	expect(note).toContain("uv python find found none");
+});
+
+test("no Python is an error that lists everything that was tried", async () => {
+	const { bin, cwd, choose } = machine();
+	programThatPrints(join(bin, "python3"), "python3: not really there", 127);
+	const error = await failureOf(choose());
+	expect(error).toBeInstanceOf(StartError);
+	expect(error).toMatchObject({ code: "PYTHON_NOT_FOUND", ran: "no" });
+	for (const tried of [
+		"VIRTUAL_ENV",
+		cwd,
+		"uv is not in PATH",
+		"exit code 127",
+	])
+		expect(String(error)).toContain(tried);
+});
+
+test("a program that is no Python is passed over", async () => {
+	const { bin, choose } = machine();
+	programThatPrints(join(bin, "python3"), "Hello, I am Ruby");
+	expect(String(await failureOf(choose()))).toContain("Hello, I am Ruby");
+});
+
+test("a Python that is too old is refused by its version", async () => {
+	const { bin, choose } = machine();
+	fakePython(join(bin, "python3"), "3.9.18");
+	expect(await failureOf(choose())).toMatchObject({
+		code: "PYTHON_TOO_OLD",
+		message: expect.stringMatching(/3\.9\.18.*3\.10 or newer/),
+	});
+});
+
+test("an abort ends the search", async () => {
+	const { bin, env, cwd } = machine();
+	programThatPrints(join(bin, "python3"), "$(sleep 600)");
+	const setting = { env, cwd };
+	const reason = new Error("no patience");
+	const choice = chooseInterpreter(
+		usualSources(setting),
+		setting,
+		AbortSignal.abort(reason),
+	);
+	expect(await failureOf(choice)).toBe(reason);
+});

@@ -1,0 +1,99 @@
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { OptionsError } from "@snakepit/core";
+import { expect, test } from "vitest";
+import {
+	type PythonGrpcOptions,
+	pythonEnvironment,
+	pythonGrpc,
+} from "../../src/index.ts";
+import { resolveOptions } from "../../src/options.ts";
+
+test.each<[string, unknown, RegExp]>([
+	["UNKNOWN_OPTION", { tools: "a.py", pythn: "x" }, /"pythn".*"python"/],
+	["INVALID_OPTION", {}, /"tools" must be a path/],
+	["INVALID_OPTION", { tools: "" }, /"tools"/],
+	["INVALID_OPTION", { tools: new URL("https://example.org/a.py") }, /"tools"/],
+	["INVALID_OPTION", { tools: { module: "" } }, /"tools" must have a module/],
+	["INVALID_OPTION", { tools: "a.py", env: { A: 1 } }, /"env"/],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", threadsPerWorker: 0 },
+		/"threadsPerWorker"/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", maxMessageBytes: 10 },
+		/"maxMessageBytes"/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", hostFunctions: { f: 1 } },
+		/"hostFunctions"/,
+	],
+	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
+	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],
+	["INVALID_OPTION", { tools: "a.py", toolPath: "x" }, /"toolPath"/],
+	["INVALID_OPTION", { tools: "a.py", environment: {} }, /"environment"/],
+	[
+		"INVALID_OPTION",
+		{
+			tools: "a.py",
+			python: "python3",
+			environment: pythonEnvironment({ requirements: [] }),
+		},
+		/"python" and "environment"/,
+	],
+])("%s at the door: %j", (code, options, message) => {
+	expect(() => pythonGrpc(options as PythonGrpcOptions)).toThrow(OptionsError);
+	expect(() => pythonGrpc(options as PythonGrpcOptions)).toThrow(
+		expect.objectContaining({
+			code,
+			ran: "no",
+			message: expect.stringMatching(message),
+		}),
+	);
+});
+
+test.each<[string, unknown, RegExp]>([
+	["UNKNOWN_OPTION", { requirements: [], requirement: [] }, /"requirement"/],
+	["INVALID_OPTION", { requirements: "numpy" }, /"requirements"/],
+	["INVALID_OPTION", { requirements: ["--index-url=x"] }, /PIP_INDEX_URL/],
+	[
+		"INVALID_OPTION",
+		{ requirements: [], buildTimeoutMs: 1 },
+		/"buildTimeoutMs"/,
+	],
+])("%s of an environment at the door: %j", (code, options, message) => {
+	expect(() => pythonEnvironment(options as never)).toThrow(
+		expect.objectContaining({ code, message: expect.stringMatching(message) }),
+	);
+});
+
+test("tools are a path, a URL, or a module with a path of its own", () => {
+	const file = resolve("tools.py");
+	expect(resolveOptions({ tools: "tools.py" }).tools).toEqual({ file });
+	expect(resolveOptions({ tools: pathToFileURL(file) }).tools).toEqual({
+		file,
+	});
+	const resolved = resolveOptions({
+		tools: { module: "a.b", path: "lib" },
+		toolPath: ["other"],
+	});
+	expect(resolved.tools).toEqual({ module: "a.b" });
+	expect(resolved.toolPath).toEqual([
+		join(process.cwd(), "lib"),
+		join(process.cwd(), "other"),
+	]);
+});
+
+test("what was resolved cannot be changed", () => {
+	const resolved = resolveOptions({ tools: "a.py", env: { A: "1" } });
+	for (const part of [
+		resolved,
+		resolved.tools,
+		resolved.toolPath,
+		resolved.env,
+	])
+		expect(Object.isFrozen(part)).toBe(true);
+});

@@ -1,0 +1,131 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createPool, StartError } from "@snakepit/core";
+import { expect, test } from "vitest";
+import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
+import { startBench } from "../support/bench.ts";
+import { failureOf } from "../support/calls.ts";
+import { fakePython, scratch } from "../support/fake-python.ts";
+import { PYTHON, toolsFile } from "../support/pythons.ts";
+
+/** What `createPool` rejects with. */
+async function startFailure(
+	options: Partial<PythonGrpcOptions>,
+): Promise<StartError> {
+	const error = await failureOf(
+		createPool({
+			adapter: pythonGrpc({
+				tools: toolsFile("bench.py"),
+				python: PYTHON,
+				...options,
+			}),
+			size: 1,
+			dataDir: scratch(),
+			output: { echo: "none" },
+			start: { maxRestarts: 0 },
+		}),
+	);
+	expect(error).toBeInstanceOf(StartError);
+	return error as StartError;
+}
+
+function tools(text: string): string {
+	const path = join(scratch(), "tools.py");
+	writeFileSync(path, text);
+	return path;
+}
+
+test("no Python where the option says one is", async () => {
+	const python = join(scratch(), "bin/python");
+	const error = await startFailure({ python });
+	expect(error.code).toBe("PYTHON_NOT_FOUND");
+	expect(error.message).toContain(`${python}: ENOENT`);
+});
+
+test("a Python that is too old", async () => {
+	const python = fakePython(join(scratch(), "python"), "3.9.18");
+	expect((await startFailure({ python })).code).toBe("PYTHON_TOO_OLD");
+});
+
+test("a Python without the bridge, with the command that installs it", async () => {
+	const python = fakePython(join(scratch(), "python"), "3.12.0", {
+		bridge: false,
+	});
+	const error = await startFailure({ python });
+	expect(error.code).toBe("BRIDGE_MISSING");
+	expect(error.message).toContain(`${python} -m pip install snakepit-bridge`);
+});
+
+test("a file of tools that is not there", async () => {
+	const error = await startFailure({ tools: "./nowhere/tools.py" });
+	expect(error.code).toBe("TOOLS_IMPORT_FAILED");
+	expect(error.message).toContain(join(process.cwd(), "nowhere/tools.py"));
+});
+
+test("tools that cannot be imported, with Python's traceback", async () => {
+	const error = await startFailure({
+		tools: tools("import a_module_that_is_missing\n"),
+	});
+	expect(error.message).toContain(
+		"ModuleNotFoundError: No module named 'a_module_that_is_missing'",
+	);
+	expect(error.message).toContain("tools.py");
+	expect(codesOf(error)).toContain("TOOLS_IMPORT_FAILED");
+});
+
+test("tools with a mistake in their text, with Python's traceback", async () => {
+	const error = await startFailure({ tools: tools("def broken(:\n") });
+	expect(error.message).toContain("SyntaxError");
+	expect(codesOf(error)).toContain("TOOLS_IMPORT_FAILED");
+});
+
+test("tools whose start-up hook fails", async () => {
+	const text =
+		"from snakepit_bridge import on_startup, tool\n@tool\ndef t(): pass\n@on_startup\ndef load(): raise OSError('no model')\n";
+	const error = await startFailure({ tools: tools(text) });
+	expect(error.message).toContain("OSError: no model");
+	expect(codesOf(error)).toContain("STARTUP_HOOK_FAILED");
+});
+
+test("a module of tools that nobody finds", async () => {
+	const error = await startFailure({
+		tools: { module: "a_module_that_is_missing" },
+	});
+	expect(codesOf(error)).toContain("TOOLS_IMPORT_FAILED");
+});
+
+test("a worker that speaks another protocol, with both versions and the remedy", async () => {
+	const ready = {
+		protocol: 2,
+		bridge: "9.0.0",
+		python: "3.14.0",
+		lifeline: "kernel",
+	};
+	const error = await failureOf(startBench({}, { ready }));
+	expect(error).toMatchObject({ code: "PROTOCOL_MISMATCH", ran: "no" });
+	expect(String(error)).toMatch(
+		/snakepit-bridge 9\.0\.0 .* protocol 2, @snakepit\/adapter-grpc-python .* 1 to 1/,
+	);
+	expect(String(error)).toContain("Update @snakepit/adapter-grpc-python");
+});
+
+test("a program that is ready, and is no bridge", async () => {
+	expect(
+		await failureOf(startBench({}, { ready: { hello: 1 } })),
+	).toMatchObject({ code: "READY_LINE_INVALID" });
+});
+
+test("a wrong token", async () => {
+	const error = await failureOf(startBench({}, { token: "0".repeat(64) }));
+	expect(error).toMatchObject({ code: "CONNECT_FAILED", ran: "no" });
+	expect(String(error)).toContain("UNAUTHENTICATED");
+	expect(String(error)).not.toContain("0".repeat(64));
+});
+
+/** The pool may wrap the first worker's error into its own. */
+function codesOf(error: unknown): unknown[] {
+	const codes: unknown[] = [];
+	for (let at = error; at instanceof Error; at = at.cause)
+		codes.push((at as { code?: unknown }).code);
+	return codes;
+}

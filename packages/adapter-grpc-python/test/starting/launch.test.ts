@@ -1,0 +1,125 @@
+import { realpathSync } from "node:fs";
+import type { RunId, Seat } from "@snakepit/core";
+import { expect, test } from "vitest";
+import { resolveOptions } from "../../src/options.ts";
+import { launchSpec } from "../../src/worker/launch-spec.ts";
+import { fairThreads, threadLimits } from "../../src/worker/thread-limits.ts";
+import { startBench } from "../support/bench.ts";
+import { call } from "../support/calls.ts";
+import { scratch } from "../support/fake-python.ts";
+
+const seat: Seat = {
+	pool: "p",
+	index: 1,
+	seats: 4,
+	workerId: "p-1",
+	incarnation: "aaaaa00-1",
+	runId: "aaaaa00" as RunId,
+	directory: "/run/x",
+	callsPerWorker: 3,
+	startTimeoutMs: 5_000,
+};
+const python = (minor: number) => ({
+	executable: "/python",
+	version: [3, minor, 0] as const,
+	reason: "",
+});
+const host = { parallelism: 16, env: {} };
+
+test("a worker is started as the protocol says, with its run in its arguments", () => {
+	const spec = launchSpec(
+		seat,
+		python(12),
+		resolveOptions({ tools: "/t.py", logLevel: "debug" }),
+		host,
+	);
+	expect([spec.executable, ...spec.args].join(" ")).toBe(
+		"/python -P -u -m snakepit_bridge worker --run-id aaaaa00",
+	);
+	expect(spec.launchPayload).toMatchObject({
+		protocol: { min: 1, max: 1 },
+		hostPackage: expect.stringMatching(/^@snakepit\/adapter-grpc-python \d/),
+		socket: "/run/x/s",
+		tools: { file: "/t.py" },
+		toolPath: [],
+		callsPerWorker: 3,
+		maxMessageBytes: 64 * 1024 * 1024,
+		startTimeoutMs: 5_000,
+		logLevel: 10,
+	});
+	expect(spec.dumpSignal).toBe("SIGUSR1");
+});
+
+test("Python 3.10 knows no -P", () => {
+	expect(
+		launchSpec(seat, python(10), resolveOptions({ tools: "/t.py" }), host)
+			.args[0],
+	).toBe("-u");
+});
+
+test("the environment may depend on the seat: a GPU each", () => {
+	const env = ({ index }: Seat) => ({
+		CUDA_VISIBLE_DEVICES: String(index),
+		HOME: undefined,
+	});
+	const spec = launchSpec(
+		seat,
+		python(12),
+		resolveOptions({ tools: "/t.py", env }),
+		host,
+	);
+	expect(spec.env).toMatchObject({ CUDA_VISIBLE_DEVICES: "1" });
+	expect(spec.env).toHaveProperty("HOME", undefined);
+});
+
+test("an environment of a seat that is no object of texts is refused", () => {
+	const env = () => ({ CUDA_VISIBLE_DEVICES: 1 }) as never;
+	expect(() =>
+		launchSpec(seat, python(12), resolveOptions({ tools: "/t.py", env }), host),
+	).toThrow(/"env".*p-1/);
+});
+
+test("the cores are shared out, and each worker has one at least", () => {
+	expect([fairThreads(16, 4), fairThreads(2, 4), fairThreads(5, 2)]).toEqual([
+		4, 1, 2,
+	]);
+	expect(
+		launchSpec(seat, python(12), resolveOptions({ tools: "/t.py" }), host).env,
+	).toMatchObject({
+		OMP_NUM_THREADS: "4",
+		OPENBLAS_NUM_THREADS: "4",
+		MKL_NUM_THREADS: "4",
+		NUMEXPR_NUM_THREADS: "4",
+		VECLIB_MAXIMUM_THREADS: "4",
+	});
+});
+
+test("a limit that the user has set is never overruled", () => {
+	expect(threadLimits(4, { MKL_NUM_THREADS: "8" })).not.toHaveProperty(
+		"MKL_NUM_THREADS",
+	);
+	expect(threadLimits(4, { OMP_NUM_THREADS: "8" })).toEqual({
+		VECLIB_MAXIMUM_THREADS: "4",
+	});
+	const inherit = resolveOptions({
+		tools: "/t.py",
+		threadsPerWorker: "inherit",
+	});
+	expect(launchSpec(seat, python(12), inherit, host).env).toEqual({
+		PYTHONUNBUFFERED: "1",
+	});
+});
+
+test("environment and working directory reach the tools", async () => {
+	const cwd = realpathSync(scratch());
+	const { connection } = await startBench({
+		cwd,
+		env: ({ index }) => ({ GPU: `${index}` }),
+		threadsPerWorker: 3,
+	});
+	expect(await call(connection, "environment", ["GPU"])).toBe("0");
+	expect(await call(connection, "environment", ["OMP_NUM_THREADS"])).toBe(
+		process.env["OMP_NUM_THREADS"] ?? "3",
+	);
+	expect(await call(connection, "working_directory")).toBe(cwd);
+});

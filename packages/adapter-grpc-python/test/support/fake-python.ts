@@ -1,0 +1,42 @@
+import {
+	chmodSync,
+	mkdirSync,
+	mkdtempSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A directory that goes with the test. */
+export function scratch(): string {
+	const directory = mkdtempSync(join(tmpdir(), "snp-"));
+	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+	return directory;
+}
+
+/** A program that prints one text and ends. */
+export function programThatPrints(
+	path: string,
+	text: string,
+	code = 0,
+): string {
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, `#!/bin/sh\ncat <<'END'\n${text}\nEND\nexit ${code}\n`);
+	chmodSync(path, 0o755);
+	return path;
+}
+
+/** A program that answers the probe as a Python of this version does. */
+export function fakePython(
+	path: string,
+	version: string,
+	{ bridge = true }: { readonly bridge?: boolean } = {},
+): string {
+	const facts = [version.split(".").map(Number), path, bridge];
+	return programThatPrints(
+		path,
+		`a start-up file prints this\n${JSON.stringify(facts)}`,
+	);
+}
