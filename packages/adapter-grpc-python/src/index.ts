@@ -9,7 +9,7 @@ export {
 	pythonEnvironment,
 } from "./environment/python-environment.ts";
 export { DEFAULTS, type PythonGrpcOptions, type WorkerEnv } from "./options.ts";
-export { pythonGrpc } from "./python-grpc.ts";
+export { type PythonGrpcAdapter, pythonGrpc } from "./python-grpc.ts";
 export { decodeValue } from "./values/decode-value.ts";
 export type { DType, DTypeData } from "./values/dtype.ts";
 export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
@@ -18,3 +18,4 @@ export { NdArray } from "./values/nd-array.ts";
 export { PlainDate } from "./values/plain-date.ts";
 export { PlainDateTime } from "./values/plain-date-time.ts";
 export { Tuple } from "./values/tuple.ts";
+export type { ToolDescription } from "./worker/tool-description.ts";

@@ -165,7 +165,7 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 			typeof given.env === "function"
 				? given.env
 				: Object.freeze({ ...given.env }),
-		cwd: given.cwd,
+		cwd: given.cwd === undefined ? undefined : absolute(given.cwd),
 		threadsPerWorker: given.threadsPerWorker,
 		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,

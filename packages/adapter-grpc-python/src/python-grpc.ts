@@ -3,7 +3,9 @@ import { availableParallelism } from "node:os";
 import {
 	type Adapter,
 	type Connection,
+	ConnectionBrokenError,
 	type LaunchSpec,
+	OptionsError,
 	type Seat,
 	StartError,
 	type WorkerProcess,
@@ -29,26 +31,46 @@ import {
 } from "./options.ts";
 import { launchSpec, socketPath } from "./worker/launch-spec.ts";
 import { readReadyPayload } from "./worker/ready-payload.ts";
+import {
+	type ToolDescription,
+	toolDescriptions,
+} from "./worker/tool-description.ts";
+
+/** What `pythonGrpc` returns. */
+export interface PythonGrpcAdapter extends Adapter {
+	/**
+	 * Asks a running worker for its tools; all have the same ones.
+	 *
+	 * @throws ConnectionBrokenError when no worker runs.
+	 */
+	describe(signal?: AbortSignal): Promise<readonly ToolDescription[]>;
+}
+
+/** Nothing else may hold the program open while a worker is asked; a timer does, and this is no time it could reach. */
+const FOREVER_MS = 2 ** 31 - 1;
 
 /**
  * An adapter whose workers are Python processes that run the tools of one module.
  *
  * @throws OptionsError
  */
-export function pythonGrpc(options: PythonGrpcOptions): Adapter {
+export function pythonGrpc(options: PythonGrpcOptions): PythonGrpcAdapter {
 	return new PythonGrpc(resolveOptions(options));
 }
 
-class PythonGrpc implements Adapter {
+class PythonGrpc implements PythonGrpcAdapter {
 	readonly name = "grpc-python";
 	private readonly options: ResolvedOptions;
 	private interpreter: Choice | undefined;
+	/** Those of workers that have gone are dropped when another begins. */
+	private conversations: readonly Conversation[] = [];
 
 	constructor(options: ResolvedOptions) {
 		this.options = options;
 	}
 
 	async prepare(signal: AbortSignal): Promise<void> {
+		requireDirectory(this.options);
 		requireTools(this.options);
 		const setting = this.searchSetting();
 		const sources = await this.sources(setting, signal);
@@ -94,7 +116,29 @@ class PythonGrpc implements Adapter {
 				cause,
 			});
 		}
+		const open = this.conversations.filter(({ isOpen }) => isOpen);
+		this.conversations = [...open, conversation];
 		return conversation;
+	}
+
+	async describe(
+		signal: AbortSignal = new AbortController().signal,
+	): Promise<readonly ToolDescription[]> {
+		const conversation = this.conversations.find(({ isOpen }) => isOpen);
+		if (conversation === undefined) {
+			throw new ConnectionBrokenError({
+				code: "CONNECTION_BROKEN",
+				ran: "no",
+				message:
+					"No worker of this adapter runs that could say what its tools are. Ask while a pool that has it is open.",
+			});
+		}
+		const hold = setInterval(() => {}, FOREVER_MS);
+		try {
+			return toolDescriptions(await conversation.describe(signal));
+		} finally {
+			clearInterval(hold);
+		}
 	}
 
 	private async sources(
@@ -125,6 +169,16 @@ class PythonGrpc implements Adapter {
 			cwd: cwd ?? process.cwd(),
 		};
 	}
+}
+
+/** @throws OptionsError when there is no such working directory: a spawn would blame the program. */
+function requireDirectory({ cwd }: ResolvedOptions): void {
+	if (cwd === undefined || existsSync(cwd)) return;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `pythonGrpc: there is no directory ${cwd} ("cwd").`,
+	});
 }
 
 /** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file. */

@@ -7,6 +7,7 @@ import type {
 	WorkerProcess,
 } from "@snakepit/core";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
+import type { DescribeResponse } from "../gen/bridge.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import { dispatchFrame } from "./dispatch-frame.ts";
@@ -123,6 +124,16 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			signal,
 		);
 		return { callsRunning };
+	}
+
+	/** What the worker's tools are. */
+	describe(signal: AbortSignal): Promise<DescribeResponse> {
+		return this.openChannel().describe(signal);
+	}
+
+	/** Whether calls can be made. */
+	get isOpen(): boolean {
+		return this.state.kind === "open";
 	}
 
 	endSession(sessionId: string): void {

@@ -62,6 +62,21 @@ test("a file of tools that is not there", async () => {
 	expect(error.message).toContain(join(process.cwd(), "nowhere/tools.py"));
 });
 
+test("a working directory that is not there", async () => {
+	const cwd = join(scratch(), "nowhere");
+	const adapter = pythonGrpc({
+		tools: toolsFile("bench.py"),
+		python: PYTHON,
+		cwd,
+	});
+	expect(
+		await failureOf(createPool({ adapter, dataDir: scratch() })),
+	).toMatchObject({
+		code: "INVALID_OPTION",
+		message: expect.stringContaining(cwd),
+	});
+});
+
 test("tools that cannot be imported, with Python's traceback", async () => {
 	const error = await startFailure({
 		tools: tools("import a_module_that_is_missing\n"),

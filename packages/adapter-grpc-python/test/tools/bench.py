@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -165,6 +166,7 @@ def log_something() -> None:
 
 @tool
 def die() -> None:
+    print("dying on purpose", file=sys.stderr, flush=True)
     os._exit(3)
 
 

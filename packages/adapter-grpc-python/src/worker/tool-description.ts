@@ -1,0 +1,34 @@
+import { type DescribeResponse, type Tool, ToolShape } from "../gen/bridge.ts";
+
+/** What a worker says of one of its tools. */
+export interface ToolDescription {
+	readonly name: string;
+	/** The docstring. */
+	readonly description: string;
+	/** One result for `execute`, or chunks for `stream`. */
+	readonly shape: "unary" | "stream";
+	/** Whether it reads an input stream. */
+	readonly takesInput: boolean;
+	/** JSON Schema 2020-12 of the arguments, by name. */
+	readonly argumentsSchema: unknown;
+	/** JSON Schema 2020-12 of the result, or of a chunk. */
+	readonly resultSchema: unknown;
+}
+
+/** Reads the answer to `Describe`. @throws SyntaxError when a schema is not JSON. */
+export function toolDescriptions(
+	response: DescribeResponse,
+): readonly ToolDescription[] {
+	return response.tools.map(descriptionOf);
+}
+
+function descriptionOf(tool: Tool): ToolDescription {
+	return {
+		name: tool.name,
+		description: tool.description,
+		shape: tool.shape === ToolShape.TOOL_SHAPE_STREAM ? "stream" : "unary",
+		takesInput: tool.takesInput,
+		argumentsSchema: JSON.parse(tool.argumentsSchemaJson),
+		resultSchema: JSON.parse(tool.resultSchemaJson),
+	};
+}
