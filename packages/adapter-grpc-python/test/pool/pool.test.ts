@@ -60,6 +60,28 @@ test("which Python was chosen, and why, is an event", async () => {
 	);
 });
 
+test("an environment is made when the pool starts, and its failure is the pool's", async () => {
+	let made = 0;
+	const environment = {
+		make: async () => {
+			made++;
+			return { python: PYTHON, directory: "/env", key: "k", reused: true };
+		},
+	};
+	const adapter = pythonGrpc({ tools: toolsFile("bench.py"), environment });
+	expect(made).toBe(0);
+	const { events } = await open({}, { adapter });
+	expect(made).toBe(1);
+	expect(JSON.stringify(events)).toContain("it is the environment /env");
+	const failing = pythonGrpc({
+		tools: toolsFile("bench.py"),
+		environment: { make: () => Promise.reject(new Error("no pip")) },
+	});
+	expect(await failureOf(open({}, { adapter: failing }))).toMatchObject({
+		message: expect.stringContaining("no pip"),
+	});
+});
+
 test("what is wrong with a call reaches its caller as it is", async () => {
 	const { pool } = await open({ maxMessageBytes: 1024 * 1024 });
 	const unknown = await failureOf(pool.execute("subtract"));

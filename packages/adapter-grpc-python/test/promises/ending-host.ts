@@ -13,7 +13,8 @@ interface Orders {
 		| "rejects"
 		| "busy"
 		| "script"
-		| "failing script";
+		| "failing script"
+		| "exit with a stray";
 }
 
 const orders: Orders = JSON.parse(process.argv[2] ?? "{}");
@@ -51,6 +52,10 @@ if (orders.ending === "script" || orders.ending === "failing script") {
 			break;
 		case "busy":
 			await pool.execute("sleep");
+			break;
+		case "exit with a stray":
+			await pool.execute("with_a_stray");
+			process.exit(7);
 			break;
 		case "exit":
 			process.exit(7);

@@ -24,6 +24,7 @@ function start(ending: string) {
 test.each([
 	["idle", { code: 0, signal: null }],
 	["exit", { code: 7, signal: null }],
+	["exit with a stray", { code: 7, signal: null }],
 	["throws", { code: 1, signal: null }],
 	["rejects", { code: 1, signal: null }],
 	["script", { code: 0, signal: null }],
@@ -74,5 +75,30 @@ test(
 		const { host, end } = start("idle");
 		await end;
 		expect(host.all("ended")).toEqual([true]);
+	},
+);
+
+test.each(["SIGTERM", "SIGHUP"] as const)(
+	"%s while the program awaits a call is what the program dies of, not the call's error",
+	LONG,
+	async (signal) => {
+		const { host, end } = start("busy");
+		const runId = (await host.told("runId")) as string;
+		await host.told("ready");
+		host.child.kill(signal);
+		expect(await end).toEqual({ code: null, signal });
+		await untilNothingIsLeft(runId, 1_000);
+	},
+);
+
+test(
+	"a signal while workers start is what the program dies of",
+	LONG,
+	async () => {
+		const { host, end } = start("stays");
+		const runId = (await host.told("runId")) as string;
+		host.child.kill("SIGTERM");
+		expect(await end).toEqual({ code: null, signal: "SIGTERM" });
+		await untilNothingIsLeft(runId, 1_000);
 	},
 );

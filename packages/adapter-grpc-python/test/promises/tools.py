@@ -23,6 +23,15 @@ def with_a_child() -> int:
 
 
 @tool
+def with_a_stray() -> int:
+    """Leaves a child in a session and a group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"],
+        start_new_session=True,
+    ).pid
+
+
+@tool
 def sleep(seconds: float = 600) -> None:
     time.sleep(seconds)
 

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { runProgram } from "../../src/programs/run-program.ts";
+import { failureOf } from "../support/calls.ts";
+
+const setting = {
+	env: { PATH: process.env["PATH"] },
+	cwd: process.cwd(),
+	timeoutMs: 20_000,
+	signal: new AbortController().signal,
+};
+const shell = (text: string, given: Partial<typeof setting> = {}) =>
+	runProgram("/bin/sh", ["-c", text], { ...setting, ...given });
+
+test("what a program printed and how it ended is told", async () => {
+	expect(await shell("echo one; echo two >&2; exit 3")).toEqual({
+		kind: "ended",
+		code: 3,
+		stdout: "one\n",
+		stderr: "two\n",
+		problem: "exit code 3: two",
+	});
+	expect(await shell("kill -9 $$")).toMatchObject({
+		problem: "ended by SIGKILL",
+	});
+	expect(await runProgram("/nowhere/program", [], setting)).toEqual({
+		kind: "missing",
+		problem: "/nowhere/program: ENOENT",
+	});
+});
+
+test("a program that takes too long is ended, and says so", async () => {
+	expect(await shell("exec sleep 600", { timeoutMs: 100 })).toMatchObject({
+		kind: "ended",
+		code: undefined,
+		problem: "not done within 100 ms",
+	});
+});
+
+test("an abort ends a program", async () => {
+	const abort = new AbortController();
+	const failure = failureOf(shell("exec sleep 600", { signal: abort.signal }));
+	const reason = new Error("no patience");
+	abort.abort(reason);
+	expect(await failure).toBe(reason);
+});
