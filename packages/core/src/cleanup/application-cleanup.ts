@@ -3,10 +3,17 @@ import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
 import type { Clock } from "../world.ts";
 
+/**
+ * What comes after everything was ended: the program dies of the signal, or it
+ * goes on. Who dies shall not be told of failures on the way: an answer that
+ * comes as an error would end the program first, with the wrong exit code.
+ */
+export type Afterwards = "dies" | "goes_on";
+
 /** Something that must not outlive the program. */
 export interface CleanupParticipant {
 	/** Ends in order, within about that time. */
-	close(graceMs: number): Promise<void>;
+	close(graceMs: number, afterwards: Afterwards): Promise<void>;
 	/** Ends at once, in this very turn: nothing else runs after it. */
 	killNow(): void;
 	/** Hears of a signal before anything is ended; `forced` says that it is not the first. */
@@ -82,29 +89,34 @@ export class ApplicationCleanup {
 			this.#raise(signal);
 			return;
 		}
-		void this.#close().then(() => {
+		void this.#close(this.#afterwards(signal)).then(() => {
 			if (this.#answering === answer) this.#raise(signal);
 		});
 	}
 
+	/** One listener is ours: with another one the program decides itself what follows. */
+	#afterwards(signal: NodeJS.Signals): Afterwards {
+		return this.#parts.events.signalListeners(signal) > 1 ? "goes_on" : "dies";
+	}
+
 	/** Nothing is left to do: end in order instead of leaving it to the exit. */
 	async #onIdle(): Promise<void> {
-		await this.#close();
+		await this.#close("goes_on");
 		this.#uninstallIfIdle();
 	}
 
-	#close(): Promise<void> {
-		this.#closing ??= this.#closeAll().finally(() => {
+	#close(afterwards: Afterwards): Promise<void> {
+		this.#closing ??= this.#closeAll(afterwards).finally(() => {
 			this.#closing = undefined;
 		});
 		return this.#closing;
 	}
 
-	async #closeAll(): Promise<void> {
+	async #closeAll(afterwards: Afterwards): Promise<void> {
 		const letGo = this.#parts.keepAlive();
 		const all = this.#newestFirst();
 		const closed = Promise.allSettled(
-			all.map(async (participant) => participant.close(GRACE_MS)),
+			all.map(async (participant) => participant.close(GRACE_MS, afterwards)),
 		);
 		if (!(await this.#within(closed, GRACE_MS + MARGIN_MS))) {
 			this.#killAll();

@@ -1,4 +1,5 @@
 import type { ProcessRegistry } from "../registry/process-registry.ts";
+import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 
 /** A killed process is gone within a millisecond or two; the exit of the program does not wait longer. */
@@ -14,15 +15,16 @@ export interface ExitParts {
 }
 
 /**
- * Records the end of a run whose workers were just killed, in the last turn of
- * the program. Workers that are not seen to be gone stay on record, and the
- * next start looks for them.
+ * Ends what left its worker's group, and records the end of a run whose workers
+ * were just killed, in the last turn of the program. Whoever is not seen to be
+ * gone stays on record, or keeps the run open: the next start looks for it.
  */
 export function recordExit({ registry, host, clock, pause }: ExitParts): void {
 	const isGone = (pid: number): boolean => host.observe(pid) === "gone";
 	const begunAt = clock.now();
+	let strays = killMarked(host, registry.runId);
 	while (clock.now() - begunAt < PATIENCE_MS) {
-		let waiting = false;
+		let waiting = strays > 0;
 		for (const { incarnation, identity } of registry.living()) {
 			if (identity === undefined) continue;
 			if (isGone(identity.pid))
@@ -35,6 +37,16 @@ export function recordExit({ registry, host, clock, pause }: ExitParts): void {
 		}
 		if (!waiting) break;
 		pause(PAUSE_MS);
+		// Whoever is killed may have forked meanwhile.
+		if (strays > 0) strays = killMarked(host, registry.runId);
 	}
-	registry.close();
+	// A run that is not over is looked at by the next start of any program.
+	if (strays === 0) registry.close();
+}
+
+/** Kills whatever carries the marker of the run; returns how many were found. */
+function killMarked(host: ProcessHost, runId: RunId): number {
+	const found = host.marked().filter(({ marker }) => marker.runId === runId);
+	for (const { identity } of found) host.signal(identity, "SIGKILL");
+	return found.length;
 }

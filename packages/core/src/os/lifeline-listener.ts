@@ -3,6 +3,9 @@ import { StartError } from "../errors.ts";
 import type { LifelineListener } from "../world.ts";
 import { SOCKET_PATH_LIMIT } from "./private-directory.ts";
 
+/** A worker needs two; one that takes more and more must not use up our descriptors. */
+const MAX_CONNECTIONS = 8;
+
 /**
  * Listens on a private socket and holds every connection without ever reading,
  * writing or half-closing: a worker dies of its end, and only of its end.
@@ -19,6 +22,7 @@ export async function listenLifeline(path: string): Promise<LifelineListener> {
 		});
 	const held = new Set<Socket>();
 	const server = createServer({ allowHalfOpen: true, pauseOnConnect: true });
+	server.maxConnections = MAX_CONNECTIONS;
 	server.on("connection", (socket) => {
 		held.add(socket.unref());
 		socket.on("error", () => {}); // Its worker is gone; nobody waits for it here.

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { isMainThread } from "node:worker_threads";
 
 /** What the system and the runtime tell this program about its own end. */
@@ -23,6 +24,8 @@ export const processEvents: ProcessEvents = {
 	onExit: (listener) => listen("exit", listener),
 	onBeforeExit: (listener) => listen("beforeExit", listener),
 	raise(signal): void {
+		// The first process of a container is not ended by a signal that it does not handle. Source: kill(2), pid_namespaces(7).
+		if (process.pid === 1) process.exit(128 + constants.signals[signal]);
 		process.kill(process.pid, signal);
 	},
 };

@@ -3,6 +3,7 @@ import {
 	CallTimeoutError,
 	QueueError,
 	type Ran,
+	StartError,
 } from "../errors.ts";
 import type { Call } from "./call.ts";
 
@@ -18,6 +19,20 @@ export function queueFull(
 	});
 }
 
+/** There is no worker, and none could be started. Each call gets an error of its own. */
+export function noWorker(error: StartError, call: Call): StartError {
+	return new StartError({
+		code: error.code,
+		ran: ranOf(call),
+		message: error.message,
+		cause: error.cause,
+	});
+}
+
+function ranOf(call: Call): Ran {
+	return call.attempts > 0 ? "maybe" : "no";
+}
+
 export function queueTimedOut(
 	pool: string,
 	call: Call,
@@ -25,7 +40,7 @@ export function queueTimedOut(
 ): QueueError {
 	return new QueueError({
 		code: "QUEUE_TIMEOUT",
-		ran: "no",
+		ran: ranOf(call),
 		message: `Call ${call.callId} (${call.command}) waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} calls waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
 	});
 }
@@ -56,7 +71,7 @@ export function timedOut(
 		: "while it waited for a worker";
 	return new CallTimeoutError({
 		code: "CALL_TIMEOUT",
-		ran: call.attempts > 0 ? "maybe" : "no",
+		ran: ranOf(call),
 		message: `Call ${call.callId} (${call.command}) of pool ${pool} passed its deadline after ${Math.round(nowMs - call.acceptedMs)} ms, ${where} (timeoutMs).`,
 	});
 }
@@ -68,7 +83,7 @@ export function aborted(
 ): CallAbortedError {
 	return new CallAbortedError({
 		code: "CALL_ABORTED",
-		ran: call.attempts > 0 ? "maybe" : "no",
+		ran: ranOf(call),
 		message: `Call ${call.callId} (${call.command}) of pool ${pool} was aborted by its caller.`,
 		cause: reason,
 	});

@@ -51,7 +51,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		},
 	});
 	const unregister = applicationCleanup.register({
-		close: (graceMs) => pool.close({ drainMs: graceMs }),
+		close: (graceMs, afterwards) => pool.endWithProgram(graceMs, afterwards),
 		killNow: () => pool.killNow(),
 	});
 	await pool.open();

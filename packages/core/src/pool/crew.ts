@@ -26,6 +26,8 @@ export interface CrewSetting {
 	readonly isNeeded: (incarnation: string) => boolean;
 	readonly onOffered: (worker: Worker) => void;
 	readonly onWithdrawn: (worker: Worker) => void;
+	/** It is replaced, and stays only for the sessions that need it. */
+	readonly onReserved: (worker: Worker) => void;
 	readonly onReleased: (worker: Worker) => void;
 	/** There is no worker, and starting one failed again and again: those who wait should know. */
 	readonly onHopeless: (error: StartError) => void;
@@ -45,6 +47,8 @@ export class Crew {
 	readonly #sweep: StragglerSweep;
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
+	/** Replaced, but needed by sessions that were bound while the successor warmed up. */
+	readonly #lingering = new Map<Worker, RecycleReason>();
 	#failuresInARow = 0;
 	#phase: "opening" | "open" | "closing" = "opening";
 
@@ -66,6 +70,7 @@ export class Crew {
 			workers: () => this.workers(),
 			isNeeded: setting.isNeeded,
 			onWorn: (worker, reason) => this.#recycle(worker, reason),
+			onLook: () => this.#retireLingering(),
 		});
 		this.#slots = Array.from({ length: options.size.max }, (_, index) => ({
 			index,
@@ -92,11 +97,16 @@ export class Crew {
 	 */
 	async open(): Promise<void> {
 		const slots = this.#slots.slice(0, this.#setting.options.size.min);
-		await Promise.all(slots.map((slot) => this.#start(slot)));
 		if (this.#phase === "closing") return;
+		await Promise.all(slots.map((slot) => this.#start(slot)));
+		if (this.#isClosing()) return;
 		this.#phase = "open";
 		this.#recycler.watch();
 		this.fill();
+	}
+
+	#isClosing(): boolean {
+		return this.#phase === "closing";
 	}
 
 	/** Starts what is missing. */
@@ -239,6 +249,7 @@ export class Crew {
 
 	#dismiss(worker: Worker): void {
 		this.#workers.delete(worker);
+		this.#lingering.delete(worker);
 		this.#recycler.forget(worker);
 		this.#sweep.noteEnded(worker.ref.incarnation);
 	}
@@ -263,6 +274,24 @@ export class Crew {
 		if (held) this.fill();
 	}
 
+	/** Its successor has the seat: it goes when no session needs it any more. */
+	#replaced(worker: Worker, reason: RecycleReason): void {
+		if (!this.#setting.isNeeded(worker.ref.incarnation)) {
+			worker.retire(reason);
+			return;
+		}
+		this.#lingering.set(worker, reason);
+		this.#setting.onReserved(worker);
+	}
+
+	#retireLingering(): void {
+		for (const [worker, reason] of this.#lingering) {
+			if (this.#setting.isNeeded(worker.ref.incarnation)) continue;
+			this.#lingering.delete(worker);
+			worker.retire(reason);
+		}
+	}
+
 	/** The replacement is ready before the old one is asked to leave. */
 	#recycle(worker: Worker, reason: RecycleReason): void {
 		const slot = this.#slots.find(
@@ -281,7 +310,7 @@ export class Crew {
 					worker: successor,
 					successor: undefined,
 				};
-				worker.retire(reason);
+				this.#replaced(worker, reason);
 			},
 			(error: unknown) => {
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)

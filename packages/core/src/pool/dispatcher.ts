@@ -1,11 +1,17 @@
-import type { SnakepitError } from "../errors.ts";
+import type { SnakepitError, StartError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock } from "../world.ts";
 import { type AttemptListener, CallAttempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
-import { aborted, queueFull, queueTimedOut, timedOut } from "./call-errors.ts";
+import {
+	aborted,
+	noWorker,
+	queueFull,
+	queueTimedOut,
+	timedOut,
+} from "./call-errors.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { judgeRetry } from "./retry-policy.ts";
 import { sessionLost } from "./session-table.ts";
@@ -36,7 +42,10 @@ export class Dispatcher {
 	readonly #capacity = new CapacityIndex<Worker>();
 	/** By incarnation: those that took calls and are not gone. */
 	readonly #workers = new Map<string, Worker>();
+	/** Replaced already, but still needed by strict sessions. */
+	readonly #reserved = new Set<Worker>();
 	#running = 0;
+	#failures: "told" | "withheld" = "told";
 
 	constructor(setting: DispatcherSetting) {
 		this.#setting = setting;
@@ -60,10 +69,19 @@ export class Dispatcher {
 		else this.#settle(call, queueFull(pool, this.waiting, this.#running));
 	}
 
+	/** From now on this worker takes only the calls of sessions that are bound to it. */
+	reserveForSessions(worker: Worker): void {
+		this.#reserved.add(worker);
+		this.#capacity.remove(worker);
+	}
+
 	capacityOffered(worker: Worker): void {
-		this.#workers.set(worker.ref.incarnation, worker);
+		const { incarnation } = worker.ref;
+		this.#workers.set(incarnation, worker);
 		while (worker.hasCapacity) {
-			const call = this.#waiting.takeFor(worker.ref.incarnation);
+			const call = this.#reserved.has(worker)
+				? this.#waiting.takeBound(incarnation)
+				: this.#waiting.takeFor(incarnation);
 			if (call === undefined) break;
 			this.#dispatch(call, worker);
 		}
@@ -79,9 +97,10 @@ export class Dispatcher {
 		const { incarnation } = worker.ref;
 		this.#capacity.remove(worker);
 		this.#workers.delete(incarnation);
+		this.#reserved.delete(worker);
 		for (const call of this.#waiting.evict(incarnation)) {
 			if (call.session !== undefined)
-				this.#settle(call, sessionLost(call.session));
+				this.#settle(call, sessionLost(call.session, call.attempts));
 		}
 	}
 
@@ -90,9 +109,14 @@ export class Dispatcher {
 		for (const call of [...calls]) this.#settle(call, error(call));
 	}
 
+	/** The program is about to die: no caller is told of a failure any more. */
+	withholdFailures(): void {
+		this.#failures = "withheld";
+	}
+
 	/** Every call that waits fails with this error. */
-	failWaiting(error: SnakepitError): void {
-		this.fail(this.#waiting.all(), () => error);
+	failWaiting(error: StartError): void {
+		this.fail(this.#waiting.all(), (call) => noWorker(error, call));
 	}
 
 	/** The consumer of a stream left before its end: the call is aborted, if it is not over. */
@@ -124,7 +148,7 @@ export class Dispatcher {
 			incarnation !== undefined &&
 			!this.#workers.has(incarnation)
 		) {
-			this.#settle(call, sessionLost(call.session));
+			this.#settle(call, sessionLost(call.session, call.attempts));
 			return;
 		}
 		const timer = Number.isFinite(call.queueTimeoutMs)
@@ -162,7 +186,8 @@ export class Dispatcher {
 	}
 
 	#noteCapacity(worker: Worker): void {
-		if (worker.hasCapacity) this.#capacity.put(worker);
+		if (worker.hasCapacity && !this.#reserved.has(worker))
+			this.#capacity.put(worker);
 		else this.#capacity.remove(worker);
 	}
 
@@ -238,7 +263,7 @@ export class Dispatcher {
 		}
 		this.#setting.onSettled(call, error);
 		if (error === undefined) call.work.succeed();
-		else call.work.fail(error);
+		else if (this.#failures === "told") call.work.fail(error);
 	}
 }
 

@@ -1,3 +1,4 @@
+import type { Afterwards } from "../cleanup/application-cleanup.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { World } from "../world.ts";
@@ -32,6 +33,9 @@ type LifeState =
 export class PoolLife {
 	readonly #setting: PoolLifeSetting;
 	#state: LifeState = { kind: "new" };
+	#afterwards: Afterwards = "goes_on";
+	/** Aborted when the pool is closed. */
+	readonly #preparing = new AbortController();
 
 	constructor(setting: PoolLifeSetting) {
 		this.#setting = setting;
@@ -50,7 +54,8 @@ export class PoolLife {
 		const begunMs = clock.now();
 		const letGo = world.host.keepAlive();
 		try {
-			await adapter.prepare?.(new AbortController().signal);
+			await adapter.prepare?.(this.#preparing.signal);
+			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
 			for (const note of adapter.notes?.() ?? []) {
 				const wallMs = clock.wall();
 				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
@@ -61,7 +66,9 @@ export class PoolLife {
 			const shown = error instanceof Error ? error : new Error(String(error));
 			const wallMs = clock.wall();
 			emit({ type: "pool.start_failed", wallMs, ...about, error: shown });
-			await this.close("forced");
+			if (this.#state.kind === "closing") await this.#state.closed;
+			else await this.close("forced");
+			if (this.#afterwards === "dies") await forever(letGo);
 			throw error;
 		} finally {
 			letGo();
@@ -77,14 +84,23 @@ export class PoolLife {
 	}
 
 	/** Idempotent; a second call that is forced kills what the first still waits for. */
-	close(manner: CloseManner, drainMs?: number): Promise<void> {
-		const { options, crew } = this.#setting;
+	close(
+		manner: CloseManner,
+		drainMs?: number,
+		afterwards: Afterwards = "goes_on",
+	): Promise<void> {
+		const { options, crew, dispatcher } = this.#setting;
+		if (afterwards === "dies") {
+			this.#afterwards = "dies";
+			dispatcher.withholdFailures();
+		}
 		const state = this.#state;
 		if (state.kind === "closing") {
 			if (manner === "forced") crew.killNow();
 			return state.closed;
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		this.#preparing.abort();
 		this.#state = { kind: "closing", closed: promise };
 		this.#end(
 			manner,
@@ -126,4 +142,10 @@ export class PoolLife {
 		await release();
 		letGo();
 	}
+}
+
+/** Who dies of a signal shall not die of an error first. */
+async function forever(letGo: () => void): Promise<never> {
+	letGo();
+	return await new Promise<never>(() => {});
 }

@@ -1,3 +1,4 @@
+import type { Afterwards } from "../cleanup/application-cleanup.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError, type StartError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
@@ -128,6 +129,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			isNeeded: (incarnation) => this.#sessions.needs(incarnation),
 			onOffered: (worker) => this.#dispatcher.capacityOffered(worker),
 			onWithdrawn: (worker) => this.#dispatcher.capacityWithdrawn(worker),
+			onReserved: (worker) => this.#dispatcher.reserveForSessions(worker),
 			onReleased: (worker) => {
 				this.#sessions.processGone(worker.ref.incarnation);
 				this.#dispatcher.released(worker);
@@ -282,6 +284,11 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		await this.close();
+	}
+
+	/** For the orderly end of the host, which knows whether the program goes on afterwards. */
+	endWithProgram(drainMs: number, afterwards: Afterwards): Promise<void> {
+		return this.#life.close("gentle", drainMs, afterwards);
 	}
 
 	/** Kills every worker in this very turn. For the exit of the host; `close()` is for everything else. */

@@ -11,6 +11,8 @@ export interface RecyclerSetting {
 	readonly workers: () => readonly Worker[];
 	/** Whether something still needs this very process. */
 	readonly isNeeded: (incarnation: string) => boolean;
+	/** Called at every look. */
+	readonly onLook: () => void;
 	readonly onWorn: (worker: Worker, reason: RecycleReason) => void;
 }
 
@@ -28,6 +30,7 @@ export class Recycler {
 	watch(): void {
 		const { clock, options } = this.#setting;
 		this.#timer = clock.after(options.recycle.checkIntervalMs, () => {
+			this.#setting.onLook();
 			for (const worker of this.#setting.workers()) this.#look(worker);
 			this.#retireIdle();
 			this.watch();

@@ -84,7 +84,7 @@ export class SessionTable {
 	/** @throws WorkerLostError `SESSION_LOST`, SnakepitError when it is over. */
 	use(session: Session): void {
 		this.#expire();
-		if (session.state === "lost") throw sessionLost(session);
+		if (session.state === "lost") throw sessionLost(session, 0);
 		if (session.state !== "open") {
 			throw new SnakepitError({
 				code: "INVALID_OPTION",
@@ -98,6 +98,8 @@ export class SessionTable {
 
 	done(session: Session): void {
 		session.pending--;
+		// Closed while its calls were outstanding: they had their state to the end.
+		if (session.state !== "open" && session.pending === 0) this.#onEnd(session);
 		session.lastUsedMs = this.#clock.now();
 	}
 
@@ -112,7 +114,7 @@ export class SessionTable {
 			sessionId: session.id,
 			reason: how,
 		});
-		this.#onEnd(session);
+		if (session.pending === 0) this.#onEnd(session);
 	}
 
 	/** The process is gone: the strict sessions that lived in it are lost. */
@@ -160,10 +162,14 @@ export class SessionTable {
 	}
 }
 
-export function sessionLost(session: Session): WorkerLostError {
+/** @param attempts how often the call was tried before its session was lost. */
+export function sessionLost(
+	session: Session,
+	attempts: number,
+): WorkerLostError {
 	return new WorkerLostError({
 		code: "SESSION_LOST",
-		ran: "no",
+		ran: attempts > 0 ? "maybe" : "no",
 		message: `Session "${session.id}" is lost: the worker process that held its state (${session.incarnation}) is gone. Open a new session and build its state again.`,
 	});
 }

@@ -67,12 +67,23 @@ export class WaitingRoom {
 		}
 	}
 
-	/** Takes out every call that could only run on this process. */
+	/** Takes the next call whose session is bound to this process. */
+	takeBound(incarnation: string): Call | undefined {
+		const call = this.#bound.get(incarnation)?.take();
+		if (call !== undefined) this.#boundSize--;
+		return call;
+	}
+
+	/** Takes out every call that could only run on this process, also those that came before their session was bound. */
 	evict(incarnation: string): readonly Call[] {
-		const calls = [...(this.#bound.get(incarnation) ?? [])];
+		const bound = [...(this.#bound.get(incarnation) ?? [])];
 		this.#bound.delete(incarnation);
-		this.#boundSize -= calls.length;
-		return calls;
+		this.#boundSize -= bound.length;
+		const early = [...this.#common].filter(
+			(call) => boundTo(call) === incarnation,
+		);
+		for (const call of early) this.#common.remove(call);
+		return [...bound, ...early];
 	}
 
 	/** In no particular order. */

@@ -113,6 +113,8 @@ export class StreamWork implements Work {
 				message: `The adapter offers no streams: call "${command}" with execute().`,
 			});
 		}
+		// One listener for the whole stream: one for each item would pile up.
+		options.signal.addEventListener("abort", () => this.#wake?.());
 		const iterator = connection
 			.stream(command, args, options)
 			[Symbol.asyncIterator]();
@@ -142,7 +144,6 @@ export class StreamWork implements Work {
 		while (this.#demands.length === 0 && !signal.aborted) {
 			await new Promise<void>((resolve) => {
 				this.#wake = resolve;
-				signal.addEventListener("abort", () => resolve(), { once: true });
 			});
 			this.#wake = undefined;
 		}

@@ -1,6 +1,6 @@
 import type { Connection } from "../adapter.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
-import type { ProcessExit, World } from "../world.ts";
+import type { Clock, ProcessExit, World } from "../world.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
@@ -47,13 +47,22 @@ export function closeBooks(
 	});
 }
 
+/** An adapter that does not let go must not hold up the end of a pool. */
+const HANG_UP_MS = 1_000;
+
 /** Lets go of a conversation whose process is gone. */
 export async function hangUp(
 	connection: Connection | undefined,
+	clock: Clock,
 ): Promise<void> {
+	if (connection === undefined) return;
+	const late = Promise.withResolvers<void>();
+	const timer = clock.after(HANG_UP_MS, late.resolve);
 	try {
-		await connection?.[Symbol.asyncDispose]();
+		await Promise.race([connection[Symbol.asyncDispose](), late.promise]);
 	} catch {
 		// There is nothing left that it could still harm.
+	} finally {
+		timer.cancel();
 	}
 }

@@ -293,8 +293,8 @@ export class Worker {
 		const reason = this.#reason ?? "exited";
 		const facts = { exit, reason, killer, callsLost: lost.length };
 		closeBooks(this, belongings, facts, this.#world);
-		await hangUp(this.#connection);
 		this.#listener.released(this, { reason, exit, readyMs: this.readyMs });
+		await hangUp(this.#connection, this.#world.clock);
 		this.#resolveGone();
 	}
 }

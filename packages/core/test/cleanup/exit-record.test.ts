@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { recordExit } from "../../src/cleanup/exit-record.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
+import { markerOf } from "../../src/marker.ts";
 import {
 	MemoryRegistry,
 	SeededRandom,
@@ -86,4 +87,38 @@ test("the exit does not wait for those that do not die: they stay on record for 
 		reserved,
 	]);
 	expect(registry.state).toBe("terminated");
+});
+
+test("what left its group is killed by its marker, and as long as it is seen the run stays open for the next start", () => {
+	const { registry, clock } = bench();
+	const stray = {
+		identity: deadOwner(),
+		groupId: 1,
+		marker: markerOf(registry.runId, machine.self),
+		incarnation: undefined,
+		name: "stray",
+	};
+	const other = {
+		...stray,
+		marker: markerOf("0000000" as typeof registry.runId, machine.self),
+	};
+	const killed: unknown[] = [];
+	let dies = true;
+	const host: ProcessHost = seenAs({
+		marked: () => (dies && killed.length > 0 ? [other] : [stray, other]),
+		signal: (identity) => {
+			killed.push(identity);
+			return "sent";
+		},
+	});
+	const parts = { registry, host, clock, pause: () => void clock.stall(1) };
+	recordExit(parts);
+	expect(killed).toEqual([stray.identity]);
+	expect(registry.state).toBe("terminated");
+
+	const second = bench();
+	dies = false;
+	stray.marker = markerOf(second.registry.runId, machine.self);
+	recordExit({ ...parts, registry: second.registry });
+	expect(second.registry.state).not.toBe("terminated");
 });

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { connectFails, scripts } from "../../src/testing.ts";
-import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
+import {
+	closedVirtualPool,
+	outcome,
+	overConnections,
+	virtualPool,
+} from "./virtual-pool.ts";
 
 const commands = {
 	echo: scripts.echo,
@@ -178,4 +183,77 @@ test("a worker whose conversation breaks because it dies is told to have died, n
 		{ reason: "exited", killer: "none", exit: { kind: "code", code: 3 } },
 	]);
 	await close();
+});
+
+test("an adapter that never lets go of a dead worker holds up neither its replacement nor the end", async () => {
+	const { pool, clock, adapter, host } = closedVirtualPool({ commands });
+	overConnections(adapter, () => ({
+		[Symbol.asyncDispose]: () => new Promise(() => {}),
+	}));
+	const opened = pool.open();
+	await clock.advance(0);
+	await opened;
+	adapter.workers[0]?.crash();
+	await clock.advance(50);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	const closed = pool.close();
+	await clock.advance(10_000);
+	await closed;
+	expect(host.living()).toHaveLength(0);
+});
+
+test("what was tried before is never told to have not begun", async () => {
+	const { pool, clock, close } = await virtualPool(
+		{
+			commands,
+			boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
+		},
+		{ start: { maxRestarts: 3, backoffMs: 10 } },
+	);
+	const tried = outcome(
+		pool.execute("crash", undefined, { idempotentRetries: 5 }),
+	);
+	const waited = outcome(pool.execute("echo", 1));
+	await clock.advance(10_000);
+	expect(await tried).toMatchObject({ kind: "error", ran: "maybe" });
+	expect(await waited).toMatchObject({ kind: "error", ran: "no" });
+	await close();
+});
+
+test("a pool that is closed while its adapter prepares starts nothing, and the adapter is told", async () => {
+	let aborted = false;
+	const { pool, clock, host } = closedVirtualPool({
+		prepare: (signal) =>
+			new Promise((resolve) => {
+				signal.addEventListener("abort", () => {
+					aborted = true;
+					resolve();
+				});
+			}),
+	});
+	const opened = outcome(pool.open());
+	await clock.advance(10);
+	const closed = pool.close();
+	await clock.advance(10);
+	await closed;
+	expect(await opened).toMatchObject({ code: "POOL_CLOSED", ran: "no" });
+	expect(aborted).toBe(true);
+	expect(host.started).toHaveLength(0);
+});
+
+test("a program that dies of a signal is told of no failure on the way", async () => {
+	const { pool, clock, host } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	let told = false;
+	const tell = (): void => {
+		told = true;
+	};
+	pool.execute("hang").then(tell, tell);
+	await clock.advance(1);
+	const closed = pool.endWithProgram(100, "dies");
+	await clock.advance(60_000);
+	await closed;
+	expect(told).toBe(false);
+	expect(host.living()).toHaveLength(0);
 });

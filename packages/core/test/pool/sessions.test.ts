@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import {
+	closedVirtualPool,
+	outcome,
+	overConnections,
+	virtualPool,
+} from "./virtual-pool.ts";
 
 const commands = {
 	whoami: scripts.whoami,
@@ -102,4 +107,68 @@ test("one session more than the limit is refused", async () => {
 	pool.session();
 	expect(() => pool.session()).toThrow(/sessions.limit/);
 	await close();
+});
+
+test("calls of a strict session that came before it was bound are lost with its process, not forgotten", async () => {
+	const { pool, clock, close } = await virtualPool(
+		{ commands },
+		{ size: { min: 0, max: 2 } },
+	);
+	const session = pool.session({ affinity: "strict" });
+	const first = outcome(session.execute("crash"));
+	const second = outcome(session.execute("whoami"));
+	await clock.advance(5_000);
+	expect(await first).toMatchObject({ code: "WORKER_EXITED" });
+	expect(await second).toMatchObject({ code: "SESSION_LOST", ran: "no" });
+	expect(pool.statistics().calls.waiting).toBe(0);
+	await close();
+});
+
+test("a session that is bound while the successor of its worker warms up keeps its process until it is closed", async () => {
+	const { pool, clock, close, events } = await virtualPool(
+		{
+			commands,
+			connect: async (worker) => {
+				if (worker.number > 1) await worker.process.sleep(500);
+			},
+		},
+		{ recycle: { afterCalls: 2, checkIntervalMs: 1_000 } },
+	);
+	await pool.execute("whoami");
+	await pool.execute("whoami"); // Worn: the successor begins to warm up.
+	const session = pool.session({ affinity: "strict" });
+	const home = await session.execute("whoami");
+	await clock.advance(5_000);
+	expect(await session.execute("whoami")).toBe(home);
+	expect(await pool.execute("whoami")).not.toBe(home);
+	session.close();
+	await clock.advance(5_000);
+	expect(events.of("worker.retiring")).toMatchObject([
+		{ incarnation: home, reason: "calls" },
+	]);
+	await close();
+	events.assertPaired();
+});
+
+test("calls that are outstanding when their session is closed keep its state to the end", async () => {
+	const { pool, clock, adapter, events } = closedVirtualPool({ commands });
+	const order: string[] = [];
+	overConnections(adapter, () => ({
+		endSession: (id) => void order.push(`ended ${id}`),
+	}));
+	const opened = pool.open();
+	await clock.advance(0);
+	await opened;
+	pool.on("call.released", ({ callId }) => order.push(`released ${callId}`));
+	const session = pool.session({ id: "mine" });
+	const calls = [session.execute("work", 100), session.execute("work", 100)];
+	await clock.advance(1);
+	session.close();
+	await clock.advance(300);
+	await Promise.all(calls);
+	expect(order).toEqual(["released c1", "released c2", "ended mine"]);
+	const closed = pool.close();
+	await clock.advance(10_000);
+	await closed;
+	events.assertPaired();
 });

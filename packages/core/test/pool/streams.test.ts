@@ -118,3 +118,24 @@ test("an adapter without streams says so", async () => {
 	});
 	await close();
 });
+
+test("a long stream leaves no listener behind for each of its items", async () => {
+	let listeners = 0;
+	let most = 0;
+	const { pool, close } = await virtualPool({
+		commands: {
+			count: async function* (call) {
+				const { signal } = call;
+				const add = signal.addEventListener.bind(signal);
+				signal.addEventListener = (...args: Parameters<typeof add>) => {
+					most = Math.max(most, ++listeners);
+					add(...args);
+				};
+				for (let item = 0; item < 200; item++) yield item;
+			},
+		},
+	});
+	expect(await Array.fromAsync(pool.stream("count"))).toHaveLength(200);
+	expect(most).toBeLessThan(10);
+	await close();
+});

@@ -1,3 +1,4 @@
+import type { Connection } from "../../src/adapter.ts";
 import type { PoolOptions } from "../../src/options.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 import { Pool } from "../../src/pool/pool.ts";
@@ -82,6 +83,20 @@ export async function virtualPool(
 	await made.clock.advance(0);
 	await opened;
 	return made;
+}
+
+/** Lays something over every connection that the adapter makes from now on. */
+export function overConnections(
+	adapter: ScriptedAdapter,
+	laid: (connection: Connection) => Partial<Connection>,
+): void {
+	const connect = adapter.connect.bind(adapter);
+	Object.assign(adapter, {
+		connect: async (...args: Parameters<typeof connect>) => {
+			const connection = await connect(...args);
+			return { ...connection, ...laid(connection) };
+		},
+	});
 }
 
 /** What a promise came to, for tests that let time pass before they look. */
