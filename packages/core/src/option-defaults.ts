@@ -156,7 +156,8 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 	"recycle.checkIntervalMs": {
 		value: 5_000,
 		check: milliseconds(10),
-		reason: "reading the memory of a group costs well under a millisecond",
+		reason:
+			"memory is read only where it has a limit, and then costs one look at the process table a worker",
 	},
 	"sessions.ttlMs": {
 		value: 3_600_000,

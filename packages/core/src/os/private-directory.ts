@@ -6,6 +6,8 @@ import type { RunId } from "../run-id.ts";
 
 /** Socket paths must be shorter, in bytes: macOS has the smallest field. Source: unix(4), sys/un.h. */
 export const SOCKET_PATH_LIMIT = 104;
+/** In a sticky directory only the owner of a file renames or removes it. */
+const STICKY = 0o1000;
 /** Kept free for what workers put below the run's directory: an incarnation, a slash, a socket. */
 const RESERVED_BYTES = 40;
 /** What {@link mkdtempSync} adds to its prefix. */
@@ -61,16 +63,23 @@ function baseDirectories(env: NodeJS.ProcessEnv): string[] {
 		const stats = lookAt(temporary);
 		if (stats === undefined) continue;
 		// On macOS /tmp itself is a link.
-		bases.push(realpathSync(temporary));
+		const real = realpathSync(temporary);
+		if (isExchangeProof(lstatSync(real))) bases.push(real);
 	}
+	if (bases.length === 0)
+		throw unsafe(tmpdir(), "can be written by others and is not sticky");
 	return bases;
+}
+
+/** Whether nobody but its owner, this user or root, can exchange what is in it. */
+function isExchangeProof({ mode, uid }: Stats): boolean {
+	if (uid !== 0 && uid !== process.getuid?.()) return false;
+	return (mode & 0o022) === 0 || (mode & STICKY) !== 0;
 }
 
 function lookAt(path: string): Stats | undefined {
 	return lstatSync(path, { throwIfNoEntry: false });
 }
-
-const STICKY = 0o1000;
 
 /**
  * Says what is wrong with a directory, or nothing.

@@ -19,6 +19,7 @@ import type {
 } from "../world.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
+import { Echo } from "./echo.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
 import { LinuxProc } from "./linux-proc.ts";
@@ -36,6 +37,7 @@ export class SystemProcessHost implements CensusHost {
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
 	readonly #keepAlive = new KeepAlive();
+	readonly #echo = new Echo(process.stderr);
 
 	constructor(
 		table: ProcessTable = systemTable(),
@@ -149,7 +151,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	echo(line: string): void {
-		process.stderr.write(`${line}\n`);
+		this.#echo.line(line);
 	}
 
 	#markedProcess(entry: TableEntry): MarkedProcess | undefined {

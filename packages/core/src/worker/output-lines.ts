@@ -8,18 +8,24 @@ export interface OutputLine {
 	readonly cut: boolean;
 }
 
+/** One turn of the event loop tells so many; a chunk of nothing but line breaks has 65,536. */
+const LINES_PER_TURN = 1_000;
+
 /**
  * Drains a stream and splits it into lines of bounded length.
  *
  * The stream never blocks the worker and never grows the host's memory by more
  * than one line. Calls `onEnd` once, when no process holds the other end any
  * more; a last line without a break is told before it.
+ *
+ * @param later does something in a later turn of the event loop.
  */
 export function readLines(
 	stream: Readable,
 	maxLineBytes: number,
 	onLine: (line: OutputLine) => void,
 	onEnd: () => void,
+	later: (action: () => void) => void,
 ): void {
 	const decoder = new StringDecoder("utf8");
 	let held = "";
@@ -55,15 +61,32 @@ export function readLines(
 		heldBytes = 0;
 	};
 
+	/** Of the chunk that is being told; the last one is not complete. */
+	let parts: readonly string[] = [];
+	let next = 0;
+	const tell = (most: number): void => {
+		for (let told = 0; told < most && next < parts.length; told++, next++)
+			take(parts[next] ?? "", next < parts.length - 1);
+	};
+	const tellInTurns = (): void => {
+		tell(LINES_PER_TURN);
+		if (next < parts.length) later(tellInTurns);
+		else stream.resume();
+	};
 	stream.on("data", (chunk: Buffer) => {
-		const parts = decoder.write(chunk).split("\n");
-		for (const [index, part] of parts.entries())
-			take(part, index < parts.length - 1);
+		parts = decoder.write(chunk).split("\n");
+		next = 0;
+		tell(LINES_PER_TURN);
+		if (next === parts.length) return;
+		// So many short lines that telling them at once would hold up everything else.
+		stream.pause();
+		later(tellInTurns);
 	});
 	let ended = false;
 	const end = (): void => {
 		if (ended) return;
 		ended = true;
+		tell(Number.POSITIVE_INFINITY);
 		const rest = carriageReturn + decoder.end();
 		carriageReturn = "";
 		if (held !== "" || rest !== "") take(rest, true);

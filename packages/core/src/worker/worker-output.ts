@@ -55,6 +55,7 @@ export class WorkerOutput {
 							world.host.echo(`[${ref.workerId}] ${text}${cut ? " …" : ""}`);
 					},
 					resolve,
+					(action) => void world.clock.after(0, action),
 				),
 			);
 		this.#ended = Promise.all(names.map(drain)).then(() => {});

@@ -15,6 +15,7 @@ function linesOf(
 			maxLineBytes,
 			(line) => lines.push(line),
 			() => resolve(lines),
+			setImmediate,
 		),
 	);
 }
@@ -69,7 +70,7 @@ describe("a line over the limit", () => {
 		const stream = new PassThrough();
 		const lines: OutputLine[] = [];
 		const ended = new Promise<void>((resolve) =>
-			readLines(stream, 4, (line) => lines.push(line), resolve),
+			readLines(stream, 4, (line) => lines.push(line), resolve, setImmediate),
 		);
 		const told = new Promise((resolve) => stream.once("data", resolve));
 		stream.write("abcdefgh");
@@ -121,6 +122,7 @@ describe("the end", () => {
 				100,
 				({ text }) => told.push(text),
 				() => told.push("(end)"),
+				setImmediate,
 			);
 			const closed = new Promise((resolve) => stream.once("close", resolve));
 			const read = new Promise((resolve) => stream.once("data", resolve));
@@ -175,4 +177,28 @@ test("whatever is printed in whatever chunks, the lines are those of the whole t
 		),
 		{ numRuns: 500 },
 	);
+});
+
+test("a flood of short lines is told in turns, so that other work goes on in between, and none is lost", async () => {
+	const lines = Array.from({ length: 20_000 }, (_, index) => String(index));
+	const stream = Readable.from([
+		Buffer.from(`${lines.join("\n")}\n`),
+		Buffer.from("last\n"),
+	]);
+	const told: string[] = [];
+	const ended = Promise.withResolvers<void>();
+	let turns = 0;
+	readLines(
+		stream,
+		100,
+		({ text }) => void told.push(text),
+		() => ended.resolve(),
+		(action) => {
+			turns++;
+			setImmediate(action);
+		},
+	);
+	await ended.promise;
+	expect(told).toEqual([...lines, "last"]);
+	expect(turns).toBe(20);
 });

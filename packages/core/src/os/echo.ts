@@ -1,0 +1,31 @@
+import type { Writable } from "node:stream";
+
+/** What may wait for a reader of standard error. */
+const MAX_WAITING_BYTES = 1_048_576;
+
+/**
+ * Shows lines to people. When nobody reads them as fast as they come, some are
+ * dropped and counted instead of filling the memory.
+ */
+export class Echo {
+	readonly #out: Writable;
+	#dropped = 0;
+
+	constructor(out: Writable) {
+		this.#out = out;
+	}
+
+	line(text: string): void {
+		if (this.#out.writableLength > MAX_WAITING_BYTES) {
+			this.#dropped++;
+			return;
+		}
+		if (this.#dropped > 0) {
+			this.#out.write(
+				`[snakepit] ${this.#dropped} lines are missing here: they came faster than this output is read\n`,
+			);
+			this.#dropped = 0;
+		}
+		this.#out.write(`${text}\n`);
+	}
+}
