@@ -38,7 +38,9 @@ function step(name: string, passes: () => boolean) {
 }
 
 function ruff(...args: string[]): boolean {
-	return run(python, ["-m", "ruff", ...args, "python", "scripts"]) === 0;
+	const config = ["--config", "python/pyproject.toml"];
+	const folders = ["apps", "examples", "packages", "python", "scripts"];
+	return run(python, ["-m", "ruff", ...args, ...config, ...folders]) === 0;
 }
 
 function generatedIsFresh(): boolean {

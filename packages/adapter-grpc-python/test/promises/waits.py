@@ -52,7 +52,9 @@ def socket_read() -> None:
 
 @tool
 def child_process() -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"]
+    ) as child:
         begun("child_process")
         try:
             child.wait()
