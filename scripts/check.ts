@@ -38,9 +38,13 @@ function step(name: string, passes: () => boolean) {
 }
 
 function ruff(...args: string[]): boolean {
+	const words = ["-m", "ruff", ...args];
+	const elsewhere = ["apps", "examples", "packages"];
 	const config = ["--config", "python/pyproject.toml"];
-	const folders = ["apps", "examples", "packages", "python", "scripts"];
-	return run(python, ["-m", "ruff", ...args, ...config, ...folders]) === 0;
+	return (
+		run(python, [...words, "python", "scripts"]) === 0 &&
+		run(python, [...words, ...config, ...elsewhere]) === 0
+	);
 }
 
 function generatedIsFresh(): boolean {
