@@ -153,11 +153,16 @@ class FakeHost:
 
     def stdout(self) -> str:
         """Returns what the worker wrote to stdout so far."""
-        return self._outputs["stdout"].text()
+        return self._text("stdout")
 
     def stderr(self) -> str:
         """Returns what the worker wrote to stderr so far."""
-        return self._outputs["stderr"].text()
+        return self._text("stderr")
+
+    def _text(self, name: str) -> str:
+        if self._status is not None:
+            self._outputs[name].join()
+        return self._outputs[name].text()
 
     def wait_for_stderr(self, text: str) -> None:
         """Waits until the worker has written it."""
@@ -203,8 +208,12 @@ class _Output:
         if not found:
             raise AssertionError(f"not written: {text!r}\n{self.text()}")
 
-    def close(self) -> None:
+    def join(self) -> None:
+        """Waits until everything is read."""
         self._thread.join(DEADLINE_S)
+
+    def close(self) -> None:
+        self.join()
         os.close(self._read_end)
 
     def _read(self) -> None:

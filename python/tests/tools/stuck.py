@@ -122,8 +122,8 @@ async def is_stuck_between_awaits() -> AsyncIterator[int]:
 
 @tool
 def swallows_the_first() -> None:
-    begun()
     with contextlib.suppress(BaseException):
+        begun()
         time.sleep(600)
     time.sleep(600)
 
@@ -143,8 +143,8 @@ def loses_it_in_a_destructor() -> None:
 
 @tool
 def cleans_up_for_a_while() -> None:
-    begun()
     try:
+        begun()
         time.sleep(600)
     finally:
         time.sleep(0.5)
@@ -153,8 +153,8 @@ def cleans_up_for_a_while() -> None:
 
 @tool
 async def cleans_up_in_asyncio() -> None:
-    begun()
     try:
+        begun()
         await asyncio.sleep(600)
     finally:
         await asyncio.sleep(0.1)
@@ -168,8 +168,8 @@ def cleaned_up() -> list[str]:
 
 @tool
 def turns_it_into_an_error() -> None:
-    begun()
     try:
+        begun()
         time.sleep(600)
     except CallCancelled as cancelled:
         raise ValueError("interrupted work") from cancelled
@@ -177,8 +177,8 @@ def turns_it_into_an_error() -> None:
 
 @tool
 def returns_nevertheless() -> str:
-    begun()
     try:
+        begun()
         time.sleep(600)
     except CallCancelled:
         pass
@@ -187,8 +187,8 @@ def returns_nevertheless() -> str:
 
 @tool
 def says_why() -> None:
-    begun()
     try:
+        begun()
         time.sleep(600)
     except CallCancelled as cancelled:
         assert current_call().cancelled

@@ -46,10 +46,14 @@ class Lifeline:
         armed = sys.platform == "linux" and all(map(_arm, self._descriptors))
         self.mode = "kernel" if armed else "thread"
         # The host may have died between the connection and the arming.
-        if _poller(self._descriptors).poll(0):
+        if self.ended():
             end_group()
         if not armed:
             _thread.start_new_thread(_watch, (self._descriptors,))
+
+    def ended(self) -> bool:
+        """Returns whether the host is gone."""
+        return bool(_poller(self._descriptors).poll(0))
 
     def intact(self) -> bool:
         """Returns whether the descriptors are still ours; user code may close them."""

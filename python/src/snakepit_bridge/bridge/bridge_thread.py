@@ -34,6 +34,7 @@ LEAVE_GRACE_S = 2.0
 FINISH_S = 0.5
 # For statuses under way; a health probe that watches is not waited for longer.
 STOP_S = 0.1
+LIFELINE_S = 0.5
 MAX_METADATA = 16 << 10
 
 _logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class BridgeThread:
         self._health = Health(BRIDGE_SERVICE)
         self._loop = asyncio.new_event_loop()
         self._leaving: asyncio.Task[None] | None = None
+        self._broken = False
         self._closing = asyncio.Event()
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
@@ -77,7 +79,7 @@ class BridgeThread:
 
     def leave(self) -> None:
         """Has the worker leave; from any thread, and from a signal handler."""
-        call_soon(self._loop, self._leave)
+        call_soon(self._loop, lambda: self._leave(False))
 
     def close(self) -> None:
         """Sends what is left to send and ends the thread."""
@@ -144,7 +146,8 @@ class BridgeThread:
                 while self._services.last_ping == last:
                     await asyncio.sleep(limit / 4)
 
-    def _leave(self) -> None:
+    def _leave(self, broken: bool) -> None:
+        self._broken = self._broken or broken
         if self._leaving is None:
             self._leaving = self._loop.create_task(self._leave_in_order())
 
@@ -158,6 +161,10 @@ class BridgeThread:
                 await self._services.finish(FINISH_S)
                 sys.stderr.flush()
                 os._exit(exit_status.STUCK)
+        if self._broken:
+            # By a host that died, most likely: then the lifeline ends us now, and
+            # with us the group. Left before that we would leave it behind.
+            await asyncio.sleep(LIFELINE_S)
         self._main.stop()
 
 

@@ -29,6 +29,8 @@ _logger = logging.getLogger(__name__)
 class Services:
     """Answers the host; only the bridge's thread uses it.
 
+    `on_host_left` is called when the conversation ends: with True if it broke.
+
     Attributes:
         last_ping: when the last ping came, on the clock of `time.monotonic()`.
     """
@@ -39,7 +41,7 @@ class Services:
         conversation: Conversation,
         calls: CallTable,
         outbox: Outbox,
-        on_host_left: Callable[[], None],
+        on_host_left: Callable[[bool], None],
     ) -> None:
         self.last_ping = time.monotonic()
         self._tools = tools
@@ -89,21 +91,23 @@ class Services:
         loop = asyncio.get_running_loop()
         reader = loop.create_task(self._read(requests))
         writer = loop.create_task(self._write(context))
+        broken = True
         try:
             await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
             if reader.done():
                 # Half-closed, or broken: the latter raises here.
                 reader.result()
-                self._on_host_left()
+                self._on_host_left(False)
             # Done when the worker has left.
             await writer
+            broken = False
         finally:
             self._over.set()
             reader.cancel()
             writer.cancel()
             # What still runs has nobody to answer to.
             self._calls.cancel_all(CancelReason.SHUTDOWN)
-            self._on_host_left()
+            self._on_host_left(broken)
 
     async def _read(self, requests: Any) -> None:
         async for frame in requests:

@@ -12,7 +12,7 @@ from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
 from snakepit_bridge.boot.launch_message import Launch
-from snakepit_bridge.boot.lifeline import Lifeline
+from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
 from snakepit_bridge.bridge.log_forwarding import forward_logs
 from snakepit_bridge.bridge.outbox import Outbox
@@ -54,6 +54,10 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     _run_shutdown_hooks(toolbox, main)
     bridge.close()
     main.close()
+    if lifeline.ended():
+        # What looked like a host that leaves was one that died: take along what
+        # the tools have started. A thread that watches may not get to it any more.
+        end_group()
     return exit_status.LEFT
 
 

@@ -19,8 +19,10 @@ from snakepit_bridge.calls.trampoline import TRAMPOLINES
 
 __all__ = ["listen_for_cancel_signal", "send_cancel_signal"]
 
-# Interrupted between two of their lines these would keep a lock for ever.
-_UNSAFE = ("snakepit_bridge.", "logging", "importlib._bootstrap")
+# Interrupted between two of their lines these would keep a lock for ever, or leave
+# a future half told.
+_UNSAFE = ("logging", "importlib._bootstrap", "asyncio.")
+_PACKAGE = "snakepit_bridge."
 _CLEANING_UP = (CallCancelled, asyncio.CancelledError, GeneratorExit)
 
 
@@ -52,19 +54,26 @@ def _on_signal(_signal: int, frame: FrameType | None) -> None:
 
 
 def _may_raise(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__")
-    if (
-        frame.f_code not in TRAMPOLINES
-        and isinstance(module, str)
-        and module.startswith(_UNSAFE)
-    ):
+    """Returns whether user code is interrupted, beneath one of the trampolines.
+
+    Not where it has called the bridge: what that does is done whole, and what
+    waits there is woken by other means.
+    """
+    if _module(frame).startswith(_UNSAFE):
         return False
     beneath: FrameType | None = frame
     while beneath is not None:
         if beneath.f_code in TRAMPOLINES:
             return True
+        if _module(beneath).startswith(_PACKAGE):
+            return False
         beneath = beneath.f_back
     return False
+
+
+def _module(frame: FrameType) -> str:
+    name = frame.f_globals.get("__name__")
+    return name if isinstance(name, str) else ""
 
 
 def is_cleaning_up(handled: BaseException | None) -> bool:

@@ -56,8 +56,14 @@ class MainThread:
 
     def complete(self, made: Any) -> None:
         """Awaits what a hook returned, if that can be awaited."""
-        if isinstance(made, Awaitable):
-            self.loop.run_until_complete(_awaited(made))
+        if not isinstance(made, Awaitable):
+            return
+        task = self.loop.create_task(_awaited(made))
+        task.add_done_callback(lambda _: self.loop.stop())
+        # Not run_until_complete: a stop that was meant for `run` may still come.
+        while not task.done():
+            self.loop.run_forever()
+        task.result()
 
     def close(self) -> None:
         """Cancels what is left on the loop and closes it."""
@@ -65,8 +71,8 @@ class MainThread:
         for task in tasks:
             task.cancel()
         if tasks:
-            self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
 

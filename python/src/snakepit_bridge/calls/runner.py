@@ -91,8 +91,7 @@ class Runner:
     def _task_interrupt(
         self, running: RunningCall, task: asyncio.Task[None]
     ) -> Callable[[], None]:
-        """Cancels the task, once; until then a signal frees a loop that it blocks."""
-        running.cancellation.by_signal = True
+        """Cancels the task, once; where that is not noticed, its loop is blocked."""
         asked = False
 
         def cancel() -> None:
@@ -103,8 +102,9 @@ class Runner:
             nonlocal asked
             if not asked:
                 asked = True
+                running.cancellation.by_signal = True
                 self._main.submit_to_loop(cancel)
-            if running.cancellation.by_signal:
+            elif running.cancellation.by_signal:
                 send_cancel_signal()
 
         return interrupt

@@ -97,6 +97,10 @@ def _compile(annotation: Any, within: tuple[Any, ...]) -> Check:
         return _compile(annotation.__supertype__, within)
     if type(annotation).__name__ == "TypeAliasType":
         return _enter(annotation, annotation.__value__, within)
+    alias = typing.get_origin(annotation)
+    if type(alias).__name__ == "TypeAliasType":
+        # Generic, as numpy's NDArray: its parameters are given now.
+        return _enter(alias, alias.__value__[typing.get_args(annotation)], within)
     if _is_typed_dict(annotation):
         return _typed_dict(annotation, within)
     origin = typing.get_origin(annotation)
