@@ -8,7 +8,7 @@ from conftest import Host
 from snakepit_bridge._gen import bridge_pb2 as pb
 
 # Every one of these would take ten minutes. Being free within a hundred
-# milliseconds is what `measure_cancellation.py` shows; a test only proves that
+# milliseconds is what `support/measure_cancellation.py` shows; a test only proves that
 # it does not wait for the tool.
 IN_THE_MAIN_THREAD = [
     "sleeps",

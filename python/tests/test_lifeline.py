@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from conftest import TOOLS, Host
 
-# The promise. It is milliseconds, see `measure_lifeline.py`; the rest is for a
+# The promise. It is milliseconds, see `support/measure_lifeline.py`; the rest is for a
 # machine that does something else.
 WITHIN_S = 1.0
 

@@ -9,6 +9,8 @@ import sys
 import pytest
 from conftest import TOOLS, Host
 
+from snakepit_bridge import __version__
+
 FORKS = """
     import multiprocessing
     import os
@@ -167,6 +169,11 @@ def test_before_the_lifeline_only_light_modules_are_imported() -> None:
     assert heavy.isdisjoint(output.split())
     ours = [name for name in output.split() if name.startswith("snakepit_bridge.")]
     assert {name.split(".")[1] for name in ours} == {"__main__", "_version", "boot"}
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = (TOOLS.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{__version__}"\n' in project
 
 
 def test_every_public_name_is_there() -> None:

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import secrets
-import select
 import signal
 import socket
 import sys
@@ -69,6 +68,7 @@ class FakeHost:
         self._outputs: dict[str, _Output] = {}
         self._conversations: list[Conversation] = []
         self._status: int | None = None
+        self._ended = threading.Event()
 
     def __enter__(self) -> FakeHost:  # noqa: PYI034 - Self needs Python 3.11
         return self
@@ -94,6 +94,7 @@ class FakeHost:
             file_actions=actions,
             setsid=True,
         )
+        threading.Thread(target=self._reap, daemon=True).start()
         for output in self._outputs.values():
             output.start()
         for descriptor in (channel, null):
@@ -140,16 +141,15 @@ class FakeHost:
 
     def exit_status(self, timeout: float = DEADLINE_S) -> int:
         """Returns the exit status once the worker has ended; -n for signal n."""
-        if self._status is None:
-            descriptor = os.pidfd_open(self.pid)
-            try:
-                if not select.select([descriptor], [], [], timeout)[0]:
-                    raise AssertionError(f"it still runs\n{self.stderr()}")
-            finally:
-                os.close(descriptor)
-            _, status = os.waitpid(self.pid, 0)
-            self._status = os.waitstatus_to_exitcode(status)
+        if not self._ended.wait(timeout):
+            raise AssertionError(f"it still runs\n{self.stderr()}")
+        assert self._status is not None
         return self._status
+
+    def _reap(self) -> None:
+        _, status = os.waitpid(self.pid, 0)
+        self._status = os.waitstatus_to_exitcode(status)
+        self._ended.set()
 
     def stdout(self) -> str:
         """Returns what the worker wrote to stdout so far."""

@@ -1,0 +1,66 @@
+"""The README does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples() -> list[tuple[str, str]]:
+    """Returns the tools and the commands that are about them."""
+    found: list[tuple[str, str]] = []
+    for kind, text in BLOCK.findall(README.read_text(encoding="utf-8")):
+        if kind == "python":
+            found.append((text, ""))
+        else:
+            source, commands = found[-1]
+            found[-1] = (source, commands + text)
+    return found
+
+
+def steps(commands: str) -> list[tuple[str, str]]:
+    """Returns commands and what they print."""
+    parts = re.split(r"^\$ (.*)\n", commands, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("example", examples(), ids=range(len(examples())))
+def test_an_example_prints_what_the_readme_says(
+    example: tuple[str, str], tmp_path: Path
+) -> None:
+    source, commands = example
+    (tmp_path / "tools.py").write_text(source, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    assert steps(commands)
+    for command, printed in steps(commands):
+        done = subprocess.run(
+            command.replace("python ", f"{sys.executable} ", 1),
+            shell=True,
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == printed
+
+
+def test_every_public_name_is_in_the_readme_or_in_a_docstring() -> None:
+    import snakepit_bridge
+
+    text = README.read_text(encoding="utf-8")
+    for name in snakepit_bridge.__all__:
+        item = getattr(snakepit_bridge, name)
+        assert name in text or item.__doc__, name
