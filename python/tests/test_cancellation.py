@@ -133,14 +133,23 @@ def test_a_tool_that_returns_nevertheless_has_a_result(start: Host) -> None:
         (pb.CANCEL_REASON_SHUTDOWN, "the worker is leaving"),
     ],
 )
+@pytest.mark.parametrize(
+    ("tool", "calls_per_worker"),
+    [("says_why", 1), ("says_why_it_is_not_busy", 1), ("says_why_it_is_not_busy", 2)],
+)
 def test_the_reason_reaches_the_tool_and_comes_back(
-    start: Host, reason: pb.CancelReason, words: str
+    start: Host,
+    tool: str,
+    calls_per_worker: int,
+    reason: pb.CancelReason,
+    words: str,
 ) -> None:
-    worker = start("stuck")
+    worker = start("stuck", callsPerWorker=calls_per_worker)
     conversation = worker.converse()
-    call_id = conversation.begin("says_why")
+    call_id = conversation.begin(tool)
     worker.wait_for_stderr(f"begun {call_id}\n")
     conversation.cancel(call_id, reason)
     failure = conversation.terminal(call_id).failure
     assert failure.message == f"the call was cancelled: {words}"
     assert failure.error.message == failure.message
+    assert failure.error.type == "snakepit_bridge.calls.cancelled.CallCancelled"

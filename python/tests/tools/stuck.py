@@ -197,5 +197,16 @@ def says_why() -> None:
 
 
 @tool
+def says_why_it_is_not_busy() -> None:
+    try:
+        begun()
+        while True:
+            pass
+    except CallCancelled as cancelled:
+        assert current_call().cancel_reason is cancelled.reason
+        raise
+
+
+@tool
 def ping() -> str:
     return "pong"

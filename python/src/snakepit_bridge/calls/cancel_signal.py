@@ -17,7 +17,12 @@ from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.trampoline import TRAMPOLINES
 
-__all__ = ["listen_for_cancel_signal", "send_cancel_signal"]
+__all__ = [
+    "is_cleaning_up",
+    "listen_for_cancel_signal",
+    "may_raise",
+    "send_cancel_signal",
+]
 
 # Interrupted between two of their lines these would keep a lock for ever, or leave
 # a future half told.
@@ -48,12 +53,12 @@ def _on_signal(_signal: int, frame: FrameType | None) -> None:
         return
     if cancellation.may_clean_up() and is_cleaning_up(sys.exc_info()[1]):
         return
-    if _may_raise(frame):
+    if may_raise(frame):
         cancellation.leave_alone()
         cancellation.raise_if_requested()
 
 
-def _may_raise(frame: FrameType) -> bool:
+def may_raise(frame: FrameType) -> bool:
     """Returns whether user code is interrupted, beneath one of the trampolines.
 
     Not where it has called the bridge: what that does is done whole, and what

@@ -6,26 +6,22 @@ import ctypes
 import queue
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
-from snakepit_bridge.calls.cancel_signal import is_cleaning_up
+from snakepit_bridge.calls.cancel_signal import is_cleaning_up, may_raise
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CallCancelled
+from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
 
 __all__ = ["InterruptibleThread", "ToolThreads"]
-
-
-# Two that come at once could both come after the tool, where one is expected.
-INTERRUPT_AGAIN_S = 0.1
 
 
 class InterruptibleThread:
     """Raises `CallCancelled` in the thread that it is made in, while it is armed.
 
     Best effort: Python raises it between two bytecodes of that thread, so code
-    that blocks in C does not notice.
+    that blocks in C does not notice. And it is raised a moment after it was
+    asked for: once, and no more than once, this may be behind the user's code.
     """
 
     def __init__(self, cancellation: Cancellation) -> None:
@@ -33,16 +29,16 @@ class InterruptibleThread:
         self._ident = threading.get_ident()
         self._lock = threading.Lock()
         self._armed = True
-        self._not_before = 0.0
 
     def interrupt(self) -> None:
-        """Raises it; from any thread."""
+        """Raises it where user code runs; from any other thread."""
         with self._lock:
-            now = time.monotonic()
-            if self._armed and now >= self._not_before and not self._cleans_up():
-                self._not_before = now + INTERRUPT_AGAIN_S
+            frame = sys._current_frames().get(self._ident)
+            if not self._armed or frame is None or not may_raise(frame):
+                return
+            if not self._cleans_up():
                 self._cancellation.leave_alone()
-                _raise_in(self._ident, CallCancelled)
+                _raise_in(self._ident, _RAISED[self._cancellation.reason])
 
     def disarm(self) -> None:
         """Lets nothing be raised any more, and takes back what was not raised yet."""
@@ -62,6 +58,21 @@ class InterruptibleThread:
         if isinstance(handled, tuple):  # before Python 3.12
             handled = handled[1]
         return is_cleaning_up(handled)
+
+
+def _with_reason(reason: CancelReason | None) -> type[CallCancelled]:
+    """Returns a class that makes itself: Python takes no instance here."""
+
+    class WithReason(CallCancelled):
+        def __init__(self) -> None:
+            super().__init__(reason or CancelReason.CALLER)
+
+    WithReason.__module__ = CallCancelled.__module__
+    WithReason.__qualname__ = WithReason.__name__ = CallCancelled.__name__
+    return WithReason
+
+
+_RAISED = {reason: _with_reason(reason) for reason in (None, *CancelReason)}
 
 
 def _raise_in(ident: int, error: type[BaseException] | None) -> None:
