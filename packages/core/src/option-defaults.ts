@@ -121,17 +121,19 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 	"heartbeat.intervalMs": {
 		value: 2_000,
 		check: milliseconds(10),
-		reason: "from the source documents",
+		reason:
+			"quick enough to notice, and five workers cost one answer in 400 ms",
 	},
 	"heartbeat.hungAfterMs": {
 		value: 10_000,
 		check: milliseconds(10),
-		reason: "from the source documents",
+		reason:
+			"no tool of good manners keeps the bridge's own thread silent for so long",
 	},
 	"heartbeat.missedPings": {
 		value: 3,
 		check: wholeNumber(1, 1_000),
-		reason: "from the source documents",
+		reason: "one or two may be lost to a busy machine",
 	},
 	"heartbeat.pingTimeoutMs": {
 		value: 2_000,
@@ -162,12 +164,12 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 	"sessions.ttlMs": {
 		value: 3_600_000,
 		check: milliseconds(1),
-		reason: "from the source documents: one hour",
+		reason: "one hour: longer than a person's break",
 	},
 	"sessions.limit": {
 		value: 10_000,
 		check: wholeNumber(1),
-		reason: "from the source documents",
+		reason: "more than that are forgotten ones",
 	},
 	"stop.drainMs": {
 		value: 30_000,

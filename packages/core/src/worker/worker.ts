@@ -192,6 +192,8 @@ export class Worker {
 	/** Has to go now; its calls are lost. */
 	condemn(reason: EndReason, verdict: string): void {
 		if (this.#state === "exited") return;
+		// Told by the conversation and by each call on it: to hear it again is no reason to hurry.
+		if (reason === "broken" && this.#reason === "broken") return;
 		// A word is final, but for one that only drains.
 		if (this.#state !== "stopping" && this.#reason !== "host_exit") {
 			this.#reason = reason;

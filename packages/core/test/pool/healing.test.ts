@@ -167,6 +167,7 @@ test("a worker whose conversation breaks because it dies is told to have died, n
 			...commands,
 			dies: async (call) => {
 				call.worker.breakConversation();
+				await call.worker.process.sleep(20); // The kernel's word comes later.
 				call.worker.process.exit(3);
 				return await new Promise(() => undefined);
 			},
