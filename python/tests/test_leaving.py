@@ -67,6 +67,15 @@ TOOLS = """
                 pass
 
     @tool
+    def is_stuck_in_c() -> None:
+        # Locked twice it never comes back, and no signal interrupts it.
+        mutex = ctypes.create_string_buffer(128)
+        library = ctypes.CDLL(None)
+        library.pthread_mutex_lock(mutex)
+        sys.stderr.write("begun\\n")
+        library.pthread_mutex_lock(mutex)
+
+    @tool
     async def leaves_a_task_behind() -> None:
         async def forever() -> None:
             try:
@@ -169,6 +178,14 @@ def test_what_cannot_be_cancelled_is_left_behind(start: Host) -> None:
     while not conversation.logs.empty():
         messages.append(conversation.logs.get().message)
     assert messages == ["left with 1 calls that do not end"]
+
+
+def test_sigterm_is_noticed_while_the_main_thread_runs_no_python(start: Host) -> None:
+    worker = start(TOOLS)
+    worker.converse().begin("is_stuck_in_c")
+    worker.wait_for_stderr("begun")
+    worker.signal(signal.SIGTERM)
+    assert worker.exit_status() == 72
 
 
 def test_calls_that_come_too_late_are_refused_as_not_begun(start: Host) -> None:

@@ -43,6 +43,15 @@ FORKS = """
         return ends
 
     @tool
+    def child_with_a_handler() -> int:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGTERM, lambda *_: os._exit(9))
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(600)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    @tool
     def variable_of_a_child() -> str:
         program = "import os; print(os.environ.get('GRPC_ENABLE_FORK_SUPPORT'))"
         return subprocess.check_output([sys.executable, "-c", program], text=True)
@@ -69,6 +78,12 @@ def test_children_that_are_forked_live_and_die_as_they_like(start: Host) -> None
 def test_a_forked_child_obeys_sigterm(start: Host) -> None:
     ends = start(FORKS).converse().call("terminates_children", [50])
     assert ends == [-signal.SIGTERM] * 50
+
+
+def test_the_sigterm_of_a_child_is_not_the_workers(start: Host) -> None:
+    conversation = start(FORKS).converse()
+    assert conversation.call("child_with_a_handler") == 9
+    assert conversation.call("forks", [1]) == [7]
 
 
 def test_a_fork_does_not_untie_the_worker_from_its_host(start: Host) -> None:

@@ -68,6 +68,8 @@ def _release_sigterm() -> None:
 
 
 def _be_child() -> None:
+    # Else its signals would be written where the worker reads its own.
+    signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)
     _release_sigterm()

@@ -21,6 +21,7 @@ from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.health import HEALTH_SERVICE, Health
 from snakepit_bridge.bridge.outbox import Outbox, call_soon
 from snakepit_bridge.bridge.services import BRIDGE_SERVICE, Services
+from snakepit_bridge.bridge.sigterm import SigtermListener
 from snakepit_bridge.bridge.token import Guard
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.main_thread import MainThread
@@ -46,6 +47,7 @@ class BridgeThread:
     def __init__(
         self, launch: Launch, toolbox: Toolbox, main: MainThread, outbox: Outbox
     ) -> None:
+        """To be made in the main thread. SIGTERM means to leave from now on."""
         self._launch = launch
         self._main = main
         self._outbox = outbox
@@ -62,6 +64,7 @@ class BridgeThread:
         self._closing = asyncio.Event()
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
+        self._sigterm = SigtermListener(self.leave)
         self._thread = threading.Thread(
             target=self._run, name="snakepit-bridge", daemon=True
         )
@@ -98,6 +101,7 @@ class BridgeThread:
     async def _serve(self) -> None:
         self._outbox.attach(self._loop)
         self._calls.attach(self._loop)
+        self._sigterm.attach(self._loop)
         server = aio.server(
             options=[
                 ("grpc.max_receive_message_length", self._launch.max_message_bytes),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import platform
-import signal
 import sys
 import traceback
 
@@ -40,7 +39,6 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     _check_descriptors(channel, lifeline)
     listen_for_cancel_signal()
     bridge = BridgeThread(launch, toolbox, main, outbox)
-    signal.signal(signal.SIGTERM, lambda _signal, _frame: bridge.leave())
     bridge.start()
     channel.ready(
         {

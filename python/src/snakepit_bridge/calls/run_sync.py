@@ -27,8 +27,10 @@ def run_function(running: RunningCall) -> pb.WorkerFrame:
         value = invoke(
             running.tool.function, *arguments.positional, **arguments.keywords
         )
+        running.shield()
         return running.result(value)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        running.shield()
         return failure_frame(running, error)
 
 
@@ -79,6 +81,7 @@ class GeneratorRun:
                 self._credit.take()
                 running.send_chunk(value)
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+            running.shield()
             frame = failure_frame(running, error)
             self._close()
             return frame

@@ -117,6 +117,7 @@ def run_in_thread(running: RunningCall) -> None:
     """Runs a synchronous tool's call in this thread, from its begin to its end."""
     thread = InterruptibleThread(running.cancellation)
     running.interrupt = thread.interrupt
+    running.shield = thread.disarm
     if not running.begin():
         thread.disarm()
         return

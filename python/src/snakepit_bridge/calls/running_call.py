@@ -55,6 +55,7 @@ class RunningCall:
         call: the tool's view of the call.
         credit: how many chunks the host wants; None where it wants one result.
         interrupt: makes the code that runs end; set by whoever runs it.
+        shield: keeps interrupts from what follows the tool's code; likewise.
         context: the context variables that the tool runs with.
     """
 
@@ -72,6 +73,7 @@ class RunningCall:
         self.cancellation = cancellation
         self.credit = credit
         self.interrupt: Callable[[], None] = lambda: None
+        self.shield: Callable[[], None] = lambda: None
         self.context = Context()
         self._arguments = arguments
         self._sink = sink
