@@ -1,4 +1,5 @@
-import { type SpawnSyncOptions, spawnSync } from "node:child_process";
+import { type SpawnSyncOptions, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { dirname } from "node:path";
 
 export const root: string = dirname(import.meta.dirname);
@@ -27,4 +28,35 @@ export function must(
 	const status = run(command, args, options);
 	if (status !== 0)
 		throw new Error(`Failed with ${status}: ${command} ${args.join(" ")}`);
+}
+
+/** Runs a command while this program goes on, showing what it prints, and returns its exit code. */
+export async function runBeside(
+	command: string,
+	args: string[],
+): Promise<number> {
+	const child = spawn(command, args, { cwd: root, stdio: "inherit" });
+	const [status] = await once(child, "close");
+	return status ?? 1;
+}
+
+/** Runs a command while this program goes on, and returns its exit code and what it printed. */
+export async function runQuietly(
+	command: string,
+	args: string[],
+	cwd: string,
+): Promise<{ status: number; printed: string }> {
+	const child = spawn(command, args, {
+		cwd,
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let printed = "";
+	for (const stream of [child.stdout, child.stderr]) {
+		stream.setEncoding("utf8");
+		stream.on("data", (text: string) => {
+			printed += text;
+		});
+	}
+	const [status] = await once(child, "close");
+	return { status: status ?? 1, printed };
 }

@@ -8,7 +8,7 @@ import {
 import { join } from "node:path";
 import { cleanupPaths } from "../vitest.config.ts";
 import { developmentPython } from "./python-environment.ts";
-import { root, run } from "./run.ts";
+import { root, runBeside, runQuietly } from "./run.ts";
 
 interface Count {
 	passed: number;
@@ -23,21 +23,27 @@ mkdirSync(results);
 
 const python = developmentPython();
 
-const vitestJson = join(results, "vitest.json");
-const vitest = count("vitest", vitestCount, [
-	...["vitest", "run", "--coverage", "--reporter=default"],
-	...["--reporter=json", `--outputFile.json=${vitestJson}`],
-]);
-
-reportCleanupCoverage();
-
+// pytest is one process that mostly waits for others: it runs beside vitest, and
+// what it prints is shown after it.
 const pytestXml = join(results, "pytest.xml");
-const pytest = count(
-	"pytest",
-	pytestCount,
-	[python, "-m", "pytest", `--junit-xml=${pytestXml}`],
+const pytestEnded = runQuietly(
+	python,
+	["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
 	join(root, "python"),
 );
+
+const vitestJson = join(results, "vitest.json");
+console.log("\nvitest");
+const vitestStatus = await runBeside("vitest", [
+	...["run", "--coverage", "--reporter=default"],
+	...["--reporter=json", `--outputFile.json=${vitestJson}`],
+]);
+const vitest = count("vitest", vitestStatus, vitestCount);
+reportCleanupCoverage();
+
+const { status: pytestStatus, printed } = await pytestEnded;
+console.log(`\npytest\n${printed}`);
+const pytest = count("pytest", pytestStatus, pytestCount);
 
 const passed = vitest.passed + pytest.passed;
 const failed = vitest.failed + pytest.failed;
@@ -47,15 +53,8 @@ writeFileSync(join(results, "summary"), `${line}\n`);
 console.log(`\n${line}`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** Runs a test runner. A bad end that no test explains counts as one failure. */
-function count(
-	name: string,
-	read: () => Count,
-	[command = "", ...args]: string[],
-	cwd = root,
-): Count {
-	console.log(`\n${name}`);
-	const status = run(command, args, { cwd });
+/** Reads a runner's report. A bad end that no test explains counts as one failure. */
+function count(name: string, status: number, read: () => Count): Count {
 	const counted = readable(name, read);
 	const ran = counted.passed + counted.failed;
 	if (counted.failed > 0 || (status === 0 && ran > 0)) return counted;
