@@ -223,6 +223,16 @@ export interface HostCall {
   callId: number;
   function: string;
   argument: Uint8Array;
+  /**
+   * W3C trace context and baggage of the tool where it calls, and nothing else;
+   * empty where the worker has no telemetry.
+   */
+  traceContext: { [key: string]: string };
+}
+
+export interface HostCall_TraceContextEntry {
+  key: string;
+  value: string;
 }
 
 /** Nobody waits for this host call any more. */
@@ -1547,7 +1557,7 @@ export const StackFrame: MessageFns<StackFrame> = {
 };
 
 function createBaseHostCall(): HostCall {
-  return { hostCallId: 0, callId: 0, function: "", argument: new Uint8Array(0) };
+  return { hostCallId: 0, callId: 0, function: "", argument: new Uint8Array(0), traceContext: {} };
 }
 
 export const HostCall: MessageFns<HostCall> = {
@@ -1564,6 +1574,9 @@ export const HostCall: MessageFns<HostCall> = {
     if (message.argument.length !== 0) {
       writer.uint32(34).bytes(message.argument);
     }
+    globalThis.Object.entries(message.traceContext).forEach(([key, value]: [string, string]) => {
+      HostCall_TraceContextEntry.encode({ key: key as any, value }, writer.uint32(42).fork()).join();
+    });
     return writer;
   },
 
@@ -1610,6 +1623,74 @@ export const HostCall: MessageFns<HostCall> = {
             }
 
             message.argument = reader.bytes();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            const entry5 = HostCall_TraceContextEntry.decode(reader, reader.uint32());
+            if (entry5.value !== undefined) {
+              message.traceContext[entry5.key] = entry5.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHostCall_TraceContextEntry(): HostCall_TraceContextEntry {
+  return { key: "", value: "" };
+}
+
+export const HostCall_TraceContextEntry: MessageFns<HostCall_TraceContextEntry> = {
+  encode(message: HostCall_TraceContextEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HostCall_TraceContextEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHostCall_TraceContextEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
             continue;
           }
         }

@@ -236,16 +236,25 @@ class StackFrame(_message.Message):
     def __init__(self, file: _Optional[str] = ..., line: _Optional[int] = ..., function: _Optional[str] = ...) -> None: ...
 
 class HostCall(_message.Message):
-    __slots__ = ("host_call_id", "call_id", "function", "argument")
+    __slots__ = ("host_call_id", "call_id", "function", "argument", "trace_context")
+    class TraceContextEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     HOST_CALL_ID_FIELD_NUMBER: _ClassVar[int]
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     FUNCTION_FIELD_NUMBER: _ClassVar[int]
     ARGUMENT_FIELD_NUMBER: _ClassVar[int]
+    TRACE_CONTEXT_FIELD_NUMBER: _ClassVar[int]
     host_call_id: int
     call_id: int
     function: str
     argument: bytes
-    def __init__(self, host_call_id: _Optional[int] = ..., call_id: _Optional[int] = ..., function: _Optional[str] = ..., argument: _Optional[bytes] = ...) -> None: ...
+    trace_context: _containers.ScalarMap[str, str]
+    def __init__(self, host_call_id: _Optional[int] = ..., call_id: _Optional[int] = ..., function: _Optional[str] = ..., argument: _Optional[bytes] = ..., trace_context: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class HostCallCancel(_message.Message):
     __slots__ = ("host_call_id",)
