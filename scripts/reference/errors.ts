@@ -60,6 +60,13 @@ const ERRORS: Readonly<Record<ErrorCode, Entry>> = {
 		meaning: "The worker ended before it was ready.",
 		remedy: "Its last lines are in the message.",
 	},
+	PROTECTION_UNAVAILABLE: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			'A protection made with `whenUnavailable: "refuse"` cannot work on this machine.',
+		remedy: "The message says what it lacks; `doctor`.",
+	},
 	START_TIMEOUT: {
 		thrown: "StartError",
 		ran: "no",

@@ -23,6 +23,17 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"registry.recovered": "What could not be written was written.",
 	"registry.reconciled":
 		"The ledger was compared with the process table and something was amiss.",
+	"protection.started": "A protection is at work.",
+	"protection.ended":
+		"Its process is gone: released with the run, or lost and to be started again.",
+	"protection.unavailable":
+		"A protection that a pool asked for cannot work here, and why.",
+	"protection.host_death_detected":
+		"While no host lived: a protection noticed the death of its host. Told by the next start, with the time at which it happened.",
+	"protection.process_killed":
+		"While no host lived: a protection ended a process. Told by the next start.",
+	"protection.run_settled":
+		"While no host lived: a protection recorded the end of the run. Told by the next start.",
 	"pool.started": "The minimum of workers is ready.",
 	"pool.start_failed":
 		"The pool could not be started; everything was ended again.",

@@ -116,6 +116,52 @@ export type SnakepitEvent = EventTime &
 				readonly vanished: number;
 				readonly unwritten: number;
 		  }
+		// A protection: something outside of the host that ends workers when the host cannot.
+		| {
+				readonly type: "protection.started";
+				readonly protection: string;
+				readonly pid: number;
+				/** From spawn to at work, in milliseconds. */
+				readonly durationMs: number;
+				/** How often it was started before in this run. */
+				readonly restarts: number;
+		  }
+		| {
+				readonly type: "protection.ended";
+				readonly protection: string;
+				readonly pid: number;
+				readonly exit: ProcessExit | undefined;
+				/** `"lost"`: it ended while the run goes on, and is started again. */
+				readonly how: "released" | "lost";
+		  }
+		| {
+				readonly type: "protection.unavailable";
+				readonly protection: string;
+				readonly reason: string;
+		  }
+		// What a protection saw and did while no host lived, told by the next start with the time at which it happened.
+		| {
+				readonly type: "protection.host_death_detected";
+				readonly protection: string;
+				readonly ofRun: RunId;
+		  }
+		| {
+				readonly type: "protection.process_killed";
+				readonly protection: string;
+				readonly ofRun: RunId;
+				readonly pid: number;
+				/** Which worker it was, or descends from; `undefined` when that is not known. */
+				readonly incarnation: string | undefined;
+				readonly foundBy: "told" | "ledger" | "group" | "marker" | "descent";
+		  }
+		| {
+				readonly type: "protection.run_settled";
+				readonly protection: string;
+				readonly ofRun: RunId;
+				readonly killed: number;
+				/** From the death of the host to the last process gone, in milliseconds. */
+				readonly durationMs: number;
+		  }
 		// A pool.
 		| {
 				readonly type: "pool.started";

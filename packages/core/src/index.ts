@@ -135,6 +135,13 @@ export type {
 } from "./pool/tools.ts";
 export { withPool } from "./pool/with-pool.ts";
 export type {
+	Engagement,
+	LayerReport,
+	Protection,
+	Ward,
+	WatchedWorker,
+} from "./protection.ts";
+export type {
 	EndReason,
 	Killer,
 	ProcessRegistry,

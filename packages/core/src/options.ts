@@ -1,6 +1,7 @@
 import type { Adapter } from "./adapter.ts";
 import type { CleanupStrategy } from "./cleanup/cleanup-strategy.ts";
 import type { SnakepitEvent } from "./events.ts";
+import type { Protection } from "./protection.ts";
 
 /** How many workers there are. */
 export interface SizeOptions {
@@ -106,6 +107,8 @@ export interface PoolOptions {
 	readonly output?: OutputOptions;
 	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
 	readonly dataDir?: string;
+	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. Shared by the pools of a run. */
+	readonly protections?: readonly Protection[];
 	/** Has a say about each orphan of a dead run before it is ended. */
 	readonly cleanupStrategy?: CleanupStrategy;
 	/** Hears every event, from the first on. One that throws cannot hurt the pool. */
@@ -131,6 +134,7 @@ export interface ResolvedOptions {
 	readonly stop: Required<StopOptions>;
 	readonly output: Required<OutputOptions>;
 	readonly dataDir: string | undefined;
+	readonly protections: readonly Protection[];
 	readonly cleanupStrategy: CleanupStrategy | undefined;
 	readonly onEvent: ((event: SnakepitEvent) => void) | undefined;
 }

@@ -16,6 +16,7 @@ import type {
 	ResolvedOptions,
 	SizeOptions,
 } from "./options.ts";
+import type { Protection } from "./protection.ts";
 
 const anything: Check = () => undefined;
 const isAdapter: Check = (value) =>
@@ -26,6 +27,20 @@ const isAdapter: Check = (value) =>
 	typeof (value as Adapter).connect === "function"
 		? undefined
 		: "must be an Adapter: an object with name, launch and connect";
+const isProtection = (value: unknown): boolean =>
+	typeof value === "object" &&
+	value !== null &&
+	typeof (value as Protection).name === "string" &&
+	typeof (value as Protection).engage === "function";
+const areProtections: Check = (value) => {
+	if (!Array.isArray(value) || !value.every(isProtection))
+		return "must be a list of Protections, for example [watchdog()]";
+	const names = value.map(({ name }: Protection) => name);
+	const twice = names.find((name, index) => names.indexOf(name) < index);
+	return twice === undefined
+		? undefined
+		: `must name each protection once; "${twice}" is in it twice`;
+};
 const POOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 const isPoolName: Check = (value) =>
 	typeof value === "string" && POOL_NAME.test(value)
@@ -56,6 +71,7 @@ export function resolveOptions(
 		stop: anything,
 		output: anything,
 		dataDir: optional(nonEmptyText),
+		protections: optional(areProtections),
 		cleanupStrategy: anything,
 		onEvent: optional(aFunction),
 	});
@@ -79,6 +95,7 @@ export function resolveOptions(
 			echo: given.output?.echo ?? "stderr",
 		},
 		dataDir: given.dataDir,
+		protections: [...(given.protections ?? [])],
 		cleanupStrategy: given.cleanupStrategy,
 		onEvent: given.onEvent,
 	};

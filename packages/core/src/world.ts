@@ -11,6 +11,8 @@ import type { ProcessRegistry } from "./registry/process-registry.ts";
 export interface World {
 	readonly clock: Clock;
 	readonly host: ProcessHost;
+	/** Who forks workers: the host's own, or a protection's in its place. */
+	readonly source: ProcessSource;
 	readonly registry: ProcessRegistry;
 	readonly random: Random;
 	/** Tells the listeners; never throws. */
@@ -129,6 +131,7 @@ export interface MarkedProcess {
 
 /** The operating system as the machinery sees it. */
 export interface ProcessHost {
+	/** Node itself as the parent. */
 	readonly source: ProcessSource;
 	/** The identity of this very process. */
 	readonly self: ProcessIdentity;

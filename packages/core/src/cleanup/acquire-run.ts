@@ -5,6 +5,7 @@ import { SystemProcessHost } from "../os/process-host.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";
+import type { Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import type { CleanupStrategy } from "./cleanup-strategy.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -16,6 +17,8 @@ export interface AcquireRunOptions {
 	readonly dataDir: string | undefined;
 	/** Only the strategy of whoever starts the run is asked: for those who join the clean-up is over. */
 	readonly strategy: CleanupStrategy | undefined;
+	/** Engaged for this holder, if they are not yet; none when left out. */
+	readonly protections?: readonly Protection[];
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
@@ -30,11 +33,12 @@ let machine: SystemProcessHost | undefined;
  *
  * @throws StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD`,
  *   `RUNTIME_DIRECTORY_UNSAFE` or `SOCKET_PATH_TOO_LONG`; RegistryError when the
- *   ledger cannot be used.
+ *   ledger cannot be used; StartError `PROTECTION_UNAVAILABLE` where a protection insists.
  */
 export async function acquireRun({
 	dataDir,
 	strategy,
+	protections = [],
 	emit,
 }: AcquireRunOptions): Promise<RunHandle> {
 	assertPlatform(process.platform);
@@ -71,7 +75,7 @@ export async function acquireRun({
 			},
 		});
 	sharedRuns.set(path, run);
-	return run.acquire(emit);
+	return run.acquire(emit, protections);
 }
 
 /** Importing works everywhere; a pool needs process groups and signals. */

@@ -1,11 +1,13 @@
 import type { ProcessRegistry } from "../registry/process-registry.ts";
-import type { Clock, ProcessHost, Random } from "../world.ts";
+import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
 import type { CleanupReport } from "./cleanup-report.ts";
 import type { ProcessKiller } from "./process-killer.ts";
 
 /** One holder's share of a run. */
 export interface RunHandle {
 	readonly host: ProcessHost;
+	/** Who forks this holder's workers. */
+	readonly source: ProcessSource;
 	readonly registry: ProcessRegistry;
 	readonly clock: Clock;
 	readonly random: Random;

@@ -1,7 +1,8 @@
 import type { SnakepitEvent } from "../events.ts";
 import { pauseSync } from "../os/system-clock.ts";
+import type { Protection } from "../protection.ts";
 import { LedgerWatch } from "../registry/ledger-watch.ts";
-import type { Clock, ProcessHost, Random } from "../world.ts";
+import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { recordExit } from "./exit-record.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -29,24 +30,43 @@ export class SharedRun {
 		this.#parts = parts;
 	}
 
-	/** Rejects when the start does; nothing is held then. */
-	async acquire(emit: Emit): Promise<RunHandle> {
+	/** Rejects when the start does, or a protection that insists; nothing is held then. */
+	async acquire(
+		emit: Emit,
+		protections: readonly Protection[],
+	): Promise<RunHandle> {
 		const holder = { emit };
 		this.#holders.add(holder);
 		const letGo = this.#parts.host.keepAlive();
 		try {
 			this.#started ??= this.#start();
-			return this.#handle(await this.#started, holder);
-		} catch (error) {
-			this.#parts.onOver();
-			throw error;
+			return await this.#engage(await this.#started, holder, protections);
 		} finally {
 			letGo();
 		}
 	}
 
+	async #engage(
+		started: StartedRun,
+		holder: { readonly emit: Emit },
+		protections: readonly Protection[],
+	): Promise<RunHandle> {
+		let released: Promise<void> | undefined;
+		const release = (): Promise<void> => {
+			released ??= this.#release(started, holder);
+			return released;
+		};
+		try {
+			const source = await started.engagements.engage(protections);
+			return this.#handle(started, source, release);
+		} catch (error) {
+			await release();
+			throw error;
+		}
+	}
+
 	async #start(): Promise<StartedRun> {
-		const started = await this.#parts.start((event) => this.#emit(event));
+		const started = await this.#begin();
 		const { host, clock } = this.#parts;
 		const { registry } = started;
 		const watch = new LedgerWatch({
@@ -74,23 +94,48 @@ export class SharedRun {
 		return started;
 	}
 
-	#handle(started: StartedRun, holder: { readonly emit: Emit }): RunHandle {
+	async #begin(): Promise<StartedRun> {
+		try {
+			return await this.#parts.start((event) => this.#emit(event));
+		} catch (error) {
+			this.#parts.onOver();
+			throw error;
+		}
+	}
+
+	#handle(
+		{ registry, killer, runDirectory, marker, report }: StartedRun,
+		source: ProcessSource | undefined,
+		release: () => Promise<void>,
+	): RunHandle {
 		const { host, clock, random } = this.#parts;
 		return {
-			...started,
 			host,
+			source: source ?? host.source,
+			registry,
 			clock,
 			random,
-			release: async () => {
-				if (!this.#holders.has(holder)) return;
-				if (this.#holders.size === 1) {
-					this.#stop();
-					this.#parts.onOver();
-					started.registry.close();
-				}
-				this.#holders.delete(holder);
-			},
+			killer,
+			runDirectory,
+			marker,
+			report,
+			release,
 		};
+	}
+
+	/** With the last holder the run ends. */
+	async #release(
+		{ registry, engagements }: StartedRun,
+		holder: { readonly emit: Emit },
+	): Promise<void> {
+		if (this.#holders.size === 1) {
+			this.#stop();
+			this.#parts.onOver();
+			registry.close();
+			// Only now: until the run is over it must be watched.
+			await engagements.release();
+		}
+		this.#holders.delete(holder);
 	}
 
 	#emit(event: SnakepitEvent): void {

@@ -2,6 +2,7 @@ import type { SnakepitEvent } from "../events.ts";
 import { formatMarker, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
+import { Engagements } from "../protection/engagements.ts";
 import { boundHistory, readRuns } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
@@ -31,6 +32,7 @@ export interface StartedRun {
 	readonly killer: ProcessKiller;
 	readonly runDirectory: string;
 	readonly marker: string;
+	readonly engagements: Engagements;
 	readonly report: CleanupReport;
 }
 
@@ -52,12 +54,28 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		makeRunDirectory: createRunDirectory,
 		removeFiles: (paths) => host.remove(paths),
 	});
+	const marker = formatMarker(markerOf(name.runId, host.self));
+	const engagements = new Engagements({
+		runId: name.runId,
+		host,
+		clock,
+		random,
+		marker,
+		dataDir: parts.dataDir,
+		runDirectory: run.directory,
+		living: () => registry.living(),
+		emit,
+	});
 	const registry = new SqliteRegistry({
 		clock,
 		emit,
 		file,
 		run,
 		otherRuns: () => readRuns(sqlite, directory, ownerKey(host.self)),
+		listener: {
+			activated: (worker) => engagements.watch(worker),
+			ended: (incarnation) => engagements.unwatch(incarnation),
+		},
 		letGo: (over) => {
 			// What is not over needs its directory as evidence of what to remove.
 			if (over) host.remove([run.directory]);
@@ -86,7 +104,8 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			registry,
 			killer,
 			runDirectory: run.directory,
-			marker: formatMarker(markerOf(name.runId, host.self)),
+			marker,
+			engagements,
 			report,
 		};
 	} catch (error) {

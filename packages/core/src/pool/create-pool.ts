@@ -27,10 +27,18 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 	const run = await acquireRun({
 		dataDir: options.dataDir,
 		strategy: options.cleanupStrategy,
+		protections: options.protections,
 		emit: hub.emit,
 	});
-	const { clock, host, registry, random } = run;
-	const world: World = { clock, host, registry, random, emit: hub.emit };
+	const { clock, host, source, registry, random } = run;
+	const world: World = {
+		clock,
+		host,
+		source,
+		registry,
+		random,
+		emit: hub.emit,
+	};
 	const pool = new Pool<Tools>({
 		options,
 		world,

@@ -72,6 +72,16 @@ export interface RunRecord {
 	readonly killed: number;
 }
 
+/** Hears of the workers of a run in the turn in which they are recorded. */
+export interface RegistryListener {
+	activated(worker: {
+		readonly incarnation: string;
+		readonly identity: ProcessIdentity;
+		readonly groupId: number;
+	}): void;
+	ended(incarnation: string): void;
+}
+
 export interface RegistryStatistics {
 	readonly reserved: number;
 	readonly active: number;

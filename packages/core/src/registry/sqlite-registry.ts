@@ -8,6 +8,7 @@ import type { Clock } from "../world.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import type {
 	ProcessRegistry,
+	RegistryListener,
 	RegistryStatistics,
 	Reservation,
 	RunRecord,
@@ -26,6 +27,7 @@ export interface SqliteRegistryParts {
 	readonly run: StoredRun;
 	/** The other runs of the directory, newest first. */
 	readonly otherRuns: () => readonly RunRecord[];
+	readonly listener: RegistryListener;
 	/** Lets go of the run's other files; `over` says that nothing of it is left to clean up. */
 	readonly letGo: (over: boolean) => void;
 }
@@ -112,6 +114,7 @@ export class SqliteRegistry implements ProcessRegistry {
 			activatedAt: this.#parts.clock.wall(),
 		});
 		this.#writeThrough();
+		this.#parts.listener.activated({ incarnation, identity, groupId });
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {
@@ -125,6 +128,7 @@ export class SqliteRegistry implements ProcessRegistry {
 			end,
 		});
 		this.#writeThrough();
+		this.#parts.listener.ended(incarnation);
 	}
 
 	transition(to: RunState): void {

@@ -33,8 +33,9 @@ export async function startForReal(
 		await rm(dataDir, { recursive: true, force: true });
 	};
 	try {
-		const { clock, host, registry, random, runDirectory } = run;
-		const world = { clock, host, registry, random, emit: events.record };
+		const { clock, host, source, registry, random, runDirectory } = run;
+		const emit = events.record;
+		const world = { clock, host, source, registry, random, emit };
 		const worker = await startWorker(adapter, {
 			...options,
 			world,

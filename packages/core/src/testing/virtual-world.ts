@@ -49,7 +49,7 @@ export function virtualWorld(options: VirtualWorldOptions = {}): VirtualWorld {
 	registry.transition("cleaning_stale");
 	registry.transition("running");
 	return {
-		world: { clock, host, registry, random, emit },
+		world: { clock, host, source: host.source, registry, random, emit },
 		clock,
 		host,
 		registry,

@@ -136,7 +136,7 @@ export class WorkerStarter {
 	/** Makes what the worker needs, and spawns; undoes all of it when that fails. */
 	async #spawnReserved(worker: Worker, spec: LaunchSpec): Promise<Spawned> {
 		const { world, marker, environment } = this.#setting;
-		const { registry, host } = world;
+		const { registry, host, source } = world;
 		const { incarnation, directory } = worker.seat;
 		const made: string[] = [];
 		let lifeline: LifelineListener | undefined;
@@ -146,7 +146,7 @@ export class WorkerStarter {
 			if (spec.launchPayload !== undefined)
 				lifeline = await host.listenLifeline(join(directory, "l"));
 			if (worker.state !== "starting") throw withdrawn(worker);
-			const process = await host.source.start(
+			const process = await source.start(
 				processSpec(spec, worker.seat, marker, environment),
 				(identity) => registry.activate(incarnation, identity, identity.pid),
 			);
@@ -189,7 +189,7 @@ export class WorkerStarter {
 			wallMs: world.clock.wall(),
 			...worker.ref,
 			pid: process.identity.pid,
-			source: world.host.source.name,
+			source: world.source.name,
 		});
 	}
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { DEFAULTS } from "../../src/option-defaults.ts";
 import type { PoolOptions } from "../../src/options.ts";
+import type { Protection } from "../../src/protection.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import { scriptedAdapter } from "../../src/testing.ts";
 
@@ -118,4 +119,20 @@ test("options that are no object are refused", () => {
 	expect(() => resolveOptions(undefined as unknown as PoolOptions, 2)).toThrow(
 		/must be an object/,
 	);
+});
+
+test("protections are a list, each of them named once", () => {
+	const protection: Protection = {
+		name: "a",
+		whenUnavailable: "start",
+		inspect: async () => ({ layer: "a", status: "available", detail: "" }),
+		engage: async () => ({ release: async () => {} }),
+	};
+	const resolve = (protections: unknown) =>
+		resolveOptions({ adapter, protections } as PoolOptions, 4);
+	expect(resolve(undefined).protections).toEqual([]);
+	expect(resolve([protection]).protections).toEqual([protection]);
+	expect(() => resolve(protection)).toThrow(/must be a list of Protections/);
+	expect(() => resolve([{ name: "a" }])).toThrow(/must be a list/);
+	expect(() => resolve([protection, protection])).toThrow(/"a" is in it twice/);
 });

@@ -59,6 +59,7 @@ class Bench {
 			file,
 			run,
 			otherRuns: () => [],
+			listener: { activated: () => {}, ended: () => {} },
 			letGo: (over) => letGo.push(over),
 		});
 		const bench = new Bench(

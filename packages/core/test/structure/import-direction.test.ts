@@ -22,8 +22,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	os: ["vocabulary"],
 	heartbeat: ["vocabulary"],
 	worker: ["vocabulary", "heartbeat"],
+	protection: ["vocabulary"],
 	registry: ["vocabulary", "os"],
-	cleanup: ["vocabulary", "registry", "os"],
+	cleanup: ["vocabulary", "protection", "registry", "os"],
 	pool: ["vocabulary", "heartbeat", "worker", "cleanup"],
 	testing: [
 		"vocabulary",

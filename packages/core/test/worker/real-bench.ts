@@ -32,8 +32,8 @@ export async function realBench(
 	const events = new EventRecorder();
 	const emit = events.record;
 	const run = await acquireRun({ dataDir, strategy: undefined, emit });
-	const { clock, host, registry, random, runDirectory, marker } = run;
-	const world: World = { clock, host, registry, random, emit };
+	const { clock, host, source, registry, random, runDirectory, marker } = run;
+	const world: World = { clock, host, source, registry, random, emit };
 	const sweep = new StragglerSweep(world);
 	const workers: Worker[] = [];
 

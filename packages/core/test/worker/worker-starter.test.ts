@@ -26,21 +26,6 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 		const host: ProcessHost = new Proxy(world.host, {
 			get: (target, name) => {
 				const value = Reflect.get(target, name, target);
-				if (name === "source")
-					return {
-						...world.host.source,
-						start: (
-							...[spec, record]: Parameters<typeof world.host.source.start>
-						) => {
-							note("spawn");
-							return world.host.source.start(spec, (identity) => {
-								record(identity);
-								note(
-									`recorded: ${registry.list().map(({ status }) => status)}`,
-								);
-							});
-						},
-					};
 				if (typeof value !== "function") return value;
 				return (...args: unknown[]) => {
 					if (name === "createDirectory") note("directory");
@@ -53,6 +38,16 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 			...world,
 			registry,
 			host,
+			source: {
+				...world.source,
+				start: (...[spec, record]: Parameters<typeof world.source.start>) => {
+					note("spawn");
+					return world.source.start(spec, (identity) => {
+						record(identity);
+						note(`recorded: ${registry.list().map(({ status }) => status)}`);
+					});
+				},
+			},
 			emit: (event) => {
 				note(event.type);
 				world.emit(event);

@@ -1,0 +1,76 @@
+import type { SnakepitEvent } from "./events.ts";
+import type { ProcessIdentity } from "./identity.ts";
+import type { WorkerRecord } from "./registry/process-registry.ts";
+import type { RunId } from "./run-id.ts";
+import type { Clock, ProcessHost, ProcessSource, Random } from "./world.ts";
+
+/**
+ * A layer that ends workers when their host cannot: something outside of the
+ * host that lives longer. Chosen per pool, shared by all pools of a run.
+ */
+export interface Protection {
+	/** Stable and lower case, for example `watchdog`; appears in events and reports. A run has one of each name. */
+	readonly name: string;
+	/** What happens to a pool when it cannot be engaged: it starts with an event, or not at all. */
+	readonly whenUnavailable: "start" | "refuse";
+	/** Looks whether it can work on this machine. Leaves nothing running. Never rejects. */
+	inspect(): Promise<LayerReport>;
+	/**
+	 * Called once per run, before the first worker of the first pool that asks for it.
+	 *
+	 * @throws Error saying why it is not available and what would help; nothing is left then.
+	 */
+	engage(ward: Ward): Promise<Engagement>;
+}
+
+/** What a protection protects: one run of this host. */
+export interface Ward {
+	readonly runId: RunId;
+	readonly host: ProcessHost;
+	readonly clock: Clock;
+	readonly random: Random;
+	/** The value of the marker variable of every worker of the run. */
+	readonly marker: string;
+	/** Where the ledger is. */
+	readonly dataDir: string;
+	/** Private (0700); removed with the run. */
+	readonly runDirectory: string;
+	/** The workers that are reserved or active now: for a protection that has to start again. */
+	living(): readonly WorkerRecord[];
+	/** Tells every pool of the run. */
+	emit(event: SnakepitEvent): void;
+}
+
+/** A worker as a protection sees it. */
+export interface WatchedWorker {
+	readonly incarnation: string;
+	readonly identity: ProcessIdentity;
+	readonly groupId: number;
+}
+
+/** A protection at work. */
+export interface Engagement {
+	/** Takes Node's place as the parent of the workers of those pools that asked for it. */
+	readonly source?: ProcessSource;
+	/** Told of a worker in the turn in which it is recorded. Never throws. */
+	watch?(worker: WatchedWorker): void;
+	/** Told that a worker has ended. Never throws. */
+	unwatch?(incarnation: string): void;
+	/** The run has ended in order: resolves when nothing of the protection is left. Never rejects. */
+	release(): Promise<void>;
+}
+
+/** One layer of protection, as `doctor` tells of it. */
+export interface LayerReport {
+	/** For example `watchdog`. */
+	readonly layer: string;
+	/**
+	 * `"active"`: protects every pool of this program. `"available"`: works here
+	 * where a pool asks for it. `"unavailable"`: cannot work here.
+	 */
+	readonly status: "active" | "available" | "unavailable";
+	/** What it covers here, or why it cannot. */
+	readonly detail: string;
+	/** What would help. */
+	readonly remedy?: string;
+}
