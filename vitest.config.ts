@@ -16,7 +16,10 @@ export default defineConfig({
 	resolve: { conditions },
 	ssr: { resolve: { conditions } },
 	test: {
-		include: ["{packages,apps,examples}/*/test/**/*.test.ts"],
+		include: [
+			"{packages,apps,examples}/*/test/**/*.test.ts",
+			"chaos/test/**/*.test.ts",
+		],
 		pool: "forks",
 		// Real processes start slowly on a busy machine; a test ends by its events.
 		testTimeout: 30_000,

@@ -1,0 +1,79 @@
+"""Tools that make it hard to end their worker."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import descendants
+from snakepit_bridge import tool
+from witness import hold
+
+hold("worker")
+
+
+@tool
+def pid() -> int:
+    return os.getpid()
+
+
+@tool
+def sleep(seconds: float = 600) -> None:
+    begun()
+    time.sleep(seconds)
+
+
+@tool
+def busy_loop() -> None:
+    begun()
+    while True:
+        pass
+
+
+@tool
+def hold_the_gil(seconds: int = 600) -> None:
+    begun()
+    ctypes.PyDLL(None).sleep(seconds)
+
+
+@tool
+def stop_itself() -> None:
+    begun()
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@tool
+def with_children() -> None:
+    descendants.child()
+    descendants.child_that_ignores_sigterm()
+
+
+@tool
+def with_a_daemon() -> None:
+    descendants.daemon_with_its_environment()
+
+
+@tool
+def with_a_forgotten_daemon() -> None:
+    descendants.daemon_without_anything()
+
+
+@tool
+def with_a_fork_loop() -> None:
+    descendants.fork_loop()
+
+
+@tool
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def begun() -> None:
+    """Tells the witness that the tool runs."""
+    hold("begun")

@@ -1,0 +1,16 @@
+// A worker that knows nothing of Snakepit and minds neither SIGTERM nor the end
+// of its input.
+import { execFileSync } from "node:child_process";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+
+process.on("SIGTERM", () => {});
+setInterval(() => {}, 60_000);
+const tree = new URL("./grows_a_tree.py", import.meta.url).pathname;
+const witness = connect(process.env.CHAOS_WITNESS, () => {
+	witness.write(`worker ${process.pid}\n`, () => console.log("up"));
+});
+createInterface({ input: process.stdin }).on("line", (word) => {
+	if (word === "with_children") execFileSync(process.env.CHAOS_PYTHON, [tree]);
+	console.log(word);
+});

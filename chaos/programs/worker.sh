@@ -1,0 +1,14 @@
+#!/bin/sh
+# A worker that knows nothing of Snakepit and minds neither SIGTERM nor the end
+# of its input. It holds the witness through a helper of its own.
+trap '' TERM
+here=$(dirname "$0")
+"$CHAOS_PYTHON" "$here/holds_the_witness.py" worker &
+echo up
+while read -r word; do
+	case $word in
+	with_children) "$CHAOS_PYTHON" "$here/grows_a_tree.py" ;;
+	esac
+	echo "$word"
+done
+while :; do sleep 1000; done

@@ -1,0 +1,61 @@
+import { parseArgs } from "node:util";
+
+/** What is to be run. */
+export interface ChaosArguments {
+	/** For every case instead of its own; `undefined` leaves them. */
+	readonly rounds: number | undefined;
+	/** Cases with one of these in their row, name or protections; all when empty. */
+	readonly only: readonly string[];
+	readonly json: string | undefined;
+	readonly seed: number;
+	readonly what: "everything" | "selection" | "peers" | "list";
+}
+
+export const USAGE = `npx pnpm@12 chaos [options]
+
+  --rounds N    rounds of every case, instead of its own number
+  --only TEXT   cases with TEXT in their row, name or protections; may be given again
+  --seed N      chooses the random moments; 1 by default
+  --json FILE   also writes the results there
+  --selection   the short selection that runs with the tests
+  --peers       only the side by side with what others offer
+  --list        only the names of the cases
+
+Without --rounds, --only, --selection and --peers it writes docs/chaos-results.md.`;
+
+/** @throws Error when an argument is none. */
+export function readArguments(args: readonly string[]): ChaosArguments {
+	const { values } = parseArgs({
+		args: args.filter((each) => each !== "--"),
+		options: {
+			rounds: { type: "string" },
+			only: { type: "string", multiple: true },
+			json: { type: "string" },
+			seed: { type: "string" },
+			selection: { type: "boolean" },
+			peers: { type: "boolean" },
+			list: { type: "boolean" },
+		},
+	});
+	return {
+		rounds:
+			values.rounds === undefined ? undefined : whole("rounds", values.rounds),
+		only: values.only ?? [],
+		json: values.json,
+		seed: values.seed === undefined ? 1 : whole("seed", values.seed),
+		what: values.list
+			? "list"
+			: values.peers
+				? "peers"
+				: values.selection
+					? "selection"
+					: "everything",
+	};
+}
+
+function whole(name: string, text: string): number {
+	const number = Number(text);
+	if (!Number.isSafeInteger(number) || number < 1)
+		throw new Error(`--${name} must be a whole number from 1, not "${text}".`);
+	return number;
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { HostOrder, HostOrders } from "../../programs/orders.ts";
+
+const PROGRAM = fileURLToPath(
+	new URL("../../programs/host.ts", import.meta.url),
+);
+
+/** How a host ended: a code, or the signal it died of. */
+export interface HostExit {
+	readonly code: number | null;
+	readonly signal: NodeJS.Signals | null;
+}
+
+/** What stands between the harness and the host: `["sh", "-c", ...]`, `["unshare", ...]`. */
+export interface HostSetting {
+	readonly env: Readonly<Record<string, string>>;
+	/** Put before the command of the host. */
+	readonly before?: readonly string[];
+	readonly nodeArguments?: readonly string[];
+	readonly detached?: boolean;
+}
+
+/** A host, as the harness sees it: it hears what the host tells, and ends it. */
+export class HostProcess {
+	readonly child: ChildProcess;
+	readonly exited: Promise<HostExit>;
+	readonly #facts: Record<string, unknown>[] = [];
+	readonly #looks = new Set<() => void>();
+	#errors = "";
+
+	constructor(orders: HostOrders, setting: HostSetting) {
+		const [command = "", ...args] = [
+			...(setting.before ?? []),
+			process.execPath,
+			"--conditions=snakepit-source",
+			...(setting.nodeArguments ?? []),
+			PROGRAM,
+			JSON.stringify(orders),
+		];
+		this.child = spawn(command, args, {
+			stdio: ["pipe", "pipe", "pipe"],
+			env: { ...process.env, ...setting.env },
+			detached: setting.detached ?? false,
+		});
+		const { stdin, stdout, stderr } = this.child;
+		if (!stdin || !stdout || !stderr) throw new TypeError("It has pipes.");
+		this.exited = once(this.child, "exit").then(([code, signal]) => ({
+			code,
+			signal,
+		}));
+		stdin.on("error", () => {});
+		stderr.setEncoding("utf8").on("data", (text: string) => {
+			this.#errors = (this.#errors + text).slice(-4_000);
+		});
+		createInterface({ input: stdout }).on("line", (line) => {
+			try {
+				this.#facts.push(JSON.parse(line));
+			} catch {
+				this.#errors += `${line}\n`;
+			}
+			for (const check of this.#looks) check();
+		});
+	}
+
+	get pid(): number {
+		return this.child.pid ?? -1;
+	}
+
+	get errors(): string {
+		return this.#errors;
+	}
+
+	/** Everything told so far under this name, in order. */
+	all<Fact = unknown>(name: string): readonly Fact[] {
+		return this.#facts
+			.filter((fact) => name in fact)
+			.map((fact) => fact[name] as Fact);
+	}
+
+	/**
+	 * The first fact under this name that fits.
+	 *
+	 * @throws Error when the host ends before, or the deadline passes.
+	 */
+	async told<Fact = unknown>(
+		name: string,
+		deadlineMs = 120_000,
+		fits: (fact: Fact) => boolean = () => true,
+	): Promise<Fact> {
+		const { promise, resolve, reject } = Promise.withResolvers<Fact>();
+		const check = (): void => {
+			const fact = this.all<Fact>(name).find(fits);
+			if (fact !== undefined) resolve(fact);
+		};
+		const fail = (why: string): void =>
+			reject(
+				new Error(
+					`The host never told "${name}": ${why}. It told ${JSON.stringify(this.#facts).slice(-2_000)}\n${this.#errors}`,
+				),
+			);
+		const deadline = setTimeout(
+			() => fail(`nothing within ${deadlineMs} ms`),
+			deadlineMs,
+		);
+		this.#looks.add(check);
+		this.child.once("close", () => {
+			check();
+			fail("it ended");
+		});
+		check();
+		try {
+			return await promise;
+		} finally {
+			clearTimeout(deadline);
+			this.#looks.delete(check);
+		}
+	}
+
+	order(order: HostOrder): void {
+		this.child.stdin?.write(`${JSON.stringify(order)}\n`);
+	}
+
+	/** A call on every worker; resolves when all have answered. */
+	async call(tool: string, args: unknown = {}): Promise<void> {
+		const id = `${tool} ${Math.trunc(performance.now())}`;
+		this.order({ id, call: tool, args });
+		await this.told<string>("done", 120_000, (done) => done === id);
+	}
+
+	/** A call on every worker that is not waited for. */
+	begin(tool: string, args: unknown = {}): void {
+		this.order({ id: `begun ${tool}`, call: tool, args });
+	}
+
+	/** SIGKILL, and the moment before it on the monotonic clock. */
+	kill(): number {
+		const at = performance.now();
+		this.child.kill("SIGKILL");
+		return at;
+	}
+}

@@ -1,0 +1,208 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "@snakepit/core";
+import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
+import { PYTHON } from "../../programs/worker-adapter.ts";
+import { HostProcess, type HostSetting } from "./host-process.ts";
+import {
+	end,
+	lives,
+	look,
+	processesWith,
+	type SeenProcess,
+} from "./process-table.ts";
+import { Witness } from "./witness.ts";
+
+/** After this a process that should have ended has survived. What its time was is published, whether it is counted is decided here. */
+const SURVIVED_MS = 5_000;
+
+/** What is left out takes the value of the case. */
+export type StageOrders = Partial<HostOrders>;
+
+/** How it ended: when the last was gone, or who was left. */
+export interface Ending {
+	readonly goneMs: number;
+	readonly survivors: number;
+}
+
+/** The place of one round: its own directory, witness and hosts. All of it is gone when it is disposed of. */
+export class Stage implements AsyncDisposable {
+	readonly directory: string;
+	readonly dataDir: string;
+	readonly random: Random;
+	readonly witness: Witness;
+	readonly #protections: readonly ProtectionName[];
+	readonly #hosts: HostProcess[] = [];
+
+	private constructor(
+		directory: string,
+		witness: Witness,
+		random: Random,
+		protections: readonly ProtectionName[],
+	) {
+		this.directory = directory;
+		this.dataDir = join(directory, "data");
+		mkdirSync(this.dataDir, { mode: 0o700 });
+		this.witness = witness;
+		this.random = random;
+		this.#protections = protections;
+	}
+
+	static async open(
+		random: Random,
+		protections: readonly ProtectionName[],
+	): Promise<Stage> {
+		const directory = mkdtempSync(join(tmpdir(), "snakepit-chaos-"));
+		const witness = await Witness.open(join(directory, "witness"));
+		return new Stage(directory, witness, random, protections);
+	}
+
+	/** In the environment of everything that is started here, but for descendants that clear it. */
+	get env(): Readonly<Record<string, string>> {
+		return {
+			CHAOS_STAGE: this.directory,
+			CHAOS_WITNESS: this.witness.path,
+			CHAOS_PYTHON: PYTHON,
+		};
+	}
+
+	start(
+		orders: StageOrders = {},
+		setting: Partial<HostSetting> = {},
+	): HostProcess {
+		const host = new HostProcess(
+			{
+				dataDir: this.dataDir,
+				worker: "python",
+				size: 4,
+				protections: this.#protections,
+				...orders,
+			},
+			{ ...setting, env: { ...this.env, ...setting.env } },
+		);
+		this.#hosts.push(host);
+		return host;
+	}
+
+	/** A host whose workers are ready. */
+	async ready(
+		orders: StageOrders = {},
+		setting: Partial<HostSetting> = {},
+	): Promise<HostProcess> {
+		const host = this.start(orders, setting);
+		await host.told("ready");
+		return host;
+	}
+
+	/** Resolves when the witness has seen so many of a role. */
+	async sees(role: string, count: number): Promise<void> {
+		if (
+			await this.witness.until(() => this.witness.seen(role) >= count, 60_000)
+		)
+			return;
+		throw new Error(
+			`The witness saw ${this.witness.seen(role)} of ${count} "${role}".`,
+		);
+	}
+
+	/**
+	 * Waits until nothing of this stage is left that the witness or the process
+	 * table knows, hosts and `except` aside.
+	 */
+	async untilGone(
+		sinceMs: number,
+		except: readonly SeenProcess[] = [],
+		survivedMs: number = SURVIVED_MS,
+	): Promise<Ending> {
+		const deadline = sinceMs + survivedMs;
+		const quiet = (): boolean => this.#due(except).length === 0;
+		await this.witness.until(quiet, deadline - performance.now());
+		const last = Math.max(
+			sinceMs,
+			...this.witness.sightings.map(({ goneAtMs }) => goneAtMs ?? 0),
+		);
+		for (let first = true; ; first = false) {
+			const left = this.#left(except);
+			const now = performance.now();
+			if (left.length === 0 && quiet())
+				return await this.#layersGone((first ? last : now) - sinceMs, deadline);
+			if (now > deadline)
+				return {
+					goneMs: now - sinceMs,
+					survivors: Math.max(left.length, this.#due(except).length),
+				};
+			await sleep(2);
+		}
+	}
+
+	/** Everything that was started here and lives, hosts and protections too; by its environment and by the witness. */
+	everything(): readonly SeenProcess[] {
+		const known = this.witness
+			.living()
+			.flatMap(({ process }) => process ?? [])
+			.filter(lives);
+		const marked = processesWith([`CHAOS_STAGE=${this.directory}\0`]);
+		return [
+			...new Map(
+				[...known, ...marked].map((each) => [each.pid, each]),
+			).values(),
+		];
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		for (const host of this.#hosts) host.kill();
+		await Promise.all(this.#hosts.map(({ exited }) => exited));
+		// What forks while it is ended needs more than one look.
+		for (let looks = 0; looks < 100; looks++) {
+			const left = this.everything();
+			if (left.length === 0) break;
+			for (const each of left) end(each);
+			await sleep(5);
+		}
+		await this.witness[Symbol.asyncDispose]();
+		rmSync(this.directory, { recursive: true, force: true });
+	}
+
+	/** What protects leaves after what it protected; that is not a part of the time, but it must leave. */
+	async #layersGone(goneMs: number, deadline: number): Promise<Ending> {
+		for (;;) {
+			const left = this.#layers().filter(lives).length;
+			if (left === 0 || performance.now() > deadline)
+				return { goneMs, survivors: left };
+			await sleep(2);
+		}
+	}
+
+	/** The processes of protections, of hosts that are gone. */
+	#layers(): readonly SeenProcess[] {
+		const gone = this.#hosts.filter(({ pid }) => {
+			const seen = look(pid);
+			return seen === undefined || seen.zombie;
+		});
+		const told = gone.flatMap((host) =>
+			host.all<{ pid: number }>("protection.started"),
+		);
+		const pids = new Set(told.map(({ pid }) => pid));
+		return this.everything().filter(({ pid }) => pids.has(pid));
+	}
+
+	#due(except: readonly SeenProcess[]) {
+		const spared = new Set(except.map(({ pid }) => pid));
+		return this.witness
+			.living()
+			.filter(({ role, pid }) => role !== "bystander" && !spared.has(pid));
+	}
+
+	#left(except: readonly SeenProcess[]): readonly SeenProcess[] {
+		const hosts = this.#hosts.flatMap(({ pid }) => look(pid) ?? []);
+		const layers = this.#hosts.flatMap((host) =>
+			host.all<{ pid: number }>("protection.started"),
+		);
+		const spared = new Set(
+			[...except, ...hosts, ...layers].map(({ pid }) => pid),
+		);
+		return this.everything().filter(({ pid }) => !spared.has(pid));
+	}
+}

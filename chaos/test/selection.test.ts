@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { CASES } from "../src/cases.ts";
+import { summarize } from "../src/figures/summary.ts";
+import { runCase } from "../src/harness/run-case.ts";
+
+/** The full run has its own; this one is the same on every machine. */
+const SEED = 1;
+
+const selection = CASES.filter(
+	({ selected, unavailable }) => selected && unavailable?.() === undefined,
+);
+
+test.each(
+	selection.map((chaos) => ({
+		...chaos,
+		with: chaos.protections.join(" and ") || "no protection more",
+		chaos,
+	})),
+)(
+	"$row, $name, with $with: nothing survives that must not",
+	{
+		timeout: 120_000,
+	},
+	async ({ chaos }) => {
+		const { outcomes } = await runCase(chaos, chaos.selected ?? 1, SEED);
+		const { survivors, wrongKills, falseKills, broken } = summarize(
+			chaos,
+			outcomes,
+			undefined,
+		);
+		expect({ survivors, wrongKills, falseKills, broken }).toEqual({
+			survivors: 0,
+			wrongKills: 0,
+			falseKills: 0,
+			broken: [],
+		});
+	},
+);
