@@ -1,0 +1,6 @@
+export {
+	type HostCondition,
+	type HostEvidence,
+	type HostVerdict,
+	judgeHost,
+} from "./watchdog/judge-host.ts";
