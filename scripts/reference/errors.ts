@@ -250,6 +250,12 @@ const ERRORS: Readonly<Record<ErrorCode, Entry>> = {
 		meaning: "The result is larger than a message may be.",
 		remedy: "`maxMessageBytes`, or a stream.",
 	},
+	SESSION_CLOSED: {
+		thrown: "InputError",
+		ran: "no",
+		meaning: "The session was closed, or not used for too long.",
+		remedy: "Open a new one; `sessions.ttlMs`.",
+	},
 	WRONG_SHAPE: {
 		thrown: "InputError",
 		ran: "no",

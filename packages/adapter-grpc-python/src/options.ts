@@ -119,12 +119,15 @@ const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
 			? undefined
 			: wholeNumber(1, 1024)(value),
 	),
-	hostFunctions: optional((value) =>
-		isPlainObject(value) &&
-		Object.values(value).every((item) => typeof item === "function")
+	hostFunctions: optional((value) => {
+		if (!isPlainObject(value)) return "must be an object of functions";
+		const wrong = Object.keys(value).find(
+			(name) => typeof value[name] !== "function",
+		);
+		return wrong === undefined
 			? undefined
-			: "must be an object of functions",
-	),
+			: `must be an object of functions, and "${wrong}" is none`;
+	}),
 	maxMessageBytes: optional(
 		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
 	),

@@ -51,6 +51,7 @@ export type InputErrorCode =
 	| "MESSAGE_TOO_LARGE"
 	| "RESULT_TOO_LARGE"
 	| "WRONG_SHAPE"
+	| "SESSION_CLOSED"
 	| "NOT_OFFERED";
 
 export type ErrorCode =
@@ -125,7 +126,7 @@ export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	override readonly name: string = "WorkerLostError";
 }
 
-/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot cross. */
+/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot cross, a session that is over. */
 export class InputError extends SnakepitError<InputErrorCode> {
 	override readonly name: string = "InputError";
 	/** Where in the arguments or the result, as `$.images[3]`; empty when it is not about one place. */

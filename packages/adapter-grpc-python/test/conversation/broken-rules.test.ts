@@ -77,6 +77,7 @@ test("frames about calls that are over or were never made are dropped", async ()
 			callId: 1,
 			function: "f",
 			argument: new Uint8Array(),
+			traceContext: {},
 		},
 	});
 	worker.say({ $case: "hostCallCancel", value: { hostCallId: 7 } });

@@ -29,7 +29,7 @@ test.each<[string, unknown, RegExp]>([
 	[
 		"INVALID_OPTION",
 		{ tools: "a.py", hostFunctions: { f: 1 } },
-		/"hostFunctions"/,
+		/"hostFunctions" must be an object of functions, and "f" is none/,
 	],
 	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
 	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],

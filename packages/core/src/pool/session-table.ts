@@ -1,4 +1,9 @@
-import { SnakepitError, WorkerLostError } from "../errors.ts";
+import {
+	InputError,
+	OptionsError,
+	QueueError,
+	WorkerLostError,
+} from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { Clock, Timer } from "../world.ts";
 import type { Affinity } from "./call-options.ts";
@@ -44,19 +49,19 @@ export class SessionTable {
 	}
 
 	/**
-	 * @throws SnakepitError `INVALID_OPTION` when the id is taken, `QUEUE_FULL` when there are too many.
+	 * @throws OptionsError when the id is taken, QueueError `QUEUE_FULL` when there are too many.
 	 */
 	open(id: string, affinity: Affinity): Session {
 		this.#expire();
 		if (this.#sessions.has(id)) {
-			throw new SnakepitError({
+			throw new OptionsError({
 				code: "INVALID_OPTION",
 				ran: "no",
 				message: `pool.session: a session "${id}" is open already; use it, or close it first.`,
 			});
 		}
 		if (this.#sessions.size >= this.#limits.limit) {
-			throw new SnakepitError({
+			throw new QueueError({
 				code: "QUEUE_FULL",
 				ran: "no",
 				message: `Pool ${this.#pool} has ${this.#sessions.size} open sessions (sessions.limit). Close some, or let them expire sooner (sessions.ttlMs).`,
@@ -81,13 +86,13 @@ export class SessionTable {
 		return session;
 	}
 
-	/** @throws WorkerLostError `SESSION_LOST`, SnakepitError when it is over. */
+	/** @throws WorkerLostError `SESSION_LOST`, InputError `SESSION_CLOSED` when it is over. */
 	use(session: Session): void {
 		this.#expire();
 		if (session.state === "lost") throw sessionLost(session, 0);
 		if (session.state !== "open") {
-			throw new SnakepitError({
-				code: "INVALID_OPTION",
+			throw new InputError({
+				code: "SESSION_CLOSED",
 				ran: "no",
 				message: `Session "${session.id}" is over: it was ${session.state === "closed" ? "closed" : `not used for ${this.#limits.ttlMs} ms (sessions.ttlMs)`}. Open a new one.`,
 			});

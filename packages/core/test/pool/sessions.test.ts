@@ -69,7 +69,7 @@ test("the worker is told the session's id, and an id is open once", async () => 
 	session.close();
 	pool.session({ id: "mine" });
 	expect(await outcome(session.execute("session"))).toMatchObject({
-		kind: "error",
+		code: "SESSION_CLOSED",
 		ran: "no",
 	});
 	await close();
@@ -92,7 +92,7 @@ test("a session that is not used expires, one that is used does not", async () =
 		{ sessionId: "idle", reason: "expired" },
 	]);
 	expect(await outcome(idle.execute("session"))).toMatchObject({
-		kind: "error",
+		code: "SESSION_CLOSED",
 	});
 	await close();
 	events.assertPaired();

@@ -28,6 +28,10 @@ def load_file(path: str) -> ModuleType:
         ImportError: there is no such file, or it is no Python source.
     """
     path = os.path.abspath(path)
+    if os.path.isdir(path):
+        raise ImportError(
+            f"{path} is a directory; name a .py file in it, or a module and its path"
+        )
     if not os.path.isfile(path):
         raise ImportError(f"there is no file {path}")
     name = _module_name(path)
