@@ -1,14 +1,18 @@
 import { existsSync } from "node:fs";
 import type { SparedReason } from "../events.ts";
+import { isRunDirectory } from "../os/private-directory.ts";
 import { type RunContent, RunFile, readRunFile } from "../registry/run-file.ts";
 import { type RunLock, restoreLock, takeLock } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
+import type { StoredRun } from "../registry/schema.ts";
+import { claimantName } from "./claimant.ts";
 import { judgeOwner } from "./owner-liveness.ts";
 import {
 	type ClaimParts,
 	LedgerClaim,
 	MarkerClaim,
 	type RunClaim,
+	tellIncidents,
 } from "./run-claim.ts";
 
 /** What became of the attempt to claim a run. */
@@ -37,7 +41,7 @@ export function claimRun(parts: ClaimParts, name: RunName): ClaimOutcome {
 	const lost = attempt === "missing" && existsSync(path);
 	if (lost) attempt = restoreLock(sqlite, lockPath);
 	if (attempt === "missing") return { kind: "over" };
-	if (attempt === "held") return spared(reasonToHold(parts, path, name));
+	if (attempt === "held") return outcomeOfHeld(parts, path, name);
 	if (attempt === "refused") return spared("unreadable");
 	const outcome = claimLocked(parts, name, attempt, path);
 	if (outcome.kind !== "claimed")
@@ -46,15 +50,17 @@ export function claimRun(parts: ClaimParts, name: RunName): ClaimOutcome {
 }
 
 /** Somebody holds the lock: its owner, whom we cannot see from here, or who cleans up after it. */
-function reasonToHold(
+function outcomeOfHeld(
 	{ sqlite }: ClaimParts,
 	path: string,
 	name: RunName,
-): SparedReason {
+): ClaimOutcome {
 	const content = readRunFile(sqlite, path, name);
-	return content.kind === "readable" && content.run.claimedBy !== undefined
-		? "claimed_by_another"
-		: "owner_alive";
+	if (content.kind !== "readable") return spared("owner_alive");
+	const { state, claimedBy } = content.run;
+	// Another start takes it to the history at this very moment.
+	if (state === "terminated") return { kind: "over" };
+	return spared(claimedBy === undefined ? "owner_alive" : "claimed_by_another");
 }
 
 function claimLocked(
@@ -80,15 +86,12 @@ function claimReadable(
 	lock: RunLock,
 	{ run, workers }: Extract<RunContent, { readonly kind: "readable" }>,
 ): ClaimOutcome {
-	const { directory, host, sqlite } = parts;
+	const { host } = parts;
 	if (isClaimedBesideUs(parts, run.claimedBy))
 		return spared("claimed_by_another");
 	try {
 		if (run.state === "terminated") {
-			// Its owner ended it while somebody read it, so its last changes are in a second file still.
-			const path = runPath(directory.runs, name, "db");
-			RunFile.open(sqlite, path).close("is_over");
-			directory.retire(name);
+			finish(parts, name, run);
 			return { kind: "over" };
 		}
 		const seen = host.observe(run.owner.pid);
@@ -99,6 +102,25 @@ function claimReadable(
 	} catch {
 		return spared("unreadable"); // It can be read and not be written: without a recorded claim nothing is done.
 	}
+}
+
+/**
+ * Does what is left to do for a run that is recorded as over: tells what a
+ * watchdog wrote into it, removes its directory if who settled it did not come
+ * to that, and takes it to the history. Throws what SQLite throws.
+ */
+function finish(parts: ClaimParts, name: RunName, run: StoredRun): void {
+	const { sqlite, directory, host, claimant } = parts;
+	if (claimant.kind === "watchdog") return;
+	const file = RunFile.open(sqlite, runPath(directory.runs, name, "db"));
+	try {
+		tellIncidents(file, run.runId, claimant.tell);
+	} finally {
+		// Its owner may have ended it while somebody read it: its last changes are in a second file still.
+		file.close("is_over");
+	}
+	if (isRunDirectory(run.directory, run.runId)) host.remove([run.directory]);
+	directory.retire(name);
 }
 
 /** Locks do not hold between two copies of SQLite in one process, as two copies of this package bring. */
@@ -112,8 +134,8 @@ function isClaimedBesideUs(
 		.some(
 			({ runId, ownerKey }) =>
 				ownerKey === ownKey &&
-				runId !== claimant &&
-				claimedBy === `reaper:${runId}`,
+				runId !== claimant.runId &&
+				claimedBy === claimantName({ kind: "reaper", runId }),
 		);
 }
 

@@ -47,7 +47,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const { clock } = parts;
 	const begunAt = clock.now();
 	const tell = teller(parts);
-	tell({ type: "cleanup.started", runId: parts.claimant });
+	tell({ type: "cleanup.started", runId: parts.claimant.runId });
 	removeStrayLocks(parts);
 
 	const { claims, sparedRuns } = claimAll(parts);
@@ -84,7 +84,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	};
 	tell({
 		type: "cleanup.finished",
-		runId: parts.claimant,
+		runId: parts.claimant.runId,
 		durationMs: report.durationMs,
 		deadRuns: report.deadRuns.length,
 		found: report.found,

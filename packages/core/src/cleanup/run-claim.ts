@@ -1,6 +1,8 @@
 import type { ProcessIdentity } from "../identity.ts";
 import type { Marker } from "../marker.ts";
 import { isRunDirectory } from "../os/private-directory.ts";
+import type { Incident } from "../registry/incident.ts";
+import { readIncidentFiles } from "../registry/incident-files.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
 import { RunFile } from "../registry/run-file.ts";
@@ -10,9 +12,10 @@ import type { StoredRun } from "../registry/schema.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";
+import { type Claimant, claimantName } from "./claimant.ts";
 import type { SetAsideFile } from "./cleanup-report.ts";
 import type { DeadRun } from "./orphan-search.ts";
-import type { Settlement } from "./settlement.ts";
+import { creditProtections, type Settlement } from "./settlement.ts";
 
 /**
  * The right to clean up after a dead run, as long as its lock is held: nobody
@@ -23,8 +26,15 @@ export interface RunClaim {
 	readonly dead: DeadRun;
 	/** Whether processes of it may live: not after another boot. */
 	readonly mayLive: boolean;
-	/** Records what became of the run, removes its files, and lets go of it. */
-	settle(settlement: Settlement): {
+	/**
+	 * Records what became of the run, removes its files, and lets go of it.
+	 *
+	 * @param witnessed what the claimant itself saw while no host lived.
+	 */
+	settle(
+		settlement: Settlement,
+		witnessed?: readonly Incident[],
+	): {
 		/** Whether nothing is left to do for a later start. */
 		readonly over: boolean;
 		/** Where a file that was of no use is now. */
@@ -38,8 +48,7 @@ export interface ClaimParts {
 	readonly directory: LedgerDirectory;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
-	/** The run that cleans up. */
-	readonly claimant: RunId;
+	readonly claimant: Claimant;
 }
 
 /** Claims a run by its record. */
@@ -51,6 +60,7 @@ export class LedgerClaim implements RunClaim {
 	readonly #lock: RunLock;
 	readonly #file: RunFile;
 	readonly #run: StoredRun;
+	readonly #begunAt: number;
 
 	/** Commits the claim, before anything is done with it. Throws what SQLite throws. */
 	constructor(
@@ -65,6 +75,7 @@ export class LedgerClaim implements RunClaim {
 		this.#name = name;
 		this.#lock = lock;
 		this.mayLive = mayLive;
+		this.#begunAt = parts.clock.now();
 		this.dead = {
 			ofRun: name.runId,
 			owns: ownership(name, parts.host.self),
@@ -73,7 +84,7 @@ export class LedgerClaim implements RunClaim {
 		this.#run = {
 			...run,
 			state: "shutting_down",
-			claimedBy: `reaper:${parts.claimant}`,
+			claimedBy: claimantName(parts.claimant),
 		};
 		const path = runPath(parts.directory.runs, name, "db");
 		this.#file = RunFile.open(parts.sqlite, path);
@@ -85,38 +96,58 @@ export class LedgerClaim implements RunClaim {
 		}
 	}
 
-	settle(settlement: Settlement): { readonly over: boolean } {
-		const { directory, host } = this.#parts;
-		const runDirectory = this.#run.directory;
-		if (settlement.complete && isRunDirectory(runDirectory, this.#run.runId))
-			host.remove([runDirectory]);
-		const over = this.#record(settlement) && settlement.complete;
+	settle(
+		settlement: Settlement,
+		witnessed: readonly Incident[] = [],
+	): { readonly over: boolean } {
+		const { directory, host, claimant } = this.#parts;
+		const { directory: runDirectory, runId } = this.#run;
+		const { complete } = settlement;
+		const isOurs = isRunDirectory(runDirectory, runId);
+		// Whoever writes there may live as long as something of the run does.
+		const left =
+			complete && isOurs ? readIncidentFiles(runDirectory, runId) : [];
+		const over = this.#record(settlement, witnessed, left) && complete;
+		// The evidence goes after the record of it.
+		if (over && isOurs) host.remove([runDirectory]);
 		this.#file.close(over ? "is_over" : "goes_on");
-		if (over) directory.retire(this.#name);
-		this.#lock.release(over ? "removed" : "kept");
+		const retired = over && claimant.kind === "reaper";
+		if (retired) directory.retire(this.#name);
+		this.#lock.release(retired ? "removed" : "kept");
 		return { over };
 	}
 
 	/** Returns whether it could be written. */
-	#record({ complete, reaped, ends }: Settlement): boolean {
-		const killed = this.#run.killed + reaped.length;
-		const endedAt = this.#parts.clock.wall();
+	#record(
+		{ complete, reaped, ends }: Settlement,
+		witnessed: readonly Incident[],
+		left: readonly Incident[],
+	): boolean {
+		const { clock, claimant } = this.#parts;
+		const endedAt = clock.wall();
+		const run: StoredRun = {
+			...this.#run,
+			killed: this.#run.killed + reaped.length + kills(left),
+			cleanupMs: (this.#run.cleanupMs ?? 0) + clock.now() - this.#begunAt,
+			claimedBy: undefined,
+		};
 		try {
 			this.#file.writeEnds(
-				ends,
+				creditProtections(ends, this.dead.workers, left),
 				endedAt,
 				complete
 					? {
-							...this.#run,
+							...run,
 							state: "terminated",
-							killed,
 							endedAt,
 							clean: false,
 							endedBy: this.#run.claimedBy,
-							claimedBy: undefined,
 						}
-					: { ...this.#run, killed, claimedBy: undefined },
+					: run,
+				[...witnessed, ...left],
 			);
+			if (claimant.kind === "reaper")
+				tellIncidents(this.#file, run.runId, claimant.tell);
 			return true;
 		} catch {
 			return false; // The disk became full meanwhile: the next start does it again and finds nothing.
@@ -124,28 +155,40 @@ export class LedgerClaim implements RunClaim {
 	}
 }
 
+function kills(incidents: readonly Incident[]): number {
+	return incidents.filter(({ type }) => type === "protection.process_killed")
+		.length;
+}
+
+/** Tells what nobody told yet. The run's lock is held, so nobody else does. Throws what SQLite throws. */
+export function tellIncidents(
+	file: RunFile,
+	ofRun: RunId,
+	tell: (incident: Incident) => void,
+): void {
+	const unreported = file.unreported(ofRun);
+	if (unreported.length === 0) return;
+	file.markReported();
+	for (const incident of unreported) tell(incident);
+}
+
 /** Claims a run whose file is of no use: its processes are known by their marker alone. */
 export class MarkerClaim implements RunClaim {
 	readonly dead: DeadRun;
 	readonly mayLive = true;
-	readonly #directory: LedgerDirectory;
+	readonly #parts: ClaimParts;
 	readonly #name: RunName;
 	readonly #lock: RunLock;
 	readonly #reason: string;
 
-	constructor(
-		{ directory, host }: ClaimParts,
-		name: RunName,
-		lock: RunLock,
-		reason: string,
-	) {
-		this.#directory = directory;
+	constructor(parts: ClaimParts, name: RunName, lock: RunLock, reason: string) {
+		this.#parts = parts;
 		this.#name = name;
 		this.#lock = lock;
 		this.#reason = reason;
 		this.dead = {
 			ofRun: name.runId,
-			owns: ownership(name, host.self),
+			owns: ownership(name, parts.host.self),
 			workers: [],
 		};
 	}
@@ -154,7 +197,12 @@ export class MarkerClaim implements RunClaim {
 		readonly over: boolean;
 		readonly setAside?: SetAsideFile;
 	} {
-		const path = complete ? this.#directory.setAside(this.#name) : undefined;
+		const { directory, claimant } = this.#parts;
+		// The next start of a program sets it aside: a watchdog could tell nobody where.
+		const path =
+			complete && claimant.kind === "reaper"
+				? directory.setAside(this.#name)
+				: undefined;
 		this.#lock.release(path === undefined ? "kept" : "removed");
 		return path === undefined
 			? { over: false }

@@ -1,5 +1,10 @@
 import type { SparedReason } from "../events.ts";
-import type { WorkerEnd, WorkerRecord } from "../registry/process-registry.ts";
+import type { Incident } from "../registry/incident.ts";
+import type {
+	Killer,
+	WorkerEnd,
+	WorkerRecord,
+} from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";
@@ -33,6 +38,7 @@ export function settle(
 	workers: readonly WorkerRecord[],
 	results: readonly KillResult<Orphan>[],
 	sparedBefore: readonly SparedProcess[],
+	killer: Killer = "reaper",
 ): Settlement {
 	const reaped: ReapedOrphan[] = [];
 	const spared: SparedProcess[] = sparedBefore.filter(
@@ -50,10 +56,32 @@ export function settle(
 		.map(({ incarnation, identity }) => ({
 			incarnation,
 			end: hasPid(reaped, identity?.pid)
-				? ({ reason: "reaped", killer: "reaper" } as const)
+				? ({ reason: "reaped", killer } as const)
 				: ({ reason: "vanished", killer: "unknown" } as const),
 		}));
 	return { reaped, spared, ends, complete: spared.length === 0 };
+}
+
+/** Gives the credit to the protection that killed a worker before anybody settled its run. */
+export function creditProtections(
+	ends: Settlement["ends"],
+	workers: readonly WorkerRecord[],
+	incidents: readonly Incident[],
+): Settlement["ends"] {
+	return ends.map((each) => {
+		if (each.end.reason !== "vanished") return each;
+		const { incarnation } = each;
+		const row = workers.find((worker) => worker.incarnation === incarnation);
+		const wasKilled = incidents.some(
+			(incident) =>
+				incident.type === "protection.process_killed" &&
+				incident.incarnation === incarnation &&
+				incident.pid === row?.identity?.pid,
+		);
+		return wasKilled
+			? { incarnation, end: { reason: "reaped", killer: "protection" } }
+			: each;
+	});
 }
 
 function hasPid(

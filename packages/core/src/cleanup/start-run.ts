@@ -96,7 +96,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			...parts,
 			directory,
 			killer,
-			claimant: name.runId,
+			claimant: { kind: "reaper", runId: name.runId, tell: emit },
 		});
 		boundHistory(directory, clock.wall());
 		registry.transition("running");

@@ -55,8 +55,9 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 			endedBy: undefined,
 			claimedBy: undefined,
 			killed: 0,
+			cleanupMs: undefined,
 		};
-		const file = await RunFile.create(parts.sqlite, path, run);
+		const file = RunFile.create(parts.sqlite, path, run);
 		return { name, lock, file, run };
 	} catch (error) {
 		const files = ["", "-wal", "-shm", "-journal"].map((end) => path + end);

@@ -34,6 +34,8 @@ export type Killer =
 	| "stop_ladder"
 	| "application_cleanup"
 	| "reaper"
+	/** A protection, while no host lived: the run's incidents say which. */
+	| "protection"
 	| "unknown";
 
 export interface WorkerEnd {
@@ -66,10 +68,12 @@ export interface RunRecord {
 	readonly endedAt: number | undefined;
 	/** `true` when its own host ended it in order; `undefined` while it lives. */
 	readonly clean: boolean | undefined;
-	/** `host`, or `reaper:RUNID` of the run that cleaned up after it. */
+	/** `host`, or who cleaned up after it: `reaper:RUNID` of a later run, `watchdog:RUNID` of its own. */
 	readonly endedBy: string | undefined;
 	/** How many processes had to be killed after the host was gone. */
 	readonly killed: number;
+	/** How long cleaning up after it took, in milliseconds; `undefined` when its own host ended it. */
+	readonly cleanupMs: number | undefined;
 }
 
 /** Hears of the workers of a run in the turn in which they are recorded. */

@@ -1,14 +1,18 @@
 import { closeSync, openSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import type { RunId } from "../run-id.ts";
+import type { Incident } from "./incident.ts";
 import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
 import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
 import { ownerKey, type RunName } from "./run-name.ts";
 import {
 	endWorker,
 	type Ledger,
+	markReported,
 	readRun,
+	readUnreported,
 	readWorkers,
 	type StoredRun,
+	writeIncident,
 	writeRun,
 	writeWorker,
 } from "./schema.ts";
@@ -17,10 +21,9 @@ import type { Sqlite, SqliteConnection } from "./sqlite.ts";
 /** "snkp": says that a SQLite file is a run of ours. Source: sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x736e6b70;
 /** How many migrations there are. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 /** Nobody else writes a run file: who locks it is a stranger, and the event loop does not wait for strangers. */
 const BUSY_TIMEOUT_MS = 25;
-const MIGRATIONS = fileURLToPath(new URL("../../migrations", import.meta.url));
 
 /** What a run file holds, or why it cannot be used. */
 export type RunContent =
@@ -49,21 +52,15 @@ export class RunFile {
 	 *
 	 * @throws RegistryError when it cannot be written.
 	 */
-	static async create(
-		sqlite: Sqlite,
-		path: string,
-		run: StoredRun,
-	): Promise<RunFile> {
-		const { migrate } = await import("drizzle-orm/better-sqlite3/migrator");
+	static create(sqlite: Sqlite, path: string, run: StoredRun): RunFile {
 		let file: RunFile | undefined;
 		try {
 			closeSync(openSync(path, "wx", 0o600));
-			file = RunFile.open(sqlite, path);
-			const { client, ledger } = file.#connection;
-			client.pragma("journal_mode = WAL");
-			client.pragma(`application_id = ${APPLICATION_ID}`);
-			migrate(ledger, { migrationsFolder: MIGRATIONS });
-			client.pragma(`user_version = ${SCHEMA_VERSION}`);
+			const connection = connect(sqlite, path);
+			file = new RunFile(path, connection);
+			connection.client.pragma("journal_mode = WAL");
+			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
+			upgrade(sqlite, connection);
 			file.write([], "", run);
 			return file;
 		} catch (error) {
@@ -72,15 +69,16 @@ export class RunFile {
 		}
 	}
 
-	/** Opens a file that was read before. Throws what SQLite throws. */
+	/** Opens a file that was read before, and brings one of an older version up to date. Throws what SQLite throws. */
 	static open(sqlite: Sqlite, path: string): RunFile {
-		const connection = sqlite.open(path, {
-			readonly: false,
-			busyTimeoutMs: BUSY_TIMEOUT_MS,
-		});
-		// NORMAL may lose the last commits at power loss.
-		connection.client.pragma("synchronous = FULL");
-		return new RunFile(path, connection);
+		const connection = connect(sqlite, path);
+		try {
+			if (versionOf(connection) < SCHEMA_VERSION) upgrade(sqlite, connection);
+			return new RunFile(path, connection);
+		} catch (error) {
+			connection.client.close();
+			throw error;
+		}
 	}
 
 	/** One commit: worker rows with their ordinals, and the run's row if given. */
@@ -99,7 +97,7 @@ export class RunFile {
 		});
 	}
 
-	/** One commit: how workers of a dead run ended, and the run's row. */
+	/** One commit: how workers of a dead run ended, the run's row, and what happened while no host lived. */
 	writeEnds(
 		ends: readonly {
 			readonly incarnation: string;
@@ -107,12 +105,31 @@ export class RunFile {
 		}[],
 		endedAt: number,
 		run: StoredRun,
+		incidents: readonly Incident[] = [],
 	): void {
 		this.#commit((ledger) => {
 			for (const { incarnation, end } of ends)
 				endWorker(ledger, incarnation, end, endedAt);
+			for (const incident of incidents) writeIncident(ledger, incident);
 			writeRun(ledger, run);
 		});
+	}
+
+	/** One commit: what happened while no host lived. */
+	writeIncidents(incidents: readonly Incident[]): void {
+		this.#commit((ledger) => {
+			for (const incident of incidents) writeIncident(ledger, incident);
+		});
+	}
+
+	/** The incidents of the run `ofRun` that nobody told yet, in the order in which they happened. */
+	unreported(ofRun: RunId): readonly Incident[] {
+		return readUnreported(this.#connection.ledger, ofRun);
+	}
+
+	/** One commit: every incident was told. */
+	markReported(): void {
+		this.#commit(markReported);
 	}
 
 	#commit(changes: (ledger: Ledger) => void): void {
@@ -133,7 +150,27 @@ export class RunFile {
 	}
 }
 
-/** Reads a run file without changing it; never throws. */
+function connect(sqlite: Sqlite, path: string): SqliteConnection {
+	const connection = sqlite.open(path, {
+		readonly: false,
+		busyTimeoutMs: BUSY_TIMEOUT_MS,
+	});
+	// NORMAL may lose the last commits at power loss.
+	connection.client.pragma("synchronous = FULL");
+	return connection;
+}
+
+/** Whoever is killed in between leaves tables of which the next one finds nothing to do. */
+function upgrade(sqlite: Sqlite, connection: SqliteConnection): void {
+	sqlite.migrate(connection);
+	connection.client.pragma(`user_version = ${SCHEMA_VERSION}`);
+}
+
+function versionOf({ client }: SqliteConnection): number {
+	return Number(client.pragma("user_version", { simple: true }));
+}
+
+/** Reads a run file without changing it, also one of an older version; never throws. */
 export function readRunFile(
 	sqlite: Sqlite,
 	path: string,
@@ -145,7 +182,17 @@ export function readRunFile(
 			readonly: true,
 			busyTimeoutMs: BUSY_TIMEOUT_MS,
 		});
-		return contentOf(connection, name);
+		const reason = reasonNotToRead(connection);
+		if (reason !== undefined) return { kind: "unusable", reason };
+		if (versionOf(connection) === SCHEMA_VERSION)
+			return contentOf(connection, name);
+		const copy = sqlite.copy(connection);
+		try {
+			sqlite.migrate(copy);
+			return contentOf(copy, name);
+		} finally {
+			copy.client.close();
+		}
 	} catch (error) {
 		const { code, message } = ledgerFailure(error, path);
 		// A row that cannot be understood has no code of the system's.
@@ -157,22 +204,22 @@ export function readRunFile(
 	}
 }
 
-function contentOf(connection: SqliteConnection, name: RunName): RunContent {
-	const { client, ledger } = connection;
-	const pragma = (text: string): unknown =>
-		client.pragma(text, { simple: true });
-	const unusable = (reason: string): RunContent => ({
-		kind: "unusable",
-		reason,
-	});
-	if (pragma("application_id") !== APPLICATION_ID)
-		return unusable("It is no run of Snakepit's.");
-	if (pragma("user_version") !== SCHEMA_VERSION)
-		return unusable(
-			`It was written by another version of Snakepit (schema ${pragma("user_version")}, this one knows ${SCHEMA_VERSION}).`,
-		);
+function reasonNotToRead(connection: SqliteConnection): string | undefined {
+	const { client } = connection;
+	if (client.pragma("application_id", { simple: true }) !== APPLICATION_ID)
+		return "It is no run of Snakepit's.";
+	const version = versionOf(connection);
+	return version >= 1 && version <= SCHEMA_VERSION
+		? undefined
+		: `It was written by another version of Snakepit (schema ${version}, this one knows 1 to ${SCHEMA_VERSION}).`;
+}
+
+function contentOf({ ledger }: SqliteConnection, name: RunName): RunContent {
 	const run = readRun(ledger);
 	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
-		return unusable("It does not hold the run that its name says.");
+		return {
+			kind: "unusable",
+			reason: "It does not hold the run that its name says.",
+		};
 	return { kind: "readable", run, workers: readWorkers(ledger) };
 }

@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import {
 	integer,
@@ -10,6 +10,7 @@ import {
 import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
+import { type Incident, parseIncident } from "./incident.ts";
 import type {
 	EndReason,
 	Killer,
@@ -23,7 +24,7 @@ import type {
 export interface StoredRun extends RunRecord {
 	/** Its private runtime directory. */
 	readonly directory: string;
-	/** `reaper:RUNID` while a dead run is being cleaned up. */
+	/** Who cleans up after it at this moment, as in `endedBy`. */
 	readonly claimedBy: string | undefined;
 }
 
@@ -45,6 +46,7 @@ const runTable = sqliteTable("runs", {
 	endedBy: text("ended_by"),
 	claimedBy: text("claimed_by"),
 	killed: integer("killed").notNull(),
+	cleanupMs: real("cleanup_ms"),
 });
 
 const workerTable = sqliteTable("workers", {
@@ -70,10 +72,20 @@ const workerTable = sqliteTable("workers", {
 	killer: text("killer").$type<Killer>(),
 });
 
+const incidentTable = sqliteTable("incidents", {
+	id: integer("id").primaryKey({ autoIncrement: true }),
+	wallMs: real("wall_ms").notNull(),
+	/** The event as JSON. */
+	event: text("event").notNull(),
+	reported: integer("reported", { mode: "boolean" }).notNull(),
+});
+
 /** For drizzle-kit, which makes the migrations from them. */
 export const runs: SQLiteTable = runTable;
 /** For drizzle-kit, which makes the migrations from them. */
 export const workers: SQLiteTable = workerTable;
+/** For drizzle-kit, which makes the migrations from them. */
+export const incidents: SQLiteTable = incidentTable;
 
 /** Writes the run's one row. */
 export function writeRun(ledger: Ledger, run: StoredRun): void {
@@ -164,6 +176,37 @@ export function readWorkers(ledger: Ledger): readonly WorkerRecord[] {
 			end: endOf(exitCode, exitSignal, endReason, killer),
 		};
 	});
+}
+
+/** Adds what happened while no host lived. */
+export function writeIncident(ledger: Ledger, incident: Incident): void {
+	ledger
+		.insert(incidentTable)
+		.values({
+			wallMs: incident.wallMs,
+			event: JSON.stringify(incident),
+			reported: false,
+		})
+		.run();
+}
+
+/** Reads the incidents that nobody told yet, in the order in which they happened. */
+export function readUnreported(
+	ledger: Ledger,
+	ofRun: RunId,
+): readonly Incident[] {
+	return ledger
+		.select({ event: incidentTable.event })
+		.from(incidentTable)
+		.where(eq(incidentTable.reported, false))
+		.orderBy(asc(incidentTable.wallMs), asc(incidentTable.id))
+		.all()
+		.flatMap(({ event }) => parseIncident(event, ofRun) ?? []);
+}
+
+/** Records that every incident was told. */
+export function markReported(ledger: Ledger): void {
+	ledger.update(incidentTable).set({ reported: true }).run();
 }
 
 function endOf(

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type BetterSqlite3 from "better-sqlite3";
 import { RegistryError, StartError } from "../errors.ts";
 import type { Ledger } from "./schema.ts";
@@ -6,6 +7,10 @@ import type { Ledger } from "./schema.ts";
 export interface Sqlite {
 	/** @param busyTimeoutMs how long a statement may block this event loop waiting for another's lock. */
 	open(path: string, options: SqliteOpenOptions): SqliteConnection;
+	/** Opens a copy in memory, which can be changed without changing the file. */
+	copy(connection: SqliteConnection): SqliteConnection;
+	/** Brings the tables up to date. */
+	migrate(connection: SqliteConnection): void;
 }
 
 export interface SqliteOpenOptions {
@@ -23,12 +28,17 @@ const MINIMUM_NODE = "22.0.0";
 /** Two connections that write and checkpoint at once could corrupt a WAL before. Source: sqlite.org/wal.html, section 11. */
 const MINIMUM_SQLITE = "3.51.3";
 
+const MIGRATIONS = fileURLToPath(new URL("../../migrations", import.meta.url));
+/** In the header: the versions of the file format to write and to read; 1 is without WAL. Source: sqlite.org/fileformat2.html, section 1.3. */
+const FORMAT_VERSIONS = [18, 19] as const;
+
 /** What is loaded; exchanged in tests. */
 export interface SqliteModules {
 	readonly nodeVersion: string;
 	load(): Promise<{
 		readonly Database: typeof BetterSqlite3;
 		readonly drizzle: (client: BetterSqlite3.Database) => Ledger;
+		readonly migrate: (ledger: Ledger, migrationsFolder: string) => void;
 	}>;
 }
 
@@ -37,7 +47,13 @@ const installed: SqliteModules = {
 	async load() {
 		const { default: Database } = await import("better-sqlite3");
 		const { drizzle } = await import("drizzle-orm/better-sqlite3");
-		return { Database, drizzle: (client) => drizzle({ client }) };
+		const { migrate } = await import("drizzle-orm/better-sqlite3/migrator");
+		return {
+			Database,
+			drizzle: (client) => drizzle({ client }),
+			migrate: (ledger, migrationsFolder) =>
+				migrate(ledger, { migrationsFolder }),
+		};
 	},
 };
 
@@ -56,7 +72,7 @@ export async function loadSqlite(
 			ran: "no",
 			message: `Snakepit needs Node ${MINIMUM_NODE} or newer, this is ${modules.nodeVersion}. Install a current Node from https://nodejs.org or with your version manager.`,
 		});
-	const { Database, drizzle } = await modules.load().catch(unloadable);
+	const { Database, drizzle, migrate } = await modules.load().catch(unloadable);
 	const version = sqliteVersion(Database);
 	if (!isAtLeast(version, MINIMUM_SQLITE))
 		throw new RegistryError({
@@ -73,6 +89,14 @@ export async function loadSqlite(
 			});
 			return { client, ledger: drizzle(client) };
 		},
+		copy(connection) {
+			const bytes = connection.client.serialize();
+			// In memory there is no second file.
+			for (const at of FORMAT_VERSIONS) bytes[at] = 1;
+			const client = new Database(bytes);
+			return { client, ledger: drizzle(client) };
+		},
+		migrate: ({ ledger }) => migrate(ledger, MIGRATIONS),
 	};
 }
 

@@ -154,6 +154,7 @@ export class MemoryRegistry implements ProcessRegistry {
 			clean: this.#clean,
 			endedBy: ended ? "host" : undefined,
 			killed: 0,
+			cleanupMs: undefined,
 		};
 		return [own, ...(this.#options.history ?? [])];
 	}

@@ -29,7 +29,7 @@ export function reaperBench(
 		directory: new LedgerDirectory(dataDir),
 		host: machine,
 		clock: systemClock,
-		claimant: CLAIMANT,
+		claimant: { kind: "reaper", runId: CLAIMANT, tell: events.record },
 		killer: new ProcessKiller(machine, systemClock),
 		strategy: undefined,
 		emit: events.record,

@@ -79,10 +79,11 @@ export async function craftRun(
 		endedBy: undefined,
 		claimedBy: undefined,
 		killed: 0,
+		cleanupMs: undefined,
 		...fields,
 	};
 	closeSync(openSync(lockPath, "w", 0o600));
-	const file = await RunFile.create(sqlite, path, run);
+	const file = RunFile.create(sqlite, path, run);
 	const marker = formatMarker(markerOf(runId, owner));
 	const rows = workers(runId).map((worker, ordinal) => ({ worker, ordinal }));
 	file.write(rows, marker, undefined);

@@ -80,7 +80,7 @@ test("a dead run's workers are ended, its rows, its end and its directory settle
 		run: {
 			state: "terminated",
 			clean: false,
-			endedBy: `reaper:${bench.claimant}`,
+			endedBy: `reaper:${bench.claimant.runId}`,
 			claimedBy: undefined,
 			killed: 2,
 		},
@@ -110,7 +110,7 @@ test("the directory that the run had made for itself goes with it, and what is i
 	rmSync(crafted.path);
 	rmSync(crafted.lockPath);
 	const { RunFile } = await import("../../src/registry/run-file.ts");
-	const file = await RunFile.create(sqlite, crafted.path, {
+	const file = RunFile.create(sqlite, crafted.path, {
 		...crafted.run,
 		directory: own,
 	});

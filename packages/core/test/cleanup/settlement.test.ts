@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Orphan } from "../../src/cleanup/orphan-search.ts";
 import type { Fate } from "../../src/cleanup/process-killer.ts";
-import { settle } from "../../src/cleanup/settlement.ts";
+import { creditProtections, settle } from "../../src/cleanup/settlement.ts";
+import type { Incident } from "../../src/registry/incident.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { deadOwner, workerRow } from "./crafted-run.ts";
 
@@ -71,4 +72,38 @@ test("one that was spared before keeps the run open; those of other runs do not"
 		ends: [{ incarnation: "w11" }],
 		complete: false,
 	});
+});
+
+test("a worker that a protection killed before anybody settled the run is the protection's, a descendant of it is not the worker", () => {
+	const { ends } = settle(RUN, [...rows, reserved], [], []);
+	const killed = (pid: number, incarnation: string): Incident => ({
+		type: "protection.process_killed",
+		wallMs: 1,
+		protection: "guard",
+		ofRun: RUN,
+		pid,
+		incarnation,
+		foundBy: "descent",
+	});
+	const reaped = {
+		incarnation: "w10",
+		end: { reason: "reaped" as const, killer: "reaper" as const },
+	};
+	const detected: Incident = {
+		type: "protection.host_death_detected",
+		wallMs: 1,
+		protection: "guard",
+		ofRun: RUN,
+	};
+	expect(
+		creditProtections([reaped, ...ends.slice(1)], rows, [
+			detected,
+			killed(10, "w10"),
+			killed(11, "w11"),
+			killed(12, "reserved"),
+		]).map(({ end }) => end.killer),
+	).toEqual(["reaper", "protection", "unknown"]);
+	expect(
+		creditProtections(ends, rows, [killed(99, "w11")])[1]?.end.killer,
+	).toBe("unknown");
 });

@@ -9,6 +9,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
+import { RegistryError } from "../../src/errors.ts";
 import type { WorkerRecord } from "../../src/registry/process-registry.ts";
 import {
 	RunFile,
@@ -190,9 +191,7 @@ test("there are as many migrations as the schema's version says", () => {
 
 test("a file that exists is never taken for a new run's", async () => {
 	const { path, run } = await crafted();
-	await expect(RunFile.create(sqlite, path, run)).rejects.toMatchObject({
-		name: "RegistryError",
-	});
+	expect(() => RunFile.create(sqlite, path, run)).toThrow(RegistryError);
 	expect(
 		runPath("", { runId: run.runId, ownerPid: 1, ownerKey: "k" }, "db"),
 	).toMatch(/\.db$/);
@@ -202,7 +201,5 @@ test("a new file that cannot be filled is closed again", async () => {
 	const { run } = await crafted();
 	const path = join(temporaryDirectory(), "new.db");
 	const broken = { ...run, runId: undefined as unknown as typeof run.runId };
-	await expect(RunFile.create(sqlite, path, broken)).rejects.toMatchObject({
-		name: "RegistryError",
-	});
+	expect(() => RunFile.create(sqlite, path, broken)).toThrow(RegistryError);
 });

@@ -83,6 +83,7 @@ test("a name that exists is taken, whoever has it", () => {
 /** SQLite, with something that happens in the moment before or after a file is opened. */
 function meddling(before: () => void, after: () => void = () => {}): Sqlite {
 	return {
+		...sqlite,
 		open(path, options) {
 			before();
 			const connection = sqlite.open(path, options);

@@ -12,7 +12,11 @@ import {
 function modules(fields: Partial<SqliteModules>): SqliteModules {
 	return {
 		nodeVersion: "24.0.0",
-		load: async () => ({ Database, drizzle: () => ({}) as Ledger }),
+		load: async () => ({
+			Database,
+			drizzle: () => ({}) as Ledger,
+			migrate: () => {},
+		}),
 		...fields,
 	};
 }
@@ -27,6 +31,7 @@ function bringing(version: string): SqliteModules {
 		load: async () => ({
 			Database: Fake as unknown as typeof Database,
 			drizzle: () => ({}) as Ledger,
+			migrate: () => {},
 		}),
 	});
 }
@@ -74,6 +79,7 @@ test("a native module that does not load here is a clear error", async () => {
 				}
 			} as unknown as typeof Database,
 			drizzle: () => ({}) as Ledger,
+			migrate: () => {},
 		}),
 	});
 	for (const each of [missing, foreign])

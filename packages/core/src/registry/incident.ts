@@ -1,0 +1,91 @@
+import type { EventOf } from "../events.ts";
+import type { RunId } from "../run-id.ts";
+
+/**
+ * What a protection saw and did while no host lived. It is kept in the run's
+ * file until the next start tells it, with the time at which it happened.
+ */
+export type Incident = EventOf<
+	| "protection.host_death_detected"
+	| "protection.process_killed"
+	| "protection.run_settled"
+>;
+
+/** A longer one is not an incident of ours. */
+export const INCIDENT_LIMIT_BYTES = 4_096;
+
+const PROTECTION_NAME = /^[a-z][a-z0-9-]{0,39}$/;
+const INCARNATION = /^[0-9a-z]{7}-[0-9]{1,15}$/;
+const FOUND_BY = ["told", "ledger", "group", "marker", "descent"] as const;
+
+/**
+ * Reads one incident of the run `ofRun` from JSON; `undefined` when `text` is
+ * not exactly that. What is not known is left out.
+ */
+export function parseIncident(
+	text: string,
+	ofRun: RunId,
+): Incident | undefined {
+	if (Buffer.byteLength(text) > INCIDENT_LIMIT_BYTES) return undefined;
+	const fields = parseObject(text);
+	if (fields === undefined) return undefined;
+	const { type, wallMs, protection } = fields;
+	if (!isAmount(wallMs) || !isName(protection)) return undefined;
+	if (fields["ofRun"] !== ofRun) return undefined;
+	const common = { wallMs, protection, ofRun };
+	switch (type) {
+		case "protection.host_death_detected":
+			return { type, ...common };
+		case "protection.process_killed":
+			return killed(fields, common);
+		case "protection.run_settled": {
+			const { killed, durationMs } = fields;
+			if (!isCount(killed) || !isAmount(durationMs)) return undefined;
+			return { type, ...common, killed, durationMs };
+		}
+		default:
+			return undefined;
+	}
+}
+
+function killed(
+	{ pid, incarnation, foundBy }: Readonly<Record<string, unknown>>,
+	common: Pick<Incident, "wallMs" | "protection" | "ofRun">,
+): Incident | undefined {
+	const how = FOUND_BY.find((word) => word === foundBy);
+	if (!isCount(pid) || how === undefined) return undefined;
+	const isKnown = typeof incarnation === "string";
+	if (isKnown && !INCARNATION.test(incarnation)) return undefined;
+	return {
+		type: "protection.process_killed",
+		...common,
+		pid,
+		incarnation: isKnown ? incarnation : undefined,
+		foundBy: how,
+	};
+}
+
+function parseObject(
+	text: string,
+): Readonly<Record<string, unknown>> | undefined {
+	try {
+		const value: unknown = JSON.parse(text);
+		return typeof value === "object" && value !== null
+			? (value as Readonly<Record<string, unknown>>)
+			: undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function isName(value: unknown): value is string {
+	return typeof value === "string" && PROTECTION_NAME.test(value);
+}
+
+function isAmount(value: unknown): value is number {
+	return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function isCount(value: unknown): value is number {
+	return isAmount(value) && Number.isSafeInteger(value);
+}

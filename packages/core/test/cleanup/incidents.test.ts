@@ -1,0 +1,226 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { type ClaimOutcome, claimRun } from "../../src/cleanup/claim-run.ts";
+import { reap } from "../../src/cleanup/reaper.ts";
+import type { RunClaim } from "../../src/cleanup/run-claim.ts";
+import type { Settlement } from "../../src/cleanup/settlement.ts";
+import type { Incident } from "../../src/registry/incident.ts";
+import { RunFile, readRunFile } from "../../src/registry/run-file.ts";
+import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
+import { runPath } from "../../src/registry/run-name.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { CLAIMANT, reaperBench, sqlite } from "./bench.ts";
+import {
+	type CraftedRun,
+	craftRun,
+	deadOwner,
+	workerRow,
+} from "./crafted-run.ts";
+
+const NOTHING: Settlement = {
+	reaped: [],
+	spared: [],
+	ends: [],
+	complete: true,
+};
+
+type Bench = ReturnType<typeof reaperBench>;
+
+function detected(ofRun: RunId, wallMs = 5): Incident {
+	return {
+		type: "protection.host_death_detected",
+		wallMs,
+		protection: "watchdog",
+		ofRun,
+	};
+}
+
+/** A dead run with a private directory, one worker, and what a guard wrote. */
+async function runOfAGuard(bench: Bench): Promise<CraftedRun> {
+	const base = join(bench.dataDir, "temporary");
+	mkdirSync(base);
+	const crafted = await craftRun(bench.dataDir, deadOwner(), {}, (runId) => [
+		workerRow(runId, { identity: deadOwner({ pid: 4_194_302 }) }),
+	]);
+	const { runId } = crafted.name;
+	const directory = join(base, `snakepit-${runId}-abcdef`);
+	mkdirSync(directory, { mode: 0o700 });
+	const killed: Incident = {
+		type: "protection.process_killed",
+		wallMs: 7,
+		protection: "guard",
+		ofRun: runId,
+		pid: 4_194_302,
+		incarnation: `${runId}-1`,
+		foundBy: "descent",
+	};
+	writeFileSync(
+		join(directory, "incidents.guard.jsonl"),
+		`${JSON.stringify(killed)}\nnonsense\n`,
+	);
+	const database = new Database(crafted.path);
+	database.prepare("update runs set directory = ?").run(directory);
+	database.close();
+	return { ...crafted, run: { ...crafted.run, directory } };
+}
+
+function claimOf(outcome: ClaimOutcome): RunClaim {
+	if (outcome.kind !== "claimed") throw new Error(`It is ${outcome.kind}.`);
+	return outcome.claim;
+}
+
+/** Claims as the run's own watchdog. */
+function claimAsWatchdog(bench: Bench, crafted: CraftedRun): RunClaim {
+	const { name } = crafted;
+	const claimant = { kind: "watchdog", runId: name.runId } as const;
+	return claimOf(claimRun({ ...bench, claimant }, name));
+}
+
+function told(bench: Bench): readonly unknown[] {
+	return bench.events.events.filter(({ type }) =>
+		type.startsWith("protection."),
+	);
+}
+
+function historyOf(bench: Bench, { name }: CraftedRun): unknown {
+	const path = runPath(bench.directory.history, name, "db");
+	return readRunFile(sqlite, path, name);
+}
+
+test("what a watchdog saw stays with the run it settled; the next start tells it with the original times, once", async () => {
+	const bench = reaperBench();
+	const crafted = await craftRun(bench.dataDir);
+	const { name, path } = crafted;
+	const claim = claimAsWatchdog(bench, crafted);
+	expect(readRunFile(sqlite, path, name)).toMatchObject({
+		run: { claimedBy: `watchdog:${name.runId}` },
+	});
+	const later = detected(name.runId, 9);
+	expect(claim.settle(NOTHING, [later, detected(name.runId, 4)])).toEqual({
+		over: true,
+	});
+	expect(told(bench)).toEqual([]);
+	expect(readRunFile(sqlite, path, name)).toMatchObject({
+		run: {
+			state: "terminated",
+			clean: false,
+			endedBy: `watchdog:${name.runId}`,
+			cleanupMs: expect.any(Number),
+		},
+	});
+
+	const report = await reap(bench);
+	expect(told(bench)).toEqual([detected(name.runId, 4), later]);
+	expect(report).toMatchObject({ deadRuns: [], sparedRuns: [] });
+	expect(readdirSync(bench.directory.runs)).toEqual([]);
+	expect(historyOf(bench, crafted)).toMatchObject({ kind: "readable" });
+	await reap(bench);
+	expect(told(bench).length).toBe(2);
+});
+
+test("of two starts one tells: the other sees that somebody has the lock, and says nothing", async () => {
+	const bench = reaperBench();
+	const crafted = await craftRun(bench.dataDir);
+	claimAsWatchdog(bench, crafted).settle(NOTHING, [
+		detected(crafted.name.runId),
+	]);
+	const lock = takeLock(sqlite, crafted.lockPath) as RunLock;
+	expect(claimRun(bench, crafted.name)).toEqual({ kind: "over" });
+	expect(told(bench)).toEqual([]);
+	lock.release("kept");
+	claimRun(bench, crafted.name);
+	expect(told(bench).length).toBe(1);
+});
+
+test("a watchdog leaves a run that is over to the next start", async () => {
+	const bench = reaperBench();
+	const crafted = await craftRun(bench.dataDir);
+	claimAsWatchdog(bench, crafted).settle(NOTHING, [
+		detected(crafted.name.runId),
+	]);
+	const { runId } = crafted.name;
+	const watchdog = { ...bench, claimant: { kind: "watchdog", runId } as const };
+	expect(claimRun(watchdog, crafted.name)).toEqual({ kind: "over" });
+	expect(existsSync(crafted.path)).toBe(true);
+	await reap(bench);
+	expect(told(bench).length).toBe(1);
+});
+
+test("what a guard wrote is told by the reaper that settles the run, before its directory goes", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	await reap(bench);
+	expect(told(bench)).toMatchObject([
+		{ type: "protection.process_killed", wallMs: 7, pid: 4_194_302 },
+	]);
+	expect(existsSync(crafted.run.directory)).toBe(false);
+	expect(historyOf(bench, crafted)).toMatchObject({
+		run: { endedBy: `reaper:${CLAIMANT}`, killed: 1 },
+		workers: [{ end: { reason: "reaped", killer: "protection" } }],
+	});
+});
+
+test("what a guard wrote a watchdog takes into the run's file", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	claimAsWatchdog(bench, crafted).settle(NOTHING, [
+		detected(crafted.name.runId),
+	]);
+	expect(existsSync(crafted.run.directory)).toBe(false);
+	await reap(bench);
+	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
+});
+
+test("while something of the run lives its directory stays, and what is written there is not told yet", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	const { runId } = crafted.name;
+	const incomplete = { ...NOTHING, complete: false };
+	const claim = claimOf(claimRun(bench, crafted.name));
+	expect(claim.settle(incomplete, [detected(runId)])).toEqual({ over: false });
+	expect(told(bench)).toEqual([detected(runId)]);
+	expect(existsSync(crafted.run.directory)).toBe(true);
+	await reap(bench);
+	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
+});
+
+test("a settlement that cannot be written tells nothing and removes nothing", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	const claim = claimOf(claimRun(bench, crafted.name));
+	const stranger = new Database(crafted.path);
+	stranger.exec("begin immediate");
+	expect(claim.settle(NOTHING)).toEqual({ over: false });
+	stranger.close();
+	expect(told(bench)).toEqual([]);
+	expect(existsSync(crafted.run.directory)).toBe(true);
+	await reap(bench);
+	expect(told(bench).length).toBe(1);
+});
+
+test("who settled a run and died before its directory was gone: the next start removes it", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	const file = RunFile.open(sqlite, crafted.path);
+	file.writeIncidents([detected(crafted.name.runId)]);
+	file.writeEnds([], 9, { ...crafted.run, state: "terminated" });
+	file.close("goes_on");
+	await reap(bench);
+	expect(told(bench)).toEqual([detected(crafted.name.runId)]);
+	expect(existsSync(crafted.run.directory)).toBe(false);
+});
+
+test("a run of no use is set aside by a start, not by a watchdog", async () => {
+	const bench = reaperBench();
+	const crafted = await craftRun(bench.dataDir);
+	writeFileSync(crafted.path, "");
+	expect(claimAsWatchdog(bench, crafted).settle(NOTHING)).toEqual({
+		over: false,
+	});
+	expect(existsSync(crafted.path)).toBe(true);
+	expect(claimOf(claimRun(bench, crafted.name)).settle(NOTHING)).toMatchObject({
+		over: true,
+	});
+});

@@ -1,0 +1,117 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+	INCIDENT_LIMIT_BYTES,
+	type Incident,
+	parseIncident,
+} from "../../src/registry/incident.ts";
+import {
+	INCIDENT_FILE_LIMIT_BYTES,
+	INCIDENT_FILES_LIMIT,
+	readIncidentFiles,
+} from "../../src/registry/incident-files.ts";
+import type { RunId } from "../../src/run-id.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+const RUN = "abcdefg" as RunId;
+const DETECTED: Incident = {
+	type: "protection.host_death_detected",
+	wallMs: 1,
+	protection: "guard",
+	ofRun: RUN,
+};
+const KILLED: Incident = {
+	type: "protection.process_killed",
+	wallMs: 2.5,
+	protection: "guard",
+	ofRun: RUN,
+	pid: 77,
+	incarnation: "abcdefg-1",
+	foundBy: "descent",
+};
+const SETTLED: Incident = {
+	type: "protection.run_settled",
+	wallMs: 3,
+	protection: "guard",
+	ofRun: RUN,
+	killed: 1,
+	durationMs: 2,
+};
+
+test.each([DETECTED, KILLED, { ...KILLED, incarnation: undefined }, SETTLED])(
+	"what is written as JSON is read again: $type",
+	(incident) => {
+		expect(parseIncident(JSON.stringify(incident), RUN)).toEqual(incident);
+	},
+);
+
+test("what is not known is left out", () => {
+	const text = JSON.stringify({ ...DETECTED, more: { deep: [1] } });
+	expect(parseIncident(text, RUN)).toEqual(DETECTED);
+});
+
+test.each<[string, string]>([
+	["no JSON", "{"],
+	["no object", "5"],
+	["null", "null"],
+	["an event of a living host", '{"type":"run.ended"}'],
+	["of another type", JSON.stringify({ ...DETECTED, type: "run.ended" })],
+	["of another run", JSON.stringify({ ...DETECTED, ofRun: "0000000" })],
+	["without a time", JSON.stringify({ ...DETECTED, wallMs: "now" })],
+	["before all time", JSON.stringify({ ...DETECTED, wallMs: -1 })],
+	["nobody's", JSON.stringify({ ...DETECTED, protection: "../x" })],
+	["numbered protection", JSON.stringify({ ...DETECTED, protection: 1 })],
+	["without a pid", JSON.stringify({ ...KILLED, pid: 1.5 })],
+	["found somehow", JSON.stringify({ ...KILLED, foundBy: "luck" })],
+	["a long name", JSON.stringify({ ...KILLED, incarnation: "x".repeat(99) })],
+	["uncounted", JSON.stringify({ ...SETTLED, killed: "many" })],
+	["timeless", JSON.stringify({ ...SETTLED, durationMs: null })],
+	["too long", JSON.stringify(DETECTED) + " ".repeat(INCIDENT_LIMIT_BYTES)],
+])("what is %s is no incident", (_, text) => {
+	expect(parseIncident(text, RUN)).toBeUndefined();
+});
+
+function lines(...incidents: readonly Incident[]): string {
+	return incidents.map((incident) => `${JSON.stringify(incident)}\n`).join("");
+}
+
+test("a protection's file is read line by line, and what is not an incident of it is left out", () => {
+	const directory = temporaryDirectory();
+	const path = join(directory, "incidents.guard.jsonl");
+	const foreign = { ...DETECTED, protection: "watchdog" };
+	const cut = lines(SETTLED).slice(0, 20);
+	writeFileSync(
+		path,
+		`${lines(DETECTED, foreign)}\n\0nonsense\n${lines(KILLED)}${cut}`,
+	);
+	expect(readIncidentFiles(directory, RUN)).toEqual([DETECTED, KILLED]);
+	expect(readIncidentFiles(join(directory, "gone"), RUN)).toEqual([]);
+});
+
+test("a file is read up to a bound, and so many files", () => {
+	const directory = temporaryDirectory();
+	const line = lines(DETECTED);
+	const count = Math.ceil(INCIDENT_FILE_LIMIT_BYTES / line.length) + 100;
+	writeFileSync(join(directory, "incidents.guard.jsonl"), line.repeat(count));
+	expect(readIncidentFiles(directory, RUN).length).toBe(
+		Math.floor(INCIDENT_FILE_LIMIT_BYTES / line.length),
+	);
+	const many = temporaryDirectory();
+	for (let n = 10; n < 30; n++) {
+		const incident = { ...DETECTED, protection: `p${n}` };
+		writeFileSync(join(many, `incidents.p${n}.jsonl`), lines(incident));
+	}
+	expect(readIncidentFiles(many, RUN).length).toBe(INCIDENT_FILES_LIMIT);
+});
+
+test("only a plain file of this user is read: no link, no pipe, no directory, no other name", () => {
+	const directory = temporaryDirectory();
+	const other = join(directory, "incidents.Other.jsonl");
+	writeFileSync(other, lines({ ...DETECTED, protection: "Other" }));
+	symlinkSync(other, join(directory, "incidents.link.jsonl"));
+	execFileSync("mkfifo", [join(directory, "incidents.pipe.jsonl")]);
+	execFileSync("mkdir", [join(directory, "incidents.dir.jsonl")]);
+	expect(readIncidentFiles(directory, RUN)).toEqual([]);
+});

@@ -1,0 +1,112 @@
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import {
+	RunFile,
+	readRunFile,
+	SCHEMA_VERSION,
+} from "../../src/registry/run-file.ts";
+import { sqlite } from "../cleanup/bench.ts";
+import {
+	type CraftedRun,
+	craftRun,
+	deadOwner,
+	workerRow,
+} from "../cleanup/crafted-run.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+
+/** A run file as version 1 wrote it: with the first migration only. */
+async function craftedByVersion1(): Promise<CraftedRun> {
+	const run = await craftRun(
+		temporaryDirectory(),
+		deadOwner(),
+		{ killed: 3 },
+		(runId) => [workerRow(runId)],
+	);
+	const database = new Database(run.path);
+	database.exec(`
+		drop table incidents;
+		alter table runs drop column cleanup_ms;
+		delete from __drizzle_migrations where created_at > ${journal()[0]?.when};
+		pragma user_version = 1;
+	`);
+	database.close();
+	return run;
+}
+
+function journal(): readonly { readonly when: number; readonly tag: string }[] {
+	const path = join(MIGRATIONS, "meta/_journal.json");
+	return JSON.parse(readFileSync(path, "utf8")).entries;
+}
+
+/** The statements that made the tables of a file, as SQLite keeps them. */
+function tablesOf(path: string): unknown {
+	const database = new Database(path, { readonly: true });
+	const tables = database
+		.prepare(
+			"select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name",
+		)
+		.pluck()
+		.all();
+	const version = database.pragma("user_version", { simple: true });
+	database.close();
+	return { tables, version };
+}
+
+test("a run of the first version is read without changing it", async () => {
+	const { path, name } = await craftedByVersion1();
+	const before = readFileSync(path);
+	expect(readRunFile(sqlite, path, name)).toMatchObject({
+		kind: "readable",
+		run: { killed: 3, cleanupMs: undefined },
+		workers: [{ incarnation: `${name.runId}-1` }],
+	});
+	expect(readFileSync(path).equals(before)).toBe(true);
+	expect(tablesOf(path)).toMatchObject({ version: 1 });
+});
+
+test("also while its last changes are in the second file only", async () => {
+	const { path, name } = await craftedByVersion1();
+	const writer = new Database(path);
+	writer.exec("pragma journal_mode = wal; update runs set killed = 9");
+	const copy = join(temporaryDirectory(), "copy.db");
+	for (const ending of ["", "-wal"]) copyFileSync(path + ending, copy + ending);
+	writer.close();
+	expect(readRunFile(sqlite, copy, name)).toMatchObject({ run: { killed: 9 } });
+});
+
+test("whoever opens it to write brings it up to date, once", async () => {
+	const { path, name } = await craftedByVersion1();
+	for (let time = 0; time < 2; time++) {
+		RunFile.open(sqlite, path).close("goes_on");
+		expect(tablesOf(path)).toEqual({
+			tables: ["__drizzle_migrations", "incidents", "runs", "workers"],
+			version: SCHEMA_VERSION,
+		});
+	}
+	expect(readRunFile(sqlite, path, name)).toMatchObject({ run: { killed: 3 } });
+});
+
+test("one that was killed between the tables and the version is repeated without harm", async () => {
+	const { path } = await craftedByVersion1();
+	RunFile.open(sqlite, path).close("goes_on");
+	const database = new Database(path);
+	database.pragma("user_version = 1");
+	database.close();
+	RunFile.open(sqlite, path).close("goes_on");
+	expect(tablesOf(path)).toMatchObject({ version: SCHEMA_VERSION });
+});
+
+test("one that cannot be brought up to date is closed again, and of no use to readers", async () => {
+	const { path, name } = await craftedByVersion1();
+	const database = new Database(path);
+	database.exec("drop table runs");
+	expect(() => RunFile.open(sqlite, path)).toThrow("runs");
+	expect(readRunFile(sqlite, path, name)).toMatchObject({ kind: "unusable" });
+	// Whoever held it still would be in the way.
+	database.exec("pragma locking_mode = exclusive; begin exclusive; rollback");
+	database.close();
+});
