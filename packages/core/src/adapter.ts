@@ -147,7 +147,22 @@ export interface CallOptions {
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
 	readonly traceContext: Readonly<Record<string, string>>;
+	/** Runs what the command asks of this program while it runs, in the command's trace; absent without telemetry. */
+	readonly backCall?: BackCallWrapper | undefined;
 }
+
+/** A command asks this program to run one of its functions. */
+export interface BackCall {
+	readonly function: string;
+	/** W3C trace context and baggage headers of where the command asks; empty when it sent none. */
+	readonly traceContext: Readonly<Record<string, string>>;
+}
+
+/** Runs the function of a back-call and hands on what comes of it. */
+export type BackCallWrapper = <T>(
+	backCall: BackCall,
+	run: () => Promise<T>,
+) => Promise<T>;
 
 /** The answer to a ping. */
 export interface PingReply {

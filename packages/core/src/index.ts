@@ -3,6 +3,8 @@
 // What an adapter uses.
 export type {
 	Adapter,
+	BackCall,
+	BackCallWrapper,
 	CallOptions,
 	Connection,
 	LaunchSpec,
@@ -84,6 +86,19 @@ export {
 	type Observation,
 	type ProcessIdentity,
 } from "./identity.ts";
+// What follows pools from within.
+export type {
+	AcceptedCall,
+	AttemptInstrument,
+	CallInstrument,
+	DispatchedAttempt,
+	Instrument,
+	InstrumentedPool,
+	ObservedPool,
+	PoolInstrument,
+	PoolLook,
+	WorkerUsage,
+} from "./instrument.ts";
 export {
 	formatMarker,
 	INCARNATION_VARIABLE,

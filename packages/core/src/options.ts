@@ -1,6 +1,7 @@
 import type { Adapter } from "./adapter.ts";
 import type { CleanupStrategy } from "./cleanup/cleanup-strategy.ts";
 import type { SnakepitEvent } from "./events.ts";
+import type { Instrument } from "./instrument.ts";
 import type { Protection } from "./protection.ts";
 
 /** How many workers there are. */
@@ -113,6 +114,8 @@ export interface PoolOptions {
 	readonly cleanupStrategy?: CleanupStrategy;
 	/** Hears every event, from the first on. One that throws cannot hurt the pool. */
 	readonly onEvent?: (event: SnakepitEvent) => void;
+	/** Follow the pool from within, as telemetry does. One that throws cannot hurt the pool. */
+	readonly instruments?: readonly Instrument[];
 }
 
 /** Options after the door: complete, checked, frozen. */
@@ -137,4 +140,5 @@ export interface ResolvedOptions {
 	readonly protections: readonly Protection[];
 	readonly cleanupStrategy: CleanupStrategy | undefined;
 	readonly onEvent: ((event: SnakepitEvent) => void) | undefined;
+	readonly instruments: readonly Instrument[];
 }

@@ -1,5 +1,6 @@
 import type { Adapter } from "./adapter.ts";
 import { OptionsError } from "./errors.ts";
+import type { Instrument } from "./instrument.ts";
 import {
 	aFunction,
 	type Check,
@@ -41,6 +42,11 @@ const areProtections: Check = (value) => {
 		? undefined
 		: `must name each protection once; "${twice}" is in it twice`;
 };
+const areInstruments: Check = (value) =>
+	Array.isArray(value) &&
+	value.every((each) => typeof (each as Instrument)?.attach === "function")
+		? undefined
+		: "must be an array of Instruments: objects with attach";
 const POOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 const isPoolName: Check = (value) =>
 	typeof value === "string" && POOL_NAME.test(value)
@@ -74,6 +80,7 @@ export function resolveOptions(
 		protections: optional(areProtections),
 		cleanupStrategy: anything,
 		onEvent: optional(aFunction),
+		instruments: optional(areInstruments),
 	});
 	const resolved: ResolvedOptions = {
 		adapter: given.adapter,
@@ -98,6 +105,7 @@ export function resolveOptions(
 		protections: [...(given.protections ?? [])],
 		cleanupStrategy: given.cleanupStrategy,
 		onEvent: given.onEvent,
+		instruments: [...(given.instruments ?? [])],
 	};
 	for (const value of Object.values(resolved))
 		if (value !== given.adapter && value !== given.cleanupStrategy)

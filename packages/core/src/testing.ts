@@ -83,6 +83,11 @@ export {
 	type VirtualClockOptions,
 } from "./testing/virtual-clock.ts";
 export {
+	closedVirtualPool,
+	type VirtualPool,
+	virtualPool,
+} from "./testing/virtual-pool.ts";
+export {
 	type VirtualWorld,
 	type VirtualWorldOptions,
 	virtualWorld,

@@ -143,6 +143,10 @@ export interface ProcessHost {
 	facts(pid: number): ProcessFacts | undefined;
 	/** The living members of a process group. */
 	members(groupId: number): readonly ProcessFacts[];
+	/** The living members of several process groups, by one look. */
+	membersOf(
+		groupIds: readonly number[],
+	): ReadonlyMap<number, readonly ProcessFacts[]>;
 	/** Every living process that carries a marker and can be read, this process excluded. */
 	marked(): readonly MarkedProcess[];
 	/** Reads the identity again, and sends only if it is still `identity`. */

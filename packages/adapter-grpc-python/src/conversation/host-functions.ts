@@ -66,8 +66,18 @@ export class HostFunctions {
 	): Promise<void> {
 		let answer: HostMessage;
 		try {
+			const invoke = async () => this.invoke(call, request, signal);
+			const { backCall } = call.options;
 			const value = await call.inContext(() =>
-				this.invoke(call, request, signal),
+				backCall === undefined
+					? invoke()
+					: backCall(
+							{
+								function: request.function,
+								traceContext: request.traceContext,
+							},
+							invoke,
+						),
 			);
 			// What returns nothing answers null: undefined has no image.
 			const image = encodeValue(value === undefined ? null : value);

@@ -7,6 +7,7 @@ import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";
 import type { Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
+import type { Clock } from "../world.ts";
 import type { CleanupStrategy } from "./cleanup-strategy.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { SharedRun } from "./shared-run.ts";
@@ -77,6 +78,9 @@ export async function acquireRun({
 	sharedRuns.set(path, run);
 	return run.acquire(emit, protections);
 }
+
+/** The clock of every run, for those who tell of something before they have one. */
+export const runClock: Clock = systemClock;
 
 /** Importing works everywhere; a pool needs process groups and signals. */
 export function assertPlatform(platform: NodeJS.Platform): void {

@@ -82,6 +82,19 @@ export class SystemProcessHost implements CensusHost {
 			.map((entry) => this.#facts(entry));
 	}
 
+	membersOf(
+		groupIds: readonly number[],
+	): ReadonlyMap<number, readonly ProcessFacts[]> {
+		const members = new Map<number, ProcessFacts[]>(
+			groupIds.map((groupId) => [groupId, []]),
+		);
+		if (groupIds.length === 0) return members;
+		for (const entry of this.#table.entries())
+			if (entry.condition === "alive")
+				members.get(entry.groupId)?.push(this.#facts(entry));
+		return members;
+	}
+
 	marked(): readonly MarkedProcess[] {
 		return this.census().marked;
 	}

@@ -1,5 +1,6 @@
 import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
+import type { AttemptInstrument } from "../instrument.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Attempt } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
@@ -35,6 +36,7 @@ export class CallAttempt implements Attempt {
 	readonly #listener: AttemptListener;
 	readonly #abort = new AbortController();
 	readonly #startedMs: number;
+	readonly #instrument: AttemptInstrument | undefined;
 	#state: AttemptState = { kind: "running" };
 
 	constructor(
@@ -52,6 +54,11 @@ export class CallAttempt implements Attempt {
 		this.#startedMs = setting.clock.now();
 		worker.begin(this);
 		this.#tell({ type: "call.dispatched", waitedMs });
+		this.#instrument = call.instrument?.dispatched({
+			...worker.ref,
+			attempt: this.number,
+			pid: worker.pid,
+		});
 	}
 
 	/** Sends the call to the worker. */
@@ -77,7 +84,8 @@ export class CallAttempt implements Attempt {
 					: Math.max(1, call.deadlineMs - this.#startedMs),
 			sessionId: call.session?.id,
 			input: call.input,
-			traceContext: call.traceContext,
+			traceContext: this.#instrument?.traceContext ?? call.traceContext,
+			backCall: this.#instrument?.backCall,
 		};
 		call
 			.inContext(() =>
@@ -91,7 +99,7 @@ export class CallAttempt implements Attempt {
 
 	/** The worker is gone. */
 	lost(error: SnakepitError): void {
-		if (this.#over()) this.#listener.failed(this, error);
+		if (this.#over(error)) this.#listener.failed(this, error);
 	}
 
 	/** The caller is gone: the worker gets a grace to come free, then it is replaced. */
@@ -106,6 +114,7 @@ export class CallAttempt implements Attempt {
 			),
 		);
 		this.#state = { kind: "cancelling", grace };
+		this.#instrument?.cancelled(reason);
 		this.#abort.abort(reason);
 	}
 
@@ -115,19 +124,20 @@ export class CallAttempt implements Attempt {
 			this.worker.condemn("broken", `its conversation broke: ${error.message}`);
 			return;
 		}
-		if (!this.#over()) return;
+		if (!this.#over(error)) return;
 		if (error === undefined) this.#listener.answered(this);
 		else this.#listener.failed(this, error);
 		this.worker.finish(this);
 	}
 
 	/** Returns false when it was over before. */
-	#over(): boolean {
+	#over(error: SnakepitError | undefined): boolean {
 		if (this.#state.kind === "over") return false;
 		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
 		this.#state = { kind: "over" };
 		const ranMs = this.#setting.clock.now() - this.#startedMs;
 		this.#tell({ type: "call.released", ranMs });
+		this.#instrument?.released(error);
 		this.#listener.over(this, ranMs);
 		return true;
 	}

@@ -7,6 +7,7 @@ import type { Call } from "./call.ts";
 import { poolClosed } from "./call-errors.ts";
 import { checkExecuteOptions, type ExecuteOptions } from "./call-options.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import type { Instrumentation } from "./instrumentation.ts";
 import type { Session, SessionTable } from "./session-table.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
 import { captureContext, type Work } from "./work.ts";
@@ -20,6 +21,8 @@ export interface CallIntakeSetting {
 	readonly sessions: SessionTable;
 	readonly statistics: StatisticsKeeper;
 	readonly dispatcher: () => Dispatcher;
+	/** `undefined` when nobody follows the pool. */
+	readonly instrumentation: Instrumentation | undefined;
 }
 
 /**
@@ -72,6 +75,7 @@ export class CallIntake {
 		if (this.#door === "closed") throw poolClosed(pool, command, "no");
 		if (session !== undefined) this.#setting.sessions.use(session);
 		const call = this.#make(command, args, options, work, session);
+		call.instrument = this.#setting.instrumentation?.accept(call);
 		this.#outstanding.add(call);
 		this.#letGo ??= host.keepAlive();
 		this.#setting.statistics.accepted();
@@ -96,6 +100,7 @@ export class CallIntake {
 		const totalMs = clock.now() - call.acceptedMs;
 		const outcome = outcomeOf(error);
 		statistics.settled(outcome, totalMs);
+		call.instrument?.settled(error);
 		emit({
 			type: "call.settled",
 			wallMs: clock.wall(),
@@ -163,6 +168,7 @@ export class CallIntake {
 			deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,
 			state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
 			attempts: 0,
+			instrument: undefined,
 			unwatch: () => {},
 		};
 	}

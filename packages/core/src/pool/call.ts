@@ -1,3 +1,4 @@
+import type { CallInstrument } from "../instrument.ts";
 import type { Timer } from "../world.ts";
 import type { CallAttempt } from "./attempt.ts";
 import type { Waiting } from "./priority-queue.ts";
@@ -32,6 +33,8 @@ export interface Call extends Waiting {
 	readonly deadlineMs: number | undefined;
 	state: CallState;
 	attempts: number;
+	/** Whoever follows it; most often nobody. */
+	instrument: CallInstrument | undefined;
 	/** Undoes what watches for its abort and its deadline. */
 	unwatch: () => void;
 }

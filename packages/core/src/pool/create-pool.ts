@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { acquireRun } from "../cleanup/acquire-run.ts";
+import { acquireRun, runClock } from "../cleanup/acquire-run.ts";
 import { applicationCleanup } from "../cleanup/application-cleanup.ts";
 import type { PoolOptions } from "../options.ts";
 import { resolveOptions } from "../resolve-options.ts";
@@ -7,6 +7,7 @@ import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import { EventHub } from "./event-hub.ts";
+import { Instrumentation } from "./instrumentation.ts";
 import { Pool } from "./pool.ts";
 import type { ToolMap, UntypedTools } from "./tools.ts";
 
@@ -23,12 +24,16 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 	const options = resolveOptions(given, availableParallelism());
 	const hub = new EventHub();
 	if (options.onEvent !== undefined) hub.subscribe(options.onEvent);
+	const instrumentation = Instrumentation.attach(options, hub, runClock.wall);
 
 	const run = await acquireRun({
 		dataDir: options.dataDir,
 		strategy: options.cleanupStrategy,
 		protections: options.protections,
 		emit: hub.emit,
+	}).catch((error: unknown) => {
+		instrumentation?.detach();
+		throw error;
 	});
 	const { clock, host, source, registry, random } = run;
 	const world: World = {
@@ -43,6 +48,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		options,
 		world,
 		hub,
+		instrumentation,
 		runDirectory: run.runDirectory,
 		cleanupReport: run.report,
 		starter: new WorkerStarter({
@@ -56,12 +62,14 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		release: async () => {
 			unregister();
 			await run.release();
+			instrumentation?.detach();
 		},
 	});
 	const unregister = applicationCleanup.register({
 		close: (graceMs, afterwards) => pool.endWithProgram(graceMs, afterwards),
 		killNow: () => pool.killNow(),
 	});
+	instrumentation?.watch(pool.observed());
 	await pool.open();
 	return pool;
 }

@@ -158,6 +158,7 @@ export class Dispatcher {
 			: undefined;
 		call.state = { kind: "waiting", sinceMs: clock.now(), timer };
 		this.#waiting.add(call);
+		call.instrument?.queued();
 		this.#setting.onDemand();
 	}
 
@@ -222,6 +223,7 @@ export class Dispatcher {
 			attempt: number,
 			because: error.code,
 		});
+		call.instrument?.retried(error);
 		// It keeps its place in the line, whatever the limit: it was taken before.
 		if (!this.#tryNow(call)) this.#wait(call);
 	}

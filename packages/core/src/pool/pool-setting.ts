@@ -3,12 +3,15 @@ import type { ResolvedOptions } from "../options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { EventHub } from "./event-hub.ts";
+import type { Instrumentation } from "./instrumentation.ts";
 
 /** What a pool is made of; see create-pool.ts for the real one. */
 export interface PoolSetting {
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	readonly hub: EventHub;
+	/** `undefined` when nobody follows the pool. */
+	readonly instrumentation: Instrumentation | undefined;
 	readonly starter: WorkerStarter;
 	readonly runDirectory: string;
 	/** What the start of the run cleaned up. */

@@ -2,6 +2,7 @@ import type { Afterwards } from "../cleanup/application-cleanup.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError, type StartError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
+import type { ObservedPool } from "../instrument.ts";
 import {
 	checkOptions,
 	milliseconds,
@@ -41,6 +42,7 @@ import type {
 	UntypedTools,
 } from "./tools.ts";
 import { UnaryWork } from "./work.ts";
+import { workersUsage } from "./workers-usage.ts";
 
 /** What can be asked of the ledger. */
 export type RegistryView = Pick<
@@ -106,6 +108,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			sessions: this.#sessions,
 			statistics: this.#statistics,
 			dispatcher: () => this.#dispatcher,
+			instrumentation: setting.instrumentation,
 		});
 		this.#dispatcher = new Dispatcher({
 			pool,
@@ -284,6 +287,25 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		await this.close();
+	}
+
+	/** For those who follow it from within. */
+	observed(): ObservedPool {
+		const { name, runId } = this;
+		return {
+			name,
+			runId,
+			look: () => {
+				const { workers, calls, sessions, registry } = this.statistics();
+				const { waiting, running } = calls;
+				const { commits, commitMs, unwritten } = registry;
+				return {
+					...{ workers, waiting, running, sessions },
+					...{ commits, commitMs, unwritten },
+				};
+			},
+			usage: () => workersUsage(this.#crew.workers(), this.#setting.world.host),
+		};
 	}
 
 	/** For the orderly end of the host, which knows whether the program goes on afterwards. */

@@ -15,6 +15,7 @@ export function captureContext(): InContext {
  * harmless: the first one counts.
  */
 export interface Work {
+	readonly shape: "unary" | "stream";
 	/** Resolves when the worker is done with it; the answer is delivered by `succeed`. */
 	run(
 		connection: Connection,
@@ -31,6 +32,7 @@ export interface Work {
 /** A call with one answer. */
 export class UnaryWork implements Work {
 	readonly promise: Promise<unknown>;
+	readonly shape = "unary";
 	readonly begun = false;
 	readonly #resolve: (value: unknown) => void;
 	readonly #reject: (error: Error) => void;
@@ -74,6 +76,7 @@ type StreamEnd =
  * consumer asks for one; several may be asked for at once.
  */
 export class StreamWork implements Work {
+	readonly shape = "stream";
 	readonly #demands: Demand[] = [];
 	#end: StreamEnd | undefined;
 	#begun = false;

@@ -93,6 +93,8 @@ export interface RegistryStatistics {
 	/** Rows that are only in memory because the ledger could not be written. */
 	readonly unwritten: number;
 	readonly commits: number;
+	/** How long all of them took together, in milliseconds. */
+	readonly commitMs: number;
 	/** Longest commit, in milliseconds: how long the event loop was blocked. */
 	readonly longestCommitMs: number;
 }

@@ -45,6 +45,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	#runUnwritten = false;
 	#incarnations = 0;
 	#commits = 0;
+	#commitMs = 0;
 	#longestCommitMs = 0;
 	/** Whether some worker of this run is in the file. */
 	#hasWritten = false;
@@ -157,6 +158,7 @@ export class SqliteRegistry implements ProcessRegistry {
 			ended: count("ended"),
 			unwritten: this.#unwrittenRows(),
 			commits: this.#commits,
+			commitMs: this.#commitMs,
 			longestCommitMs: this.#longestCommitMs,
 		};
 	}
@@ -236,10 +238,9 @@ export class SqliteRegistry implements ProcessRegistry {
 		} catch (error) {
 			return ledgerFailure(error, file.path);
 		} finally {
-			this.#longestCommitMs = Math.max(
-				this.#longestCommitMs,
-				clock.now() - begunAt,
-			);
+			const tookMs = clock.now() - begunAt;
+			this.#commitMs += tookMs;
+			this.#longestCommitMs = Math.max(this.#longestCommitMs, tookMs);
 		}
 		this.#commits += 1;
 		this.#hasWritten ||= rows.length > 0;

@@ -118,6 +118,12 @@ export class FakeProcessHost implements ProcessHost {
 		return process?.readable ? process.facts() : undefined;
 	}
 
+	membersOf(
+		groupIds: readonly number[],
+	): ReadonlyMap<number, readonly ProcessFacts[]> {
+		return new Map(groupIds.map((groupId) => [groupId, this.members(groupId)]));
+	}
+
 	members(groupId: number): readonly ProcessFacts[] {
 		return this.machine
 			.members(groupId)

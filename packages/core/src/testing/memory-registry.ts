@@ -139,6 +139,7 @@ export class MemoryRegistry implements ProcessRegistry {
 			ended: count("ended"),
 			unwritten: this.#unwritten.size,
 			commits: this.#commits,
+			commitMs: 0,
 			longestCommitMs: 0,
 		};
 	}

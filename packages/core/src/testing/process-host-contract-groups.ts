@@ -33,6 +33,10 @@ export function processGroupCases(
 				const members = pids(bench, process.groupId);
 				assert.equal(members.length, 2);
 				assert.ok(members.includes(process.identity.pid));
+				const none = 2 ** 30;
+				const several = bench.host.membersOf([process.groupId, none]);
+				assert.equal(several.get(process.groupId)?.length, 2);
+				assert.deepEqual(several.get(none), []);
 			},
 		),
 		onBench("a group signal ends all of it", async (bench) => {

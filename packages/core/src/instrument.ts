@@ -1,0 +1,98 @@
+import type { BackCallWrapper } from "./adapter.ts";
+import type { SnakepitError } from "./errors.ts";
+import type { CallRef, SnakepitEvent, WorkerRef } from "./events.ts";
+import type { RunId } from "./run-id.ts";
+import type { WorkerState } from "./worker-state.ts";
+
+/**
+ * Follows pools from within, as telemetry does: hears every event, and takes part
+ * where a call crosses from its caller to a worker. Given to `createPool` as
+ * `instruments`; may follow several pools at once. What it throws hurts no call.
+ */
+export interface Instrument {
+	/** Called once by each `createPool`, in its caller's asynchronous context, before anything of the pool happens. */
+	attach(pool: InstrumentedPool): PoolInstrument;
+}
+
+export interface InstrumentedPool {
+	readonly name: string;
+	/** The name of its adapter. */
+	readonly adapter: string;
+}
+
+/** Follows one pool. */
+export interface PoolInstrument {
+	/** Hears every event, those of the run included. */
+	hear(event: SnakepitEvent): void;
+	/** From now on the pool can be looked at, until `detach`. */
+	watch?(pool: ObservedPool): void;
+	/** A call is accepted. In the caller's asynchronous context; `undefined` when this call is not followed. */
+	accept?(call: AcceptedCall): CallInstrument | undefined;
+	/** Nothing is left of the pool, or it could not be started: nothing is told any more. */
+	detach?(): void;
+}
+
+/** A pool as it is now. */
+export interface ObservedPool {
+	readonly name: string;
+	readonly runId: RunId;
+	look(): PoolLook;
+	/** What the workers use now, children included. Reads the process table: milliseconds, for a sample every few seconds. */
+	usage(): readonly WorkerUsage[];
+}
+
+export interface PoolLook {
+	readonly workers: Readonly<Record<WorkerState, number>>;
+	readonly waiting: number;
+	readonly running: number;
+	readonly sessions: number;
+	/** Of the run's ledger, which pools with one `dataDir` share. */
+	readonly commits: number;
+	readonly commitMs: number;
+	/** Rows that are only in memory because the ledger could not be written. */
+	readonly unwritten: number;
+}
+
+export interface WorkerUsage extends WorkerRef {
+	/** Resident memory of its process group, in bytes. */
+	readonly residentBytes: number;
+	/** User and system time of the living members of its process group, in milliseconds. */
+	readonly cpuTimeMs: number;
+}
+
+/** A call as its caller made it. */
+export interface AcceptedCall extends CallRef {
+	readonly shape: "unary" | "stream";
+	readonly sessionId: string | undefined;
+	/** What the caller gave as `traceContext`. */
+	readonly traceContext: Readonly<Record<string, string>>;
+}
+
+/** Follows one call, from its acceptance to its settlement; `settled` comes once and last, but for the ends of attempts. */
+export interface CallInstrument {
+	/** No worker has room for it: it waits, at first or again. */
+	queued(): void;
+	/** An attempt begins on a worker. */
+	dispatched(attempt: DispatchedAttempt): AttemptInstrument;
+	/** An attempt failed, and the call is made again. */
+	retried(error: SnakepitError): void;
+	/** It is over for its caller: with an answer, or with this error. */
+	settled(error: SnakepitError | undefined): void;
+}
+
+export interface DispatchedAttempt extends WorkerRef {
+	/** 1 for the first. */
+	readonly attempt: number;
+	readonly pid: number | undefined;
+}
+
+/** Follows one attempt, also when its caller is gone already. */
+export interface AttemptInstrument {
+	/** W3C headers that travel with the call, instead of those that its caller gave. */
+	readonly traceContext: Readonly<Record<string, string>>;
+	readonly backCall: BackCallWrapper;
+	/** Nobody waits for it any more: the worker is asked to end it. */
+	cancelled(reason: SnakepitError): void;
+	/** The slot is free, or the worker is gone. */
+	released(error: SnakepitError | undefined): void;
+}

@@ -1,0 +1,187 @@
+import type { BackCall } from "../adapter.ts";
+import type { SnakepitError } from "../errors.ts";
+import type {
+	AttemptInstrument,
+	CallInstrument,
+	DispatchedAttempt,
+	ObservedPool,
+	PoolInstrument,
+} from "../instrument.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { Call } from "./call.ts";
+import type { EventHub } from "./event-hub.ts";
+
+/** Does something that is not ours; returns `undefined` when it throws, which is told as an event. */
+type Guard = <T>(of: string, action: () => T) => T | undefined;
+
+/** Whoever follows one pool. What one of them throws hurts neither the pool nor the others. */
+export class Instrumentation {
+	readonly #pool: string;
+	readonly #guard: Guard;
+	readonly #followers: readonly PoolInstrument[];
+
+	private constructor(
+		pool: string,
+		followers: readonly PoolInstrument[],
+		guard: Guard,
+	) {
+		this.#pool = pool;
+		this.#followers = followers;
+		this.#guard = guard;
+	}
+
+	/** `undefined` when nobody follows the pool, or nobody could. */
+	static attach(
+		{ instruments, name, adapter }: ResolvedOptions,
+		hub: EventHub,
+		wall: () => number,
+	): Instrumentation | undefined {
+		const guard: Guard = (of, action) => {
+			try {
+				return action();
+			} catch (error) {
+				hub.emit({ type: "listener.threw", wallMs: wall(), of, error });
+				return undefined;
+			}
+		};
+		const followers = instruments.flatMap((instrument) => {
+			const pool = { name, adapter: adapter.name };
+			const follower = guard("instrument.attach", () =>
+				instrument.attach(pool),
+			);
+			if (follower === undefined) return [];
+			hub.subscribe((event) => follower.hear(event));
+			return [follower];
+		});
+		return followers.length === 0
+			? undefined
+			: new Instrumentation(name, followers, guard);
+	}
+
+	watch(pool: ObservedPool): void {
+		for (const follower of this.#followers)
+			this.#guard("instrument.watch", () => follower.watch?.(pool));
+	}
+
+	detach(): void {
+		for (const follower of this.#followers)
+			this.#guard("instrument.detach", () => follower.detach?.());
+	}
+
+	/** In the caller's asynchronous context. */
+	accept(call: Call): CallInstrument | undefined {
+		const accepted = {
+			pool: this.#pool,
+			callId: call.callId,
+			command: call.command,
+			shape: call.work.shape,
+			sessionId: call.session?.id,
+			traceContext: call.traceContext,
+		};
+		let followed: CallInstrument | undefined;
+		for (const follower of this.#followers) {
+			const one = this.#guard("instrument.accept", () =>
+				follower.accept?.(accepted),
+			);
+			if (one === undefined) continue;
+			followed = new FollowedCall(one, followed, call, this.#guard);
+		}
+		return followed;
+	}
+}
+
+/** One follower of a call, and those before it. */
+class FollowedCall implements CallInstrument {
+	readonly #one: CallInstrument;
+	readonly #others: CallInstrument | undefined;
+	readonly #call: Call;
+	readonly #guard: Guard;
+
+	constructor(
+		one: CallInstrument,
+		others: CallInstrument | undefined,
+		call: Call,
+		guard: Guard,
+	) {
+		this.#one = one;
+		this.#others = others;
+		this.#call = call;
+		this.#guard = guard;
+	}
+
+	queued(): void {
+		this.#guard("instrument.queued", () => this.#one.queued());
+		this.#others?.queued();
+	}
+
+	dispatched(attempt: DispatchedAttempt): AttemptInstrument {
+		const one = this.#guard("instrument.dispatched", () =>
+			this.#one.dispatched(attempt),
+		);
+		const others = this.#others?.dispatched(attempt);
+		return new FollowedAttempt(one, others, this.#call, this.#guard);
+	}
+
+	retried(error: SnakepitError): void {
+		this.#guard("instrument.retried", () => this.#one.retried(error));
+		this.#others?.retried(error);
+	}
+
+	settled(error: SnakepitError | undefined): void {
+		this.#guard("instrument.settled", () => this.#one.settled(error));
+		this.#others?.settled(error);
+	}
+}
+
+/** One follower of an attempt, and those before it. */
+class FollowedAttempt implements AttemptInstrument {
+	readonly traceContext: Readonly<Record<string, string>>;
+	readonly #one: AttemptInstrument | undefined;
+	readonly #others: AttemptInstrument | undefined;
+	readonly #guard: Guard;
+
+	constructor(
+		one: AttemptInstrument | undefined,
+		others: AttemptInstrument | undefined,
+		call: Call,
+		guard: Guard,
+	) {
+		this.#one = one;
+		this.#others = others;
+		this.#guard = guard;
+		this.traceContext = {
+			...(others?.traceContext ?? call.traceContext),
+			...one?.traceContext,
+		};
+	}
+
+	readonly backCall = <T>(
+		backCall: BackCall,
+		run: () => Promise<T>,
+	): Promise<T> => {
+		// Run once, whatever a follower does: its own failure must not be the function's.
+		let running: Promise<T> | undefined;
+		const once = (): Promise<T> => {
+			running ??=
+				this.#others === undefined
+					? run()
+					: this.#others.backCall(backCall, run);
+			return running;
+		};
+		return (
+			this.#guard("instrument.backCall", () =>
+				this.#one?.backCall(backCall, once),
+			) ?? once()
+		);
+	};
+
+	cancelled(reason: SnakepitError): void {
+		this.#guard("instrument.cancelled", () => this.#one?.cancelled(reason));
+		this.#others?.cancelled(reason);
+	}
+
+	released(error: SnakepitError | undefined): void {
+		this.#guard("instrument.released", () => this.#one?.released(error));
+		this.#others?.released(error);
+	}
+}

@@ -1,0 +1,92 @@
+import type { PoolOptions } from "../options.ts";
+import { EventHub } from "../pool/event-hub.ts";
+import { Instrumentation } from "../pool/instrumentation.ts";
+import { Pool } from "../pool/pool.ts";
+import { resolveOptions } from "../resolve-options.ts";
+import { StartGate } from "../worker/start-gate.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
+import {
+	type ScriptedAdapter,
+	type ScriptedAdapterOptions,
+	scriptedAdapter,
+} from "./scripted-adapter.ts";
+import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
+
+export interface VirtualPool extends VirtualWorld {
+	readonly pool: Pool;
+	readonly adapter: ScriptedAdapter;
+	/** Closes the pool while time passes. */
+	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
+}
+
+/** A pool in a world in memory, not opened yet. `options` may say anything but the adapter. */
+export function closedVirtualPool(
+	script: ScriptedAdapterOptions,
+	given: Omit<PoolOptions, "adapter"> = {},
+	seed = 1,
+): VirtualPool {
+	const adapter = scriptedAdapter(script);
+	const virtual = virtualWorld({ seed, adapters: [adapter] });
+	const options = resolveOptions(
+		{ heartbeat: "off", output: { echo: "none" }, size: 1, ...given, adapter },
+		2,
+	);
+	const hub = new EventHub();
+	hub.subscribe(virtual.events.record);
+	if (options.onEvent !== undefined) hub.subscribe(options.onEvent);
+	const instrumentation = Instrumentation.attach(
+		options,
+		hub,
+		virtual.clock.wall.bind(virtual.clock),
+	);
+	const world = { ...virtual.world, emit: hub.emit };
+	const pool = new Pool({
+		options,
+		world,
+		hub,
+		instrumentation,
+		runDirectory: "/virtual",
+		cleanupReport: {
+			deadRuns: [],
+			found: 0,
+			reaped: [],
+			sparedProcesses: [],
+			sparedRuns: [],
+			setAside: [],
+			durationMs: 0,
+		},
+		starter: new WorkerStarter({
+			adapter,
+			options,
+			world,
+			gate: new StartGate(options.start.concurrency),
+			marker: "virtual",
+			environment: {},
+		}),
+		release: async () => instrumentation?.detach(),
+	});
+	instrumentation?.watch(pool.observed());
+	return {
+		...virtual,
+		pool,
+		adapter,
+		close: async (closing) => {
+			const closed = pool.close(closing);
+			await virtual.clock.advance(120_000);
+			await closed;
+		},
+	};
+}
+
+/** A pool in a world in memory, with its minimum of workers ready. */
+export async function virtualPool(
+	script: ScriptedAdapterOptions,
+	given: Omit<PoolOptions, "adapter"> = {},
+	seed = 1,
+): Promise<VirtualPool> {
+	const made = closedVirtualPool(script, given, seed);
+	const opened = made.pool.open();
+	await made.clock.advance(0);
+	await opened;
+	return made;
+}

@@ -1,0 +1,263 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { expect, test } from "vitest";
+import type { CallInstrument, Instrument } from "../../src/instrument.ts";
+import type { ScriptedCall } from "../../src/testing.ts";
+import { scripts } from "../../src/testing.ts";
+import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
+
+/** Writes down what it is told. */
+function diary(name = ""): Instrument & { readonly told: string[] } {
+	const told: string[] = [];
+	const tell = (what: string): void => void told.push(`${name}${what}`);
+	const call: CallInstrument = {
+		queued: () => tell("queued"),
+		dispatched: ({ attempt, workerId, pid }) => {
+			tell(`dispatched ${attempt} ${workerId} ${typeof pid}`);
+			return {
+				traceContext: { [`x${name}`]: `${attempt}` },
+				backCall: async ({ function: of }, run) => {
+					tell(`back-call ${of}`);
+					return await run();
+				},
+				cancelled: ({ code }) => tell(`cancelled ${code}`),
+				released: (error) => tell(`released ${error?.code}`),
+			};
+		},
+		retried: ({ code }) => tell(`retried ${code}`),
+		settled: (error) => tell(`settled ${error?.code}`),
+	};
+	return {
+		told,
+		attach: ({ name: pool, adapter }) => {
+			tell(`attach ${pool} ${adapter}`);
+			return {
+				hear: () => {},
+				watch: (observed) =>
+					tell(`watch ${observed.look().workers.ready} ready`),
+				accept: ({ command, shape, traceContext }) => {
+					tell(`accept ${command} ${shape} ${Object.keys(traceContext)}`);
+					return call;
+				},
+				detach: () => tell("detach"),
+			};
+		},
+	};
+}
+
+test("an instrument follows a call from its acceptance to its settlement, through a retry", async () => {
+	let crashes = 1;
+	const instrument = diary();
+	const { pool, clock, close } = await virtualPool(
+		{
+			commands: {
+				sometimes: (call) =>
+					crashes-- > 0 ? scripts.crash(call) : call.traceContext,
+			},
+		},
+		{ instruments: [instrument] },
+	);
+	const call = pool.execute("sometimes", 1, {
+		idempotentRetries: 1,
+		traceContext: { given: "1" },
+	});
+	await clock.advance(1_000);
+	expect(await call).toEqual({ given: "1", x: "2" });
+	await close();
+	expect(instrument.told).toEqual([
+		"attach scripted scripted",
+		"watch 0 ready",
+		"accept sometimes unary given",
+		"dispatched 1 scripted-0 number",
+		"released WORKER_EXITED",
+		"retried WORKER_EXITED",
+		"queued",
+		"dispatched 2 scripted-0 number",
+		"released undefined",
+		"settled undefined",
+		"detach",
+	]);
+});
+
+test("an attempt whose caller left is followed to its own end", async () => {
+	const instrument = diary();
+	const { pool, clock, close } = await virtualPool(
+		{ commands: { hang: scripts.hang, count: scripts.count } },
+		{ instruments: [instrument] },
+	);
+	const late = outcome(pool.execute("hang", 1, { timeoutMs: 50 }));
+	await clock.advance(100);
+	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
+	for await (const item of pool.stream("count", 5)) if (item === 1) break;
+	await close();
+	expect(instrument.told.slice(2, -1)).toEqual([
+		"accept hang unary ",
+		"dispatched 1 scripted-0 number",
+		"cancelled CALL_TIMEOUT",
+		"settled CALL_TIMEOUT",
+		"released CALL_TIMEOUT",
+		"accept count stream ",
+		"dispatched 1 scripted-0 number",
+		"cancelled CALL_ABORTED",
+		"settled CALL_ABORTED",
+		"released undefined",
+	]);
+});
+
+test("a call is accepted in the asynchronous context of its caller, and so is a stream", async () => {
+	const store = new AsyncLocalStorage<string>();
+	const seen: unknown[] = [];
+	const { pool, close } = await virtualPool(
+		{ commands: { echo: scripts.echo, count: scripts.count } },
+		{
+			instruments: [
+				{
+					attach: () => ({
+						hear: () => {},
+						accept: () => void seen.push(store.getStore()),
+					}),
+				},
+			],
+		},
+	);
+	await store.run("a", () => pool.execute("echo", 1));
+	const stream = store.run("b", () => pool.stream("count", 1));
+	expect(await Array.fromAsync(stream)).toEqual([0]);
+	expect(seen).toEqual(["a", "b"]);
+	await close();
+});
+
+test("several instruments follow the same call, and a back-call runs once within all of them", async () => {
+	const first = diary("first ");
+	const second = diary("second ");
+	let ran = 0;
+	const { pool, close } = await virtualPool(
+		{
+			commands: {
+				ask: ({ backCall, traceContext }: ScriptedCall) =>
+					backCall?.({ function: "f", traceContext }, async () => ++ran),
+				headers: ({ traceContext }) => traceContext,
+			},
+		},
+		{ instruments: [first, second] },
+	);
+	expect(await pool.execute("ask")).toBe(1);
+	expect(await pool.execute("headers")).toEqual({
+		"xfirst ": "1",
+		"xsecond ": "1",
+	});
+	expect(first.told).toContain("first back-call f");
+	expect(second.told).toContain("second back-call f");
+	await close();
+});
+
+test("an instrument that throws wherever it can hurts no call, and every failure is told", async () => {
+	const fail = (): never => {
+		throw new Error("mine");
+	};
+	const call = { queued: fail, retried: fail, settled: fail };
+	const attempt = { backCall: fail, cancelled: fail, released: fail };
+	const { pool, clock, close, events } = await virtualPool(
+		{
+			commands: {
+				ask: ({ backCall }: ScriptedCall) =>
+					backCall?.({ function: "f", traceContext: {} }, async () => "once"),
+				hang: scripts.hang,
+			},
+		},
+		{
+			instruments: [
+				{ attach: fail },
+				{
+					attach: () => ({
+						hear: fail,
+						watch: fail,
+						detach: fail,
+						accept: () => ({
+							...call,
+							dispatched: () => ({ ...attempt, traceContext: { a: "b" } }),
+						}),
+					}),
+				},
+				{
+					attach: () => ({
+						hear: () => {},
+						accept: () => ({ ...call, dispatched: fail }),
+					}),
+				},
+				{ attach: () => ({ hear: () => {}, accept: fail }) },
+			],
+		},
+	);
+	expect(await pool.execute("ask")).toBe("once");
+	const late = outcome(pool.execute("hang", 1, { timeoutMs: 50 }));
+	const waiting = pool.execute("ask");
+	await clock.advance(100);
+	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
+	expect(await waiting).toBe("once");
+	await close();
+	const told = new Set(events.of("listener.threw").map(({ of }) => of));
+	for (const of of [
+		...["accept", "dispatched", "queued", "backCall", "cancelled"],
+		...["released", "settled", "watch", "detach"],
+	])
+		expect(told).toContain(`instrument.${of}`);
+	expect(told).toContain("worker.ready");
+});
+
+test("a function that fails within a follower fails once, as itself", async () => {
+	let ran = 0;
+	const { pool, close } = await virtualPool(
+		{
+			commands: {
+				ask: async ({ backCall }: ScriptedCall) =>
+					await backCall?.({ function: "f", traceContext: {} }, async () => {
+						ran++;
+						throw new RangeError("no");
+					}),
+			},
+		},
+		{ instruments: [diary()] },
+	);
+	expect(await outcome(pool.execute("ask"))).toMatchObject({
+		code: "TOOL_FAILED",
+	});
+	expect(ran).toBe(1);
+	await close();
+});
+
+test("what is followed can be looked at: states, load, memory and processor time", async () => {
+	let look: (() => unknown) | undefined;
+	const looks: unknown[] = [];
+	const { close } = await virtualPool(
+		{ commands: {} },
+		{
+			size: 2,
+			instruments: [
+				{
+					attach: () => ({
+						hear: ({ type }) => {
+							if (type === "pool.started") looks.push(look?.());
+						},
+						watch: (pool) => {
+							look = () => [pool.name, pool.look(), pool.usage()];
+						},
+					}),
+				},
+			],
+		},
+	);
+	expect(looks).toMatchObject([
+		[
+			"scripted",
+			{ workers: { ready: 2 }, waiting: 0, running: 0, sessions: 0 },
+			[{ workerId: "scripted-0" }, { workerId: "scripted-1" }],
+		],
+	]);
+	await close();
+});
+
+test("what is no instrument is refused at the door", () => {
+	expect(() =>
+		closedVirtualPool({}, { instruments: [{} as Instrument] }),
+	).toThrow("must be an array of Instruments");
+});
