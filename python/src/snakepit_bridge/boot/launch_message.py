@@ -42,6 +42,7 @@ class Launch:
             raise LaunchInvalid(f"its version is {message.get('snakepit')!r}, not 1")
         self.run_id = _text(message, "runId")
         self.worker_id = _text(message, "workerId")
+        self.incarnation = _text(message, "incarnation")
         self.token = _text(message, "token")
         payload = message.get("payload")
         if not isinstance(payload, dict):

@@ -26,6 +26,7 @@ from snakepit_bridge.bridge.token import Guard
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.runner import Runner
+from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.toolbox import Toolbox
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
@@ -45,7 +46,12 @@ class BridgeThread:
     """Serves the host, from `start` to `close`, both called in the main thread."""
 
     def __init__(
-        self, launch: Launch, toolbox: Toolbox, main: MainThread, outbox: Outbox
+        self,
+        launch: Launch,
+        toolbox: Toolbox,
+        main: MainThread,
+        outbox: Outbox,
+        tracing: Tracing | None,
     ) -> None:
         """To be made in the main thread. SIGTERM means to leave from now on."""
         self._launch = launch
@@ -53,7 +59,7 @@ class BridgeThread:
         self._outbox = outbox
         self._calls = CallTable(outbox, launch.max_message_bytes)
         runner = Runner(main, launch.calls_per_worker)
-        self._conversation = Conversation(toolbox.tools, self._calls, runner)
+        self._conversation = Conversation(toolbox.tools, self._calls, runner, tracing)
         self._services = Services(
             toolbox.tools, self._conversation, self._calls, outbox, self._leave
         )

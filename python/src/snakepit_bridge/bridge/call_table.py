@@ -111,7 +111,9 @@ class CallTable:
         if self._on_settled is not None:
             self._on_settled()
 
-    def send_host_call(self, call_id: int, reply: Reply, argument: bytes) -> int:
+    def send_host_call(
+        self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]
+    ) -> int:
         """Sends a host call and returns its number."""
         number = next(self._numbers)
         self._replies[number] = (call_id, reply)
@@ -120,6 +122,7 @@ class CallTable:
             call_id=call_id,
             function=reply.function,
             argument=argument,
+            trace_context=carrier,
         )
         self._outbox.put(pb.WorkerFrame(host_call=host_call))
         return number

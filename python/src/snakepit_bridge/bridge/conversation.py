@@ -20,6 +20,7 @@ from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.sessions import Sessions
 from snakepit_bridge.failures.failure import CallRefused, refused
+from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["Conversation"]
@@ -36,12 +37,17 @@ class Conversation:
     """The one conversation of this worker; only the bridge's thread uses it."""
 
     def __init__(
-        self, tools: Mapping[str, Tool], calls: CallTable, runner: Runner
+        self,
+        tools: Mapping[str, Tool],
+        calls: CallTable,
+        runner: Runner,
+        tracing: Tracing | None,
     ) -> None:
         self._tools = tools
         self._calls = calls
         self._runner = runner
-        self._link = HostLink(calls)
+        self._tracing = tracing
+        self._link = HostLink(calls, tracing)
         self._sessions = Sessions()
         self._leaving = False
         self._on_frame: dict[str, Callable[[pb.HostFrame], None]] = {
@@ -104,7 +110,13 @@ class Conversation:
         )
         credit = Credit(frame.stream_credit) if streams else None
         return RunningCall(
-            tool, call, cancellation, frame.arguments, credit, self._calls
+            tool,
+            call,
+            cancellation,
+            frame.arguments,
+            credit,
+            self._calls,
+            self._tracing,
         )
 
     def _input_stream(

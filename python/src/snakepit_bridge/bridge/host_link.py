@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.calls.host_functions import HostCallFailed, Reply
+from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["HostLink"]
 
@@ -14,8 +15,9 @@ FRAME_ROOM = 1024
 class HostLink:
     """How a tool's host call reaches the host."""
 
-    def __init__(self, calls: CallTable) -> None:
+    def __init__(self, calls: CallTable, tracing: Tracing | None) -> None:
         self._calls = calls
+        self._tracing = tracing
 
     def send(self, call_id: int, reply: Reply, argument: bytes) -> int:
         """Sends a host call and returns its number.
@@ -24,7 +26,9 @@ class HostLink:
             HostCallFailed: it is too large, or its call is over.
         """
         limit = self._calls.max_message_bytes
-        if len(argument) + len(reply.function) + FRAME_ROOM > limit:
+        carrier = self._tracing.carrier() if self._tracing is not None else {}
+        around = len(reply.function) + sum(map(len, carrier.values())) + FRAME_ROOM
+        if len(argument) + around > limit:
             raise HostCallFailed(
                 reply.function,
                 "ARGUMENT_TOO_LARGE",
@@ -33,7 +37,7 @@ class HostLink:
             )
         if self._calls.get(call_id) is None:
             raise HostCallFailed(reply.function, "CALL_OVER", "its call is over")
-        return self._calls.send_host_call(call_id, reply, argument)
+        return self._calls.send_host_call(call_id, reply, argument, carrier)
 
     def drop(self, host_call_id: int) -> None:
         """Tells the host that nobody waits for this one any more."""

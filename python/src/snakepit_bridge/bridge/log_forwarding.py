@@ -10,7 +10,8 @@ import traceback
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.bridge.outbox import Outbox
-from snakepit_bridge.calls.context import CURRENT
+from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["LogForwarder", "forward_logs"]
 
@@ -18,18 +19,25 @@ MAX_MESSAGE = 16 << 10
 MAX_TRACEBACK = 64 << 10
 
 
-def forward_logs(outbox: Outbox, level: int) -> None:
+def forward_logs(outbox: Outbox, level: int) -> LogForwarder:
     """Sends what reaches the root logger, from `level` on."""
     root = logging.getLogger()
-    root.addHandler(LogForwarder(outbox, level))
+    forwarder = LogForwarder(outbox, level)
+    root.addHandler(forwarder)
     root.setLevel(level)
+    return forwarder
 
 
 class LogForwarder(logging.Handler):
-    """Puts records into the outbox; never blocks and never raises."""
+    """Puts records into the outbox; never blocks and never raises.
+
+    Attributes:
+        tracing: what knows the current span; None where nothing does.
+    """
 
     def __init__(self, outbox: Outbox, level: int) -> None:
         super().__init__(level)
+        self.tracing: Tracing | None = None
         self._outbox = outbox
         self._pid = os.getpid()
 
@@ -37,17 +45,17 @@ class LogForwarder(logging.Handler):
         """Sends one record; in a forked child, writes it to stderr instead."""
         try:
             if os.getpid() == self._pid:
-                self._outbox.put_log(_frame(record))
+                self._outbox.put_log(_frame(record, self.tracing))
             else:
                 sys.stderr.write(f"{record.levelname}:{record.name}:{_text(record)}\n")
         except Exception:  # noqa: BLE001 - arguments that do not fit, user code
             self.handleError(record)
 
 
-def _frame(record: logging.LogRecord) -> pb.Log:
+def _frame(record: logging.LogRecord, tracing: Tracing | None) -> pb.Log:
     call = CURRENT.get(None)
-    # W3C: version, trace id, span id, flags.
-    parent = call.trace_context.get("traceparent", "").split("-") if call else []
+    ids = tracing.ids() if tracing is not None else None
+    trace_id, span_id = ids or _ids_of_the_caller(call)
     return pb.Log(
         call_id=call.call_id if call else 0,
         logger=_clean(record.name, MAX_MESSAGE),
@@ -55,9 +63,15 @@ def _frame(record: logging.LogRecord) -> pb.Log:
         message=_clean(record.getMessage(), MAX_MESSAGE),
         time_us=int(record.created * 1_000_000),
         traceback=_clean(_traceback(record), MAX_TRACEBACK),
-        trace_id=parent[1] if len(parent) == 4 else "",
-        span_id=parent[2] if len(parent) == 4 else "",
+        trace_id=trace_id,
+        span_id=span_id,
     )
+
+
+def _ids_of_the_caller(call: Call | None) -> tuple[str, str]:
+    # W3C: version, trace id, span id, flags.
+    parent = call.trace_context.get("traceparent", "").split("-") if call else []
+    return (parent[1], parent[2]) if len(parent) == 4 else ("", "")
 
 
 def _traceback(record: logging.LogRecord) -> str:

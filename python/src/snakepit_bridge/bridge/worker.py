@@ -17,10 +17,14 @@ from snakepit_bridge.bridge.log_forwarding import forward_logs
 from snakepit_bridge.bridge.outbox import Outbox
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.tools.loading import load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
 __all__ = ["work"]
+
+# Of the grace that a host gives the whole of the leaving.
+TELEMETRY_GRACE_S = 1.0
 
 _logger = logging.getLogger(__name__)
 
@@ -32,13 +36,18 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         StartFailed: there is nothing to serve it with.
     """
     outbox = Outbox()
-    forward_logs(outbox, launch.log_level)
+    forwarder = forward_logs(outbox, launch.log_level)
+    tracing = find_tracing(launch.worker_id, launch.incarnation)
+    forwarder.tracing = tracing
     main = MainThread()
     toolbox = _load_tools(launch)
     _run_startup_hooks(toolbox, main)
+    if tracing is not None:
+        # After the hooks: what the tools configure themselves stays as it is.
+        tracing.configure()
     _check_descriptors(channel, lifeline)
     listen_for_cancel_signal()
-    bridge = BridgeThread(launch, toolbox, main, outbox)
+    bridge = BridgeThread(launch, toolbox, main, outbox, tracing)
     bridge.start()
     channel.ready(
         {
@@ -50,6 +59,8 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     )
     main.run()
     _run_shutdown_hooks(toolbox, main)
+    if tracing is not None:
+        tracing.close(TELEMETRY_GRACE_S)
     bridge.close()
     main.close()
     if lifeline.ended():

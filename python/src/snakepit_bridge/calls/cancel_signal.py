@@ -25,8 +25,15 @@ __all__ = [
 ]
 
 # Interrupted between two of their lines these would keep a lock for ever, or leave
-# a future half told.
-_UNSAFE = ("logging", "importlib._bootstrap", "asyncio.")
+# a future half told, a span that is never ended.
+_UNSAFE = (
+    "logging",
+    "importlib._bootstrap",
+    "asyncio.",
+    "opentelemetry.context",
+    "opentelemetry.trace",
+    "opentelemetry.sdk.trace",
+)
 _PACKAGE = "snakepit_bridge."
 _CLEANING_UP = (CallCancelled, asyncio.CancelledError, GeneratorExit)
 

@@ -20,6 +20,7 @@ _logger = logging.getLogger(__name__)
 async def run_coroutine(running: RunningCall) -> pb.WorkerFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
+        running.enter()
         arguments = running.arguments()
         made = invoke(
             running.tool.function, *arguments.positional, **arguments.keywords
@@ -33,6 +34,7 @@ async def run_async_generator(running: RunningCall, credit: Credit) -> pb.Worker
     """Runs a tool that yields, and returns the call's terminal frame."""
     generator: AsyncIterator[Any] | None = None
     try:
+        running.enter()
         arguments = running.arguments()
         function = running.tool.function
         made = invoke(function, *arguments.positional, **arguments.keywords)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import invoke
@@ -20,8 +19,8 @@ _logger = logging.getLogger(__name__)
 
 def run_function(running: RunningCall) -> pb.WorkerFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
-    CURRENT.set(running.call)
     try:
+        running.enter()
         arguments = running.arguments()
         running.cancellation.raise_if_requested()
         value = invoke(
@@ -65,7 +64,6 @@ class GeneratorRun:
             The call's terminal frame, or None if it was paused.
         """
         running = self._running
-        CURRENT.set(running.call)
         wanted = running.cancellation.or_requested(self._credit.available)
         try:
             if self._generator is None:
@@ -87,6 +85,7 @@ class GeneratorRun:
             return frame
 
     def _start(self) -> Iterator[Any]:
+        self._running.enter()
         arguments = self._running.arguments()
         function = self._running.tool.function
         made = invoke(function, *arguments.positional, **arguments.keywords)

@@ -11,9 +11,10 @@ from typing import Protocol
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
+from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 from snakepit_bridge.tools.signature import Arguments
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
@@ -67,6 +68,7 @@ class RunningCall:
         arguments: bytes,
         credit: Credit | None,
         sink: CallSink,
+        tracing: Tracing | None = None,
     ) -> None:
         self.tool = tool
         self.call = call
@@ -77,6 +79,8 @@ class RunningCall:
         self.context = Context()
         self._arguments = arguments
         self._sink = sink
+        self._tracing = tracing
+        self._span: ToolSpan | None = None
         self._state = CallState.WAITING
         self._lock = threading.Lock()
         self._began = False
@@ -96,6 +100,15 @@ class RunningCall:
             self._state = CallState.RUNNING
             return True
 
+    def enter(self) -> None:
+        """Makes the current context, a copy of `context` or itself, the call's own.
+
+        To be called once, after `begin` and before the tool's code.
+        """
+        CURRENT.set(self.call)
+        if self._tracing is not None:
+            self._span = self._tracing.begin(self.tool, self.call)
+
     def cancel(self, reason: CancelReason) -> None:
         """Asks for the end of the call, in the bridge's thread.
 
@@ -114,6 +127,9 @@ class RunningCall:
             if self._state is CallState.ENDED:
                 return
             self._state = CallState.ENDED
+        span, self._span = self._span, None
+        if span is not None:
+            span.end(frame, self.cancellation.reason)
         self._sink.settle(self.call.call_id, frame)
 
     def arguments(self) -> Arguments:

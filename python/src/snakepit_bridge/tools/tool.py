@@ -40,6 +40,7 @@ class Tool:
 
     Attributes:
         name: what the host calls it.
+        qualified_name: the function's `module.QualifiedName`.
         function: the function, or the method bound to its toolset.
         kind: how it runs and answers.
         signature: its arguments.
@@ -55,10 +56,18 @@ class Tool:
         """
         self.name = name
         self.function = function
+        self.qualified_name = _qualified_name(function)
         self.signature = Signature(function)
         self.kind = _kind(function, self.signature)
         self.input = _input(mark)
         self.description = inspect.getdoc(function) or ""
+
+
+def _qualified_name(function: Callable[..., Any]) -> str:
+    # A `functools.partial` has neither.
+    module = getattr(function, "__module__", "")
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{module}.{name}"
 
 
 def _kind(function: Callable[..., Any], signature: Signature) -> ToolKind:

@@ -1,0 +1,32 @@
+"""Every name that the bridge gives to telemetry, in one table.
+
+OpenTelemetry's semantic conventions where they have one; `snakepit.*` otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCOPE: Final = "snakepit_bridge"
+
+# ------------------------------------------------- of a tool's span, from its start
+RPC_SYSTEM_NAME: Final = "rpc.system.name"
+RPC_SYSTEM: Final = "snakepit"
+RPC_METHOD: Final = "rpc.method"
+CODE_FUNCTION_NAME: Final = "code.function.name"
+WORKER_ID: Final = "snakepit.worker.id"
+CALL_ID: Final = "snakepit.call.id"
+TOOL_KIND: Final = "snakepit.tool.kind"
+
+# --------------------------------------------------------- of a tool's span, at its end
+ERROR_TYPE: Final = "error.type"
+CANCEL_REASON: Final = "snakepit.call.cancel_reason"
+
+# ------------------------------------------------------- of the event about an exception
+EXCEPTION: Final = "exception"
+EXCEPTION_TYPE: Final = "exception.type"
+EXCEPTION_MESSAGE: Final = "exception.message"
+EXCEPTION_STACKTRACE: Final = "exception.stacktrace"
+
+# ---------------------------------------------- of the resource, where we configure it
+SERVICE_INSTANCE_ID: Final = "service.instance.id"

@@ -1,0 +1,124 @@
+"""Tracing by OpenTelemetry's API, whichever SDK is behind it, or none."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from opentelemetry import context, trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge._version import __version__
+from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.context import Call
+from snakepit_bridge.telemetry import names, sdk
+from snakepit_bridge.telemetry.outcome import outcome
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["OtelTracing"]
+
+_logger = logging.getLogger(__name__)
+
+# The frames carry W3C and nothing else, whatever OTEL_PROPAGATORS says.
+_TRACE_CONTEXT = TraceContextTextMapPropagator()
+_BAGGAGE = W3CBaggagePropagator()
+
+
+class OtelTracing:
+    """A `Tracing`."""
+
+    def __init__(self, worker_id: str, incarnation: str) -> None:
+        self._worker_id = worker_id
+        self._incarnation = incarnation
+        self._tracer = trace.get_tracer(names.SCOPE, __version__)
+
+    def begin(self, tool: Tool, call: Call) -> OtelToolSpan | None:
+        """See `Tracing`."""
+        span: trace.Span | None = None
+        current = context.get_current()
+        try:
+            current = _TRACE_CONTEXT.extract(call.trace_context, current)
+            current = _BAGGAGE.extract(call.trace_context, current)
+            span = self._tracer.start_span(
+                tool.name,
+                current,
+                trace.SpanKind.SERVER,
+                {
+                    names.RPC_SYSTEM_NAME: names.RPC_SYSTEM,
+                    names.RPC_METHOD: tool.name,
+                    names.CODE_FUNCTION_NAME: tool.qualified_name,
+                    names.TOOL_KIND: tool.kind.value,
+                    names.CALL_ID: call.call_id,
+                    names.WORKER_ID: self._worker_id,
+                },
+            )
+            current = trace.set_span_in_context(span, current)
+        except BaseException:  # noqa: BLE001 - samplers and processors are user code
+            _say_once("a span could not be begun")
+        # Never detached: the contextvars.Context that has it ends with the call.
+        context.attach(current)
+        return None if span is None else OtelToolSpan(span)
+
+    def carrier(self) -> dict[str, str]:
+        """See `Tracing`."""
+        carrier: dict[str, str] = {}
+        try:
+            _TRACE_CONTEXT.inject(carrier)
+            _BAGGAGE.inject(carrier)
+        except Exception:  # noqa: BLE001 - baggage is what user code made it
+            _say_once("a context could not be sent")
+        return carrier
+
+    def ids(self) -> tuple[str, str] | None:
+        """See `Tracing`."""
+        span = trace.get_current_span().get_span_context()
+        if not span.is_valid:
+            return None
+        return trace.format_trace_id(span.trace_id), trace.format_span_id(span.span_id)
+
+    def configure(self) -> None:
+        """See `Tracing`."""
+        sdk.configure(self._incarnation)
+
+    def close(self, timeout: float) -> None:
+        """See `Tracing`."""
+        sdk.shut_down(timeout)
+
+
+class OtelToolSpan:
+    """A `ToolSpan`."""
+
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def end(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
+        """See `ToolSpan`."""
+        try:
+            if self._span.is_recording():
+                self._describe(frame, reason)
+            self._span.end()
+        except BaseException:  # noqa: BLE001 - processors and exporters are user code
+            _say_once("a span could not be ended")
+
+    def _describe(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
+        end = outcome(frame, reason)
+        self._span.set_attributes(end.attributes)
+        if end.exception:
+            self._span.add_event(names.EXCEPTION, end.exception)
+        if end.error is not None:
+            self._span.set_status(trace.Status(trace.StatusCode.ERROR, end.error))
+
+
+_said: set[str] = set()
+_saying = threading.Lock()
+
+
+def _say_once(what: str) -> None:
+    """Logs the exception being handled: what fails for one call fails for all."""
+    with _saying:
+        if what in _said:
+            return
+        _said.add(what)
+    _logger.exception("%s; this is said once, and no call is affected", what)

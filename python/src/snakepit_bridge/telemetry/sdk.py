@@ -1,0 +1,154 @@
+"""The SDK behind OpenTelemetry's API: configured by `OTEL_*`, ended in time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from snakepit_bridge.telemetry import names
+
+__all__ = ["additions", "configure", "shut_down"]
+
+_SIGNALS = ("TRACES", "METRICS", "LOGS")
+# The API's part of each signal, with the function that returns its provider.
+_PROVIDERS = {
+    "opentelemetry.trace": "get_tracer_provider",
+    "opentelemetry.metrics": "get_meter_provider",
+    "opentelemetry._logs": "get_logger_provider",
+}
+
+_HTTP_EXPORTER = "opentelemetry.exporter.otlp.proto.http"
+
+_logger = logging.getLogger(__name__)
+
+
+def configure(incarnation: str) -> None:
+    """Configures the SDK where `OTEL_*` names an exporter and nobody else did it.
+
+    What fails is logged: a worker without telemetry still works.
+    """
+    added = additions(os.environ, http_is_installed=_is_installed(_HTTP_EXPORTER))
+    if added is None or any(_is_configured(provider) for provider in _providers()):
+        return
+    if not _is_installed("opentelemetry.sdk"):
+        _logger.info("OTEL_* names an exporter, but opentelemetry-sdk is not installed")
+        return
+    try:
+        with _environment(added):
+            _configure_sdk(incarnation)
+    except Exception:
+        _logger.exception(
+            "no telemetry: the SDK could not be configured from OTEL_*; correct it, "
+            "or configure it in a function under @on_startup"
+        )
+
+
+def additions(
+    environ: Mapping[str, str], *, http_is_installed: bool
+) -> dict[str, str] | None:
+    """Returns the variables to add so that the SDK does what `environ` asks for.
+
+    None where it asks for nothing. An endpoint alone means OTLP, and OTLP without a
+    protocol means HTTP, as the specification has it and the host's SDK does.
+    """
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    if environ.get("OTEL_CONFIG_FILE"):
+        return {}
+    added: dict[str, str] = {}
+    wanted = False
+    for signal in _SIGNALS:
+        exporter = environ.get(f"OTEL_{signal}_EXPORTER", "").strip()
+        endpoints = (
+            environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"),
+            environ.get(f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"),
+        )
+        if not exporter and any(endpoints):
+            exporter = added[f"OTEL_{signal}_EXPORTER"] = "otlp"
+        wanted = wanted or exporter.lower() not in ("", "none")
+        protocol = f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL"
+        said = environ.get(protocol) or environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+        if exporter == "otlp" and http_is_installed and not said:
+            added[protocol] = "http/protobuf"
+    return added if wanted else None
+
+
+def shut_down(timeout: float) -> None:
+    """Ends the providers of an SDK, which send what they have, for so many seconds.
+
+    An SDK's own time limits are longer than a worker's grace, and some are not kept:
+    so it happens in threads that nobody waits for any longer. They leave a second
+    shut-down, by `atexit`, nothing to do.
+    """
+    threads = [
+        threading.Thread(target=_end, args=(provider,), daemon=True)
+        for provider in _providers()
+        if hasattr(provider, "shutdown")
+    ]
+    deadline = time.monotonic() + timeout
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    if any(thread.is_alive() for thread in threads):
+        _logger.warning("telemetry was not all sent within %g s", timeout)
+
+
+def _end(provider: Any) -> None:
+    try:
+        provider.shutdown()
+    except BaseException as error:  # noqa: BLE001 - exporters are user code
+        _logger.warning("telemetry could not be ended: %r", error)
+
+
+def _providers() -> Iterator[Any]:
+    """Yields the provider of each signal whose API somebody has imported."""
+    for module, getter in _PROVIDERS.items():
+        if module in sys.modules:
+            yield getattr(sys.modules[module], getter)()
+
+
+def _is_configured(provider: object) -> bool:
+    # The API hands out proxies for what is to be configured yet; not all are public.
+    return "Proxy" not in type(provider).__name__
+
+
+def _configure_sdk(incarnation: str) -> None:
+    from opentelemetry.sdk import _configuration
+
+    # What the SDK provides for is a subclass, as opentelemetry-distro has one.
+    class Configurator(_configuration._OTelSDKConfigurator):
+        """The SDK's own reading of `OTEL_*`."""
+
+    configurator: Any = Configurator
+    options: dict[str, Any] = {}
+    if not os.environ.get("OTEL_CONFIG_FILE"):
+        said = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        if names.SERVICE_INSTANCE_ID not in said:
+            options["resource_attributes"] = {names.SERVICE_INSTANCE_ID: incarnation}
+    configurator().configure(**options)
+
+
+@contextlib.contextmanager
+def _environment(added: Mapping[str, str]) -> Iterator[None]:
+    """Has variables set for a while; what tools start does not see them."""
+    try:
+        os.environ.update(added)
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
