@@ -141,10 +141,12 @@ export type { CloseOptions, Pool, RegistryView } from "./pool/pool.ts";
 export type { PoolSession } from "./pool/pool-session.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {
+	AnswerCommandOf,
 	ArgsOf,
 	ChunkOf,
 	CommandOf,
 	ResultOf,
+	StreamCommandOf,
 	ToolMap,
 	UntypedTools,
 } from "./pool/tools.ts";

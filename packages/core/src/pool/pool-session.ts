@@ -3,10 +3,11 @@ import { checkExecuteOptions } from "./call-options.ts";
 import { type CallTaker, callStream } from "./call-stream.ts";
 import type { Session } from "./session-table.ts";
 import type {
+	AnswerCommandOf,
 	ArgsOf,
 	ChunkOf,
-	CommandOf,
 	ResultOf,
+	StreamCommandOf,
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
@@ -39,7 +40,7 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 	}
 
 	/** @throws as `Pool.execute`; WorkerLostError `SESSION_LOST` when a strict session's worker is gone. */
-	async execute<Command extends CommandOf<Tools>>(
+	async execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
 		args?: ArgsOf<Tools, Command>,
 		options: ExecuteOptions = {},
@@ -50,7 +51,7 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 	}
 
 	/** @throws as `Pool.stream`, from the iteration. */
-	stream<Command extends CommandOf<Tools>>(
+	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
 		args?: ArgsOf<Tools, Command>,
 		options: ExecuteOptions = {},

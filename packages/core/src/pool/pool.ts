@@ -34,10 +34,11 @@ import {
 	type WorkerView,
 } from "./statistics.ts";
 import type {
+	AnswerCommandOf,
 	ArgsOf,
 	ChunkOf,
-	CommandOf,
 	ResultOf,
+	StreamCommandOf,
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
@@ -172,7 +173,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was never run;
 	 *   CallTimeoutError, CallAbortedError; WorkerLostError the worker died under it; OptionsError.
 	 */
-	async execute<Command extends CommandOf<Tools>>(
+	async execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
 		args?: ArgsOf<Tools, Command>,
 		options: ExecuteOptions = {},
@@ -189,7 +190,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 *
 	 * @throws as `execute`, from the iteration.
 	 */
-	stream<Command extends CommandOf<Tools>>(
+	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
 		args?: ArgsOf<Tools, Command>,
 		options: ExecuteOptions = {},

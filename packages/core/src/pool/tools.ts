@@ -31,10 +31,28 @@ export type ResultOf<
 > = Tools[Command] extends Signature
 	? Awaited<ReturnType<Tools[Command]>>
 	: never;
+/** A result that is not described can be either. */
+type IsStream<Result> = 0 extends 1 & Result
+	? boolean
+	: Result extends AsyncIterable<unknown>
+		? true
+		: false;
+/** The names of the commands that answer once. */
+export type AnswerCommandOf<Tools extends ToolMap> = {
+	[Command in CommandOf<Tools>]: false extends IsStream<
+		ResultOf<Tools, Command>
+	>
+		? Command
+		: never;
+}[CommandOf<Tools>];
+/** The names of the commands that answer with a stream: those described as `AsyncIterable`. */
+export type StreamCommandOf<Tools extends ToolMap> = {
+	[Command in CommandOf<Tools>]: true extends IsStream<ResultOf<Tools, Command>>
+		? Command
+		: never;
+}[CommandOf<Tools>];
 /** What the items of a command's stream are. */
 export type ChunkOf<Tools extends ToolMap, Command extends CommandOf<Tools>> =
-	ResultOf<Tools, Command> extends
-		| AsyncIterable<infer Chunk>
-		| Iterable<infer Chunk>
+	ResultOf<Tools, Command> extends AsyncIterable<infer Chunk>
 		? Chunk
 		: ResultOf<Tools, Command>;

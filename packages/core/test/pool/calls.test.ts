@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
+import type { Pool } from "../../src/pool/pool.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -230,5 +231,30 @@ test("what misuses an option is told at the door", async () => {
 	expect(await outcome(pool.execute("", 1))).toMatchObject({
 		code: "INVALID_OPTION",
 	});
+	await close();
+});
+
+test("a described tool can be called only in the way it answers", async () => {
+	type Tools = {
+		add(args: { a: number; b: number }): number;
+		words(): string[];
+		primes(args: { below: number }): AsyncIterable<number>;
+	};
+	const { pool, close } = await virtualPool({
+		commands: { add: async () => 3, words: async () => ["a"] },
+	});
+	const typed = pool as unknown as Pool<Tools>;
+	const sum: number = await typed.execute("add", { a: 1, b: 2 });
+	const words: string[] = await typed.execute("words");
+	expect([sum, words]).toEqual([3, ["a"]]);
+	const calls = {
+		// @ts-expect-error it answers with a stream
+		executed: () => typed.execute("primes", { below: 9 }),
+		// @ts-expect-error it answers once
+		streamed: () => typed.stream("add", { a: 1, b: 2 }),
+		// @ts-expect-error not what it takes
+		misused: () => typed.execute("add", { a: "1" }),
+	};
+	await expect(calls.executed()).rejects.toThrow();
 	await close();
 });
