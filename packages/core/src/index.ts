@@ -27,14 +27,20 @@ export type {
 	FoundOrphan,
 } from "./cleanup/cleanup-strategy.ts";
 export type { SparedProcess } from "./cleanup/orphan-search.ts";
-export type {
-	Fate,
-	KillLimits,
-	KillResult,
-	KillTarget,
+export {
+	type Fate,
+	type KillLimits,
+	type KillResult,
+	type KillTarget,
 	ProcessKiller,
 } from "./cleanup/process-killer.ts";
 export type { RunHandle } from "./cleanup/run-handle.ts";
+export {
+	type RunSettlement,
+	type SettledRun,
+	type SettleRunParts,
+	settleRun,
+} from "./cleanup/settle-run.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
@@ -130,6 +136,10 @@ export type {
 	StartOptions,
 	StopOptions,
 } from "./options.ts";
+export type { Census, CensusHost } from "./os/census.ts";
+export { SystemProcessHost } from "./os/process-host.ts";
+export { systemClock } from "./os/system-clock.ts";
+export { systemRandom } from "./os/system-random.ts";
 export type {
 	Affinity,
 	ExecuteOptions,
@@ -158,6 +168,7 @@ export type {
 	Ward,
 	WatchedWorker,
 } from "./protection.ts";
+export type { Incident } from "./registry/incident.ts";
 export type {
 	EndReason,
 	Killer,

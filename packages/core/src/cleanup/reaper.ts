@@ -10,17 +10,9 @@ import type {
 	SparedRun,
 } from "./cleanup-report.ts";
 import type { CleanupStrategy } from "./cleanup-strategy.ts";
-import {
-	findOrphans,
-	type Orphan,
-	type SparedProcess,
-} from "./orphan-search.ts";
-import type {
-	KillLimits,
-	KillResult,
-	KillTarget,
-	ProcessKiller,
-} from "./process-killer.ts";
+import { endOrphans } from "./end-orphans.ts";
+import type { Orphan, SparedProcess } from "./orphan-search.ts";
+import type { KillLimits, ProcessKiller } from "./process-killer.ts";
 import type { ClaimParts, RunClaim } from "./run-claim.ts";
 import { settle } from "./settlement.ts";
 import { StrategyGate } from "./strategy-gate.ts";
@@ -53,7 +45,11 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const { claims, sparedRuns } = claimAll(parts);
 	for (const { runId, reason } of sparedRuns)
 		tell({ type: "run.spared", ofRun: runId, reason });
-	const { results, spared } = await endOrphans(parts, claims);
+	const { results, spared } = await endOrphans(
+		parts,
+		claims.filter((claim) => claim.mayLive).map((claim) => claim.dead),
+		{ limits: ORPHAN_LIMITS, admits: strategyGate(parts) },
+	);
 
 	const reaped: ReapedOrphan[] = [];
 	const sparedProcesses: SparedProcess[] = [];
@@ -112,18 +108,12 @@ function claimAll(parts: ReaperParts): {
 	return { claims, sparedRuns };
 }
 
-type OrphanTarget = Orphan & KillTarget;
-
-/** Ends what is left of all claimed runs in one go: the grace passes once. */
-async function endOrphans(
-	{ host, killer, strategy, clock, emit }: ReaperParts,
-	claims: readonly RunClaim[],
-): Promise<{
-	readonly results: readonly KillResult<Orphan>[];
-	readonly spared: readonly SparedProcess[];
-}> {
-	const runs = claims.filter((claim) => claim.mayLive);
-	if (runs.length === 0) return { results: [], spared: [] };
+/** Asks the user's strategy about each orphan. */
+function strategyGate({
+	strategy,
+	clock,
+	emit,
+}: ReaperParts): (orphan: Orphan) => Promise<boolean> {
 	const gate = new StrategyGate(strategy, (error) =>
 		emit({
 			type: "listener.threw",
@@ -132,36 +122,7 @@ async function endOrphans(
 			error,
 		}),
 	);
-	let spared: SparedProcess[] = [];
-	// Spared ones too: a group is known by whoever of it was seen before.
-	const known: Orphan[] = [];
-	const find = async (): Promise<OrphanTarget[]> => {
-		const census = host.census();
-		const targets: OrphanTarget[] = [];
-		const heldGroups = new Set<number>();
-		spared = [];
-		for (const { dead } of runs) {
-			const found = findOrphans(dead, census, known);
-			spared.push(...found.spared);
-			known.push(...found.orphans);
-			for (const orphan of found.orphans) {
-				if (await gate.admits(orphan)) {
-					targets.push(orphan);
-					continue;
-				}
-				const { ofRun, pid, groupId } = orphan;
-				spared.push({ ofRun, pid, reason: "strategy" });
-				heldGroups.add(groupId);
-			}
-		}
-		return targets.map((target) =>
-			target.ownGroup && !heldGroups.has(target.groupId)
-				? { ...target, wholeGroup: target.groupId }
-				: target,
-		);
-	};
-	const results = await killer.end<OrphanTarget>(find, ORPHAN_LIMITS);
-	return { results, spared };
+	return (orphan) => gate.admits(orphan);
 }
 
 /** A lock without a run protects nothing: its owner died between the two. */

@@ -1,0 +1,90 @@
+import type { SparedReason } from "../events.ts";
+import type { ProcessIdentity } from "../identity.ts";
+import type { CensusHost } from "../os/census.ts";
+import type { Incident } from "../registry/incident.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import { runNameOf } from "../registry/run-name.ts";
+import { loadSqlite } from "../registry/sqlite.ts";
+import type { RunId } from "../run-id.ts";
+import type { Clock } from "../world.ts";
+import { claimRun } from "./claim-run.ts";
+import type { ReapedOrphan } from "./cleanup-report.ts";
+import { endOrphans } from "./end-orphans.ts";
+import type { Orphan, SparedProcess } from "./orphan-search.ts";
+import type { KillLimits, ProcessKiller } from "./process-killer.ts";
+import { settle } from "./settlement.ts";
+
+export interface SettleRunParts {
+	readonly dataDir: string;
+	readonly runId: RunId;
+	/** The host that is dead. */
+	readonly owner: ProcessIdentity;
+	readonly host: CensusHost;
+	readonly killer: ProcessKiller;
+	readonly clock: Clock;
+	readonly limits: KillLimits;
+	/**
+	 * Says what is to be kept for the next start to tell. Called once, when
+	 * everything that could be ended is ended and before the run is settled.
+	 */
+	readonly witness: (end: SettledRun) => readonly Incident[];
+}
+
+/** What was ended of a run, and what had to be left. */
+export interface SettledRun {
+	readonly reaped: readonly (ReapedOrphan & Pick<Orphan, "incarnation">)[];
+	readonly spared: readonly SparedProcess[];
+}
+
+/** What became of the run. */
+export type RunSettlement =
+	/** Its end is recorded, and the file waits for the next start to tell about it. */
+	| ({ readonly kind: "settled" } & SettledRun)
+	/** Something of it is left, or its end could not be written: the next start looks again. */
+	| ({ readonly kind: "unfinished" } & SettledRun)
+	/** It was not claimed: its owner may live, or somebody else cleans up. Nothing was done. */
+	| { readonly kind: "spared"; readonly reason: SparedReason }
+	/** It is over already. */
+	| { readonly kind: "over" };
+
+/**
+ * Cleans up after one dead run in the name of its watchdog: claims it, ends
+ * what is left of it until nothing is, and records its end and what was seen.
+ *
+ * @throws RegistryError or StartError when the ledger cannot be used at all.
+ */
+export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
+	const { runId, owner, host, killer, clock, limits } = parts;
+	const sqlite = await loadSqlite();
+	const outcome = claimRun(
+		{
+			sqlite,
+			directory: new LedgerDirectory(parts.dataDir),
+			host,
+			clock,
+			claimant: { kind: "watchdog", runId },
+		},
+		runNameOf(runId, owner),
+	);
+	if (outcome.kind !== "claimed") return outcome;
+	const { claim } = outcome;
+	const { dead, mayLive } = claim;
+	const { results, spared } = await endOrphans(
+		{ host, killer },
+		mayLive ? [dead] : [],
+		{ limits, admits: async () => true },
+	);
+	const settlement = settle(runId, dead.workers, results, spared, "protection");
+	const incarnations = new Map(
+		results.map(({ target }) => [target.pid, target.incarnation]),
+	);
+	const end: SettledRun = {
+		reaped: settlement.reaped.map((orphan) => ({
+			...orphan,
+			incarnation: incarnations.get(orphan.pid),
+		})),
+		spared: settlement.spared,
+	};
+	const { over } = claim.settle(settlement, parts.witness(end));
+	return { kind: over ? "settled" : "unfinished", ...end };
+}
