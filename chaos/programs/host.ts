@@ -48,6 +48,7 @@ const pool = await createPool(options).catch((error) => {
 });
 tell({
 	ready: pool.workers().map(({ pid }) => pid),
+	pid: process.pid,
 	startMs: performance.now() - startedAt,
 	ballast: ballast.length,
 });

@@ -11,6 +11,7 @@ const witness = connect(process.env.CHAOS_WITNESS, () => {
 	witness.write(`worker ${process.pid}\n`, () => console.log("up"));
 });
 createInterface({ input: process.stdin }).on("line", (word) => {
-	if (word === "with_children") execFileSync(process.env.CHAOS_PYTHON, [tree]);
+	if (word === "with_children")
+		execFileSync(process.env.CHAOS_PYTHON, [tree], { stdio: "ignore" });
 	console.log(word);
 });

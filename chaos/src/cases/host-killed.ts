@@ -1,7 +1,6 @@
-import type { ProtectionName } from "../../programs/orders.ts";
-import type { ChaosCase } from "../harness/chaos-case.ts";
-import { protectionsUnavailable } from "../harness/protections.ts";
+import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import type { Stage, StageOrders } from "../harness/stage.ts";
+import { ALONE, BOTH, LAYERS, withLayers } from "./layers.ts";
 
 const ROW = "SIGKILL of the host";
 const SIZE = 4;
@@ -11,55 +10,61 @@ interface Occupation {
 	readonly name: string;
 	/** A tool that is called on every worker and does not come back. */
 	readonly begins?: string;
+	readonly selected?: number;
 }
 
 const OCCUPATIONS: readonly Occupation[] = [
 	{ name: "4 workers idle" },
 	{ name: "4 workers busy", begins: "busy_loop" },
-	{ name: "4 workers hold Python's lock in C", begins: "hold_the_gil" },
+	{
+		name: "4 workers hold Python's lock in C",
+		begins: "hold_the_gil",
+		selected: 2,
+	},
 	{ name: "4 workers stopped", begins: "stop_itself" },
-];
-
-const LAYERS: readonly (readonly ProtectionName[])[] = [
-	[],
-	["watchdog"],
-	["guard"],
-	["watchdog", "guard"],
 ];
 
 export const hostKilled: readonly ChaosCase[] = [
 	...LAYERS.flatMap((protections) =>
-		OCCUPATIONS.map(
-			({ name, begins }, at): ChaosCase => ({
+		OCCUPATIONS.map(({ name, begins, selected }) =>
+			withLayers(protections, {
 				row: ROW,
 				name,
-				protections,
-				promise: "kept",
-				rounds: protections.length === 0 ? 100 : 30,
-				...(protections.length === 0 && at === 2 ? { selected: 2 } : {}),
+				rounds: protections === ALONE ? 50 : 20,
+				...(protections === ALONE && selected ? { selected } : {}),
 				target: { p50Ms: 10, p99Ms: 100 },
-				unavailable: () => protectionsUnavailable(protections),
 				round: (stage) => killHost(stage, { size: SIZE }, begins),
 			}),
 		),
 	),
-	...[50, 100].map(
-		(size): ChaosCase => ({
-			row: ROW,
-			name: `${size} workers idle`,
-			protections: [],
-			promise: "kept",
-			rounds: 3,
-			round: (stage) => killHost(stage, { size }),
-		}),
+	...[ALONE, BOTH].flatMap((protections) =>
+		[50, 100].map((size) =>
+			withLayers(protections, {
+				row: ROW,
+				name: `${size} workers idle`,
+				rounds: 3,
+				round: (stage) => killHost(stage, { size }),
+			}),
+		),
 	),
 ];
+
+/** The time of the kill against the memory of the host, which the kernel frees first. */
+export const hostMemory: readonly ChaosCase[] = [100, 500, 1_000, 2_000].map(
+	(ballastMb) =>
+		withLayers(ALONE, {
+			row: "SIGKILL of a host with much memory",
+			name: `4 workers idle, the host holds ${ballastMb} MB more`,
+			rounds: 5,
+			round: (stage) => killHost(stage, { size: SIZE, ballastMb }),
+		}),
+);
 
 async function killHost(
 	stage: Stage,
 	orders: StageOrders & { readonly size: number },
 	begins?: string,
-) {
+): Promise<RoundOutcome> {
 	const host = await stage.ready(orders);
 	await stage.sees("worker", orders.size);
 	if (begins) {

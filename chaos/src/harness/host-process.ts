@@ -8,6 +8,13 @@ const PROGRAM = fileURLToPath(
 	new URL("../../programs/host.ts", import.meta.url),
 );
 
+import { end, look } from "./process-table.ts";
+
+/** Hosts start in half the time; nothing of what is tested is in it. */
+const COMPILED = fileURLToPath(
+	new URL("../../../node_modules/.cache/chaos", import.meta.url),
+);
+
 /** How a host ended: a code, or the signal it died of. */
 export interface HostExit {
 	readonly code: number | null;
@@ -42,7 +49,7 @@ export class HostProcess {
 		];
 		this.child = spawn(command, args, {
 			stdio: ["pipe", "pipe", "pipe"],
-			env: { ...process.env, ...setting.env },
+			env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...setting.env },
 			detached: setting.detached ?? false,
 		});
 		const { stdin, stdout, stderr } = this.child;
@@ -133,6 +140,17 @@ export class HostProcess {
 	/** A call on every worker that is not waited for. */
 	begin(tool: string, args: unknown = {}): void {
 		this.order({ id: `begun ${tool}`, call: tool, args });
+	}
+
+	/** SIGKILL to the host and everything that protects its workers, in one go, and the moment before it. */
+	killWithItsProtections(): number {
+		const pids = this.all<{ pid: number }>("protection.started").map(
+			({ pid }) => pid,
+		);
+		const protections = pids.flatMap((pid) => look(pid) ?? []);
+		const at = this.kill();
+		protections.forEach(end);
+		return at;
 	}
 
 	/** SIGKILL, and the moment before it on the monotonic clock. */

@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { Random } from "@snakepit/core";
 import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
 import { PYTHON } from "../../programs/worker-adapter.ts";
@@ -17,6 +19,10 @@ import { Witness } from "./witness.ts";
 
 /** After this a process that should have ended has survived. What its time was is published, whether it is counted is decided here. */
 const SURVIVED_MS = 5_000;
+
+const HOLDER = fileURLToPath(
+	new URL("../../programs/holds_the_witness.py", import.meta.url),
+);
 
 /** What is left out takes the value of the case. */
 export type StageOrders = Partial<HostOrders>;
@@ -35,6 +41,7 @@ export class Stage implements AsyncDisposable {
 	readonly witness: Witness;
 	readonly #protections: readonly ProtectionName[];
 	readonly #hosts: HostProcess[] = [];
+	readonly #bystanders: SeenProcess[] = [];
 
 	private constructor(
 		directory: string,
@@ -96,6 +103,29 @@ export class Stage implements AsyncDisposable {
 		return host;
 	}
 
+	/** A process that nobody here has any business with. */
+	async bystander(
+		env: Readonly<Record<string, string>> = {},
+	): Promise<SeenProcess> {
+		const before = this.#bystanders.length;
+		const child = spawn(PYTHON, [HOLDER, "bystander"], {
+			stdio: "ignore",
+			detached: true,
+			env: { ...process.env, ...this.env, ...env },
+		});
+		child.unref();
+		const seen = look(child.pid ?? -1);
+		if (!seen) throw new Error("The bystander did not start.");
+		this.#bystanders.push(seen);
+		await this.sees("bystander", before + 1);
+		return seen;
+	}
+
+	/** How many bystanders were ended. */
+	get wrongKills(): number {
+		return this.#bystanders.filter((each) => !lives(each)).length;
+	}
+
 	/** Resolves when the witness has seen so many of a role. */
 	async sees(role: string, count: number): Promise<void> {
 		if (
@@ -151,6 +181,15 @@ export class Stage implements AsyncDisposable {
 		];
 	}
 
+	/** A host, its workers and their descendants, by the marker of its run; without those that cleared it. */
+	ofHost(host: HostProcess): readonly SeenProcess[] {
+		const runs = host.all<{ runId: string }>("run.started");
+		return [
+			...(look(host.pid) ? [look(host.pid) as SeenProcess] : []),
+			...processesWith(runs.map(({ runId }) => `SNAKEPIT_RUN=${runId}:`)),
+		];
+	}
+
 	async [Symbol.asyncDispose](): Promise<void> {
 		for (const host of this.#hosts) host.kill();
 		await Promise.all(this.#hosts.map(({ exited }) => exited));
@@ -201,7 +240,9 @@ export class Stage implements AsyncDisposable {
 			host.all<{ pid: number }>("protection.started"),
 		);
 		const spared = new Set(
-			[...except, ...hosts, ...layers].map(({ pid }) => pid),
+			[...except, ...this.#bystanders, ...hosts, ...layers].map(
+				({ pid }) => pid,
+			),
 		);
 		return this.everything().filter(({ pid }) => !spared.has(pid));
 	}
