@@ -68,7 +68,7 @@ class OtelTracing:
             _TRACE_CONTEXT.inject(carrier)
             _BAGGAGE.inject(carrier)
         except Exception:  # noqa: BLE001 - baggage is what user code made it
-            _say_once("a context could not be sent")
+            _say_once("baggage could not be sent")
         return carrier
 
     def ids(self) -> tuple[str, str] | None:

@@ -1,0 +1,308 @@
+"""An SDK that `OTEL_*` asks for: configured once, flushed in time, in nobody's way."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import Host
+from support.fake_host import FakeHost
+from support.otlp_receiver import Receiver, receiver
+from support.trace_context import (
+    CONTEXT,
+    IN_MEMORY,
+    PARENT_ID,
+    TRACE_ID,
+    finished_spans,
+)
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.telemetry.sdk import additions
+
+TOOLS = """
+    import logging
+    import os
+    from collections.abc import AsyncIterator, Iterator
+    from opentelemetry import metrics, trace
+    from snakepit_bridge import on_shutdown, tool
+
+    tracer = trace.get_tracer("user")
+    counter = metrics.get_meter("user").create_counter("seen")
+
+    def work() -> None:
+        with tracer.start_as_current_span("inside"):
+            logging.info("logged")
+            counter.add(1)
+
+    @tool
+    def function() -> None:
+        work()
+
+    @tool
+    async def coroutine() -> None:
+        work()
+
+    @tool
+    def generator() -> Iterator[int]:
+        with tracer.start_as_current_span("around"):
+            yield 1
+
+    @tool
+    async def async_generator() -> AsyncIterator[int]:
+        with tracer.start_as_current_span("around"):
+            yield 1
+
+    @tool
+    def fails() -> None:
+        raise ValueError("on purpose")
+
+    @tool
+    def sdk_variables() -> list[str]:
+        return sorted(name for name in os.environ if name.startswith("OTEL_"))
+
+    @on_shutdown
+    def stop() -> None:
+        with tracer.start_as_current_span("stop"):
+            pass
+"""
+
+# What a host would do is the same for every signal; this is the SDK's own switch.
+LOGS_TOO = {"OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED": "true"}
+
+
+@pytest.fixture
+def otlp() -> Iterator[Receiver]:
+    """A receiver that works."""
+    with receiver() as running:
+        yield running
+
+
+def starting(worker: FakeHost, **environment: str) -> FakeHost:
+    """Starts a worker with more variables."""
+    worker.environment.update(environment)
+    return worker.start()
+
+
+def leave(worker: FakeHost) -> float:
+    """Has the worker leave; returns the seconds that it took."""
+    began = time.monotonic()
+    worker.signal(signal.SIGTERM)
+    assert worker.exit_status() == 0
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
+def test_traces_metrics_and_logs_arrive_when_the_worker_leaves(
+    host: Host, otlp: Receiver, calls_per_worker: int
+) -> None:
+    worker = starting(
+        host(TOOLS, callsPerWorker=calls_per_worker),
+        OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint,
+        OTEL_SERVICE_NAME="shop",
+        **LOGS_TOO,
+    )
+    conversation = worker.converse()
+    for tool in ("function", "coroutine"):
+        conversation.call(tool, trace_context=CONTEXT)
+    for tool in ("generator", "async_generator"):
+        call_id = conversation.begin(tool, stream_credit=9, trace_context=CONTEXT)
+        assert conversation.terminal(call_id).HasField("end")
+    conversation.failure("fails", trace_context=CONTEXT)
+    leave(worker)
+    received = otlp.received(spans=10, metrics=1, logs=2)
+
+    spans = {span["name"]: span for span in received["spans"]}
+    tools = ["function", "coroutine", "generator", "async_generator", "fails"]
+    for tool in tools:
+        assert spans[tool]["trace"] == TRACE_ID
+        assert spans[tool]["parent"] == PARENT_ID
+        assert spans[tool]["kind"] == 2  # SERVER
+        assert spans[tool]["resource"]["service.name"] == "shop"
+        assert spans[tool]["resource"]["service.instance.id"] == "test123-1"
+    assert [spans[tool]["status"] for tool in tools] == [0, 0, 0, 0, 2]
+    assert spans["fails"]["attributes"]["error.type"] == "ValueError"
+    assert spans["fails"]["events"] == ["exception"]
+    names = sorted(span["name"] for span in received["spans"])
+    assert names == sorted([*tools, "inside", "inside", "around", "around", "stop"])
+    parents = {
+        s["parent"] for s in received["spans"] if s["name"] in ("inside", "around")
+    }
+    assert parents == {spans[tool]["id"] for tool in tools[:4]}
+
+    seen = [metric for metric in received["metrics"] if metric["name"] == "seen"]
+    assert [metric["sum"] for metric in seen] == [2]
+    inside = {s["id"] for s in received["spans"] if s["name"] == "inside"}
+    logged = [log for log in received["logs"] if log["body"] == "logged"]
+    assert {log["span"] for log in logged} == inside
+    assert {log["trace"] for log in logged} == {TRACE_ID}
+
+
+def test_a_batch_is_sent_in_its_own_time_too(host: Host, otlp: Receiver) -> None:
+    worker = starting(
+        host(TOOLS),
+        OTEL_TRACES_EXPORTER="otlp",
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{otlp.endpoint}/v1/traces",
+        OTEL_BSP_SCHEDULE_DELAY="50",
+    )
+    conversation = worker.converse()
+    call_id = conversation.begin("generator", stream_credit=0, trace_context=CONTEXT)
+    conversation.send(credit=pb.Credit(call_id=call_id, chunks=1))
+    conversation.chunk()
+    conversation.cancel(call_id)
+    conversation.terminal(call_id)
+    # Not one that leaves: the batch is sent when its time has come.
+    received = otlp.received(spans=1)
+    span = next(s for s in received["spans"] if s["name"] == "generator")
+    assert span["attributes"]["snakepit.call.cancel_reason"] == "caller"
+    assert span["status"] == 0
+
+
+def test_what_tools_start_sees_the_environment_unchanged(
+    host: Host, otlp: Receiver
+) -> None:
+    worker = starting(host(TOOLS), OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint)
+    conversation = worker.converse()
+    assert conversation.call("sdk_variables") == ["OTEL_EXPORTER_OTLP_ENDPOINT"]
+
+
+def test_what_the_tools_configure_themselves_stays(host: Host, otlp: Receiver) -> None:
+    tools = IN_MEMORY.replace(
+        "trace.set_tracer_provider(provider)",
+        """from snakepit_bridge import on_startup
+
+    @on_startup
+    def configure() -> None:
+        trace.set_tracer_provider(provider)
+
+    @tool
+    def function() -> None:
+        pass
+""",
+    )
+    worker = starting(host(tools), OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint)
+    conversation = worker.converse()
+    conversation.call("function", trace_context=CONTEXT)
+    assert finished_spans(conversation)["function"]["parent"] == PARENT_ID
+    assert conversation.logs.empty()
+    leave(worker)
+    assert otlp.received() == {"spans": [], "metrics": [], "logs": []}
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"OTEL_TRACES_EXPORTER": "nonsense"}, "nonsense"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "nonsense", "OTEL_SDK_DISABLED": "True"}, ""),
+    ],
+)
+def test_a_configuration_that_is_wrong_is_told_and_harms_nothing(
+    host: Host, environment: dict[str, str], words: str
+) -> None:
+    worker = starting(host(TOOLS), **environment)
+    conversation = worker.converse()
+    conversation.call("function", trace_context=CONTEXT)
+    first = conversation.logs.get(timeout=10)
+    if words:
+        assert first.level == 40
+        assert "@on_startup" in first.message and words in first.traceback
+        first = conversation.logs.get(timeout=10)
+    assert first.message == "logged"
+    leave(worker)
+
+
+def test_a_receiver_that_is_down_delays_no_call_and_no_end(host: Host) -> None:
+    with receiver() as gone:
+        endpoint = gone.endpoint
+    worker = starting(
+        host(TOOLS, logLevel=50), OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, **LOGS_TOO
+    )
+    conversation = worker.converse()
+    for _ in range(100):
+        conversation.call("function", trace_context=CONTEXT)
+    assert leave(worker) < 15
+
+
+def test_a_receiver_that_never_answers_is_waited_for_within_the_grace(
+    host: Host,
+) -> None:
+    with receiver("silent") as silent:
+        worker = starting(
+            host(TOOLS),
+            OTEL_EXPORTER_OTLP_ENDPOINT=silent.endpoint,
+            # Of the SDK's own; what ends the wait must be the worker's.
+            OTEL_EXPORTER_OTLP_TIMEOUT="600",
+            **LOGS_TOO,
+        )
+        conversation = worker.converse()
+        conversation.call("function", trace_context=CONTEXT)
+        assert leave(worker) < 15
+        messages = [conversation.logs.get(timeout=10).message]
+        while not conversation.logs.empty():
+            messages.append(conversation.logs.get().message)
+        assert "telemetry was not all sent within 1 s" in messages
+
+
+def test_nothing_of_an_sdk_is_there_before_the_worker_is(otlp: Receiver) -> None:
+    program = """
+import sys, threading
+import snakepit_bridge.bridge.worker
+from snakepit_bridge.telemetry.find_tracing import find_tracing
+assert find_tracing("pool-0", "run-1") is not None
+assert not any(name.startswith("opentelemetry.sdk") for name in sys.modules)
+assert threading.active_count() == 1
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"OTEL_EXPORTER_OTLP_ENDPOINT": otlp.endpoint},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+ALL = {f"OTEL_{signal}_EXPORTER": "otlp" for signal in ("TRACES", "METRICS", "LOGS")}
+HTTP = {
+    f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL": "http/protobuf"
+    for signal in ("TRACES", "METRICS", "LOGS")
+}
+ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "added"),
+    [
+        ({}, None),
+        ({"OTEL_SERVICE_NAME": "shop"}, None),
+        ({"OTEL_TRACES_EXPORTER": "none"}, None),
+        ({**ENDPOINT, **dict.fromkeys(ALL, "none")}, None),
+        ({**ENDPOINT, "OTEL_SDK_DISABLED": " TRUE "}, None),
+        ({"OTEL_TRACES_EXPORTER": "console"}, {}),
+        ({"OTEL_CONFIG_FILE": "otel.yaml"}, {}),
+        (ENDPOINT, {**ALL, **HTTP}),
+        ({**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ALL),
+        (
+            {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x"},
+            {
+                "OTEL_TRACES_EXPORTER": "otlp",
+                "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+            },
+        ),
+        (
+            {"OTEL_METRICS_EXPORTER": "otlp", "OTEL_LOGS_EXPORTER": "none"},
+            {"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/protobuf"},
+        ),
+    ],
+)
+def test_an_endpoint_or_an_exporter_asks_for_an_sdk(
+    environment: dict[str, str], added: dict[str, str] | None
+) -> None:
+    assert additions(environment, http_is_installed=True) == added
+
+
+def test_without_the_exporter_for_http_the_sdk_chooses() -> None:
+    assert additions(ENDPOINT, http_is_installed=False) == ALL

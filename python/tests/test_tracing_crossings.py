@@ -1,0 +1,159 @@
+"""What crosses to the host with the context where it was: back-calls and logs."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Host
+from support.conversation import Conversation
+from support.trace_context import CONTEXT, IN_MEMORY, TRACE_ID, finished_spans
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.encode import encode
+
+TOOLS = (
+    IN_MEMORY
+    + """
+    import asyncio
+    import contextvars
+    import logging
+    import threading
+    from collections.abc import Iterator
+    from typing import Any
+    from opentelemetry import context
+    from snakepit_bridge import current_call, on_startup
+
+    logger = logging.getLogger("user")
+
+    @on_startup
+    def start() -> None:
+        with tracer.start_as_current_span("start"):
+            logger.info("starting")
+        exporter.clear()
+
+    @tool
+    def asks() -> Any:
+        with tracer.start_as_current_span("inside"):
+            return current_call().host("answer")
+
+    @tool
+    async def asks_later() -> Any:
+        with tracer.start_as_current_span("inside"):
+            return await current_call().host_async("answer")
+
+    @tool
+    def asks_between() -> Iterator[Any]:
+        with tracer.start_as_current_span("inside"):
+            yield current_call().host("answer")
+
+    @tool
+    def asks_in_a_thread() -> None:
+        with tracer.start_as_current_span("inside"):
+            run = contextvars.copy_context().run
+            ask = lambda: current_call().host("answer")
+            thread = threading.Thread(target=run, args=(ask,))
+            thread.start()
+            thread.join()
+
+    @tool
+    def asks_with_baggage(value: str) -> Any:
+        context.attach(baggage.set_baggage("more", value))
+        return current_call().host("answer")
+
+    @tool
+    def asks_with_bad_baggage(kind: str) -> Any:
+        bad = {"a lone surrogate": "\\ud800", "too long": "b" * 10_000}
+        context.attach(baggage.set_baggage("more", bad[kind]))
+        return current_call().host("answer")
+
+    @tool
+    def logs() -> None:
+        logger.info("in the tool's span")
+        with tracer.start_as_current_span("inside"):
+            logger.info("in the user's span")
+
+    @tool
+    async def logs_later() -> None:
+        logger.info("in the tool's span")
+        with tracer.start_as_current_span("inside"):
+            await asyncio.sleep(0)
+            logger.info("in the user's span")
+
+    @tool
+    def logs_in_a_thread() -> None:
+        thread = threading.Thread(target=logger.info, args=("in no span",))
+        thread.start()
+        thread.join()
+"""
+)
+
+
+def answered(conversation: Conversation, tool: str, *args: object) -> dict[str, str]:
+    """Calls a tool, answers its back-call; returns what came with that."""
+    options = {"stream_credit": 9} if "between" in tool else {}
+    call_id = conversation.begin(tool, list(args), trace_context=CONTEXT, **options)
+    host_call = conversation.receive().host_call
+    conversation.send(
+        host_result=pb.HostResult(
+            host_call_id=host_call.host_call_id, value=encode(None)
+        )
+    )
+    conversation.terminal(call_id)
+    return dict(host_call.trace_context)
+
+
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
+@pytest.mark.parametrize(
+    "tool", ["asks", "asks_later", "asks_between", "asks_in_a_thread"]
+)
+def test_a_back_call_carries_the_span_that_it_is_made_in(
+    start: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    carried = answered(conversation, tool)
+    inside = finished_spans(conversation)["inside"]
+    assert carried == {
+        "traceparent": f"00-{TRACE_ID}-{inside['id']}-01",
+        "baggage": "tenant=acme",
+    }
+
+
+def test_a_back_call_carries_the_tools_own_baggage(start: Host) -> None:
+    conversation = start(TOOLS).converse()
+    carried = answered(conversation, "asks_with_baggage", "a b")
+    assert carried["baggage"] == "tenant=acme,more=a+b"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [("a lone surrogate", {}), ("too long", {"baggage": "tenant=acme"})],
+)
+def test_baggage_that_cannot_be_sent_fails_no_back_call(
+    start: Host, kind: str, sent: dict[str, str]
+) -> None:
+    conversation = start(TOOLS).converse()
+    carried = answered(conversation, "asks_with_bad_baggage", kind)
+    tool = finished_spans(conversation)["asks_with_bad_baggage"]
+    assert carried == {"traceparent": f"00-{TRACE_ID}-{tool['id']}-01", **sent}
+
+
+@pytest.mark.parametrize("tool", ["logs", "logs_later"])
+def test_a_record_names_the_span_that_it_is_written_in(start: Host, tool: str) -> None:
+    conversation = start(TOOLS).converse()
+    starting = conversation.logs.get(timeout=10)
+    assert starting.message == "starting"
+    assert len(starting.trace_id) == 32 and starting.trace_id != TRACE_ID
+    conversation.call(tool, trace_context=CONTEXT)
+    logs = [conversation.logs.get_nowait(), conversation.logs.get_nowait()]
+    spans = finished_spans(conversation)
+    assert [(log.message, log.trace_id, log.span_id) for log in logs] == [
+        ("in the tool's span", TRACE_ID, spans[tool]["id"]),
+        ("in the user's span", TRACE_ID, spans["inside"]["id"]),
+    ]
+
+
+def test_a_record_that_belongs_to_no_call_names_no_span(start: Host) -> None:
+    conversation = start(TOOLS).converse()
+    conversation.logs.get(timeout=10)
+    conversation.call("logs_in_a_thread", trace_context=CONTEXT)
+    log = conversation.logs.get_nowait()
+    assert (log.call_id, log.trace_id, log.span_id) == (0, "", "")

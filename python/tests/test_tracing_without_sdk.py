@@ -1,0 +1,137 @@
+"""Without OpenTelemetry nothing of it is looked for, and without an SDK it is quiet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conftest import Host
+from support.conversation import Conversation
+from support.fake_host import FakeHost
+from support.trace_context import CONTEXT, PARENT_ID, TRACE_ID
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.encode import encode
+
+TOOLS = """
+    import logging
+    import sys
+    from typing import Any
+    from snakepit_bridge import current_call, tool
+
+    @tool
+    def imported() -> list[str]:
+        return [name for name in sys.modules if name.startswith("opentelemetry")]
+
+    @tool
+    def looked_for() -> list[str]:
+        return getattr(sys, "looked_for", [])
+
+    @tool
+    def logs() -> None:
+        logging.info("written")
+
+    @tool
+    def asks() -> Any:
+        return current_call().host("answer")
+
+    @tool
+    def fails() -> None:
+        raise ValueError("on purpose")
+"""
+
+# Stands in front of what is installed, as if it were not.
+NOT_INSTALLED = """
+import sys
+
+sys.looked_for = []
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "opentelemetry":
+            sys.looked_for.append(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name="opentelemetry")
+        return None
+
+sys.meta_path.insert(0, NotInstalled())
+"""
+
+BROKEN = """
+import sys
+
+class Broken:
+    def find_spec(self, name, path=None, target=None):
+        if name == "opentelemetry.baggage":
+            raise RuntimeError("a broken installation")
+        return None
+
+sys.meta_path.insert(0, Broken())
+"""
+
+
+def with_site(worker: FakeHost, directory: Path, source: str) -> FakeHost:
+    """Has the interpreter run some code before all else."""
+    directory.mkdir()
+    (directory / "sitecustomize.py").write_text(source, encoding="utf-8")
+    worker.environment["PYTHONPATH"] = str(directory)
+    return worker
+
+
+def carried(conversation: Conversation) -> tuple[str, dict[str, str]]:
+    """Returns the current span as a record names it, and a back-call's context."""
+    conversation.call("logs", trace_context=CONTEXT)
+    log = conversation.logs.get_nowait()
+    assert log.trace_id == TRACE_ID
+    call_id = conversation.begin("asks", trace_context=CONTEXT)
+    host_call = conversation.receive().host_call
+    answer = pb.HostResult(host_call_id=host_call.host_call_id, value=encode(None))
+    conversation.send(host_result=answer)
+    conversation.terminal(call_id)
+    assert "ValueError" in conversation.failure("fails", trace_context=CONTEXT).message
+    return log.span_id, dict(host_call.trace_context)
+
+
+def test_where_it_is_not_installed_it_is_looked_for_once(
+    host: Host, tmp_path: Path
+) -> None:
+    worker = with_site(host(TOOLS), tmp_path / "site", NOT_INSTALLED)
+    worker.environment["OTEL_TRACES_EXPORTER"] = "console"
+    conversation = worker.start().converse()
+    assert conversation.call("imported") == []
+    assert conversation.call("looked_for") == ["opentelemetry"]
+    assert carried(conversation) == (PARENT_ID, {})
+    assert conversation.call("imported") == []
+    assert conversation.call("looked_for") == ["opentelemetry"]
+    assert conversation.logs.empty()
+    worker.signal(15)
+    assert worker.exit_status() == 0
+    assert worker.stderr() == ""
+
+
+def test_with_the_api_alone_a_tool_runs_in_the_span_of_its_caller(start: Host) -> None:
+    conversation = start(TOOLS).converse()
+    imported = conversation.call("imported")
+    assert "opentelemetry.trace" in imported
+    assert not any(name.startswith("opentelemetry.sdk") for name in imported)
+    assert carried(conversation) == (PARENT_ID, CONTEXT)
+    assert conversation.logs.empty()
+
+
+def test_an_installation_that_is_broken_is_told_and_done_without(
+    host: Host, tmp_path: Path
+) -> None:
+    conversation = with_site(host(TOOLS), tmp_path / "site", BROKEN).start().converse()
+    warning = conversation.logs.get(timeout=10)
+    assert warning.level == 30
+    assert "a broken installation" in warning.message
+    assert carried(conversation) == (PARENT_ID, {})
+
+
+def test_only_two_modules_import_it() -> None:
+    package = Path(__file__).parents[1] / "src" / "snakepit_bridge"
+    importing = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "import opentelemetry" in (text := path.read_text(encoding="utf-8"))
+        or "from opentelemetry" in text
+    }
+    assert importing == {"telemetry/otel_tracing.py", "telemetry/sdk.py"}
