@@ -37,6 +37,8 @@ export interface Seat {
 	readonly runId: RunId;
 	/** A private directory (0700) for this incarnation's sockets and scratch files; removed when it is gone. */
 	readonly directory: string;
+	/** The like in shared memory, for values too large to send; `undefined` where the system has none. */
+	readonly sharedDirectory: string | undefined;
 	/** How many calls may run at once. */
 	readonly callsPerWorker: number;
 	/** How long the start may take, in milliseconds. */

@@ -16,6 +16,7 @@ const seat: Seat = {
 	incarnation: "aaaaa00-1",
 	runId: "aaaaa00" as RunId,
 	directory: "/run/x",
+	sharedDirectory: undefined,
 	callsPerWorker: 3,
 	startTimeoutMs: 5_000,
 };

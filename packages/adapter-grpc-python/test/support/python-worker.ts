@@ -51,6 +51,7 @@ export async function startPythonWorker(
 		incarnation: "aaaaa00-1",
 		runId: "aaaaa00" as RunId,
 		directory,
+		sharedDirectory: undefined,
 		callsPerWorker: options.callsPerWorker ?? 1,
 		startTimeoutMs: 60_000,
 	};

@@ -1,6 +1,7 @@
 import type { ProcessIdentity } from "../identity.ts";
 import type { Marker } from "../marker.ts";
 import { isRunDirectory } from "../os/private-directory.ts";
+import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
@@ -109,7 +110,7 @@ export class LedgerClaim implements RunClaim {
 			complete && isOurs ? readIncidentFiles(runDirectory, runId) : [];
 		const over = this.#record(settlement, witnessed, left) && complete;
 		// The evidence goes after the record of it.
-		if (over && isOurs) host.remove([runDirectory]);
+		if (over) host.remove(directoriesOf(runDirectory, runId));
 		this.#file.close(over ? "is_over" : "goes_on");
 		const retired = over && claimant.kind === "reaper";
 		if (retired) directory.retire(this.#name);

@@ -14,6 +14,8 @@ export interface RunHandle {
 	readonly killer: ProcessKiller;
 	/** Private (0700), for sockets and scratch files; removed with the run. */
 	readonly runDirectory: string;
+	/** The like in shared memory; `undefined` where there is none. */
+	readonly sharedDirectory: string | undefined;
 	/** The value of the marker variable for every worker of the run. */
 	readonly marker: string;
 	/** What the start of the run cleaned up. */

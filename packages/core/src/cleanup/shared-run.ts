@@ -104,21 +104,18 @@ export class SharedRun {
 	}
 
 	#handle(
-		{ registry, killer, runDirectory, marker, report }: StartedRun,
+		started: StartedRun,
 		source: ProcessSource | undefined,
 		release: () => Promise<void>,
 	): RunHandle {
 		const { host, clock, random } = this.#parts;
+		const { engagements: _, ...rest } = started;
 		return {
+			...rest,
 			host,
 			source: source ?? host.source,
-			registry,
 			clock,
 			random,
-			killer,
-			runDirectory,
-			marker,
-			report,
 			release,
 		};
 	}

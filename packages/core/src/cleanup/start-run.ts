@@ -2,6 +2,7 @@ import type { SnakepitEvent } from "../events.ts";
 import { formatMarker, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
+import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { Engagements } from "../protection/engagements.ts";
 import { boundHistory, readRuns } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
@@ -31,6 +32,7 @@ export interface StartedRun {
 	readonly registry: SqliteRegistry;
 	readonly killer: ProcessKiller;
 	readonly runDirectory: string;
+	readonly sharedDirectory: string | undefined;
 	readonly marker: string;
 	readonly engagements: Engagements;
 	readonly report: CleanupReport;
@@ -54,6 +56,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		makeRunDirectory: createRunDirectory,
 		removeFiles: (paths) => host.remove(paths),
 	});
+	const sharedDirectory = createSharedDirectory(run.directory);
 	const marker = formatMarker(markerOf(name.runId, host.self));
 	const engagements = new Engagements({
 		runId: name.runId,
@@ -78,7 +81,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		},
 		letGo: (over) => {
 			// What is not over needs its directory as evidence of what to remove.
-			if (over) host.remove([run.directory]);
+			if (over) host.remove(directoriesOf(run.directory, name.runId));
 			if (over) directory.retire(name);
 			lock.release(over ? "removed" : "kept");
 		},
@@ -104,6 +107,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			registry,
 			killer,
 			runDirectory: run.directory,
+			sharedDirectory,
 			marker,
 			engagements,
 			report,

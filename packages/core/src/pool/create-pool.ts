@@ -49,7 +49,10 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		world,
 		hub,
 		instrumentation,
-		runDirectory: run.runDirectory,
+		runDirectories: {
+			directory: run.runDirectory,
+			shared: run.sharedDirectory,
+		},
 		cleanupReport: run.report,
 		starter: new WorkerStarter({
 			adapter: options.adapter,

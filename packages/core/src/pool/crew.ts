@@ -10,7 +10,7 @@ import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import { Recycler } from "./recycler.ts";
 import { RestartGovernor } from "./restart-governor.ts";
-import { seatFor } from "./seat.ts";
+import { type RunDirectories, seatFor } from "./seat.ts";
 import { workersToStart } from "./sizing.ts";
 import { failuresAfter, isStarting, isTaken, type Slot } from "./slot.ts";
 
@@ -19,7 +19,7 @@ export interface CrewSetting {
 	readonly world: World;
 	readonly starter: WorkerStarter;
 	/** Where the directories of the workers are made. */
-	readonly runDirectory: string;
+	readonly runDirectories: RunDirectories;
 	/** Calls that wait now. */
 	readonly waitingCalls: () => number;
 	/** Whether something still needs this very process. */
@@ -231,10 +231,16 @@ export class Crew {
 
 	/** Makes a worker for a seat, without a process yet. */
 	#hire(slot: Slot): Worker {
-		const { options, world, runDirectory } = this.#setting;
+		const { options, world, runDirectories } = this.#setting;
 		const incarnation = world.registry.nextIncarnation();
 		const { runId } = world.registry;
-		const seat = seatFor(slot.index, incarnation, runId, runDirectory, options);
+		const seat = seatFor(
+			slot.index,
+			incarnation,
+			runId,
+			runDirectories,
+			options,
+		);
 		const worker = new Worker(seat, options, world, {
 			capacityOffered: (offered) => {
 				this.#setting.onOffered(offered);

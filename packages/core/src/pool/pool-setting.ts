@@ -4,6 +4,7 @@ import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
+import type { RunDirectories } from "./seat.ts";
 
 /** What a pool is made of; see create-pool.ts for the real one. */
 export interface PoolSetting {
@@ -13,7 +14,7 @@ export interface PoolSetting {
 	/** `undefined` when nobody follows the pool. */
 	readonly instrumentation: Instrumentation | undefined;
 	readonly starter: WorkerStarter;
-	readonly runDirectory: string;
+	readonly runDirectories: RunDirectories;
 	/** What the start of the run cleaned up. */
 	readonly cleanupReport: CleanupReport;
 	/** Called once when everything is gone. */

@@ -128,7 +128,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			options,
 			world,
 			starter: setting.starter,
-			runDirectory: setting.runDirectory,
+			runDirectories: setting.runDirectories,
 			waitingCalls: () => this.#dispatcher.waiting,
 			isNeeded: (incarnation) => this.#sessions.needs(incarnation),
 			onOffered: (worker) => this.#dispatcher.capacityOffered(worker),

@@ -3,16 +3,24 @@ import type { Seat } from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { RunId } from "../run-id.ts";
 
-/** The seat of one incarnation; only its directory and its name differ from the one before. */
+/** The private directories of a run; workers have one of their own in each. */
+export interface RunDirectories {
+	readonly directory: string;
+	/** In shared memory, where there is some. */
+	readonly shared: string | undefined;
+}
+
+/** The seat of one incarnation; only its directories and its name differ from the one before. */
 export function seatFor(
 	index: number,
 	incarnation: string,
 	runId: RunId,
-	runDirectory: string,
+	runDirectories: RunDirectories,
 	options: ResolvedOptions,
 ): Seat {
 	// A short name: the path of a socket has a limit of about 100 bytes.
-	const directory = incarnation.slice(incarnation.lastIndexOf("-") + 1);
+	const name = incarnation.slice(incarnation.lastIndexOf("-") + 1);
+	const { directory, shared } = runDirectories;
 	return {
 		pool: options.name,
 		index,
@@ -20,7 +28,8 @@ export function seatFor(
 		workerId: `${options.name}-${index}`,
 		incarnation,
 		runId,
-		directory: join(runDirectory, directory),
+		directory: join(directory, name),
+		sharedDirectory: shared === undefined ? undefined : join(shared, name),
 		callsPerWorker: options.callsPerWorker,
 		startTimeoutMs: options.start.timeoutMs,
 	};

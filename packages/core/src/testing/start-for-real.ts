@@ -33,13 +33,14 @@ export async function startForReal(
 		await rm(dataDir, { recursive: true, force: true });
 	};
 	try {
-		const { clock, host, source, registry, random, runDirectory } = run;
+		const { clock, host, source, registry, random } = run;
 		const emit = events.record;
 		const world = { clock, host, source, registry, random, emit };
 		const worker = await startWorker(adapter, {
 			...options,
 			world,
-			directory: runDirectory,
+			directory: run.runDirectory,
+			sharedDirectory: run.sharedDirectory,
 		});
 		return {
 			...worker,

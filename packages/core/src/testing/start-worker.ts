@@ -13,6 +13,8 @@ export interface StartWorkerOptions {
 	readonly world: World;
 	/** An existing directory of this user's own; the worker gets one inside it. Keep it short: a socket's path has a limit. */
 	readonly directory: string;
+	/** The like in shared memory; the worker gets one inside it. Default: as where there is none. */
+	readonly sharedDirectory?: string | undefined;
 	readonly callsPerWorker?: number;
 	readonly start?: PoolOptions["start"];
 	readonly stop?: PoolOptions["stop"];
@@ -66,6 +68,7 @@ export async function startWorker(
 		1,
 	);
 	const incarnation = world.registry.nextIncarnation();
+	const name = incarnation.slice(incarnation.lastIndexOf("-") + 1);
 	const worker = new Worker(
 		{
 			pool: resolved.name,
@@ -74,10 +77,11 @@ export async function startWorker(
 			workerId: `${resolved.name}-0`,
 			incarnation,
 			runId: world.registry.runId,
-			directory: join(
-				options.directory,
-				incarnation.slice(incarnation.lastIndexOf("-") + 1),
-			),
+			directory: join(options.directory, name),
+			sharedDirectory:
+				options.sharedDirectory === undefined
+					? undefined
+					: join(options.sharedDirectory, name),
 			callsPerWorker: resolved.callsPerWorker,
 			startTimeoutMs: resolved.start.timeoutMs,
 		},

@@ -45,7 +45,7 @@ export function closedVirtualPool(
 		world,
 		hub,
 		instrumentation,
-		runDirectory: "/virtual",
+		runDirectories: { directory: "/virtual", shared: "/shared" },
 		cleanupReport: {
 			deadRuns: [],
 			found: 0,

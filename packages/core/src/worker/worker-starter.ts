@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Adapter, LaunchSpec, WorkerProcess } from "../adapter.ts";
+import type { Adapter, LaunchSpec, Seat, WorkerProcess } from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { LifelineListener, StartedProcess, World } from "../world.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
@@ -125,7 +125,7 @@ export class WorkerStarter {
 				workerId: worker.seat.workerId,
 				pool: worker.seat.pool,
 				fingerprint: fingerprint(spec),
-				files: [worker.seat.directory],
+				files: filesOf(worker.seat),
 			});
 			return await this.#spawnReserved(worker, spec);
 		} catch (error) {
@@ -141,8 +141,10 @@ export class WorkerStarter {
 		const made: string[] = [];
 		let lifeline: LifelineListener | undefined;
 		try {
-			host.createDirectory(directory);
-			made.push(directory);
+			for (const path of filesOf(worker.seat)) {
+				host.createDirectory(path);
+				made.push(path);
+			}
 			if (spec.launchPayload !== undefined)
 				lifeline = await host.listenLifeline(join(directory, "l"));
 			if (worker.state !== "starting") throw withdrawn(worker);
@@ -182,7 +184,7 @@ export class WorkerStarter {
 			output,
 			lifeline,
 			dumpSignal: spec.dumpSignal,
-			files: [worker.seat.directory],
+			files: filesOf(worker.seat),
 		});
 		world.emit({
 			type: "worker.spawned",
@@ -241,4 +243,9 @@ export class WorkerStarter {
 		const connection = await adapter.connect(view, signal);
 		return { ready, connection, launchedMs };
 	}
+}
+
+/** What is made for a worker, and goes with it. */
+function filesOf({ directory, sharedDirectory }: Seat): readonly string[] {
+	return [directory, sharedDirectory].filter((path) => path !== undefined);
 }

@@ -9,6 +9,7 @@ import {
 import type { RunHandle } from "../../src/cleanup/run-handle.ts";
 import { StartError } from "../../src/errors.ts";
 import { parseMarker } from "../../src/marker.ts";
+import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { craftRun } from "./crafted-run.ts";
 import { machine, temporaryDirectory } from "./hosts.ts";
@@ -37,6 +38,10 @@ test("a run is in the ledger as running, with everything a pool needs, and is ov
 		runId: run.registry.runId,
 		hostPid: process.pid,
 	});
+	const directories = directoriesOf(run.runDirectory, run.registry.runId);
+	expect(directories.slice(1)).toEqual(
+		[run.sharedDirectory].flatMap((d) => d ?? []),
+	);
 	expect(statSync(run.runDirectory).mode & 0o777).toBe(0o700);
 	const files = readdirSync(join(dataDir, "runs"));
 	expect(
@@ -46,7 +51,7 @@ test("a run is in the ledger as running, with everything a pool needs, and is ov
 	).toEqual([]);
 	await run.release();
 	await run.release();
-	expect(existsSync(run.runDirectory)).toBe(false);
+	expect(directories.filter(existsSync)).toEqual([]);
 	expect(readdirSync(join(dataDir, "runs"))).toEqual([]);
 	expect(readdirSync(join(dataDir, "history")).length).toBe(1);
 	expect(events.map(({ type }) => type)).toEqual([

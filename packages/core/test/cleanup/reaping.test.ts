@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { readRunFile } from "../../src/registry/run-file.ts";
 import { RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
@@ -22,6 +23,7 @@ test("the next start of any program ends the workers of a host that was killed, 
 		workers: ["sleeps.sh", "ignores-sigterm.sh"],
 	});
 	const { runId, pids, runDirectory } = await dead.up();
+	const sharedMemory = directoriesOf(runDirectory, runId).slice(1);
 	await dead.kill();
 	expect(pids.map(isAlive)).toEqual([true, true]);
 
@@ -39,7 +41,7 @@ test("the next start of any program ends the workers of a host that was killed, 
 		clean: false,
 		endedBy: `reaper:${next.runId}`,
 	});
-	expect(existsSync(runDirectory)).toBe(false);
+	expect([runDirectory, ...sharedMemory].filter(existsSync)).toEqual([]);
 	expect(
 		readdirSync(join(dataDir, "runs")).filter((file) => file.startsWith(runId)),
 	).toEqual([]);

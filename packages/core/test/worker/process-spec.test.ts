@@ -13,6 +13,7 @@ const seat: Seat = {
 	incarnation: "k3x9a2p-1",
 	runId: "k3x9a2p" as RunId,
 	directory: "/run/1",
+	sharedDirectory: undefined,
 	callsPerWorker: 1,
 	startTimeoutMs: 1_000,
 };

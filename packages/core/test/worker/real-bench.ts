@@ -70,6 +70,7 @@ export async function realBench(
 				incarnation,
 				runId: registry.runId,
 				directory: join(runDirectory, String(workers.length)),
+				sharedDirectory: undefined,
 				callsPerWorker: 1,
 				startTimeoutMs: options.start.timeoutMs,
 			},

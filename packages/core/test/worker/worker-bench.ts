@@ -105,6 +105,7 @@ export function workerBench(
 				incarnation,
 				runId: registry.runId,
 				directory: `/run/${incarnation}`,
+				sharedDirectory: undefined,
 				callsPerWorker: options.callsPerWorker,
 				startTimeoutMs: options.start.timeoutMs,
 			},
