@@ -21,6 +21,11 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"registry.degraded":
 		"The ledger cannot be written; the pool goes on with its other layers.",
 	"registry.recovered": "What could not be written was written.",
+	"audit.stray_found":
+		"A process carries the run's marker, and its worker has ended or is unknown: seen at two looks in a row, told once.",
+	"audit.stray_killed":
+		'A stray was ended; only with `audit.strays: "killed"`.',
+	"audit.stray_spared": "A stray could not be ended, and why.",
 	"registry.reconciled":
 		"The ledger was compared with the process table and something was amiss.",
 	"protection.started": "A protection is at work.",

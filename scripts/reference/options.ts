@@ -16,6 +16,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 	sessions: "SessionsOptions",
 	stop: "StopOptions",
 	output: "OutputOptions",
+	audit: "AuditOptions",
 };
 
 /** docs/reference/options.md */

@@ -113,8 +113,36 @@ export type SnakepitEvent = EventTime &
 		| {
 				readonly type: "registry.reconciled";
 				readonly runId: RunId;
+				/** Workers whose process was gone without anybody telling. */
 				readonly vanished: number;
+				/** Processes that belong to no worker and were found for the first time. */
+				readonly strays: number;
 				readonly unwritten: number;
+		  }
+		// The auditor: a process that carries the run's marker and belongs to none of its workers.
+		| {
+				readonly type: "audit.stray_found";
+				readonly runId: RunId;
+				readonly pid: number;
+				/** Which worker it says it descends from. */
+				readonly incarnation: string | undefined;
+				/** What the registry says of that worker. */
+				readonly of: "ended" | "unknown";
+				readonly name: string;
+		  }
+		| {
+				readonly type: "audit.stray_killed";
+				readonly runId: RunId;
+				readonly pid: number;
+				readonly incarnation: string | undefined;
+				readonly how: "ended_on_term" | "killed";
+		  }
+		| {
+				readonly type: "audit.stray_spared";
+				readonly runId: RunId;
+				readonly pid: number;
+				readonly incarnation: string | undefined;
+				readonly reason: SparedReason;
 		  }
 		// A protection: something outside of the host that ends workers when the host cannot.
 		| {

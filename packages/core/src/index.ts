@@ -15,6 +15,7 @@ export type {
 } from "./adapter.ts";
 // The infrastructure by itself.
 export { type AcquireRunOptions, acquireRun } from "./cleanup/acquire-run.ts";
+export type { AuditRule, AuditStatistics } from "./cleanup/auditor.ts";
 export type {
 	CleanupReport,
 	ReapedOrphan,
@@ -125,6 +126,7 @@ export {
 } from "./option-check.ts";
 export { DEFAULTS, type Default, type DefaultName } from "./option-defaults.ts";
 export type {
+	AuditOptions,
 	CallsOptions,
 	HeartbeatOptions,
 	OutputOptions,

@@ -36,7 +36,8 @@ export type DefaultName =
 	| "stop.drainMs"
 	| "stop.killAfterMs"
 	| "output.maxLineBytes"
-	| "output.tailLines";
+	| "output.tailLines"
+	| "audit.intervalMs";
 
 /**
  * Every number, with the reason for it. `Infinity` means: no bound.
@@ -190,5 +191,11 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 		value: 20,
 		check: wholeNumber(0, 10_000),
 		reason: "a traceback and what led to it",
+	},
+	"audit.intervalMs": {
+		value: 30_000,
+		check: milliseconds(100),
+		reason:
+			"from the source documents: rare enough that one look at the process table costs nothing, often enough to keep the ledger true",
 	},
 };

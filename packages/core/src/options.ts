@@ -89,6 +89,14 @@ export interface OutputOptions {
 	readonly tailLines?: number;
 }
 
+/** Looking, while the pool runs, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
+export interface AuditOptions {
+	/** Where pools of one program differ, the shortest holds. */
+	readonly intervalMs?: number;
+	/** What becomes of a process that belongs to no worker; one pool that asks for `"killed"` is enough. */
+	readonly strays?: "reported" | "killed";
+}
+
 /** Everything that can be said about a pool, grouped by the moment in life that it governs. */
 export interface PoolOptions {
 	readonly adapter: Adapter;
@@ -106,6 +114,7 @@ export interface PoolOptions {
 	readonly sessions?: SessionsOptions;
 	readonly stop?: StopOptions;
 	readonly output?: OutputOptions;
+	readonly audit?: AuditOptions;
 	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
 	readonly dataDir?: string;
 	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. Shared by the pools of a run. */
@@ -136,6 +145,7 @@ export interface ResolvedOptions {
 	readonly sessions: Required<SessionsOptions>;
 	readonly stop: Required<StopOptions>;
 	readonly output: Required<OutputOptions>;
+	readonly audit: Required<AuditOptions>;
 	readonly dataDir: string | undefined;
 	readonly protections: readonly Protection[];
 	readonly cleanupStrategy: CleanupStrategy | undefined;

@@ -7,6 +7,9 @@ import type { Clock, ProcessHost, ProcessSource, Random } from "./world.ts";
 /**
  * A layer that ends workers when their host cannot: something outside of the
  * host that lives longer. Chosen per pool, shared by all pools of a run.
+ *
+ * Its own processes do not carry the run's marker: whatever does is a worker or
+ * descends from one, and is ended with the run.
  */
 export interface Protection {
 	/** Stable and lower case, for example `watchdog`; appears in events and reports. A run has one of each name. */

@@ -12,6 +12,7 @@ import {
 } from "./option-check.ts";
 import { DEFAULTS, type Default } from "./option-defaults.ts";
 import type {
+	AuditOptions,
 	OutputOptions,
 	PoolOptions,
 	ResolvedOptions,
@@ -76,6 +77,7 @@ export function resolveOptions(
 		sessions: anything,
 		stop: anything,
 		output: anything,
+		audit: anything,
 		dataDir: optional(nonEmptyText),
 		protections: optional(areProtections),
 		cleanupStrategy: anything,
@@ -100,6 +102,12 @@ export function resolveOptions(
 				echo: optional(oneOf("stderr", "none")),
 			}),
 			echo: given.output?.echo ?? "stderr",
+		},
+		audit: {
+			...group<Omit<Required<AuditOptions>, "strays">>("audit", given.audit, {
+				strays: optional(oneOf("reported", "killed")),
+			}),
+			strays: given.audit?.strays ?? "reported",
 		},
 		dataDir: given.dataDir,
 		protections: [...(given.protections ?? [])],

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { StartError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
+import { DEFAULTS } from "../option-defaults.ts";
 import { SystemProcessHost } from "../os/process-host.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
@@ -8,6 +9,7 @@ import { systemRandom } from "../os/system-random.ts";
 import type { Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import type { Clock } from "../world.ts";
+import type { AuditRule } from "./auditor.ts";
 import type { CleanupStrategy } from "./cleanup-strategy.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { SharedRun } from "./shared-run.ts";
@@ -20,8 +22,15 @@ export interface AcquireRunOptions {
 	readonly strategy: CleanupStrategy | undefined;
 	/** Engaged for this holder, if they are not yet; none when left out. */
 	readonly protections?: readonly Protection[];
+	/** Every 30 s, and strays are reported, when left out. */
+	readonly audit?: AuditRule;
 	readonly emit: (event: SnakepitEvent) => void;
 }
+
+const DEFAULT_AUDIT: AuditRule = {
+	intervalMs: DEFAULTS["audit.intervalMs"].value,
+	strays: "reported",
+};
 
 /** By data directory: this process has at most one run in each. */
 const sharedRuns = new Map<string, SharedRun>();
@@ -40,6 +49,7 @@ export async function acquireRun({
 	dataDir,
 	strategy,
 	protections = [],
+	audit = DEFAULT_AUDIT,
 	emit,
 }: AcquireRunOptions): Promise<RunHandle> {
 	assertPlatform(process.platform);
@@ -76,7 +86,7 @@ export async function acquireRun({
 			},
 		});
 	sharedRuns.set(path, run);
-	return run.acquire(emit, protections);
+	return run.acquire({ emit, audit }, protections);
 }
 
 /** The clock of every run, for those who tell of something before they have one. */

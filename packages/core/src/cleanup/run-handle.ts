@@ -1,5 +1,6 @@
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
+import type { AuditStatistics } from "./auditor.ts";
 import type { CleanupReport } from "./cleanup-report.ts";
 import type { ProcessKiller } from "./process-killer.ts";
 
@@ -20,6 +21,8 @@ export interface RunHandle {
 	readonly marker: string;
 	/** What the start of the run cleaned up. */
 	readonly report: CleanupReport;
+	/** What the auditor of the run counted so far. */
+	audit(): AuditStatistics;
 	/** Gives the share back; with the last one the run ends. Idempotent. */
 	release(): Promise<void>;
 }

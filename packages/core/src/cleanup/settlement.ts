@@ -32,6 +32,10 @@ const SPARED: Readonly<
 	protected: "own_ancestor",
 };
 
+export function spareReason(fate: keyof typeof SPARED): SparedReason {
+	return SPARED[fate];
+}
+
 /** Decides how a dead run is recorded. */
 export function settle(
 	ofRun: RunId,
@@ -49,7 +53,7 @@ export function settle(
 		const { pid, foundBy } = target;
 		if (fate === "ended_on_term" || fate === "killed")
 			reaped.push({ ofRun, pid, how: fate, foundBy });
-		else spared.push({ ofRun, pid, reason: SPARED[fate] });
+		else spared.push({ ofRun, pid, reason: spareReason(fate) });
 	}
 	const ends = workers
 		.filter(({ identity }) => !hasPid(spared, identity?.pid))

@@ -1,12 +1,22 @@
 import type { SnakepitEvent } from "../events.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import type { Protection } from "../protection.ts";
-import { LedgerWatch } from "../registry/ledger-watch.ts";
 import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
+import { Auditor, type AuditRule } from "./auditor.ts";
 import { recordExit } from "./exit-record.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StartedRun } from "./start-run.ts";
+
+/** Somebody who holds the run. */
+interface Holder {
+	readonly emit: Emit;
+	readonly audit: AuditRule;
+}
+
+interface AuditedRun extends StartedRun {
+	readonly auditor: Auditor;
+}
 
 type Emit = (event: SnakepitEvent) => void;
 
@@ -22,8 +32,8 @@ export interface SharedRunParts {
 /** One run and everybody who holds it: it starts with the first and ends with the last. */
 export class SharedRun {
 	readonly #parts: SharedRunParts;
-	readonly #holders = new Set<{ readonly emit: Emit }>();
-	#started: Promise<StartedRun> | undefined;
+	readonly #holders = new Set<Holder>();
+	#started: Promise<AuditedRun> | undefined;
 	#stop: () => void = () => {};
 
 	constructor(parts: SharedRunParts) {
@@ -32,10 +42,9 @@ export class SharedRun {
 
 	/** Rejects when the start does, or a protection that insists; nothing is held then. */
 	async acquire(
-		emit: Emit,
+		holder: Holder,
 		protections: readonly Protection[],
 	): Promise<RunHandle> {
-		const holder = { emit };
 		this.#holders.add(holder);
 		const letGo = this.#parts.host.keepAlive();
 		try {
@@ -47,8 +56,8 @@ export class SharedRun {
 	}
 
 	async #engage(
-		started: StartedRun,
-		holder: { readonly emit: Emit },
+		started: AuditedRun,
+		holder: Holder,
 		protections: readonly Protection[],
 	): Promise<RunHandle> {
 		let released: Promise<void> | undefined;
@@ -65,14 +74,16 @@ export class SharedRun {
 		}
 	}
 
-	async #start(): Promise<StartedRun> {
+	async #start(): Promise<AuditedRun> {
 		const started = await this.#begin();
 		const { host, clock } = this.#parts;
-		const { registry } = started;
-		const watch = new LedgerWatch({
+		const { registry, killer } = started;
+		const auditor = new Auditor({
 			registry,
 			host,
 			clock,
+			killer,
+			rule: () => this.#auditRule(),
 			emit: (event) => this.#emit(event),
 		});
 		// Registered before every pool, so killed after them: their workers are gone by then.
@@ -89,9 +100,20 @@ export class SharedRun {
 		});
 		this.#stop = () => {
 			unregister();
-			watch.stop();
+			auditor.stop();
 		};
-		return started;
+		return { ...started, auditor };
+	}
+
+	/** Of all who hold it the most careful one is heard. */
+	#auditRule(): AuditRule {
+		const rules = [...this.#holders].map(({ audit }) => audit);
+		return {
+			intervalMs: Math.min(...rules.map(({ intervalMs }) => intervalMs)),
+			strays: rules.some(({ strays }) => strays === "killed")
+				? "killed"
+				: "reported",
+		};
 	}
 
 	async #begin(): Promise<StartedRun> {
@@ -104,18 +126,19 @@ export class SharedRun {
 	}
 
 	#handle(
-		started: StartedRun,
+		started: AuditedRun,
 		source: ProcessSource | undefined,
 		release: () => Promise<void>,
 	): RunHandle {
 		const { host, clock, random } = this.#parts;
-		const { engagements: _, ...rest } = started;
+		const { engagements: _, auditor, ...rest } = started;
 		return {
 			...rest,
 			host,
 			source: source ?? host.source,
 			clock,
 			random,
+			audit: () => auditor.statistics(),
 			release,
 		};
 	}
@@ -123,7 +146,7 @@ export class SharedRun {
 	/** With the last holder the run ends. */
 	async #release(
 		{ registry, engagements }: StartedRun,
-		holder: { readonly emit: Emit },
+		holder: Holder,
 	): Promise<void> {
 		if (this.#holders.size === 1) {
 			this.#stop();

@@ -30,6 +30,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		dataDir: options.dataDir,
 		strategy: options.cleanupStrategy,
 		protections: options.protections,
+		audit: options.audit,
 		emit: hub.emit,
 	}).catch((error: unknown) => {
 		instrumentation?.detach();
@@ -54,6 +55,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 			shared: run.sharedDirectory,
 		},
 		cleanupReport: run.report,
+		audit: () => run.audit(),
 		starter: new WorkerStarter({
 			adapter: options.adapter,
 			options,

@@ -1,3 +1,4 @@
+import type { AuditStatistics } from "../cleanup/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
@@ -17,6 +18,8 @@ export interface PoolSetting {
 	readonly runDirectories: RunDirectories;
 	/** What the start of the run cleaned up. */
 	readonly cleanupReport: CleanupReport;
+	/** What the auditor of the run counted so far. */
+	readonly audit: () => AuditStatistics;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
 }

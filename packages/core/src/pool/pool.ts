@@ -258,6 +258,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			restarts: this.#crew.restarts,
 			workers: this.#crew.workers(),
 			registry: this.#setting.world.registry.statistics(),
+			audit: this.#setting.audit(),
 		});
 	}
 

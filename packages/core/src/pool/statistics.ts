@@ -1,3 +1,4 @@
+import type { AuditStatistics } from "../cleanup/auditor.ts";
 import type { CallOutcome } from "../events.ts";
 import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
 import type { RegistryStatistics } from "../registry/process-registry.ts";
@@ -36,6 +37,8 @@ export interface PoolStatistics {
 	/** From acceptance to settlement. */
 	readonly total: DurationSummary;
 	readonly registry: RegistryStatistics;
+	/** Of the whole run: pools of one program share it. */
+	readonly audit: AuditStatistics;
 }
 
 export function viewOf(worker: Worker): WorkerView {
@@ -85,6 +88,7 @@ export class StatisticsKeeper {
 		readonly restarts: number;
 		readonly workers: readonly Worker[];
 		readonly registry: RegistryStatistics;
+		readonly audit: AuditStatistics;
 	}): PoolStatistics {
 		const workers: Record<WorkerState, number> = {
 			starting: 0,
@@ -108,6 +112,7 @@ export class StatisticsKeeper {
 			run: this.#run.summary(),
 			total: this.#total.summary(),
 			registry: now.registry,
+			audit: now.audit,
 		};
 	}
 }

@@ -46,6 +46,12 @@ export function closedVirtualPool(
 		hub,
 		instrumentation,
 		runDirectories: { directory: "/virtual", shared: "/shared" },
+		audit: () => ({
+			looks: 0,
+			vanished: 0,
+			straysFound: 0,
+			straysKilled: 0,
+		}),
 		cleanupReport: {
 			deadRuns: [],
 			found: 0,

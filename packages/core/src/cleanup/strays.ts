@@ -1,0 +1,56 @@
+import type { ProcessIdentity } from "../identity.ts";
+import { formatMarker, type Marker } from "../marker.ts";
+import type { WorkerStatus } from "../registry/process-registry.ts";
+import type { MarkedProcess } from "../world.ts";
+
+/** A living process that carries the marker of a living run and is nothing that the run's registry accounts for. */
+export interface Stray {
+	readonly identity: ProcessIdentity;
+	/** Which worker it says it descends from. */
+	readonly incarnation: string | undefined;
+	/** What the registry says of that worker: it has ended, or there never was one. */
+	readonly of: "ended" | "unknown";
+	/** The program's name, for people. */
+	readonly name: string;
+}
+
+/** What one look showed. */
+export interface StraysStep {
+	/** Seen at this look and at the one before. */
+	readonly strays: readonly Stray[];
+	/** Everything that nobody accounts for at this look: most of it is only just being swept. */
+	readonly suspects: ReadonlySet<string>;
+}
+
+/** The processes of the run `marker` that descend from no worker which is reserved or active. */
+export function unaccounted(
+	marked: readonly MarkedProcess[],
+	marker: Marker,
+	statusOf: (incarnation: string) => WorkerStatus | undefined,
+): readonly Stray[] {
+	const wanted = formatMarker(marker);
+	return marked.flatMap((process): readonly Stray[] => {
+		if (formatMarker(process.marker) !== wanted) return [];
+		const { identity, incarnation, name } = process;
+		const status =
+			incarnation === undefined ? undefined : statusOf(incarnation);
+		if (status === "reserved" || status === "active") return [];
+		return [{ identity, incarnation, name, of: status ?? "unknown" }];
+	});
+}
+
+/** Decides which processes are strays: nobody accounts for them, at two looks in a row. */
+export function decideStrays(
+	found: readonly Stray[],
+	suspectsBefore: ReadonlySet<string>,
+): StraysStep {
+	return {
+		strays: found.filter((stray) => suspectsBefore.has(keyOf(stray))),
+		suspects: new Set(found.map(keyOf)),
+	};
+}
+
+/** Names one process: its pid alone may be another's at the next look. */
+export function keyOf({ identity }: Pick<Stray, "identity">): string {
+	return `${identity.pid} ${identity.startTime}`;
+}
