@@ -18,7 +18,7 @@ export default defineConfig({
 	test: {
 		include: [
 			"{packages,apps,examples}/*/test/**/*.test.ts",
-			"chaos/test/**/*.test.ts",
+			"{bench,chaos}/test/**/*.test.ts",
 		],
 		pool: "forks",
 		// Real processes start slowly on a busy machine; a test ends by its events.

@@ -7,7 +7,7 @@ import { root, run } from "./run.ts";
 const python = developmentPython();
 const projects = [
 	"tsconfig.json",
-	...globSync("{chaos,{packages,apps,examples}/*}/tsconfig.json", {
+	...globSync("{bench,chaos,{packages,apps,examples}/*}/tsconfig.json", {
 		cwd: root,
 	}),
 ];
@@ -41,7 +41,7 @@ function step(name: string, passes: () => boolean) {
 
 function ruff(...args: string[]): boolean {
 	const words = ["-m", "ruff", ...args];
-	const elsewhere = ["apps", "chaos", "examples", "packages"];
+	const elsewhere = ["apps", "bench", "chaos", "examples", "packages"];
 	const config = ["--config", "python/pyproject.toml"];
 	return (
 		run(python, [...words, "python", "scripts"]) === 0 &&

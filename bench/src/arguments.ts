@@ -1,0 +1,103 @@
+import { parseArgs } from "node:util";
+import type { Pace } from "./case.ts";
+
+export const HELP = `Usage: pnpm bench [options]
+
+  --only CASE[,CASE]  only these cases
+  --list              say which cases there are
+  --quick             two short runs, for a look: no figures to publish
+  --runs N            how many interleaved runs (5)
+  --soak MINUTES      how long the soak lasts (1)
+  --json FILE         write what was found
+  --svg FILE          draw it
+  --docs FILE         measure nothing: write docs/benchmarks.md and its plot from
+                      what --json wrote there
+`;
+
+export type Request =
+	| { readonly kind: "help" }
+	| { readonly kind: "list" }
+	| { readonly kind: "docs"; readonly file: string }
+	| { readonly kind: "mistake"; readonly message: string }
+	| {
+			readonly kind: "run";
+			/** Empty for all. */
+			readonly only: readonly string[];
+			readonly quick: boolean;
+			readonly runs: number;
+			readonly pace: Pace;
+			readonly json: string | undefined;
+			readonly svg: string | undefined;
+	  };
+
+const FULL: Pace = {
+	warmUpMs: 1_000,
+	measureMs: 2_000,
+	largestMb: 100,
+	mostWorkers: 100,
+	soakMs: 60_000,
+};
+const QUICK: Pace = {
+	warmUpMs: 300,
+	measureMs: 500,
+	largestMb: 10,
+	mostWorkers: 16,
+	soakMs: 5_000,
+};
+
+export function readArguments(
+	args: readonly string[],
+	known: readonly string[],
+): Request {
+	try {
+		return read(args, known);
+	} catch (error) {
+		return { kind: "mistake", message: `${(error as Error).message}\n${HELP}` };
+	}
+}
+
+function read(args: readonly string[], known: readonly string[]): Request {
+	const { values } = parseArgs({
+		args: [...args],
+		options: {
+			docs: { type: "string" },
+			help: { type: "boolean", short: "h" },
+			json: { type: "string" },
+			list: { type: "boolean" },
+			only: { type: "string", multiple: true },
+			quick: { type: "boolean" },
+			runs: { type: "string" },
+			soak: { type: "string" },
+			svg: { type: "string" },
+		},
+	});
+	if (values.help) return { kind: "help" };
+	if (values.list) return { kind: "list" };
+	if (values.docs !== undefined) return { kind: "docs", file: values.docs };
+	const only = (values.only ?? []).flatMap((names) => names.split(","));
+	const stranger = only.find((name) => !known.includes(name));
+	if (stranger !== undefined)
+		throw new Error(`no case "${stranger}"; there are ${known.join(", ")}`);
+	const quick = values.quick ?? false;
+	const pace = quick ? QUICK : FULL;
+	return {
+		kind: "run",
+		only,
+		quick,
+		runs: positive("--runs", values.runs) ?? (quick ? 2 : 5),
+		pace: {
+			...pace,
+			soakMs:
+				(positive("--soak", values.soak) ?? pace.soakMs / 60_000) * 60_000,
+		},
+		json: values.json,
+		svg: values.svg,
+	};
+}
+
+function positive(name: string, text: string | undefined): number | undefined {
+	if (text === undefined) return undefined;
+	const number = Number(text);
+	if (!(number > 0)) throw new Error(`${name} must be a number above 0`);
+	return number;
+}

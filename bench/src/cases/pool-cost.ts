@@ -1,0 +1,187 @@
+import type { CallOptions, Connection } from "@snakepit/core";
+import { startForReal } from "@snakepit/core/testing";
+import type { Case, Figures, Setting } from "../case.ts";
+import { inProcessAdapter } from "../contestants/in-process.ts";
+import { ourVariants } from "../contestants/our-variants.ts";
+import { openPoolOf, ourAdapter } from "../contestants/ours.ts";
+import { collectGarbage } from "../measure/collect-garbage.ts";
+import { SMALL_TEXT } from "./small-call.ts";
+
+type Call = () => Promise<unknown>;
+
+const IN_FLIGHT = 16;
+const MEMORY_CALLS = 20_000;
+const POOL = "in this process, pool.execute";
+const BARE = "in this process, bare connection";
+
+export const poolCost: Case = {
+	name: "pool-cost",
+	title: "What the pool itself costs",
+	about: `\`pool.execute\` against \`execute\` of the bare connection. In this process: 4 workers that are \`sleep\`, the conversation answers at once, so that nothing but the pool is left. With Python: one worker, echo of 100 characters. Processor time of the host is of all its threads. Memory kept: live heap after ${MEMORY_CALLS.toLocaleString("en-US")} calls and a full collection, less that before, for each call.`,
+	figures: {
+		cpu_us_1: { title: "host CPU a call", unit: "us", better: "lower" },
+		cpu_us_16: {
+			title: `host CPU a call, ${IN_FLIGHT} in flight`,
+			unit: "us",
+			better: "lower",
+		},
+		kept_bytes: {
+			title: "memory kept a call",
+			unit: "bytes",
+			better: "lower",
+		},
+	},
+	plot: "cpu_us_1",
+	rows: [
+		{
+			name: BARE,
+			kind: "bare",
+			measure: ({ pace }) => measure(bareCall(answerAtOnce), pace),
+		},
+		{
+			name: POOL,
+			kind: "ours",
+			measure: async ({ pace }) => {
+				await using pool = await openPoolOf({
+					adapter: inProcessAdapter(answerAtOnce),
+					size: 4,
+					callsPerWorker: 16,
+				});
+				return await measure(() => pool.execute("echo", [SMALL_TEXT]), pace);
+			},
+		},
+		...ourVariants.flatMap((variant) => [
+			{
+				name: bareOf(variant.name),
+				kind: "bare" as const,
+				needs: { variant: variant.name },
+				measure: async (setting: Setting) => {
+					const adapter = ourAdapter(variant, setting);
+					const worker = await startForReal(adapter, {
+						callsPerWorker: IN_FLIGHT,
+					});
+					const { connection } = worker;
+					const call = bareCall(connection.execute.bind(connection));
+					const figures = await measure(call, setting.pace);
+					await worker.stop();
+					return figures;
+				},
+			},
+			{
+				name: pooledOf(variant.name),
+				kind: "ours" as const,
+				needs: { variant: variant.name },
+				measure: async (setting: Setting) => {
+					await using pool = await openPoolOf({
+						adapter: ourAdapter(variant, setting),
+						size: 1,
+						callsPerWorker: IN_FLIGHT,
+					});
+					const call = (): Promise<unknown> =>
+						pool.execute("echo_async", [SMALL_TEXT]);
+					return await measure(call, setting.pace);
+				},
+			},
+		]),
+	],
+	aims: [
+		{
+			text: "the pool's own host CPU a call, one at a time",
+			unit: "us",
+			atMost: 10,
+			value: (of) => difference(of(POOL, "cpu_us_1"), of(BARE, "cpu_us_1")),
+		},
+		{
+			text: `the pool's own host CPU a call, ${IN_FLIGHT} in flight`,
+			unit: "us",
+			atMost: 10,
+			value: (of) => difference(of(POOL, "cpu_us_16"), of(BARE, "cpu_us_16")),
+		},
+		{
+			text: "with Python: pool.execute less the bare connection, gRPC",
+			unit: "us",
+			atMost: 10,
+			value: (of) =>
+				difference(
+					of(pooledOf("gRPC"), "cpu_us_16"),
+					of(bareOf("gRPC"), "cpu_us_16"),
+				),
+		},
+		{
+			text: "memory that grows with every call",
+			unit: "bytes",
+			atMost: 1,
+			value: (of) => of(POOL, "kept_bytes"),
+		},
+	],
+};
+
+function bareOf(variant: string): string {
+	return `Python, ${variant}, bare connection`;
+}
+
+function pooledOf(variant: string): string {
+	return `Python, ${variant}, pool.execute`;
+}
+
+function difference(a = Number.NaN, b = Number.NaN): number {
+	return a - b;
+}
+
+/** Answers in a turn of its own, as whatever reads a socket does. */
+const answerAtOnce: Connection["execute"] = (_command, args) =>
+	new Promise((resolve) => setImmediate(resolve, args));
+
+/** A call as the pool makes it. */
+function bareCall(execute: Connection["execute"]): Call {
+	let calls = 0;
+	return () => {
+		const options: CallOptions = {
+			callId: `c${++calls}`,
+			signal: new AbortController().signal,
+			timeoutMs: undefined,
+			sessionId: undefined,
+			input: undefined,
+			traceContext: {},
+		};
+		return execute("echo_async", [SMALL_TEXT], options);
+	};
+}
+
+async function measure(
+	call: Call,
+	{ warmUpMs, measureMs }: Setting["pace"],
+): Promise<Figures> {
+	await cpuPerCall(call, 1, warmUpMs);
+	const one = await cpuPerCall(call, 1, measureMs);
+	await cpuPerCall(call, IN_FLIGHT, warmUpMs);
+	const many = await cpuPerCall(call, IN_FLIGHT, measureMs);
+	return { cpu_us_1: one, cpu_us_16: many, kept_bytes: await kept(call) };
+}
+
+async function cpuPerCall(
+	call: Call,
+	inFlight: number,
+	ms: number,
+): Promise<number> {
+	const end = performance.now() + ms;
+	let calls = 0;
+	const one = async (): Promise<void> => {
+		while (performance.now() < end) {
+			await call();
+			calls++;
+		}
+	};
+	const before = process.cpuUsage();
+	await Promise.all(Array.from({ length: inFlight }, one));
+	const { user, system } = process.cpuUsage(before);
+	return (user + system) / calls;
+}
+
+async function kept(call: Call): Promise<number> {
+	collectGarbage();
+	const before = process.memoryUsage().heapUsed;
+	for (let left = MEMORY_CALLS; left > 0; left--) await call();
+	collectGarbage();
+	return (process.memoryUsage().heapUsed - before) / MEMORY_CALLS;
+}

@@ -1,0 +1,87 @@
+import { best, type Case, ratio } from "../case.ts";
+import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
+import { textEcho } from "../contestants/contestant.ts";
+import { framedSocket } from "../contestants/framed-socket.ts";
+import { ourName, ours } from "../contestants/ours.ts";
+import { peers } from "../contestants/peers.ts";
+import { rowOf } from "../contestants/row-of.ts";
+import { measureLatency } from "../measure/latency.ts";
+
+export const SMALL_TEXT: string = "x".repeat(100);
+
+const grpc = ourName("gRPC");
+const framed = ourName("framed");
+
+export const smallCall: Case = {
+	name: "small-call",
+	title: "A small call, one at a time",
+	about:
+		"One worker echoes a text of 100 characters, one call after the other. Ours and the peers carry values, the limit and the bare way only bytes. The host's processor time a call includes all of Node's threads.",
+	figures: {
+		p50_us: { title: "p50", unit: "us", better: "lower" },
+		p99_us: { title: "p99", unit: "us", better: "lower" },
+		host_cpu_us: { title: "host CPU a call", unit: "us", better: "lower" },
+	},
+	plot: "p50_us",
+	rows: [
+		framedSocket,
+		bareGrpc("threads"),
+		bareGrpc("asyncio"),
+		...ours("sync"),
+		...ours("async"),
+		...peers,
+	].map((contestant) =>
+		rowOf(contestant, { workers: 1, inFlight: 1 }, async (line, { pace }) => {
+			const echo = textEcho(line);
+			if ((await echo(SMALL_TEXT)) !== SMALL_TEXT)
+				throw new Error("the echo is not what was sent");
+			return await measureLatency(() => echo(SMALL_TEXT), pace);
+		}),
+	),
+	aims: [
+		{
+			text: "gRPC: p50 against bare unary gRPC",
+			unit: "x",
+			atMost: 0.6,
+			value: (of) => ratio(of, [grpc, "p50_us"], [bareName(), "p50_us"]),
+		},
+		{
+			text: "gRPC: p99 against bare unary gRPC",
+			unit: "x",
+			atMost: 0.7,
+			value: (of) => ratio(of, [grpc, "p99_us"], [bareName(), "p99_us"]),
+		},
+		{
+			text: "framed: p50 against bare unary gRPC",
+			unit: "x",
+			atMost: 0.2,
+			value: (of) => ratio(of, [framed, "p50_us"], [bareName(), "p50_us"]),
+		},
+		{
+			text: "framed: p50 against the best peer that calls Python",
+			unit: "x",
+			atMost: 1,
+			value: (of) => {
+				const ofPeers = peers
+					.filter(({ name }) => !name.includes("JavaScript"))
+					.map(({ name }) => of(name, "p50_us"));
+				const p50 = of(framed, "p50_us");
+				const least = best(ofPeers, Math.min);
+				return p50 === undefined || least === undefined
+					? undefined
+					: p50 / least;
+			},
+		},
+		{
+			text: "framed: p50 as a multiple of the limit",
+			unit: "x",
+			value: (of) =>
+				ratio(of, [framed, "p50_us"], [framedSocket.name, "p50_us"]),
+		},
+		{
+			text: "gRPC: p50 as a multiple of the limit",
+			unit: "x",
+			value: (of) => ratio(of, [grpc, "p50_us"], [framedSocket.name, "p50_us"]),
+		},
+	],
+};

@@ -1,0 +1,119 @@
+import { best, type Case, type Figures, type Row } from "../case.ts";
+import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
+import { type Contestant, textEcho } from "../contestants/contestant.ts";
+import { framedSocket } from "../contestants/framed-socket.ts";
+import { ourName, ours } from "../contestants/ours.ts";
+import { peers } from "../contestants/peers.ts";
+import { rowOf } from "../contestants/row-of.ts";
+import { measureThroughput } from "../measure/latency.ts";
+import { SMALL_TEXT } from "./small-call.ts";
+
+const IN_FLIGHT = [16, 64];
+const WORKERS = [1, 2, 4];
+/** One Python, however many workers are asked for. */
+const ONLY_ONE = ["pythonia", "node-calls-python"];
+
+export const throughput: Case = {
+	name: "throughput",
+	title: "Small calls, many at a time",
+	about:
+		"The same text of 100 characters with 16 and 64 calls under way, over 1, 2 and 4 workers. Ours is measured with an ordinary function (one call a worker, the others wait in the pool) and with `async def` (all of them on the workers at once).",
+	figures: Object.fromEntries(
+		IN_FLIGHT.map((inFlight) => [
+			figureOf(inFlight),
+			{ title: `${inFlight} in flight`, unit: "calls/s", better: "higher" },
+		]),
+	),
+	plot: figureOf(16),
+	rows: WORKERS.flatMap((workers) =>
+		[
+			framedSocket,
+			bareGrpc("threads"),
+			bareGrpc("asyncio"),
+			...ours("sync"),
+			...ours("async"),
+			...peers.filter(
+				({ needs }) => workers === 1 || !ONLY_ONE.includes(needs?.peer ?? ""),
+			),
+		].map((contestant) => rowFor(contestant, workers)),
+	),
+	aims: [
+		...IN_FLIGHT.map((inFlight) => aimAgainstBare("gRPC", inFlight, 4)),
+		...IN_FLIGHT.map((inFlight) => aimAgainstBare("framed", inFlight, 20)),
+		...["gRPC", "framed"].map((variant) => ({
+			text: `${variant}: 2 workers against 1, 64 in flight (the host takes a core of its own)`,
+			unit: "x",
+			value: (of: (row: string, figure: string) => number | undefined) => {
+				const two = ofOurs(of, variant, 2, 64);
+				const one = ofOurs(of, variant, 1, 64);
+				return two === undefined || one === undefined ? undefined : two / one;
+			},
+		})),
+	],
+};
+
+function figureOf(inFlight: number): string {
+	return `calls_per_s_${inFlight}`;
+}
+
+function named(name: string, workers: number): string {
+	return `${name}, ${workers} ${workers === 1 ? "worker" : "workers"}`;
+}
+
+function rowFor(contestant: Contestant, workers: number): Row {
+	const most = Math.max(...IN_FLIGHT);
+	const row = rowOf(
+		contestant,
+		{ workers, inFlight: most },
+		async (line, { pace }) => {
+			const echo = textEcho(line);
+			const figures: Record<string, number> = {};
+			for (const inFlight of IN_FLIGHT) {
+				const call = (): Promise<unknown> => echo(SMALL_TEXT);
+				figures[figureOf(inFlight)] = await measureThroughput(
+					call,
+					inFlight,
+					pace,
+				);
+			}
+			return figures satisfies Figures;
+		},
+	);
+	return { ...row, name: named(contestant.name, workers) };
+}
+
+function ofOurs(
+	of: (row: string, figure: string) => number | undefined,
+	variant: string,
+	workers: number,
+	inFlight: number,
+): number | undefined {
+	const manners = ["sync", "async"] as const;
+	const found = manners.map((manner) =>
+		of(named(ourName(variant, manner), workers), figureOf(inFlight)),
+	);
+	return best(found, Math.max);
+}
+
+function aimAgainstBare(
+	variant: string,
+	inFlight: number,
+	atLeast: number,
+): Case["aims"][number] {
+	return {
+		text: `${variant}, the better of its tools, against the better bare unary gRPC, 1 worker, ${inFlight} in flight`,
+		unit: "x",
+		atLeast,
+		value: (of) => {
+			const manners = ["threads", "asyncio"] as const;
+			const bare = best(
+				manners.map((manner) =>
+					of(named(bareName(manner), 1), figureOf(inFlight)),
+				),
+				Math.max,
+			);
+			const our = ofOurs(of, variant, 1, inFlight);
+			return our === undefined || bare === undefined ? undefined : our / bare;
+		},
+	};
+}

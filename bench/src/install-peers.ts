@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import {
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { root } from "../../scripts/run.ts";
+
+/** What became of one peer. */
+export interface Peer {
+	readonly name: string;
+	readonly version: string;
+	readonly directory: string;
+	/** Why it cannot be used here. */
+	readonly problem: string | undefined;
+}
+
+const manifest = join(root, "bench/peers/package.json");
+const cache = join(root, "node_modules/.cache/bench-peers");
+const ENOUGH_MS = 5 * 60_000;
+
+/**
+ * Installs these peers, each by itself: one whose native part does not build here
+ * takes nothing else with it. Those that are there already cost nothing.
+ */
+export function installPeers(wanted: ReadonlySet<string>): readonly Peer[] {
+	const { dependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
+		dependencies: Record<string, string>;
+	};
+	return Object.entries(dependencies)
+		.filter(([name]) => wanted.has(name))
+		.map(([name, version]) => install(name, version));
+}
+
+function install(name: string, version: string): Peer {
+	const directory = join(cache, `${name}-${version}`);
+	const installed = join(directory, "installed");
+	if (!existsSync(installed)) {
+		console.error(`Installing ${name} ${version}`);
+		rmSync(directory, { recursive: true, force: true });
+		mkdirSync(directory, { recursive: true });
+		writeFileSync(join(directory, "package.json"), '{ "type": "module" }\n');
+		const problem = npmInstall(`${name}@${version}`, directory);
+		if (problem !== undefined) return { name, version, directory, problem };
+		writeFileSync(installed, "");
+	}
+	return { name, version, directory, problem: undefined };
+}
+
+/** Returns why it failed. */
+function npmInstall(what: string, cwd: string): string | undefined {
+	// Native parts are built for the Node that will load them.
+	const PATH = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
+	const { error, status, stderr } = spawnSync(
+		"npm",
+		["install", "--no-audit", "--no-fund", what],
+		{
+			cwd,
+			encoding: "utf8",
+			timeout: ENOUGH_MS,
+			env: { ...process.env, PATH },
+		},
+	);
+	if (error !== undefined) return error.message;
+	if (status === 0) return undefined;
+	const lines = stderr.split("\n").filter((line) => /error/i.test(line));
+	return lines.slice(0, 3).join(" ") || `npm ended with ${status}`;
+}

@@ -1,0 +1,81 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { developmentPython } from "../../scripts/python-environment.ts";
+import { HELP, type Request, readArguments } from "./arguments.ts";
+import { cases } from "./cases.ts";
+import { installPeers } from "./install-peers.ts";
+import { describeMachine } from "./machine.ts";
+import { writeDocs } from "./report/docs.ts";
+import { drawPlot } from "./report/plot.ts";
+import { caseTable, machineLines } from "./report/table.ts";
+import type { BenchResult, CaseResult } from "./result.ts";
+import { runCase } from "./run-case.ts";
+
+const args = process.argv.slice(2);
+const request = readArguments(
+	args,
+	cases.map(({ name }) => name),
+);
+switch (request.kind) {
+	case "help":
+		console.log(HELP);
+		break;
+	case "mistake":
+		console.error(request.message);
+		process.exitCode = 2;
+		break;
+	case "list":
+		for (const { name, title } of cases) console.log(`${name}: ${title}`);
+		break;
+	case "docs":
+		writeDocs(JSON.parse(readFileSync(request.file, "utf8")));
+		break;
+	case "run":
+		await run(request);
+}
+
+async function run(wanted: Request & { kind: "run" }): Promise<void> {
+	const { only, pace, quick, runs } = wanted;
+	const chosen = cases.filter(
+		({ name }) => only.length === 0 || only.includes(name),
+	);
+	const rows = chosen.flatMap((one) => one.rows);
+	const python = developmentPython();
+	const found = installPeers(
+		new Set(rows.flatMap(({ needs }) => needs?.peer ?? [])),
+	);
+	const directories = found.map(({ name, directory }) => [name, directory]);
+	const setting = { pace, python, peers: Object.fromEntries(directories) };
+	const peers = Object.fromEntries(
+		found.map(({ name, problem }) => [name, problem]),
+	);
+	const results: CaseResult[] = [];
+	const whole = (): BenchResult => ({
+		version: 1,
+		startedAt,
+		command: ["pnpm bench", ...args].join(" "),
+		quick,
+		machine,
+		peers: Object.fromEntries(
+			found.map(({ name, version }) => [name, version]),
+		),
+		cases: results,
+	});
+	const startedAt = new Date().toISOString();
+	const machine = describeMachine(python);
+	console.log(machineLines(whole()).join("\n"));
+	for (const one of chosen) {
+		const result = await runCase(one, { setting, runs, peers, onStep });
+		results.push(result);
+		onStep("");
+		console.log(caseTable(result));
+		// After every case: what is measured is not lost when a later one is interrupted.
+		if (wanted.json !== undefined)
+			writeFileSync(wanted.json, `${JSON.stringify(whole(), null, "\t")}\n`);
+		if (wanted.svg !== undefined) writeFileSync(wanted.svg, drawPlot(whole()));
+	}
+}
+
+/** One line that is written over, where somebody watches. */
+function onStep(step: string): void {
+	if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${step}`);
+}

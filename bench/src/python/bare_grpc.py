@@ -1,0 +1,113 @@
+"""The bare way: one grpcio server on a Unix socket, bytes and no codec.
+
+Arguments: the socket, `threads` or `asyncio`, and modules to import first.
+Prints a line when it listens.
+"""
+
+import asyncio
+import importlib
+import struct
+import sys
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+
+NUMBER = struct.Struct("<I")
+NUMBERS = struct.Struct("<II")
+OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+]
+items_produced = 0
+
+
+def echo(request: bytes, _context: Any) -> bytes:
+    return request
+
+
+def take(request: bytes, _context: Any) -> bytes:
+    return NUMBER.pack(len(request))
+
+
+def give(request: bytes, _context: Any) -> bytes:
+    return bytes(NUMBER.unpack(request)[0])
+
+
+def echo_array(request: bytes, _context: Any) -> bytes:
+    import numpy as np
+
+    return np.frombuffer(request).tobytes()
+
+
+def produced(_request: bytes, _context: Any) -> bytes:
+    return NUMBER.pack(items_produced)
+
+
+def stream(request: bytes, _context: Any) -> Iterator[bytes]:
+    global items_produced
+    items_produced = 0
+    items, size = NUMBERS.unpack(request)
+    item = bytes(size)
+    for _ in range(items):
+        items_produced += 1
+        yield item
+
+
+async def echo_async(request: bytes, _context: Any) -> bytes:
+    return request
+
+
+async def stream_async(request: bytes, context: Any) -> AsyncIterator[bytes]:
+    for item in stream(request, context):
+        yield item
+
+
+def handlers(is_async: bool) -> grpc.GenericRpcHandler:
+    unary = grpc.unary_unary_rpc_method_handler
+    methods = {
+        "Echo": unary(echo_async if is_async else echo),
+        "Stream": grpc.unary_stream_rpc_method_handler(
+            stream_async if is_async else stream
+        ),
+    }
+    for name, function in [
+        ("Take", take),
+        ("Give", give),
+        ("EchoArray", echo_array),
+        ("Produced", produced),
+    ]:
+        if not is_async:
+            methods[name] = unary(function)
+    return grpc.method_handlers_generic_handler("bench.Bench", methods)
+
+
+def serve_with_threads(path: str) -> None:
+    server = grpc.server(ThreadPoolExecutor(max_workers=16), options=OPTIONS)
+    server.add_generic_rpc_handlers([handlers(is_async=False)])
+    server.add_insecure_port(f"unix:{path}")
+    server.start()
+    print("ready", flush=True)
+    server.wait_for_termination()
+
+
+async def serve_with_asyncio(path: str) -> None:
+    server = grpc.aio.server(options=OPTIONS)
+    server.add_generic_rpc_handlers([handlers(is_async=True)])
+    server.add_insecure_port(f"unix:{path}")
+    await server.start()
+    print("ready", flush=True)
+    await server.wait_for_termination()
+
+
+def main(path: str, manner: str, *modules: str) -> None:
+    for module in modules:
+        importlib.import_module(module)
+    if manner == "asyncio":
+        asyncio.run(serve_with_asyncio(path))
+    else:
+        serve_with_threads(path)
+
+
+main(*sys.argv[1:])

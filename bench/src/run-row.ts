@@ -1,0 +1,24 @@
+import { writeSync } from "node:fs";
+import type { Setting } from "./case.ts";
+import { cases } from "./cases.ts";
+
+/** What the process of one row is told, as JSON in its only argument. */
+export interface RowRequest {
+	readonly caseName: string;
+	readonly rowName: string;
+	readonly setting: Setting;
+	/** Where the answer goes. 1 to look at one row by hand. */
+	readonly answerTo: number;
+}
+
+// The whole program of that process: measures one row once, and says what it found.
+const request: RowRequest = JSON.parse(process.argv[2] ?? "");
+const row = cases
+	.find(({ name }) => name === request.caseName)
+	?.rows.find(({ name }) => name === request.rowName);
+if (row === undefined)
+	throw new Error(`there is no such row: ${process.argv[2]}`);
+const figures = await row.measure(request.setting);
+writeSync(request.answerTo, `${JSON.stringify(figures)}\n`);
+// Peers may hold the process open.
+process.exit(0);

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { readArguments } from "../src/arguments.ts";
+
+const known = ["small-call", "soak"];
+
+test("everything is measured five times unless somebody says otherwise", () => {
+	expect(readArguments([], known)).toMatchObject({
+		kind: "run",
+		only: [],
+		quick: false,
+		runs: 5,
+	});
+});
+
+test("cases are named with commas or one by one", () => {
+	const both = ["--only", "small-call,soak"];
+	const each = ["--only", "small-call", "--only", "soak"];
+	expect(readArguments(both, known)).toMatchObject({ only: known });
+	expect(readArguments(each, known)).toMatchObject({ only: known });
+});
+
+test("a case that does not exist is a mistake that names those that do", () => {
+	const request = readArguments(["--only", "smal-call"], known);
+	expect(request).toMatchObject({
+		kind: "mistake",
+		message: expect.stringContaining("small-call, soak"),
+	});
+});
+
+test("the soak is told in minutes", () => {
+	expect(readArguments(["--soak", "60"], known)).toMatchObject({
+		pace: { soakMs: 3_600_000 },
+	});
+});
+
+test("a number that is none is a mistake", () => {
+	expect(readArguments(["--runs", "many"], known).kind).toBe("mistake");
+});
