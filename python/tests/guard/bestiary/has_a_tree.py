@@ -1,0 +1,46 @@
+"""A worker with a tree: a child deaf to SIGTERM, and a daemon that cannot be found.
+
+The daemon calls setsid, forks twice, clears its environment and closes everything.
+"""
+
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.write(tell, b"%d\n" % os.getpid())
+        wait_for_ever()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            become_daemon(tell)
+        os._exit(0)
+    os.wait()
+    pids = b""
+    while pids.count(b"\n") < 2:
+        pids += os.read(told, 100)
+    print(os.getpid(), *map(int, pids.split()), flush=True)
+    wait_for_ever()
+
+
+def become_daemon(tell: int) -> None:
+    script = (
+        "import os, time\n"
+        f"os.write({tell}, b'%d\\n' % os.getpid())\n"
+        "os.closerange(0, 100)\n"
+        "while True: time.sleep(3600)\n"
+    )
+    os.set_inheritable(tell, True)
+    os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", script], {})
+
+
+def wait_for_ever() -> None:
+    while True:
+        signal.pause()
+
+
+main()

@@ -1,0 +1,218 @@
+"""Whoever dies, alone or with another, no descendant of a worker lives on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.guard_host import Death, GuardHost, start_time
+
+from snakepit_guard.exit_status import HOST_GONE, TWIN_GONE
+from snakepit_guard.killing import kill_exactly
+from snakepit_guard.process_table import look
+
+Guard = Callable[[], GuardHost]
+
+ALIVE = ("host", "outer", "inner", "worker")
+PAIRS = [(one, two) for one in ALIVE for two in ALIVE if one < two]
+
+
+def strike(host: GuardHost, worker: Death, whom: str) -> None:
+    """Kills one of the four."""
+    if whom == "host":
+        host.die()
+    else:
+        pid = {"outer": host.outer, "inner": host.inner, "worker": worker}[whom].pid
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("whom", ALIVE)
+def test_the_whole_tree_dies_with(guard: Guard, whom: str) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    assert not any(death.happened() for death in deaths)
+    strike(host, deaths[0], whom)
+    if whom == "worker":
+        # Its host is alive and decides what becomes of the others.
+        assert host.expect("exited")["status"] == signal.SIGKILL
+        assert not any(death.happened() for death in deaths[1:])
+        host.die()
+    assert all(death.within() for death in deaths)
+    assert host.inner.within() and host.outer.within()
+
+
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair != ("inner", "outer")])
+def test_the_whole_tree_dies_when_two_die_together(
+    guard: Guard, pair: tuple[str, str]
+) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    for whom in pair:
+        strike(host, deaths[0], whom)
+    if "host" not in pair and "outer" not in pair and "inner" not in pair:
+        host.die()
+    assert all(death.within() for death in deaths)
+    assert host.inner.within() and host.outer.within()
+
+
+def test_a_worker_dies_with_both_guards(guard: Guard) -> None:
+    host = guard()
+    worker, deaths = host.beast("has_a_tree")
+    for guard_ in (host.inner, host.outer):
+        guard_.kill()
+    assert deaths[0].pid == worker.pid
+    assert deaths[0].within()
+
+
+@pytest.mark.parametrize("whom", ["outer", "inner"])
+def test_a_killer_that_is_killed_halfway_leaves_it_to_the_other(
+    guard: Guard, whom: str
+) -> None:
+    chance = random.Random(7)
+    for _ in range(8):
+        host = guard()
+        trees = [host.beast("has_a_tree")[1] for _ in range(3)]
+        host.die()
+        wait = time.monotonic() + chance.uniform(0, 0.004)
+        while time.monotonic() < wait:
+            pass
+        killer = host.inner if whom == "inner" else host.outer
+        killer.kill()
+        assert all(death.within() for tree in trees for death in tree)
+        assert host.inner.within() and host.outer.within()
+
+
+@pytest.mark.parametrize("how", ["stays", "leaves"])
+@pytest.mark.parametrize("whom", ["host", "outer", "inner"])
+def test_what_forks_without_end_comes_to_an_end(
+    guard: Guard, how: str, whom: str
+) -> None:
+    host = guard()
+    host.beast("forks_without_end", how)
+    strike(host, host.outer, whom)
+    # Each guard ends only when the kernel says that it has no child any more.
+    assert host.outer.within() and host.inner.within()
+
+
+def test_a_stopped_worker_and_a_stopped_guard_do_not_hold_up_the_end(
+    guard: Guard,
+) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    for death in (deaths[0], host.inner):
+        os.kill(death.pid, signal.SIGSTOP)
+    host.die()
+    assert all(death.within() for death in deaths)
+    assert host.exit_status() == HOST_GONE
+    assert host.inner.within()
+
+
+def test_a_worker_that_is_held_dies_with_its_host(guard: Guard) -> None:
+    host = guard()
+    host.ask(["touch", str(host.directory / "trace")])
+    death = host.watch(host.expect("held")["pid"])
+    host.die()
+    assert death.within()
+    assert host.exit_status() == HOST_GONE
+    assert not (host.directory / "trace").exists()
+
+
+def test_a_host_that_dies_in_the_middle_of_starts_leaves_nothing(guard: Guard) -> None:
+    chance = random.Random(11)
+    for _ in range(25):
+        host = guard()
+        for _ in range(4):
+            host.ask(["sleep", "1000"])
+        wait = time.monotonic() + chance.uniform(0, 0.02)
+        while time.monotonic() < wait:
+            pass
+        host.die()
+        # Its exit is the proof: the kernel said that it had no child left.
+        assert host.exit_status() == HOST_GONE
+        assert host.inner.within()
+
+
+def test_signals_to_a_terminal_do_not_reach_the_guards(guard: Guard) -> None:
+    host = guard()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        os.killpg(host.outer.pid, number)
+    assert host.start(["echo", "here"]).read_line() == "here"
+
+
+def test_a_guard_holds_nothing_of_its_host(guard: Guard) -> None:
+    host = guard()
+    for death in (host.outer, host.inner):
+        proc = Path(f"/proc/{death.pid}")
+        assert os.readlink(proc / "cwd") == "/"
+        standard = {os.readlink(proc / "fd" / name) for name in ("0", "1")}
+        assert standard == {"/dev/null"}
+        seen = look(death.pid)
+        assert seen is not None and seen.session == host.outer.pid
+
+
+def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    host.die()
+    assert host.exit_status() == HOST_GONE
+    lines = [json.loads(line) for line in host.incidents.read_text().splitlines()]
+    assert [line["type"] for line in lines] == [
+        "protection.host_death_detected",
+        *["protection.process_killed"] * 3,
+        "protection.run_settled",
+    ]
+    assert {line["protection"] for line in lines} == {"guard"}
+    assert {line["ofRun"] for line in lines} == {"k3x9a2p"}
+    killed = {line["pid"]: line.get("incarnation") for line in lines[1:4]}
+    daemon = deaths[2].pid
+    # Who it was is known through its parent, which a daemon has lost.
+    assert {pid for pid, label in killed.items() if label == "w1"} == {
+        deaths[0].pid,
+        deaths[1].pid,
+    }
+    assert killed.keys() == {death.pid for death in deaths}
+    assert killed[daemon] is None
+    assert lines[4]["killed"] == 3
+    assert 0 < lines[4]["durationMs"] < 20_000
+    assert stat.S_IMODE(host.incidents.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("whom", ["inner", "outer"])
+def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
+    guard: Guard, whom: str
+) -> None:
+    host = guard()
+    host.beast("has_a_tree")
+    for struck in (whom, "host"):
+        strike(host, host.outer, struck)
+    assert host.inner.within() and host.outer.within()
+    text = host.incidents.read_text() if host.incidents.exists() else ""
+    if text:
+        last = json.loads(text.splitlines()[-1])
+        assert last["type"] == "protection.run_settled"
+
+
+def test_a_lost_twin_is_told_by_the_exit_status(guard: Guard) -> None:
+    host = guard()
+    os.kill(host.inner.pid, signal.SIGKILL)
+    assert host.exit_status() == TWIN_GONE
+    assert not host.incidents.exists()
+
+
+def test_a_pid_that_is_another_s_by_now_gets_no_signal(guard: Guard) -> None:
+    host = guard()
+    worker = host.start(["sleep", "1000"])
+    death = host.watch(worker.pid)
+    start = start_time(worker.pid)
+    assert start is not None
+    assert kill_exactly(worker.pid, start + 1) == "gone"
+    assert not death.happened()
+    assert kill_exactly(worker.pid, start) == "sent"
+    assert death.within()

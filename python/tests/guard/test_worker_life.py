@@ -1,0 +1,250 @@
+"""A worker of the guard is what it would be with its host as the parent."""
+
+from __future__ import annotations
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.guard_host import GuardHost
+
+from snakepit_guard.exit_status import ENDED, PROTOCOL_BROKEN
+from snakepit_guard.process_table import look
+
+Guard = Callable[[], GuardHost]
+
+TELLS = """
+import json, os, signal, sys
+from fcntl import fcntl, F_GETFL
+ignored = [n for n in signal.valid_signals() if signal.getsignal(n) == signal.SIG_IGN]
+print(json.dumps({
+    "open": sorted(int(n) for n in os.listdir("/proc/self/fd")),
+    "blocking": not fcntl(1, F_GETFL) & os.O_NONBLOCK,
+    "stdin": os.readlink("/proc/self/fd/0"),
+    "args": sys.argv[1:], "cwd": os.getcwd(), "env": sorted(os.environ),
+    "leads": os.getsid(0) == os.getpgrp() == os.getpid(),
+    "ignored": [int(n) for n in ignored],
+    "mask": [int(n) for n in signal.pthread_sigmask(signal.SIG_BLOCK, ())],
+}), flush=True)
+"""
+
+
+def test_it_leads_a_session_and_has_what_it_was_given_and_nothing_else(
+    guard: Guard,
+) -> None:
+    host = guard()
+    program = [sys.executable, "-S", "-c", TELLS, "ü", ""]
+    worker = host.start(program, env={"A": "1", "PATH": "/bin"})
+    told = json.loads(worker.read_line())
+    # One more is open while the folder is read.
+    assert told["open"] == [0, 1, 2, 3]
+    assert told["stdin"] == "/dev/null"
+    assert told["args"] == ["ü", ""]
+    assert told["cwd"] == str(host.directory)
+    assert set(told["env"]) - {"LC_CTYPE"} == {"A", "PATH"}
+    assert told["blocking"] and told["leads"] and told["mask"] == []
+    # Python itself ignores these two.
+    assert set(told["ignored"]) <= {signal.SIGPIPE, signal.SIGXFSZ}
+
+
+def test_input_and_control_channel_are_the_host_s_connections(guard: Guard) -> None:
+    host = guard()
+    script = "read a; echo out $a; read b <&3; echo back $b >&3; echo err >&2"
+    worker = host.start(
+        ["sh", "-c", script], descriptors=["stdin", "stdout", "stderr", "control"]
+    )
+    worker.sockets["stdin"].sendall(b"one\n")
+    worker.sockets["control"].sendall(b"two\n")
+    assert worker.read_line() == "out one"
+    assert worker.sockets["control"].recv(20) == b"back two\n"
+    assert worker.sockets["stderr"].recv(20) == b"err\n"
+    assert host.expect("exited")["status"] == 0
+
+
+def test_it_waits_until_it_may_go(guard: Guard, tmp_path: Path) -> None:
+    host = guard()
+    trace = tmp_path / "trace"
+    worker = host.ask(["touch", str(trace)])
+    held = host.expect("held")
+    seen = look(held["pid"])
+    assert seen is not None
+    assert seen.group == seen.session == seen.pid == held["pid"]
+    # The guard has done everything it will do: it answers what comes later.
+    other = host.ask(["/nowhere"])
+    assert host.expect("failed")["id"] == other.id
+    assert not trace.exists()
+    host.send("go", id=worker.id)
+    assert host.expect("running")["id"] == worker.id
+    assert host.expect("exited") == {
+        "type": "exited",
+        "id": worker.id,
+        "how": "code",
+        "status": 0,
+    }
+    assert trace.exists()
+
+
+def test_its_end_is_told_and_its_pid_kept_until_the_host_has_seen_it(
+    guard: Guard,
+) -> None:
+    host = guard()
+    for ending, how, status in (
+        ("exit 7", "code", 7),
+        ("kill -USR1 $$", "signal", signal.SIGUSR1),
+    ):
+        worker = host.start(["sh", "-c", ending])
+        end = host.expect("exited")
+        assert (end["id"], end["how"], end["status"]) == (worker.id, how, status)
+        dead = look(worker.pid)
+        assert dead is not None and dead.zombie
+        host.send("reap", id=worker.id)
+        ask_something(host)
+        assert look(worker.pid) is None
+
+
+def ask_something(host: GuardHost) -> None:
+    """Returns when everything that was sent before has been done."""
+    asked = host.ask(["/nowhere"])
+    assert host.expect("failed")["id"] == asked.id
+
+
+def test_discarding_ends_a_worker_at_any_moment(guard: Guard) -> None:
+    host = guard()
+    awaited = host.ask(["sleep", "1000"], descriptors=[])
+    host.expect("held")
+    host.send("discard", id=awaited.id)
+    host.send("start", **request(host, 99, ["stdout"]))
+    host.send("discard", id=99)
+    running = host.start(["sleep", "1000"])
+    host.send("discard", id=running.id)
+    assert host.watch(running.pid).within()
+    ask_something(host)
+    assert [look(running.pid)] == [None]
+
+
+def request(host: GuardHost, id: int, descriptors: list[str]) -> dict[str, object]:
+    return {
+        "id": id,
+        "executable": "true",
+        "args": [],
+        "env": {},
+        "cwd": "/",
+        "label": None,
+        "descriptors": descriptors,
+    }
+
+
+def test_what_cannot_be_executed_says_why(guard: Guard, tmp_path: Path) -> None:
+    host = guard()
+    plain = tmp_path / "plain"
+    plain.touch(mode=0o600)
+    lost = tmp_path / "lost"
+    lost.write_text("#!/nowhere/sh\n")
+    lost.chmod(0o700)
+    cases: list[tuple[list[str], dict[str, Any], int, bool]] = [
+        (["no-such-program"], {}, errno.ENOENT, False),
+        ([str(plain)], {}, errno.EACCES, False),
+        (["true"], {"cwd": "/nowhere"}, errno.ENOENT, False),
+        ([str(lost)], {}, errno.ENOENT, True),
+        (["true", "x" * 3_000_000], {}, errno.E2BIG, True),
+    ]
+    for args, fields, number, after in cases:
+        worker = host.ask(args, **fields)
+        if after:
+            assert host.expect("held")["id"] == worker.id
+            host.send("go", id=worker.id)
+        failed = host.expect("failed")
+        assert (failed["id"], failed["errno"]) == (worker.id, number)
+
+
+def test_a_script_without_a_first_line_is_the_shell_s(
+    guard: Guard, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("echo $1\n")
+    script.chmod(0o700)
+    assert guard().start([str(script), "hello"]).read_line() == "hello"
+
+
+def test_adopted_orphans_are_reaped_when_they_end(guard: Guard) -> None:
+    host = guard()
+    # The middle one ends at once; its child is the guard's then, and ends later.
+    worker = host.start(
+        ["sh", "-c", "(sh -c 'echo $$; read x' <&3 &) ; read y"],
+        descriptors=["stdout", "stderr", "control", "stdin"],
+    )
+    orphan = int(worker.read_line())
+    seen = look(orphan)
+    assert seen is not None and seen.parent == host.inner.pid
+    end = host.watch(orphan)
+    worker.sockets["control"].sendall(b"\n")
+    assert end.within()
+    while look(orphan) is not None:
+        ask_something(host)
+    worker.sockets["stdin"].sendall(b"\n")
+    assert host.expect("exited")["id"] == worker.id
+
+
+def test_the_end_of_a_run_leaves_nothing(guard: Guard) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    host.send("end")
+    assert host.expect("ended")["killed"] == 3
+    assert all(death.within() for death in deaths)
+    assert host.exit_status() == ENDED
+    assert not host.incidents.exists()
+    assert not Path(host.socket).exists()
+
+
+@pytest.mark.parametrize("data", [b"\xff\xff\xff\xff", b"\0\0\0\2{}", b"\0\0\0\1x"])
+def test_a_host_that_does_not_keep_to_the_protocol_loses_its_workers(
+    guard: Guard, data: bytes
+) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    host.link.sendall(data)
+    assert host.exit_status() == PROTOCOL_BROKEN
+    assert all(death.within() for death in deaths)
+
+
+STRANGER = """
+import socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.settimeout(20)
+connection.connect(sys.argv[1])
+sys.exit(connection.recv(1) != b"")
+"""
+
+
+def test_connections_of_others_and_for_nobody_change_nothing(guard: Guard) -> None:
+    host = guard()
+    # Another process of the same user is refused before it has said anything.
+    stranger = subprocess.run(
+        [sys.executable, "-S", "-c", STRANGER, host.socket], check=False
+    )
+    assert stranger.returncode == 0
+    half = host.connect(50, "stdout")
+    half.close()
+    for number in range(100):
+        host.connect(1000 + number, "stdout").close()
+    assert host.start(["echo", "here"]).read_line() == "here"
+
+
+def test_a_hundred_starts_at_once_are_a_hundred_workers(guard: Guard) -> None:
+    host = guard()
+    workers = [host.ask(["sleep", "1000"], descriptors=[]) for _ in range(100)]
+    pids = {host.expect("held")["pid"] for _ in workers}
+    assert len(pids) == 100
+    for worker in workers:
+        host.send("go", id=worker.id)
+    for _ in workers:
+        host.expect("running")
+    deaths = [host.watch(pid) for pid in pids]
+    host.die()
+    assert all(death.within() for death in deaths)
