@@ -64,3 +64,15 @@ def test_every_public_name_is_in_the_readme_or_in_a_docstring() -> None:
     for name in snakepit_bridge.__all__:
         item = getattr(snakepit_bridge, name)
         assert name in text or item.__doc__, name
+
+
+def test_every_name_of_telemetry_is_in_the_readme() -> None:
+    from snakepit_bridge.telemetry import names
+
+    text = README.read_text(encoding="utf-8")
+    found = {name: value for name, value in vars(names).items() if name.isupper()}
+    assert len(found) > 10
+    # The scope, and what the convention puts on an event named `exception`.
+    for value in found.values():
+        if value != names.SCOPE and not value.startswith("exception."):
+            assert f"`{value}`" in text, value

@@ -104,7 +104,8 @@ class OtelToolSpan:
 
     def _describe(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
         end = outcome(frame, reason)
-        self._span.set_attributes(end.attributes)
+        if end.attributes:
+            self._span.set_attributes(end.attributes)
         if end.exception:
             self._span.add_event(names.EXCEPTION, end.exception)
         if end.error is not None:
