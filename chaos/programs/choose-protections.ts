@@ -1,14 +1,21 @@
 import type { PoolOptions } from "@snakepit/core";
+import * as watchdogPackage from "@snakepit/watchdog";
 import type { ProtectionName } from "./orders.ts";
 
-/** The option of the pool that asks for these protections; nothing for none. */
-export async function chosenProtections(
+const offered: Readonly<Record<string, unknown>> = { ...watchdogPackage };
+
+/** Those of `names` that the package does not offer. */
+export function notOffered(
 	names: readonly ProtectionName[],
-): Promise<Partial<PoolOptions>> {
+): readonly ProtectionName[] {
+	return names.filter((name) => typeof offered[name] !== "function");
+}
+
+/** The option of the pool that asks for these protections; nothing for none. */
+export function chosenProtections(
+	names: readonly ProtectionName[],
+): Partial<PoolOptions> {
 	if (names.length === 0) return {};
-	// Not a literal: the compiler need not know the package.
-	const offered: Record<ProtectionName, () => unknown> = await import(
-		["@snakepit", "watchdog"].join("/")
-	);
-	return { protections: names.map((name) => offered[name]()) } as object;
+	const protections = names.map((name) => (offered[name] as () => never)());
+	return { protections };
 }

@@ -39,6 +39,16 @@ def daemon_with_its_environment() -> None:
     fork(run)
 
 
+def daemon_that_holds_the_output() -> None:
+    """Has a session of its own, and the worker's standard output."""
+
+    def run() -> None:
+        os.setsid()
+        stay("holds-output")
+
+    fork(run)
+
+
 def daemon_without_anything() -> None:
     """Has a session of its own, was forked twice, holds no descriptor, and its environment is empty."""
     path = os.environ["CHAOS_WITNESS"]

@@ -37,7 +37,7 @@ const options: PoolOptions = {
 	size: orders.size,
 	dataDir: orders.dataDir,
 	output: { echo: "none" },
-	...(await chosenProtections(orders.protections)),
+	...chosenProtections(orders.protections),
 	...orders.pool,
 	onEvent: hear,
 };

@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import descendants
+import nonsense
 from snakepit_bridge import tool
 from witness import hold
 
@@ -72,6 +73,36 @@ def with_a_fork_loop() -> None:
 @tool
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@tool
+def flood(megabytes: int) -> None:
+    """Prints without a line break, as fast as anybody reads."""
+    chunk = b"x" * 1024 * 1024
+    for _ in range(megabytes):
+        os.write(1, chunk)
+
+
+@tool
+def with_a_daemon_that_holds_the_output() -> None:
+    descendants.daemon_that_holds_the_output()
+
+
+@tool
+def take_memory(megabytes: int) -> int:
+    return len(bytearray(os.urandom(1024 * 1024)) * megabytes)
+
+
+@tool
+def large_result(megabytes: int) -> bytes:
+    return bytes(megabytes * 1024 * 1024)
+
+
+@tool
+def speak_nonsense(kind: str) -> None:
+    """Writes onto the conversation what does not belong there, and waits."""
+    nonsense.say(kind)
+    time.sleep(600)
 
 
 def begun() -> None:

@@ -1,9 +1,13 @@
+import { badWorkers } from "./cases/bad-workers.ts";
 import { endings } from "./cases/endings.ts";
 import { falseKills } from "./cases/false-kills.ts";
 import { hostKilled, hostMemory } from "./cases/host-killed.ts";
+import { identities } from "./cases/identities.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
+import { manySpawns } from "./cases/many-spawns.ts";
 import { nextStart } from "./cases/next-start.ts";
 import { otherPrograms } from "./cases/other-programs.ts";
+import { settings } from "./cases/settings.ts";
 import { startUp } from "./cases/start-up.ts";
 import { trees } from "./cases/trees.ts";
 import type { ChaosCase } from "./harness/chaos-case.ts";
@@ -16,7 +20,11 @@ export const CASES: readonly ChaosCase[] = [
 	...otherPrograms,
 	...nextStart,
 	...manyHosts,
+	...identities,
 	...falseKills,
+	...settings,
 	...endings,
+	...badWorkers,
+	...manySpawns,
 	...hostMemory,
 ];

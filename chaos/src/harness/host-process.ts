@@ -10,6 +10,9 @@ const PROGRAM = fileURLToPath(
 
 import { end, look } from "./process-table.ts";
 
+/** Makes packages resolve to their sources. */
+export const SOURCE_CONDITION = "--conditions=snakepit-source";
+
 /** Hosts start in half the time; nothing of what is tested is in it. */
 const COMPILED = fileURLToPath(
 	new URL("../../../node_modules/.cache/chaos", import.meta.url),
@@ -26,6 +29,10 @@ export interface HostSetting {
 	readonly env: Readonly<Record<string, string>>;
 	/** Put before the command of the host. */
 	readonly before?: readonly string[];
+	/** Another name for Node than its path. */
+	readonly node?: string;
+	/** Another program than the host's, which runs that one. */
+	readonly program?: string;
 	readonly nodeArguments?: readonly string[];
 	readonly detached?: boolean;
 }
@@ -37,14 +44,15 @@ export class HostProcess {
 	readonly #facts: Record<string, unknown>[] = [];
 	readonly #looks = new Set<() => void>();
 	#errors = "";
+	#calls = 0;
 
 	constructor(orders: HostOrders, setting: HostSetting) {
 		const [command = "", ...args] = [
 			...(setting.before ?? []),
-			process.execPath,
-			"--conditions=snakepit-source",
+			setting.node ?? process.execPath,
+			SOURCE_CONDITION,
 			...(setting.nodeArguments ?? []),
-			PROGRAM,
+			setting.program ?? PROGRAM,
 			JSON.stringify(orders),
 		];
 		this.child = spawn(command, args, {
@@ -132,7 +140,7 @@ export class HostProcess {
 
 	/** A call on every worker; resolves when all have answered. */
 	async call(tool: string, args: unknown = {}): Promise<void> {
-		const id = `${tool} ${Math.trunc(performance.now())}`;
+		const id = `${tool} ${++this.#calls}`;
 		this.order({ id, call: tool, args });
 		await this.told<string>("done", 120_000, (done) => done === id);
 	}

@@ -28,6 +28,15 @@ export function look(pid: number): SeenProcess | undefined {
 	}
 }
 
+/** The words that a process was started with; none when it is gone. */
+export function commandLine(pid: number): readonly string[] {
+	try {
+		return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+	} catch {
+		return [];
+	}
+}
+
 /** Whether this very process lives. One that waits to be collected does not. */
 export function lives({ pid, startTicks }: SeenProcess): boolean {
 	const now = look(pid);

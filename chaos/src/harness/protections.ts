@@ -1,16 +1,12 @@
-import { existsSync } from "node:fs";
+import { notOffered } from "../../programs/choose-protections.ts";
 import type { ProtectionName } from "../../programs/orders.ts";
-
-const WATCHDOG = new URL(
-	"../../../packages/watchdog/package.json",
-	import.meta.url,
-);
 
 /** Why a host cannot have these protections here; `undefined` when it can. */
 export function protectionsUnavailable(
 	protections: readonly ProtectionName[],
 ): string | undefined {
-	return protections.length === 0 || existsSync(WATCHDOG)
+	const missing = notOffered(protections);
+	return missing.length === 0
 		? undefined
-		: "@snakepit/watchdog is not there";
+		: `@snakepit/watchdog has no ${missing.join(" and no ")}`;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,9 +7,15 @@ import { fileURLToPath } from "node:url";
 import type { Random } from "@snakepit/core";
 import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
 import { PYTHON } from "../../programs/worker-adapter.ts";
-import { HostProcess, type HostSetting } from "./host-process.ts";
 import {
+	HostProcess,
+	type HostSetting,
+	SOURCE_CONDITION,
+} from "./host-process.ts";
+import {
+	commandLine,
 	end,
+	everyProcess,
 	lives,
 	look,
 	processesWith,
@@ -103,15 +109,18 @@ export class Stage implements AsyncDisposable {
 		return host;
 	}
 
-	/** A process that nobody here has any business with. */
-	async bystander(
-		env: Readonly<Record<string, string>> = {},
-	): Promise<SeenProcess> {
+	/**
+	 * A process that nobody here has any business with. With a chosen pid only in
+	 * a private pid namespace.
+	 */
+	async bystander(pid?: number): Promise<SeenProcess> {
 		const before = this.#bystanders.length;
+		if (pid !== undefined)
+			writeFileSync("/proc/sys/kernel/ns_last_pid", String(pid - 1));
 		const child = spawn(PYTHON, [HOLDER, "bystander"], {
 			stdio: "ignore",
 			detached: true,
-			env: { ...process.env, ...this.env, ...env },
+			env: { ...process.env, ...this.env },
 		});
 		child.unref();
 		const seen = look(child.pid ?? -1);
@@ -167,17 +176,15 @@ export class Stage implements AsyncDisposable {
 		}
 	}
 
-	/** Everything that was started here and lives, hosts and protections too; by its environment and by the witness. */
+	/** Everything that was started here and lives, hosts and protections too: by its environment, or by its argument where it cleared that. */
 	everything(): readonly SeenProcess[] {
-		const known = this.witness
-			.living()
-			.flatMap(({ process }) => process ?? [])
-			.filter(lives);
-		const marked = processesWith([`CHAOS_STAGE=${this.directory}\0`]);
 		return [
-			...new Map(
-				[...known, ...marked].map((each) => [each.pid, each]),
-			).values(),
+			...processesWith([`CHAOS_STAGE=${this.directory}\0`]),
+			...everyProcess().filter(({ pid }) =>
+				commandLine(pid).some((word) =>
+					word.endsWith(`.stay('forgotten', '${this.witness.path}')`),
+				),
+			),
 		];
 	}
 
@@ -188,6 +195,18 @@ export class Stage implements AsyncDisposable {
 			...(look(host.pid) ? [look(host.pid) as SeenProcess] : []),
 			...processesWith(runs.map(({ runId }) => `SNAKEPIT_RUN=${runId}:`)),
 		];
+	}
+
+	/** The process of a host itself, where something stands before it: it alone has a run. */
+	programOf(host: HostProcess): SeenProcess {
+		const found = processesWith([`CHAOS_STAGE=${this.directory}\0`]).find(
+			({ pid }) => {
+				const [command, condition] = commandLine(pid);
+				return command?.endsWith("node") && condition === SOURCE_CONDITION;
+			},
+		);
+		if (!found) throw new Error(`No program behind ${host.pid}.`);
+		return found;
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,59 @@
+import { fileURLToPath } from "node:url";
+import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
+import type { Stage } from "../harness/stage.ts";
+import { vitalSigns } from "../harness/vital-signs.ts";
+import { ALONE, BOTH, withLayers } from "./layers.ts";
+
+const QUICK = fileURLToPath(
+	new URL("../../programs/quick-worker.sh", import.meta.url),
+);
+const SIZE = 8;
+/** What the host holds of a worker that is starting or leaving beside one that stays. */
+const STARTING_DESCRIPTORS = 4;
+/** The first lives fill caches: growth is counted from here. */
+const WARM = 200;
+/** What a history of so many lives may add to memory. */
+const GROWTH_MB = 60;
+
+const sketch = (lives: number) => ({
+	row: "many workers, one after the other",
+	name: `${lives} spawns and ends: no zombie, no descriptor more, memory flat`,
+	rounds: 1,
+	round: (stage: Stage) => spawnAndEnd(stage, lives),
+});
+
+export const manySpawns: readonly ChaosCase[] = [
+	withLayers(ALONE, { ...sketch(200), selected: 1 }),
+	withLayers(ALONE, sketch(10_000)),
+	withLayers(BOTH, sketch(2_000)),
+];
+
+/** Workers are replaced after a call each; calls go on until enough have ended. */
+async function spawnAndEnd(stage: Stage, lives: number): Promise<RoundOutcome> {
+	const host = await stage.ready({
+		worker: "shell",
+		program: QUICK,
+		size: SIZE,
+		pool: { recycle: { afterCalls: 1 } },
+	});
+	const ended = (): number => host.all("worker.exited").length;
+	const until = async (count: number): Promise<void> => {
+		while (ended() < count) await host.call("anything");
+	};
+	await until(Math.min(WARM, lives / 4));
+	const before = vitalSigns(host.pid);
+	await until(lives);
+	const after = vitalSigns(host.pid);
+	const broken = [];
+	// One that ended this very moment is about to be collected.
+	if (after.zombies > SIZE) broken.push(`${after.zombies} zombies.`);
+	if (after.descriptors > before.descriptors + STARTING_DESCRIPTORS * SIZE)
+		broken.push(
+			`${after.descriptors} descriptors after ${before.descriptors}.`,
+		);
+	if (after.residentMb > before.residentMb + GROWTH_MB)
+		broken.push(
+			`${Math.round(after.residentMb)} MB after ${Math.round(before.residentMb)} MB.`,
+		);
+	return { broken, ...(await stage.untilGone(host.kill())) };
+}

@@ -1,0 +1,51 @@
+import { execFile, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { RoundOutcome } from "./chaos-case.ts";
+import type { Stage } from "./stage.ts";
+
+/** What makes a pid namespace of its own, in which everything ends with its first process. */
+export const PID_NAMESPACE: readonly string[] = [
+	"unshare",
+	"--pid",
+	"--fork",
+	"--kill-child",
+	"--mount-proc",
+];
+const PROGRAM = fileURLToPath(
+	new URL("../../programs/enclosed-round.ts", import.meta.url),
+);
+
+/** Rounds that are run by a harness inside of a pid namespace. */
+export type EnclosedRound = "reuse-a-pid";
+
+/** Why there can be no private pid namespace here; `undefined` when there can. */
+export function namespacesUnavailable(): string | undefined {
+	const [command = "", ...args] = [...PID_NAMESPACE, "true"];
+	const { error, status, stderr } = spawnSync(command, args, {
+		encoding: "utf8",
+	});
+	if (status === 0) return undefined;
+	return `no private pid namespace here: ${error?.message ?? stderr.trim()}`;
+}
+
+/** Runs a whole round, harness and all, in a pid namespace. */
+export async function roundInPidNamespace(
+	stage: Stage,
+	round: EnclosedRound,
+): Promise<RoundOutcome> {
+	const [command = "", ...args] = [
+		...PID_NAMESPACE,
+		// Somebody has to collect the orphans: a shell that waits does.
+		...["sh", "-c", '"$@"; exit $?', "sh"],
+		process.execPath,
+		"--conditions=snakepit-source",
+		PROGRAM,
+		round,
+		String(Math.floor(stage.random.fraction() * 2 ** 32)),
+	];
+	const { stdout } = await promisify(execFile)(command, args, {
+		timeout: 120_000,
+	});
+	return JSON.parse(stdout);
+}
