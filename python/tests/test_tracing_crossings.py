@@ -123,17 +123,13 @@ def test_a_back_call_carries_the_tools_own_baggage(start: Host) -> None:
     assert carried["baggage"] == "tenant=acme,more=a+b"
 
 
-@pytest.mark.parametrize(
-    ("kind", "sent"),
-    [("a lone surrogate", {}), ("too long", {"baggage": "tenant=acme"})],
-)
-def test_baggage_that_cannot_be_sent_fails_no_back_call(
-    start: Host, kind: str, sent: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("kind", ["a lone surrogate", "too long"])
+def test_baggage_that_cannot_be_sent_fails_no_back_call(start: Host, kind: str) -> None:
     conversation = start(TOOLS).converse()
     carried = answered(conversation, "asks_with_bad_baggage", kind)
     tool = finished_spans(conversation)["asks_with_bad_baggage"]
-    assert carried == {"traceparent": f"00-{TRACE_ID}-{tool['id']}-01", **sent}
+    assert carried["traceparent"] == f"00-{TRACE_ID}-{tool['id']}-01"
+    assert "more" not in carried.get("baggage", "")
 
 
 @pytest.mark.parametrize("tool", ["logs", "logs_later"])

@@ -19,6 +19,9 @@ from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["OtelTracing"]
 
+# What a receiver need not accept (W3C Baggage, limits); newer APIs leave out entries.
+MAX_BAGGAGE = 8192
+
 _logger = logging.getLogger(__name__)
 
 # The frames carry W3C and nothing else, whatever OTEL_PROPAGATORS says.
@@ -54,7 +57,9 @@ class OtelTracing:
                     names.WORKER_ID: self._worker_id,
                 },
             )
-            current = trace.set_span_in_context(span, current)
+            if span.get_span_context().is_valid:
+                # Without an SDK it may be none: then the caller's stays current.
+                current = trace.set_span_in_context(span, current)
         except BaseException:  # noqa: BLE001 - samplers and processors are user code
             _say_once("a span could not be begun")
         # Never detached: the contextvars.Context that has it ends with the call.
@@ -67,6 +72,8 @@ class OtelTracing:
         try:
             _TRACE_CONTEXT.inject(carrier)
             _BAGGAGE.inject(carrier)
+            if len(carrier.get("baggage", "")) > MAX_BAGGAGE:
+                del carrier["baggage"]
         except Exception:  # noqa: BLE001 - baggage is what user code made it
             _say_once("baggage could not be sent")
         return carrier
