@@ -137,7 +137,7 @@ def test_a_span_says_what_ran_by_convention(start: Host) -> None:
     assert span["attributes"] == {
         "rpc.system.name": "snakepit",
         "rpc.method": "method",
-        "snakepit.call.id": call_id,
+        "snakepit.call.number": call_id,
         "snakepit.tool.kind": "function",
         "snakepit.worker.id": "test-0",
     }

@@ -15,7 +15,7 @@ RPC_SYSTEM: Final = "snakepit"
 RPC_METHOD: Final = "rpc.method"
 CODE_FUNCTION_NAME: Final = "code.function.name"
 WORKER_ID: Final = "snakepit.worker.id"
-CALL_ID: Final = "snakepit.call.id"
+CALL_NUMBER: Final = "snakepit.call.number"
 TOOL_KIND: Final = "snakepit.tool.kind"
 
 # --------------------------------------------------------- of a tool's span, at its end

@@ -53,7 +53,7 @@ class OtelTracing:
                     names.RPC_METHOD: tool.name,
                     names.CODE_FUNCTION_NAME: tool.qualified_name,
                     names.TOOL_KIND: tool.kind.value,
-                    names.CALL_ID: call.call_id,
+                    names.CALL_NUMBER: call.call_id,
                     names.WORKER_ID: self._worker_id,
                 },
             )
