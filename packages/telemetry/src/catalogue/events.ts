@@ -1,0 +1,21 @@
+import type { SnakepitEventType } from "@snakepit/core";
+import { CALL_EVENTS } from "./call-events.ts";
+import type { EventPlaces } from "./event-place.ts";
+import { HEARTBEAT_EVENTS } from "./heartbeat-events.ts";
+import { PROTECTION_EVENTS } from "./protection-events.ts";
+import { RUN_EVENTS } from "./run-events.ts";
+import { WORKER_EVENTS } from "./worker-events.ts";
+
+/** Where every event of core goes: one that core has and that is missing here does not compile. */
+export const EVENTS: EventPlaces = {
+	...RUN_EVENTS,
+	...WORKER_EVENTS,
+	...HEARTBEAT_EVENTS,
+	...CALL_EVENTS,
+	...PROTECTION_EVENTS,
+};
+
+/** The name of an event's log record. */
+export function eventName(type: SnakepitEventType): string {
+	return `snakepit.${type}`;
+}

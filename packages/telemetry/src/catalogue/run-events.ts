@@ -1,0 +1,260 @@
+import { type EventPlaces, POOL, seconds } from "./event-place.ts";
+import { codeOf } from "./worker-events.ts";
+
+const RUN = {
+	"snakepit.run.id": ({ runId }: { readonly runId: string }): string => runId,
+} as const;
+
+export const RUN_EVENTS: Pick<
+	EventPlaces,
+	| "run.started"
+	| "run.ended"
+	| "cleanup.started"
+	| "cleanup.finished"
+	| "orphan.reaped"
+	| "orphan.spared"
+	| "run.spared"
+	| "registry.set_aside"
+	| "registry.relocated"
+	| "registry.degraded"
+	| "registry.recovered"
+	| "registry.reconciled"
+	| "pool.started"
+	| "pool.start_failed"
+	| "pool.closing"
+	| "pool.closed"
+	| "pool.restart_budget_spent"
+	| "pool.adapter_noted"
+	| "host.signal_received"
+	| "listener.threw"
+> = {
+	"run.started": {
+		group: "process",
+		told: {
+			severity: "debug",
+			line: ({ runId, dataDir }) => `run ${runId} in ${dataDir}`,
+			attributes: { ...RUN, "snakepit.path": ({ dataDir }) => dataDir },
+		},
+	},
+	"run.ended": {
+		group: "process",
+		told: {
+			severity: ({ clean }) => (clean ? "debug" : "warn"),
+			line: ({ runId, clean }) =>
+				`run ${runId} is over${clean ? "" : ", not in order"}`,
+			attributes: { ...RUN, "snakepit.run.clean": ({ clean }) => clean },
+		},
+	},
+	"cleanup.started": { group: "process", spans: ["cleanup"] },
+	"cleanup.finished": {
+		group: "process",
+		spans: ["cleanup"],
+		metrics: ["snakepit.cleanup.duration"],
+		told: {
+			severity: ({ found }) => (found > 0 ? "warn" : "debug"),
+			line: ({ deadRuns, found, killed, spared, durationMs }) =>
+				`cleaned up in ${seconds(durationMs)} s: ${deadRuns} dead runs, ${found} processes found, ${killed} killed, ${spared} spared`,
+			attributes: {
+				...RUN,
+				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
+				"snakepit.cleanup.dead_runs": ({ deadRuns }) => deadRuns,
+				"snakepit.cleanup.found": ({ found }) => found,
+				"snakepit.cleanup.killed": ({ killed }) => killed,
+				"snakepit.cleanup.spared": ({ spared }) => spared,
+			},
+		},
+	},
+	"orphan.reaped": {
+		group: "process",
+		spans: ["cleanup"],
+		metrics: [
+			"snakepit.orphan.found",
+			"snakepit.orphan.killed",
+			"snakepit.orphan.last_seen",
+		],
+		told: {
+			severity: "warn",
+			line: ({ pid, ofRun, how }) => `orphan ${pid} of run ${ofRun}: ${how}`,
+			attributes: {
+				"process.pid": ({ pid }) => pid,
+				"snakepit.run.of": ({ ofRun }) => ofRun,
+				"snakepit.orphan.end": ({ how }) => how,
+				"snakepit.found_by": ({ foundBy }) => foundBy,
+			},
+		},
+	},
+	"orphan.spared": {
+		group: "process",
+		spans: ["cleanup"],
+		metrics: ["snakepit.orphan.found", "snakepit.orphan.last_seen"],
+		told: {
+			severity: "warn",
+			line: ({ pid, ofRun, reason }) =>
+				`pid ${pid} of run ${ofRun} was left alone: ${reason}`,
+			attributes: {
+				"process.pid": ({ pid }) => pid,
+				"snakepit.run.of": ({ ofRun }) => ofRun,
+				"snakepit.reason": ({ reason }) => reason,
+			},
+		},
+	},
+	"run.spared": {
+		group: "process",
+		told: {
+			severity: ({ reason }) => (reason === "owner_alive" ? "debug" : "info"),
+			line: ({ ofRun, reason }) => `run ${ofRun} was left alone: ${reason}`,
+			attributes: {
+				"snakepit.run.of": ({ ofRun }) => ofRun,
+				"snakepit.reason": ({ reason }) => reason,
+			},
+		},
+	},
+	"registry.set_aside": {
+		group: "process",
+		told: {
+			severity: "error",
+			line: ({ path, reason }) => `${path} was set aside: ${reason}`,
+			attributes: {
+				"snakepit.path": ({ path }) => path,
+				"snakepit.reason": ({ reason }) => reason,
+			},
+		},
+	},
+	"registry.relocated": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ path, reason }) => `the ledger is in ${path}: ${reason}`,
+			attributes: {
+				"snakepit.path": ({ path }) => path,
+				"snakepit.reason": ({ reason }) => reason,
+			},
+		},
+	},
+	"registry.degraded": {
+		group: "process",
+		metrics: ["snakepit.registry.unwritten"],
+		told: {
+			severity: "error",
+			line: ({ message }) => message,
+			attributes: {
+				"error.type": ({ code }) => code,
+				"snakepit.reason": ({ message }) => message,
+				"snakepit.count": ({ unwritten }) => unwritten,
+			},
+		},
+	},
+	"registry.recovered": {
+		group: "process",
+		metrics: ["snakepit.registry.unwritten"],
+		told: {
+			severity: "info",
+			line: ({ written }) => `the ledger is written again: ${written} rows`,
+			attributes: { "snakepit.count": ({ written }) => written },
+		},
+	},
+	"registry.reconciled": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ vanished, unwritten }) =>
+				`the ledger did not agree with the process table: ${vanished} workers had vanished, ${unwritten} rows were not written`,
+			attributes: { ...RUN, "snakepit.count": ({ vanished }) => vanished },
+		},
+	},
+	"pool.started": {
+		group: "process",
+		spans: ["pool start"],
+		told: {
+			severity: "info",
+			line: ({ pool, workers, durationMs }) =>
+				`pool ${pool} has ${workers} workers after ${seconds(durationMs)} s`,
+			attributes: {
+				...POOL,
+				"snakepit.adapter": ({ adapter }) => adapter,
+				"snakepit.pool.workers": ({ workers }) => workers,
+				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
+			},
+		},
+	},
+	"pool.start_failed": {
+		group: "process",
+		spans: ["pool start"],
+		told: {
+			severity: "error",
+			line: ({ pool, error }) =>
+				`pool ${pool} could not be started: ${error.message}`,
+			attributes: {
+				...POOL,
+				"snakepit.adapter": ({ adapter }) => adapter,
+				"error.type": ({ error }) => codeOf(error),
+				"exception.message": ({ error }) => error.message,
+			},
+		},
+	},
+	"pool.closing": { group: "process", spans: ["pool close"] },
+	"pool.closed": {
+		group: "process",
+		spans: ["pool close"],
+		told: {
+			severity: ({ cutShort }) => (cutShort > 0 ? "warn" : "info"),
+			line: ({ pool, durationMs, cutShort }) =>
+				`pool ${pool} is closed after ${seconds(durationMs)} s, ${cutShort} calls cut short`,
+			attributes: {
+				...POOL,
+				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
+				"snakepit.pool.cut_short": ({ cutShort }) => cutShort,
+			},
+		},
+	},
+	"pool.restart_budget_spent": {
+		group: "process",
+		told: {
+			severity: "error",
+			line: ({ pool, restarts, windowMs }) =>
+				`pool ${pool} spent its restart budget: ${restarts} within ${seconds(windowMs)} s`,
+			attributes: {
+				...POOL,
+				"snakepit.count": ({ restarts }) => restarts,
+				"snakepit.duration": ({ windowMs }) => seconds(windowMs),
+			},
+		},
+	},
+	"pool.adapter_noted": {
+		group: "process",
+		told: {
+			severity: "debug",
+			line: ({ note }) => note,
+			attributes: {
+				...POOL,
+				"snakepit.adapter": ({ adapter }) => adapter,
+				"snakepit.reason": ({ note }) => note,
+			},
+		},
+	},
+	"host.signal_received": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ signal, forced }) =>
+				`${signal}: ending the workers${forced ? " at once" : ""}`,
+			attributes: {
+				"snakepit.signal": ({ signal }) => signal,
+				"snakepit.forced": ({ forced }) => forced,
+			},
+		},
+	},
+	"listener.threw": {
+		group: "telemetry",
+		metrics: ["snakepit.telemetry.dropped"],
+		told: {
+			severity: "error",
+			line: ({ of, error }) => `a listener of ${of} threw: ${String(error)}`,
+			attributes: {
+				"snakepit.reason": ({ of }) => of,
+				"error.type": ({ error }) => codeOf(error),
+				"exception.message": ({ error }) => String(error),
+			},
+		},
+	},
+};

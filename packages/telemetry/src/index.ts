@@ -1,0 +1,42 @@
+// What is told, as data: the reference, the dashboards and the alerts are made from it.
+export {
+	ATTRIBUTES,
+	type AttributeDefinition,
+	type AttributeName,
+} from "./catalogue/attributes.ts";
+export type {
+	EventPlace,
+	EventPlaces,
+	Severity,
+	Told,
+	Value,
+} from "./catalogue/event-place.ts";
+export { EVENTS, eventName } from "./catalogue/events.ts";
+export type { Group } from "./catalogue/groups.ts";
+export {
+	METRICS,
+	type MetricDefinition,
+	type MetricKind,
+	type MetricName,
+} from "./catalogue/metrics.ts";
+export {
+	SPAN_EVENTS,
+	SPANS,
+	type SpanDefinition,
+	type SpanEventDefinition,
+	type SpanEventName,
+	type SpanKindName,
+} from "./catalogue/spans.ts";
+export {
+	type EventLogger,
+	type LogEventsOptions,
+	logEvents,
+} from "./log-events.ts";
+export type {
+	LoggerLike,
+	LoggerProviderLike,
+	LogRecordLike,
+} from "./logs/logger-provider.ts";
+export type { TelemetryOptions } from "./options.ts";
+export { SCOPE } from "./scope.ts";
+export { telemetry } from "./telemetry.ts";

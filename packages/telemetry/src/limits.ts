@@ -1,0 +1,56 @@
+import type { Value } from "./catalogue/event-place.ts";
+import type { Drops } from "./drops.ts";
+
+/** Names: commands, sessions, functions. */
+const NAME_LENGTH = 128;
+const TEXT_LENGTH = 4_096;
+const TRACEBACK_LENGTH = 16_384;
+const TEXTS = 20;
+/** So many commands have series of their own. */
+const COMMANDS = 100;
+
+/** Cuts what a backend could choke on; what is cut is counted. */
+export class Limits {
+	readonly #drops: Drops;
+	readonly #commands = new Set<string>();
+
+	constructor(drops: Drops) {
+		this.#drops = drops;
+	}
+
+	name(text: string): string {
+		return this.#cut(text, NAME_LENGTH);
+	}
+
+	text(text: string): string {
+		return this.#cut(text, TEXT_LENGTH);
+	}
+
+	traceback(text: string): string {
+		return this.#cut(text, TRACEBACK_LENGTH);
+	}
+
+	value(value: Value): string | number | boolean | string[] {
+		if (typeof value === "string") return this.text(value);
+		if (typeof value !== "object") return value;
+		return value.slice(-TEXTS).map((text) => this.#cut(text, 256));
+	}
+
+	/** A command as an attribute of a metric: one of a bounded number. */
+	command(command: string): string {
+		const name = this.name(command);
+		if (this.#commands.has(name)) return name;
+		if (this.#commands.size >= COMMANDS) {
+			this.#drops.count("command_limit");
+			return "_OTHER";
+		}
+		this.#commands.add(name);
+		return name;
+	}
+
+	#cut(text: string, length: number): string {
+		if (text.length <= length) return text;
+		this.#drops.count("attribute_cut");
+		return `${text.slice(0, length - 1)}…`;
+	}
+}

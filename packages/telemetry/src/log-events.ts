@@ -1,0 +1,39 @@
+import type { SnakepitEvent } from "@snakepit/core";
+import type { Severity } from "./catalogue/event-place.ts";
+import { tellingOf } from "./catalogue/telling.ts";
+
+/** What a logger must offer: `console`, pino, winston and others do. */
+export interface EventLogger {
+	info(line: string): void;
+	warn(line: string): void;
+	error(line: string): void;
+}
+
+const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
+
+export interface LogEventsOptions {
+	/** What is less important is left out; `"info"` by default. */
+	readonly from?: "info" | "warn" | "error";
+}
+
+/**
+ * Writes the important events as readable lines, for programs without a backend:
+ * `createPool({ adapter, onEvent: logEvents(console) })`. What workers print is
+ * left out: core echoes it (`output.echo`).
+ */
+export function logEvents(
+	logger: EventLogger,
+	options: LogEventsOptions = {},
+): (event: SnakepitEvent) => void {
+	const least = ORDER.indexOf(options.from ?? "info");
+	return (event) => {
+		const telling = tellingOf(event);
+		if (telling === undefined || telling.onlyWith !== undefined) return;
+		const { severity } = telling;
+		if (ORDER.indexOf(severity) < least) return;
+		const line = `[snakepit] ${telling.line()}`;
+		if (severity === "info") logger.info(line);
+		else if (severity === "warn") logger.warn(line);
+		else logger.error(line);
+	};
+}

@@ -1,0 +1,76 @@
+import {
+	type Context,
+	ROOT_CONTEXT,
+	TraceFlags,
+	trace,
+} from "@opentelemetry/api";
+import type { SnakepitEvent, WorkerLogRecord } from "@snakepit/core";
+import type { Severity } from "../catalogue/event-place.ts";
+import { eventName } from "../catalogue/events.ts";
+import { tellingOf } from "../catalogue/telling.ts";
+import type { Limits } from "../limits.ts";
+import { SCOPE } from "../scope.ts";
+import {
+	type LoggerLike,
+	type LoggerProviderLike,
+	registeredLogs,
+} from "./logger-provider.ts";
+
+/** As OpenTelemetry numbers them. */
+const SEVERITY: Readonly<Record<Severity, number>> = {
+	debug: 5,
+	info: 9,
+	warn: 13,
+	error: 17,
+	fatal: 21,
+};
+
+/** Tells events as log records with a name. */
+export class EventLog {
+	readonly #logger: LoggerLike | undefined;
+	readonly #limits: Limits;
+	readonly #workerLogs: boolean;
+
+	constructor(
+		provider: LoggerProviderLike | undefined,
+		limits: Limits,
+		workerLogs: boolean,
+	) {
+		this.#logger = (provider ?? registeredLogs())?.getLogger(SCOPE);
+		this.#limits = limits;
+		this.#workerLogs = workerLogs;
+	}
+
+	hear(event: SnakepitEvent, context: Context): void {
+		const telling = tellingOf(event);
+		if (this.#logger === undefined || telling === undefined) return;
+		if (telling.onlyWith !== undefined && !this.#workerLogs) return;
+		const { severity } = telling;
+		const attributes = Object.fromEntries(
+			telling
+				.attributes()
+				.map(([name, value]) => [name, this.#limits.value(value)]),
+		);
+		this.#logger.emit({
+			eventName: eventName(event.type),
+			timestamp: event.wallMs,
+			severityNumber: SEVERITY[severity],
+			severityText: severity.toUpperCase(),
+			body: this.#limits.text(telling.line()),
+			attributes,
+			context:
+				event.type === "worker.logged" ? contextOf(event.record) : context,
+		});
+	}
+}
+
+/** Where in a trace the worker wrote it. */
+function contextOf({ traceId, spanId }: WorkerLogRecord): Context {
+	if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
+	return trace.setSpanContext(ROOT_CONTEXT, {
+		traceId,
+		spanId,
+		traceFlags: TraceFlags.SAMPLED,
+		isRemote: true,
+	});
+}

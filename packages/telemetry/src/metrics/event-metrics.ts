@@ -1,0 +1,209 @@
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import { seconds } from "../catalogue/event-place.ts";
+import { codeOf } from "../catalogue/worker-events.ts";
+import type { Limits } from "../limits.ts";
+import type { Meters } from "./meters.ts";
+import type { Sightings } from "./sightings.ts";
+
+/** How many ends of workers are remembered until their seats are taken again. */
+const ENDS = 1_024;
+
+/** Counts and measures what events tell. */
+export class EventMetrics {
+	readonly #meters: Meters;
+	readonly #limits: Limits;
+	readonly #sightings: Sightings;
+	/** Why workers ended, by incarnation. */
+	readonly #ends = new Map<string, string>();
+	/** When it was decided that a worker goes, by incarnation. */
+	readonly #leavingMs = new Map<string, number>();
+	/** When a start began, by incarnation. */
+	readonly #startingMs = new Map<string, number>();
+
+	constructor(meters: Meters, limits: Limits, sightings: Sightings) {
+		this.#meters = meters;
+		this.#limits = limits;
+		this.#sightings = sightings;
+	}
+
+	hear(event: SnakepitEvent): void {
+		const meters = this.#meters;
+		switch (event.type) {
+			case "call.dispatched":
+				meters.record("snakepit.call.wait_time", seconds(event.waitedMs), {
+					"snakepit.pool.name": event.pool,
+				});
+				break;
+			case "call.released":
+				meters.record("snakepit.attempt.duration", seconds(event.ranMs), {
+					"snakepit.pool.name": event.pool,
+					"snakepit.command": this.#limits.command(event.command),
+				});
+				break;
+			case "call.retried":
+				meters.count("snakepit.call.retries", 1, {
+					"snakepit.pool.name": event.pool,
+					"error.type": event.because,
+				});
+				break;
+			case "call.settled":
+				meters.record("snakepit.call.duration", seconds(event.totalMs), {
+					"snakepit.pool.name": event.pool,
+					"snakepit.command": this.#limits.command(event.command),
+					"snakepit.call.outcome": event.outcome,
+					...(event.code !== undefined && { "error.type": event.code }),
+				});
+				break;
+			case "worker.starting":
+				this.#starting(event);
+				break;
+			case "worker.ready":
+				this.#started(event, seconds(event.durationMs), undefined);
+				break;
+			case "worker.start_failed":
+				this.#startFailed(event);
+				break;
+			case "worker.retiring":
+			case "worker.condemned":
+				if (!this.#leavingMs.has(event.incarnation))
+					this.#leavingMs.set(event.incarnation, event.wallMs);
+				break;
+			case "worker.exited":
+				this.#exited(event);
+				break;
+			case "heartbeat.sent":
+				meters.count("snakepit.heartbeat.sent", 1, poolOf(event));
+				break;
+			case "heartbeat.answered":
+				meters.count("snakepit.heartbeat.answered", 1, poolOf(event));
+				meters.record(
+					"snakepit.heartbeat.latency",
+					seconds(event.latencyMs),
+					poolOf(event),
+				);
+				break;
+			case "heartbeat.missed":
+				meters.count("snakepit.heartbeat.missed", 1, poolOf(event));
+		}
+	}
+
+	/** Of the run, which several pools hear: counted once. */
+	hearOfRun(event: SnakepitEvent): void {
+		const meters = this.#meters;
+		switch (event.type) {
+			case "cleanup.finished":
+				meters.record(
+					"snakepit.cleanup.duration",
+					seconds(event.durationMs),
+					{},
+				);
+				break;
+			case "orphan.reaped":
+				meters.count("snakepit.orphan.found", 1, {});
+				meters.count("snakepit.orphan.killed", 1, {
+					"snakepit.found_by": event.foundBy,
+				});
+				this.#sightings.orphan();
+				break;
+			case "orphan.spared":
+				meters.count("snakepit.orphan.found", 1, {});
+				this.#sightings.orphan();
+				break;
+			case "protection.host_death_detected":
+				meters.count("snakepit.protection.activations", 1, {
+					"snakepit.protection.name": event.protection,
+				});
+				this.#sightings.activation();
+				break;
+			case "protection.process_killed":
+				meters.count("snakepit.protection.kills", 1, {
+					"snakepit.protection.name": event.protection,
+					"snakepit.found_by": event.foundBy,
+				});
+		}
+	}
+
+	/** Series that are there before anything happened: an increase from nothing is none. */
+	begin(pool: string): void {
+		const attributes = { "snakepit.pool.name": pool };
+		for (const name of [
+			"snakepit.worker.starts",
+			"snakepit.heartbeat.sent",
+			"snakepit.heartbeat.answered",
+			"snakepit.heartbeat.missed",
+		] as const)
+			this.#meters.count(name, 0, attributes);
+		this.#meters.count("snakepit.orphan.found", 0, {});
+	}
+
+	#starting({
+		pool,
+		incarnation,
+		replaces,
+		wallMs,
+	}: EventOf<"worker.starting">): void {
+		this.#startingMs.set(incarnation, wallMs);
+		const about = { "snakepit.pool.name": pool };
+		this.#meters.count("snakepit.worker.starts", 1, about);
+		if (replaces === undefined) return;
+		// One that is still there is replaced because it is worn.
+		const reason = this.#ends.get(replaces) ?? "recycled";
+		this.#ends.delete(replaces);
+		this.#meters.count("snakepit.worker.restarts", 1, {
+			...about,
+			"snakepit.worker.end.reason": reason,
+		});
+	}
+
+	#started(
+		{
+			pool,
+			incarnation,
+		}: { readonly pool: string; readonly incarnation: string },
+		duration: number,
+		error: string | undefined,
+	): void {
+		this.#startingMs.delete(incarnation);
+		this.#meters.record("snakepit.worker.start.duration", duration, {
+			"snakepit.pool.name": pool,
+			...(error !== undefined && { "error.type": error }),
+		});
+	}
+
+	#startFailed(event: EventOf<"worker.start_failed">): void {
+		const { incarnation, wallMs, error } = event;
+		const begunMs = this.#startingMs.get(incarnation) ?? wallMs;
+		const took = seconds(Math.max(0, wallMs - begunMs));
+		this.#started(event, took, codeOf(error));
+	}
+
+	#exited(event: EventOf<"worker.exited">): void {
+		const { pool, incarnation, reason, exit, wallMs } = event;
+		const about = {
+			"snakepit.pool.name": pool,
+			"snakepit.worker.end.reason": reason,
+		};
+		const [oldest] = this.#ends.keys();
+		if (this.#ends.size >= ENDS && oldest !== undefined)
+			this.#ends.delete(oldest);
+		this.#ends.set(incarnation, reason);
+		this.#meters.count("snakepit.worker.exits", 1, {
+			...about,
+			...(exit?.kind === "code" && { "process.exit.code": exit.code }),
+			...(exit?.kind === "signal" && {
+				"snakepit.worker.exit.signal": exit.signal,
+			}),
+		});
+		const leavingMs = this.#leavingMs.get(incarnation);
+		this.#leavingMs.delete(incarnation);
+		if (leavingMs === undefined) return;
+		const took = seconds(Math.max(0, wallMs - leavingMs));
+		this.#meters.record("snakepit.worker.stop.duration", took, about);
+	}
+}
+
+function poolOf({ pool }: { readonly pool: string }): {
+	"snakepit.pool.name": string;
+} {
+	return { "snakepit.pool.name": pool };
+}

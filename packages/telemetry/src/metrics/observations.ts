@@ -1,0 +1,94 @@
+import type { ObservedPool, WorkerUsage } from "@snakepit/core";
+import type { MetricName } from "../catalogue/metrics.ts";
+import { CpuClock } from "./cpu-clock.ts";
+import type { MetricAttributes } from "./meters.ts";
+import type { Sightings } from "./sightings.ts";
+
+type Tell = (
+	name: MetricName,
+	value: number,
+	attributes: MetricAttributes,
+) => void;
+
+/** Looks at every pool that is followed, when metrics are collected. */
+export class Observations {
+	/** With the clocks of its seats, by worker id. */
+	readonly #pools = new Map<ObservedPool, Map<string, CpuClock>>();
+	readonly #sightings: Sightings;
+
+	constructor(sightings: Sightings) {
+		this.#sightings = sightings;
+	}
+
+	add(pool: ObservedPool): void {
+		this.#pools.set(pool, new Map());
+	}
+
+	remove(pool: ObservedPool): void {
+		this.#pools.delete(pool);
+	}
+
+	readonly look = (tell: Tell): void => {
+		const runs = new Set<string>();
+		const ledger = { commits: 0, commitMs: 0, unwritten: 0 };
+		for (const [pool, clocks] of this.#pools) {
+			const { commits, commitMs, unwritten } = this.#lookAt(pool, clocks, tell);
+			// Pools with one ledger share its figures.
+			if (runs.has(pool.runId)) continue;
+			runs.add(pool.runId);
+			ledger.commits += commits;
+			ledger.commitMs += commitMs;
+			ledger.unwritten += unwritten;
+		}
+		const { orphanSeconds, activationSeconds } = this.#sightings;
+		if (orphanSeconds !== undefined)
+			tell("snakepit.orphan.last_seen", orphanSeconds, {});
+		if (activationSeconds !== undefined)
+			tell("snakepit.protection.last_activation", activationSeconds, {});
+		if (runs.size === 0) return;
+		tell("snakepit.registry.commits", ledger.commits, {});
+		tell("snakepit.registry.commit.time", ledger.commitMs / 1_000, {});
+		tell("snakepit.registry.unwritten", ledger.unwritten, {});
+	};
+
+	#lookAt(
+		pool: ObservedPool,
+		clocks: Map<string, CpuClock>,
+		tell: Tell,
+	): ReturnType<ObservedPool["look"]> {
+		const about = { "snakepit.pool.name": pool.name };
+		const look = pool.look();
+		tell("snakepit.call.active", look.running, about);
+		tell("snakepit.call.queued", look.waiting, about);
+		tell("snakepit.session.count", look.sessions, about);
+		for (const [state, count] of Object.entries(look.workers)) {
+			// Those that have exited are no workers of the pool any more.
+			if (state === "exited") continue;
+			const attributes = { ...about, "snakepit.worker.state": state };
+			tell("snakepit.worker.count", count, attributes);
+		}
+		for (const [workerId, usages] of bySeat(pool.usage())) {
+			const attributes = { ...about, "snakepit.worker.id": workerId };
+			const bytes = usages.reduce((sum, each) => sum + each.residentBytes, 0);
+			tell("snakepit.worker.memory.usage", bytes, attributes);
+			const clock = clocks.get(workerId) ?? new CpuClock();
+			clocks.set(workerId, clock);
+			const cpuMs = clock.advance(usages);
+			tell("snakepit.worker.cpu.time", cpuMs / 1_000, attributes);
+		}
+		return look;
+	}
+}
+
+/** A worker and the one that warms up to replace it share a seat. */
+function bySeat(
+	usages: readonly WorkerUsage[],
+): ReadonlyMap<string, readonly WorkerUsage[]> {
+	const seats = new Map<string, WorkerUsage[]>();
+	for (const usage of usages) {
+		const seat = seats.get(usage.workerId);
+		if (seat === undefined) seats.set(usage.workerId, [usage]);
+		else seat.push(usage);
+	}
+	return seats;
+}

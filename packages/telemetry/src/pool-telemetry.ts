@@ -1,0 +1,109 @@
+import {
+	type Context,
+	context,
+	propagation,
+	ROOT_CONTEXT,
+} from "@opentelemetry/api";
+import type {
+	AcceptedCall,
+	CallInstrument,
+	InstrumentedPool,
+	ObservedPool,
+	PoolInstrument,
+	SnakepitEvent,
+} from "@snakepit/core";
+import { EVENTS } from "./catalogue/events.ts";
+import type { Drops } from "./drops.ts";
+import type { EventLog } from "./logs/event-log.ts";
+import type { EventMetrics } from "./metrics/event-metrics.ts";
+import type { Observations } from "./metrics/observations.ts";
+import type { Switches } from "./switches.ts";
+import { CallTrace, PassedCall } from "./trace/call-trace.ts";
+import type { LostAttempts } from "./trace/lost-attempts.ts";
+import { PoolTrace } from "./trace/pool-trace.ts";
+import type { RunTrace } from "./trace/run-trace.ts";
+import type { Spans } from "./trace/spans.ts";
+import type { WorkerTraces } from "./trace/worker-traces.ts";
+
+/** What all pools that one telemetry follows have in common. */
+export interface TelemetryParts {
+	readonly on: Switches;
+	readonly drops: Drops;
+	readonly spans: Spans;
+	readonly lost: LostAttempts;
+	readonly workers: WorkerTraces;
+	readonly run: RunTrace;
+	readonly metrics: EventMetrics;
+	readonly observations: Observations;
+	readonly log: EventLog;
+	/** Events of a run, which every pool of the run hears: those that were told already. */
+	readonly told: WeakSet<SnakepitEvent>;
+}
+
+/** Follows one pool. */
+export class PoolTelemetry implements PoolInstrument {
+	readonly #parts: TelemetryParts;
+	readonly #trace: PoolTrace | undefined;
+	#observed: ObservedPool | undefined;
+
+	constructor(parts: TelemetryParts, pool: InstrumentedPool) {
+		this.#parts = parts;
+		const { drops, metrics, on } = parts;
+		this.#trace = on("process")
+			? drops.guard("tracer_threw", () => new PoolTrace(parts, pool))
+			: undefined;
+		drops.guard("meter_threw", () => metrics.begin(pool.name));
+	}
+
+	watch(pool: ObservedPool): void {
+		this.#observed = pool;
+		this.#parts.observations.add(pool);
+	}
+
+	hear(event: SnakepitEvent): void {
+		const { on, drops, metrics, log, told } = this.#parts;
+		const { group } = EVENTS[event.type];
+		if (!on(group)) return;
+		if (event.type === "listener.threw") drops.count("listener_threw");
+		const isOfRun = !("pool" in event);
+		if (isOfRun) {
+			if (told.has(event)) return;
+			told.add(event);
+		}
+		const trace = this.#trace;
+		const where: Context =
+			drops.guard("tracer_threw", () =>
+				isOfRun ? trace?.hearOfRun(event) : trace?.hear(event),
+			) ?? ROOT_CONTEXT;
+		drops.guard("meter_threw", () =>
+			isOfRun ? metrics.hearOfRun(event) : metrics.hear(event),
+		);
+		drops.guard("logger_threw", () => log.hear(event, where));
+	}
+
+	accept(call: AcceptedCall): CallInstrument | undefined {
+		const { drops, spans, lost } = this.#parts;
+		return drops.guard("tracer_threw", () => {
+			const parent = parentOf(call);
+			const trace = new CallTrace(spans, lost, call, parent);
+			if (trace.isRecording) return trace;
+			// Nobody records it; what the caller is part of is passed on, if anything.
+			const headers = trace.headers();
+			for (const _ in headers) return new PassedCall(headers);
+			return undefined;
+		});
+	}
+
+	detach(): void {
+		if (this.#observed !== undefined)
+			this.#parts.observations.remove(this.#observed);
+		this.#parts.drops.guard("tracer_threw", () => this.#trace?.detach());
+	}
+}
+
+function parentOf({ traceContext }: AcceptedCall): Context {
+	const active = context.active();
+	for (const _ in traceContext)
+		return propagation.extract(active, traceContext);
+	return active;
+}

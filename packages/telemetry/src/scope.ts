@@ -1,0 +1,2 @@
+/** The name under which everything is told. */
+export const SCOPE = "@snakepit/telemetry";

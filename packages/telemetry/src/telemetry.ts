@@ -1,0 +1,87 @@
+import type {
+	Instrument,
+	InstrumentedPool,
+	PoolInstrument,
+} from "@snakepit/core";
+import { Drops } from "./drops.ts";
+import { Limits } from "./limits.ts";
+import { EventLog } from "./logs/event-log.ts";
+import { EventMetrics } from "./metrics/event-metrics.ts";
+import { Meters } from "./metrics/meters.ts";
+import { Observations } from "./metrics/observations.ts";
+import { Sightings } from "./metrics/sightings.ts";
+import {
+	type ResolvedTelemetryOptions,
+	resolveOptions,
+	type TelemetryOptions,
+} from "./options.ts";
+import { PoolTelemetry, type TelemetryParts } from "./pool-telemetry.ts";
+import { type Switches, switchesOf } from "./switches.ts";
+import { LostAttempts } from "./trace/lost-attempts.ts";
+import { RunTrace } from "./trace/run-trace.ts";
+import { Spans } from "./trace/spans.ts";
+import { WorkerTraces } from "./trace/worker-traces.ts";
+
+/**
+ * Tells OpenTelemetry what pools do: traces from the caller through the queue into
+ * the worker, metrics, and events as log records. Says nothing, silently, where no
+ * SDK is registered; register one before `createPool`.
+ *
+ * `createPool({ adapter, instruments: [telemetry()] })`. One may follow several pools.
+ *
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
+ */
+export function telemetry(options: TelemetryOptions = {}): Instrument {
+	return new Telemetry(resolveOptions(options));
+}
+
+class Telemetry implements Instrument {
+	readonly #options: ResolvedTelemetryOptions;
+	readonly #on: Switches;
+	/** Made with the first pool: by then an SDK is registered, if there is one. */
+	#parts: TelemetryParts | undefined;
+
+	constructor(options: ResolvedTelemetryOptions) {
+		this.#options = options;
+		this.#on = switchesOf(options);
+	}
+
+	attach(pool: InstrumentedPool): PoolInstrument {
+		if (!this.#options.enabled) return { hear: () => {} };
+		this.#parts ??= makeParts(this.#options, this.#on);
+		return new PoolTelemetry(this.#parts, pool);
+	}
+}
+
+function makeParts(
+	options: ResolvedTelemetryOptions,
+	on: Switches,
+): TelemetryParts {
+	const drops = new Drops();
+	const limits = new Limits(drops);
+	const meters = new Meters(options.meterProvider, on);
+	drops.countWith((reason) =>
+		meters.count("snakepit.telemetry.dropped", 1, {
+			"snakepit.drop.reason": reason,
+		}),
+	);
+	const sightings = new Sightings();
+	const observations = new Observations(sightings);
+	meters.observe((tell) =>
+		drops.guard("meter_threw", () => observations.look(tell)),
+	);
+	const spans = new Spans(options.tracerProvider, limits, drops);
+	const lost = new LostAttempts();
+	return {
+		on,
+		drops,
+		spans,
+		lost,
+		observations,
+		workers: new WorkerTraces(spans, lost),
+		run: new RunTrace(spans),
+		metrics: new EventMetrics(meters, limits, sightings),
+		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
+		told: new WeakSet(),
+	};
+}

@@ -1,0 +1,144 @@
+import { type Context, propagation, type Span } from "@opentelemetry/api";
+import type {
+	AcceptedCall,
+	AttemptInstrument,
+	CallInstrument,
+	CallOutcome,
+	DispatchedAttempt,
+	SnakepitError,
+} from "@snakepit/core";
+import { AttemptTrace } from "./attempt-trace.ts";
+import { noteError, recordError } from "./exceptions.ts";
+import type { LostAttempts } from "./lost-attempts.ts";
+import { linkTo, type Spans, within } from "./spans.ts";
+
+/** The spans of one call. */
+export class CallTrace implements CallInstrument {
+	readonly #spans: Spans;
+	readonly #lost: LostAttempts;
+	readonly #span: Span;
+	readonly #context: Context;
+	#queue: Span | undefined;
+	#last: AttemptTrace | undefined;
+	#attempts = 0;
+
+	constructor(
+		spans: Spans,
+		lost: LostAttempts,
+		call: AcceptedCall,
+		parent: Context,
+	) {
+		this.#spans = spans;
+		this.#lost = lost;
+		const { limits } = spans;
+		const command = limits.name(call.command);
+		this.#span = spans.start("call", {
+			within: parent,
+			of: command,
+			attributes: {
+				"snakepit.pool.name": call.pool,
+				"snakepit.command": command,
+				"snakepit.call.id": call.callId,
+				"snakepit.call.shape": call.shape,
+				...(call.sessionId !== undefined && {
+					"snakepit.session.id": limits.name(call.sessionId),
+				}),
+			},
+		});
+		this.#context = within(this.#span, parent);
+	}
+
+	/** What the worker is told when nobody records: whether that is worth telling. */
+	headers(): Readonly<Record<string, string>> {
+		const headers: Record<string, string> = {};
+		propagation.inject(this.#context, headers);
+		return headers;
+	}
+
+	get isRecording(): boolean {
+		return this.#span.isRecording();
+	}
+
+	queued(): void {
+		this.#queue = this.#spans.start("queue", { within: this.#context });
+	}
+
+	dispatched(attempt: DispatchedAttempt): AttemptInstrument {
+		this.#queue?.end();
+		this.#queue = undefined;
+		this.#attempts = attempt.attempt;
+		this.#last = new AttemptTrace(
+			this.#spans,
+			this.#lost,
+			attempt,
+			this.#context,
+			this.#last === undefined
+				? []
+				: [linkTo(this.#last.spanContext, "previous attempt")],
+		);
+		return this.#last;
+	}
+
+	retried(error: SnakepitError): void {
+		this.#spans.event(this.#span, "retried", { "error.type": error.code });
+	}
+
+	settled(error: SnakepitError | undefined): void {
+		const span = this.#span;
+		if (this.#queue !== undefined) {
+			if (error !== undefined)
+				this.#queue.setAttribute("error.type", error.code);
+			this.#queue.end();
+			this.#queue = undefined;
+		}
+		span.setAttribute("snakepit.call.outcome", outcomeOf(error));
+		span.setAttribute("snakepit.call.attempts", this.#attempts);
+		if (error !== undefined) this.#fail(error);
+		span.end();
+	}
+
+	#fail(error: SnakepitError): void {
+		const span = this.#span;
+		span.setAttribute("snakepit.call.ran", error.ran);
+		// Its caller did not want it any more: that is no failure of the call.
+		if (error.code === "CALL_ABORTED")
+			span.setAttribute("error.type", error.code);
+		else if (this.#attempts === 0) recordError(this.#spans, span, error);
+		else noteError(this.#spans, span, error);
+	}
+}
+
+/** A call that nobody records: its context travels all the same. */
+export class PassedCall implements CallInstrument {
+	readonly #attempt: AttemptInstrument;
+
+	constructor(traceContext: Readonly<Record<string, string>>) {
+		this.#attempt = {
+			traceContext,
+			backCall: (_, run) => run(),
+			cancelled: () => {},
+			released: () => {},
+		};
+	}
+
+	queued(): void {}
+	dispatched(): AttemptInstrument {
+		return this.#attempt;
+	}
+	retried(): void {}
+	settled(): void {}
+}
+
+export function outcomeOf(error: SnakepitError | undefined): CallOutcome {
+	switch (error?.code) {
+		case undefined:
+			return "succeeded";
+		case "CALL_ABORTED":
+			return "aborted";
+		case "CALL_TIMEOUT":
+		case "QUEUE_TIMEOUT":
+			return "timed_out";
+		default:
+			return "failed";
+	}
+}

@@ -1,0 +1,138 @@
+import {
+	type Context,
+	context,
+	ROOT_CONTEXT,
+	type Span,
+} from "@opentelemetry/api";
+import type { InstrumentedPool, SnakepitEvent } from "@snakepit/core";
+import { recordError } from "./exceptions.ts";
+import type { RunTrace } from "./run-trace.ts";
+import { type Spans, within } from "./spans.ts";
+import type { WorkerTraces } from "./worker-traces.ts";
+
+export interface PoolTraceParts {
+	readonly spans: Spans;
+	readonly workers: WorkerTraces;
+	readonly run: RunTrace;
+}
+
+/** The spans of one pool's life. Worker starts and clean-up within its start are children of it. */
+export class PoolTrace {
+	readonly #parts: PoolTraceParts;
+	readonly #pool: InstrumentedPool;
+	readonly #start: Span;
+	/** What happens now belongs to it: the start, the end, or nothing. */
+	#now: Context;
+	#close: Span | undefined;
+
+	/** In the asynchronous context of whoever makes the pool. */
+	constructor(parts: PoolTraceParts, pool: InstrumentedPool) {
+		this.#parts = parts;
+		this.#pool = pool;
+		const parent = context.active();
+		this.#start = parts.spans.start("pool start", {
+			within: parent,
+			attributes: {
+				"snakepit.pool.name": pool.name,
+				"snakepit.adapter": pool.adapter,
+			},
+		});
+		this.#now = within(this.#start, parent);
+	}
+
+	/** @returns the context in which the event happened, for its log record. */
+	hear(event: SnakepitEvent): Context {
+		const { workers } = this.#parts;
+		switch (event.type) {
+			case "pool.started":
+				this.#start.setAttribute("snakepit.pool.workers", event.workers);
+				return this.#endStart();
+			case "pool.start_failed":
+				recordError(this.#parts.spans, this.#start, event.error);
+				return this.#endStart();
+			case "pool.closing":
+				this.#closing(event.wallMs, event.drainMs);
+				return this.#now;
+			case "pool.closed":
+				this.#close?.setAttribute("snakepit.pool.cut_short", event.cutShort);
+				this.#close?.end(event.wallMs);
+				this.#close = undefined;
+				return this.#now;
+			case "worker.starting":
+				workers.starting(event, this.#now);
+				return workers.contextOf(event.incarnation);
+			case "worker.spawned":
+				workers.spawned(event);
+				return workers.contextOf(event.incarnation);
+			case "worker.ready":
+				return this.#then(event.incarnation, () => workers.ready(event));
+			case "worker.start_failed":
+				return this.#then(event.incarnation, () => workers.startFailed(event));
+			case "worker.retiring":
+			case "worker.condemned":
+				workers.leaving(event, this.#now);
+				return workers.contextOf(event.incarnation);
+			case "worker.stop_step":
+				workers.stopStep(event);
+				return workers.contextOf(event.incarnation);
+			case "worker.exited":
+				return this.#then(event.incarnation, () => workers.exited(event));
+			default:
+				return this.#now;
+		}
+	}
+
+	/** Of the run, which several pools hear: told by one of them. */
+	hearOfRun(event: SnakepitEvent): Context {
+		const { run } = this.#parts;
+		switch (event.type) {
+			case "cleanup.started":
+				run.cleanupStarted(event, this.#now);
+				break;
+			case "cleanup.finished":
+				run.cleanupFinished(event);
+				break;
+			case "orphan.reaped":
+			case "orphan.spared":
+				run.orphan(event);
+				break;
+			case "protection.run_settled":
+				run.settled(event);
+				return ROOT_CONTEXT;
+		}
+		return this.#now;
+	}
+
+	/** Nothing is told any more. */
+	detach(): void {
+		this.#start.end();
+		this.#close?.end();
+		this.#parts.workers.forget(this.#pool.name);
+	}
+
+	#then(incarnation: string, end: () => void): Context {
+		const context = this.#parts.workers.contextOf(incarnation);
+		end();
+		return context;
+	}
+
+	#endStart(): Context {
+		const during = this.#now;
+		this.#start.end();
+		this.#now = ROOT_CONTEXT;
+		return during;
+	}
+
+	#closing(wallMs: number, drainMs: number): void {
+		const parent = context.active();
+		this.#close = this.#parts.spans.start("pool close", {
+			within: parent,
+			atMs: wallMs,
+			attributes: {
+				"snakepit.pool.name": this.#pool.name,
+				"snakepit.pool.drain_time": drainMs / 1_000,
+			},
+		});
+		this.#now = within(this.#close, parent);
+	}
+}

@@ -1,0 +1,98 @@
+import {
+	type Attributes,
+	type Context,
+	context,
+	type Link,
+	type Span,
+	type SpanContext,
+	SpanKind,
+	SpanStatusCode,
+	type Tracer,
+	type TracerProvider,
+	trace,
+} from "@opentelemetry/api";
+import type { AttributeName } from "../catalogue/attributes.ts";
+import type { SpanEventName, SpanKindName } from "../catalogue/spans.ts";
+import { SPANS } from "../catalogue/spans.ts";
+import type { Drops } from "../drops.ts";
+import type { Limits } from "../limits.ts";
+import { SCOPE } from "../scope.ts";
+
+export type SpanAttributes = {
+	readonly [Name in AttributeName]?: string | number | boolean | undefined;
+};
+
+const KINDS = {
+	internal: SpanKind.INTERNAL,
+	client: SpanKind.CLIENT,
+	server: SpanKind.SERVER,
+} as const;
+
+export interface SpanStart {
+	readonly within: Context;
+	/** Fills the place in braces of the span's name. */
+	readonly of?: string;
+	readonly attributes?: SpanAttributes;
+	readonly links?: readonly Link[];
+	/** Milliseconds since the Unix epoch; now by default. */
+	readonly atMs?: number;
+}
+
+/** Makes spans by the catalogue. */
+export class Spans {
+	readonly limits: Limits;
+	readonly drops: Drops;
+	readonly #tracer: Tracer;
+
+	constructor(
+		provider: TracerProvider | undefined,
+		limits: Limits,
+		drops: Drops,
+	) {
+		this.limits = limits;
+		this.drops = drops;
+		this.#tracer = (provider ?? trace).getTracer(SCOPE);
+	}
+
+	start(name: SpanKindName, how: SpanStart): Span {
+		const { kind } = SPANS[name];
+		return this.#tracer.startSpan(
+			how.of === undefined ? name : `${name} ${how.of}`,
+			{
+				kind: KINDS[kind],
+				...(how.attributes && { attributes: how.attributes as Attributes }),
+				...(how.links && how.links.length > 0 && { links: [...how.links] }),
+				...(how.atMs !== undefined && { startTime: how.atMs }),
+			},
+			how.within,
+		);
+	}
+
+	event(
+		span: Span,
+		name: SpanEventName,
+		attributes: SpanAttributes,
+		atMs?: number,
+	): void {
+		span.addEvent(name, attributes as Attributes, atMs);
+	}
+}
+
+/** The context in which a span is the current one. */
+export function within(span: Span, parent: Context): Context {
+	return trace.setSpan(parent, span);
+}
+
+/** The context that holds now. */
+export function activeContext(): Context {
+	return context.active();
+}
+
+export function failed(span: Span, type: string, message: string): void {
+	span.setAttribute("error.type", type);
+	span.setStatus({ code: SpanStatusCode.ERROR, message });
+}
+
+export function linkTo(context: SpanContext, what: string): Link {
+	return { context, attributes: { "snakepit.link": what } };
+}

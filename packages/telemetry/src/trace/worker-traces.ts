@@ -1,0 +1,211 @@
+import {
+	type Context,
+	type Link,
+	ROOT_CONTEXT,
+	type Span,
+	type SpanContext,
+} from "@opentelemetry/api";
+import type { EventOf } from "@snakepit/core";
+import { recordError } from "./exceptions.ts";
+import type { LostAttempts } from "./lost-attempts.ts";
+import { linkTo, type SpanAttributes, type Spans, within } from "./spans.ts";
+
+interface Start {
+	readonly span: Span;
+	readonly context: Context;
+	readonly begunMs: number;
+	readonly pool: string;
+	spawnedMs: number | undefined;
+}
+
+interface Stop {
+	readonly span: Span;
+	readonly pool: string;
+}
+
+/** The spans of workers' starts and ends, in a pool's own times. */
+export class WorkerTraces {
+	readonly #spans: Spans;
+	readonly #lost: LostAttempts;
+	readonly #starts = new Map<string, Start>();
+	readonly #stops = new Map<string, Stop>();
+	/** Of those that are gone, until their seat is taken again: by incarnation. Bounded by the seats of the pools. */
+	readonly #stopped = new Map<string, { pool: string; context: SpanContext }>();
+
+	constructor(spans: Spans, lost: LostAttempts) {
+		this.#spans = spans;
+		this.#lost = lost;
+	}
+
+	starting(event: EventOf<"worker.starting">, parent: Context): void {
+		const { pool, incarnation, replaces, wallMs } = event;
+		const span = this.#spans.start("worker start", {
+			within: parent,
+			atMs: wallMs,
+			links: replaces === undefined ? [] : this.#causes(replaces),
+			attributes: {
+				...about(event),
+				"snakepit.worker.start.attempt": event.attempt,
+				...(replaces !== undefined && { "snakepit.worker.replaces": replaces }),
+			},
+		});
+		this.#starts.set(incarnation, {
+			span,
+			context: within(span, parent),
+			begunMs: wallMs,
+			pool,
+			spawnedMs: undefined,
+		});
+	}
+
+	spawned({ incarnation, wallMs, pid }: EventOf<"worker.spawned">): void {
+		const start = this.#starts.get(incarnation);
+		if (start === undefined) return;
+		start.span.setAttribute("process.pid", pid);
+		start.spawnedMs = wallMs;
+		this.#phase("worker spawn", start, start.begunMs, wallMs);
+	}
+
+	ready({ incarnation, wallMs, phases }: EventOf<"worker.ready">): void {
+		const start = this.#take(incarnation);
+		if (start === undefined) return;
+		const spawnedMs = start.spawnedMs ?? start.begunMs + phases.spawnMs;
+		const launchedMs = Math.max(spawnedMs, wallMs - phases.connectMs);
+		this.#phase("worker launch", start, spawnedMs, launchedMs);
+		this.#phase("worker connect", start, launchedMs, wallMs);
+		start.span.end(wallMs);
+	}
+
+	startFailed(event: EventOf<"worker.start_failed">): void {
+		const start = this.#take(event.incarnation);
+		if (start === undefined) return;
+		recordError(this.#spans, start.span, event.error);
+		start.span.end(event.wallMs);
+	}
+
+	/** It was decided that it goes. */
+	leaving(
+		event: EventOf<"worker.retiring"> | EventOf<"worker.condemned">,
+		parent: Context,
+	): void {
+		const { incarnation, pool, wallMs } = event;
+		if (this.#stops.has(incarnation)) return;
+		const reason =
+			event.type === "worker.retiring" ? event.reason : event.message;
+		const span = this.#spans.start("worker stop", {
+			within: parent,
+			atMs: wallMs,
+			attributes: {
+				...about(event),
+				"snakepit.reason": this.#spans.limits.text(reason),
+			},
+		});
+		this.#stops.set(incarnation, { span, pool });
+	}
+
+	stopStep(event: EventOf<"worker.stop_step">): void {
+		const stop = this.#stops.get(event.incarnation);
+		if (stop === undefined) return;
+		this.#spans.event(
+			stop.span,
+			"stop step",
+			{
+				"snakepit.worker.stop.step": event.step,
+				"snakepit.worker.stop.sent": event.sent,
+			},
+			event.wallMs,
+		);
+	}
+
+	exited(event: EventOf<"worker.exited">): void {
+		const { incarnation, pool, exit, reason, wallMs } = event;
+		const stop = this.#stops.get(incarnation);
+		if (stop === undefined) return;
+		this.#stops.delete(incarnation);
+		const { span } = stop;
+		const wanted = ["closed", "recycled", "host_exit"].includes(reason);
+		span.setAttributes({
+			...(event.pid !== undefined && { "process.pid": event.pid }),
+			"snakepit.worker.end.reason": reason,
+			"snakepit.worker.end.killer": event.killer,
+			"snakepit.worker.calls_lost": event.callsLost,
+			...(exit?.kind === "code" && { "process.exit.code": exit.code }),
+			...(exit?.kind === "signal" && {
+				"snakepit.worker.exit.signal": exit.signal,
+			}),
+			...(!wanted && { "error.type": reason }),
+		});
+		for (const link of this.#failed(incarnation)) span.addLink(link);
+		span.end(wallMs);
+		this.#stopped.set(incarnation, { pool, context: span.spanContext() });
+	}
+
+	/** Nothing is told of this pool any more. */
+	forget(pool: string): void {
+		for (const map of [this.#starts, this.#stops]) {
+			for (const [incarnation, each] of map) {
+				if (each.pool !== pool) continue;
+				each.span.end();
+				map.delete(incarnation);
+			}
+		}
+		for (const [incarnation, each] of this.#stopped)
+			if (each.pool === pool) this.#stopped.delete(incarnation);
+	}
+
+	/** In which its events happen; the root when it neither starts nor stops. */
+	contextOf(incarnation: string): Context {
+		const start = this.#starts.get(incarnation);
+		if (start !== undefined) return start.context;
+		const stop = this.#stops.get(incarnation);
+		return stop === undefined ? ROOT_CONTEXT : within(stop.span, ROOT_CONTEXT);
+	}
+
+	/** What brought a seat to be taken again. */
+	#causes(incarnation: string): readonly Link[] {
+		const stopped = this.#stopped.get(incarnation);
+		this.#stopped.delete(incarnation);
+		const links = [
+			...(stopped === undefined
+				? []
+				: [linkTo(stopped.context, "stopped worker")]),
+			...this.#failed(incarnation),
+		];
+		this.#lost.forget(incarnation);
+		return links;
+	}
+
+	#failed(incarnation: string): readonly Link[] {
+		return this.#lost
+			.of(incarnation)
+			.map((attempt) => linkTo(attempt, "failed attempt"));
+	}
+
+	#take(incarnation: string): Start | undefined {
+		const start = this.#starts.get(incarnation);
+		this.#starts.delete(incarnation);
+		return start;
+	}
+
+	#phase(
+		name: "worker spawn" | "worker launch" | "worker connect",
+		start: Start,
+		fromMs: number,
+		toMs: number,
+	): void {
+		if (!start.span.isRecording()) return;
+		this.#spans.start(name, { within: start.context, atMs: fromMs }).end(toMs);
+	}
+}
+
+function about(event: {
+	readonly pool: string;
+	readonly workerId: string;
+	readonly incarnation: string;
+}): SpanAttributes {
+	return {
+		"snakepit.pool.name": event.pool,
+		"snakepit.worker.id": event.workerId,
+		"snakepit.worker.incarnation": event.incarnation,
+	};
+}

@@ -1,0 +1,175 @@
+import {
+	context,
+	type HrTime,
+	logs,
+	metrics,
+	propagation,
+	trace,
+} from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+	CompositePropagator,
+	W3CBaggagePropagator,
+	W3CTraceContextPropagator,
+} from "@opentelemetry/core";
+import {
+	InMemoryLogRecordExporter,
+	LoggerProvider,
+	type ReadableLogRecord,
+	SimpleLogRecordProcessor,
+} from "@opentelemetry/sdk-logs";
+import {
+	AggregationTemporality,
+	InMemoryMetricExporter,
+	MeterProvider,
+	type MetricData,
+	PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+	AlwaysOnSampler,
+	InMemorySpanExporter,
+	ParentBasedSampler,
+	type ReadableSpan,
+	type Sampler,
+	SimpleSpanProcessor,
+	type SpanExporter,
+	TracerProvider,
+} from "@opentelemetry/sdk-trace";
+
+/** One series of a metric, as a test looks at it. */
+export interface Series {
+	readonly attributes: Readonly<Record<string, unknown>>;
+	/** Of a counter or gauge; the number of measurements of a histogram. */
+	readonly value: number;
+	/** Of a histogram. */
+	readonly sum?: number | undefined;
+	readonly boundaries?: readonly number[];
+}
+
+/** An SDK whose exporters are in memory, registered for the whole program. */
+export class MemorySdk {
+	readonly #spans = new InMemorySpanExporter();
+	readonly #logs = new InMemoryLogRecordExporter();
+	readonly #metrics = new InMemoryMetricExporter(
+		AggregationTemporality.CUMULATIVE,
+	);
+	readonly #reader = new PeriodicExportingMetricReader({
+		exporter: this.#metrics,
+		exportIntervalMillis: 3_600_000,
+	});
+	readonly tracers: TracerProvider;
+	readonly meters: MeterProvider;
+	readonly loggers: LoggerProvider;
+
+	constructor({
+		sampler = new AlwaysOnSampler(),
+		exporter,
+	}: { readonly sampler?: Sampler; readonly exporter?: SpanExporter } = {}) {
+		this.tracers = new TracerProvider({
+			sampler: new ParentBasedSampler({ root: sampler }),
+			spanProcessors: [
+				new SimpleSpanProcessor({ exporter: exporter ?? this.#spans }),
+			],
+		});
+		this.meters = new MeterProvider({ readers: [this.#reader] });
+		this.loggers = new LoggerProvider({
+			processors: [new SimpleLogRecordProcessor({ exporter: this.#logs })],
+		});
+	}
+
+	register(): this {
+		unregister();
+		context.setGlobalContextManager(
+			new AsyncLocalStorageContextManager().enable(),
+		);
+		propagation.setGlobalPropagator(
+			new CompositePropagator({
+				propagators: [
+					new W3CTraceContextPropagator(),
+					new W3CBaggagePropagator(),
+				],
+			}),
+		);
+		trace.setGlobalTracerProvider(this.tracers);
+		metrics.setGlobalMeterProvider(this.meters);
+		logs.setGlobalLoggerProvider(this.loggers);
+		return this;
+	}
+
+	async spans(): Promise<readonly ReadableSpan[]> {
+		await this.tracers.forceFlush();
+		return this.#spans.getFinishedSpans();
+	}
+
+	async span(name: string): Promise<ReadableSpan> {
+		const spans = await this.spans();
+		const found = spans.find((span) => span.name === name);
+		if (found === undefined)
+			throw new Error(
+				`No span "${name}"; there are ${spans.map((span) => span.name).join(", ")}.`,
+			);
+		return found;
+	}
+
+	logs(): readonly ReadableLogRecord[] {
+		return this.#logs.getFinishedLogRecords();
+	}
+
+	async metrics(): Promise<readonly MetricData[]> {
+		this.#metrics.reset();
+		await this.meters.forceFlush();
+		return this.#metrics
+			.getMetrics()
+			.flatMap(({ scopeMetrics }) => scopeMetrics)
+			.flatMap((scope) => scope.metrics);
+	}
+
+	async series(name: string): Promise<readonly Series[]> {
+		const metric = (await this.metrics()).find(
+			({ descriptor }) => descriptor.name === name,
+		);
+		return (metric?.dataPoints ?? []).map(({ attributes, value }) =>
+			typeof value === "number"
+				? { attributes, value }
+				: {
+						attributes,
+						value: value.count,
+						sum: value.sum,
+						...("buckets" in value &&
+							"boundaries" in value.buckets && {
+								boundaries: value.buckets.boundaries,
+							}),
+					},
+		);
+	}
+}
+
+/** No SDK is registered any more. */
+export function unregister(): void {
+	for (const api of [context, propagation, trace, metrics, logs]) api.disable();
+}
+
+/** Milliseconds since the Unix epoch. */
+export function milliseconds([seconds, nanoseconds]: HrTime): number {
+	return seconds * 1_000 + nanoseconds / 1_000_000;
+}
+
+/** The spans of one trace as lines, children indented below their parents in the order of their starts. */
+export function tree(spans: readonly ReadableSpan[], of: ReadableSpan): string {
+	const { traceId } = of.spanContext();
+	const own = spans.filter((span) => span.spanContext().traceId === traceId);
+	const ids = new Set(own.map((span) => span.spanContext().spanId));
+	const under = (parent: string | undefined, depth: number): string[] =>
+		own
+			.filter(({ parentSpanContext }) =>
+				parent === undefined
+					? !ids.has(parentSpanContext?.spanId ?? "")
+					: parentSpanContext?.spanId === parent,
+			)
+			.sort((a, b) => milliseconds(a.startTime) - milliseconds(b.startTime))
+			.flatMap((span) => [
+				`${"  ".repeat(depth)}${span.name}`,
+				...under(span.spanContext().spanId, depth + 1),
+			]);
+	return under(undefined, 0).join("\n");
+}
