@@ -50,6 +50,12 @@ export const WORKER = {
 	}): string => incarnation,
 } as const;
 
+/** In every event about a run. */
+export const RUN = {
+	"snakepit.run.id": ({ runId }: { readonly runId: string }): string => runId,
+} as const;
+
+/** In every event about a pool. */
 export const POOL = {
 	"snakepit.pool.name": ({ pool }: { readonly pool: string }): string => pool,
 } as const;

@@ -1,4 +1,5 @@
 import type { SnakepitEventType } from "@snakepit/core";
+import { AUDIT_EVENTS } from "./audit-events.ts";
 import { CALL_EVENTS } from "./call-events.ts";
 import type { EventPlaces } from "./event-place.ts";
 import { HEARTBEAT_EVENTS } from "./heartbeat-events.ts";
@@ -9,6 +10,7 @@ import { WORKER_EVENTS } from "./worker-events.ts";
 /** Where every event of core goes: one that core has and that is missing here does not compile. */
 export const EVENTS: EventPlaces = {
 	...RUN_EVENTS,
+	...AUDIT_EVENTS,
 	...WORKER_EVENTS,
 	...HEARTBEAT_EVENTS,
 	...CALL_EVENTS,

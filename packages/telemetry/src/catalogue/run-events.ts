@@ -1,9 +1,5 @@
-import { type EventPlaces, POOL, seconds } from "./event-place.ts";
+import { type EventPlaces, POOL, RUN, seconds } from "./event-place.ts";
 import { codeOf } from "./worker-events.ts";
-
-const RUN = {
-	"snakepit.run.id": ({ runId }: { readonly runId: string }): string => runId,
-} as const;
 
 export const RUN_EVENTS: Pick<
 	EventPlaces,

@@ -105,6 +105,12 @@ export class EventMetrics {
 				});
 				this.#sightings.orphan();
 				break;
+			case "audit.stray_killed":
+				meters.count("snakepit.orphan.killed", 1, {
+					"snakepit.found_by": "marker",
+				});
+				break;
+			case "audit.stray_found":
 			case "orphan.spared":
 				meters.count("snakepit.orphan.found", 1, {});
 				this.#sightings.orphan();
