@@ -17,6 +17,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 	stop: "StopOptions",
 	output: "OutputOptions",
 	audit: "AuditOptions",
+	history: "HistoryBoundOptions",
 };
 
 /** docs/reference/options.md */

@@ -35,6 +35,11 @@ export {
 	type KillTarget,
 	ProcessKiller,
 } from "./cleanup/process-killer.ts";
+export {
+	type HistoryOptions,
+	type RunHistory,
+	readHistory,
+} from "./cleanup/read-history.ts";
 export type { RunHandle } from "./cleanup/run-handle.ts";
 export {
 	type RunSettlement,
@@ -129,6 +134,7 @@ export type {
 	AuditOptions,
 	CallsOptions,
 	HeartbeatOptions,
+	HistoryBoundOptions,
 	OutputOptions,
 	PoolOptions,
 	QueueOptions,

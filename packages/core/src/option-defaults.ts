@@ -37,7 +37,9 @@ export type DefaultName =
 	| "stop.killAfterMs"
 	| "output.maxLineBytes"
 	| "output.tailLines"
-	| "audit.intervalMs";
+	| "audit.intervalMs"
+	| "history.runs"
+	| "history.ageMs";
 
 /**
  * Every number, with the reason for it. `Infinity` means: no bound.
@@ -191,6 +193,16 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 		value: 20,
 		check: wholeNumber(0, 10_000),
 		reason: "a traceback and what led to it",
+	},
+	"history.runs": {
+		value: 200,
+		check: wholeNumber(0, 100_000),
+		reason: "a few megabytes",
+	},
+	"history.ageMs": {
+		value: 30 * 24 * 60 * 60 * 1000,
+		check: wholeNumber(0),
+		reason: "a month shows a pattern",
 	},
 	"audit.intervalMs": {
 		value: 30_000,

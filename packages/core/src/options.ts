@@ -97,6 +97,14 @@ export interface AuditOptions {
 	readonly strays?: "reported" | "killed";
 }
 
+/** Runs that are over, as `readHistory` tells of them. The pool that starts the run of its program decides. */
+export interface HistoryBoundOptions {
+	/** The oldest beyond this number are removed. */
+	readonly runs?: number;
+	/** Older ones are removed. */
+	readonly ageMs?: number;
+}
+
 /** Everything that can be said about a pool, grouped by the moment in life that it governs. */
 export interface PoolOptions {
 	readonly adapter: Adapter;
@@ -115,6 +123,7 @@ export interface PoolOptions {
 	readonly stop?: StopOptions;
 	readonly output?: OutputOptions;
 	readonly audit?: AuditOptions;
+	readonly history?: HistoryBoundOptions;
 	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
 	readonly dataDir?: string;
 	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. Shared by the pools of a run. */
@@ -146,6 +155,7 @@ export interface ResolvedOptions {
 	readonly stop: Required<StopOptions>;
 	readonly output: Required<OutputOptions>;
 	readonly audit: Required<AuditOptions>;
+	readonly history: Required<HistoryBoundOptions>;
 	readonly dataDir: string | undefined;
 	readonly protections: readonly Protection[];
 	readonly cleanupStrategy: CleanupStrategy | undefined;

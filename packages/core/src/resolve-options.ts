@@ -78,6 +78,7 @@ export function resolveOptions(
 		stop: anything,
 		output: anything,
 		audit: anything,
+		history: anything,
 		dataDir: optional(nonEmptyText),
 		protections: optional(areProtections),
 		cleanupStrategy: anything,
@@ -103,6 +104,7 @@ export function resolveOptions(
 			}),
 			echo: given.output?.echo ?? "stderr",
 		},
+		history: group("history", given.history),
 		audit: {
 			...group<Omit<Required<AuditOptions>, "strays">>("audit", given.audit, {
 				strays: optional(oneOf("reported", "killed")),

@@ -7,7 +7,9 @@ import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";
 import type { Protection } from "../protection.ts";
+import { HISTORY_BOUND, type HistoryBound } from "../registry/history.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
+import type { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import type { Clock } from "../world.ts";
 import type { AuditRule } from "./auditor.ts";
 import type { CleanupStrategy } from "./cleanup-strategy.ts";
@@ -22,6 +24,8 @@ export interface AcquireRunOptions {
 	readonly strategy: CleanupStrategy | undefined;
 	/** Engaged for this holder, if they are not yet; none when left out. */
 	readonly protections?: readonly Protection[];
+	/** How much of the past is kept; only that of whoever starts the run is asked. 200 runs and 30 days when left out. */
+	readonly history?: HistoryBound;
 	/** Every 30 s, and strays are reported, when left out. */
 	readonly audit?: AuditRule;
 	readonly emit: (event: SnakepitEvent) => void;
@@ -50,12 +54,12 @@ export async function acquireRun({
 	strategy,
 	protections = [],
 	audit = DEFAULT_AUDIT,
+	history = HISTORY_BOUND,
 	emit,
 }: AcquireRunOptions): Promise<RunHandle> {
 	assertPlatform(process.platform);
 	const sqlite = await loadSqlite();
-	machine ??= new SystemProcessHost();
-	const host = machine;
+	const host = thisMachine();
 	const state = openStateDirectory(dataDir, host.self.machineId);
 	const path = realpathSync(state.path);
 	if (state.relocated !== undefined)
@@ -79,6 +83,7 @@ export async function acquireRun({
 					random: systemRandom,
 					dataDir: path,
 					strategy,
+					history,
 					emit: emitToAll,
 				}),
 			onOver: () => {
@@ -87,6 +92,17 @@ export async function acquireRun({
 		});
 	sharedRuns.set(path, run);
 	return run.acquire({ emit, audit }, protections);
+}
+
+/** One for all runs of this process. */
+export function thisMachine(): SystemProcessHost {
+	machine ??= new SystemProcessHost();
+	return machine;
+}
+
+/** The registry of this process's own run in a data directory, if this copy of the package has one there. */
+export function ownRegistry(path: string): SqliteRegistry | undefined {
+	return sharedRuns.get(path)?.registry;
 }
 
 /** The clock of every run, for those who tell of something before they have one. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { SparedReason } from "../events.ts";
-import { isRunDirectory } from "../os/private-directory.ts";
+import { directoriesOf } from "../os/shared-memory.ts";
 import { type RunContent, RunFile, readRunFile } from "../registry/run-file.ts";
 import { type RunLock, restoreLock, takeLock } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
@@ -55,7 +55,7 @@ function outcomeOfHeld(
 	path: string,
 	name: RunName,
 ): ClaimOutcome {
-	const content = readRunFile(sqlite, path, name);
+	const content = readRunFile(sqlite, path, name, "none");
 	if (content.kind !== "readable") return spared("owner_alive");
 	const { state, claimedBy } = content.run;
 	// Another start takes it to the history at this very moment.
@@ -69,7 +69,7 @@ function claimLocked(
 	lock: RunLock,
 	path: string,
 ): ClaimOutcome {
-	const content = readRunFile(parts.sqlite, path, name);
+	const content = readRunFile(parts.sqlite, path, name, "living");
 	switch (content.kind) {
 		case "unreadable":
 			return spared("unreadable");
@@ -119,7 +119,7 @@ function finish(parts: ClaimParts, name: RunName, run: StoredRun): void {
 		// Its owner may have ended it while somebody read it: its last changes are in a second file still.
 		file.close("is_over");
 	}
-	if (isRunDirectory(run.directory, run.runId)) host.remove([run.directory]);
+	host.remove(directoriesOf(run.directory, run.runId));
 	directory.retire(name);
 }
 

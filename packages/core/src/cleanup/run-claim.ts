@@ -63,7 +63,11 @@ export class LedgerClaim implements RunClaim {
 	readonly #run: StoredRun;
 	readonly #begunAt: number;
 
-	/** Commits the claim, before anything is done with it. Throws what SQLite throws. */
+	/**
+	 * Commits the claim, before anything is done with it. Throws what SQLite throws.
+	 *
+	 * @param workers those that are not ended.
+	 */
 	constructor(
 		parts: ClaimParts,
 		name: RunName,
@@ -80,7 +84,7 @@ export class LedgerClaim implements RunClaim {
 		this.dead = {
 			ofRun: name.runId,
 			owns: ownership(name, parts.host.self),
-			workers: workers.filter((worker) => worker.status !== "ended"),
+			workers,
 		};
 		this.#run = {
 			...run,

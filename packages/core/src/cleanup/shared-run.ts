@@ -1,6 +1,7 @@
 import type { SnakepitEvent } from "../events.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import type { Protection } from "../protection.ts";
+import type { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { Auditor, type AuditRule } from "./auditor.ts";
@@ -34,10 +35,16 @@ export class SharedRun {
 	readonly #parts: SharedRunParts;
 	readonly #holders = new Set<Holder>();
 	#started: Promise<AuditedRun> | undefined;
+	#registry: SqliteRegistry | undefined;
 	#stop: () => void = () => {};
 
 	constructor(parts: SharedRunParts) {
 		this.#parts = parts;
+	}
+
+	/** Once it has started. */
+	get registry(): SqliteRegistry | undefined {
+		return this.#registry;
 	}
 
 	/** Rejects when the start does, or a protection that insists; nothing is held then. */
@@ -102,6 +109,7 @@ export class SharedRun {
 			unregister();
 			auditor.stop();
 		};
+		this.#registry = registry;
 		return { ...started, auditor };
 	}
 

@@ -4,7 +4,11 @@ import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { Engagements } from "../protection/engagements.ts";
-import { boundHistory, readRuns } from "../registry/history.ts";
+import {
+	boundHistory,
+	type HistoryBound,
+	readRuns,
+} from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { ownerKey } from "../registry/run-name.ts";
@@ -24,6 +28,8 @@ export interface StartRunParts {
 	/** Where the ledger is. */
 	readonly dataDir: string;
 	readonly strategy: CleanupStrategy | undefined;
+	/** How much of the past is kept. */
+	readonly history: HistoryBound;
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
@@ -101,7 +107,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			killer,
 			claimant: { kind: "reaper", runId: name.runId, tell: emit },
 		});
-		boundHistory(directory, clock.wall());
+		boundHistory(directory, clock.wall(), parts.history);
 		registry.transition("running");
 		return {
 			registry,

@@ -6,7 +6,7 @@ import {
 	type Stats,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { RegistryError } from "../errors.ts";
 import { complaintAbout } from "./private-directory.ts";
 
@@ -43,12 +43,44 @@ export function openStateDirectory(
 	const path = join(home.path, "snakepit", machineId);
 	const complaint = home.complaint ?? makePrivate(path);
 	if (complaint === undefined) return { path, relocated: undefined };
-	const uid = process.getuid?.() ?? 0;
-	const personal = join(tmpdir(), `snakepit-${uid}`);
-	const temporary = join(personal, machineId);
+	const temporary = temporaryPlace(machineId);
+	const personal = dirname(temporary);
 	const trouble = makePrivate(personal) ?? makePrivate(temporary);
 	if (trouble !== undefined) throw unwritable(personal, trouble);
 	return { path: temporary, relocated: `${home.path} ${complaint}` };
+}
+
+/**
+ * Finds the directory of the ledger where {@link openStateDirectory} would have
+ * made it, and makes nothing; `undefined` when there is none that can be read.
+ */
+export function findStateDirectory(
+	dataDir: string | undefined,
+	machineId: string,
+	env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+	const home = placeAtHome(env);
+	const usual =
+		home.complaint === undefined
+			? [join(home.path, "snakepit", machineId)]
+			: [];
+	const places =
+		dataDir === undefined ? [...usual, temporaryPlace(machineId)] : [dataDir];
+	return places.find(isReadable);
+}
+
+function isReadable(path: string): boolean {
+	try {
+		accessSync(path, constants.R_OK | constants.X_OK);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** Under a directory of this user's own. */
+function temporaryPlace(machineId: string): string {
+	return join(tmpdir(), `snakepit-${process.getuid?.() ?? 0}`, machineId);
 }
 
 /** A home of somebody else is left alone: `sudo` may keep the caller's, and files of root would lock them out. */

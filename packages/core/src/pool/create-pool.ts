@@ -31,6 +31,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		strategy: options.cleanupStrategy,
 		protections: options.protections,
 		audit: options.audit,
+		history: options.history,
 		emit: hub.emit,
 	}).catch((error: unknown) => {
 		instrumentation?.detach();

@@ -1,5 +1,6 @@
 import { statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { DEFAULTS } from "../option-defaults.ts";
 import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
 import type { RunRecord } from "./process-registry.ts";
 import { readRunFile } from "./run-file.ts";
@@ -12,10 +13,9 @@ export interface HistoryBound {
 	readonly ageMs: number;
 }
 
-/** A month shows a pattern; 200 runs are a few megabytes. */
 export const HISTORY_BOUND: HistoryBound = {
-	runs: 200,
-	ageMs: 30 * 24 * 60 * 60 * 1000,
+	runs: DEFAULTS["history.runs"].value,
+	ageMs: DEFAULTS["history.ageMs"].value,
 };
 
 export interface HistoryFile {
@@ -39,14 +39,18 @@ export function surplusHistory(
 }
 
 /** Removes what the bound says. What cannot be removed stays: another start may do it at the same time. */
-export function boundHistory(directory: LedgerDirectory, nowMs: number): void {
+export function boundHistory(
+	directory: LedgerDirectory,
+	nowMs: number,
+	bound: HistoryBound = HISTORY_BOUND,
+): void {
 	const files = fileNamesIn(directory.history).flatMap((fileName) => {
 		const stats = statSync(join(directory.history, fileName), {
 			throwIfNoEntry: false,
 		});
 		return stats === undefined ? [] : [{ fileName, modifiedAt: stats.mtimeMs }];
 	});
-	for (const fileName of surplusHistory(files, nowMs)) {
+	for (const fileName of surplusHistory(files, nowMs, bound)) {
 		try {
 			unlinkSync(join(directory.history, fileName));
 		} catch {
@@ -69,7 +73,7 @@ export function readRuns(
 	const read = (folder: string, names: readonly RunName[]): RunRecord[] =>
 		names.flatMap((name) => {
 			const path = runPath(folder, name, "db");
-			const content = readRunFile(sqlite, path, name);
+			const content = readRunFile(sqlite, path, name, "none");
 			if (content.kind !== "readable") return [];
 			const { directory: _, claimedBy: __, ...record } = content.run;
 			return [record];

@@ -22,11 +22,15 @@ export class LedgerDirectory {
 	readonly runs: string;
 	readonly history: string;
 
-	/** @throws RegistryError when it cannot be made. */
-	constructor(path: string) {
+	/**
+	 * @param manner `"look"` makes nothing and asks for no permission: for readers.
+	 * @throws RegistryError when it cannot be made.
+	 */
+	constructor(path: string, manner: "make" | "look" = "make") {
 		this.path = path;
 		this.runs = join(path, "runs");
 		this.history = join(path, "history");
+		if (manner === "look") return;
 		try {
 			for (const directory of [this.runs, this.history]) {
 				mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -5,13 +5,16 @@ import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
 import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
 import { ownerKey, type RunName } from "./run-name.ts";
 import {
+	countWorkers,
 	endWorker,
 	type Ledger,
 	markReported,
+	readIncidents,
 	readRun,
-	readUnreported,
+	readWorker,
 	readWorkers,
 	type StoredRun,
+	type WorkerSelection,
 	writeIncident,
 	writeRun,
 	writeWorker,
@@ -30,7 +33,12 @@ export type RunContent =
 	| {
 			readonly kind: "readable";
 			readonly run: StoredRun;
+			/** Those that were asked for, oldest first. */
 			readonly workers: readonly WorkerRecord[];
+			/** How many there are in all. */
+			readonly workerCount: number;
+			/** What happened while no host lived, in the order in which it did. */
+			readonly incidents: readonly Incident[];
 	  }
 	/** Damaged, foreign or newer: of no use to anyone. */
 	| { readonly kind: "unusable"; readonly reason: string }
@@ -122,9 +130,18 @@ export class RunFile {
 		});
 	}
 
+	/** Every worker that is written, oldest first. */
+	workers(): readonly WorkerRecord[] {
+		return readWorkers(this.#connection.ledger, "all");
+	}
+
+	worker(incarnation: string): WorkerRecord | undefined {
+		return readWorker(this.#connection.ledger, incarnation);
+	}
+
 	/** The incidents of the run `ofRun` that nobody told yet, in the order in which they happened. */
 	unreported(ofRun: RunId): readonly Incident[] {
-		return readUnreported(this.#connection.ledger, ofRun);
+		return readIncidents(this.#connection.ledger, ofRun, "unreported");
 	}
 
 	/** One commit: every incident was told. */
@@ -175,6 +192,7 @@ export function readRunFile(
 	sqlite: Sqlite,
 	path: string,
 	name: RunName,
+	selection: WorkerSelection = "all",
 ): RunContent {
 	let connection: SqliteConnection | undefined;
 	try {
@@ -185,11 +203,11 @@ export function readRunFile(
 		const reason = reasonNotToRead(connection);
 		if (reason !== undefined) return { kind: "unusable", reason };
 		if (versionOf(connection) === SCHEMA_VERSION)
-			return contentOf(connection, name);
+			return contentOf(connection, name, selection);
 		const copy = sqlite.copy(connection);
 		try {
 			sqlite.migrate(copy);
-			return contentOf(copy, name);
+			return contentOf(copy, name, selection);
 		} finally {
 			copy.client.close();
 		}
@@ -214,12 +232,22 @@ function reasonNotToRead(connection: SqliteConnection): string | undefined {
 		: `It was written by another version of Snakepit (schema ${version}, this one knows 1 to ${SCHEMA_VERSION}).`;
 }
 
-function contentOf({ ledger }: SqliteConnection, name: RunName): RunContent {
+function contentOf(
+	{ ledger }: SqliteConnection,
+	name: RunName,
+	selection: WorkerSelection,
+): RunContent {
 	const run = readRun(ledger);
 	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
 		return {
 			kind: "unusable",
 			reason: "It does not hold the run that its name says.",
 		};
-	return { kind: "readable", run, workers: readWorkers(ledger) };
+	return {
+		kind: "readable",
+		run,
+		workers: readWorkers(ledger, selection),
+		workerCount: countWorkers(ledger),
+		incidents: readIncidents(ledger, name.runId, "all"),
+	};
 }

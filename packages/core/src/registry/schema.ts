@@ -1,4 +1,4 @@
-import { asc, eq } from "drizzle-orm";
+import { asc, count, desc, eq, ne } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import {
 	integer,
@@ -153,29 +153,67 @@ export function endWorker(
 		.run();
 }
 
-/** Reads every worker, oldest first. */
-export function readWorkers(ledger: Ledger): readonly WorkerRecord[] {
-	const rows = ledger
+/** Which workers of a run are wanted. */
+export type WorkerSelection =
+	| "all"
+	/** Reserved or active. */
+	| "living"
+	| "none"
+	/** So many of those that were reserved last. */
+	| { readonly latest: number };
+
+/** Reads workers, oldest first. */
+export function readWorkers(
+	ledger: Ledger,
+	selection: WorkerSelection,
+): readonly WorkerRecord[] {
+	if (selection === "none") return [];
+	const all = ledger.select().from(workerTable);
+	if (typeof selection === "object")
+		return all
+			.orderBy(desc(workerTable.ordinal))
+			.limit(selection.latest)
+			.all()
+			.reverse()
+			.map(recordOf);
+	const wanted =
+		selection === "living" ? all.where(ne(workerTable.status, "ended")) : all;
+	return wanted.orderBy(workerTable.ordinal).all().map(recordOf);
+}
+
+/** Reads one worker. */
+export function readWorker(
+	ledger: Ledger,
+	incarnation: string,
+): WorkerRecord | undefined {
+	const row = ledger
 		.select()
 		.from(workerTable)
-		.orderBy(workerTable.ordinal)
-		.all();
-	return rows.map((row) => {
-		const {
-			ordinal: _ordinal,
-			marker: _marker,
-			exitCode,
-			exitSignal,
-			endReason,
-			killer,
-			...rest
-		} = row;
-		return {
-			...filled(rest),
-			runId: row.runId as RunId,
-			end: endOf(exitCode, exitSignal, endReason, killer),
-		};
-	});
+		.where(eq(workerTable.incarnation, incarnation))
+		.get();
+	return row && recordOf(row);
+}
+
+export function countWorkers(ledger: Ledger): number {
+	const counted = ledger.select({ workers: count() }).from(workerTable).all();
+	return counted.reduce((sum, { workers }) => sum + workers, 0);
+}
+
+function recordOf(row: typeof workerTable.$inferSelect): WorkerRecord {
+	const {
+		ordinal: _ordinal,
+		marker: _marker,
+		exitCode,
+		exitSignal,
+		endReason,
+		killer,
+		...rest
+	} = row;
+	return {
+		...filled(rest),
+		runId: row.runId as RunId,
+		end: endOf(exitCode, exitSignal, endReason, killer),
+	};
 }
 
 /** Adds what happened while no host lived. */
@@ -190,15 +228,16 @@ export function writeIncident(ledger: Ledger, incident: Incident): void {
 		.run();
 }
 
-/** Reads the incidents that nobody told yet, in the order in which they happened. */
-export function readUnreported(
+/** Reads the incidents of the run `ofRun`, or only those that nobody told yet, in the order in which they happened. */
+export function readIncidents(
 	ledger: Ledger,
 	ofRun: RunId,
+	selection: "all" | "unreported",
 ): readonly Incident[] {
-	return ledger
-		.select({ event: incidentTable.event })
-		.from(incidentTable)
-		.where(eq(incidentTable.reported, false))
+	const all = ledger.select({ event: incidentTable.event }).from(incidentTable);
+	const wanted =
+		selection === "all" ? all : all.where(eq(incidentTable.reported, false));
+	return wanted
 		.orderBy(asc(incidentTable.wallMs), asc(incidentTable.id))
 		.all()
 		.flatMap(({ event }) => parseIncident(event, ofRun) ?? []);

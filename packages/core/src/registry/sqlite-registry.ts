@@ -14,10 +14,10 @@ import type {
 	RunRecord,
 	WorkerEnd,
 	WorkerRecord,
-	WorkerStatus,
 } from "./process-registry.ts";
 import type { RunFile } from "./run-file.ts";
 import type { StoredRun } from "./schema.ts";
+import { WorkerRows } from "./worker-rows.ts";
 
 export interface SqliteRegistryParts {
 	readonly clock: Clock;
@@ -37,10 +37,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	readonly runId: RunId;
 	readonly #parts: SqliteRegistryParts;
 	readonly #marker: string;
-	readonly #rows = new Map<string, WorkerRecord>();
-	/** By incarnation, the place of its row. */
-	readonly #ordinals = new Map<string, number>();
-	readonly #unwritten = new Set<string>();
+	readonly #rows = new WorkerRows();
 	#run: StoredRun;
 	#runUnwritten = false;
 	#incarnations = 0;
@@ -71,10 +68,9 @@ export class SqliteRegistry implements ProcessRegistry {
 
 	reserve(reservation: Reservation): void {
 		const { incarnation } = reservation;
-		if (this.#rows.has(incarnation))
+		if (this.lookup(incarnation) !== undefined)
 			throw impossible(incarnation, "is reserved already");
-		this.#ordinals.set(incarnation, this.#ordinals.size);
-		this.#put({
+		this.#rows.put({
 			...reservation,
 			runId: this.runId,
 			status: "reserved",
@@ -91,8 +87,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		}
 		const failure = this.#attempt();
 		if (failure === undefined) return;
-		this.#rows.delete(incarnation);
-		this.#unwritten.delete(incarnation);
+		this.#rows.remove(incarnation);
 		throw failure;
 	}
 
@@ -101,13 +96,13 @@ export class SqliteRegistry implements ProcessRegistry {
 		identity: ProcessIdentity,
 		groupId: number,
 	): void {
-		const row = this.#rows.get(incarnation);
+		const row = this.lookup(incarnation);
 		if (row?.status !== "reserved")
 			throw impossible(
 				incarnation,
 				`is ${row?.status ?? "unknown"}, not reserved`,
 			);
-		this.#put({
+		this.#rows.put({
 			...row,
 			status: "active",
 			identity,
@@ -119,10 +114,10 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {
-		const row = this.#rows.get(incarnation);
+		const row = this.lookup(incarnation);
 		if (row === undefined) throw impossible(incarnation, "is unknown");
 		if (row.status === "ended") return;
-		this.#put({
+		this.#rows.put({
 			...row,
 			status: "ended",
 			endedAt: this.#parts.clock.wall(),
@@ -138,24 +133,30 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	living(): readonly WorkerRecord[] {
-		return this.list().filter((row) => row.status !== "ended");
+		return this.#rows.kept().filter((row) => row.status !== "ended");
 	}
 
 	list(): readonly WorkerRecord[] {
-		return [...this.#rows.values()];
+		const kept = this.#rows.kept();
+		const written = this.#inFile((file) => file.workers()) ?? [];
+		const all = new Map(written.map((row) => [row.incarnation, row]));
+		// What is in memory is newer, and may not be written yet.
+		for (const row of kept) all.set(row.incarnation, row);
+		return [...all.values()];
 	}
 
 	lookup(incarnation: string): WorkerRecord | undefined {
-		return this.#rows.get(incarnation);
+		return (
+			this.#rows.get(incarnation) ??
+			this.#inFile((file) => file.worker(incarnation))
+		);
 	}
 
 	statistics(): RegistryStatistics {
-		const count = (status: WorkerStatus): number =>
-			this.list().filter((row) => row.status === status).length;
 		return {
-			reserved: count("reserved"),
-			active: count("active"),
-			ended: count("ended"),
+			reserved: this.#rows.count("reserved"),
+			active: this.#rows.count("active"),
+			ended: this.#rows.count("ended"),
 			unwritten: this.#unwrittenRows(),
 			commits: this.#commits,
 			commitMs: this.#commitMs,
@@ -163,9 +164,14 @@ export class SqliteRegistry implements ProcessRegistry {
 		};
 	}
 
-	runs(): readonly RunRecord[] {
+	/** This very run. */
+	get record(): RunRecord {
 		const { directory: _, claimedBy: __, ...own } = this.#run;
-		return [own, ...this.#parts.otherRuns()];
+		return own;
+	}
+
+	runs(): readonly RunRecord[] {
+		return [this.record, ...this.#parts.otherRuns()];
 	}
 
 	flush(): number {
@@ -194,9 +200,14 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#emit({ type: "run.ended", runId: this.runId, clean });
 	}
 
-	#put(row: WorkerRecord): void {
-		this.#rows.set(row.incarnation, row);
-		this.#unwritten.add(row.incarnation);
+	/** Asks the file, where it knows more than the memory; a file that cannot be read knows nothing. */
+	#inFile<Answer>(ask: (file: RunFile) => Answer): Answer | undefined {
+		if (this.#closed || this.#rows.forgotten === 0) return undefined;
+		try {
+			return ask(this.#parts.file);
+		} catch {
+			return undefined;
+		}
 	}
 
 	#putRun(run: StoredRun): void {
@@ -205,7 +216,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	#unwrittenRows(): number {
-		return this.#unwritten.size + Number(this.#runUnwritten);
+		return this.#rows.unwrittenCount + Number(this.#runUnwritten);
 	}
 
 	#writeThrough(): void {
@@ -224,10 +235,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	/** Writes everything that is not written yet as one commit. */
 	#attempt(): RegistryError | undefined {
 		const { clock, file } = this.#parts;
-		const rows = [...this.#unwritten].map((incarnation) => ({
-			worker: this.#rows.get(incarnation) as WorkerRecord,
-			ordinal: this.#ordinals.get(incarnation) as number,
-		}));
+		const rows = this.#rows.unwritten();
 		const begunAt = clock.now();
 		try {
 			file.write(
@@ -244,7 +252,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		}
 		this.#commits += 1;
 		this.#hasWritten ||= rows.length > 0;
-		this.#unwritten.clear();
+		this.#rows.written();
 		this.#runUnwritten = false;
 		this.#degraded = false;
 		return undefined;

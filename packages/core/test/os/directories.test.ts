@@ -4,6 +4,7 @@ import {
 	existsSync,
 	lstatSync,
 	mkdirSync,
+	readdirSync,
 	rmSync,
 	type Stats,
 	statSync,
@@ -18,7 +19,10 @@ import {
 	isRunDirectory,
 	SOCKET_PATH_LIMIT,
 } from "../../src/os/private-directory.ts";
-import { openStateDirectory } from "../../src/os/state-directory.ts";
+import {
+	findStateDirectory,
+	openStateDirectory,
+} from "../../src/os/state-directory.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -191,4 +195,21 @@ test("where nothing can be used that is a clear error", () => {
 			),
 		),
 	).toBe("REGISTRY_UNWRITABLE");
+});
+
+test("a reader finds the ledger where a writer made it, and makes nothing", () => {
+	const home = temporaryDirectory();
+	vi.stubEnv("TMPDIR", home);
+	const env = { HOME: home };
+	const find = (
+		dataDir?: string,
+		of: NodeJS.ProcessEnv = env,
+	): string | undefined => findStateDirectory(dataDir, "machine", of);
+	expect(find()).toBeUndefined();
+	expect(readdirSync(home)).toEqual([]);
+	const relocated = openStateDirectory(undefined, "machine", {}).path;
+	expect([find(), find(undefined, {})]).toEqual([relocated, relocated]);
+	const usual = openStateDirectory(undefined, "machine", env).path;
+	expect([find(), find(undefined, {})]).toEqual([usual, relocated]);
+	expect([find(home), find(join(home, "nothing"))]).toEqual([home, undefined]);
 });

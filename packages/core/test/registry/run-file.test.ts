@@ -17,6 +17,7 @@ import {
 	SCHEMA_VERSION,
 } from "../../src/registry/run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
+import type { WorkerSelection } from "../../src/registry/schema.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import {
 	type CraftedRun,
@@ -80,6 +81,8 @@ test("what is written is read again, workers in the order of their reservation",
 	expect(readRunFile(sqlite, path, name)).toEqual({
 		kind: "readable",
 		run,
+		workerCount: 5,
+		incidents: [],
 		workers: everyRow(run.runId),
 	});
 });
@@ -202,4 +205,19 @@ test("a new file that cannot be filled is closed again", async () => {
 	const path = join(temporaryDirectory(), "new.db");
 	const broken = { ...run, runId: undefined as unknown as typeof run.runId };
 	expect(() => RunFile.create(sqlite, path, broken)).toThrow(RegistryError);
+});
+
+test("of the workers those are read that were asked for", async () => {
+	const { name, path } = await crafted();
+	const read = (selection: WorkerSelection): unknown => {
+		const content = readRunFile(sqlite, path, name, selection);
+		if (content.kind !== "readable") throw new Error(content.reason);
+		expect(content.workerCount).toBe(5);
+		return content.workers.map(({ incarnation }) => incarnation);
+	};
+	expect(read("all")).toEqual(["z", "y", "x", "w", "v"]);
+	expect(read("living")).toEqual(["z", "y"]);
+	expect(read("none")).toEqual([]);
+	expect(read({ latest: 2 })).toEqual(["w", "v"]);
+	expect(read({ latest: 99 })).toEqual(["z", "y", "x", "w", "v"]);
 });

@@ -6,6 +6,7 @@ import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openNewRun } from "../../src/registry/new-run.ts";
 import { readRunFile } from "../../src/registry/run-file.ts";
 import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
+import { ENDED_KEPT } from "../../src/registry/worker-rows.ts";
 import {
 	EventRecorder,
 	SeededRandom,
@@ -82,6 +83,13 @@ class Bench {
 	lock(): void {
 		this.#stranger = new Database(this.#path);
 		this.#stranger.exec("begin immediate");
+	}
+
+	/** Somebody takes the table away. */
+	damage(): void {
+		const stranger = new Database(this.#path);
+		stranger.exec("drop table workers");
+		stranger.close();
 	}
 
 	unlock(): void {
@@ -213,4 +221,54 @@ test("the end of a worker that was never reserved is a defect of ours", async ()
 			killer: "none",
 		}),
 	).toThrow(expect.objectContaining({ code: "IMPOSSIBLE_TRANSITION" }));
+});
+
+test("workers that ended long ago are read from the file: all are listed, found and counted", async () => {
+	const bench = await Bench.open();
+	const { registry } = bench;
+	const oldest = bench.reserve();
+	const names = [oldest];
+	for (let n = 0; n < ENDED_KEPT + 50; n++) {
+		const incarnation = bench.reserve();
+		names.push(incarnation);
+		registry.end(incarnation, {
+			exit: { kind: "code", code: n % 256 },
+			reason: "exited",
+			killer: "none",
+		});
+	}
+	const second = names[1] as string;
+	expect(registry.list().map(({ incarnation }) => incarnation)).toEqual(names);
+	expect(registry.living().map(({ incarnation }) => incarnation)).toEqual([
+		oldest,
+	]);
+	expect(registry.lookup(second)).toMatchObject({
+		status: "ended",
+		end: { exit: { kind: "code", code: 0 } },
+	});
+	expect(registry.lookup("nobody")).toBeUndefined();
+	expect(registry.statistics()).toMatchObject({
+		reserved: 1,
+		ended: ENDED_KEPT + 50,
+	});
+	// What cannot happen to a worker in memory cannot happen to one in the file.
+	const again = {
+		incarnation: second,
+		workerId: "w-0",
+		pool: "w",
+		fingerprint: "x",
+		files: [],
+	};
+	expect(() => registry.reserve(again)).toThrow("is reserved already");
+	expect(() => registry.activate(second, deadOwner(), 9)).toThrow("is ended");
+	registry.end(second, { exit: undefined, reason: "hung", killer: "unknown" });
+	expect(registry.lookup(second)?.end?.reason).toBe("exited");
+
+	bench.damage();
+	expect(registry.lookup(second)).toBeUndefined();
+	expect(registry.list().length).toBe(ENDED_KEPT + 1);
+	registry.end(oldest, { exit: undefined, reason: "closed", killer: "none" });
+	registry.close();
+	expect(registry.lookup(second)).toBeUndefined();
+	expect(registry.list().length).toBeGreaterThanOrEqual(ENDED_KEPT);
 });

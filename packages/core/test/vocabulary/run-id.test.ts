@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { extractRunId, generateRunId, isRunId } from "../../src/run-id.ts";
+import {
+	drawnAt,
+	extractRunId,
+	generateRunId,
+	isRunId,
+} from "../../src/run-id.ts";
 import { SeededRandom } from "../../src/testing.ts";
 import type { Random } from "../../src/world.ts";
 
@@ -133,4 +138,16 @@ describe("extracting from arguments", () => {
 			"k3x9a2p",
 		);
 	});
+});
+
+test("a run id says when it was drawn, to the second, also across the cycle and for a clock that was ahead", () => {
+	const random = { fraction: () => 0.5, token: () => "" };
+	const CYCLE_MS = 36 ** 5 * 1000;
+	for (const drawn of [1_700_000_000_000, CYCLE_MS * 29 - 1000, CYCLE_MS * 29])
+		for (const laterMs of [0, 1000, 86_400_000, CYCLE_MS - 86_401_000])
+			expect(drawnAt(generateRunId(drawn, random), drawn + laterMs)).toBe(
+				Math.floor(drawn / 1000) * 1000,
+			);
+	const ahead = generateRunId(1_700_000_060_000, random);
+	expect(drawnAt(ahead, 1_700_000_000_000)).toBe(1_700_000_000_000);
 });

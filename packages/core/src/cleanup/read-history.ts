@@ -1,0 +1,130 @@
+import { realpathSync } from "node:fs";
+import { access } from "node:fs/promises";
+import {
+	checkOptions,
+	nonEmptyText,
+	optional,
+	wholeNumber,
+} from "../option-check.ts";
+import { findStateDirectory } from "../os/state-directory.ts";
+import { systemClock } from "../os/system-clock.ts";
+import { HISTORY_BOUND } from "../registry/history.ts";
+import type { Incident } from "../registry/incident.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
+import { readRunFile } from "../registry/run-file.ts";
+import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
+import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
+import type { SqliteRegistry } from "../registry/sqlite-registry.ts";
+import { drawnAt } from "../run-id.ts";
+import { assertPlatform, ownRegistry, thisMachine } from "./acquire-run.ts";
+
+export interface HistoryOptions {
+	/** Where the ledger is; the user's state directory by default. */
+	readonly dataDir?: string;
+	/** At most so many runs; 200 by default, as many as are kept. */
+	readonly runs?: number;
+	/** At most so many workers of each run, those that were reserved last; 1000 by default. */
+	readonly workersPerRun?: number;
+}
+
+/** One run, living or over, and what became of its workers. */
+export interface RunHistory extends RunRecord {
+	/** Oldest first. */
+	readonly workers: readonly WorkerRecord[];
+	/** How many there were in all. */
+	readonly workerCount: number;
+	/** What protections saw and did while no host lived, in the order in which it happened. */
+	readonly incidents: readonly Incident[];
+}
+
+const WORKERS_PER_RUN = 1_000;
+
+/**
+ * Reads what became of the runs of a data directory, newest first, and of their
+ * workers: how each ended, by whom, and how long cleaning up took.
+ *
+ * Reads one file at a time, as far as it is asked for; changes nothing and
+ * starts nothing. Runs whose file cannot be read are left out, and those that
+ * other threads of this very process have.
+ *
+ * @throws OptionsError; StartError `PLATFORM_UNSUPPORTED` or `NODE_TOO_OLD`; RegistryError `REGISTRY_UNSUPPORTED`.
+ */
+export async function* readHistory(
+	options: HistoryOptions = {},
+): AsyncGenerator<RunHistory, void, undefined> {
+	checkOptions("readHistory", options, {
+		dataDir: optional(nonEmptyText),
+		runs: optional(wholeNumber(1)),
+		workersPerRun: optional(wholeNumber(0)),
+	});
+	assertPlatform(process.platform);
+	const sqlite = await loadSqlite();
+	const { self } = thisMachine();
+	const path = findStateDirectory(options.dataDir, self.machineId);
+	if (path === undefined) return;
+	const directory = new LedgerDirectory(realpathSync(path), "look");
+	const own = ownRegistry(directory.path);
+	const ownKey = ownerKey(self);
+	const latest = options.workersPerRun ?? WORKERS_PER_RUN;
+	let left = options.runs ?? HISTORY_BOUND.runs;
+	for (const names of bySecond(directory)) {
+		const found: RunHistory[] = [];
+		for (const name of names) {
+			const history =
+				name.runId === own?.runId
+					? ownHistory(own, latest)
+					: await historyOf(sqlite, directory, name, ownKey, latest);
+			if (history !== undefined) found.push(history);
+		}
+		for (const history of found.toSorted((a, b) => b.startedAt - a.startedAt)) {
+			yield history;
+			left--;
+			if (left === 0) return;
+		}
+	}
+}
+
+/** The second of the start is in the names: no file has to be opened to sort by it, latest first. */
+function bySecond(directory: LedgerDirectory): readonly (readonly RunName[])[] {
+	const nowMs = systemClock.wall();
+	const groups = new Map<number, RunName[]>();
+	for (const name of [...directory.openRuns(), ...directory.endedRuns()]) {
+		const second = drawnAt(name.runId, nowMs);
+		groups.set(second, [...(groups.get(second) ?? []), name]);
+	}
+	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
+}
+
+async function historyOf(
+	sqlite: Sqlite,
+	directory: LedgerDirectory,
+	name: RunName,
+	ownKey: string,
+	latest: number,
+): Promise<RunHistory | undefined> {
+	const ended = runPath(directory.history, name, "db");
+	const open = runPath(directory.runs, name, "db");
+	// It may have come to the history since the names were read.
+	const isEnded = await access(ended).then(
+		() => true,
+		() => false,
+	);
+	// A file that this process has open must not be opened twice in it.
+	if (!isEnded && name.ownerKey === ownKey) return undefined;
+	const content = readRunFile(sqlite, isEnded ? ended : open, name, { latest });
+	if (content.kind !== "readable") return undefined;
+	const { run, workers, workerCount, incidents } = content;
+	const { directory: _, claimedBy: __, ...record } = run;
+	return { ...record, workers, workerCount, incidents };
+}
+
+function ownHistory(registry: SqliteRegistry, latest: number): RunHistory {
+	const all = registry.list();
+	return {
+		...registry.record,
+		workers: latest === 0 ? [] : all.slice(-latest),
+		workerCount: all.length,
+		incidents: [],
+	};
+}
