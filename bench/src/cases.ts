@@ -1,7 +1,27 @@
 import type { Case } from "./case.ts";
+import { heartbeat } from "./cases/heartbeat.ts";
+import { ledger } from "./cases/ledger.ts";
+import { manyCalls } from "./cases/many-calls.ts";
 import { poolCost } from "./cases/pool-cost.ts";
+import { replace } from "./cases/replace.ts";
 import { smallCall } from "./cases/small-call.ts";
+import { soak } from "./cases/soak.ts";
+import { start } from "./cases/start.ts";
+import { streams } from "./cases/streams.ts";
 import { throughput } from "./cases/throughput.ts";
+import { values } from "./cases/values.ts";
 
 /** Every case, in the order of the report. */
-export const cases: readonly Case[] = [smallCall, throughput, poolCost];
+export const cases: readonly Case[] = [
+	smallCall,
+	throughput,
+	poolCost,
+	values,
+	streams,
+	start,
+	replace,
+	manyCalls,
+	heartbeat,
+	ledger,
+	soak,
+];

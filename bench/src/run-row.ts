@@ -18,6 +18,8 @@ const row = cases
 	?.rows.find(({ name }) => name === request.rowName);
 if (row === undefined)
 	throw new Error(`there is no such row: ${process.argv[2]}`);
+// Sockets of ours hold no program open, and a bare connection has no pool that does.
+setInterval(() => {}, 2 ** 31 - 1);
 const figures = await row.measure(request.setting);
 writeSync(request.answerTo, `${JSON.stringify(figures)}\n`);
 // Peers may hold the process open.

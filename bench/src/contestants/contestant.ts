@@ -6,7 +6,15 @@ export interface LineSetting extends Setting {
 	readonly workers: number;
 	/** How many calls are under way at most, over all workers. */
 	readonly inFlight: number;
+	/** Where a contestant has such a bound and another than its usual one is needed. */
+	readonly callsPerWorker?: number;
 }
+
+/** How much of the other side a row wants. */
+export type LineAmount = Pick<
+	LineSetting,
+	"workers" | "inFlight" | "callsPerWorker"
+>;
 
 /** A way to a Python program (or a JavaScript one) that answers with what it got. What is left out cannot be done with it. */
 export interface Line extends AsyncDisposable {

@@ -28,8 +28,8 @@ export function ours(manner: Manner = "sync"): readonly Contestant[] {
 		needs: { variant: variant.name },
 		open: async (setting) => {
 			const { inFlight, workers } = setting;
-			const callsPerWorker =
-				manner === "sync" ? 1 : Math.ceil(inFlight / workers);
+			const usual = manner === "sync" ? 1 : Math.ceil(inFlight / workers);
+			const { callsPerWorker = usual } = setting;
 			const pool = await openPool(variant, setting, {
 				size: workers,
 				callsPerWorker,

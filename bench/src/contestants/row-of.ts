@@ -1,10 +1,10 @@
 import type { Figures, Row, Setting } from "../case.ts";
-import type { Contestant, Line } from "./contestant.ts";
+import type { Contestant, Line, LineAmount } from "./contestant.ts";
 
 /** A row that opens a contestant's line, measures on it, and closes it. */
 export function rowOf(
 	{ name, kind, needs, open }: Contestant,
-	amount: { readonly workers: number; readonly inFlight: number },
+	amount: LineAmount,
 	measure: (line: Line, setting: Setting) => Promise<Figures>,
 ): Row {
 	return {

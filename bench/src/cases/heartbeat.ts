@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HeartbeatOptions } from "@snakepit/core";
+import type { Case, Row } from "../case.ts";
+import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
+import { openPool, ourName, pidsOf } from "../contestants/ours.ts";
+import { cpuSeconds } from "../measure/processes.ts";
+
+const WORKERS = 100;
+/** The default interval, several times. */
+const WATCHED_MS_AT_MOST = 20_000;
+
+export const heartbeat: Case = {
+	name: "heartbeat",
+	title: "The heartbeat of 100 workers",
+	about: `${WORKERS} idle Python workers (as many as fit in a quick run), with the heartbeat at its default interval of 2 s and without; processor time of the host and of all workers together, in percent of one core.`,
+	figures: {
+		host_percent: { title: "host", unit: "% of a core", better: "lower" },
+		workers_percent: {
+			title: "all workers",
+			unit: "% of a core",
+			better: "lower",
+		},
+	},
+	plot: "host_percent",
+	rows: ourVariants.flatMap((variant) => [
+		rowFor(variant, "off"),
+		rowFor(variant, "on"),
+	]),
+	aims: ourVariants.map(({ name }) => ({
+		text: `${name}: the heartbeat's share, host`,
+		unit: "% of a core",
+		atMost: 0.5,
+		value: (of) => {
+			const on = of(named(name, "on"), "host_percent");
+			const off = of(named(name, "off"), "host_percent");
+			return on === undefined || off === undefined ? undefined : on - off;
+		},
+	})),
+};
+
+function named(variant: string, heartbeat: "on" | "off"): string {
+	return `${ourName(variant)}, heartbeat ${heartbeat}`;
+}
+
+function rowFor(variant: OurVariant, onOrOff: "on" | "off"): Row {
+	const options: { heartbeat?: HeartbeatOptions | "off" } =
+		onOrOff === "off" ? { heartbeat: "off" } : {};
+	return {
+		name: named(variant.name, onOrOff),
+		kind: "ours",
+		needs: { variant: variant.name, linux: true },
+		measure: async (setting) => {
+			const size = Math.min(WORKERS, setting.pace.mostWorkers);
+			await using pool = await openPool(variant, setting, { size, ...options });
+			const pids = pidsOf(pool);
+			const ms = Math.min(WATCHED_MS_AT_MOST, setting.pace.measureMs * 10);
+			// The first beats still load code.
+			await sleep(setting.pace.warmUpMs + 2_000);
+			const began = performance.now();
+			const before = process.cpuUsage();
+			const workersBefore = cpuSeconds(pids);
+			await sleep(ms);
+			const { user, system } = process.cpuUsage(before);
+			const workers = cpuSeconds(pids) - workersBefore;
+			const seconds = (performance.now() - began) / 1000;
+			return {
+				host_percent: ((user + system) / 1e6 / seconds) * 100,
+				workers_percent: (workers / seconds) * 100,
+			};
+		},
+	};
+}

@@ -1,0 +1,72 @@
+import { acquireRun, type ProcessRegistry } from "@snakepit/core";
+import type { Case } from "../case.ts";
+import { ourVariants } from "../contestants/our-variants.ts";
+import { openPool, ourName } from "../contestants/ours.ts";
+import { temporaryDirectory } from "../measure/temporary-directory.ts";
+
+const WORKERS = 100;
+
+export const ledger: Case = {
+	name: "ledger",
+	title: "The ledger's share of a start",
+	about: `${WORKERS} Python workers (as many as fit in a quick run) from nothing to ready, and how much of that time the host spent in \`reserve\` and \`activate\` of the ledger, which write to disk before they return.`,
+	figures: {
+		share_percent: { title: "share", unit: "%", better: "lower" },
+		ledger_ms: { title: "reserve + activate", unit: "ms", better: "lower" },
+		ready_ms: { title: "all ready", unit: "ms", better: "lower" },
+	},
+	plot: "share_percent",
+	rows: ourVariants.map((variant) => ({
+		name: ourName(variant.name),
+		kind: "ours",
+		needs: { variant: variant.name },
+		measure: async (setting) => {
+			const dataDir = temporaryDirectory();
+			// The pool joins this run, and writes into the registry that is watched here.
+			const run = await acquireRun({
+				dataDir,
+				strategy: undefined,
+				emit: () => {},
+			});
+			const spent = watch(run.registry);
+			const size = Math.min(WORKERS, setting.pace.mostWorkers);
+			const began = performance.now();
+			const pool = await openPool(variant, setting, { size, dataDir });
+			const ready_ms = performance.now() - began;
+			const { ms: ledger_ms, calls } = spent;
+			if (calls < 2 * size) throw new Error("another registry was written");
+			await pool.close({ drainMs: 0 });
+			await run.release();
+			return {
+				share_percent: (ledger_ms / ready_ms) * 100,
+				ledger_ms,
+				ready_ms,
+			};
+		},
+	})),
+	aims: ourVariants.map(({ name }) => ({
+		text: `${name}: reserve and activate of ${WORKERS} workers, of their start`,
+		unit: "%",
+		atMost: 2,
+		value: (of) => of(ourName(name), "share_percent"),
+	})),
+};
+
+/** Times the two writes that a start waits for. */
+function watch(registry: ProcessRegistry): { ms: number; calls: number } {
+	const spent = { ms: 0, calls: 0 };
+	const timed =
+		<Args extends unknown[]>(write: (...args: Args) => void) =>
+		(...args: Args): void => {
+			const began = performance.now();
+			try {
+				write.apply(registry, args);
+			} finally {
+				spent.ms += performance.now() - began;
+				spent.calls++;
+			}
+		};
+	registry.reserve = timed(registry.reserve);
+	registry.activate = timed(registry.activate);
+	return spent;
+}

@@ -1,0 +1,98 @@
+import type { Pool } from "@snakepit/core";
+import type { Case, Row, Setting } from "../case.ts";
+import { best } from "../case.ts";
+import { openBareGrpc } from "../contestants/bare-grpc.ts";
+import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
+import { openPool, ourName } from "../contestants/ours.ts";
+
+const [ALONE, SPARE] = ["one worker", "one worker and a spare"] as const;
+
+export const replace: Case = {
+	name: "replace",
+	title: "Replacing a worker that was killed",
+	about:
+		"A worker gets SIGKILL while it is idle, and a call is made in the same turn (declared idempotent, so that it is made again when it is lost with the worker). Without capacity: until that call is answered. Whole again: until as many workers are ready as before. The bare way is a program that starts another grpcio server as soon as the old one has ended.",
+	figures: {
+		without_capacity_ms: {
+			title: "without capacity",
+			unit: "ms",
+			better: "lower",
+		},
+		whole_again_ms: { title: "whole again", unit: "ms", better: "lower" },
+	},
+	plot: "without_capacity_ms",
+	rows: [
+		{
+			name: "bare grpcio server, started again",
+			kind: "bare",
+			measure: async (setting) => {
+				const before = await openBareGrpc(
+					{ ...setting, workers: 1 },
+					"threads",
+				);
+				await before.echo?.("");
+				const begin = performance.now();
+				await before[Symbol.asyncDispose]();
+				await using after = await openBareGrpc(
+					{ ...setting, workers: 1 },
+					"threads",
+				);
+				await after.echo?.("");
+				return { without_capacity_ms: performance.now() - begin };
+			},
+		},
+		...ourVariants.flatMap((variant) => [
+			rowFor(variant, ALONE, 1),
+			rowFor(variant, SPARE, 2),
+		]),
+	],
+	aims: [
+		{
+			text: "the best of ours: time without capacity",
+			unit: "ms",
+			atMost: 50,
+			value: (of) =>
+				best(
+					ourVariants.flatMap(({ name }) =>
+						[ALONE, SPARE].map((how) =>
+							of(named(name, how), "without_capacity_ms"),
+						),
+					),
+					Math.min,
+				),
+		},
+	],
+};
+
+function named(variant: string, how: string): string {
+	return `${ourName(variant)}, ${how}`;
+}
+
+function rowFor(variant: OurVariant, how: string, size: number): Row {
+	return {
+		name: named(variant.name, how),
+		kind: "ours",
+		needs: { variant: variant.name },
+		measure: async (setting: Setting) => {
+			await using pool = await openPool(variant, setting, { size });
+			for (let i = 0; i < 20; i++) await pool.execute("echo", [i]);
+			const whole = untilReady(pool);
+			const [worker] = pool.workers();
+			if (worker?.pid === undefined) throw new Error("there is no worker");
+			const begin = performance.now();
+			// A child of this process that nobody has waited for yet: the pid is its own.
+			process.kill(worker.pid, "SIGKILL");
+			await pool.execute("echo", [0], { idempotentRetries: 3 });
+			const without_capacity_ms = performance.now() - begin;
+			await whole;
+			return { without_capacity_ms, whole_again_ms: performance.now() - begin };
+		},
+	};
+}
+
+async function untilReady(pool: Pool): Promise<void> {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	const stop = pool.on("worker.ready", () => resolve());
+	await promise;
+	stop();
+}

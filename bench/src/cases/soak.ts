@@ -1,0 +1,165 @@
+import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SnakepitError } from "@snakepit/core";
+import type { Case, Row } from "../case.ts";
+import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
+import { openPool, ourName } from "../contestants/ours.ts";
+import { collectGarbage } from "../measure/collect-garbage.ts";
+import { SMALL_TEXT } from "./small-call.ts";
+
+const WORKERS = 4;
+const IN_FLIGHT = 16;
+const SAMPLES = 30;
+/** A crash every so often, by SIGKILL or by the tool's own exit in turn. */
+const CRASH_EVERY_MS = 1_000;
+
+export const soak: Case = {
+	name: "soak",
+	title: "Random crashes for a long time",
+	about: `${WORKERS} workers, ${IN_FLIGHT} calls under way all the time, and every second one worker is killed or ends itself in the middle of a call. \`--soak MINUTES\` says how long; one minute unless it is said, which shows that it works and not that nothing ever grows. Growth: the last third against the first, of samples taken after a full collection. A call that was lost with its worker is settled, with an error.`,
+	figures: {
+		minutes: { title: "time", unit: "min", better: "higher" },
+		calls: { title: "calls", unit: "calls", better: "higher" },
+		lost: { title: "lost with workers", unit: "calls", better: "lower" },
+		crashes: { title: "crashes", unit: "", better: "higher" },
+		unsettled: { title: "not settled once", unit: "calls", better: "lower" },
+		heap_growth_percent: { title: "heap growth", unit: "%", better: "lower" },
+		resident_growth_percent: {
+			title: "resident growth",
+			unit: "%",
+			better: "lower",
+		},
+		descriptors_growth: {
+			title: "descriptors more",
+			unit: "",
+			better: "lower",
+		},
+	},
+	plot: "heap_growth_percent",
+	mostRuns: 1,
+	rows: ourVariants.map(rowFor),
+	aims: ourVariants.flatMap(({ name }) => {
+		const our = ourName(name);
+		return [
+			{
+				text: `${name}: calls that did not settle exactly once`,
+				unit: "calls",
+				atMost: 0,
+				value: (of) => of(our, "unsettled"),
+			},
+			{
+				text: `${name}: growth of the heap`,
+				unit: "%",
+				atMost: 5,
+				value: (of) => of(our, "heap_growth_percent"),
+			},
+			{
+				text: `${name}: descriptors that stay open`,
+				unit: "descriptors",
+				atMost: 4,
+				value: (of) => of(our, "descriptors_growth"),
+			},
+		] satisfies Case["aims"];
+	}),
+};
+
+interface Sample {
+	readonly heap: number;
+	readonly resident: number;
+	readonly descriptors: number;
+}
+
+function rowFor(variant: OurVariant): Row {
+	return {
+		name: ourName(variant.name),
+		kind: "ours",
+		needs: { variant: variant.name, linux: true },
+		measure: async (setting) => {
+			const { soakMs } = setting.pace;
+			await using pool = await openPool(variant, setting, {
+				size: WORKERS,
+				start: { maxRestarts: 1_000_000, backoffMs: 0 },
+				output: { echo: "none" },
+			});
+			const end = performance.now() + soakMs;
+			const tally = { made: 0, settled: 0, lost: 0, wrong: 0, crashes: 0 };
+			const goOn = (): boolean => performance.now() < end;
+
+			const caller = async (): Promise<void> => {
+				while (goOn()) {
+					const text = `${SMALL_TEXT}${++tally.made}`;
+					try {
+						if ((await pool.execute("echo", [text])) !== text) tally.wrong++;
+					} catch (error) {
+						if (!(error instanceof SnakepitError)) throw error;
+						tally.lost++;
+					}
+					tally.settled++;
+				}
+			};
+			const crasher = async (): Promise<void> => {
+				while (goOn()) {
+					await sleep(CRASH_EVERY_MS);
+					if (tally.crashes++ % 2 === 0) {
+						await pool.execute("crash").catch(() => {});
+						continue;
+					}
+					const ready = pool.workers().filter(({ state }) => state === "ready");
+					const victim = ready[Math.floor(Math.random() * ready.length)];
+					// A child whose end this process has not seen: the pid is its own.
+					if (victim?.pid !== undefined) process.kill(victim.pid, "SIGKILL");
+				}
+			};
+			const samples: Sample[] = [];
+			const sampler = async (): Promise<void> => {
+				while (goOn()) {
+					await sleep(soakMs / SAMPLES);
+					samples.push(sample());
+				}
+			};
+			const callers = Array.from({ length: IN_FLIGHT }, caller);
+			await Promise.all([...callers, crasher(), sampler()]);
+			// The pool's own books must say the same.
+			const { calls } = pool.statistics();
+			const settled =
+				calls.succeeded + calls.failed + calls.aborted + calls.timed_out;
+			return {
+				minutes: soakMs / 60_000,
+				calls: tally.made,
+				lost: tally.lost,
+				crashes: tally.crashes,
+				unsettled:
+					Math.abs(tally.made - tally.settled) +
+					Math.abs(calls.accepted - settled) +
+					tally.wrong,
+				heap_growth_percent: growth(samples.map(({ heap }) => heap)),
+				resident_growth_percent: growth(
+					samples.map(({ resident }) => resident),
+				),
+				descriptors_growth:
+					lastThird(samples.map(({ descriptors }) => descriptors)) -
+					firstThird(samples.map(({ descriptors }) => descriptors)),
+			};
+		},
+	};
+}
+
+function sample(): Sample {
+	collectGarbage();
+	const { heapUsed, rss } = process.memoryUsage();
+	const descriptors = readdirSync("/proc/self/fd").length;
+	return { heap: heapUsed, resident: rss, descriptors };
+}
+
+function growth(values: readonly number[]): number {
+	return (lastThird(values) / firstThird(values) - 1) * 100;
+}
+
+/** Its least: what is there at the quietest moment. */
+function firstThird(values: readonly number[]): number {
+	return Math.min(...values.slice(0, Math.ceil(values.length / 3)));
+}
+
+function lastThird(values: readonly number[]): number {
+	return Math.min(...values.slice(-Math.ceil(values.length / 3)));
+}

@@ -1,0 +1,144 @@
+import {
+	best,
+	type Case,
+	type Figures,
+	type Row,
+	type Setting,
+} from "../case.ts";
+import { openBareGrpc } from "../contestants/bare-grpc.ts";
+import type { Line } from "../contestants/contestant.ts";
+import { openFramedSocket } from "../contestants/framed-socket.ts";
+import { ourVariants } from "../contestants/our-variants.ts";
+import {
+	openPoolOf,
+	ourAdapter,
+	ourName,
+	pidsOf,
+} from "../contestants/ours.ts";
+import { proportionalBytes } from "../measure/processes.ts";
+
+const WORKERS = [1, 16, 100];
+const IMPORTS = [[], ["numpy"]] as const;
+
+type Open = (
+	setting: Setting,
+	workers: number,
+) => Promise<Pick<Line, "pids"> & AsyncDisposable>;
+
+export const start: Case = {
+	name: "start",
+	title: "Workers to ready",
+	about:
+		"From the call that starts 1, 16 and 100 workers to the moment at which all of them take calls; once with nothing but their own imports, once with numpy imported before they are ready. Ours starts 8 at a time (`start.concurrency`), writes each into the ledger and checks it; the others start all at once. Memory: proportional set size of a worker among the most that were started.",
+	figures: {
+		...Object.fromEntries(
+			WORKERS.map((workers) => [
+				readyFigure(workers),
+				{ title: `${workers} ready`, unit: "ms", better: "lower" as const },
+			]),
+		),
+		pss_mb: { title: "memory a worker", unit: "MB", better: "lower" },
+	},
+	plot: readyFigure(16),
+	rows: IMPORTS.flatMap((modules): Row[] => [
+		rowFor("limit, bare Python loop", "limit", modules, (setting, workers) =>
+			openFramedSocket({ ...setting, workers }, modules),
+		),
+		rowFor("bare grpcio server", "bare", modules, (setting, workers) =>
+			openBareGrpc({ ...setting, workers }, "threads", modules),
+		),
+		...ourVariants.map((variant) => ({
+			...rowFor(
+				ourName(variant.name),
+				"ours",
+				modules,
+				async (setting, workers) => {
+					const tools = modules.length === 0 ? "tools" : "numpy_tools";
+					const pool = await openPoolOf({
+						adapter: ourAdapter(variant, setting, tools),
+						size: workers,
+						heartbeat: "off",
+					});
+					return {
+						pids: pidsOf(pool),
+						[Symbol.asyncDispose]: () => pool.close({ drainMs: 0 }),
+					};
+				},
+			),
+			needs: { variant: variant.name },
+		})),
+	]),
+	aims: IMPORTS.flatMap((modules) => [
+		{
+			text: named("the best of ours: 100 workers ready", modules),
+			unit: "ms",
+			atMost: 1_500,
+			value: (of) =>
+				best(
+					ourRows(modules).map((row) => of(row, readyFigure(100))),
+					Math.min,
+				),
+		},
+		{
+			text: named(
+				"the best of ours: memory of a worker against a cold start of ours",
+				modules,
+			),
+			unit: "x",
+			atMost: 0.5,
+			value: (of) => {
+				const least = best(
+					ourRows(modules).map((row) => of(row, "pss_mb")),
+					Math.min,
+				);
+				const cold = of(named(ourName("gRPC"), modules), "pss_mb");
+				return least === undefined || cold === undefined
+					? undefined
+					: least / cold;
+			},
+		},
+	]) satisfies Case["aims"],
+};
+
+function ourRows(modules: readonly string[]): readonly string[] {
+	return ourVariants.map(({ name }) => named(ourName(name), modules));
+}
+
+function readyFigure(workers: number): string {
+	return `ready_${workers}_ms`;
+}
+
+function named(name: string, modules: readonly string[]): string {
+	return [name, ...modules].join(", ");
+}
+
+function rowFor(
+	name: string,
+	kind: Row["kind"],
+	modules: readonly string[],
+	open: Open,
+): Row {
+	return {
+		name: named(name, modules),
+		kind,
+		measure: async (setting) => {
+			const figures: Record<string, number> = {};
+			// Files come into the page cache, code into this process.
+			await (await open(setting, 1))[Symbol.asyncDispose]();
+			for (const workers of WORKERS) {
+				if (workers > setting.pace.mostWorkers) continue;
+				const begin = performance.now();
+				await using line = await open(setting, workers);
+				figures[readyFigure(workers)] = performance.now() - begin;
+				Object.assign(figures, memory(line.pids));
+			}
+			return figures;
+		},
+	};
+}
+
+function memory(pids: readonly number[]): Figures {
+	if (process.platform !== "linux") return {};
+	const bytes = pids.reduce((sum, pid) => sum + proportionalBytes(pid), 0);
+	return { pss_mb: bytes / pids.length / 1_000_000 };
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DEFAULTS } from "@snakepit/adapter-grpc-python";
+import { type Case, type Figures, ratio } from "../case.ts";
+import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
+import type { Line } from "../contestants/contestant.ts";
+import { framedSocket } from "../contestants/framed-socket.ts";
+import { ourVariants } from "../contestants/our-variants.ts";
+import { ourName, ours } from "../contestants/ours.ts";
+import { rowOf } from "../contestants/row-of.ts";
+
+const SMALL = 100;
+const LARGE = 65_536;
+const SLOW_ITEMS = 20;
+const SLOW_MS = 20;
+
+export const streams: Case = {
+	name: "streams",
+	title: "A stream from Python",
+	about: `A generator's items, read as fast as they come: of ${SMALL} bytes, and of 64 KB. Slow consumer: it takes an item of 64 KB every ${SLOW_MS} ms; how many items the generator is ahead at the most. Bare gRPC is a server stream, without a codec.`,
+	figures: {
+		small_items_s: {
+			title: "small items",
+			unit: "items/s",
+			better: "higher",
+		},
+		large_mb_s: { title: "64 KB items", unit: "MB/s", better: "higher" },
+		ahead: { title: "ahead of a slow reader", unit: "items", better: "lower" },
+	},
+	plot: "small_items_s",
+	rows: [framedSocket, bareGrpc(), ...ours()].map((contestant) =>
+		rowOf(
+			contestant,
+			{ workers: 1, inFlight: 1, callsPerWorker: 2 },
+			async (line, { pace }) => {
+				const { stream } = line;
+				if (stream === undefined) throw new TypeError("it has no streams");
+				const small = await itemsPerSecond(stream, SMALL, pace.measureMs);
+				const large = await itemsPerSecond(stream, LARGE, pace.measureMs);
+				return {
+					small_items_s: small,
+					large_mb_s: (large * LARGE) / 1_000_000,
+					...(await slowReader(line)),
+				};
+			},
+		),
+	),
+	aims: ourVariants.flatMap(({ name }) => {
+		const our = ourName(name);
+		return [
+			{
+				text: `${name}: small items against a gRPC server stream`,
+				unit: "x",
+				atLeast: 2,
+				value: (of) =>
+					ratio(of, [our, "small_items_s"], [bareName(), "small_items_s"]),
+			},
+			{
+				text: `${name}: items of 64 KB against a gRPC server stream`,
+				unit: "x",
+				atLeast: 2,
+				value: (of) =>
+					ratio(of, [our, "large_mb_s"], [bareName(), "large_mb_s"]),
+			},
+			{
+				text: `${name}: the producer stays within its credit`,
+				unit: "items",
+				// One item is in the hands of the generator.
+				atMost: DEFAULTS.streamCredit + 1,
+				value: (of) => of(our, "ahead"),
+			},
+		] satisfies Case["aims"];
+	}),
+};
+
+type Stream = NonNullable<Line["stream"]>;
+
+async function itemsPerSecond(
+	stream: Stream,
+	size: number,
+	ms: number,
+): Promise<number> {
+	const guess = await timed(stream, 500, size);
+	// A warm-up that also says how many items fill the time.
+	return await timed(stream, Math.ceil((guess * ms) / 1000), size);
+}
+
+async function timed(
+	stream: Stream,
+	items: number,
+	size: number,
+): Promise<number> {
+	const begin = performance.now();
+	let got = 0;
+	for await (const item of stream(items, size)) {
+		if (item.length !== size) throw new Error(`an item of ${item.length}`);
+		got++;
+	}
+	if (got !== items) throw new Error(`${got} of ${items} items came`);
+	return (items * 1000) / (performance.now() - begin);
+}
+
+async function slowReader({ stream, produced }: Line): Promise<Figures> {
+	if (stream === undefined || produced === undefined) return {};
+	let taken = 0;
+	let ahead = 0;
+	for await (const item of stream(1_000_000, LARGE)) {
+		if (item.length !== LARGE) throw new Error(`an item of ${item.length}`);
+		taken++;
+		await sleep(SLOW_MS);
+		ahead = Math.max(ahead, (await produced()) - taken);
+		if (taken === SLOW_ITEMS) break;
+	}
+	return { ahead };
+}

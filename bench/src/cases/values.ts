@@ -1,0 +1,190 @@
+import {
+	best,
+	type Case,
+	type Figures,
+	type Row,
+	type Setting,
+} from "../case.ts";
+import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
+import type { Contestant, Line } from "../contestants/contestant.ts";
+import { framedSocket } from "../contestants/framed-socket.ts";
+import { memcpy, sharedMemoryFile } from "../contestants/memory.ts";
+import { ourVariants } from "../contestants/our-variants.ts";
+import { ourName, ours } from "../contestants/ours.ts";
+import { peers } from "../contestants/peers.ts";
+import { rowOf } from "../contestants/row-of.ts";
+import { collectGarbage } from "../measure/collect-garbage.ts";
+import {
+	cpuSeconds,
+	forgetPeak,
+	peakBytes,
+	residentBytes,
+} from "../measure/processes.ts";
+
+const MB = 1_000_000;
+const SIZES_MB = [1, 10, 100];
+/** Their text of base64 takes minutes beyond it. */
+const MOST_MB_AS_TEXT = 10;
+/** The others carry no bytes to Python and back. */
+const CARRY_BYTES = ["python-shell", "tinypool", "piscina"];
+
+export const values: Case = {
+	name: "values",
+	title: "Large values",
+	about:
+		"Bytes of 1, 10 and 100 MB: there and back (MB of payload a second, counted once), there only, back only, and there and back as an array of doubles that numpy holds in between. CPU: of the host and the worker, for each GB that goes there and back. Peak memory: how much resident memory grows at the most during one call, in multiples of the value; the caller's value is not counted, the answer is.",
+	figures: {
+		echo_mb_s: { title: "there and back", unit: "MB/s", better: "higher" },
+		take_mb_s: { title: "there", unit: "MB/s", better: "higher" },
+		give_mb_s: { title: "back", unit: "MB/s", better: "higher" },
+		array_mb_s: { title: "numpy array", unit: "MB/s", better: "higher" },
+		cpu_s_gb: { title: "CPU", unit: "s/GB", better: "lower" },
+		host_copies: { title: "peak, host", unit: "copies", better: "lower" },
+		worker_copies: { title: "peak, worker", unit: "copies", better: "lower" },
+	},
+	plot: "echo_mb_s",
+	rows: SIZES_MB.flatMap((size) =>
+		[
+			memcpy,
+			sharedMemoryFile,
+			framedSocket,
+			bareGrpc(),
+			...ours(),
+			...peers.filter(
+				({ needs }) =>
+					CARRY_BYTES.includes(needs?.peer ?? "") &&
+					(needs?.peer !== "python-shell" || size <= MOST_MB_AS_TEXT),
+			),
+		].map((contestant) => rowFor(contestant, size)),
+	),
+	aims: SIZES_MB.flatMap((size) => {
+		const bare = named(bareName(), size);
+		const ourRows = ourVariants.map(({ name }) => named(ourName(name), size));
+		return [
+			{
+				text: `the best of ours against bare gRPC, ${size} MB there and back`,
+				unit: "x",
+				atLeast: 5,
+				value: (of) => {
+					const our = best(
+						ourRows.map((row) => of(row, "echo_mb_s")),
+						Math.max,
+					);
+					const theirs = of(bare, "echo_mb_s");
+					return our === undefined || theirs === undefined
+						? undefined
+						: our / theirs;
+				},
+			},
+			{
+				text: `the best of ours: peak memory of the host, ${size} MB`,
+				unit: "copies",
+				atMost: 2,
+				value: (of) =>
+					best(
+						ourRows.map((row) => of(row, "host_copies")),
+						Math.min,
+					),
+			},
+		] satisfies Case["aims"];
+	}),
+};
+
+function named(name: string, size: number): string {
+	return `${name}, ${size} MB`;
+}
+
+function rowFor(contestant: Contestant, sizeMb: number): Row {
+	const row = rowOf(
+		contestant,
+		{ workers: 1, inFlight: 1 },
+		async (line, setting) => await measure(line, sizeMb, setting),
+	);
+	return { ...row, name: named(contestant.name, sizeMb) };
+}
+
+async function measure(
+	line: Line,
+	sizeMb: number,
+	{ pace }: Setting,
+): Promise<Figures> {
+	if (sizeMb > pace.largestMb) return {};
+	const { echoArray, echoBytes, giveBytes, takeBytes } = line;
+	if (echoBytes === undefined) throw new TypeError("it echoes no bytes");
+	const bytes = randomBytes(sizeMb * MB);
+	const figures: Record<string, number> = {};
+	const rate = async (call: () => Promise<unknown>): Promise<number> =>
+		(await callsPerSecond(call, pace.measureMs)) * sizeMb;
+
+	// First of all: what an earlier call let go of may be used again unseen.
+	if (process.platform === "linux")
+		Object.assign(figures, await peaks(line, () => echoBytes(bytes), bytes));
+	const echoed = await echoBytes(bytes);
+	if (Buffer.compare(echoed, bytes) !== 0)
+		throw new Error("the echo is not what was sent");
+	const pids = [process.pid, ...line.pids];
+	const before = process.platform === "linux" ? cpuSeconds(pids) : Number.NaN;
+	let calls = 0;
+	figures["echo_mb_s"] = await rate(() => {
+		calls++;
+		return echoBytes(bytes);
+	});
+	if (process.platform === "linux")
+		figures["cpu_s_gb"] =
+			((cpuSeconds(pids) - before) / (calls * sizeMb)) * 1000;
+	if (takeBytes !== undefined)
+		figures["take_mb_s"] = await rate(() => takeBytes(bytes));
+	if (giveBytes !== undefined)
+		figures["give_mb_s"] = await rate(() => giveBytes(bytes.length));
+	if (echoArray !== undefined) {
+		const array = new Float64Array(bytes.length / 8).fill(0.5);
+		figures["array_mb_s"] = await rate(() => echoArray(array));
+	}
+	return figures;
+}
+
+async function peaks(
+	{ pids }: Line,
+	call: () => Promise<unknown>,
+	bytes: Uint8Array,
+): Promise<Figures> {
+	collectGarbage();
+	const [worker] = pids;
+	const grown = (pid: number): (() => number) => {
+		forgetPeak(pid);
+		const before = residentBytes(pid);
+		return () => (peakBytes(pid) - before) / bytes.length;
+	};
+	const host = grown(process.pid);
+	const other = worker === undefined ? undefined : grown(worker);
+	await call();
+	return {
+		host_copies: host(),
+		...(other === undefined ? {} : { worker_copies: other() }),
+	};
+}
+
+/** Three calls at least. */
+async function callsPerSecond(
+	call: () => Promise<unknown>,
+	ms: number,
+): Promise<number> {
+	const begin = performance.now();
+	let calls = 0;
+	while (calls < 3 || performance.now() - begin < ms) {
+		await call();
+		calls++;
+	}
+	return (calls * 1000) / (performance.now() - begin);
+}
+
+/** Bytes that nothing can compress or share. */
+function randomBytes(size: number): Buffer {
+	const bytes = Buffer.allocUnsafeSlow(size);
+	let state = 1;
+	for (let at = 0; at + 4 <= size; at += 4) {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+		bytes.writeInt32LE(state, at);
+	}
+	return bytes;
+}
