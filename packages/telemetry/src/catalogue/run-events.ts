@@ -153,8 +153,8 @@ export const RUN_EVENTS: Pick<
 		group: "process",
 		told: {
 			severity: "warn",
-			line: ({ vanished, unwritten }) =>
-				`the ledger did not agree with the process table: ${vanished} workers had vanished, ${unwritten} rows were not written`,
+			line: ({ vanished, strays, unwritten }) =>
+				`the ledger did not agree with the process table: ${vanished} workers had vanished, ${strays} strays, ${unwritten} rows were not written`,
 			attributes: { ...RUN, "snakepit.count": ({ vanished }) => vanished },
 		},
 	},
