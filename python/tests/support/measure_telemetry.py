@@ -2,7 +2,8 @@
 
 To be run in `python/tests`. Five workers take turns in one run, so that what else
 the machine does hits all of them. Prints calls per second with 16 in flight, as this
-host sees them, and microseconds of processor time that the worker uses for a call.
+host sees them, microseconds of processor time that the worker uses for a call, and
+milliseconds from its spawn until it is ready.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ sys.meta_path.insert(0, NotInstalled())
 """
 
 
+# Of each round: calls per second, microseconds of a call, milliseconds of a start.
+Figures = dict[str, list[tuple[float, float, float]]]
+
+
 def round_of(conversation: Conversation) -> tuple[float, float]:
     """Returns calls per second, and the worker's microseconds per call."""
     before = cpu_time_us(conversation)
@@ -51,6 +56,15 @@ def round_of(conversation: Conversation) -> tuple[float, float]:
             conversation.begin("add", [n, 1], trace_context=CONTEXT)
     seconds = time.perf_counter() - began
     return CALLS / seconds, (cpu_time_us(conversation) - before) / CALLS
+
+
+def start_of(tools: Path, environment: dict[str, str]) -> float:
+    """Returns the milliseconds until a worker is ready."""
+    with FakeHost(tools) as host:
+        host.environment.update(environment)
+        began = time.perf_counter()
+        host.start()
+        return (time.perf_counter() - began) * 1000
 
 
 def cpu_time_us(conversation: Conversation) -> int:
@@ -78,7 +92,7 @@ def main() -> None:
             "SDK, batches over OTLP": {"OTEL_EXPORTER_OTLP_ENDPOINT": otlp.endpoint},
         }
         hosts = {form: FakeHost(tools) for form in forms}
-        figures: dict[str, list[tuple[float, float]]] = {form: [] for form in forms}
+        figures: Figures = {form: [] for form in forms}
         try:
             for form, host in hosts.items():
                 host.environment.update(forms[form])
@@ -89,7 +103,8 @@ def main() -> None:
             for n in range(ROUNDS):
                 # Each time another one begins: the first is not like the last.
                 for form in rotated(list(forms), n):
-                    figures[form].append(round_of(talks[form]))
+                    start = start_of(tools, forms[form])
+                    figures[form].append((*round_of(talks[form]), start))
         finally:
             for host in hosts.values():
                 host.close()
@@ -102,19 +117,20 @@ def rotated(forms: list[str], n: int) -> list[str]:
     return forms[n:] + forms[:n]
 
 
-def report(figures: dict[str, list[tuple[float, float]]]) -> None:
+def report(figures: Figures) -> None:
     """Prints medians, and each round's rate against that of the first form."""
     print(f"{ROUNDS} rounds of {CALLS} calls, {IN_FLIGHT} in flight; medians")
-    print(f"{'':28}{'calls/s':>10}{'ratio':>8}{'µs of CPU':>12}{'more':>8}")
+    print(f"{'':28}{'calls/s':>10}{'ratio':>8}{'µs of CPU':>12}{'ms to start':>13}")
     first = next(iter(figures.values()))
-    base = statistics.median(cpu for _, cpu in first)
     for form, rounds in figures.items():
-        rate = statistics.median(rate for rate, _ in rounds)
-        cpu = statistics.median(cpu for _, cpu in rounds)
+        rates, cpu, starts = zip(*rounds, strict=True)
         ratio = statistics.median(
-            rate / other for (rate, _), (other, _) in zip(rounds, first, strict=True)
+            rate / other[0] for rate, other in zip(rates, first, strict=True)
         )
-        print(f"{form:28}{rate:10.0f}{ratio:8.3f}{cpu:12.0f}{cpu - base:8.0f}")
+        print(
+            f"{form:28}{statistics.median(rates):10.0f}{ratio:8.3f}"
+            f"{statistics.median(cpu):12.0f}{statistics.median(starts):13.0f}"
+        )
 
 
 if __name__ == "__main__":
