@@ -162,7 +162,7 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 		value: 5_000,
 		check: milliseconds(10),
 		reason:
-			"memory is read only where it has a limit, and then costs one look at the process table a worker",
+			"memory is read only where it has a limit, and then costs one look at the process table for all workers",
 	},
 	"sessions.ttlMs": {
 		value: 3_600_000,

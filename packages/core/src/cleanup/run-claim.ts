@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../identity.ts";
 import type { Marker } from "../marker.ts";
-import { isRunDirectory } from "../os/private-directory.ts";
+import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
@@ -202,16 +202,31 @@ export class MarkerClaim implements RunClaim {
 		readonly over: boolean;
 		readonly setAside?: SetAsideFile;
 	} {
-		const { directory, claimant } = this.#parts;
+		const { claimant } = this.#parts;
 		// The next start of a program sets it aside: a watchdog could tell nobody where.
 		const path =
 			complete && claimant.kind === "reaper"
-				? directory.setAside(this.#name)
+				? this.#setAside(claimant.tell)
 				: undefined;
 		this.#lock.release(path === undefined ? "kept" : "removed");
 		return path === undefined
 			? { over: false }
 			: { over: true, setAside: { path, reason: this.#reason } };
+	}
+
+	#setAside(tell: (incident: Incident) => void): string | undefined {
+		const path = this.#parts.directory.setAside(this.#name);
+		if (path !== undefined) this.#removeDirectories(tell);
+		return path;
+	}
+
+	/** Where they are was in the file: they are known by their names alone. */
+	#removeDirectories(tell: (incident: Incident) => void): void {
+		const { runId, ownerKey } = this.#name;
+		for (const path of findRunDirectories(runId, ownerKey)) {
+			for (const incident of readIncidentFiles(path, runId)) tell(incident);
+			this.#parts.host.remove(directoriesOf(path, runId));
+		}
 	}
 }
 

@@ -1,4 +1,10 @@
-import { lstatSync, mkdtempSync, realpathSync, type Stats } from "node:fs";
+import {
+	lstatSync,
+	mkdtempSync,
+	readdirSync,
+	realpathSync,
+	type Stats,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { StartError } from "../errors.ts";
@@ -10,6 +16,8 @@ export const SOCKET_PATH_LIMIT = 104;
 const STICKY = 0o1000;
 /** Kept free for what workers put below the run's directory: an incarnation, a slash, a socket. */
 const RESERVED_BYTES = 40;
+/** Of the owner's key. */
+const OWNER_CHARACTERS = 4;
 /** What {@link mkdtempSync} adds to its prefix. */
 const SUFFIX_BYTES = 6;
 
@@ -20,14 +28,16 @@ const SUFFIX_BYTES = 6;
  * It is under `XDG_RUNTIME_DIR` where that is set and there, else under the
  * temporary directory.
  *
+ * @param ownerKey names the process whose run it is: a part of it is in the directory's name.
  * @throws StartError `RUNTIME_DIRECTORY_UNSAFE` when somebody else could enter
  *   or exchange it, `SOCKET_PATH_TOO_LONG` when no place is short enough.
  */
 export function createRunDirectory(
 	runId: RunId,
+	ownerKey: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
-	const prefix = `snakepit-${runId}-`;
+	const prefix = prefixOf(runId, ownerKey);
 	const short = (base: string): boolean =>
 		Buffer.byteLength(join(base, prefix)) + SUFFIX_BYTES + RESERVED_BYTES <
 		SOCKET_PATH_LIMIT;
@@ -48,6 +58,37 @@ export function createRunDirectory(
 	const complaint = complaintAbout(lstatSync(path), "private");
 	if (complaint !== undefined) throw unsafe(path, complaint);
 	return path;
+}
+
+/** Two directories of ledgers may have the same run id: the owner tells their runs apart. */
+function prefixOf(runId: RunId, ownerKey: string): string {
+	return `snakepit-${runId}-${ownerKey.slice(0, OWNER_CHARACTERS)}`;
+}
+
+/**
+ * Finds the private directory of a run whose record is lost, by its name. Looks
+ * where this program would make one; normally one, or none.
+ */
+export function findRunDirectories(
+	runId: RunId,
+	ownerKey: string,
+	env: NodeJS.ProcessEnv = process.env,
+): readonly string[] {
+	const prefix = prefixOf(runId, ownerKey);
+	try {
+		return baseDirectories(env).flatMap((base) =>
+			readdirSync(base)
+				.filter(
+					(name) =>
+						name.startsWith(prefix) &&
+						name.length === prefix.length + SUFFIX_BYTES,
+				)
+				.map((name) => join(base, name))
+				.filter((path) => isRunDirectory(path, runId)),
+		);
+	} catch {
+		return []; // A place that is not safe, or cannot be read, has none of ours.
+	}
 }
 
 function baseDirectories(env: NodeJS.ProcessEnv): string[] {

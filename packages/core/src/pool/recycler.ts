@@ -31,7 +31,7 @@ export class Recycler {
 		const { clock, options } = this.#setting;
 		this.#timer = clock.after(options.recycle.checkIntervalMs, () => {
 			this.#setting.onLook();
-			for (const worker of this.#setting.workers()) this.#look(worker);
+			this.#look();
 			this.#retireIdle();
 			this.watch();
 		});
@@ -53,28 +53,38 @@ export class Recycler {
 		this.#idleSinceMs.delete(worker);
 	}
 
-	#look(worker: Worker): void {
-		const { options } = this.#setting;
-		if (worker.state !== "ready") return;
-		const reason = judgeWear(
-			{
-				ageMs: worker.readyMs,
-				calls: worker.callsTaken,
-				residentBytes: this.#residentBytes(worker),
-			},
-			options.recycle,
-		);
-		if (reason !== undefined) this.#worn(worker, reason);
+	#look(): void {
+		const { options, workers } = this.#setting;
+		const ready = workers().filter((worker) => worker.state === "ready");
+		const residentBytes = this.#residentBytes(ready);
+		for (const worker of ready) {
+			const reason = judgeWear(
+				{
+					ageMs: worker.readyMs,
+					calls: worker.callsTaken,
+					residentBytes: residentBytes.get(worker.groupId),
+				},
+				options.recycle,
+			);
+			if (reason !== undefined) this.#worn(worker, reason);
+		}
 	}
 
-	/** Of its whole group; not read when nobody asked for a limit. */
-	#residentBytes(worker: Worker): number | undefined {
+	/** Of their whole groups, by one look at the process table for all; none when nobody asked for a limit. */
+	#residentBytes(
+		workers: readonly Worker[],
+	): ReadonlyMap<number | undefined, number> {
 		const { options, host } = this.#setting;
-		if (!Number.isFinite(options.recycle.aboveResidentBytes)) return undefined;
-		if (worker.groupId === undefined) return undefined;
-		return host
-			.members(worker.groupId)
-			.reduce((sum, member) => sum + member.residentBytes, 0);
+		if (!Number.isFinite(options.recycle.aboveResidentBytes)) return new Map();
+		const groups = host.membersOf(
+			workers.flatMap(({ groupId }) => groupId ?? []),
+		);
+		return new Map(
+			[...groups].map(([groupId, members]) => [
+				groupId,
+				members.reduce((sum, member) => sum + member.residentBytes, 0),
+			]),
+		);
 	}
 
 	#worn(worker: Worker, reason: RecycleReason): void {

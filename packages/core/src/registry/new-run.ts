@@ -17,7 +17,7 @@ export interface NewRunParts {
 	readonly clock: Clock;
 	readonly random: Random;
 	/** Makes the private runtime directory of the run, and the way back. */
-	readonly makeRunDirectory: (runId: RunId) => string;
+	readonly makeRunDirectory: (runId: RunId, ownerKey: string) => string;
 	readonly removeFiles: (paths: readonly string[]) => void;
 }
 
@@ -43,7 +43,7 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 	const path = runPath(parts.directory.runs, name, "db");
 	let directory: string | undefined;
 	try {
-		directory = parts.makeRunDirectory(name.runId);
+		directory = parts.makeRunDirectory(name.runId, name.ownerKey);
 		const run: StoredRun = {
 			runId: name.runId,
 			state: "initializing",

@@ -16,6 +16,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import {
 	complaintAbout,
 	createRunDirectory,
+	findRunDirectories,
 	isRunDirectory,
 	SOCKET_PATH_LIMIT,
 } from "../../src/os/private-directory.ts";
@@ -27,6 +28,7 @@ import type { RunId } from "../../src/run-id.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const RUN = "abcdefg" as RunId;
+const OWNER = "0123456789abcdef";
 const isRoot = process.getuid?.() === 0;
 afterEach(() => {
 	vi.unstubAllEnvs();
@@ -43,10 +45,10 @@ function codeOf(action: () => unknown): unknown {
 test("a run's directory is fresh and private, under XDG_RUNTIME_DIR", () => {
 	const base = temporaryDirectory();
 	const [a, b] = [1, 2].map(() =>
-		createRunDirectory(RUN, { XDG_RUNTIME_DIR: base }),
+		createRunDirectory(RUN, OWNER, { XDG_RUNTIME_DIR: base }),
 	) as [string, string];
 	expect(a).not.toBe(b);
-	expect(a.startsWith(join(base, `snakepit-${RUN}-`))).toBe(true);
+	expect(a.startsWith(join(base, `snakepit-${RUN}-0123`))).toBe(true);
 	expect(statSync(a).mode & 0o777).toBe(0o700);
 	expect(isRunDirectory(a, RUN)).toBe(true);
 	expect(isRunDirectory(a, "1234567" as RunId)).toBe(false);
@@ -64,7 +66,9 @@ test.each([
 	(_, env) => {
 		const temporary = temporaryDirectory();
 		vi.stubEnv("TMPDIR", temporary);
-		expect(createRunDirectory(RUN, env).startsWith(temporary)).toBe(true);
+		expect(createRunDirectory(RUN, OWNER, env).startsWith(temporary)).toBe(
+			true,
+		);
 	},
 );
 
@@ -78,7 +82,7 @@ test("a runtime directory that somebody else could exchange is refused, with the
 	chmodSync(join(base, "open"), 0o777);
 	for (const name of ["link", "file", "open"])
 		expect(() =>
-			createRunDirectory(RUN, { XDG_RUNTIME_DIR: join(base, name) }),
+			createRunDirectory(RUN, OWNER, { XDG_RUNTIME_DIR: join(base, name) }),
 		).toThrow(
 			expect.objectContaining({
 				code: "RUNTIME_DIRECTORY_UNSAFE",
@@ -92,21 +96,21 @@ test.skipIf(!isRoot)(
 	() => {
 		const base = temporaryDirectory();
 		chownSync(base, 65_534, 65_534);
-		expect(() => createRunDirectory(RUN, { XDG_RUNTIME_DIR: base })).toThrow(
-			/belongs to user 65534 .* runs as user 0/,
-		);
+		expect(() =>
+			createRunDirectory(RUN, OWNER, { XDG_RUNTIME_DIR: base }),
+		).toThrow(/belongs to user 65534 .* runs as user 0/);
 	},
 );
 
 test("a path that is too long for sockets is replaced by a short one, or refused", () => {
 	const long = join(temporaryDirectory(), "x".repeat(60));
 	mkdirSync(long);
-	const path = createRunDirectory(RUN, { XDG_RUNTIME_DIR: long });
+	const path = createRunDirectory(RUN, OWNER, { XDG_RUNTIME_DIR: long });
 	expect(path.startsWith(long)).toBe(false);
 	expect(path.length + 40).toBeLessThan(SOCKET_PATH_LIMIT);
 	rmSync(path, { recursive: true });
 	vi.stubEnv("TMPDIR", long);
-	const fallback = createRunDirectory(RUN, { XDG_RUNTIME_DIR: long });
+	const fallback = createRunDirectory(RUN, OWNER, { XDG_RUNTIME_DIR: long });
 	expect(fallback.startsWith("/tmp/")).toBe(true);
 	rmSync(fallback, { recursive: true });
 });
@@ -212,4 +216,17 @@ test("a reader finds the ledger where a writer made it, and makes nothing", () =
 	const usual = openStateDirectory(undefined, "machine", env).path;
 	expect([find(), find(undefined, {})]).toEqual([usual, relocated]);
 	expect([find(home), find(join(home, "nothing"))]).toEqual([home, undefined]);
+});
+
+test("the directory of a run whose record is lost is found by its name, and no other", () => {
+	const base = temporaryDirectory();
+	const env = { XDG_RUNTIME_DIR: base };
+	const path = createRunDirectory(RUN, OWNER, env);
+	createRunDirectory(RUN, "another", env);
+	createRunDirectory("1234567" as RunId, OWNER, env);
+	mkdirSync(`${path}-longer`, { mode: 0o700 });
+	writeFileSync(join(base, `snakepit-${RUN}-0123aaaaaa`), "a file");
+	expect(findRunDirectories(RUN, OWNER, env)).toEqual([path]);
+	chmodSync(base, 0o777);
+	expect(findRunDirectories(RUN, OWNER, env)).toEqual([]);
 });

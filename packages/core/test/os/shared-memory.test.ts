@@ -12,7 +12,7 @@ import type { RunId } from "../../src/run-id.ts";
 const runId = "abc1234" as RunId;
 
 function runDirectory(): string {
-	const path = createRunDirectory(runId);
+	const path = createRunDirectory(runId, "0123456789abcdef");
 	onTestFinished(() => {
 		for (const each of [path, sharedDirectoryOf(path)])
 			rmSync(each, { recursive: true, force: true });

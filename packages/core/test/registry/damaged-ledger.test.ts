@@ -11,12 +11,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import type { RunHandle } from "../../src/cleanup/run-handle.ts";
+import type { SnakepitEvent } from "../../src/events.ts";
+import { directoriesOf } from "../../src/os/shared-memory.ts";
+import type { Incident } from "../../src/registry/incident.ts";
 import { start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
-import { isAlive, temporaryDirectory } from "../cleanup/hosts.ts";
+import { Host, isAlive, temporaryDirectory } from "../cleanup/hosts.ts";
 
 function acquire(dataDir: string): Promise<RunHandle> {
 	return acquireRun({ dataDir, strategy: undefined, emit: () => {} });
@@ -58,6 +61,42 @@ test.each<[string, (path: string) => void]>([
 		expect(readdirSync(join(dataDir, "runs"))).toEqual([]);
 	},
 );
+
+test("the private directories of a run whose file is of no use go too, when nothing of it lives", async () => {
+	const dataDir = temporaryDirectory();
+	// Where the host makes its own.
+	vi.stubEnv("TMPDIR", dataDir);
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const host = new Host({ dataDir, workers: ["sleeps.sh"] });
+	const { runId, runDirectory } = await host.up();
+	await host.kill();
+	const incident: Incident = {
+		type: "protection.host_death_detected",
+		wallMs: 5,
+		protection: "guard",
+		ofRun: runId,
+	};
+	writeFileSync(
+		join(runDirectory, "incidents.guard.jsonl"),
+		`${JSON.stringify(incident)}\n`,
+	);
+	const folder = join(dataDir, "runs");
+	for (const file of readdirSync(folder)) {
+		const path = join(folder, file);
+		if (file.endsWith(".db")) writeFileSync(path, "of no use");
+		else if (!file.endsWith(".lock")) rmSync(path);
+	}
+	expect(directoriesOf(runDirectory, runId)).toContain(runDirectory);
+
+	const events: SnakepitEvent[] = [];
+	const spare = { strategy: () => "spare" as const };
+	const emit = (event: SnakepitEvent): void => void events.push(event);
+	await (await acquireRun({ dataDir, ...spare, emit })).release();
+	expect(existsSync(runDirectory)).toBe(true);
+	await (await acquireRun({ dataDir, strategy: undefined, emit })).release();
+	expect(directoriesOf(runDirectory, runId)).toEqual([]);
+	expect(events).toContainEqual(incident);
+});
 
 test("a run file that a stranger holds is reported, not touched, and no reason not to start", async () => {
 	const dataDir = temporaryDirectory();
