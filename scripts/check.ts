@@ -61,6 +61,8 @@ function generatedIsFresh(): boolean {
 			"**/_gen/",
 			"**/migrations/",
 			"docs/reference/",
+			"packages/telemetry/grafana/",
+			"packages/telemetry/prometheus/",
 		],
 		{ cwd: root, encoding: "utf8" },
 	);

@@ -39,10 +39,8 @@ cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
 
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
-must(process.execPath, [
-	"--conditions=snakepit-source",
-	"scripts/reference.ts",
-]);
+for (const script of ["scripts/reference.ts", "scripts/telemetry.ts"])
+	must(process.execPath, ["--conditions=snakepit-source", script]);
 
 function emptied(path: string): string {
 	const directory = join(root, path);

@@ -5,6 +5,7 @@ import { errorsReference } from "./reference/errors.ts";
 import { eventsReference } from "./reference/events.ts";
 import { optionsReference } from "./reference/options.ts";
 import { statesReference } from "./reference/states.ts";
+import { telemetryReference } from "./reference/telemetry.ts";
 import { root } from "./run.ts";
 
 const directory = join(root, "docs/reference");
@@ -14,6 +15,7 @@ const pages: Readonly<Record<string, string>> = {
 	"events.md": eventsReference(),
 	"options.md": optionsReference(),
 	"states.md": statesReference(),
+	"telemetry.md": telemetryReference(),
 };
 for (const [name, text] of Object.entries(pages))
 	writeFileSync(join(directory, name), text);

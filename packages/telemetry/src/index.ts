@@ -38,5 +38,6 @@ export type {
 	LogRecordLike,
 } from "./logs/logger-provider.ts";
 export type { TelemetryOptions } from "./options.ts";
+export { type NamingScheme, prometheusName } from "./prometheus-names.ts";
 export { SCOPE } from "./scope.ts";
 export { telemetry } from "./telemetry.ts";

@@ -1,4 +1,4 @@
-import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import type { EndReason, EventOf, SnakepitEvent } from "@snakepit/core";
 import { seconds } from "../catalogue/event-place.ts";
 import { codeOf } from "../catalogue/worker-events.ts";
 import type { Limits } from "../limits.ts";
@@ -7,6 +7,16 @@ import type { Sightings } from "./sightings.ts";
 
 /** How many ends of workers are remembered until their seats are taken again. */
 const ENDS = 1_024;
+
+/** Ends that nobody wanted. */
+const FAILURES: readonly EndReason[] = [
+	"exited",
+	"start_failed",
+	"hung",
+	"broken",
+	"stuck",
+	"vanished",
+];
 
 /** Counts and measures what events tell. */
 export class EventMetrics {
@@ -139,6 +149,11 @@ export class EventMetrics {
 			"snakepit.heartbeat.missed",
 		] as const)
 			this.#meters.count(name, 0, attributes);
+		for (const reason of FAILURES)
+			this.#meters.count("snakepit.worker.restarts", 0, {
+				...attributes,
+				"snakepit.worker.end.reason": reason,
+			});
 		this.#meters.count("snakepit.orphan.found", 0, {});
 	}
 

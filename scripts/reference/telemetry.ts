@@ -1,0 +1,181 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SnakepitEventType } from "@snakepit/core";
+import {
+	ATTRIBUTES,
+	EVENTS,
+	type EventPlace,
+	eventName,
+	METRICS,
+	prometheusName,
+	SPAN_EVENTS,
+	SPANS,
+} from "@snakepit/telemetry";
+import { root } from "../run.ts";
+import { page, table } from "./page.ts";
+
+const code = (text: string): string => `\`${text}\``;
+const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
+
+/** The events of the source documents, and what has their place. */
+const SOURCE: readonly (readonly [string, string])[] = [
+	["heartbeat ping_sent", "metric `snakepit.heartbeat.sent`"],
+	[
+		"heartbeat pong_received (latency)",
+		"metrics `snakepit.heartbeat.answered`, `snakepit.heartbeat.latency`",
+	],
+	[
+		"heartbeat timeout (missed count)",
+		"event `snakepit.heartbeat.missed`, metric `snakepit.heartbeat.missed`; `snakepit.heartbeat.hung` is the verdict",
+	],
+	[
+		"process started (start-up time)",
+		"event `snakepit.worker.ready`, span `worker start`, metric `snakepit.worker.start.duration`",
+	],
+	[
+		"process terminated (uptime, exit code, reason)",
+		"event `snakepit.worker.exited`, metric `snakepit.worker.exits`",
+	],
+	[
+		"process cleanup_completed (duration, method, success)",
+		"of a worker: span `worker stop` with its rungs, metric `snakepit.worker.stop.duration`; of dead runs: event `snakepit.cleanup.finished`, span `cleanup`, metric `snakepit.cleanup.duration`",
+	],
+	["watchdog started", "event `snakepit.protection.started`"],
+	[
+		"watchdog host death detected",
+		"event `snakepit.protection.host_death_detected`, metric `snakepit.protection.activations`",
+	],
+	[
+		"watchdog worker terminated (duration)",
+		"events `snakepit.protection.process_killed`, `snakepit.protection.run_settled`, span `protection settle`, metric `snakepit.protection.kills`",
+	],
+];
+
+/** docs/reference/telemetry.md */
+export function telemetryReference(): string {
+	return page(
+		"Telemetry",
+		"Everything that `@snakepit/telemetry` tells OpenTelemetry. A test runs a scenario and compares this catalogue with what was told, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md).",
+		"## Options",
+		table(["option", "meaning"], options()),
+		"What is switched off by one of the first four is neither told, counted nor traced. Calls are told whenever telemetry is on.",
+		"## Spans",
+		table(
+			["span", "kind", "parent", "links", "meaning", "attributes", "events"],
+			Object.values(SPANS).map((span) => [
+				code(span.name),
+				span.kind,
+				span.parent,
+				span.links,
+				span.description,
+				codes(span.attributes),
+				codes(span.events),
+			]),
+		),
+		"## Events of spans",
+		table(
+			["event", "meaning", "attributes"],
+			Object.entries(SPAN_EVENTS).map(([name, event]) => [
+				code(name),
+				event.description,
+				codes(event.attributes),
+			]),
+		),
+		"## Metrics",
+		"The names in Prometheus depend on the way there: scraped from `@opentelemetry/exporter-prometheus`, or sent as OTLP.",
+		table(
+			["metric", "kind", "unit", "meaning", "attributes", "exporter", "OTLP"],
+			(Object.keys(METRICS) as (keyof typeof METRICS)[]).map((name) => {
+				const { kind, unit, description, attributes } = METRICS[name];
+				return [
+					code(name),
+					kind,
+					code(unit),
+					description,
+					codes(attributes),
+					code(prometheusName(name, "exporter")),
+					code(prometheusName(name, "otlp")),
+				];
+			}),
+		),
+		"## Events",
+		"Log records with an event name. The severity may depend on what happened.",
+		table(
+			["event", "attributes", "also"],
+			entries().flatMap(([type, place]) =>
+				place.told === undefined
+					? []
+					: [
+							[
+								code(eventName(type)),
+								codes(Object.keys(place.told.attributes)),
+								[
+									elsewhere(place),
+									place.onlyWith === undefined
+										? ""
+										: `only with ${code(place.onlyWith)}`,
+								]
+									.filter((text) => text !== "")
+									.join("; "),
+							],
+						],
+			),
+		),
+		"## Events of core that are no log records",
+		table(
+			["event of core", "where it is", "note"],
+			entries().flatMap(([type, place]) =>
+				place.told === undefined
+					? [[code(type), elsewhere(place), place.note ?? ""]]
+					: [],
+			),
+		),
+		"## Events of the design that this was built from",
+		table(["there", "here"], SOURCE),
+		"## Attributes",
+		table(
+			["attribute", "type", "meaning"],
+			Object.entries(ATTRIBUTES).map(([name, { type, description }]) => [
+				code(name),
+				type,
+				description,
+			]),
+		),
+	);
+}
+
+function entries(): readonly [
+	SnakepitEventType,
+	EventPlace<SnakepitEventType>,
+][] {
+	return Object.entries(EVENTS) as never;
+}
+
+function elsewhere({
+	spans = [],
+	metrics = [],
+}: EventPlace<SnakepitEventType>): string {
+	return [
+		...spans.map((name) => `span ${code(name)}`),
+		...metrics.map((name) => `metric ${code(name)}`),
+	].join(", ");
+}
+
+function options(): readonly (readonly string[])[] {
+	const source = readFileSync(
+		join(root, "packages/telemetry/src/options.ts"),
+		"utf8",
+	);
+	const start = source.indexOf("export interface TelemetryOptions {");
+	const body = source.slice(start, source.indexOf("\n}", start));
+	const found = body.matchAll(
+		/\/\*\*([\s\S]*?)\*\/\s*readonly (\w+)\??: [^;]+;/g,
+	);
+	return [...found].map(([, comment = "", option = ""]) => [
+		code(option),
+		comment
+			.replaceAll(/^\s*\*/gm, "")
+			.replaceAll(/\s+/g, " ")
+			.trim(),
+	]);
+}
