@@ -1,12 +1,16 @@
 import { badWorkers } from "./cases/bad-workers.ts";
+import { bridgeFaults } from "./cases/bridge-faults.ts";
+import { damagedLedger } from "./cases/damaged-ledger.ts";
 import { endings } from "./cases/endings.ts";
 import { falseKills } from "./cases/false-kills.ts";
 import { hostKilled, hostMemory } from "./cases/host-killed.ts";
 import { identities } from "./cases/identities.ts";
+import { ledgerWrites } from "./cases/ledger-writes.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
 import { manySpawns } from "./cases/many-spawns.ts";
 import { nextStart } from "./cases/next-start.ts";
 import { otherPrograms } from "./cases/other-programs.ts";
+import { resources } from "./cases/resources.ts";
 import { settings } from "./cases/settings.ts";
 import { startUp } from "./cases/start-up.ts";
 import { trees } from "./cases/trees.ts";
@@ -26,5 +30,9 @@ export const CASES: readonly ChaosCase[] = [
 	...endings,
 	...badWorkers,
 	...manySpawns,
+	...ledgerWrites,
+	...damagedLedger,
+	...resources,
+	...bridgeFaults,
 	...hostMemory,
 ];

@@ -75,7 +75,7 @@ async function crashLoop(stage: Stage): Promise<RoundOutcome> {
 		spawns <= MAX_RESTARTS + 1
 			? []
 			: [`${spawns} spawns with a budget of ${MAX_RESTARTS} restarts.`];
-	return { broken, ...(await stage.untilGone(host.kill())) };
+	return { broken, ...(await stage.killAfterwards(host)) };
 }
 
 async function refused(
@@ -108,7 +108,7 @@ async function flood(stage: Stage): Promise<RoundOutcome> {
 	const grown = vitalSigns(host.pid).peakMb - before.residentMb;
 	const broken =
 		grown <= GROWTH_MB ? [] : [`The host grew beyond ${GROWTH_MB} MB.`];
-	return { broken, ...(await stage.untilGone(host.kill())) };
+	return { broken, ...(await stage.killAfterwards(host)) };
 }
 
 async function outputHeld(stage: Stage): Promise<RoundOutcome> {

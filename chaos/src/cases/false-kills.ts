@@ -124,7 +124,7 @@ async function endure(
 	await host.call("pid");
 	const ended = workers.filter((each) => each && !lives(each)).length;
 	const falseKills = Math.max(ended, host.all("worker.exited").length);
-	return { falseKills, ...(await stage.untilGone(host.kill())) };
+	return { falseKills, ...(await stage.killAfterwards(host)) };
 }
 
 function jumping(ms: number): Partial<HostSetting> {

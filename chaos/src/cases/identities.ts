@@ -105,7 +105,7 @@ async function tellTale(stage: Stage, tale: Tale): Promise<RoundOutcome> {
 		broken: heard
 			? []
 			: [`It said ${spared.join(", ") || "nothing"} of the run.`],
-		...(await stage.untilGone(next.kill())),
+		...(await stage.killAfterwards(next)),
 	};
 }
 
@@ -128,6 +128,6 @@ export async function reuseAPid(stage: Stage): Promise<RoundOutcome> {
 		wrongKills: stage.wrongKills,
 		broken:
 			report.deadRuns === 1 ? [] : [`It found ${report.deadRuns} dead runs.`],
-		...(await stage.untilGone(next.kill())),
+		...(await stage.killAfterwards(next)),
 	};
 }

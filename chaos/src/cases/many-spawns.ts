@@ -55,5 +55,5 @@ async function spawnAndEnd(stage: Stage, lives: number): Promise<RoundOutcome> {
 		broken.push(
 			`${Math.round(after.residentMb)} MB after ${Math.round(before.residentMb)} MB.`,
 		);
-	return { broken, ...(await stage.untilGone(host.kill())) };
+	return { broken, ...(await stage.killAfterwards(host)) };
 }

@@ -14,7 +14,7 @@ import { end, look } from "./process-table.ts";
 export const SOURCE_CONDITION = "--conditions=snakepit-source";
 
 /** Hosts start in half the time; nothing of what is tested is in it. */
-const COMPILED = fileURLToPath(
+export const COMPILED: string = fileURLToPath(
 	new URL("../../../node_modules/.cache/chaos", import.meta.url),
 );
 
@@ -45,6 +45,7 @@ export class HostProcess {
 	readonly #looks = new Set<() => void>();
 	#errors = "";
 	#calls = 0;
+	#closed = false;
 
 	constructor(orders: HostOrders, setting: HostSetting) {
 		const [command = "", ...args] = [
@@ -69,6 +70,10 @@ export class HostProcess {
 		stdin.on("error", () => {});
 		stderr.setEncoding("utf8").on("data", (text: string) => {
 			this.#errors = (this.#errors + text).slice(-4_000);
+		});
+		this.child.once("close", () => {
+			this.#closed = true;
+			for (const check of this.#looks) check();
 		});
 		createInterface({ input: stdout }).on("line", (line) => {
 			try {
@@ -106,25 +111,22 @@ export class HostProcess {
 		fits: (fact: Fact) => boolean = () => true,
 	): Promise<Fact> {
 		const { promise, resolve, reject } = Promise.withResolvers<Fact>();
-		const check = (): void => {
-			const fact = this.all<Fact>(name).find(fits);
-			if (fact !== undefined) resolve(fact);
-		};
 		const fail = (why: string): void =>
 			reject(
 				new Error(
 					`The host never told "${name}": ${why}. It told ${JSON.stringify(this.#facts).slice(-2_000)}\n${this.#errors}`,
 				),
 			);
+		const check = (): void => {
+			const fact = this.all<Fact>(name).find(fits);
+			if (fact !== undefined) resolve(fact);
+			else if (this.#closed) fail("it ended");
+		};
 		const deadline = setTimeout(
 			() => fail(`nothing within ${deadlineMs} ms`),
 			deadlineMs,
 		);
 		this.#looks.add(check);
-		this.child.once("close", () => {
-			check();
-			fail("it ended");
-		});
 		check();
 		try {
 			return await promise;

@@ -146,6 +146,14 @@ export class Stage implements AsyncDisposable {
 		);
 	}
 
+	/** Kills a host when the round is over: only what survives is of interest. */
+	async killAfterwards(
+		host: HostProcess,
+	): Promise<{ readonly survivors: number }> {
+		const { survivors } = await this.untilGone(host.kill());
+		return { survivors };
+	}
+
 	/**
 	 * Waits until nothing of this stage is left that the witness or the process
 	 * table knows, hosts and `except` aside.

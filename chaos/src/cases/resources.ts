@@ -1,0 +1,159 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
+import {
+	ControlGroup,
+	controlGroupsUnavailable,
+} from "../harness/control-group.ts";
+import type { HostProcess } from "../harness/host-process.ts";
+import {
+	fillDisk,
+	mountsUnavailable,
+	onOwnDisk,
+} from "../harness/small-disk.ts";
+import type { Stage } from "../harness/stage.ts";
+import { ALONE, withLayers } from "./layers.ts";
+
+const ROW =
+	"resources run out: a typed error, the pool heals, SIGKILL leaves nothing";
+const SIZE = 2;
+/** Those that Node itself opened at its start. */
+const FEW_DESCRIPTORS = 16;
+const MB = 1024 * 1024;
+/** Quick to try again, and never out of tries. */
+const HEALS = {
+	start: {
+		maxRestarts: 100_000,
+		backoffMs: 50,
+		maxBackoffMs: 200,
+		timeoutMs: 20_000,
+	},
+};
+const EVENTS = ["worker.start_failed", "worker.ready"];
+
+export const resources: readonly ChaosCase[] = [
+	withLayers(ALONE, {
+		row: ROW,
+		name: "no descriptors (EMFILE)",
+		rounds: 3,
+		selected: 1,
+		round: noDescriptors,
+	}),
+	withLayers(ALONE, {
+		row: ROW,
+		name: "fork is refused (a limit of processes)",
+		rounds: 3,
+		unavailable: () => controlGroupsUnavailable("pids"),
+		round: noProcesses,
+	}),
+	withLayers(ALONE, {
+		row: ROW,
+		name: "a worker is killed for memory",
+		rounds: 3,
+		unavailable: () => controlGroupsUnavailable("memory"),
+		round: noMemory,
+	}),
+	withLayers(ALONE, {
+		row: ROW,
+		name: "the disk of sockets and scratch files is full",
+		rounds: 3,
+		unavailable: mountsUnavailable,
+		round: noDisk,
+	}),
+];
+
+async function noDescriptors(stage: Stage): Promise<RoundOutcome> {
+	const host = await open(stage);
+	// Below what it has: those stay, and none comes.
+	limitDescriptors(host.pid, FEW_DESCRIPTORS);
+	await loseOne(host);
+	await host.told("worker.start_failed");
+	limitDescriptors(host.pid, 4_096);
+	return await heals(stage, host);
+}
+
+async function noProcesses(stage: Stage): Promise<RoundOutcome> {
+	await using group = new ControlGroup("pids");
+	const host = await open(stage);
+	group.add(host.pid);
+	// Threads count: it has those that it has, and not one process more.
+	const threads = /^Threads:\s+(\d+)/m.exec(
+		readFileSync(`/proc/${host.pid}/status`, "utf8"),
+	)?.[1];
+	group.limit(Number(threads));
+	await loseOne(host);
+	await host.told("worker.start_failed");
+	group.limit("none");
+	const outcome = await heals(stage, host);
+	await host.exited;
+	return outcome;
+}
+
+async function noMemory(stage: Stage): Promise<RoundOutcome> {
+	await using group = new ControlGroup("memory");
+	group.limit(200 * MB);
+	const host = await open(stage);
+	for (const pid of await host.told<readonly number[]>("ready")) group.add(pid);
+	host.order({
+		id: "big",
+		call: "take_memory",
+		args: { megabytes: 600 },
+		times: 1,
+	});
+	await host.told<string>("failed", 60_000, (id) => id === "big");
+	const broken = codes(host).has("WORKER_EXITED")
+		? []
+		: [`It failed as ${[...codes(host)].join(", ")}.`];
+	return { broken, ...(await heals(stage, host)) };
+}
+
+async function noDisk(stage: Stage): Promise<RoundOutcome> {
+	const runtime = join(stage.directory, "runtime");
+	mkdirSync(runtime, { mode: 0o700 });
+	const host = await stage.ready(
+		{ size: SIZE, pool: HEALS, events: EVENTS },
+		{
+			before: onOwnDisk(runtime, "size=1m,nr_inodes=64"),
+			env: { XDG_RUNTIME_DIR: runtime, TMPDIR: runtime },
+		},
+	);
+	const { pid } = stage.programOf(host);
+	const seen = join("/proc", String(pid), "root", runtime);
+	const empty = fillDisk(seen);
+	await loseOne(host);
+	await host.call("pid");
+	empty();
+	return await heals(stage, host);
+}
+
+async function open(stage: Stage): Promise<HostProcess> {
+	const host = await stage.ready({ size: SIZE, pool: HEALS, events: EVENTS });
+	await stage.sees("worker", SIZE);
+	return host;
+}
+
+/** A worker dies, and its seat has to be filled. */
+async function loseOne(host: HostProcess): Promise<void> {
+	host.order({ id: "die", call: "die", times: 1 });
+	await host.told("worker.exited");
+}
+
+/** The crew is whole again, and takes calls. */
+async function heals(stage: Stage, host: HostProcess): Promise<RoundOutcome> {
+	await host.told("worker.ready", 60_000, () => {
+		return host.all("worker.ready").length > SIZE;
+	});
+	await host.call("pid");
+	return await stage.killAfterwards(host);
+}
+
+function codes(host: HostProcess): ReadonlySet<unknown> {
+	return new Set(host.all("code"));
+}
+
+function limitDescriptors(pid: number, count: number): void {
+	const args = ["--pid", String(pid), `--nofile=${count}:4096`];
+	const { status, stderr } = spawnSync("prlimit", args, { encoding: "utf8" });
+	if (status !== 0) throw new Error(`prlimit: ${stderr}`);
+}
