@@ -60,6 +60,7 @@ function generatedIsFresh(): boolean {
 			"**/src/gen/",
 			"**/_gen/",
 			"**/migrations/",
+			"packages/watchdog/guard/",
 			"docs/reference/",
 			"packages/telemetry/grafana/",
 			"packages/telemetry/prometheus/",

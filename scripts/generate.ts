@@ -37,6 +37,13 @@ for (const name of ["bridge_pb2.py", "bridge_pb2.pyi"])
 const gen = emptied("packages/adapter-grpc-python/src/gen");
 cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
 
+// The guard is started from the npm package; nobody has to install it with pip.
+const guard = emptied("packages/watchdog/guard/snakepit_guard");
+cpSync(join(root, "python/src/snakepit_guard"), guard, {
+	recursive: true,
+	filter: (path) => !path.endsWith("__pycache__"),
+});
+
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
 for (const script of ["scripts/reference.ts", "scripts/telemetry.ts"])

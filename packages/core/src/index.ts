@@ -145,7 +145,11 @@ export type {
 	StopOptions,
 } from "./options.ts";
 export type { Census, CensusHost } from "./os/census.ts";
+// What another process source is made of.
+export { ProcessGroup } from "./os/process-group.ts";
 export { SystemProcessHost } from "./os/process-host.ts";
+export { sendSignal } from "./os/send-signal.ts";
+export { spawnFailed, unidentified } from "./os/spawn-failure.ts";
 export { systemClock } from "./os/system-clock.ts";
 export { systemRandom } from "./os/system-random.ts";
 export type {

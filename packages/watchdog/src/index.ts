@@ -1,3 +1,4 @@
+export { type GuardOptions, guard } from "./guard/guard.ts";
 export {
 	type HostCondition,
 	type HostEvidence,

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 
 from snakepit_guard.fork import HELD, HeldChild, fork_held
+from snakepit_guard.frames import FrameError
 from snakepit_guard.host_link import HostLink
 from snakepit_guard.process_table import children_of
 from snakepit_guard.reception import Reception
@@ -55,6 +56,7 @@ class Births:
         self._reception = reception
         self._becoming = becoming
         self._in_child = in_child
+        self._newest = -1
         self._workers: dict[int, _Worker] = {}
         self._by_report: dict[int, _Worker] = {}
         self._by_pid: dict[int, _Worker] = {}
@@ -70,10 +72,14 @@ class Births:
         return None if worker is None else worker.start.label
 
     def start(self, start: Start) -> None:
-        """Begins a worker; it is forked when its descriptors are there."""
-        if start.id in self._workers:
-            self._failed(start.id, OSError(0, f"start {start.id} exists"))
-            return
+        """Begins a worker; it is forked when its descriptors are there.
+
+        Raises:
+            FrameError: Its number is not greater than all before.
+        """
+        if start.id <= self._newest:
+            raise FrameError(f"start {start.id} after {self._newest}")
+        self._newest = start.id
         self._workers[start.id] = _Worker(start)
         self.arrived(start.id)
 
@@ -81,10 +87,19 @@ class Births:
         """A descriptor of a start is there."""
         worker = self._workers.get(id)
         if worker is None or worker.state != "awaited":
+            if id <= self._newest:  # Too late; greater numbers are still to come.
+                self._reception.drop(id)
             return
         connections = self._reception.take(id, worker.start.descriptors)
         if connections is not None:
             self._fork(worker, connections)
+
+    def refused(self, id: int, error: OSError) -> None:
+        """A descriptor of a start is not to be had."""
+        worker = self._workers.get(id)
+        if worker is not None and worker.state == "awaited":
+            del self._workers[id]
+            self._failed(id, error)
 
     def told(self, about: About) -> None:
         """The host says something of a worker; what comes too late is nothing."""

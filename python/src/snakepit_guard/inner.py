@@ -68,8 +68,7 @@ class InnerGuard:
         poll.register(self._link.descriptor, select.POLLIN | answers)
         for descriptor in (
             self._wakeup.descriptor,
-            self._reception.listener.fileno(),
-            *self._reception.unannounced,
+            *self._reception.waiting,
             *self._births.reports,
         ):
             poll.register(descriptor, select.POLLIN)
@@ -89,11 +88,9 @@ class InnerGuard:
         if self._wakeup.descriptor in happened:
             self._wakeup.clear()
             self._births.collect()
-        for descriptor in self._reception.unannounced:
+        for descriptor in self._reception.waiting:
             if descriptor in happened:
-                self._header(descriptor)
-        if self._reception.listener.fileno() in happened:
-            self._reception.accept()
+                self._arrival(descriptor)
         if self._link.descriptor not in happened:
             return None
         self._link.flush()
@@ -108,10 +105,15 @@ class InnerGuard:
             return PROTOCOL_BROKEN
         return None
 
-    def _header(self, descriptor: int) -> None:
-        start = self._reception.read_header(descriptor)
-        if start is not None:
-            self._births.arrived(start)
+    def _arrival(self, descriptor: int) -> None:
+        arrival = self._reception.happened(descriptor)
+        if arrival is None:
+            return
+        if arrival.error == 0:
+            self._births.arrived(arrival.start)
+        else:
+            error = OSError(arrival.error, os.strerror(arrival.error))
+            self._births.refused(arrival.start, error)
 
     def _do(self, request: Start | About) -> None:
         if isinstance(request, Start):
@@ -123,8 +125,9 @@ class InnerGuard:
         """Leaves nothing behind; tells what it did where nobody else can."""
         if reason == HOST_GONE:
             self._incidents.host_death()
-        left = kill_until_none(self._wakeup, self._killed)
+        # First: looking for processes takes descriptors, and there may be no other.
         self._reception.close()
+        left = kill_until_none(self._wakeup, self._killed)
         if reason == HOST_GONE:
             self._incidents.settled()
             self._incidents.write()

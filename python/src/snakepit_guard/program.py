@@ -13,7 +13,7 @@ from snakepit_guard.exit_status import FAILED, UNAVAILABLE
 from snakepit_guard.frames import encode_frame
 from snakepit_guard.inner import InnerGuard
 from snakepit_guard.outer import OuterGuard
-from snakepit_guard.process_table import lists_children, look
+from snakepit_guard.process_table import look
 from snakepit_guard.setting import Setting, parse_arguments
 from snakepit_guard.wakeup import Wakeup
 
@@ -36,18 +36,18 @@ def main(arguments: list[str]) -> int:
 
 def inspect() -> int:
     """Says on standard output whether a guard can work here, as one line of JSON."""
+    found: dict[str, object] = {
+        "executable": sys.executable,
+        "version": ".".join(map(str, sys.version_info[:3])),
+    }
     try:
         if look(os.getpid()) is None:
             raise OSError("/proc does not show this process: it is not mounted")
         arming.become_subreaper()
         if not arming.is_subreaper():
             raise OSError("this process was not made a subreaper")
-        found: dict[str, object] = {
-            "pidfd": hasattr(os, "pidfd_open"),
-            "listsChildren": lists_children(),
-        }
     except OSError as error:
-        found = {"unavailable": str(error)}
+        found["unavailable"] = str(error)
     sys.stdout.write(json.dumps(found) + "\n")
     return UNAVAILABLE if "unavailable" in found else 0
 

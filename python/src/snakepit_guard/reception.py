@@ -26,6 +26,20 @@ _MAX_UNANNOUNCED = 256
 _BACKLOG = 1024
 
 
+class Arrival:
+    """A connection said which start it is for.
+
+    Attributes:
+        error: 0, or why it could not be kept.
+    """
+
+    __slots__ = ("error", "start")
+
+    def __init__(self, start: int, error: int) -> None:
+        self.start = start
+        self.error = error
+
+
 class Reception:
     """Accepts connections of the host and keeps them until the start that they are for.
 
@@ -47,44 +61,30 @@ class Reception:
         self._host = host
         self._unannounced: dict[int, socket.socket] = {}
         self._announced: dict[int, dict[int, socket.socket]] = {}
-        # Given up for a moment where no other is left: a connection that cannot be
-        # accepted cannot be refused either, and would wake the loop for ever.
-        self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        # A connection that cannot be accepted cannot be refused either, and would wake
+        # the loop for ever. With this place one can be, and is told what is the matter.
+        self._reserve: int | None = _any_descriptor()
+        self._refused: int | None = None
 
     @property
-    def unannounced(self) -> list[int]:
-        """Connections that have not said yet what they are for."""
-        return list(self._unannounced)
+    def waiting(self) -> list[int]:
+        """What to wait for: connections that are to say what they are for, and new ones."""
+        if self._reserve is None:
+            return list(self._unannounced)
+        return [*self._unannounced, self.listener.fileno()]
 
-    def accept(self) -> int | None:
-        """Takes one connection; returns it, or `None` where it was refused."""
-        try:
-            connection, _ = self.listener.accept()
-        except OSError as error:
-            if error.errno in _FULL:
-                self._refuse_one()
+    def happened(self, descriptor: int) -> Arrival | None:
+        """Takes what is new on one of those that were waited for; returns what it says."""
+        if descriptor in self._unannounced:
+            return self._read_header(descriptor)
+        connection = self._accept()
+        if connection is None:
             return None
-        full = len(self._unannounced) >= _MAX_UNANNOUNCED
-        if full or not self._is_host(connection):
+        if len(self._unannounced) < _MAX_UNANNOUNCED and self._is_host(connection):
+            self._unannounced[connection.fileno()] = connection
+        else:
             connection.close()
-            return None
-        self._unannounced[connection.fileno()] = connection
-        return connection.fileno()
-
-    def read_header(self, descriptor: int) -> int | None:
-        """Reads what a connection is for; returns the start, or `None` where it is closed."""
-        connection = self._unannounced.pop(descriptor)
-        try:
-            header = connection.recv(HEADER.size, socket.MSG_DONTWAIT)
-        except OSError:
-            header = b""
-        if len(header) == HEADER.size:
-            start, number = HEADER.unpack(header)
-            waiting = self._announced.setdefault(start, {})
-            if number in _OURS and number not in waiting:
-                waiting[number] = connection
-                return int(start)
-        connection.close()
+            self._take_back_reserve()
         return None
 
     def take(
@@ -102,8 +102,14 @@ class Reception:
             connection.close()
 
     def close(self) -> None:
-        """Listens no more, and removes the socket."""
+        """Listens no more, keeps no connection, and removes the socket."""
         self.listener.close()
+        for connection in self._unannounced.values():
+            connection.close()
+        for start in list(self._announced):
+            self.drop(start)
+        if self._reserve is not None:
+            os.close(self._reserve)
         try:
             os.unlink(self._path)
         except OSError:
@@ -116,10 +122,47 @@ class Reception:
         pid, user, _ = _PEER.unpack(option)
         return bool(pid == self._host and user == os.geteuid())
 
-    def _refuse_one(self) -> None:
-        os.close(self._reserve)
+    def _accept(self) -> socket.socket | None:
         try:
-            self.listener.accept()[0].close()
+            return self.listener.accept()[0]
+        except OSError as error:
+            if error.errno not in _FULL or self._reserve is None:
+                return None
+        os.close(self._reserve)
+        self._reserve = None
+        try:
+            connection, _ = self.listener.accept()
         except OSError:
-            pass
-        self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._take_back_reserve()
+            return None
+        self._refused = connection.fileno()
+        return connection
+
+    def _take_back_reserve(self) -> None:
+        if self._reserve is None:
+            self._refused = None
+            self._reserve = _any_descriptor()
+
+    def _read_header(self, descriptor: int) -> Arrival | None:
+        connection = self._unannounced.pop(descriptor)
+        try:
+            header = connection.recv(HEADER.size, socket.MSG_DONTWAIT)
+        except OSError:
+            header = b""
+        arrival = None
+        if len(header) == HEADER.size:
+            start, number = HEADER.unpack(header)
+            waiting = self._announced.setdefault(start, {})
+            if descriptor == self._refused:
+                arrival = Arrival(start, errno.EMFILE)
+            elif number in _OURS and number not in waiting:
+                waiting[number] = connection
+                return Arrival(start, 0)
+        connection.close()
+        if descriptor == self._refused:
+            self._take_back_reserve()
+        return arrival
+
+
+def _any_descriptor() -> int:
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)

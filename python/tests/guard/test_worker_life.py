@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,9 +17,23 @@ import pytest
 from support.guard_host import GuardHost
 
 from snakepit_guard.exit_status import ENDED, PROTOCOL_BROKEN
+from snakepit_guard.frames import encode_frame
 from snakepit_guard.process_table import look
 
 Guard = Callable[[], GuardHost]
+
+
+def request(id: int, descriptors: list[str]) -> dict[str, object]:
+    return {
+        "id": id,
+        "executable": "true",
+        "args": [],
+        "env": {},
+        "cwd": "/",
+        "label": None,
+        "descriptors": descriptors,
+    }
+
 
 TELLS = """
 import json, os, signal, sys
@@ -119,25 +135,14 @@ def test_discarding_ends_a_worker_at_any_moment(guard: Guard) -> None:
     awaited = host.ask(["sleep", "1000"], descriptors=[])
     host.expect("held")
     host.send("discard", id=awaited.id)
-    host.send("start", **request(host, 99, ["stdout"]))
-    host.send("discard", id=99)
+    host.sent += 1
+    host.send("start", **request(host.sent, ["stdout"]))
+    host.send("discard", id=host.sent)
     running = host.start(["sleep", "1000"])
     host.send("discard", id=running.id)
     assert host.watch(running.pid).within()
     ask_something(host)
     assert [look(running.pid)] == [None]
-
-
-def request(host: GuardHost, id: int, descriptors: list[str]) -> dict[str, object]:
-    return {
-        "id": id,
-        "executable": "true",
-        "args": [],
-        "env": {},
-        "cwd": "/",
-        "label": None,
-        "descriptors": descriptors,
-    }
 
 
 def test_what_cannot_be_executed_says_why(guard: Guard, tmp_path: Path) -> None:
@@ -202,7 +207,15 @@ def test_the_end_of_a_run_leaves_nothing(guard: Guard) -> None:
     assert not Path(host.socket).exists()
 
 
-@pytest.mark.parametrize("data", [b"\xff\xff\xff\xff", b"\0\0\0\2{}", b"\0\0\0\1x"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\2{}",
+        b"\0\0\0\1x",
+        encode_frame({"type": "start", **request(1, [])}),
+    ],
+)
 def test_a_host_that_does_not_keep_to_the_protocol_loses_its_workers(
     guard: Guard, data: bytes
 ) -> None:
@@ -247,4 +260,35 @@ def test_a_hundred_starts_at_once_are_a_hundred_workers(guard: Guard) -> None:
         host.expect("running")
     deaths = [host.watch(pid) for pid in pids]
     host.die()
+    assert all(death.within() for death in deaths)
+
+
+def test_a_guard_without_descriptors_says_so_and_goes_on(guard: Guard) -> None:
+    host = guard()
+    is_open = len(os.listdir(f"/proc/{host.inner.pid}/fd"))
+    before = resource.prlimit(host.inner.pid, resource.RLIMIT_NOFILE)
+    for room in (0, 1, 2, 3, 4):
+        limits = (is_open + room, before[1])
+        resource.prlimit(host.inner.pid, resource.RLIMIT_NOFILE, limits)
+        worker = host.ask(["true"])
+        failed = host.expect("failed")
+        assert (failed["id"], failed["errno"]) == (worker.id, errno.EMFILE)
+    resource.prlimit(host.inner.pid, resource.RLIMIT_NOFILE, before)
+    assert host.start(["echo", "here"]).read_line() == "here"
+    assert host.expect("exited")["status"] == 0
+    host.send("reap", id=host.workers[-1].id)
+    # Connections that came too late for their start are closed as well.
+    while len(os.listdir(f"/proc/{host.inner.pid}/fd")) != is_open:
+        ask_something(host)
+
+
+def test_a_guard_without_descriptors_still_kills(guard: Guard) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    is_open = len(os.listdir(f"/proc/{host.inner.pid}/fd"))
+    before = resource.prlimit(host.inner.pid, resource.RLIMIT_NOFILE)
+    limits = (is_open, before[1])
+    resource.prlimit(host.inner.pid, resource.RLIMIT_NOFILE, limits)
+    host.send("end")
+    assert host.expect("ended")["killed"] == 3
     assert all(death.within() for death in deaths)

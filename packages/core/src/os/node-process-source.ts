@@ -3,9 +3,8 @@ import {
 	type SpawnOptions,
 	spawn,
 } from "node:child_process";
-import { existsSync } from "node:fs";
 import type { Duplex, Readable, Writable } from "node:stream";
-import { StartError } from "../errors.ts";
+import type { StartError } from "../errors.ts";
 import type { Observation, ProcessIdentity } from "../identity.ts";
 import type {
 	ProcessExit,
@@ -18,6 +17,7 @@ import type {
 } from "../world.ts";
 import { ProcessGroup } from "./process-group.ts";
 import { sendSignal } from "./send-signal.ts";
+import { spawnFailed, unidentified } from "./spawn-failure.ts";
 
 /** What the source asks of the process table. */
 export interface ProcessLook {
@@ -44,7 +44,7 @@ export class NodeProcessSource implements ProcessSource {
 		const exit = exitOf(child);
 		try {
 			const identity = this.#look.identify(child.pid);
-			if (typeof identity === "string") throw unreadable(child.pid, spec);
+			if (typeof identity === "string") throw unidentified(child.pid, spec);
 			record(identity);
 			return new NodeChild(child, identity, exit, this.#look);
 		} catch (error) {
@@ -125,7 +125,7 @@ function begin(spec: ProcessSpec): ChildProcess {
 	try {
 		return spawn(spec.executable, [...spec.args], options);
 	} catch (error) {
-		throw failure(error as NodeJS.ErrnoException, spec);
+		throw spawnFailed(error as NodeJS.ErrnoException, spec);
 	}
 }
 
@@ -148,45 +148,6 @@ function spawnFailure(
 	spec: ProcessSpec,
 ): Promise<StartError> {
 	return new Promise((resolve) => {
-		child.once("error", (error) => resolve(failure(error, spec)));
-	});
-}
-
-function failure(error: NodeJS.ErrnoException, spec: ProcessSpec): StartError {
-	return new StartError({
-		code: "SPAWN_FAILED",
-		ran: "no",
-		message: `Cannot start ${spec.executable}: ${error.message}. ${remedy(error.code, spec)}`,
-		cause: error,
-	});
-}
-
-function remedy(code: string | undefined, spec: ProcessSpec): string {
-	if (spec.cwd !== undefined && !existsSync(spec.cwd))
-		return `Its working directory ${spec.cwd} does not exist.`;
-	switch (code) {
-		case "ENOENT":
-			return `Install it, put its directory into PATH (now ${spec.env["PATH"] ?? "not set"}), or name it with its full path.`;
-		case "EACCES":
-			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";
-		case "ENOEXEC":
-			return "It is made for another system, or a script without a first line that names its interpreter.";
-		case "E2BIG":
-			return "Arguments and environment together are too long for the system.";
-		case "EAGAIN":
-		case "ENOMEM":
-		case "EMFILE":
-		case "ENFILE":
-			return "The system has no room for more processes or files: raise the limit (ulimit -u, ulimit -n) or start fewer workers (size.max).";
-		default:
-			return "The system's reason is in the cause.";
-	}
-}
-
-function unreadable(pid: number, spec: ProcessSpec): StartError {
-	return new StartError({
-		code: "SPAWN_FAILED",
-		ran: "no",
-		message: `${spec.executable} was started as pid ${pid} and ended again, because the process table of this system could not be read: a process that cannot be identified cannot be ended safely later. Mount /proc.`,
+		child.once("error", (error) => resolve(spawnFailed(error, spec)));
 	});
 }

@@ -1,0 +1,47 @@
+import { existsSync } from "node:fs";
+import { StartError } from "../errors.ts";
+import type { ProcessSpec } from "../world.ts";
+
+/** The system's refusal to start a program, with what helps. */
+export function spawnFailed(
+	error: NodeJS.ErrnoException,
+	spec: ProcessSpec,
+): StartError {
+	return new StartError({
+		code: "SPAWN_FAILED",
+		ran: "no",
+		message: `Cannot start ${spec.executable}: ${error.message}. ${remedy(error.code, spec)}`,
+		cause: error,
+	});
+}
+
+function remedy(code: string | undefined, spec: ProcessSpec): string {
+	if (spec.cwd !== undefined && !existsSync(spec.cwd))
+		return `Its working directory ${spec.cwd} does not exist.`;
+	switch (code) {
+		case "ENOENT":
+			return `Install it, put its directory into PATH (now ${spec.env["PATH"] ?? "not set"}), or name it with its full path.`;
+		case "EACCES":
+			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";
+		case "ENOEXEC":
+			return "It is made for another system, or a script without a first line that names its interpreter.";
+		case "E2BIG":
+			return "Arguments and environment together are too long for the system.";
+		case "EAGAIN":
+		case "ENOMEM":
+		case "EMFILE":
+		case "ENFILE":
+			return "The system has no room for more processes or files: raise the limit (ulimit -u, ulimit -n) or start fewer workers (size.max).";
+		default:
+			return "The system's reason is in the cause.";
+	}
+}
+
+/** A program that was started and ended again, since nobody could tell which process it is. */
+export function unidentified(pid: number, spec: ProcessSpec): StartError {
+	return new StartError({
+		code: "SPAWN_FAILED",
+		ran: "no",
+		message: `${spec.executable} was started as pid ${pid} and ended again, because the process table of this system could not be read: a process that cannot be identified cannot be ended safely later. Mount /proc.`,
+	});
+}

@@ -1,0 +1,60 @@
+"""Frames: four bytes of length, big-endian, and so many bytes of one JSON object.
+
+What arrives is input from outside: its length, its encoding and its shape are checked
+before anybody looks at it.
+"""
+
+from __future__ import annotations
+
+import json
+
+# Arguments and environment of one program have at most about 6 MiB on Linux.
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+_LENGTH_BYTES = 4
+
+
+class FrameError(Exception):
+    """The other side does not keep to the protocol; nothing after this can be understood."""
+
+
+class FrameReader:
+    """Makes messages out of bytes, however they are cut."""
+
+    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._waiting = bytearray()
+
+    def feed(self, data: bytes) -> list[dict[str, object]]:
+        """Takes bytes; returns the messages that are complete now.
+
+        Raises:
+            FrameError: A length over the limit, or bytes that are no JSON object.
+        """
+        self._waiting += data
+        messages = []
+        while len(self._waiting) >= _LENGTH_BYTES:
+            length = int.from_bytes(self._waiting[:_LENGTH_BYTES], "big")
+            if length > self._max_bytes:
+                raise FrameError(f"a frame of {length} bytes, over {self._max_bytes}")
+            end = _LENGTH_BYTES + length
+            if len(self._waiting) < end:
+                break
+            messages.append(_parse(bytes(self._waiting[_LENGTH_BYTES:end])))
+            del self._waiting[:end]
+        return messages
+
+
+def encode_frame(message: dict[str, object]) -> bytes:
+    """Writes one message as a frame."""
+    body = json.dumps(message, separators=(",", ":")).encode("ascii")
+    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
+
+
+def _parse(body: bytes) -> dict[str, object]:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise FrameError("not a JSON object")
+    return message

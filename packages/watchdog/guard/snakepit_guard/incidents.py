@@ -1,0 +1,83 @@
+"""What the guard did while no host lived, for the next start of a program to tell.
+
+One JSON object per line, with the names and fields of the events that it becomes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+# A fork loop may leave thousands: they are counted, not all named.
+MAX_PROCESSES = 256
+
+
+class Incidents:
+    """A file of the run directory that is only written where there is something to tell."""
+
+    def __init__(self, path: str, run_id: str) -> None:
+        self._path = path
+        self._run_id = run_id
+        self._lines: list[str] = []
+        self._killed = 0
+        self._began: float | None = None
+
+    @property
+    def began(self) -> bool:
+        """Whether the host's death is known."""
+        return self._began is not None
+
+    @property
+    def killed(self) -> int:
+        """How many processes were killed."""
+        return self._killed
+
+    def host_death(self) -> None:
+        """The host is gone; from here on time is counted."""
+        self._began = time.monotonic()
+        self._add("protection.host_death_detected")
+
+    def process_killed(self, pid: int, label: str | None) -> None:
+        """A process that lived was sent its SIGKILL."""
+        self._killed += 1
+        if self._killed > MAX_PROCESSES:
+            return
+        known = {} if label is None else {"incarnation": label}
+        self._add("protection.process_killed", pid=pid, **known, foundBy="descent")
+
+    def settled(self) -> None:
+        """Nothing is left."""
+        assert self._began is not None
+        duration = (time.monotonic() - self._began) * 1000
+        self._add(
+            "protection.run_settled",
+            killed=self._killed,
+            durationMs=round(duration, 3),
+        )
+
+    def write(self) -> None:
+        """Appends what is new; a directory that is gone already wants to know nothing."""
+        text = "".join(self._lines)
+        self._lines = []
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            file = os.open(self._path, flags, 0o600)
+        except OSError:
+            return
+        try:
+            os.write(file, text.encode())
+        except OSError:
+            pass  # A full disk: the killing matters more.
+        finally:
+            os.close(file)
+
+    def _add(self, type: str, **fields: object) -> None:
+        event: dict[str, object] = {
+            "type": type,
+            "wallMs": round(time.time() * 1000),
+            "protection": "guard",
+            "ofRun": self._run_id,
+            **fields,
+        }
+        self._lines.append(json.dumps(event, separators=(",", ":")) + "\n")

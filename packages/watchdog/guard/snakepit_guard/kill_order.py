@@ -1,0 +1,70 @@
+"""In which order a tree of processes is killed: a pure decision.
+
+Leaves come first. If the killer itself is killed halfway, what is left hangs together
+from the root down, and whoever comes next finds it; killed from the top, the leaves
+would be orphans that nobody knows. A group is killed as a whole, since the kernel does
+that at one instant: a member that forks just then does not get away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from snakepit_guard.process_table import Process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Reach = Literal["group", "process"]
+
+
+class Step:
+    """One signal.
+
+    Attributes:
+        reach: Whether it goes to the group of the process or to it alone.
+        root: The pid of the guard's child from which it descends.
+    """
+
+    __slots__ = ("process", "reach", "root")
+
+    def __init__(self, process: Process, reach: Reach, root: int) -> None:
+        self.process = process
+        self.reach = reach
+        self.root = root
+
+
+def kill_order(
+    descendants: Iterable[Process], guard: Process, spared: frozenset[int] = frozenset()
+) -> list[Step]:
+    """Returns the signals that end these processes, in order.
+
+    Args:
+        descendants: Everything below the guard, parents before children.
+        guard: The guard itself. Its group and session are never signalled: the other
+            guard and children that have not yet left it are in them.
+        spared: Pids that get no signal, though what is below them does.
+    """
+    depth = {guard.pid: 0}
+    root: dict[int, int] = {}
+    known = list(descendants)
+    for process in known:
+        depth[process.pid] = depth.get(process.parent, 0) + 1
+        root[process.pid] = root.get(process.parent, process.pid)
+    living = [each for each in known if not each.zombie and each.pid not in spared]
+    head: dict[int, int] = {}
+    for process in living:
+        if process.group != guard.group and process.session != guard.session:
+            head.setdefault(process.group, process.pid)
+    # A stable sort: what was seen last, the youngest, goes first among equals.
+    living.reverse()
+    living.sort(key=lambda process: -depth[process.pid])
+    return [
+        Step(
+            process,
+            "group" if head.get(process.group) == process.pid else "process",
+            root[process.pid],
+        )
+        for process in living
+    ]

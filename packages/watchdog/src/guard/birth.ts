@@ -1,0 +1,193 @@
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
+import {
+	type Clock,
+	type ProcessExit,
+	type ProcessHost,
+	type ProcessIdentity,
+	type ProcessSpec,
+	type StartedProcess,
+	spawnFailed,
+	unidentified,
+} from "@snakepit/core";
+import type { AnswerOf } from "./answer.ts";
+import {
+	DescriptorConnections,
+	type DescriptorName,
+	descriptorNames,
+} from "./descriptors.ts";
+import { GuardedProcess } from "./guarded-process.ts";
+import { programText } from "./program-text.ts";
+
+/** What a worker says to its guard. */
+export interface GuardLine {
+	readonly socketPath: string;
+	readonly host: ProcessHost;
+	readonly clock: Clock;
+	/** Returns false when the message is too long for a guard. */
+	send(message: object): boolean;
+	/** Nothing more is to be heard of this start. */
+	forget(id: number): void;
+}
+
+type State =
+	| { readonly step: "asked" }
+	| { readonly step: "let_go"; readonly identity: ProcessIdentity }
+	| { readonly step: "running"; readonly process: GuardedProcess }
+	| { readonly step: "over" };
+
+/** One worker of a guard, from the request to start it until its end was seen. */
+export class Birth {
+	/** Settles when the program runs, or cannot. */
+	readonly started: Promise<StartedProcess>;
+	readonly #resolve: (process: StartedProcess) => void;
+	readonly #reject: (error: unknown) => void;
+	readonly #id: number;
+	readonly #spec: ProcessSpec;
+	readonly #record: (identity: ProcessIdentity) => void;
+	readonly #line: GuardLine;
+	readonly #connections: DescriptorConnections;
+	#state: State = { step: "asked" };
+
+	constructor(
+		id: number,
+		label: string | undefined,
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+		line: GuardLine,
+	) {
+		const { promise, resolve, reject } =
+			Promise.withResolvers<StartedProcess>();
+		this.started = promise;
+		this.#resolve = resolve;
+		this.#reject = reject;
+		this.#id = id;
+		this.#spec = spec;
+		this.#record = record;
+		this.#line = line;
+		const names = descriptorNames(spec);
+		const refusal = this.#ask(label, names);
+		this.#connections = new DescriptorConnections(
+			line.socketPath,
+			id,
+			refusal === undefined ? names : [],
+			(error) => this.#fail(spawnFailed(error, spec)),
+		);
+		if (refusal !== undefined) this.#fail(spawnFailed(refusal, spec));
+	}
+
+	/** Whether something is still to be heard of it. */
+	get isGoing(): boolean {
+		return this.#state.step !== "over";
+	}
+
+	/** The guard says something of it. */
+	told(answer: AnswerOf): void {
+		switch (answer.type) {
+			case "held":
+				if (this.#state.step === "asked") this.#held(answer.pid);
+				return;
+			case "running":
+				this.#run();
+				return;
+			case "failed":
+				this.#fail(
+					spawnFailed(
+						answer.errno === 0
+							? new Error(answer.message)
+							: systemError(answer.errno, this.#spec),
+						this.#spec,
+					),
+				);
+				return;
+			case "exited":
+				this.#run();
+				this.#exited(answer.exit);
+				return;
+		}
+	}
+
+	/** The guard is gone: so is the process, or about to be. */
+	lost(error: Error): void {
+		if (this.#state.step === "running")
+			this.#state.process.lost(this.#line.clock);
+		else this.#fail(spawnFailed(error, this.#spec));
+	}
+
+	/** Returns why it cannot even be asked for. */
+	#ask(
+		label: string | undefined,
+		descriptors: readonly DescriptorName[],
+	): NodeJS.ErrnoException | undefined {
+		try {
+			const program = programText(this.#spec, process.cwd());
+			const sent = this.#line.send({
+				type: "start",
+				id: this.#id,
+				label: label ?? null,
+				...program,
+				descriptors,
+			});
+			return sent ? undefined : systemError(constants.errno.E2BIG, this.#spec);
+		} catch (error) {
+			return error as NodeJS.ErrnoException;
+		}
+	}
+
+	#held(pid: number): void {
+		const seen = this.#line.host.observe(pid);
+		if (typeof seen === "string") {
+			this.#fail(unidentified(pid, this.#spec));
+			return;
+		}
+		try {
+			this.#record(seen);
+		} catch (error) {
+			this.#fail(error);
+			return;
+		}
+		this.#state = { step: "let_go", identity: seen };
+		this.#line.send({ type: "go", id: this.#id });
+	}
+
+	#run(): void {
+		if (this.#state.step !== "let_go") return;
+		const process = new GuardedProcess(
+			this.#state.identity,
+			this.#connections.release(),
+			this.#line.host,
+		);
+		this.#state = { step: "running", process };
+		this.#resolve(process);
+	}
+
+	#exited(exit: ProcessExit): void {
+		if (this.#state.step !== "running") return;
+		// While its pid is still kept: who is in its group now is known for certain.
+		this.#state.process.ended(exit);
+		this.#line.send({ type: "reap", id: this.#id });
+		this.#over();
+	}
+
+	#fail(error: unknown): void {
+		if (this.#state.step === "running" || this.#state.step === "over") return;
+		this.#connections.destroy();
+		this.#line.send({ type: "discard", id: this.#id });
+		this.#over();
+		this.#reject(error);
+	}
+
+	#over(): void {
+		this.#state = { step: "over" };
+		this.#line.forget(this.#id);
+	}
+}
+
+function systemError(errno: number, spec: ProcessSpec): NodeJS.ErrnoException {
+	const code = getSystemErrorName(-errno);
+	return Object.assign(new Error(`spawn ${spec.executable} ${code}`), {
+		code,
+		errno: -errno,
+		syscall: "spawn",
+	});
+}

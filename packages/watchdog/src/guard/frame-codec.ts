@@ -1,0 +1,60 @@
+/** Four bytes of length, big-endian, and so many bytes of one JSON object. */
+const LENGTH_BYTES = 4;
+/** What a guard takes; arguments and environment of one program have at most about 6 MiB on Linux. */
+export const MAX_REQUEST_BYTES: number = 16 * 1024 * 1024;
+/** What a guard says is short. */
+export const MAX_ANSWER_BYTES = 65_536;
+
+/** The other side does not keep to the protocol; nothing after this can be understood. */
+export class FrameError extends Error {
+	override readonly name = "FrameError";
+}
+
+/** Writes one message as a frame; `undefined` when it is longer than a guard takes. */
+export function encodeFrame(message: object): Buffer | undefined {
+	const body = Buffer.from(JSON.stringify(message));
+	if (body.length > MAX_REQUEST_BYTES) return undefined;
+	const frame = Buffer.allocUnsafe(LENGTH_BYTES + body.length);
+	frame.writeUInt32BE(body.length);
+	body.copy(frame, LENGTH_BYTES);
+	return frame;
+}
+
+/** Makes messages out of bytes, however they are cut. */
+export class FrameReader {
+	#waiting: Buffer = Buffer.alloc(0);
+
+	/**
+	 * Takes bytes; returns the messages that are complete now.
+	 *
+	 * @throws FrameError on a length over {@link MAX_ANSWER_BYTES}, or bytes that are no JSON object.
+	 */
+	feed(data: Buffer): readonly Readonly<Record<string, unknown>>[] {
+		this.#waiting = Buffer.concat([this.#waiting, data]);
+		const messages: Readonly<Record<string, unknown>>[] = [];
+		while (this.#waiting.length >= LENGTH_BYTES) {
+			const length = this.#waiting.readUInt32BE();
+			if (length > MAX_ANSWER_BYTES)
+				throw new FrameError(
+					`a frame of ${length} bytes, over ${MAX_ANSWER_BYTES}`,
+				);
+			const end = LENGTH_BYTES + length;
+			if (this.#waiting.length < end) break;
+			messages.push(parse(this.#waiting.subarray(LENGTH_BYTES, end)));
+			this.#waiting = this.#waiting.subarray(end);
+		}
+		return messages;
+	}
+}
+
+function parse(body: Buffer): Readonly<Record<string, unknown>> {
+	let message: unknown;
+	try {
+		message = JSON.parse(body.toString("utf8"));
+	} catch (error) {
+		throw new FrameError(`not JSON: ${String(error)}`);
+	}
+	if (typeof message !== "object" || message === null || Array.isArray(message))
+		throw new FrameError("not a JSON object");
+	return message as Readonly<Record<string, unknown>>;
+}

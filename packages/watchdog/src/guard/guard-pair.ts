@@ -1,0 +1,237 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import {
+	INCARNATION_VARIABLE,
+	type ProcessExit,
+	type ProcessIdentity,
+	type ProcessSpec,
+	type StartedProcess,
+	spawnFailed,
+	type Ward,
+} from "@snakepit/core";
+import { type Answer, parseAnswer } from "./answer.ts";
+import { Birth } from "./birth.ts";
+import { encodeFrame, FrameReader } from "./frame-codec.ts";
+import {
+	GUARD_PROGRAM,
+	type GuardPython,
+	PYTHON_FLAGS,
+} from "./python-interpreter.ts";
+
+/** A pair is there in some 40 ms; this is for a machine that is very busy. */
+const READY_LIMIT_MS = 20_000;
+/** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
+const END_LIMIT_MS = 5_000;
+
+/** One pair of guards, from its start to its end. */
+export class GuardPair {
+	/** The outer guard: this host's child. */
+	readonly pid: number;
+	/** Resolves once, with how the outer guard ended. From the first sign of it on, nothing is asked of the pair. */
+	readonly ended: Promise<ProcessExit>;
+	readonly #ward: Ward;
+	readonly #child: ChildProcess;
+	readonly #protocol: Socket;
+	readonly #socketPath: string;
+	readonly #onLost: () => void;
+	readonly #reader = new FrameReader();
+	readonly #births = new Map<number, Birth>();
+	readonly #ready = Promise.withResolvers<void>();
+	#lastId = 0;
+	/** Set at the first sign of its end. */
+	#lost: Error | undefined;
+
+	private constructor(
+		ward: Ward,
+		child: ChildProcess,
+		socketPath: string,
+		lost: () => void,
+	) {
+		this.#ward = ward;
+		this.#onLost = lost;
+		this.#child = child;
+		this.pid = child.pid ?? 0;
+		this.#socketPath = socketPath;
+		this.#protocol = child.stdio[3] as Socket;
+		const lifeline = child.stdio[4] as Duplex;
+		this.ended = new Promise((resolve) => {
+			child.once("exit", (code, signal) => {
+				this.#lose(new Error("the guard has ended"));
+				resolve(
+					signal === null
+						? { kind: "code", code: code ?? 0 }
+						: { kind: "signal", signal },
+				);
+			});
+		});
+		child.on("error", () => {}); // A signal that could not be sent: its end is told by the exit.
+		// Nobody speaks there; an error of it is the guard's end.
+		lifeline.on("error", () => {});
+		this.#protocol.on("error", (error) => this.#lose(error));
+		this.#protocol.on("close", () =>
+			this.#lose(new Error("the guard has closed the conversation")),
+		);
+		this.#protocol.on("data", (data) => this.#receive(data));
+		// An idle pool does not hold the program open.
+		child.unref();
+		for (const stream of [this.#protocol, lifeline as Socket]) stream.unref();
+		this.#ready.promise.catch(() => {}); // Whoever starts it hears of it.
+	}
+
+	/**
+	 * Starts a pair, and resolves when workers can be asked for.
+	 *
+	 * @param socketPath a short path in a private directory, where nothing is yet.
+	 * @param incidents the file for what it does while no host lives.
+	 * @param lost told once, when nothing can be asked of it any more.
+	 * @throws Error saying why it cannot be; nothing is left then.
+	 */
+	static async start(
+		ward: Ward,
+		python: GuardPython,
+		socketPath: string,
+		incidents: string,
+		lost: () => void,
+	): Promise<GuardPair> {
+		const child = spawn(
+			python.executable,
+			[
+				...PYTHON_FLAGS,
+				GUARD_PROGRAM,
+				...["--socket", socketPath],
+				...["--incidents", incidents],
+				...["--run-id", ward.runId],
+			],
+			{
+				detached: true,
+				cwd: "/",
+				env: unmarked(process.env),
+				// Nothing of the host's but the conversation and the lifeline.
+				stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+			},
+		);
+		if (child.pid === undefined) throw await refusal(child);
+		const pair = new GuardPair(ward, child, socketPath, lost);
+		await pair.#whenReady();
+		return pair;
+	}
+
+	/** Starts a worker; see {@link ProcessSource.start}. */
+	async fork(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess> {
+		if (this.#lost !== undefined) throw spawnFailed(this.#lost, spec);
+		const id = ++this.#lastId;
+		const birth = new Birth(id, spec.env[INCARNATION_VARIABLE], spec, record, {
+			socketPath: this.#socketPath,
+			host: this.#ward.host,
+			clock: this.#ward.clock,
+			send: (message) => this.#send(message),
+			forget: (forgotten) => this.#births.delete(forgotten),
+		});
+		if (birth.isGoing) this.#births.set(id, birth);
+		return await birth.started;
+	}
+
+	/** Asks it to leave nothing and to end; resolves when it has. */
+	async end(): Promise<ProcessExit> {
+		// One that is lost already is about to end.
+		this.#send({ type: "end" });
+		const limit = this.#ward.clock.after(END_LIMIT_MS, () => this.kill());
+		const letGo = this.#ward.host.keepAlive();
+		try {
+			return await this.ended;
+		} finally {
+			letGo();
+			limit.cancel();
+			rmSync(this.#socketPath, { force: true });
+		}
+	}
+
+	/** Kills the outer guard, whereupon the inner one kills everything and ends. */
+	kill(): void {
+		this.#child.kill("SIGKILL");
+	}
+
+	async #whenReady(): Promise<void> {
+		const { clock, host } = this.#ward;
+		const limit = clock.after(READY_LIMIT_MS, () =>
+			this.#ready.reject(
+				new Error(`the guard was not ready within ${READY_LIMIT_MS} ms`),
+			),
+		);
+		const letGo = host.keepAlive();
+		try {
+			await this.#ready.promise;
+		} catch (error) {
+			this.kill();
+			await this.ended;
+			throw error;
+		} finally {
+			letGo();
+			limit.cancel();
+		}
+	}
+
+	#send(message: object): boolean {
+		const frame = encodeFrame(message);
+		if (frame === undefined) return false;
+		// To a pair that is lost nothing can be said, and its births know it.
+		if (this.#lost === undefined) this.#protocol.write(frame);
+		return true;
+	}
+
+	#receive(data: Buffer): void {
+		if (this.#lost !== undefined) return;
+		try {
+			for (const message of this.#reader.feed(data))
+				this.#told(parseAnswer(message));
+		} catch (error) {
+			// What it says cannot be understood: it is of no more use.
+			this.#lose(error as Error);
+			this.kill();
+		}
+	}
+
+	#told(answer: Answer): void {
+		switch (answer.type) {
+			case "ready":
+				this.#ready.resolve();
+				return;
+			case "crashed":
+				this.#lose(new Error(`the guard failed: ${answer.reason}`));
+				return;
+			case "ended":
+				return;
+			default:
+				this.#births.get(answer.id)?.told(answer);
+		}
+	}
+
+	#lose(error: Error): void {
+		if (this.#lost !== undefined) return;
+		this.#lost = error;
+		this.#onLost();
+		this.#ready.reject(error);
+		this.#protocol.destroy();
+		const births = [...this.#births.values()];
+		this.#births.clear();
+		for (const birth of births) birth.lost(error);
+	}
+}
+
+/** Without marks of this or another run: a search for descendants of workers must not meet a guard. */
+function unmarked(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	return Object.fromEntries(
+		Object.entries(env).filter(([name]) => !name.startsWith("SNAKEPIT_")),
+	);
+}
+
+function refusal(child: ChildProcess): Promise<Error> {
+	return new Promise((resolve) => {
+		child.once("error", resolve);
+	});
+}

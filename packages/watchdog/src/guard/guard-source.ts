@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import {
+	type ProcessIdentity,
+	type ProcessSource,
+	type ProcessSpec,
+	type StartedProcess,
+	spawnFailed,
+	type Ward,
+} from "@snakepit/core";
+import { GuardPair } from "./guard-pair.ts";
+import type { GuardPython } from "./python-interpreter.ts";
+
+/** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
+const STARTS_AT_ONCE = 24;
+
+/** Workers whose parent is a guard; a pair that is lost is replaced at the next start. */
+export class GuardSource implements ProcessSource {
+	readonly name = "guard";
+	readonly #ward: Ward;
+	readonly #python: GuardPython;
+	#begun = 0;
+	#serving: Promise<GuardPair> | undefined;
+	/** Those that have not ended, lost ones included. */
+	readonly #living = new Set<GuardPair>();
+	#released = false;
+	#starting = 0;
+	readonly #waiting: (() => void)[] = [];
+
+	constructor(ward: Ward, python: GuardPython) {
+		this.#ward = ward;
+		this.#python = python;
+	}
+
+	async start(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess> {
+		// The steps of a start are events of sockets that hold nothing open themselves.
+		const letGo = this.#ward.host.keepAlive();
+		await this.#turn();
+		try {
+			const pair = await this.pair().catch((error: Error) => {
+				throw spawnFailed(error, spec);
+			});
+			return await pair.fork(spec, record);
+		} finally {
+			this.#leave();
+			letGo();
+		}
+	}
+
+	/**
+	 * The pair that serves; a new one where there is none.
+	 *
+	 * @throws Error saying why there is none.
+	 */
+	pair(): Promise<GuardPair> {
+		this.#serving ??= this.#begin();
+		return this.#serving;
+	}
+
+	/** Ends every pair with everything below it; resolves when nothing is left of them. */
+	async release(): Promise<void> {
+		this.#released = true;
+		await this.#serving?.catch(() => {}); // It was not to be had, and leaves nothing.
+		await Promise.all([...this.#living].map((pair) => pair.end()));
+	}
+
+	async #begin(): Promise<GuardPair> {
+		const { clock, runDirectory, emit } = this.#ward;
+		if (this.#released) throw new Error("the run has ended");
+		const restarts = this.#begun++;
+		const begunMs = clock.now();
+		let begun: GuardPair | undefined;
+		const lost = (): void => {
+			this.#serving = undefined;
+		};
+		try {
+			begun = await GuardPair.start(
+				this.#ward,
+				this.#python,
+				join(runDirectory, `g${restarts}`),
+				join(runDirectory, "incidents.guard.jsonl"),
+				lost,
+			);
+		} catch (error) {
+			lost();
+			throw error;
+		}
+		this.#watch(begun);
+		emit({
+			type: "protection.started",
+			wallMs: clock.wall(),
+			protection: "guard",
+			pid: begun.pid,
+			durationMs: clock.now() - begunMs,
+			restarts,
+		});
+		return begun;
+	}
+
+	#watch(pair: GuardPair): void {
+		this.#living.add(pair);
+		void pair.ended.then((exit) => {
+			this.#living.delete(pair);
+			this.#ward.emit({
+				type: "protection.ended",
+				wallMs: this.#ward.clock.wall(),
+				protection: "guard",
+				pid: pair.pid,
+				exit,
+				how: this.#released ? "released" : "lost",
+			});
+		});
+	}
+
+	/** Resolves when not too many starts are on their way. */
+	async #turn(): Promise<void> {
+		if (this.#starting < STARTS_AT_ONCE) {
+			this.#starting++;
+			return;
+		}
+		// Whoever is done hands its place on.
+		await new Promise<void>((resolve) => this.#waiting.push(resolve));
+	}
+
+	#leave(): void {
+		const next = this.#waiting.shift();
+		if (next === undefined) this.#starting--;
+		else next();
+	}
+}

@@ -1,0 +1,84 @@
+import {
+	checkOptions,
+	type Engagement,
+	type LayerReport,
+	nonEmptyText,
+	oneOf,
+	optional,
+	type Protection,
+	type Ward,
+} from "@snakepit/core";
+import { GuardSource } from "./guard-source.ts";
+import {
+	findGuardPython,
+	GUARD_PROGRAM,
+	type GuardPython,
+	GuardUnavailable,
+} from "./python-interpreter.ts";
+
+/** How {@link guard} works. */
+export interface GuardOptions {
+	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH. Default: `python3`, then `python`. It needs no packages, and need not be that of the workers. */
+	readonly python?: string;
+	/** What happens to a pool where no guard can work. Default `"start"`: it starts without one, with an event. */
+	readonly whenUnavailable?: "start" | "refuse";
+}
+
+const COVERS =
+	"ends every descendant of a worker with the host, also one that left its group and session and carries no mark";
+
+/**
+ * Makes the guard the parent of the workers: a pair of small processes from
+ * which they are forked, so that no descendant of a worker outlives the host,
+ * whatever it does to get away.
+ *
+ * Linux, with Python 3.10 or newer. One pair serves every pool of the program
+ * that asks for it.
+ *
+ * @throws OptionsError naming the option that is wrong.
+ */
+export function guard(options: GuardOptions = {}): Protection {
+	checkOptions("guard", options, {
+		python: optional(nonEmptyText),
+		whenUnavailable: optional(oneOf("start", "refuse")),
+	});
+	const find = (): Promise<GuardPython> => {
+		if (process.platform !== "linux")
+			throw new GuardUnavailable(
+				`The guard is made of what Linux offers; this is ${process.platform}.`,
+				"Use the watchdog, which works here.",
+			);
+		return findGuardPython(options.python, GUARD_PROGRAM, process.env);
+	};
+	return {
+		name: "guard",
+		whenUnavailable: options.whenUnavailable ?? "start",
+		inspect: () => inspect(find),
+		engage: async (ward) => await engage(ward, await find()),
+	};
+}
+
+async function inspect(find: () => Promise<GuardPython>): Promise<LayerReport> {
+	try {
+		const { executable, version } = await find();
+		return {
+			layer: "guard",
+			status: "available",
+			detail: `${COVERS} (Python ${version}, ${executable})`,
+		};
+	} catch (error) {
+		const known = error instanceof GuardUnavailable;
+		return {
+			layer: "guard",
+			status: "unavailable",
+			detail: known ? error.reason : String(error),
+			...(known ? { remedy: error.remedy } : {}),
+		};
+	}
+}
+
+async function engage(ward: Ward, python: GuardPython): Promise<Engagement> {
+	const source = new GuardSource(ward, python);
+	await source.pair();
+	return { source, release: () => source.release() };
+}

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+	acquireRun,
+	type ProcessHost,
+	type ProcessSpec,
+	type RunHandle,
+	type StartedProcess,
+} from "@snakepit/core";
+import { EventRecorder } from "@snakepit/core/testing";
+import { onTestFinished } from "vitest";
+import { type GuardOptions, guard } from "../../src/index.ts";
+
+/** A run whose workers have the guard as their parent. */
+export interface GuardBench {
+	readonly run: RunHandle;
+	/** Made by this bench, and removed by it. */
+	readonly dataDir: string;
+	readonly events: EventRecorder;
+	/** This machine, with the guard as the parent of what it starts. */
+	readonly host: ProcessHost;
+	/** The pid of the outer guard that was started last. */
+	outer(): number;
+}
+
+export async function openGuard(
+	options: GuardOptions = {},
+): Promise<GuardBench> {
+	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
+	const events = new EventRecorder();
+	const run = await acquireRun({
+		dataDir,
+		strategy: undefined,
+		protections: [guard({ whenUnavailable: "refuse", ...options })],
+		emit: events.record,
+	});
+	return {
+		run,
+		dataDir,
+		events,
+		host: startsFrom(run),
+		outer: () => events.of("protection.started").at(-1)?.pid ?? 0,
+	};
+}
+
+/** Ends the run and removes what it left. */
+export async function closeGuard({ run, dataDir }: GuardBench): Promise<void> {
+	await run.release();
+	rmSync(dataDir, { recursive: true });
+}
+
+/** A guard for one test. */
+export async function guardOfTest(options?: GuardOptions): Promise<GuardBench> {
+	const bench = await openGuard(options);
+	onTestFinished(() => closeGuard(bench));
+	return bench;
+}
+
+export const PLAIN: Omit<ProcessSpec, "executable"> = {
+	args: [],
+	env: { PATH: process.env["PATH"] ?? "" },
+	cwd: undefined,
+	stdin: "empty",
+	control: false,
+};
+
+/** Starts a shell's script as a worker. */
+export function startScript(
+	{ run }: GuardBench,
+	script: string,
+	fields: Partial<ProcessSpec> = {},
+): Promise<StartedProcess> {
+	return run.source.start(
+		{ ...PLAIN, executable: "sh", args: ["-c", script], ...fields },
+		() => {},
+	);
+}
+
+/** The first line that a worker prints. */
+export async function firstLine(process: StartedProcess): Promise<string> {
+	let text = "";
+	for await (const chunk of process.stdout.iterator({
+		destroyOnReturn: false,
+	})) {
+		text += String(chunk);
+		if (text.includes("\n")) break;
+	}
+	return text.split("\n")[0] ?? "";
+}
+
+const DEADLINE_MS = 10_000;
+
+/** Waits until something is seen that nobody tells of. */
+export async function eventually(
+	what: string,
+	isSo: () => boolean,
+): Promise<void> {
+	const deadline = performance.now() + DEADLINE_MS;
+	while (!isSo()) {
+		if (performance.now() > deadline)
+			throw new Error(`Not within ${DEADLINE_MS} ms: ${what}.`);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
+
+/** The host's methods work on it alone: all but the source is asked of it. */
+function startsFrom({ host, source }: RunHandle): ProcessHost {
+	return new Proxy(host, {
+		get(target, name) {
+			if (name === "source") return source;
+			const value: unknown = Reflect.get(target, name);
+			return typeof value === "function" ? value.bind(target) : value;
+		},
+	});
+}

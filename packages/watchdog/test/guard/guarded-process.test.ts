@@ -1,0 +1,147 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+	eventually,
+	firstLine,
+	guardOfTest,
+	PLAIN,
+	startScript,
+} from "./bench.ts";
+
+const DAEMON = `python3 -S -c '
+import os
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.write(1, b"%d\\n" % os.getpid())
+        os.closerange(0, 100)
+        os.execve("/bin/sleep", ["sleep", "100000"], {})
+    os._exit(0)
+os.wait()
+'`;
+
+test("what cannot be started says why and what to do, as with Node as the parent", async () => {
+	const bench = await guardOfTest();
+	const file = join(bench.dataDir, "not-executable");
+	writeFileSync(file, "#!/bin/sh\n", { mode: 0o600 });
+	const cases: [string, object, RegExp][] = [
+		["no-such-program", {}, /Install it.*PATH/],
+		["no-such-program", { env: {} }, /now not set/],
+		[file, {}, /chmod \+x/],
+		["true", { cwd: "/nowhere" }, /working directory .*nowhere does not exist/],
+		["true", { args: ["x".repeat(4_000_000)] }, /too long/],
+		["true", { args: ["x".repeat(20_000_000)] }, /too long/],
+		["true\0", {}, /cause/],
+	];
+	for (const [executable, fields, remedy] of cases)
+		await expect(
+			bench.run.source.start({ ...PLAIN, executable, ...fields }, () => {}),
+		).rejects.toMatchObject({
+			code: "SPAWN_FAILED",
+			ran: "no",
+			message: expect.stringMatching(remedy),
+		});
+	// It serves on.
+	const process_ = await startScript(bench, "echo here");
+	expect(await firstLine(process_)).toBe("here");
+});
+
+test("its working directory is the host's, its environment what was given", async () => {
+	const bench = await guardOfTest();
+	const env = { PATH: PLAIN.env["PATH"] ?? "", A: "=ü", "B=C": "d" };
+	const process_ = await startScript(bench, 'echo "$PWD|$A|$B"', { env });
+	expect(await firstLine(process_)).toBe(`${process.cwd()}|=ü|C=d`);
+});
+
+test("fifty programs that end at once are recorded, and their exits told", async () => {
+	const bench = await guardOfTest();
+	const exits = await Promise.all(
+		Array.from({ length: 50 }, async (_, code) => {
+			const process_ = await startScript(bench, `exit ${code}`);
+			return await process_.exited;
+		}),
+	);
+	expect(exits).toEqual(exits.map((_, code) => ({ kind: "code", code })));
+});
+
+test("a daemon that nothing else would find is gone with the run", async () => {
+	const bench = await guardOfTest();
+	const process_ = await startScript(bench, `${DAEMON}; sleep 100000`);
+	const daemon = Number(await firstLine(process_));
+	const seen = bench.host.observe(daemon);
+	expect(seen).toMatchObject({ pid: daemon });
+	expect(bench.host.marked().map((each) => each.identity.pid)).not.toContain(
+		daemon,
+	);
+	await bench.run.release();
+	expect(bench.host.observe(daemon)).toBe("gone");
+	expect(bench.events.of("protection.ended")).toMatchObject([
+		{ protection: "guard", how: "released", exit: { kind: "code", code: 0 } },
+	]);
+});
+
+test.each(["outer", "inner"] as const)(
+	"when the %s guard is killed its workers are told to be over, with all below them, and the next start has a new pair",
+	async (whom) => {
+		const bench = await guardOfTest();
+		const process_ = await startScript(bench, `${DAEMON}; sleep 100000`);
+		const daemon = Number(await firstLine(process_));
+		const outer = bench.outer();
+		const inner = parentOf(process_.identity.pid);
+		process.kill(whom === "outer" ? outer : inner, "SIGKILL");
+		expect(await process_.exited).toEqual({
+			kind: "signal",
+			signal: "SIGKILL",
+		});
+		await eventually(
+			"the end of the daemon",
+			() => bench.host.observe(daemon) === "gone",
+		);
+		expect(await bench.events.waitFor("protection.ended")).toMatchObject({
+			how: "lost",
+			pid: outer,
+		});
+		const next = await startScript(bench, "echo again");
+		expect(await firstLine(next)).toBe("again");
+		expect(bench.events.of("protection.started")).toMatchObject([
+			{ restarts: 0 },
+			{ restarts: 1 },
+		]);
+	},
+);
+
+test("when both guards are killed at once the groups of their workers are ended by the host", async () => {
+	const bench = await guardOfTest();
+	const process_ = await startScript(bench, "sleep 100000 & echo $!; wait");
+	const child = Number(await firstLine(process_));
+	const inner = parentOf(process_.identity.pid);
+	process.kill(inner, "SIGKILL");
+	process.kill(bench.outer(), "SIGKILL");
+	expect(await process_.exited).toEqual({ kind: "signal", signal: "SIGKILL" });
+	await eventually(
+		"the end of its child",
+		() => bench.host.observe(child) === "gone",
+	);
+	expect(process_.signal("SIGKILL", "group")).toBe("gone");
+});
+
+test("a start that is on its way when the guard dies is refused, and not left hanging", async () => {
+	const bench = await guardOfTest();
+	const starts = Array.from({ length: 30 }, () =>
+		startScript(bench, "sleep 100000"),
+	);
+	process.kill(bench.outer(), "SIGKILL");
+	const settled = await Promise.allSettled(starts);
+	for (const each of settled) {
+		if (each.status === "rejected")
+			expect(each.reason).toMatchObject({ code: "SPAWN_FAILED" });
+		else if (each.value.signal("SIGKILL", "group") === "sent")
+			await each.value.exited;
+	}
+});
+
+function parentOf(pid: number): number {
+	const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+	return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}

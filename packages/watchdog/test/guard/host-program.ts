@@ -1,0 +1,28 @@
+import { acquireRun } from "@snakepit/core";
+import { guard } from "../../src/index.ts";
+
+/** A host to be killed: starts workers without end, or one whose script is given, and tells their pids. */
+const [dataDir = "", script] = process.argv.slice(2);
+const run = await acquireRun({
+	dataDir,
+	strategy: undefined,
+	protections: [guard({ whenUnavailable: "refuse" })],
+	emit: (event) => {
+		if (event.type === "protection.started") console.log(`guard ${event.pid}`);
+	},
+});
+run.host.keepAlive();
+do {
+	const process_ = await run.source.start(
+		{
+			executable: "sh",
+			args: ["-c", script ?? "sleep 100000"],
+			env: { PATH: process.env["PATH"] ?? "" },
+			cwd: undefined,
+			stdin: "empty",
+			control: false,
+		},
+		({ pid }) => console.log(`worker ${pid}`),
+	);
+	process_.stdout.on("data", (data) => process.stdout.write(data));
+} while (script === undefined);
