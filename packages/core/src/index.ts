@@ -47,6 +47,8 @@ export {
 	type SettleRunParts,
 	settleRun,
 } from "./cleanup/settle-run.ts";
+export { type DoctorOptions, doctor } from "./doctor/doctor.ts";
+export { formatDoctorReport } from "./doctor/format-report.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,

@@ -235,7 +235,7 @@ export class MarkerClaim implements RunClaim {
  * owned it: two directories may have the same run id. One from another pid
  * namespace says nothing that can be judged from here.
  */
-function ownership(
+export function ownership(
 	name: RunName,
 	self: ProcessIdentity,
 ): (marker: Marker) => boolean {

@@ -20,6 +20,9 @@ const RESERVED_BYTES = 40;
 const OWNER_CHARACTERS = 4;
 /** What {@link mkdtempSync} adds to its prefix. */
 const SUFFIX_BYTES = 6;
+/** Of such a directory, with the slash before it. */
+const NAME_BYTES =
+	"/snakepit-".length + 7 + 1 + OWNER_CHARACTERS + SUFFIX_BYTES;
 
 /**
  * Makes the private directory of one run, for sockets and scratch files: 0700,
@@ -38,17 +41,7 @@ export function createRunDirectory(
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
 	const prefix = prefixOf(runId, ownerKey);
-	const short = (base: string): boolean =>
-		Buffer.byteLength(join(base, prefix)) + SUFFIX_BYTES + RESERVED_BYTES <
-		SOCKET_PATH_LIMIT;
-	const bases = baseDirectories(env);
-	const base = bases.find(short);
-	if (base === undefined)
-		throw new StartError({
-			code: "SOCKET_PATH_TOO_LONG",
-			ran: "no",
-			message: `No place for sockets has a path that is short enough (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): looked at ${bases.join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
-		});
+	const base = placeForRunDirectories(env);
 	let path: string;
 	try {
 		path = mkdtempSync(join(base, prefix));
@@ -58,6 +51,27 @@ export function createRunDirectory(
 	const complaint = complaintAbout(lstatSync(path), "private");
 	if (complaint !== undefined) throw unsafe(path, complaint);
 	return path;
+}
+
+/**
+ * Finds where the private directories of runs are made, and makes nothing.
+ *
+ * @throws StartError as {@link createRunDirectory}.
+ */
+export function placeForRunDirectories(
+	env: NodeJS.ProcessEnv = process.env,
+): string {
+	const short = (base: string): boolean =>
+		Buffer.byteLength(base) + NAME_BYTES + RESERVED_BYTES < SOCKET_PATH_LIMIT;
+	const bases = baseDirectories(env);
+	const base = bases.find(short);
+	if (base === undefined)
+		throw new StartError({
+			code: "SOCKET_PATH_TOO_LONG",
+			ran: "no",
+			message: `No place for sockets has a path that is short enough (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): looked at ${bases.join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
+		});
+	return base;
 }
 
 /** Two directories of ledgers may have the same run id: the owner tells their runs apart. */

@@ -25,6 +25,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	protection: ["vocabulary"],
 	registry: ["vocabulary", "os"],
 	cleanup: ["vocabulary", "protection", "registry", "os"],
+	doctor: ["vocabulary", "registry", "cleanup", "os"],
 	pool: ["vocabulary", "heartbeat", "worker", "cleanup"],
 	testing: [
 		"vocabulary",
@@ -37,6 +38,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	],
 	"index.ts": [
 		"vocabulary",
+		"doctor",
 		"os",
 		"heartbeat",
 		"worker",

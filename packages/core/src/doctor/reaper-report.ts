@@ -1,0 +1,66 @@
+import { findOrphans } from "../cleanup/orphan-search.ts";
+import { judgeOwner } from "../cleanup/owner-liveness.ts";
+import { ownership } from "../cleanup/run-claim.ts";
+import type { CensusHost } from "../os/census.ts";
+import type { LayerReport } from "../protection.ts";
+import type { LedgerDirectory } from "../registry/ledger-directory.ts";
+import { readRunFile } from "../registry/run-file.ts";
+import { ownerKey, runPath } from "../registry/run-name.ts";
+import type { Sqlite } from "../registry/sqlite.ts";
+
+/** What the next start of a program would meet. */
+export interface ReaperFindings {
+	/** Runs whose owner lives, this program's own included. */
+	readonly living: number;
+	/** Runs whose owner is gone by its identity; the next start looks at their locks too. */
+	readonly dead: number;
+	/** Living processes of dead runs. */
+	readonly orphans: number;
+	/** Runs that cannot be judged from here, or whose file cannot be read. */
+	readonly unclear: number;
+}
+
+/** Looks at every open run the way the reaper does, without claiming or ending anything. */
+export function lookAsReaper(
+	sqlite: Sqlite,
+	directory: LedgerDirectory,
+	host: CensusHost,
+): ReaperFindings {
+	let [living, dead, orphans, unclear] = [0, 0, 0, 0];
+	const census = host.census();
+	for (const name of directory.openRuns()) {
+		const seen = host.observe(name.ownerPid);
+		if (typeof seen !== "string" && ownerKey(seen) === name.ownerKey) {
+			living++;
+			continue;
+		}
+		const path = runPath(directory.runs, name, "db");
+		const content = readRunFile(sqlite, path, name, "living");
+		if (
+			content.kind !== "readable" ||
+			typeof judgeOwner(content.run.owner, host.self, seen) === "object"
+		) {
+			unclear++;
+			continue;
+		}
+		// Settled already: it waits to be told of.
+		if (content.run.state === "terminated") continue;
+		dead++;
+		const run = {
+			ofRun: name.runId,
+			owns: ownership(name, host.self),
+			workers: content.workers,
+		};
+		orphans += findOrphans(run, census, []).orphans.length;
+	}
+	return { living, dead, orphans, unclear };
+}
+
+export function reaperReport(findings: ReaperFindings): LayerReport {
+	const { living, dead, orphans, unclear } = findings;
+	return {
+		layer: "reaper",
+		status: "active",
+		detail: `the next start would clean up after ${dead} dead runs with ${orphans} living processes; ${living} runs live, ${unclear} cannot be judged from here`,
+	};
+}
