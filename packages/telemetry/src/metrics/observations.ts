@@ -1,5 +1,5 @@
 import type { ObservedPool, WorkerUsage } from "@snakepit/core";
-import type { MetricName } from "../catalogue/metrics.ts";
+import { METRICS, type MetricName } from "../catalogue/metrics.ts";
 import { CpuClock } from "./cpu-clock.ts";
 import type { MetricAttributes } from "./meters.ts";
 import type { Sightings } from "./sightings.ts";
@@ -10,11 +10,18 @@ type Tell = (
 	attributes: MetricAttributes,
 ) => void;
 
+interface Series {
+	readonly name: MetricName;
+	readonly attributes: MetricAttributes;
+}
+
 /** Looks at every pool that is followed, when metrics are collected. */
 export class Observations {
 	/** With the clocks of its seats, by worker id. */
 	readonly #pools = new Map<ObservedPool, Map<string, CpuClock>>();
 	readonly #sightings: Sightings;
+	/** The series of the latest look. */
+	#told = new Map<string, Series>();
 
 	constructor(sightings: Sightings) {
 		this.#sightings = sightings;
@@ -29,6 +36,22 @@ export class Observations {
 	}
 
 	readonly look = (tell: Tell): void => {
+		const before = this.#told;
+		this.#told = new Map();
+		this.#look((name, value, attributes) => {
+			this.#told.set(JSON.stringify([name, attributes]), { name, attributes });
+			tell(name, value, attributes);
+		});
+		// An SDK repeats the last value of a series for ever: what is no more is told as none.
+		for (const [key, { name, attributes }] of before)
+			if (
+				!this.#told.has(key) &&
+				METRICS[name].kind === "observed up-down counter"
+			)
+				tell(name, 0, attributes);
+	};
+
+	#look(tell: Tell): void {
 		const runs = new Set<string>();
 		const ledger = { commits: 0, commitMs: 0, unwritten: 0 };
 		for (const [pool, clocks] of this.#pools) {
@@ -49,7 +72,7 @@ export class Observations {
 		tell("snakepit.registry.commits", ledger.commits, {});
 		tell("snakepit.registry.commit.time", ledger.commitMs / 1_000, {});
 		tell("snakepit.registry.unwritten", ledger.unwritten, {});
-	};
+	}
 
 	#lookAt(
 		pool: ObservedPool,

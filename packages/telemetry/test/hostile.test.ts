@@ -1,0 +1,183 @@
+import { type EventOf, ToolError } from "@snakepit/core";
+import { scripts, virtualPool } from "@snakepit/core/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { telemetry } from "../src/index.ts";
+import { MemorySdk, unregister } from "./support/memory-sdk.ts";
+
+let sdk: MemorySdk;
+beforeEach(() => {
+	sdk = new MemorySdk().register();
+});
+afterEach(unregister);
+
+const MEGABYTE = "x".repeat(1_000_000);
+
+async function drops(reason: string): Promise<number> {
+	const series = await sdk.series("snakepit.telemetry.dropped");
+	return (
+		series.find(
+			({ attributes }) => attributes["snakepit.drop.reason"] === reason,
+		)?.value ?? 0
+	);
+}
+
+test("values of a megabyte are cut, and the cuts are counted", async () => {
+	const { pool, close } = await virtualPool(
+		{
+			commands: {
+				[MEGABYTE]: scripts.echo,
+				fails: () => {
+					throw new ToolError({
+						code: "TOOL_FAILED",
+						ran: "maybe",
+						message: MEGABYTE,
+						remote: {
+							type: MEGABYTE,
+							message: MEGABYTE,
+							traceback: MEGABYTE,
+							notes: [],
+							frames: [],
+							cause: undefined,
+						},
+					});
+				},
+			},
+		},
+		{ instruments: [telemetry()] },
+	);
+	expect(await pool.execute(MEGABYTE, 1)).toBe(1);
+	await expect(pool.execute("fails")).rejects.toThrow();
+	const longest = (await sdk.spans())
+		.flatMap(({ name, attributes, events, status }) => [
+			name,
+			status.message ?? "",
+			...Object.values(attributes),
+			...events.flatMap((event) => Object.values(event.attributes ?? {})),
+		])
+		.map((value) => String(value).length);
+	expect(Math.max(...longest)).toBe(16_384);
+	expect(await drops("attribute_cut")).toBeGreaterThan(3);
+	await close();
+});
+
+test("a thousand commands have a hundred series, and one for the others", async () => {
+	const names = Array.from({ length: 1_000 }, (_, index) => `c${index}`);
+	const { pool, close } = await virtualPool(
+		{ commands: Object.fromEntries(names.map((name) => [name, scripts.echo])) },
+		{ instruments: [telemetry()] },
+	);
+	for (const name of names) await pool.execute(name, 1);
+	const series = await sdk.series("snakepit.call.duration");
+	expect(series).toHaveLength(101);
+	expect(
+		series.find(({ attributes }) => attributes["snakepit.command"] === "_OTHER")
+			?.value,
+	).toBe(900);
+	expect(await drops("command_limit")).toBe(1_800); // On the call and on its attempt.
+	await close();
+});
+
+test("a tracer, a meter and a logger that throw hurt no call, and what they lost is counted where it can be", async () => {
+	const fail = (): never => {
+		throw new Error("mine");
+	};
+	const tracer = { startSpan: fail, startActiveSpan: fail };
+	const { pool, clock, close } = await virtualPool(
+		{ commands: scripts },
+		{
+			instruments: [
+				telemetry({
+					tracerProvider: { getTracer: () => tracer },
+					loggerProvider: { getLogger: () => ({ emit: fail }) },
+				}),
+			],
+		},
+	);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	const crashed = pool.execute("crash").catch((error) => error);
+	await clock.advance(1_000);
+	expect(await crashed).toMatchObject({ code: "WORKER_EXITED" });
+	expect(await drops("tracer_threw")).toBeGreaterThan(0);
+	expect(await drops("logger_threw")).toBeGreaterThan(0);
+	await close();
+});
+
+test("spans that throw when they are touched hurt no call", async () => {
+	const span = new Proxy(
+		{},
+		{
+			get: (_, name) => () => {
+				if (name === "isRecording") return true;
+				throw new Error(`mine: ${String(name)}`);
+			},
+		},
+	);
+	const tracer = { startSpan: () => span, startActiveSpan: () => span };
+	const threw: EventOf<"listener.threw">[] = [];
+	const { pool, close } = await virtualPool(
+		{ commands: scripts },
+		{
+			instruments: [
+				telemetry({ tracerProvider: { getTracer: () => tracer as never } }),
+			],
+			onEvent: (event) => {
+				if (event.type === "listener.threw") threw.push(event);
+			},
+		},
+	);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(await Array.fromAsync(pool.stream("count", 2))).toEqual([0, 1]);
+	await close();
+	expect(new Set(threw.map(({ of }) => of))).toEqual(
+		new Set(["instrument.released", "instrument.settled"]),
+	);
+});
+
+test("an exporter that throws hurts no call", async () => {
+	sdk = new MemorySdk({
+		exporter: {
+			export: () => {
+				throw new Error("mine");
+			},
+			shutdown: async () => {},
+		},
+	}).register();
+	const { pool, close } = await virtualPool(
+		{ commands: scripts },
+		{ instruments: [telemetry()] },
+	);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	await close();
+});
+
+test("another listener that throws is counted", async () => {
+	const { pool, close } = await virtualPool(
+		{ commands: scripts },
+		{
+			instruments: [telemetry()],
+			onEvent: () => {
+				throw new Error("mine");
+			},
+		},
+	);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(await drops("listener_threw")).toBeGreaterThan(3);
+	await close();
+});
+
+test("an SDK that is shut down in the middle of a call hurts neither it nor the next", async () => {
+	const { pool, clock, close } = await virtualPool(
+		{ commands: scripts },
+		{ instruments: [telemetry()] },
+	);
+	const call = pool.execute("work", 100);
+	await Promise.all([
+		sdk.tracers.shutdown(),
+		sdk.meters.shutdown(),
+		sdk.loggers.shutdown(),
+	]);
+	await clock.advance(200);
+	await call;
+	expect(await pool.execute("echo", 1)).toBe(1);
+	await close();
+});

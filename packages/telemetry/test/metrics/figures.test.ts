@@ -1,0 +1,100 @@
+import { scripts, virtualPool } from "@snakepit/core/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { METRICS, telemetry } from "../../src/index.ts";
+import { CpuClock } from "../../src/metrics/cpu-clock.ts";
+import { MemorySdk, unregister } from "../support/memory-sdk.ts";
+
+let sdk: MemorySdk;
+beforeEach(() => {
+	sdk = new MemorySdk().register();
+});
+afterEach(unregister);
+
+const pool = { "snakepit.pool.name": "scripted" };
+
+test("calls are measured in seconds, with the wait, in the advised buckets", async () => {
+	const virtual = await virtualPool(
+		{ commands: scripts },
+		{ instruments: [telemetry()] },
+	);
+	const calls = [1, 2].map(() => virtual.pool.execute("work", 2_000));
+	expect(await sdk.series("snakepit.call.active")).toEqual([
+		{ attributes: pool, value: 1 },
+	]);
+	expect(await sdk.series("snakepit.call.queued")).toEqual([
+		{ attributes: pool, value: 1 },
+	]);
+	await virtual.clock.advance(5_000);
+	await Promise.all(calls);
+	expect(await sdk.series("snakepit.call.duration")).toEqual([
+		{
+			attributes: {
+				...pool,
+				"snakepit.command": "work",
+				"snakepit.call.outcome": "succeeded",
+			},
+			value: 2,
+			sum: 6,
+			boundaries: METRICS["snakepit.call.duration"].buckets,
+		},
+	]);
+	expect(await sdk.series("snakepit.call.wait_time")).toMatchObject([
+		{ attributes: pool, value: 2, sum: 2 },
+	]);
+	await virtual.close();
+});
+
+test("workers are counted by state; starts, exits and restarts by what happened", async () => {
+	const virtual = await virtualPool(
+		{ commands: scripts },
+		{ size: 2, instruments: [telemetry()] },
+	);
+	const ready = async (): Promise<number | undefined> =>
+		(await sdk.series("snakepit.worker.count")).find(
+			({ attributes }) => attributes["snakepit.worker.state"] === "ready",
+		)?.value;
+	expect(await ready()).toBe(2);
+	const lost = virtual.pool.execute("crash").catch(() => undefined);
+	await virtual.clock.advance(10_000);
+	await lost;
+	expect(await ready()).toBe(2);
+	expect(await sdk.series("snakepit.worker.starts")).toMatchObject([
+		{ value: 3 },
+	]);
+	expect(
+		(await sdk.series("snakepit.worker.restarts")).filter(
+			({ value }) => value > 0,
+		),
+	).toEqual([
+		{
+			attributes: { ...pool, "snakepit.worker.end.reason": "exited" },
+			value: 1,
+		},
+	]);
+	expect(await sdk.series("snakepit.worker.exits")).toEqual([
+		{
+			attributes: {
+				...pool,
+				"snakepit.worker.end.reason": "exited",
+				"snakepit.worker.exit.signal": "SIGSEGV",
+			},
+			value: 1,
+		},
+	]);
+	await virtual.close();
+});
+
+test("processor time of a seat never falls, whoever holds it", () => {
+	const clock = new CpuClock();
+	const at = (incarnation: string, cpuTimeMs: number) => ({
+		incarnation,
+		cpuTimeMs,
+	});
+	expect(clock.advance([at("a", 100)])).toBe(100);
+	// A child of it has ended, with its time.
+	expect(clock.advance([at("a", 80)])).toBe(100);
+	expect(clock.advance([at("a", 150), at("b", 10)])).toBe(160);
+	expect(clock.advance([at("b", 30)])).toBe(180);
+	expect(clock.advance([])).toBe(180);
+	expect(clock.advance([at("c", 5)])).toBe(185);
+});
