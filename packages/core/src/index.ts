@@ -41,12 +41,6 @@ export {
 	readHistory,
 } from "./cleanup/read-history.ts";
 export type { RunHandle } from "./cleanup/run-handle.ts";
-export {
-	type RunSettlement,
-	type SettledRun,
-	type SettleRunParts,
-	settleRun,
-} from "./cleanup/settle-run.ts";
 export { type DoctorOptions, doctor } from "./doctor/doctor.ts";
 export { formatDoctorReport } from "./doctor/format-report.ts";
 export {

@@ -5,3 +5,5 @@ export {
 	type HostVerdict,
 	judgeHost,
 } from "./watchdog/judge-host.ts";
+export { WATCHDOG_DEFAULTS, type WatchdogOptions } from "./watchdog/options.ts";
+export { watchdog } from "./watchdog/watchdog.ts";

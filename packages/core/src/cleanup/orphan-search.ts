@@ -19,12 +19,18 @@ export interface SparedProcess extends Pick<FoundOrphan, "ofRun" | "pid"> {
 	readonly reason: SparedReason;
 }
 
+/** What a search needs to know of a worker. */
+export type SoughtWorker = Pick<
+	WorkerRecord,
+	"incarnation" | "identity" | "groupId" | "fingerprint"
+>;
+
 /** A run whose owner is provably gone. */
 export interface DeadRun extends Pick<FoundOrphan, "ofRun"> {
 	/** Whether a marker names this very run and its owner. */
 	readonly owns: (marker: Marker) => boolean;
-	/** Rows that are not ended. */
-	readonly workers: readonly WorkerRecord[];
+	/** Those that are not known to have ended. */
+	readonly workers: readonly SoughtWorker[];
 }
 
 export interface SearchResult {

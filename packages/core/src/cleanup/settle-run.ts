@@ -11,7 +11,11 @@ import { claimRun } from "./claim-run.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
 import { endOrphans } from "./end-orphans.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";
-import type { KillLimits, ProcessKiller } from "./process-killer.ts";
+import type {
+	KillLimits,
+	KillResult,
+	ProcessKiller,
+} from "./process-killer.ts";
 import { settle } from "./settlement.ts";
 
 export interface SettleRunParts {
@@ -23,6 +27,8 @@ export interface SettleRunParts {
 	readonly killer: ProcessKiller;
 	readonly clock: Clock;
 	readonly limits: KillLimits;
+	/** What was ended before the run was claimed; nothing when left out. */
+	readonly ended?: readonly KillResult<Orphan>[];
 	/**
 	 * Says what is to be kept for the next start to tell. Called once, when
 	 * everything that could be ended is ended and before the run is settled.
@@ -54,7 +60,7 @@ export type RunSettlement =
  * @throws RegistryError or StartError when the ledger cannot be used at all.
  */
 export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
-	const { runId, owner, host, killer, clock, limits } = parts;
+	const { runId, owner, host, killer, clock, limits, ended = [] } = parts;
 	const sqlite = await loadSqlite();
 	const outcome = claimRun(
 		{
@@ -69,11 +75,12 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	if (outcome.kind !== "claimed") return outcome;
 	const { claim } = outcome;
 	const { dead, mayLive } = claim;
-	const { results, spared } = await endOrphans(
-		{ host, killer },
-		mayLive ? [dead] : [],
-		{ limits, admits: async () => true },
-	);
+	const found = await endOrphans({ host, killer }, mayLive ? [dead] : [], {
+		limits,
+		admits: async () => true,
+	});
+	const { spared } = found;
+	const results = [...ended, ...found.results];
 	const settlement = settle(runId, dead.workers, results, spared, "protection");
 	const incarnations = new Map(
 		results.map(({ target }) => [target.pid, target.incarnation]),

@@ -1,13 +1,9 @@
 import type { SparedReason } from "../events.ts";
 import type { Incident } from "../registry/incident.ts";
-import type {
-	Killer,
-	WorkerEnd,
-	WorkerRecord,
-} from "../registry/process-registry.ts";
+import type { Killer, WorkerEnd } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
-import type { Orphan, SparedProcess } from "./orphan-search.ts";
+import type { DeadRun, Orphan, SparedProcess } from "./orphan-search.ts";
 import type { Fate, KillResult } from "./process-killer.ts";
 
 /** What is known of one dead run after its processes were ended. */
@@ -39,7 +35,7 @@ export function spareReason(fate: keyof typeof SPARED): SparedReason {
 /** Decides how a dead run is recorded. */
 export function settle(
 	ofRun: RunId,
-	workers: readonly WorkerRecord[],
+	workers: DeadRun["workers"],
 	results: readonly KillResult<Orphan>[],
 	sparedBefore: readonly SparedProcess[],
 	killer: Killer = "reaper",
@@ -69,7 +65,7 @@ export function settle(
 /** Gives the credit to the protection that killed a worker before anybody settled its run. */
 export function creditProtections(
 	ends: Settlement["ends"],
-	workers: readonly WorkerRecord[],
+	workers: DeadRun["workers"],
 	incidents: readonly Incident[],
 ): Settlement["ends"] {
 	return ends.map((each) => {

@@ -47,6 +47,20 @@ export class LinuxProc implements ProcessTable {
 		return found;
 	}
 
+	children(pid: number): readonly number[] {
+		const found: number[] = [];
+		try {
+			for (const task of readdirSync(`/proc/${pid}/task`)) {
+				const path = `/proc/${pid}/task/${task}/children`;
+				const pids = readFileSync(path, "latin1").split(" ");
+				found.push(...pids.map(Number).filter((child) => child > 0));
+			}
+		} catch {
+			// It has ended, or this kernel does not list children.
+		}
+		return found;
+	}
+
 	environment(
 		pid: number,
 		variables: readonly string[],
@@ -64,6 +78,9 @@ export class LinuxProc implements ProcessTable {
 		return found;
 	}
 }
+
+/** Set when the kernel begins to take a thread down. Source: include/linux/sched.h. */
+const PF_EXITING = 4;
 
 /** What the kernel counts in. */
 interface Units {
@@ -87,12 +104,13 @@ export function parseStat(text: string, units: Units): TableEntry | undefined {
 	const number = (field: number): number => Number(fields[field - 3]);
 	// A leader that ended before its other threads is shown as a zombie too.
 	const dead = /^[ZXx]/.test(fields[0] ?? "") && number(20) <= 1;
+	const exiting = (number(9) & PF_EXITING) !== 0;
 	return {
 		pid: Number(text.slice(0, open)),
 		parentPid: number(4),
 		groupId: number(5),
 		startTime,
-		condition: dead ? "zombie" : "alive",
+		condition: dead ? "zombie" : exiting ? "exiting" : "alive",
 		cpuTimeMs: ((number(14) + number(15)) * 1000) / units.ticksPerSecond,
 		residentBytes: number(24) * units.pageBytes,
 		name: text.slice(open + 1, close),

@@ -29,6 +29,12 @@ import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { PsProcessTable } from "./ps-process-table.ts";
 import { sendSignal } from "./send-signal.ts";
 
+/** How far a process is on its way out; `"exiting"`: its first thread runs no more, nor nearly always any other. */
+export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
+
+/** What forks without end is ended as a group, not one by one. */
+const DESCENDANTS_LIMIT = 10_000;
+
 /** This machine, as this process sees it. */
 export class SystemProcessHost implements CensusHost {
 	readonly source: ProcessSource;
@@ -77,7 +83,7 @@ export class SystemProcessHost implements CensusHost {
 		return this.#table
 			.entries()
 			.filter(
-				(entry) => entry.groupId === groupId && entry.condition === "alive",
+				(entry) => entry.groupId === groupId && entry.condition !== "zombie",
 			)
 			.map((entry) => this.#facts(entry));
 	}
@@ -115,6 +121,38 @@ export class SystemProcessHost implements CensusHost {
 			entry = this.#table.entry(entry.parentPid);
 		}
 		return pids;
+	}
+
+	/** How far one process is on its way out. */
+	condition(identity: ProcessIdentity): ProcessCondition {
+		const entry = this.#table.entry(identity.pid);
+		if (typeof entry === "string") return entry;
+		if (entry.condition === "zombie") return "gone";
+		return isSameProcess(this.#identity(entry), identity)
+			? entry.condition
+			: "gone";
+	}
+
+	/**
+	 * The living descendants of a process, parents before children. Those whose
+	 * own parent has ended are not among them.
+	 */
+	descendants(ancestor: ProcessIdentity): readonly ProcessFacts[] {
+		const found: ProcessFacts[] = [];
+		const seen = new Set([ancestor.pid]);
+		const open = [ancestor.pid];
+		for (let pid = open.shift(); pid !== undefined; pid = open.shift())
+			for (const child of this.#table.children(pid)) {
+				if (seen.has(child) || seen.size > DESCENDANTS_LIMIT) continue;
+				seen.add(child);
+				const entry = this.#table.entry(child);
+				// What has another parent by now has taken the number of a child that ended.
+				if (typeof entry === "string" || entry.parentPid !== pid) continue;
+				if (entry.condition === "zombie") continue;
+				found.push(this.#facts(entry));
+				open.push(child);
+			}
+		return found;
 	}
 
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {
@@ -190,7 +228,7 @@ export class SystemProcessHost implements CensusHost {
 		return {
 			identity: this.#identity(entry),
 			groupId: entry.groupId,
-			condition: entry.condition,
+			condition: entry.condition === "zombie" ? "zombie" : "alive",
 			cpuTimeMs: entry.cpuTimeMs,
 			residentBytes: entry.residentBytes,
 		};

@@ -8,6 +8,8 @@ export interface ProcessTable {
 	entry(pid: number): TableEntry | "gone" | "unknown";
 	/** Everything that can be seen. */
 	entries(): readonly TableEntry[];
+	/** The pids of the living and dead children of one process, its threads' included; empty when they cannot be read. */
+	children(pid: number): readonly number[];
 	/** The values of `variables` in the environment that a process was started with; empty when it cannot be read. */
 	environment(
 		pid: number,
@@ -22,8 +24,11 @@ export interface TableEntry {
 	readonly groupId: number;
 	/** As in `ProcessIdentity`. */
 	readonly startTime: string;
-	/** A zombie is dead: it only waits to be noticed. */
-	readonly condition: "alive" | "zombie";
+	/**
+	 * `"exiting"`: the kernel takes down its first thread, nearly always with all
+	 * others. A zombie is dead: it only waits to be noticed.
+	 */
+	readonly condition: "alive" | "exiting" | "zombie";
 	readonly cpuTimeMs: number;
 	readonly residentBytes: number;
 	readonly name: string;

@@ -36,6 +36,12 @@ export class PsProcessTable implements ProcessTable {
 			.flatMap((line) => parsePsLine(line) ?? []);
 	}
 
+	children(pid: number): readonly number[] {
+		return this.entries()
+			.filter((entry) => entry.parentPid === pid)
+			.map((entry) => entry.pid);
+	}
+
 	environment(
 		pid: number,
 		variables: readonly string[],
@@ -59,11 +65,17 @@ export function parsePsLine(line: string): TableEntry | undefined {
 		parentPid: Number(parentPid),
 		groupId: Number(groupId),
 		startTime: String(start).replace(/\s+/g, " "),
-		condition: String(state).startsWith("Z") ? "zombie" : "alive",
+		condition: conditionOf(String(state)),
 		cpuTimeMs: parseCpuTime(String(time)),
 		residentBytes: Number(rss) * 1024,
 		name: String(name),
 	};
+}
+
+/** The first letter is the state, and an E behind it says that it is trying to exit. Source: ps(1). */
+function conditionOf(state: string): TableEntry["condition"] {
+	if (state.startsWith("Z")) return "zombie";
+	return state.includes("E") ? "exiting" : "alive";
 }
 
 /** Reads `[[days-]hours:]minutes:seconds[.fraction]`. */

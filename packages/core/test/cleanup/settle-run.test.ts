@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { Orphan } from "../../src/cleanup/orphan-search.ts";
 import { ProcessKiller } from "../../src/cleanup/process-killer.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
 import {
@@ -113,5 +114,33 @@ test("what died with its boot is not searched for, and what cannot be ended keep
 	).toMatchObject({
 		kind: "unfinished",
 		spared: [{ pid: stray.identity.pid, reason: "signal_refused" }],
+	});
+});
+
+test("what was ended before the claim is counted with the rest", async () => {
+	const bench = reaperBench();
+	const worker = await start("sleeps.sh");
+	const crafted = await craftRun(bench.dataDir, deadOwner(), {}, (runId) => [
+		workerRow(runId, { identity: worker.identity, groupId: worker.groupId }),
+	]);
+	const { runId } = crafted.name;
+	const target: Orphan = {
+		ofRun: runId,
+		pid: worker.identity.pid,
+		identity: worker.identity,
+		groupId: worker.groupId,
+		incarnation: `${runId}-1`,
+		fingerprint: undefined,
+		foundBy: "ledger",
+		ownGroup: true,
+	};
+	const ended = await new ProcessKiller(machine, systemClock).end(
+		() => [target],
+		LIMITS,
+	);
+	const outcome = await settleAsWatchdog(bench.dataDir, runId, { ended });
+	expect(outcome).toMatchObject({
+		kind: "settled",
+		reaped: [{ pid: worker.identity.pid, incarnation: `${runId}-1` }],
 	});
 });

@@ -9,8 +9,8 @@ import {
 
 const UNITS = { pageBytes: 4096, ticksPerSecond: 100 };
 
-function line(name: string, state = "S", threads = 1): string {
-	return `4242 (${name}) ${state} 7 40 40 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 ${threads} 0 987654 10000 300 18446744073709551615 1 1\n`;
+function line(name: string, state = "S", threads = 1, flags = 4194560): string {
+	return `4242 (${name}) ${state} 7 40 40 0 -1 ${flags} 100 0 0 0 250 50 0 0 20 0 ${threads} 0 987654 10000 300 18446744073709551615 1 1\n`;
 }
 
 test.each([
@@ -40,6 +40,30 @@ test("a zombie is dead, unless it is only a leader whose threads go on", () => {
 	expect(parseStat(line("x", "X"), UNITS)?.condition).toBe("zombie");
 	expect(parseStat(line("x", "Z", 5), UNITS)?.condition).toBe("alive");
 	expect(parseStat(line("x", "D"), UNITS)?.condition).toBe("alive");
+});
+
+test("a process that the kernel takes down is on its way out, also while its other threads end", () => {
+	const exiting = 4194560 | 4;
+	expect(parseStat(line("x", "R", 1, exiting), UNITS)?.condition).toBe(
+		"exiting",
+	);
+	expect(parseStat(line("x", "Z", 5, exiting), UNITS)?.condition).toBe(
+		"exiting",
+	);
+	expect(parseStat(line("x", "Z", 1, exiting), UNITS)?.condition).toBe(
+		"zombie",
+	);
+});
+
+test("the children of a process are listed, those of its other threads too", async ({
+	skip,
+}) => {
+	if (process.platform !== "linux") skip("there is no /proc");
+	const child = spawn("sleep", ["1000"]);
+	onTestFinished(() => void child.kill("SIGKILL"));
+	await once(child, "spawn");
+	expect(new LinuxProc().children(process.pid)).toContain(child.pid);
+	expect(new LinuxProc().children(2 ** 30)).toEqual([]);
 });
 
 test.each(["", "\n", "12", "12 (x) S 1", ") 1 ("])(

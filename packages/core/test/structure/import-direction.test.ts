@@ -46,6 +46,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"cleanup",
 		"pool",
 	],
+	"cleanup.ts": ["cleanup"],
+	"processes.ts": ["vocabulary", "cleanup", "os"],
 	"testing.ts": ["testing"],
 };
 

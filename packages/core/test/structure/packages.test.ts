@@ -8,6 +8,11 @@ const ROOT = join(import.meta.dirname, "../../../..");
 /** Which workspace packages a package may use. What is not listed may use core. Applications may use all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 	"packages/core": [],
+	"packages/watchdog": [
+		"@snakepit/core",
+		"@snakepit/core/cleanup",
+		"@snakepit/core/processes",
+	],
 };
 
 /** Packages of which a user must not get more than was chosen: name, and who alone may have it. */

@@ -1,0 +1,270 @@
+import { existsSync } from "node:fs";
+import type { Clock, Incident, ProcessFacts } from "@snakepit/core";
+import type { SettledRun } from "@snakepit/core/cleanup";
+import {
+	type Census,
+	type DeadRun,
+	findOrphans,
+	formatMarker,
+	isRunDirectory,
+	isSameProcess,
+	type KillLimits,
+	type KillResult,
+	type Orphan,
+	type ProcessIdentity,
+	ProcessKiller,
+	type RunId,
+	type SystemProcessHost,
+} from "@snakepit/core/processes";
+import type { ListedRun } from "./watch-list.ts";
+
+/** A process of a dead run, and how the watchdog knows it. */
+interface Doomed extends Orphan {
+	readonly knownBy: KnownBy;
+	/** When it was found, in milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	readonly wholeGroup?: number | undefined;
+}
+
+type KnownBy = Extract<
+	Incident,
+	{ readonly type: "protection.process_killed" }
+>["foundBy"];
+
+export interface HostDeathParts {
+	readonly host: SystemProcessHost;
+	readonly clock: Clock;
+	readonly runs: readonly ListedRun[];
+}
+
+/** Beside the grace: what is not gone by then sleeps uninterruptibly, and the next start looks again. */
+const PATIENCE_MS = 10_000;
+/**
+ * After the last process is gone: one that was forked by the host in its last
+ * instant carries the marker only once it executes its program.
+ */
+const LATE_LOOKS_MS: readonly number[] = [10, 40, 150, 300];
+const LONGEST_LOOK_MS = 50;
+
+/**
+ * What a watchdog does after the death of its host: kills, looks again until
+ * nothing of the runs is left, then settles them in the ledger.
+ *
+ * Whatever goes wrong with the ledger, the processes are gone before it is opened.
+ */
+export class HostDeath {
+	readonly #parts: HostDeathParts;
+	readonly #killer: ProcessKiller;
+	readonly #noticedAt: number;
+	readonly #noticedWallMs: number;
+
+	constructor(parts: HostDeathParts) {
+		this.#parts = parts;
+		// Only now: with its host's death it has other ancestors.
+		this.#killer = new ProcessKiller(parts.host, parts.clock);
+		this.#noticedAt = parts.clock.now();
+		this.#noticedWallMs = parts.clock.wall();
+	}
+
+	async handle(): Promise<void> {
+		const { runs } = this.#parts;
+		const known = runs.map((run) => ({ run, doomed: this.#first(run) }));
+		await Promise.all(
+			known.map(({ run, doomed }) => this.#handleRun(run, doomed)),
+		);
+	}
+
+	async #handleRun(run: ListedRun, doomed: readonly Doomed[]): Promise<void> {
+		const results = [...(await this.#end(run, doomed))];
+		const goneAt = this.#parts.clock.now();
+		for (const ms of LATE_LOOKS_MS) {
+			await this.#pause(ms);
+			results.push(...(await this.#end(run, [])));
+		}
+		await this.#untilHostGone(run.owner);
+		try {
+			await this.#settle(run, results, goneAt - this.#noticedAt);
+		} catch {
+			// Nobody hears it, and the next start settles the run.
+		}
+	}
+
+	/** The workers that the host told of and what descends from them; killed at once where no grace was asked for. */
+	#first(run: ListedRun): readonly Doomed[] {
+		const doomed = [...run.workers.values()].flatMap((worker) => {
+			const { identity, groupId, incarnation } = worker;
+			const facts = this.#parts.host.facts(identity.pid);
+			// Another process has its number by now, or its parent has not noticed its end.
+			if (
+				facts === undefined ||
+				!isSameProcess(facts.identity, identity) ||
+				facts.condition === "zombie"
+			)
+				return [];
+			const found = (
+				each: Pick<ProcessFacts, "identity" | "groupId">,
+				knownBy: KnownBy,
+			): Doomed => ({
+				ofRun: run.runId,
+				pid: each.identity.pid,
+				identity: each.identity,
+				groupId: each.groupId,
+				incarnation,
+				fingerprint: undefined,
+				foundBy: each.groupId === groupId ? "group" : "marker",
+				ownGroup: each.groupId === groupId,
+				wholeGroup: each.groupId === groupId ? groupId : undefined,
+				knownBy,
+				wallMs: this.#parts.clock.wall(),
+			});
+			// Listed before anything is killed: with its parent a child loses its descent.
+			const descendants = this.#parts.host.descendants(identity);
+			return [
+				found(facts, "told"),
+				...descendants.map((each) =>
+					found(each, each.groupId === groupId ? "group" : "descent"),
+				),
+			];
+		});
+		if (run.graceMs === 0) this.#killAtOnce(doomed);
+		return doomed;
+	}
+
+	#killAtOnce(doomed: readonly Doomed[]): void {
+		const { host } = this.#parts;
+		for (const { identity, wholeGroup, knownBy } of doomed)
+			if (knownBy === "told" && wholeGroup !== undefined)
+				host.signalGroup(wholeGroup, identity, "SIGKILL");
+		for (const { identity, knownBy } of doomed)
+			if (knownBy === "descent") host.signal(identity, "SIGKILL");
+	}
+
+	/** Ends what is known and whatever is found beside it, until nothing is. */
+	#end(
+		run: ListedRun,
+		doomed: readonly Doomed[],
+	): Promise<readonly KillResult<Doomed>[]> {
+		const { host } = this.#parts;
+		const known: Doomed[] = [...doomed];
+		const dead = deadRun(run);
+		return this.#killer.end<Doomed>(() => {
+			const found = this.#search(dead, host.census(), known);
+			known.push(...found);
+			return known;
+		}, limitsOf(run));
+	}
+
+	/** What is not known yet. */
+	#search(
+		dead: DeadRun,
+		census: Census,
+		known: readonly Doomed[],
+	): readonly Doomed[] {
+		const wallMs = this.#parts.clock.wall();
+		const { orphans } = findOrphans(dead, census, known);
+		return orphans
+			.filter(
+				(orphan) =>
+					!known.some(({ identity }) =>
+						isSameProcess(identity, orphan.identity),
+					),
+			)
+			.map((orphan) => ({
+				...orphan,
+				wholeGroup: orphan.ownGroup ? orphan.groupId : undefined,
+				knownBy: orphan.foundBy === "ledger" ? "told" : orphan.foundBy,
+				wallMs,
+			}));
+	}
+
+	/** Until then the ledger's owner seems to live. */
+	async #untilHostGone(owner: ProcessIdentity): Promise<void> {
+		const { host } = this.#parts;
+		for (let ms = 1; host.condition(owner) !== "gone"; ms *= 2)
+			await this.#pause(Math.min(ms, LONGEST_LOOK_MS));
+	}
+
+	async #settle(
+		run: ListedRun,
+		ended: readonly KillResult<Doomed>[],
+		durationMs: number,
+	): Promise<void> {
+		// Only now: who only waits stays small.
+		const { settleRun } = await import("@snakepit/core/cleanup");
+		const { runId, owner, dataDir, runDirectory } = run;
+		const { host } = this.#parts;
+		// A ledger that was removed is not made again.
+		const outcome = existsSync(dataDir)
+			? await settleRun({
+					...this.#parts,
+					killer: this.#killer,
+					dataDir,
+					runId,
+					owner,
+					limits: limitsOf(run),
+					ended,
+					witness: (end) => this.#incidents(runId, ended, end, durationMs),
+				})
+			: { kind: "over" };
+		if (outcome.kind === "over" && isRunDirectory(runDirectory, runId))
+			host.remove([runDirectory]);
+	}
+
+	#incidents(
+		ofRun: RunId,
+		ended: readonly KillResult<Doomed>[],
+		{ reaped }: SettledRun,
+		durationMs: number,
+	): readonly Incident[] {
+		const { clock } = this.#parts;
+		const common = { protection: "watchdog", ofRun };
+		const killed = reaped.map(({ pid, incarnation, foundBy }): Incident => {
+			const known = ended.find(({ target }) => target.pid === pid)?.target;
+			return {
+				type: "protection.process_killed",
+				wallMs: known?.wallMs ?? clock.wall(),
+				...common,
+				pid,
+				incarnation,
+				foundBy: known?.knownBy ?? foundBy,
+			};
+		});
+		return [
+			{
+				type: "protection.host_death_detected",
+				wallMs: this.#noticedWallMs,
+				...common,
+			},
+			...killed,
+			{
+				type: "protection.run_settled",
+				wallMs: clock.wall(),
+				...common,
+				killed: killed.length,
+				durationMs,
+			},
+		];
+	}
+
+	#pause(ms: number): Promise<void> {
+		return new Promise((resolve) => {
+			this.#parts.clock.after(ms, resolve);
+		});
+	}
+}
+
+/** The run as far as the host told of it. */
+function deadRun(run: ListedRun): DeadRun {
+	return {
+		ofRun: run.runId,
+		owns: (marker) => formatMarker(marker) === run.marker,
+		workers: [...run.workers.values()].map((worker) => ({
+			...worker,
+			fingerprint: "",
+		})),
+	};
+}
+
+function limitsOf({ graceMs }: ListedRun): KillLimits {
+	return { graceMs, deadlineMs: graceMs + PATIENCE_MS };
+}

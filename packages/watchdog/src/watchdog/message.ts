@@ -1,0 +1,139 @@
+import {
+	isRunId,
+	type ProcessIdentity,
+	type RunId,
+} from "@snakepit/core/processes";
+
+/** One run of the host, as its watchdog is told. */
+export interface WatchedRun {
+	readonly runId: RunId;
+	readonly owner: ProcessIdentity;
+	/** The value of the marker variable of its workers. */
+	readonly marker: string;
+	readonly dataDir: string;
+	readonly runDirectory: string;
+	readonly graceMs: number;
+	readonly checkIntervalMs: number;
+}
+
+/** What a host tells its watchdog. */
+export type HostMessage =
+	| ({ readonly type: "run" } & WatchedRun)
+	| {
+			readonly type: "watch";
+			readonly runId: RunId;
+			readonly incarnation: string;
+			readonly identity: ProcessIdentity;
+			readonly groupId: number;
+	  }
+	| {
+			readonly type: "unwatch";
+			readonly runId: RunId;
+			readonly incarnation: string;
+	  }
+	/** The run has ended in order. */
+	| { readonly type: "farewell"; readonly runId: RunId };
+
+/** What a watchdog writes once it listens. */
+export const READY = "ready\n";
+
+/** A longer line is not a message. */
+export const MESSAGE_LIMIT_BYTES = 65_536;
+
+/** One line of JSON. */
+export function formatMessage(message: HostMessage): string {
+	return `${JSON.stringify(message)}\n`;
+}
+
+/** Reads one line; `undefined` when it is not exactly a message. Fields that are not known are left out. */
+export function parseMessage(line: string): HostMessage | undefined {
+	const fields = parseObject(line);
+	const runId = fields?.["runId"];
+	if (fields === undefined || typeof runId !== "string" || !isRunId(runId))
+		return undefined;
+	const { type, incarnation } = fields;
+	switch (type) {
+		case "run":
+			return parseRun(fields, runId);
+		case "watch": {
+			const identity = parseIdentity(fields["identity"]);
+			const { groupId } = fields;
+			if (!isText(incarnation) || identity === undefined || !isGroup(groupId))
+				return undefined;
+			return { type, runId, incarnation, identity, groupId };
+		}
+		case "unwatch":
+			return isText(incarnation) ? { type, runId, incarnation } : undefined;
+		case "farewell":
+			return { type, runId };
+		default:
+			return undefined;
+	}
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseRun(fields: Fields, runId: RunId): HostMessage | undefined {
+	const { marker, dataDir, runDirectory, graceMs, checkIntervalMs } = fields;
+	const owner = parseIdentity(fields["owner"]);
+	if (owner === undefined || !isText(marker)) return undefined;
+	if (!isPath(dataDir) || !isPath(runDirectory)) return undefined;
+	if (!isDelay(graceMs) || !isDelay(checkIntervalMs)) return undefined;
+	const limits = { graceMs, checkIntervalMs };
+	return {
+		type: "run",
+		runId,
+		owner,
+		marker,
+		dataDir,
+		runDirectory,
+		...limits,
+	};
+}
+
+function parseIdentity(value: unknown): ProcessIdentity | undefined {
+	if (!isObject(value)) return undefined;
+	const { machineId, bootId, pidNamespace, pid, startTime } = value;
+	if (!isText(machineId) || !isText(bootId) || !isText(pidNamespace))
+		return undefined;
+	if (!isPid(pid) || !isText(startTime)) return undefined;
+	return { machineId, bootId, pidNamespace, pid, startTime };
+}
+
+function parseObject(text: string): Fields | undefined {
+	try {
+		const value: unknown = JSON.parse(text);
+		return isObject(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function isObject(value: unknown): value is Fields {
+	return typeof value === "object" && value !== null;
+}
+
+function isText(value: unknown): value is string {
+	return typeof value === "string" && value !== "" && value.length <= 4096;
+}
+
+function isPath(value: unknown): value is string {
+	return isText(value) && value.startsWith("/");
+}
+
+function isPid(value: unknown): value is number {
+	return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+/** 0 and 1 mean everybody's groups to who sends a signal. */
+function isGroup(value: unknown): value is number {
+	return isPid(value) && value > 1;
+}
+
+function isDelay(value: unknown): value is number {
+	return (
+		Number.isSafeInteger(value) &&
+		(value as number) >= 0 &&
+		(value as number) < 2 ** 31
+	);
+}

@@ -1,0 +1,61 @@
+import { checkOptions, milliseconds, oneOf, optional } from "@snakepit/core";
+
+/** What can be said about a watchdog. The first pool of a run decides for the run. */
+export interface WatchdogOptions {
+	/**
+	 * From SIGTERM to SIGKILL after the host's death, in milliseconds; 0 kills at
+	 * once.
+	 */
+	readonly graceMs?: number;
+	/**
+	 * How often the host is looked at where nothing else tells of its end, in
+	 * milliseconds: somebody closed the pipe and the host lives.
+	 */
+	readonly checkIntervalMs?: number;
+	/** What happens to a pool when the watchdog cannot be started. */
+	readonly whenUnavailable?: "start" | "refuse";
+}
+
+export type ResolvedWatchdogOptions = Required<WatchdogOptions>;
+
+/** What is used where nothing is said, and why. */
+export const WATCHDOG_DEFAULTS: Readonly<
+	Record<
+		keyof WatchdogOptions,
+		{ readonly value: number | string; readonly reason: string }
+	>
+> = {
+	graceMs: {
+		value: 0,
+		reason:
+			"nobody is left who could use what a worker still finishes, and a tree that ignores SIGTERM would live through the whole grace",
+	},
+	checkIntervalMs: {
+		value: 1000,
+		reason: "one read of one small file a second costs nothing",
+	},
+	whenUnavailable: {
+		value: "start",
+		reason: "a protection is no reason not to work",
+	},
+};
+
+const CHECKS = {
+	graceMs: optional(milliseconds(0)),
+	checkIntervalMs: optional(milliseconds(10)),
+	whenUnavailable: optional(oneOf("start", "refuse")),
+};
+
+/** @throws OptionsError naming the option that is wrong. */
+export function resolveWatchdogOptions(
+	given: WatchdogOptions,
+): ResolvedWatchdogOptions {
+	checkOptions("watchdog", given, CHECKS);
+	const { graceMs, checkIntervalMs, whenUnavailable } = WATCHDOG_DEFAULTS;
+	return {
+		graceMs: given.graceMs ?? (graceMs.value as number),
+		checkIntervalMs: given.checkIntervalMs ?? (checkIntervalMs.value as number),
+		whenUnavailable:
+			given.whenUnavailable ?? (whenUnavailable.value as "start" | "refuse"),
+	};
+}

@@ -1,0 +1,58 @@
+// The watchdog itself: a process that waits for the death of the one that started it.
+import { Socket } from "node:net";
+import { SystemProcessHost, systemClock } from "@snakepit/core/processes";
+import { HostDeath } from "./host-death.ts";
+import { judgeHost } from "./judge-host.ts";
+import { READY } from "./message.ts";
+import { MessageReader } from "./message-reader.ts";
+import { WatchList } from "./watch-list.ts";
+
+const PIPE = 3;
+/** The first look after the pipe was closed; then twice as long each time, up to the check interval. */
+const FIRST_LOOK_MS = 5;
+/** What a terminal or an impatient script sends. SIGUSR1 would open a debugger's port. */
+const IGNORED: readonly NodeJS.Signals[] = [
+	"SIGINT",
+	"SIGTERM",
+	"SIGHUP",
+	"SIGQUIT",
+	"SIGUSR1",
+	"SIGUSR2",
+	"SIGALRM",
+];
+
+for (const signal of IGNORED) process.on(signal, () => {});
+const host = new SystemProcessHost();
+const list = new WatchList();
+const reader = new MessageReader();
+const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
+pipe.on("data", (chunk: Buffer) => {
+	for (const message of reader.push(chunk)) list.take(message);
+});
+// A host that died with something unread resets the connection: that is its end, too.
+pipe.on("error", () => {});
+pipe.once("close", () => {
+	host.keepAlive();
+	look(FIRST_LOOK_MS);
+});
+pipe.write(READY);
+
+function look(againAfterMs: number): void {
+	const { runs } = list;
+	const [run] = runs;
+	const verdict = judgeHost({
+		pipe: "closed",
+		runs: run === undefined ? "none" : "some",
+		host: run === undefined ? "unknown" : host.condition(run.owner),
+	});
+	if (verdict === "leave") process.exit();
+	if (verdict === "kill") {
+		const death = new HostDeath({ host, clock: systemClock, runs });
+		void death.handle().finally(() => process.exit());
+		return;
+	}
+	const longestMs = Math.min(...runs.map((each) => each.checkIntervalMs));
+	systemClock.after(Math.min(againAfterMs, longestMs), () =>
+		look(againAfterMs * 2),
+	);
+}

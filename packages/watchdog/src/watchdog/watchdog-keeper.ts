@@ -1,0 +1,245 @@
+import type {
+	Clock,
+	Engagement,
+	ProcessExit,
+	RunId,
+	Timer,
+	Ward,
+	WatchedWorker,
+} from "@snakepit/core";
+import { formatMessage, type HostMessage } from "./message.ts";
+import type { ResolvedWatchdogOptions } from "./options.ts";
+import { FAILURES_TOLD, restartDelay, STABLE_MS } from "./restart-delay.ts";
+import type { StartWatchdog, WatchdogProcess } from "./watchdog-process.ts";
+
+/** One run that is protected. */
+interface Protected {
+	readonly ward: Ward;
+	readonly options: ResolvedWatchdogOptions;
+	/** How many watchdogs it has had. */
+	starts: number;
+	/** The one whose start was told, and whose end is not told yet. */
+	told: WatchdogProcess | undefined;
+}
+
+interface Running {
+	readonly kind: "running";
+	readonly process: WatchdogProcess;
+	readonly startedAt: number;
+	/** Resolves with how long its start took when it listens. */
+	readonly readyMs: Promise<number>;
+}
+
+type State =
+	/** There is nothing to protect. */
+	| { readonly kind: "idle" }
+	| Running
+	/** It died, and another one is started in a while. */
+	| { readonly kind: "waiting"; readonly timer: Timer };
+
+const NAME = "watchdog";
+/** A watchdog that has read its orders ends within milliseconds. */
+const FAREWELL_MS = 5_000;
+
+/** Keeps one watchdog for all runs of this process, and starts another one when it dies. */
+export class WatchdogKeeper {
+	readonly #start: StartWatchdog;
+	readonly #runs = new Map<RunId, Protected>();
+	#state: State = { kind: "idle" };
+	/** In a row. */
+	#deaths = 0;
+
+	constructor(start: StartWatchdog) {
+		this.#start = start;
+	}
+
+	/**
+	 * Protects a run; resolves when its watchdog listens.
+	 *
+	 * @throws Error saying why there is none; nothing is left then.
+	 */
+	async protect(
+		ward: Ward,
+		options: ResolvedWatchdogOptions,
+	): Promise<Engagement> {
+		const { runId } = ward;
+		const run: Protected = { ward, options, starts: 0, told: undefined };
+		this.#runs.set(runId, run);
+		const letGo = ward.host.keepAlive();
+		try {
+			if (this.#state.kind === "running") this.#introduce(run);
+			const running =
+				this.#state.kind === "running" ? this.#state : this.#begin(ward.clock);
+			const readyMs = await running.readyMs;
+			this.#tellStarted(run, running.process, readyMs);
+		} catch (error) {
+			await this.#release(run);
+			throw error;
+		} finally {
+			letGo();
+		}
+		return {
+			watch: (worker) => this.#watch(runId, worker),
+			unwatch: (incarnation) =>
+				this.#tell({ type: "unwatch", runId, incarnation }),
+			release: () => this.#release(run),
+		};
+	}
+
+	/** @throws Error when the system cannot start it. */
+	#begin(clock: Clock): Running {
+		if (this.#state.kind === "waiting") this.#state.timer.cancel();
+		this.#state = { kind: "idle" };
+		const startedAt = clock.now();
+		const process = this.#start();
+		const readyMs = process.ready.then(() => clock.now() - startedAt);
+		readyMs.catch(() => {}); // Its end is told by its exit.
+		const running: Running = { kind: "running", process, startedAt, readyMs };
+		this.#state = running;
+		for (const run of this.#runs.values()) this.#introduce(run);
+		void process.exited.then((exit) => this.#ended(process, exit));
+		return running;
+	}
+
+	/** Tells the watchdog of a run and of every worker that lives. */
+	#introduce({ ward, options }: Protected): void {
+		const { runId, host, marker, dataDir, runDirectory } = ward;
+		const { graceMs, checkIntervalMs } = options;
+		this.#tell({
+			type: "run",
+			runId,
+			owner: host.self,
+			marker,
+			dataDir,
+			runDirectory,
+			graceMs,
+			checkIntervalMs,
+		});
+		for (const { incarnation, identity, groupId } of ward.living())
+			if (identity !== undefined && groupId !== undefined)
+				this.#watch(runId, { incarnation, identity, groupId });
+	}
+
+	#watch(
+		runId: RunId,
+		{ incarnation, identity, groupId }: WatchedWorker,
+	): void {
+		this.#tell({ type: "watch", runId, incarnation, identity, groupId });
+	}
+
+	#tell(message: HostMessage): void {
+		if (this.#state.kind === "running")
+			this.#state.process.tell(formatMessage(message));
+	}
+
+	#tellStarted(
+		run: Protected,
+		process: WatchdogProcess,
+		durationMs: number,
+	): void {
+		const isOver =
+			this.#runs.get(run.ward.runId) !== run ||
+			this.#state.kind !== "running" ||
+			this.#state.process !== process;
+		if (isOver || run.told === process) return;
+		run.told = process;
+		run.starts += 1;
+		run.ward.emit({
+			type: "protection.started",
+			wallMs: run.ward.clock.wall(),
+			protection: NAME,
+			pid: process.pid,
+			durationMs,
+			restarts: run.starts - 1,
+		});
+	}
+
+	#tellEnded(
+		run: Protected,
+		exit: ProcessExit | undefined,
+		how: "released" | "lost",
+	): void {
+		if (run.told === undefined) return;
+		const { pid } = run.told;
+		run.told = undefined;
+		run.ward.emit({
+			type: "protection.ended",
+			wallMs: run.ward.clock.wall(),
+			protection: NAME,
+			pid,
+			exit,
+			how,
+		});
+	}
+
+	/** The process of a watchdog is gone. */
+	#ended(process: WatchdogProcess, exit: ProcessExit): void {
+		if (this.#state.kind !== "running" || this.#state.process !== process)
+			return;
+		const { startedAt } = this.#state;
+		this.#state = { kind: "idle" };
+		const [first] = this.#runs.values();
+		if (first === undefined) return;
+		const { clock } = first.ward;
+		if (clock.now() - startedAt >= STABLE_MS) this.#deaths = 0;
+		for (const run of this.#runs.values()) this.#tellEnded(run, exit, "lost");
+		const how =
+			exit.kind === "code" ? `with code ${exit.code}` : `by ${exit.signal}`;
+		this.#again(clock, `it ended ${how}`);
+	}
+
+	/** Starts another one: at once, or later if that did not help before. */
+	#again(clock: Clock, reason: string): void {
+		this.#deaths += 1;
+		if (this.#deaths === FAILURES_TOLD)
+			for (const { ward } of this.#runs.values())
+				ward.emit({
+					type: "protection.unavailable",
+					wallMs: ward.clock.wall(),
+					protection: NAME,
+					reason: `The watchdog died ${this.#deaths} times in a row, the last time because ${reason}. It is started again and again, less and less often.`,
+				});
+		const restart = (): void => this.#restart(clock);
+		const delayMs = restartDelay(this.#deaths);
+		if (delayMs === 0) {
+			restart();
+			return;
+		}
+		this.#state = { kind: "waiting", timer: clock.after(delayMs, restart) };
+	}
+
+	#restart(clock: Clock): void {
+		try {
+			const { process, readyMs } = this.#begin(clock);
+			void readyMs
+				.then((durationMs) => {
+					for (const run of this.#runs.values())
+						this.#tellStarted(run, process, durationMs);
+				})
+				.catch(() => {});
+		} catch (error) {
+			this.#again(clock, (error as Error).message);
+		}
+	}
+
+	/** Resolves when nothing of the watchdog is left for this run. */
+	async #release(run: Protected): Promise<void> {
+		const { runId, host, clock } = run.ward;
+		if (this.#runs.get(runId) !== run) return;
+		this.#tell({ type: "farewell", runId });
+		this.#runs.delete(runId);
+		if (this.#runs.size > 0) return this.#tellEnded(run, undefined, "released");
+		const state = this.#state;
+		this.#state = { kind: "idle" };
+		this.#deaths = 0;
+		if (state.kind === "waiting") state.timer.cancel();
+		if (state.kind !== "running") return;
+		const letGo = host.keepAlive();
+		state.process.end();
+		const impatience = clock.after(FAREWELL_MS, () => state.process.kill());
+		const exit = await state.process.exited;
+		impatience.cancel();
+		letGo();
+		this.#tellEnded(run, exit, "released");
+	}
+}

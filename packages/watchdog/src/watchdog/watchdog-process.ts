@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ProcessExit } from "@snakepit/core";
+import { READY } from "./message.ts";
+
+/** A watchdog process, as its host has it. */
+export interface WatchdogProcess {
+	readonly pid: number;
+	/** Resolves when it listens; rejects with the reason when it ends before. */
+	readonly ready: Promise<void>;
+	/** Settles once, with its end. Never rejects. */
+	readonly exited: Promise<ProcessExit>;
+	/** Writes to it in this very turn, as long as it reads. Never throws. */
+	tell(line: string): void;
+	/** No more will be told: with nothing left to protect it ends. */
+	end(): void;
+	/** Ends it at once. */
+	kill(): void;
+}
+
+export type StartWatchdog = () => WatchdogProcess;
+
+const OWN_EXTENSION = extname(import.meta.url);
+const PROGRAM = fileURLToPath(
+	new URL(`./program${OWN_EXTENSION}`, import.meta.url),
+);
+/** One small thread pool less, and a young generation that does not grow: it hardly does anything. */
+const FLAGS: readonly string[] = [
+	"--v8-pool-size=0",
+	"--max-semi-space-size=1",
+	// In a checkout packages have sources and no builds.
+	...(OWN_EXTENSION === ".ts" ? ["--conditions=snakepit-source"] : []),
+];
+/** Without these Node itself may not start. */
+const KEPT_VARIABLES: readonly string[] = [
+	"LD_LIBRARY_PATH",
+	"DYLD_LIBRARY_PATH",
+	"TZ",
+];
+/** More than this unread means that it is stopped or stuck. */
+const UNREAD_LIMIT_BYTES = 4 * 2 ** 20;
+const CLOSE_ON_EXEC = 0o2000000;
+
+/**
+ * Starts a watchdog: in a session of its own, with nothing of this process but
+ * one pipe. Does not hold the program open.
+ *
+ * @throws Error when the system cannot start it.
+ */
+export function startWatchdog(): WatchdogProcess {
+	const nothing = openSync("/dev/null", "r+");
+	let child: ChildProcess;
+	try {
+		child = spawn(
+			process.execPath,
+			[...FLAGS, PROGRAM, "--host", String(process.pid)],
+			{
+				detached: true,
+				shell: false,
+				cwd: "/",
+				env: reducedEnvironment(process.env),
+				stdio: descriptors(inherited(), nothing),
+			},
+		);
+	} finally {
+		closeSync(nothing);
+	}
+	return new StartedWatchdog(child);
+}
+
+class StartedWatchdog implements WatchdogProcess {
+	readonly pid: number;
+	readonly ready: Promise<void>;
+	readonly exited: Promise<ProcessExit>;
+	readonly #child: ChildProcess;
+	readonly #pipe: Socket;
+
+	constructor(child: ChildProcess) {
+		this.#child = child;
+		this.#pipe = child.stdio[3] as Socket;
+		this.pid = child.pid ?? 0;
+		// Its end is told by its exit.
+		this.#pipe.on("error", () => {});
+		this.exited = exitOf(child);
+		this.ready = Promise.race([
+			readyOf(this.#pipe),
+			failureOf(child),
+			this.exited.then((exit) => {
+				throw new Error(`The watchdog process ended at once, ${shown(exit)}.`);
+			}),
+		]);
+		this.ready.catch(() => {});
+		child.unref();
+		this.#pipe.unref();
+	}
+
+	tell(line: string): void {
+		if (this.#pipe.destroyed || this.#pipe.writableEnded) return;
+		this.#pipe.write(line);
+		if (this.#pipe.writableLength > UNREAD_LIMIT_BYTES) this.kill();
+	}
+
+	end(): void {
+		this.#pipe.end();
+	}
+
+	kill(): void {
+		// Until its exit is told it is not reaped: the number is held.
+		this.#child.kill("SIGKILL");
+	}
+}
+
+function readyOf(pipe: Socket): Promise<void> {
+	return new Promise((resolve) => {
+		let said = "";
+		pipe.on("data", (chunk: Buffer) => {
+			if (said.length < READY.length) said += chunk.toString("latin1");
+			if (said === READY) resolve();
+		});
+	});
+}
+
+function failureOf(child: ChildProcess): Promise<never> {
+	return new Promise((_, reject) => {
+		child.once("error", (error) => {
+			const message = `${process.execPath} cannot be started: ${error.message}.`;
+			reject(new Error(message, { cause: error }));
+		});
+	});
+}
+
+function exitOf(child: ChildProcess): Promise<ProcessExit> {
+	return new Promise((resolve) => {
+		child.once("error", () => resolve({ kind: "code", code: 127 }));
+		child.once("exit", (code, signal) =>
+			resolve(
+				signal === null
+					? { kind: "code", code: code ?? 0 }
+					: { kind: "signal", signal },
+			),
+		);
+	});
+}
+
+function shown(exit: ProcessExit): string {
+	return exit.kind === "code" ? `with code ${exit.code}` : `by ${exit.signal}`;
+}
+
+/** Neither Node's options nor a run's marker: by that a watchdog would be taken for a worker. */
+function reducedEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	return Object.fromEntries(
+		KEPT_VARIABLES.flatMap((name) =>
+			env[name] === undefined ? [] : [[name, env[name]]],
+		),
+	);
+}
+
+/** Empty input and output, the pipe, and nothing in the place of what would be inherited. */
+function descriptors(
+	numbers: readonly number[],
+	nothing: number,
+): ("ignore" | "pipe" | number)[] {
+	const last = Math.max(3, ...numbers);
+	return Array.from({ length: last + 1 }, (_, descriptor) => {
+		if (descriptor === 3) return "pipe";
+		return numbers.includes(descriptor) ? nothing : "ignore";
+	});
+}
+
+/** This process's own inherited descriptors, which it would pass on: who waits for their end would wait for the watchdog. */
+function inherited(): readonly number[] {
+	try {
+		return readdirSync("/proc/self/fdinfo")
+			.map(Number)
+			.filter((descriptor) => descriptor > 3 && !closesOnExec(descriptor));
+	} catch {
+		return []; // No such directory: macOS, where Node opens nothing that is passed on.
+	}
+}
+
+function closesOnExec(descriptor: number): boolean {
+	try {
+		const text = readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1");
+		const flags = /^flags:\s*([0-7]+)/m.exec(text)?.[1];
+		return (
+			flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
+		);
+	} catch {
+		return true; // The one that listed the directory.
+	}
+}

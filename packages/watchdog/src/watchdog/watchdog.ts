@@ -1,0 +1,50 @@
+import type { LayerReport, Protection, Ward } from "@snakepit/core";
+import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
+import { WatchdogKeeper } from "./watchdog-keeper.ts";
+import { startWatchdog } from "./watchdog-process.ts";
+
+/** One for this process, or for this thread of it: a pipe belongs to a thread. */
+const keeper = new WatchdogKeeper(startWatchdog);
+
+/**
+ * A process beside this program that ends its workers when it is killed,
+ * whatever they are: one for all pools, with no code in the workers.
+ *
+ * @throws OptionsError naming the option that is wrong.
+ */
+export function watchdog(options: WatchdogOptions = {}): Protection {
+	const resolved = resolveWatchdogOptions(options);
+	return {
+		name: "watchdog",
+		whenUnavailable: resolved.whenUnavailable,
+		inspect,
+		engage: (ward: Ward) => keeper.protect(ward, resolved),
+	};
+}
+
+/** Starts one, and ends it again. */
+async function inspect(): Promise<LayerReport> {
+	try {
+		const process = startWatchdog();
+		try {
+			await process.ready;
+		} finally {
+			process.end();
+			await process.exited;
+		}
+		return {
+			layer: "watchdog",
+			status: "available",
+			detail:
+				"A process beside the program ends workers, their groups and whatever carries the run's marker when the program is killed.",
+			remedy: "createPool({ protections: [watchdog()] })",
+		};
+	} catch (error) {
+		return {
+			layer: "watchdog",
+			status: "unavailable",
+			detail: (error as Error).message,
+			remedy: `${process.execPath} must be a Node that can start a program of the installed package @snakepit/watchdog: a bundle of one file has none beside it.`,
+		};
+	}
+}
