@@ -67,9 +67,10 @@ export function checkOptions(
 			message: `${at}: there is no option "${name}".${near === undefined ? ` Known: ${Object.keys(table).join(", ")}.` : ` Did you mean "${near}"?`}`,
 		});
 	}
-	for (const [name, check] of Object.entries(table)) {
+	// Every call of a pool comes through here: for..in makes no array of the table.
+	for (const name in table) {
 		const value = (given as Record<string, unknown>)[name];
-		const wrong = check(value);
+		const wrong = table[name]?.(value);
 		if (wrong !== undefined) {
 			throw new OptionsError({
 				code: "INVALID_OPTION",

@@ -1,20 +1,17 @@
 /** Holds the program open while at least one holder has not let go. */
 export class KeepAlive {
 	#holders = 0;
-	#timer: NodeJS.Timeout | undefined;
+	/** Made once: every call into an idle pool begins a hold. */
+	readonly #timer = setInterval(() => {}, 2 ** 30).unref();
 
 	/** Returns the function that lets go; calling it again does nothing. */
 	hold(): () => void {
-		this.#holders += 1;
-		this.#timer ??= setInterval(() => {}, 2 ** 30);
+		if (++this.#holders === 1) this.#timer.ref();
 		let holding = true;
 		return () => {
 			if (!holding) return;
 			holding = false;
-			this.#holders -= 1;
-			if (this.#holders > 0) return;
-			clearInterval(this.#timer);
-			this.#timer = undefined;
+			if (--this.#holders === 0) this.#timer.unref();
 		};
 	}
 }

@@ -43,6 +43,7 @@ export class CallAttempt implements Attempt {
 		call: Call,
 		worker: Worker,
 		waitedMs: number,
+		startedMs: number,
 		setting: AttemptSetting,
 		listener: AttemptListener,
 	) {
@@ -51,9 +52,17 @@ export class CallAttempt implements Attempt {
 		this.number = call.attempts;
 		this.#setting = setting;
 		this.#listener = listener;
-		this.#startedMs = setting.clock.now();
+		this.#startedMs = startedMs;
 		worker.begin(this);
-		this.#tell({ type: "call.dispatched", waitedMs });
+		setting.emit({
+			...worker.ref,
+			type: "call.dispatched",
+			wallMs: setting.clock.wall(),
+			callId: call.callId,
+			command: call.command,
+			attempt: this.number,
+			waitedMs,
+		});
 		this.#instrument = call.instrument?.dispatched({
 			...worker.ref,
 			attempt: this.number,
@@ -135,28 +144,20 @@ export class CallAttempt implements Attempt {
 		if (this.#state.kind === "over") return false;
 		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
 		this.#state = { kind: "over" };
-		const ranMs = this.#setting.clock.now() - this.#startedMs;
-		this.#tell({ type: "call.released", ranMs });
+		const { clock, emit } = this.#setting;
+		const ranMs = clock.now() - this.#startedMs;
+		emit({
+			...this.worker.ref,
+			type: "call.released",
+			wallMs: clock.wall(),
+			callId: this.call.callId,
+			command: this.call.command,
+			attempt: this.number,
+			ranMs,
+		});
 		this.#instrument?.released(error);
 		this.#listener.over(this, ranMs);
 		return true;
-	}
-
-	#tell(
-		what:
-			| { readonly type: "call.dispatched"; readonly waitedMs: number }
-			| { readonly type: "call.released"; readonly ranMs: number },
-	): void {
-		const { clock, emit } = this.#setting;
-		const { callId, command } = this.call;
-		emit({
-			...what,
-			wallMs: clock.wall(),
-			callId,
-			command,
-			...this.worker.ref,
-			attempt: this.number,
-		});
 	}
 }
 

@@ -169,10 +169,12 @@ export class CallIntake {
 			state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
 			attempts: 0,
 			instrument: undefined,
-			unwatch: () => {},
+			unwatch: nothing,
 		};
 	}
 }
+
+function nothing(): void {}
 
 function outcomeOf(error: SnakepitError | undefined): CallOutcome {
 	switch (error?.code) {

@@ -166,8 +166,8 @@ export class Dispatcher {
 		const { clock, emit, options } = this.#setting;
 		const { state } = call;
 		if (state.kind === "waiting") state.timer?.cancel();
-		const sinceMs = state.kind === "waiting" ? state.sinceMs : clock.now();
-		const waitedMs = clock.now() - sinceMs;
+		const nowMs = clock.now();
+		const waitedMs = state.kind === "waiting" ? nowMs - state.sinceMs : 0;
 		call.attempts++;
 		if (call.session !== undefined)
 			call.session.incarnation = worker.ref.incarnation;
@@ -178,6 +178,7 @@ export class Dispatcher {
 			call,
 			worker,
 			waitedMs,
+			nowMs,
 			{ clock, emit, cancelGraceMs },
 			this.#attempts,
 		);
@@ -232,6 +233,7 @@ export class Dispatcher {
 	#watch(call: Call): void {
 		const { clock, pool } = this.#setting;
 		const { signal, deadlineMs } = call;
+		if (signal === undefined && deadlineMs === undefined) return;
 		const onAbort = (): void =>
 			this.#settle(call, aborted(pool, call, signal?.reason));
 		if (signal?.aborted === true) {
