@@ -24,20 +24,21 @@ export function watchdog(options: WatchdogOptions = {}): Protection {
 
 /** Starts one, and ends it again. */
 async function inspect(): Promise<LayerReport> {
+	// Nothing of a watchdog holds a program open.
+	const holdOpen = setInterval(() => {}, 2 ** 30);
 	try {
-		const process = startWatchdog();
+		const started = startWatchdog();
 		try {
-			await process.ready;
+			await started.ready;
 		} finally {
-			process.end();
-			await process.exited;
+			started.end();
+			await started.exited;
 		}
 		return {
 			layer: "watchdog",
 			status: "available",
 			detail:
-				"A process beside the program ends workers, their groups and whatever carries the run's marker when the program is killed.",
-			remedy: "createPool({ protections: [watchdog()] })",
+				"a process beside the program ends the workers, their groups and whatever carries the run's marker when the program is killed",
 		};
 	} catch (error) {
 		return {
@@ -46,5 +47,7 @@ async function inspect(): Promise<LayerReport> {
 			detail: (error as Error).message,
 			remedy: `${process.execPath} must be a Node that can start a program of the installed package @snakepit/watchdog: a bundle of one file has none beside it.`,
 		};
+	} finally {
+		clearInterval(holdOpen);
 	}
 }

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// snakepit-doctor: what protects workers on this machine.
+import { doctor, formatDoctorReport, type Protection } from "@snakepit/core";
+import { guard } from "../guard/guard.ts";
+import { watchdog } from "../watchdog/watchdog.ts";
+import { parseDoctorArguments, USAGE } from "./doctor-arguments.ts";
+
+const protections: readonly Protection[] = [watchdog(), guard()];
+const order = parseDoctorArguments(process.argv.slice(2));
+switch (order.kind) {
+	case "help":
+		process.stdout.write(USAGE);
+		break;
+	case "misspelt":
+		process.stderr.write(`${order.message}\n\n${USAGE}`);
+		process.exitCode = 2;
+		break;
+	case "report": {
+		const { dataDir, form } = order;
+		try {
+			const layers = await doctor({
+				...(dataDir === undefined ? {} : { dataDir }),
+				protections,
+			});
+			process.stdout.write(
+				form === "json"
+					? `${JSON.stringify(layers, undefined, 2)}\n`
+					: formatDoctorReport(layers),
+			);
+			// Without a protection a pool starts all the same, without any other layer it does not.
+			const isBroken = layers.some(
+				({ layer, status }) =>
+					status === "unavailable" &&
+					!protections.some(({ name }) => name === layer),
+			);
+			if (isBroken) process.exitCode = 1;
+		} catch (error) {
+			process.stderr.write(`${(error as Error).message}\n`);
+			process.exitCode = 2;
+		}
+	}
+}

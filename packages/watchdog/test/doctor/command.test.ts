@@ -1,0 +1,79 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LayerReport } from "@snakepit/core";
+import { expect, onTestFinished, test } from "vitest";
+
+const COMMAND = join(import.meta.dirname, "../../src/doctor/command.ts");
+
+function doctor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+	return spawnSync(
+		process.execPath,
+		["--conditions=snakepit-source", COMMAND, ...args],
+		{
+			encoding: "utf8",
+			env: { ...process.env, NODE_OPTIONS: "--no-warnings", ...env },
+		},
+	);
+}
+
+function temporaryDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}
+
+function statuses(stdout: string): Readonly<Record<string, string>> {
+	const layers = JSON.parse(stdout) as readonly LayerReport[];
+	return Object.fromEntries(layers.map(({ layer, status }) => [layer, status]));
+}
+
+test("every layer is told of, with the protections of this package, and nothing is left behind", () => {
+	const dataDir = temporaryDirectory();
+	const { status, stdout, stderr } = doctor(["--data-dir", dataDir, "--json"]);
+	expect(stderr).toBe("");
+	expect(status).toBe(0);
+	expect(statuses(stdout)).toMatchObject({
+		"exit hooks": "active",
+		"process table": "active",
+		reaper: "active",
+		watchdog: "available",
+	});
+	expect(statuses(stdout)).toHaveProperty("guard");
+	expect(readdirSync(dataDir)).toEqual([]);
+});
+
+test("for people it is a table", () => {
+	const { status, stdout } = doctor(["--data-dir", temporaryDirectory()]);
+	expect(status).toBe(0);
+	expect(stdout).toMatch(/^watchdog +available +a process beside/m);
+});
+
+test("a protection that cannot work here is named with the reason, and is no failure", () => {
+	const dataDir = temporaryDirectory();
+	const { status, stdout } = doctor(["--data-dir", dataDir, "--json"], {
+		PATH: dataDir,
+	});
+	expect(status).toBe(0);
+	const layers = JSON.parse(stdout) as readonly LayerReport[];
+	const guard = layers.find(({ layer }) => layer === "guard");
+	expect(guard).toMatchObject({ status: "unavailable" });
+	expect(guard?.remedy).toMatch(/[Pp]ython/);
+});
+
+test("a ledger that cannot be used is a failure", () => {
+	const file = join(temporaryDirectory(), "file");
+	writeFileSync(file, "");
+	const { status, stdout } = doctor(["--data-dir", file, "--json"]);
+	expect(statuses(stdout)).toMatchObject({ ledger: "unavailable" });
+	expect(status).toBe(1);
+});
+
+test("a misspelt argument is answered with the usage", () => {
+	const { status, stdout, stderr } = doctor(["--jsn"]);
+	expect(stdout).toBe("");
+	expect(stderr).toMatch(/--jsn[\s\S]*Usage: snakepit-doctor/);
+	expect(status).toBe(2);
+	expect(doctor(["--help"])).toMatchObject({ status: 0, stderr: "" });
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { watchdog } from "../../src/index.ts";
+import { restartDelay } from "../../src/watchdog/restart-delay.ts";
+
+test("an option that is wrong or misspelt is named", () => {
+	expect(() => watchdog({ graceMs: -1 })).toThrow(
+		/watchdog: "graceMs" must be/,
+	);
+	expect(() => watchdog({ checkIntervalMs: 0 })).toThrow(/checkIntervalMs/);
+	expect(() => watchdog({ whenUnavailable: "no" as "start" })).toThrow(
+		/"start" or "refuse"/,
+	);
+	expect(() => watchdog({ graceMS: 1 } as object)).toThrow(
+		/Did you mean "graceMs"/,
+	);
+	expect(watchdog().whenUnavailable).toBe("start");
+	expect(watchdog({ whenUnavailable: "refuse" }).whenUnavailable).toBe(
+		"refuse",
+	);
+});
+
+test("a restart waits not at all, then twice as long each time, up to ten seconds", () => {
+	expect([1, 2, 3, 4, 8, 9, 100].map(restartDelay)).toEqual([
+		0, 100, 200, 400, 6400, 10_000, 10_000,
+	]);
+});
