@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { expect, onTestFinished, test } from "vitest";
+import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
+import { end, PrometheusServer } from "../support/prometheus-server.ts";
+import { hasProgram } from "../support/prometheus-tools.ts";
+
+const own = join(import.meta.dirname, "../..");
+const rules = join(own, "prometheus/alerts.exporter.yml");
+
+/** Metrics that are there only when something went wrong, or on the way of another metric. */
+const ONLY_IN_TROUBLE: readonly MetricName[] = [
+	"snakepit.call.retries",
+	"snakepit.worker.exits",
+	"snakepit.worker.stop.duration",
+	"snakepit.protection.activations",
+	"snakepit.protection.kills",
+	"snakepit.protection.last_activation",
+	"snakepit.telemetry.dropped",
+];
+
+interface Host {
+	readonly child: ChildProcess;
+	readonly port: number;
+}
+
+async function startHost(dataDir: string): Promise<Host> {
+	const child = spawn(
+		process.execPath,
+		[
+			"--conditions=snakepit-source",
+			join(import.meta.dirname, "host-program.ts"),
+			dataDir,
+		],
+		{ stdio: ["ignore", "pipe", "inherit"] },
+	);
+	onTestFinished(async () => {
+		const exit = once(child, "exit");
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		child.kill("SIGTERM");
+		await exit;
+	});
+	for await (const line of createInterface({ input: child.stdout as Readable }))
+		return { child, port: JSON.parse(line).port };
+	throw new Error("the host said nothing");
+}
+
+test.skipIf(!hasProgram("prometheus"))(
+	"a host is killed: Prometheus reads the next start's metrics, and the alert for what it left fires",
+	{ timeout: 120_000 },
+	async () => {
+		const dataDir = mkdtempSync(join(tmpdir(), "snakepit-live-"));
+		onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+		const first = await startHost(dataDir);
+		await end(first.child);
+		const next = await startHost(dataDir);
+		const prometheus = await PrometheusServer.start(next.port, rules);
+
+		const [ready] = await prometheus.until(
+			'snakepit_worker_count{snakepit_worker_state="ready"}',
+		);
+		expect(ready?.value[1]).toBe("3");
+		const [found] = await prometheus.until("snakepit_orphan_found_total");
+		expect(found?.value[1]).toBe("3");
+		const [calls] = await prometheus.until(
+			'snakepit_call_duration_count{snakepit_call_outcome="succeeded"}',
+		);
+		expect(calls?.value[1]).toBe("100");
+		const memory = await prometheus.until("snakepit_worker_memory_usage > 1e6");
+		expect(memory.map(({ metric }) => metric["snakepit_worker_id"])).toEqual([
+			"sleeper-0",
+			"sleeper-1",
+			"sleeper-2",
+		]);
+
+		const alerts = await prometheus.until('ALERTS{alertstate="firing"}');
+		expect(alerts.map(({ metric }) => metric["alertname"])).toEqual([
+			"SnakepitOrphansFound",
+		]);
+
+		const names = await prometheus.names();
+		const missing = (Object.keys(METRICS) as MetricName[]).filter((metric) => {
+			const name = prometheusName(metric, "exporter");
+			return !names.some((each) => each === name || each === `${name}_bucket`);
+		});
+		expect(new Set(missing)).toEqual(new Set(ONLY_IN_TROUBLE));
+	},
+);
