@@ -189,7 +189,8 @@ export class HeartbeatMonitor {
 				hostDelayMs: this.#latenessMs,
 				clockSkewMs:
 					wallMs - this.#previous.wallMs - (nowMs - this.#previous.nowMs),
-				debuggerAttached: host.debuggerAttached(),
+				// Of no account for a worker that answered, which nearly all do.
+				debuggerAttached: this.#missedInARow > 0 && host.debuggerAttached(),
 				cpuAdvancedMs:
 					cpuMs === undefined || this.#count.cpuMs === undefined
 						? undefined

@@ -22,7 +22,7 @@ export class LinuxProc implements ProcessTable {
 
 	entry(pid: number): TableEntry | "gone" | "unknown" {
 		try {
-			const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+			const text = readFileSync(`/proc/${pid}/stat`, "utf8");
 			return parseStat(text, this.#units) ?? "unknown";
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
@@ -37,7 +37,7 @@ export class LinuxProc implements ProcessTable {
 		for (const name of readdirSync("/proc")) {
 			if (!/^[0-9]/.test(name)) continue;
 			try {
-				const text = readFileSync(`/proc/${name}/stat`, "latin1");
+				const text = readFileSync(`/proc/${name}/stat`, "utf8");
 				const entry = parseStat(text, this.#units);
 				if (entry !== undefined) found.push(entry);
 			} catch {
