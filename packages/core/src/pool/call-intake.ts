@@ -8,6 +8,7 @@ import { poolClosed } from "./call-errors.ts";
 import { checkExecuteOptions, type ExecuteOptions } from "./call-options.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Instrumentation } from "./instrumentation.ts";
+import { NOWHERE } from "./priority-queue.ts";
 import type { Session, SessionTable } from "./session-table.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
 import { captureContext, type Work } from "./work.ts";
@@ -151,6 +152,7 @@ export class CallIntake {
 		return {
 			callId: `c${sequence}`,
 			sequence,
+			place: NOWHERE,
 			priority: options.priority ?? 0,
 			command,
 			args,

@@ -3,7 +3,12 @@ export interface Waiting {
 	readonly priority: number;
 	/** Grows with every arrival. */
 	readonly sequence: number;
+	/** Its place in the heap of the one queue that it waits in. Kept by the queue. */
+	place: number;
 }
+
+/** The place of something that waits nowhere. */
+export const NOWHERE = -1;
 
 /** Whether `a` is served before `b`. */
 export function isBefore(a: Waiting, b: Waiting): boolean {
@@ -17,7 +22,6 @@ export function isBefore(a: Waiting, b: Waiting): boolean {
  */
 export class PriorityQueue<Item extends Waiting> {
 	readonly #heap: Item[] = [];
-	readonly #positions = new Map<Item, number>();
 
 	get size(): number {
 		return this.#heap.length;
@@ -28,9 +32,8 @@ export class PriorityQueue<Item extends Waiting> {
 	}
 
 	add(item: Item): void {
-		this.#heap.push(item);
-		this.#positions.set(item, this.#heap.length - 1);
-		this.#rise(this.#heap.length - 1);
+		item.place = this.#heap.push(item) - 1;
+		this.#rise(item.place);
 	}
 
 	take(): Item | undefined {
@@ -41,14 +44,14 @@ export class PriorityQueue<Item extends Waiting> {
 
 	/** Returns whether it was there. */
 	remove(item: Item): boolean {
-		const position = this.#positions.get(item);
-		if (position === undefined) return false;
-		this.#positions.delete(item);
+		const position = item.place;
+		if (this.#heap[position] !== item) return false;
+		item.place = NOWHERE;
 		const last = this.#heap.pop();
 		if (last !== undefined && last !== item) {
 			this.#put(last, position);
 			this.#rise(position);
-			this.#sink(this.#positions.get(last) ?? position);
+			this.#sink(last.place);
 		}
 		return true;
 	}
@@ -60,7 +63,7 @@ export class PriorityQueue<Item extends Waiting> {
 
 	#put(item: Item, position: number): void {
 		this.#heap[position] = item;
-		this.#positions.set(item, position);
+		item.place = position;
 	}
 
 	#rise(from: number): void {

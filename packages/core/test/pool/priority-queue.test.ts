@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
 	isBefore,
+	NOWHERE,
 	PriorityQueue,
 	type Waiting,
 } from "../../src/pool/priority-queue.ts";
@@ -28,7 +29,11 @@ test("things leave by priority, then in the order they came, whatever is removed
 						expect(queue.take()).toBe(first);
 						model = model.filter((item) => item !== first);
 					} else if ("add" in step) {
-						const item = { priority: step.add, sequence: sequence++ };
+						const item = {
+							priority: step.add,
+							sequence: sequence++,
+							place: NOWHERE,
+						};
 						queue.add(item);
 						model.push(item);
 					} else {
