@@ -1,5 +1,6 @@
 // The host of every case: opens a pool as its one argument says, tells on
 // standard output what happens, and does what it reads on standard input.
+import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import {
 	createPool,
@@ -61,8 +62,29 @@ input.on("close", () => {});
 
 function obey(order: HostOrder): void {
 	if ("call" in order) call(order);
+	else if ("descriptors" in order) hog(order.descriptors);
 	else if ("blockMs" in order) block(order.blockMs);
 	else end(order.end);
+}
+
+const hogged: number[] = [];
+let hogging: NodeJS.Timeout | undefined;
+
+function hog(what: "take" | "free"): void {
+	clearInterval(hogging);
+	const take = (): void => {
+		try {
+			for (;;) hogged.push(openSync("/dev/null", "r"));
+		} catch {
+			// That was the last.
+		}
+	};
+	if (what === "free") for (const each of hogged.splice(0)) closeSync(each);
+	else {
+		take();
+		hogging = setInterval(take, 1);
+	}
+	tell({ descriptors: what });
 }
 
 function block(ms: number): void {

@@ -30,6 +30,8 @@ export type HostOrder =
 			readonly times?: number;
 			readonly timeoutMs?: number;
 	  }
+	/** Opens as many descriptors as it can, again and again, or lets go of them. */
+	| { readonly descriptors: "take" | "free" }
 	/** Keeps the event loop from turning. */
 	| { readonly blockMs: number }
 	| {

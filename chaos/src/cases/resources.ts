@@ -18,8 +18,8 @@ import { ALONE, withLayers } from "./layers.ts";
 const ROW =
 	"resources run out: a typed error, the pool heals, SIGKILL leaves nothing";
 const SIZE = 2;
-/** Those that Node itself opened at its start. */
-const FEW_DESCRIPTORS = 16;
+/** More than it needs, and soon taken. */
+const MOST_DESCRIPTORS = 256;
 const MB = 1024 * 1024;
 /** Quick to try again, and never out of tries. */
 const HEALS = {
@@ -65,11 +65,12 @@ export const resources: readonly ChaosCase[] = [
 
 async function noDescriptors(stage: Stage): Promise<RoundOutcome> {
 	const host = await open(stage);
-	// Below what it has: those stay, and none comes.
-	limitDescriptors(host.pid, FEW_DESCRIPTORS);
+	limitDescriptors(host.pid, MOST_DESCRIPTORS);
+	host.order({ descriptors: "take" });
+	await host.told("descriptors");
 	await loseOne(host);
 	await host.told("worker.start_failed");
-	limitDescriptors(host.pid, 4_096);
+	host.order({ descriptors: "free" });
 	return await heals(stage, host);
 }
 
@@ -153,7 +154,7 @@ function codes(host: HostProcess): ReadonlySet<unknown> {
 }
 
 function limitDescriptors(pid: number, count: number): void {
-	const args = ["--pid", String(pid), `--nofile=${count}:4096`];
+	const args = ["--pid", String(pid), `--nofile=${count}:${count}`];
 	const { status, stderr } = spawnSync("prlimit", args, { encoding: "utf8" });
 	if (status !== 0) throw new Error(`prlimit: ${stderr}`);
 }

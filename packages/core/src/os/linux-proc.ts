@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { DescriptorReserve, outOfDescriptors } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 
 /**
@@ -10,6 +11,7 @@ export class LinuxProc implements ProcessTable {
 	readonly bootId: string;
 	readonly pidNamespace: string;
 	readonly #units: Units;
+	readonly #reserve = new DescriptorReserve();
 
 	constructor() {
 		this.bootId = readFileSync(
@@ -22,7 +24,9 @@ export class LinuxProc implements ProcessTable {
 
 	entry(pid: number): TableEntry | "gone" | "unknown" {
 		try {
-			const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+			const text = this.#reserve.use(() =>
+				readFileSync(`/proc/${pid}/stat`, "utf8"),
+			);
 			return parseStat(text, this.#units) ?? "unknown";
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
@@ -33,6 +37,10 @@ export class LinuxProc implements ProcessTable {
 	}
 
 	entries(): readonly TableEntry[] {
+		return this.#reserve.use(() => this.#everyEntry());
+	}
+
+	#everyEntry(): readonly TableEntry[] {
 		const found: TableEntry[] = [];
 		for (const name of readdirSync("/proc")) {
 			if (!/^[0-9]/.test(name)) continue;
@@ -40,8 +48,9 @@ export class LinuxProc implements ProcessTable {
 				const text = readFileSync(`/proc/${name}/stat`, "utf8");
 				const entry = parseStat(text, this.#units);
 				if (entry !== undefined) found.push(entry);
-			} catch {
-				// It ended while the list was read.
+			} catch (error) {
+				// Otherwise it ended while the list was read.
+				if (outOfDescriptors(error)) throw error;
 			}
 		}
 		return found;
@@ -50,10 +59,12 @@ export class LinuxProc implements ProcessTable {
 	children(pid: number): readonly number[] {
 		const found: number[] = [];
 		try {
-			for (const task of readdirSync(`/proc/${pid}/task`)) {
+			const tasks = this.#reserve.use(() => readdirSync(`/proc/${pid}/task`));
+			for (const task of tasks) {
 				const path = `/proc/${pid}/task/${task}/children`;
-				const pids = readFileSync(path, "latin1").split(" ");
-				found.push(...pids.map(Number).filter((child) => child > 0));
+				const text = this.#reserve.use(() => readFileSync(path, "latin1"));
+				const pids = text.split(" ").map(Number);
+				found.push(...pids.filter((child) => child > 0));
 			}
 		} catch {
 			// It has ended, or this kernel does not list children.
@@ -67,7 +78,9 @@ export class LinuxProc implements ProcessTable {
 	): ReadonlyMap<string, string> {
 		const found = new Map<string, string>();
 		try {
-			const text = readFileSync(`/proc/${pid}/environ`, "latin1");
+			const text = this.#reserve.use(() =>
+				readFileSync(`/proc/${pid}/environ`, "latin1"),
+			);
 			for (const variable of variables) {
 				const value = environmentValue(text, variable);
 				if (value !== undefined) found.set(variable, value);

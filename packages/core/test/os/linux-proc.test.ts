@@ -1,5 +1,6 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	environmentValue,
@@ -130,5 +131,20 @@ onLinux(
 		expect(
 			Math.abs(entry.cpuTimeMs - process.cpuUsage().user / 1000),
 		).toBeLessThan(5_000);
+	},
+);
+
+onLinux(
+	"a program without a descriptor left still sees its processes, again and again",
+	() => {
+		const program = join(import.meta.dirname, "out-of-descriptors-program.ts");
+		const { stdout, stderr } = spawnSync(
+			"sh",
+			["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, program],
+			{ encoding: "utf8", env: { ...process.env, SEEN: "yes" } },
+		);
+		expect(stderr).toBe("");
+		const seen = { own: "alive", listed: true, variable: "yes" };
+		expect(JSON.parse(stdout)).toEqual({ code: "EMFILE", looks: [seen, seen] });
 	},
 );
