@@ -61,9 +61,15 @@ export class Host {
 
 	constructor(
 		order: HostOrder,
-		options: { readonly stdio?: readonly ("pipe" | "ignore")[] } = {},
+		options: {
+			readonly program?: string;
+			readonly stdio?: readonly ("pipe" | "ignore")[];
+		} = {},
 	) {
-		const program = join(import.meta.dirname, "host-program.ts");
+		const program = join(
+			import.meta.dirname,
+			options.program ?? "host-program.ts",
+		);
 		const args = ["--conditions=snakepit-source", program];
 		this.child = spawn(process.execPath, [...args, JSON.stringify(order)], {
 			stdio: ["pipe", "pipe", "inherit", ...(options.stdio ?? [])],

@@ -195,3 +195,22 @@ test("a host that closes the pipe by mistake is watched by looking, and its work
 	await allGone([...host.pids, pid]);
 	expect(carrying(dataDir)).toEqual([]);
 });
+
+test("a thread that is ended with its pools open takes nobody with it; its workers go with the program", async () => {
+	const host = new Host(
+		{
+			dataDirs: [temporaryDirectory()],
+			commands: [shell(SLEEPS)],
+			options: { checkIntervalMs: 20 },
+		},
+		{ program: "thread-program.ts" },
+	);
+	await host.until("ready");
+	const { pid } = await host.event("protection.started");
+	host.tell("exit");
+	await host.until("closed");
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	expect([pid, ...host.pids].map(isAlive)).toEqual([true, true]);
+	host.kill();
+	await allGone([...host.pids, pid]);
+});
