@@ -86,9 +86,8 @@ export async function acquireRun({
 					history,
 					emit: emitToAll,
 				}),
-			onOver: () => {
-				if (sharedRuns.get(path) === run) sharedRuns.delete(path);
-			},
+			// Once for each: whoever comes later makes another.
+			onOver: () => void sharedRuns.delete(path),
 		});
 	sharedRuns.set(path, run);
 	return run.acquire({ emit, audit }, protections);

@@ -18,7 +18,7 @@ export class WorkerRows {
 	readonly #rows = new Map<string, WorkerRow>();
 	/** In the order of their ends. */
 	readonly #ended = new Set<string>();
-	readonly #unwritten = new Set<string>();
+	readonly #unwritten = new Map<string, WorkerRow>();
 	#ordinals = 0;
 	#forgotten = 0;
 
@@ -45,8 +45,9 @@ export class WorkerRows {
 	put(worker: WorkerRecord): void {
 		const { incarnation, status } = worker;
 		const ordinal = this.#rows.get(incarnation)?.ordinal ?? this.#ordinals++;
-		this.#rows.set(incarnation, { worker, ordinal });
-		this.#unwritten.add(incarnation);
+		const row = { worker, ordinal };
+		this.#rows.set(incarnation, row);
+		this.#unwritten.set(incarnation, row);
 		if (status === "ended") this.#ended.add(incarnation);
 	}
 
@@ -57,9 +58,7 @@ export class WorkerRows {
 	}
 
 	unwritten(): readonly WorkerRow[] {
-		return [...this.#unwritten].flatMap(
-			(incarnation) => this.#rows.get(incarnation) ?? [],
-		);
+		return [...this.#unwritten.values()];
 	}
 
 	/** Everything is in the file now: what ended long ago is forgotten. */

@@ -120,6 +120,21 @@ test("what a watchdog saw stays with the run it settled; the next start tells it
 	expect(told(bench).length).toBe(2);
 });
 
+test("what is in the table and is no incident is left out", async () => {
+	const bench = reaperBench();
+	const crafted = await craftRun(bench.dataDir);
+	claimAsWatchdog(bench, crafted).settle(NOTHING, [
+		detected(crafted.name.runId),
+	]);
+	const database = new Database(crafted.path);
+	database.exec(
+		"insert into incidents (wall_ms, event, reported) values (1, 'nonsense', 0)",
+	);
+	database.close();
+	await reap(bench);
+	expect(told(bench)).toEqual([detected(crafted.name.runId)]);
+});
+
 test("of two starts one tells: the other sees that somebody has the lock, and says nothing", async () => {
 	const bench = reaperBench();
 	const crafted = await craftRun(bench.dataDir);
