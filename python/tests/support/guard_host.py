@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +71,9 @@ class Worker:
 class GuardHost:
     """Starts a pair of guards and speaks with it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, preexec: Callable[[], None] | None = None
+    ) -> None:
         self.directory = directory
         self.socket = str(directory / "g")
         self.incidents = directory / "incidents.guard.jsonl"
@@ -82,7 +86,8 @@ class GuardHost:
         self.deaths: list[Death] = []
         self.workers: list[Worker] = []
         # The descriptors have to be exactly 3 and 4; a shell puts them there.
-        p, q = protocol.fileno(), lifeline.fileno()
+        # Above 3 and 4, so that the shell does not close what it has just put there.
+        p, q = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (protocol, lifeline))
         shell = f'exec "$@" 3<&{p} 4<&{q} {p}<&- {q}<&-'
         command = [sys.executable, "-I", "-S", "-E", str(PACKAGE)]
         arguments = ["--socket", self.socket, "--incidents", str(self.incidents)]
@@ -93,8 +98,11 @@ class GuardHost:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=preexec,  # noqa: PLW1509
             env={**os.environ, "SNAKEPIT_RUN": "of another run"},
         )
+        for end in (p, q):
+            os.close(end)
         protocol.close()
         lifeline.close()
         self.outer = self.watch(self.process.pid)

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Adapter, createPool } from "@snakepit/core";
+import { EventRecorder } from "@snakepit/core/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { guard } from "../../src/index.ts";
+
+/** A program that answers each line with the same in capitals. */
+const CAPITALS: Adapter = {
+	name: "capitals",
+	launch: () => ({
+		executable: "sh",
+		args: ["-c", "while read x; do echo $x | tr a-z A-Z; done"],
+		stdio: "adapter",
+	}),
+	connect: async ({ stdin, stdout }) => ({
+		execute: async (command) =>
+			await new Promise((resolve) => {
+				stdout?.once("data", (data) => resolve(String(data).trim()));
+				stdin?.write(`${command}\n`);
+			}),
+		[Symbol.asyncDispose]: async () => {
+			stdin?.end();
+		},
+	}),
+};
+
+test("a pool works through the guard, heals, and leaves no guard behind", async () => {
+	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
+	onTestFinished(() => rmSync(dataDir, { recursive: true }));
+	const events = new EventRecorder();
+	const pool = await createPool({
+		adapter: CAPITALS,
+		size: { min: 2, max: 2 },
+		dataDir,
+		protections: [guard({ whenUnavailable: "refuse" })],
+		onEvent: events.record,
+	});
+	expect(await pool.execute("hello", undefined)).toBe("HELLO");
+	expect(events.of("worker.spawned").map(({ source }) => source)).toEqual([
+		"guard",
+		"guard",
+	]);
+	const { pid } = events.of("protection.started")[0] ?? { pid: 0 };
+	process.kill(pid, "SIGKILL");
+	await events.waitFor("protection.started", ({ restarts }) => restarts === 1);
+	expect(await pool.execute("again", undefined)).toBe("AGAIN");
+	await pool.close();
+	expect(events.of("protection.ended").map(({ how }) => how)).toEqual([
+		"lost",
+		"released",
+	]);
+});
