@@ -19,8 +19,21 @@ TOOLS = Path(__file__).parent / "tools"
 Host = Callable[..., FakeHost]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs the tests of modules with `BOTH_TRANSPORTS = True` on both."""
+    both = getattr(metafunc.module, "BOTH_TRANSPORTS", False)
+    if both and "host" in metafunc.fixturenames:
+        metafunc.parametrize("transport", ["grpc", "framed"])
+
+
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
+def transport() -> str:
+    """What the workers of a test speak, where nothing is said about it."""
+    return "grpc"
+
+
+@pytest.fixture
+def host(tmp_path: Path, transport: str) -> Iterator[Host]:
     """Makes hosts: `host("greeter")` for `tests/tools/greeter.py`, or with source."""
     hosts: list[FakeHost] = []
 
@@ -29,7 +42,7 @@ def host(tmp_path: Path) -> Iterator[Host]:
         if "\n" in tools:
             path = tmp_path / f"tools_{len(hosts)}.py"
             path.write_text(textwrap.dedent(tools), encoding="utf-8")
-        fake = FakeHost(path, **payload)
+        fake = FakeHost(path, **{"transport": transport, **payload})
         hosts.append(fake)
         return fake
 

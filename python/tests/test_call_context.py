@@ -10,6 +10,8 @@ from conftest import Host
 from snakepit_bridge import current_call
 from snakepit_bridge._gen import bridge_pb2 as pb
 
+BOTH_TRANSPORTS = True
+
 TOOLS = """
     import asyncio
     import contextvars

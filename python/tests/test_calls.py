@@ -10,6 +10,8 @@ from conftest import Host
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 
+BOTH_TRANSPORTS = True
+
 
 @pytest.mark.parametrize("tool", ["greet", "greet_later"])
 @pytest.mark.parametrize("calls_per_worker", [1, 4])

@@ -7,6 +7,8 @@ from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
+BOTH_TRANSPORTS = True
+
 # Every one of these would take ten minutes. Being free within a hundred
 # milliseconds is what `support/measure_cancellation.py` shows; a test only proves that
 # it does not wait for the tool.

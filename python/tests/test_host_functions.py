@@ -10,6 +10,8 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
+BOTH_TRANSPORTS = True
+
 TOOLS = """
     import asyncio
     import contextvars

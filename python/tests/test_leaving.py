@@ -11,6 +11,8 @@ from support.fake_host import FakeHost
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
+BOTH_TRANSPORTS = True
+
 TOOLS = """
     import asyncio
     import ctypes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from conftest import Host
 
+BOTH_TRANSPORTS = True
+
 TOOLS = """
     import logging
     import os
@@ -50,7 +52,8 @@ TOOLS = """
     @tool
     def floods(records: int) -> None:
         for i in range(records):
-            module_logger.info("record %d", i)
+            module_logger.info("record %d %s", i, "x" * 200)
+        print("flooded", file=sys.stderr)
 
     @tool
     def prints() -> None:
@@ -137,7 +140,11 @@ def test_records_faster_than_the_host_reads_are_dropped_and_counted(
 ) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
-    conversation.call("floods", [5000])
+    conversation.reads.clear()
+    flood = conversation.begin("floods", [5000])
+    worker.wait_for_stderr("flooded")
+    conversation.reads.set()
+    conversation.terminal(flood)
     conversation.call("floods", [1])
     messages = []
     while not conversation.logs.empty():

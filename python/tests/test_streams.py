@@ -10,6 +10,8 @@ from support.conversation import Conversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
+BOTH_TRANSPORTS = True
+
 GENERATORS = """
     import asyncio
     from collections.abc import AsyncIterator, Iterator

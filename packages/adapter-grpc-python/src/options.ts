@@ -17,6 +17,9 @@ import type { PythonEnvironment } from "./environment/python-environment.ts";
 /** Variables laid over those of the host; `undefined` removes one. */
 export type WorkerEnv = Readonly<Record<string, string | undefined>>;
 
+/** How frames travel between this program and its workers. */
+export type Transport = "grpc" | "framed";
+
 /** What `pythonGrpc` takes. */
 export interface PythonGrpcOptions {
 	/** The tools: path or URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
@@ -38,6 +41,8 @@ export interface PythonGrpcOptions {
 	readonly threadsPerWorker?: number | "inherit";
 	/** Functions of this program that tools may call by name. */
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
+	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. */
+	readonly transport?: Transport;
 	/** The limit of one message, both ways. */
 	readonly maxMessageBytes?: number;
 	/** How many chunks of a stream may be on the way to a slow consumer. */
@@ -56,6 +61,7 @@ export interface ResolvedOptions {
 	readonly cwd: string | undefined;
 	readonly threadsPerWorker: number | "inherit" | undefined;
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+	readonly transport: Transport;
 	readonly maxMessageBytes: number;
 	readonly streamCredit: number;
 	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
@@ -63,8 +69,13 @@ export interface ResolvedOptions {
 
 /** What is not given. */
 export const DEFAULTS: Readonly<
-	Pick<ResolvedOptions, "maxMessageBytes" | "streamCredit" | "logLevel">
+	Pick<
+		ResolvedOptions,
+		"transport" | "maxMessageBytes" | "streamCredit" | "logLevel"
+	>
 > = {
+	/** The contract: probes and tools of others understand it. */
+	transport: "grpc",
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
 	/** Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. */
@@ -128,6 +139,7 @@ const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
 			? undefined
 			: `must be an object of functions, and "${wrong}" is none`;
 	}),
+	transport: optional(oneOf("grpc", "framed")),
 	maxMessageBytes: optional(
 		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
 	),
@@ -171,6 +183,7 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 		cwd: given.cwd === undefined ? undefined : absolute(given.cwd),
 		threadsPerWorker: given.threadsPerWorker,
 		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
+		transport: given.transport ?? DEFAULTS.transport,
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
 		streamCredit: given.streamCredit ?? DEFAULTS.streamCredit,
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,

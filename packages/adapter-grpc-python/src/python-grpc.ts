@@ -10,7 +10,8 @@ import {
 	StartError,
 	type WorkerProcess,
 } from "@snakepit/core";
-import { openGrpcChannel } from "./channel/grpc-channel.ts";
+import type { openFramedChannel } from "./channel/framed-channel.ts";
+import type { openGrpcChannel } from "./channel/grpc-channel.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import {
 	type Choice,
@@ -28,6 +29,7 @@ import {
 	type PythonGrpcOptions,
 	type ResolvedOptions,
 	resolveOptions,
+	type Transport,
 } from "./options.ts";
 import { launchSpec, socketPath } from "./worker/launch-spec.ts";
 import { readReadyPayload } from "./worker/ready-payload.ts";
@@ -57,6 +59,15 @@ const FOREVER_MS = 2 ** 31 - 1;
 export function pythonGrpc(options: PythonGrpcOptions): PythonGrpcAdapter {
 	return new PythonGrpc(resolveOptions(options));
 }
+
+type OpenChannel = typeof openGrpcChannel | typeof openFramedChannel;
+
+/** gRPC is large: a program whose workers do without does not load it. */
+const OPENERS: Readonly<Record<Transport, () => Promise<OpenChannel>>> = {
+	grpc: async () => (await import("./channel/grpc-channel.ts")).openGrpcChannel,
+	framed: async () =>
+		(await import("./channel/framed-channel.ts")).openFramedChannel,
+};
 
 class PythonGrpc implements PythonGrpcAdapter {
 	readonly name = "grpc-python";
@@ -97,16 +108,17 @@ class PythonGrpc implements PythonGrpcAdapter {
 		worker: WorkerProcess,
 		signal: AbortSignal,
 	): Promise<Connection> {
-		readReadyPayload(worker.seat.workerId, worker.ready);
+		const { maxMessageBytes, transport } = this.options;
+		readReadyPayload(worker.seat.workerId, worker.ready, transport);
 		const conversation = new Conversation(worker, this.options);
-		const { maxMessageBytes } = this.options;
 		const address = {
 			socket: socketPath(worker.seat),
 			token: worker.token,
 			maxMessageBytes,
 		};
 		try {
-			conversation.attach(await openGrpcChannel(address, conversation, signal));
+			const open = await OPENERS[transport]();
+			conversation.attach(await open(address, conversation, signal));
 		} catch (cause) {
 			if (signal.aborted) throw cause;
 			throw new StartError({

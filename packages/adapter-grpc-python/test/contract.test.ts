@@ -28,14 +28,16 @@ const blocking: ContractCommands = {
 };
 
 describe.each([
-	{ callsPerWorker: 1, commands: blocking },
-	{ callsPerWorker: 3, commands },
-])(
-	"the Python adapter with $callsPerWorker calls per worker keeps the adapter contract",
-	({ callsPerWorker, commands }) => {
+	{ transport: "grpc", callsPerWorker: 1, commands: blocking },
+	{ transport: "grpc", callsPerWorker: 3, commands },
+	{ transport: "framed", callsPerWorker: 1, commands: blocking },
+	{ transport: "framed", callsPerWorker: 3, commands },
+] as const)(
+	"the Python adapter over $transport with $callsPerWorker calls per worker keeps the adapter contract",
+	({ transport, callsPerWorker, commands }) => {
 		const cases = adapterContract({
 			adapter: () =>
-				pythonGrpc({ tools: toolsFile("bench.py"), python: PYTHON }),
+				pythonGrpc({ tools: toolsFile("bench.py"), python: PYTHON, transport }),
 			start: (adapter) => startForReal(adapter, { callsPerWorker }),
 			callsPerWorker,
 			commands,

@@ -33,6 +33,9 @@ class Conversation:
             ],
         )
         self.logs: queue.Queue[pb.Log] = queue.Queue()
+        # Cleared, nothing is read any more: the worker cannot write for long.
+        self.reads = threading.Event()
+        self.reads.set()
         self._numbers = itertools.count(1)
         self._outgoing: queue.SimpleQueue[pb.HostFrame | None] = queue.SimpleQueue()
         self._incoming: queue.Queue[pb.WorkerFrame | grpc.RpcError | None] = (
@@ -127,6 +130,7 @@ class Conversation:
 
     def close(self) -> None:
         """Breaks the stream."""
+        self.reads.set()
         self._stream.cancel()
         self.half_close()
         self._reader.join(DEADLINE_S)
@@ -139,6 +143,7 @@ class Conversation:
     def _read(self) -> None:
         try:
             for frame in self._stream:
+                self.reads.wait()
                 if frame.HasField("log"):
                     self.logs.put(frame.log)
                 else:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from support.conversation import Conversation
+from support.framed_conversation import FramedConversation, FramedSocket
 
 # Deadlines are for what goes wrong; nothing waits for them otherwise.
 DEADLINE_S = 30.0
@@ -67,6 +68,7 @@ class FakeHost:
         }
         self._outputs: dict[str, _Output] = {}
         self._conversations: list[Conversation] = []
+        self._strangers: list[FramedSocket] = []
         self._status: int | None = None
         self._ended = threading.Event()
 
@@ -130,9 +132,17 @@ class FakeHost:
 
     def converse(self) -> Conversation:
         """Opens the conversation."""
-        conversation = Conversation(self.socket_path, self.token)
+        framed = self.message["payload"].get("transport") == "framed"
+        kind = FramedConversation if framed else Conversation
+        conversation = kind(self.socket_path, self.token)
         self._conversations.append(conversation)
         return conversation
+
+    def connect(self) -> FramedSocket:
+        """Connects to the worker's socket as anybody can, and says nothing."""
+        connection = FramedSocket(self.socket_path)
+        self._strangers.append(connection)
+        return connection
 
     def signal(self, number: int) -> None:
         """Sends a signal to the worker."""
@@ -172,6 +182,8 @@ class FakeHost:
         """Ends the worker, whatever it does."""
         for conversation in self._conversations:
             conversation.close()
+        for connection in self._strangers:
+            connection.close()
         if self.pid and self._status is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)

@@ -74,6 +74,28 @@ export namespace ToolShape {
   export type TOOL_SHAPE_STREAM = typeof ToolShape.TOOL_SHAPE_STREAM;
 }
 
+export const ByeReason = {
+  BYE_REASON_UNSPECIFIED: 0,
+  /** BYE_REASON_LEFT - The worker left in order. */
+  BYE_REASON_LEFT: 1,
+  /** BYE_REASON_UNAUTHENTICATED - The token is missing or wrong. */
+  BYE_REASON_UNAUTHENTICATED: 2,
+  /** BYE_REASON_BUSY - The conversation of this worker is open on another connection. */
+  BYE_REASON_BUSY: 3,
+  /** BYE_REASON_MALFORMED - What arrived is no frame, or larger than the limit. */
+  BYE_REASON_MALFORMED: 4,
+} as const;
+
+export type ByeReason = typeof ByeReason[keyof typeof ByeReason];
+
+export namespace ByeReason {
+  export type BYE_REASON_UNSPECIFIED = typeof ByeReason.BYE_REASON_UNSPECIFIED;
+  export type BYE_REASON_LEFT = typeof ByeReason.BYE_REASON_LEFT;
+  export type BYE_REASON_UNAUTHENTICATED = typeof ByeReason.BYE_REASON_UNAUTHENTICATED;
+  export type BYE_REASON_BUSY = typeof ByeReason.BYE_REASON_BUSY;
+  export type BYE_REASON_MALFORMED = typeof ByeReason.BYE_REASON_MALFORMED;
+}
+
 export interface HostFrame {
   frame:
     | { $case: "call"; value: Call }
@@ -283,6 +305,55 @@ export interface Tool {
   /** JSON Schema 2020-12, as JSON text. */
   argumentsSchemaJson: string;
   resultSchemaJson: string;
+}
+
+export interface HostSignal {
+  signal:
+    | { $case: "hello"; value: Hello }
+    | { $case: "ping"; value: PingRequest }
+    | { $case: "describe"; value: DescribeRequest }
+    | { $case: "health"; value: HealthRequest }
+    | { $case: "leave"; value: Leave }
+    | undefined;
+}
+
+export interface WorkerSignal {
+  signal:
+    | { $case: "welcome"; value: Welcome }
+    | { $case: "ping"; value: PingResponse }
+    | { $case: "describe"; value: DescribeResponse }
+    | { $case: "health"; value: HealthResponse }
+    | { $case: "bye"; value: Bye }
+    | undefined;
+}
+
+/** The first signal of a connection that is to carry the conversation. */
+export interface Hello {
+  /** The worker's token, from the launch message. */
+  token: string;
+}
+
+/** The token is right, and the conversation is open. */
+export interface Welcome {
+}
+
+/** No more frames will come, in order. A connection that ends without is broken. */
+export interface Leave {
+}
+
+/** Answered to anybody, also before a Hello. */
+export interface HealthRequest {
+}
+
+export interface HealthResponse {
+  /** False from the moment on in which the worker leaves. */
+  serving: boolean;
+}
+
+/** The last signal of the worker: the connection ends. */
+export interface Bye {
+  reason: ByeReason;
+  message: string;
 }
 
 function createBaseHostFrame(): HostFrame {
@@ -2178,6 +2249,444 @@ export const Tool: MessageFns<Tool> = {
             }
 
             message.resultSchemaJson = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHostSignal(): HostSignal {
+  return { signal: undefined };
+}
+
+export const HostSignal: MessageFns<HostSignal> = {
+  encode(message: HostSignal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.signal?.$case) {
+      case "hello":
+        Hello.encode(message.signal.value, writer.uint32(10).fork()).join();
+        break;
+      case "ping":
+        PingRequest.encode(message.signal.value, writer.uint32(18).fork()).join();
+        break;
+      case "describe":
+        DescribeRequest.encode(message.signal.value, writer.uint32(26).fork()).join();
+        break;
+      case "health":
+        HealthRequest.encode(message.signal.value, writer.uint32(34).fork()).join();
+        break;
+      case "leave":
+        Leave.encode(message.signal.value, writer.uint32(42).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HostSignal {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHostSignal();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.signal = { $case: "hello", value: Hello.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.signal = { $case: "ping", value: PingRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.signal = { $case: "describe", value: DescribeRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.signal = { $case: "health", value: HealthRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.signal = { $case: "leave", value: Leave.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWorkerSignal(): WorkerSignal {
+  return { signal: undefined };
+}
+
+export const WorkerSignal: MessageFns<WorkerSignal> = {
+  encode(message: WorkerSignal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.signal?.$case) {
+      case "welcome":
+        Welcome.encode(message.signal.value, writer.uint32(10).fork()).join();
+        break;
+      case "ping":
+        PingResponse.encode(message.signal.value, writer.uint32(18).fork()).join();
+        break;
+      case "describe":
+        DescribeResponse.encode(message.signal.value, writer.uint32(26).fork()).join();
+        break;
+      case "health":
+        HealthResponse.encode(message.signal.value, writer.uint32(34).fork()).join();
+        break;
+      case "bye":
+        Bye.encode(message.signal.value, writer.uint32(42).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkerSignal {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkerSignal();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.signal = { $case: "welcome", value: Welcome.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.signal = { $case: "ping", value: PingResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.signal = { $case: "describe", value: DescribeResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.signal = { $case: "health", value: HealthResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.signal = { $case: "bye", value: Bye.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHello(): Hello {
+  return { token: "" };
+}
+
+export const Hello: MessageFns<Hello> = {
+  encode(message: Hello, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Hello {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHello();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWelcome(): Welcome {
+  return {};
+}
+
+export const Welcome: MessageFns<Welcome> = {
+  encode(_: Welcome, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Welcome {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWelcome();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseLeave(): Leave {
+  return {};
+}
+
+export const Leave: MessageFns<Leave> = {
+  encode(_: Leave, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Leave {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLeave();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHealthRequest(): HealthRequest {
+  return {};
+}
+
+export const HealthRequest: MessageFns<HealthRequest> = {
+  encode(_: HealthRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HealthRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHealthRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHealthResponse(): HealthResponse {
+  return { serving: false };
+}
+
+export const HealthResponse: MessageFns<HealthResponse> = {
+  encode(message: HealthResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.serving !== false) {
+      writer.uint32(8).bool(message.serving);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HealthResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHealthResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.serving = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBye(): Bye {
+  return { reason: 0, message: "" };
+}
+
+export const Bye: MessageFns<Bye> = {
+  encode(message: Bye, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reason !== 0) {
+      writer.uint32(8).int32(message.reason);
+    }
+    if (message.message !== "") {
+      writer.uint32(18).string(message.message);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Bye {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBye();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.reason = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.message = reader.string();
             continue;
           }
         }

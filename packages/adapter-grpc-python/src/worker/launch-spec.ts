@@ -64,6 +64,7 @@ export function launchSpec(
 			protocol: PROTOCOL,
 			hostPackage: hostPackage(),
 			socket: socketPath(seat),
+			transport: options.transport,
 			tools: options.tools,
 			toolPath: options.toolPath,
 			callsPerWorker: seat.callsPerWorker,

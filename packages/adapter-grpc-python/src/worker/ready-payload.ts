@@ -1,4 +1,5 @@
 import { StartError } from "@snakepit/core";
+import type { Transport } from "../options.ts";
 import { hostPackage, PROTOCOL } from "./host-package.ts";
 
 /** What a worker says of itself in its ready line. */
@@ -10,6 +11,8 @@ export interface ReadyPayload {
 	readonly python: string;
 	/** How its life is tied to this program's. */
 	readonly lifeline: "kernel" | "thread" | "none";
+	/** What it listens for. */
+	readonly transport: Transport;
 }
 
 /**
@@ -20,11 +23,10 @@ export interface ReadyPayload {
 export function readReadyPayload(
 	workerId: string,
 	ready: unknown,
+	wanted: Transport,
 ): ReadyPayload {
-	const { protocol, bridge, python, lifeline } = (ready ?? {}) as Record<
-		string,
-		unknown
-	>;
+	const { protocol, bridge, python, lifeline, transport } = (ready ??
+		{}) as Record<string, unknown>;
 	if (
 		typeof protocol !== "number" ||
 		typeof bridge !== "string" ||
@@ -43,7 +45,14 @@ export function readReadyPayload(
 			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${hostPackage()} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-grpc-python" : "snakepit-bridge"}.`,
 		});
 	}
+	if ((transport ?? "grpc") !== wanted) {
+		throw new StartError({
+			code: "PROTOCOL_MISMATCH",
+			ran: "no",
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} listens for ${String(transport ?? "grpc")} and the adapter's option "transport" is "${wanted}". Update snakepit-bridge, or leave the option out.`,
+		});
+	}
 	const tied =
 		lifeline === "kernel" || lifeline === "thread" ? lifeline : "none";
-	return { protocol, bridge, python, lifeline: tied };
+	return { protocol, bridge, python, lifeline: tied, transport: wanted };
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
 
+TRANSPORTS = ("grpc", "framed")
+
 
 class Launch:
     """The launch message, looked through (docs/bridge-protocol.md, section 1)."""
@@ -63,6 +65,7 @@ class Launch:
         if not isinstance(tool_path, list):
             raise LaunchInvalid("payload.toolPath is no list")
         self.tool_path = [str(directory) for directory in tool_path]
+        self.transport = _one_of(payload, "transport", TRANSPORTS)
         self.calls_per_worker = _integer(payload, "callsPerWorker", 1)
         self.max_message_bytes = _integer(payload, "maxMessageBytes", 64 << 20)
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
@@ -73,6 +76,13 @@ def _text(message: dict[str, object], name: str) -> str:
     value = message.get(name)
     if not isinstance(value, str) or not value:
         raise LaunchInvalid(f"{name} is no text: {value!r}")
+    return value
+
+
+def _one_of(message: dict[str, object], name: str, known: tuple[str, ...]) -> str:
+    value = message.get(name, known[0])
+    if not isinstance(value, str) or value not in known:
+        raise LaunchInvalid(f"{name} is none of {', '.join(known)}: {value!r}")
     return value
 
 

@@ -56,7 +56,7 @@ def _start(channel: ControlChannel, run_id: str) -> int:
     set_up_process()
     launch.read(run_id)
     _check_versions(launch)
-    _check_dependencies()
+    _check_dependencies(launch.transport)
     from snakepit_bridge.bridge.worker import work
 
     return work(channel, lifeline, launch)
@@ -87,14 +87,19 @@ def _check_versions(launch: Launch) -> None:
         )
 
 
-def _check_dependencies() -> None:
+DEPENDENCIES = ("msgpack", "snakepit_bridge._gen.bridge_pb2")
+
+
+def _check_dependencies(transport: str) -> None:
+    # gRPC takes time and memory: who does not speak it does not import it.
+    names = ("grpc.aio", *DEPENDENCIES) if transport == "grpc" else DEPENDENCIES
     # gRPC's handlers of a fork give up where a thread is inside of gRPC, as ours
     # always is: with a line on stderr, and now and then with a child that dies of
     # SIGSEGV. The variable is read at import; what tools start gets it unchanged.
     before = os.environ.get(GRPC_FORK_SUPPORT)
     os.environ[GRPC_FORK_SUPPORT] = "0"
     try:
-        for name in ("grpc.aio", "msgpack", "snakepit_bridge._gen.bridge_pb2"):
+        for name in names:
             importlib.import_module(name)
     except Exception as error:  # noqa: BLE001 - protobuf has its own about versions
         raise StartFailed(

@@ -1,4 +1,4 @@
-"""The bridge's thread: an event loop with the gRPC server, and no user code."""
+"""The bridge's thread: an event loop that serves the host, and runs no user code."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ import threading
 import time
 import traceback
 
-import grpc
-from grpc import aio
-
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.boot.launch_message import Launch
+from snakepit_bridge.bridge.answers import Answers
+from snakepit_bridge.bridge.call_soon import call_soon
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.health import HEALTH_SERVICE, Health
-from snakepit_bridge.bridge.outbox import Outbox, call_soon
-from snakepit_bridge.bridge.services import BRIDGE_SERVICE, Services
 from snakepit_bridge.bridge.sigterm import SigtermListener
-from snakepit_bridge.bridge.token import Guard
+from snakepit_bridge.bridge.transport import Transport
+from snakepit_bridge.bridge.wiring import Wiring
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.toolbox import Toolbox
@@ -34,10 +30,7 @@ __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
 # What runs may finish in half of it and is cancelled then.
 LEAVE_GRACE_S = 2.0
 FINISH_S = 0.5
-# For statuses under way; a health probe that watches is not waited for longer.
-STOP_S = 0.1
 LIFELINE_S = 0.5
-MAX_METADATA = 16 << 10
 
 _logger = logging.getLogger(__name__)
 
@@ -49,22 +42,19 @@ class BridgeThread:
         self,
         launch: Launch,
         toolbox: Toolbox,
-        main: MainThread,
-        outbox: Outbox,
+        wiring: Wiring,
         tracing: Tracing | None,
     ) -> None:
         """To be made in the main thread. SIGTERM means to leave from now on."""
         self._launch = launch
-        self._main = main
-        self._outbox = outbox
-        self._calls = CallTable(outbox, launch.max_message_bytes)
-        runner = Runner(main, launch.calls_per_worker)
+        self._main = wiring.main
+        self._wiring = wiring
+        self._calls = CallTable(wiring.outbox, launch.max_message_bytes)
+        runner = Runner(wiring.main, launch.calls_per_worker)
         self._conversation = Conversation(toolbox.tools, self._calls, runner, tracing)
-        self._services = Services(
-            toolbox.tools, self._conversation, self._calls, outbox, self._leave
-        )
-        self._health = Health(BRIDGE_SERVICE)
-        self._loop = asyncio.new_event_loop()
+        self._answers = Answers(toolbox.tools, self._calls)
+        self._loop = wiring.bridge_loop()
+        self._transport: Transport | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._broken = False
         self._closing = asyncio.Event()
@@ -105,31 +95,18 @@ class BridgeThread:
             self._loop.close()
 
     async def _serve(self) -> None:
-        self._outbox.attach(self._loop)
         self._calls.attach(self._loop)
         self._sigterm.attach(self._loop)
-        server = aio.server(
-            options=[
-                ("grpc.max_receive_message_length", self._launch.max_message_bytes),
-                ("grpc.max_send_message_length", self._launch.max_message_bytes),
-                ("grpc.max_metadata_size", MAX_METADATA),
-                ("grpc.absolute_max_metadata_size", MAX_METADATA),
-            ]
-        )
-        guard = Guard(self._launch.token)
-        server.add_generic_rpc_handlers(
-            (
-                grpc.method_handlers_generic_handler(
-                    BRIDGE_SERVICE, self._services.handlers(guard)
-                ),
-                grpc.method_handlers_generic_handler(
-                    HEALTH_SERVICE, self._health.handlers()
-                ),
-            )
+        transport = self._wiring.transport(
+            self._launch,
+            self._loop,
+            self._conversation,
+            self._calls,
+            self._answers,
+            self._leave,
         )
         try:
-            _bind(server, self._launch.socket)
-            await server.start()
+            await transport.start()
         except Exception as error:  # noqa: BLE001 - grpc has several of its own
             self._failure = StartFailed(
                 "SOCKET_UNUSABLE",
@@ -139,21 +116,22 @@ class BridgeThread:
             return
         finally:
             self._listening.set()
+        self._transport = transport
         silence = self._loop.create_task(self._watch_silence())
         await self._closing.wait()
         silence.cancel()
-        await self._services.finish(FINISH_S)
-        await server.stop(STOP_S)
+        await transport.finish(FINISH_S)
+        await transport.stop()
 
     async def _watch_silence(self) -> None:
         """Warns when the host's pings stop, once each time."""
         limit = self._launch.silence_warn_ms / 1000
         while limit > 0:
-            last = self._services.last_ping
+            last = self._answers.last_ping
             await asyncio.sleep(max(0.1, last + limit - time.monotonic()))
-            if self._services.last_ping == last:
+            if self._answers.last_ping == last:
                 _logger.warning("no ping from the host for %g s", limit)
-                while self._services.last_ping == last:
+                while self._answers.last_ping == last:
                     await asyncio.sleep(limit / 4)
 
     def _leave(self, broken: bool) -> None:
@@ -162,13 +140,14 @@ class BridgeThread:
             self._leaving = self._loop.create_task(self._leave_in_order())
 
     async def _leave_in_order(self) -> None:
-        self._conversation.leave()
-        self._health.leave()
+        if self._transport is not None:
+            self._transport.leave()
         if not await self._calls.settled(LEAVE_GRACE_S / 2):
             self._calls.cancel_all(CancelReason.SHUTDOWN)
             if not await self._calls.settled(LEAVE_GRACE_S / 2):
                 _logger.error("left with %d calls that do not end", len(self._calls))
-                await self._services.finish(FINISH_S)
+                if self._transport is not None:
+                    await self._transport.finish(FINISH_S)
                 sys.stderr.flush()
                 os._exit(exit_status.STUCK)
         if self._broken:
@@ -176,14 +155,3 @@ class BridgeThread:
             # with us the group. Left before that we would leave it behind.
             await asyncio.sleep(LIFELINE_S)
         self._main.stop()
-
-
-def _bind(server: aio.Server, path: str) -> None:
-    # The socket file is made with this mask: nobody else may ever open it.
-    before = os.umask(0o177)
-    try:
-        bound = server.add_insecure_port(f"unix:{path}")
-    finally:
-        os.umask(before)
-    if bound == 0:
-        raise OSError("grpc could not bind")

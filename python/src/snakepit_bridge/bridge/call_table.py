@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 from collections.abc import Callable
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.outbox import Outbox, call_soon
+from snakepit_bridge.bridge.call_soon import call_soon
+from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_functions import Reply
 from snakepit_bridge.calls.running_call import CallState, RunningCall
@@ -32,16 +34,18 @@ class CallTable:
         self._replies: dict[int, tuple[int, Reply]] = {}
         self._numbers = itertools.count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._bridge = 0
         self._on_settled: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._calls)
 
-    # ------------------------------------------------ in the bridge's thread
+    # ------------------------------------------------ in the thread that reads
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Names the loop of the bridge's thread."""
+        """Names the loop of the bridge's thread, in that thread."""
         self._loop = loop
+        self._bridge = threading.get_ident()
 
     def add(self, running: RunningCall) -> None:
         """Takes a call."""
@@ -52,7 +56,14 @@ class CallTable:
         return self._calls.get(call_id)
 
     def cancel(self, call_id: int, reason: CancelReason) -> None:
-        """Cancels a call; one that is unknown or over is left alone."""
+        """Cancels a call; one that is unknown or over is left alone.
+
+        From any thread: it is done in the bridge's, which repeats it.
+        """
+        if threading.get_ident() != self._bridge:
+            if self._loop is not None:
+                call_soon(self._loop, lambda: self.cancel(call_id, reason))
+            return
         running = self._calls.get(call_id)
         if running is not None and running.call.cancel_reason is None:
             running.cancel(reason)
@@ -105,7 +116,7 @@ class CallTable:
     def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
         """Sends the terminal frame of a call and forgets the call."""
         self._calls.pop(call_id, None)
-        self._outbox.put(frame)
+        self._outbox.put_last(frame)
         if self._replies and self._loop is not None:
             call_soon(self._loop, lambda: self._give_up(call_id))
         if self._on_settled is not None:

@@ -34,7 +34,7 @@ _REASONS = {
 
 
 class Conversation:
-    """The one conversation of this worker; only the bridge's thread uses it."""
+    """The one conversation of this worker; only one thread at a time uses it."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import traceback
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
-from snakepit_bridge.bridge.outbox import Outbox
+from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.telemetry.tracing import Tracing
 

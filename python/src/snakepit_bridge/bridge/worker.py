@@ -14,7 +14,7 @@ from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
 from snakepit_bridge.bridge.log_forwarding import forward_logs
-from snakepit_bridge.bridge.outbox import Outbox
+from snakepit_bridge.bridge.wiring import wiring_of
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.telemetry.find_tracing import find_tracing
@@ -35,11 +35,11 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     Raises:
         StartFailed: there is nothing to serve it with.
     """
-    outbox = Outbox()
-    forwarder = forward_logs(outbox, launch.log_level)
+    wiring = wiring_of(launch.transport)
+    main = wiring.main
+    forwarder = forward_logs(wiring.outbox, launch.log_level)
     tracing = find_tracing(launch.worker_id, launch.incarnation)
     forwarder.tracing = tracing
-    main = MainThread()
     toolbox = _load_tools(launch)
     _run_startup_hooks(toolbox, main)
     if tracing is not None:
@@ -47,7 +47,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         tracing.configure()
     _check_descriptors(channel, lifeline)
     listen_for_cancel_signal()
-    bridge = BridgeThread(launch, toolbox, main, outbox, tracing)
+    bridge = BridgeThread(launch, toolbox, wiring, tracing)
     bridge.start()
     channel.ready(
         {
@@ -55,6 +55,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
             "bridge": __version__,
             "python": platform.python_version(),
             "lifeline": lifeline.mode,
+            "transport": launch.transport,
         }
     )
     main.run()

@@ -25,10 +25,13 @@ class MainThread:
     """
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop = self._new_loop()
         asyncio.set_event_loop(self.loop)
         self._work: deque[Callable[[], None]] = deque()
         self._stopping = False
+
+    def _new_loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.new_event_loop()
 
     def run(self) -> None:
         """Runs until `stop`; whatever user code does to the loop."""

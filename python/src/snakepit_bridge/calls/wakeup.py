@@ -1,4 +1,4 @@
-"""Waiting, in a thread or in a coroutine, for what the bridge's thread brings."""
+"""Waiting, in a thread or in a coroutine, for what the thread that reads brings."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ class Wakeup:
     Whoever waits says first how to be woken and looks then, whoever wakes has
     changed first what is looked at: so none of the two can miss the other. A
     lock would be held when `CallCancelled` is raised.
+
+    Several threads may wake at once. Each wait has a list of its own, with one way
+    to be woken in it: whoever comes late empties one that nobody looks at any more.
     """
 
-    __slots__ = ("_wake",)
+    __slots__ = ("_ways",)
 
     def __init__(self) -> None:
-        self._wake: Callable[[], None] | None = None
+        self._ways: list[Callable[[], None]] = []
 
     def notify(self) -> None:
-        """Wakes; to be called in the bridge's thread, after the change."""
-        wake, self._wake = self._wake, None
-        if wake is not None:
-            wake()
+        """Wakes, after the change; from any thread."""
+        try:
+            wake = self._ways.pop()
+        except IndexError:
+            return
+        wake()
 
     def wait(self, ready: Callable[[], bool]) -> None:
         """Blocks this thread until `ready`."""
         token: queue.SimpleQueue[None] = queue.SimpleQueue()
         while not ready():
-            self._wake = lambda: token.put(None)
+            self._ways = [lambda: token.put(None)]
             if ready():
                 break
             # In C, called from here: a signal in between raises nothing.
@@ -43,18 +48,18 @@ class Wakeup:
         loop = asyncio.get_running_loop()
         while not ready():
             future: asyncio.Future[None] = loop.create_future()
-            self._wake = _resolver(loop, future)
+            self._ways = [_resolver(loop, future)]
             if ready():
                 break
             await future
 
     def park(self, ready: Callable[[], bool], resume: Callable[[], None]) -> bool:
-        """Has `resume` called, in the bridge's thread, when it may be `ready`.
+        """Has `resume` called, by whoever wakes, when it may be `ready`.
 
         Returns:
             False if it is ready now; then `resume` may be called all the same.
         """
-        self._wake = resume
+        self._ways = [resume]
         return not ready()
 
 

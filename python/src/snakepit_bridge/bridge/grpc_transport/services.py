@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.answers import Answers
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.describe import describe
-from snakepit_bridge.bridge.outbox import Outbox
-from snakepit_bridge.bridge.token import Guard
+from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
+from snakepit_bridge.bridge.grpc_transport.token import Guard
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["BRIDGE_SERVICE", "Services"]
 
@@ -30,21 +28,17 @@ class Services:
     """Answers the host; only the bridge's thread uses it.
 
     `on_host_left` is called when the conversation ends: with True if it broke.
-
-    Attributes:
-        last_ping: when the last ping came, on the clock of `time.monotonic()`.
     """
 
     def __init__(
         self,
-        tools: Mapping[str, Tool],
+        answers: Answers,
         conversation: Conversation,
         calls: CallTable,
-        outbox: Outbox,
+        outbox: GrpcOutbox,
         on_host_left: Callable[[bool], None],
     ) -> None:
-        self.last_ping = time.monotonic()
-        self._tools = tools
+        self._answers = answers
         self._conversation = conversation
         self._calls = calls
         self._outbox = outbox
@@ -118,14 +112,9 @@ class Services:
             await context.write(frame)
 
     async def _ping(self, request: pb.PingRequest, _context: Any) -> pb.PingResponse:
-        self.last_ping = time.monotonic()
-        return pb.PingResponse(
-            sequence=request.sequence,
-            calls_running=len(self._calls),
-            cpu_time_us=time.process_time_ns() // 1000,
-        )
+        return self._answers.ping(request)
 
     async def _describe(
         self, _request: pb.DescribeRequest, _context: Any
     ) -> pb.DescribeResponse:
-        return describe(self._tools)
+        return self._answers.describe()

@@ -1,25 +1,19 @@
-"""Frames on their way to the host, from whichever thread."""
+"""Frames on their way to the host, by way of the bridge's loop."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.call_soon import call_soon
+from snakepit_bridge.bridge.transport import MAX_LOGS
 
-__all__ = ["MAX_LOGS", "Outbox", "call_soon"]
-
-# Records that wait: a tool that logs faster than the host reads loses some.
-MAX_LOGS = 1000
+__all__ = ["GrpcOutbox"]
 
 
-class Outbox:
-    """An unbounded queue, for all that is put into it is bounded elsewhere:
-    chunks by credit, results by the number of calls, records here.
-
-    `put` takes no lock that an interrupted tool could keep.
-    """
+class GrpcOutbox:
+    """An `Outbox` that one task of the bridge's loop empties."""
 
     def __init__(self) -> None:
         self._frames: deque[pb.WorkerFrame] = deque()
@@ -39,6 +33,8 @@ class Outbox:
         loop = self._loop
         if loop is not None:
             call_soon(loop, self._filled.set)
+
+    put_last = put
 
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
@@ -69,12 +65,3 @@ class Outbox:
         if frame.HasField("log"):
             self._logs -= 1
         return frame
-
-
-def call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
-    """Has a loop call back, from any thread; one that is closed has no need to."""
-    try:
-        loop.call_soon_threadsafe(callback)
-    except RuntimeError:
-        # Closed: the worker has left.
-        pass

@@ -1,0 +1,235 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import {
+	type Bye,
+	ByeReason,
+	type DescribeResponse,
+	HostSignal,
+	type PingResponse,
+	WorkerSignal,
+} from "../gen/bridge.ts";
+import type {
+	FrameChannel,
+	FrameListener,
+	WorkerAddress,
+} from "./frame-channel.ts";
+import { FRAME, FrameCutter, SIGNAL } from "./frame-cutter.ts";
+import { FrameWriter } from "./frame-writer.ts";
+
+/** Room for the fields around a value that the worker measured by itself. */
+const RECEIVE_MARGIN_BYTES = 65_536;
+
+type HostSaying = NonNullable<HostSignal["signal"]>;
+
+/** A question and who waits for its answer. */
+interface Question<Answer> {
+	readonly resolve: (answer: Answer) => void;
+	readonly reject: (error: unknown) => void;
+}
+
+type ChannelState =
+	/** The token is on its way. */
+	| { readonly kind: "greeting"; readonly welcome: Question<void> }
+	| { readonly kind: "open" }
+	| { readonly kind: "over"; readonly error: Error };
+
+/**
+ * Connects to a worker whose transport is `framed` and says the token.
+ *
+ * @throws Error why the worker cannot be reached or does not take the token; the signal's reason after an abort.
+ */
+export async function openFramedChannel(
+	address: WorkerAddress,
+	listener: FrameListener,
+	signal: AbortSignal,
+): Promise<FrameChannel> {
+	signal.throwIfAborted();
+	const socket = connect(address.socket);
+	// The pool keeps the program alive while calls run, and nothing else does.
+	socket.unref();
+	try {
+		await once(socket, "connect", { signal });
+		const channel = new FramedChannel(socket, address, listener);
+		await abortable(channel.greet(address.token), signal);
+		return channel;
+	} catch (error) {
+		socket.destroy();
+		throw signal.aborted ? signal.reason : error;
+	}
+}
+
+class FramedChannel implements FrameChannel {
+	private readonly socket: Socket;
+	private readonly listener: FrameListener;
+	private readonly writer: FrameWriter;
+	private readonly pings = new Map<number, Question<PingResponse>>();
+	/** Answered in order. */
+	private readonly descriptions: Question<DescribeResponse>[] = [];
+	private state: ChannelState;
+	private readonly welcomed: Promise<void>;
+
+	constructor(socket: Socket, address: WorkerAddress, listener: FrameListener) {
+		this.socket = socket;
+		this.listener = listener;
+		this.writer = new FrameWriter(socket);
+		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		this.welcomed = promise;
+		this.state = { kind: "greeting", welcome: { resolve, reject } };
+		const cutter = new FrameCutter(
+			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
+			(kind, body) => {
+				if (kind === FRAME) this.frame(body);
+				else this.heard(WorkerSignal.decode(body).signal);
+			},
+		);
+		socket.on("data", (chunk: Uint8Array) => {
+			try {
+				if (this.state.kind !== "over") cutter.take(chunk);
+			} catch (error) {
+				this.conclude(error as Error);
+			}
+		});
+		socket.on("error", (error) => this.conclude(error));
+		socket.on("close", () =>
+			this.conclude(new Error("the connection ended without a goodbye")),
+		);
+	}
+
+	greet(token: string): Promise<void> {
+		this.say({ $case: "hello", value: { token } });
+		return this.welcomed;
+	}
+
+	send(frame: Uint8Array): void {
+		if (this.state.kind === "open") this.writer.write(FRAME, frame);
+	}
+
+	drained(): Promise<void> {
+		const { socket } = this;
+		if (!socket.writableNeedDrain) return Promise.resolve();
+		return new Promise((resolve) => {
+			const done = (): void => {
+				socket.off("drain", done).off("close", done);
+				resolve();
+			};
+			socket.on("drain", done).on("close", done);
+		});
+	}
+
+	end(): void {
+		this.say({ $case: "leave", value: {} });
+	}
+
+	close(): void {
+		this.conclude(new Error("the channel was closed"), () => {});
+	}
+
+	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
+		return this.ask(
+			{ $case: "ping", value: { sequence } },
+			(question) => this.pings.set(sequence, question),
+			signal,
+		);
+	}
+
+	describe(signal: AbortSignal): Promise<DescribeResponse> {
+		return this.ask(
+			{ $case: "describe", value: {} },
+			(question) => this.descriptions.push(question),
+			signal,
+		);
+	}
+
+	private ask<Answer>(
+		saying: HostSaying,
+		keep: (question: Question<Answer>) => void,
+		signal: AbortSignal,
+	): Promise<Answer> {
+		const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+		const { state } = this;
+		if (state.kind === "over") reject(state.error);
+		else {
+			keep({ resolve, reject });
+			this.say(saying);
+		}
+		return abortable(promise, signal);
+	}
+
+	private say(signal: HostSaying): void {
+		if (this.state.kind !== "over")
+			this.writer.write(SIGNAL, HostSignal.encode({ signal }).finish());
+	}
+
+	private frame(body: Uint8Array): void {
+		const { kind } = this.state;
+		if (kind === "greeting")
+			throw new Error("a frame arrived before the worker took the token");
+		// What comes after the end is not for the listener.
+		if (kind === "open") this.listener.frame(body);
+	}
+
+	private heard(signal: WorkerSignal["signal"]): void {
+		switch (signal?.$case) {
+			case "welcome":
+				if (this.state.kind !== "greeting") break;
+				this.state.welcome.resolve();
+				this.state = { kind: "open" };
+				break;
+			case "ping":
+				this.pings.get(signal.value.sequence)?.resolve(signal.value);
+				this.pings.delete(signal.value.sequence);
+				break;
+			case "describe":
+				this.descriptions.shift()?.resolve(signal.value);
+				break;
+			case "bye":
+				this.bye(signal.value);
+				break;
+			default:
+				// Of a later version; nothing was asked that it could answer.
+				break;
+		}
+	}
+
+	private bye({ reason, message }: Bye): void {
+		if (reason === ByeReason.BYE_REASON_LEFT)
+			this.conclude(new Error("the worker left"), () =>
+				this.listener.over(undefined),
+			);
+		else
+			this.conclude(new Error(`the worker ended the connection: ${message}`));
+	}
+
+	/** Ends it once. @param reason what those get who wait for an answer. @param tell what the listener hears, if it was told that the channel is open. */
+	private conclude(
+		reason: Error,
+		tell: () => void = () => this.listener.over(reason),
+	): void {
+		const { state } = this;
+		if (state.kind === "over") return;
+		this.state = { kind: "over", error: reason };
+		this.socket.destroy();
+		if (state.kind === "greeting") state.welcome.reject(reason);
+		for (const { reject } of [...this.pings.values(), ...this.descriptions])
+			reject(reason);
+		this.pings.clear();
+		this.descriptions.length = 0;
+		if (state.kind === "open") tell();
+	}
+}
+
+/** The same, or a rejection with the signal's reason when that is first. */
+async function abortable<T>(
+	promise: Promise<T>,
+	signal: AbortSignal,
+): Promise<T> {
+	const aborted = Promise.withResolvers<never>();
+	const abort = (): void => aborted.reject(signal.reason);
+	if (signal.aborted) abort();
+	signal.addEventListener("abort", abort);
+	try {
+		return await Promise.race([promise, aborted.promise]);
+	} finally {
+		signal.removeEventListener("abort", abort);
+	}
+}

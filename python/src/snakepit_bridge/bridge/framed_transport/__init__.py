@@ -1,0 +1,1 @@
+"""The framed transport: the same frames, length-prefixed, on the socket itself."""

@@ -1,0 +1,214 @@
+"""A main thread that reads the host's frames itself while it has nothing else to do.
+
+A hand-over between two threads of Python costs more than the way to the host and
+back, so a small call has none: it is read, run and answered here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextvars import Context
+from typing import TYPE_CHECKING, Any
+
+from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
+from snakepit_bridge.bridge.framed_transport.shared_selector import SharedSelector
+from snakepit_bridge.calls.main_thread import MainThread
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVarTuple, Unpack
+
+    _Ts = TypeVarTuple("_Ts")
+
+__all__ = ["ReadingMainThread"]
+
+_logger = logging.getLogger(__name__)
+
+
+class _TurnSelector(SharedSelector):
+    """Lets the loop come back where it would wait.
+
+    Attributes:
+        on_turn: called before each look, while the main thread turns the loop;
+            None while something else does, a tool or a hook.
+        on_idle: called where the loop would wait.
+        idle_until: when the loop wants its next turn, on the monotonic clock;
+            None where only an event wakes it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_turn: Callable[[], None] | None = None
+        self.on_idle: Callable[[], None] = lambda: None
+        self.idle_until: float | None = None
+
+    def select(self, timeout: float | None = None) -> list[tuple[Any, int]]:
+        if self.on_turn is None:
+            return super().select(timeout)
+        self.on_turn()
+        ready = super().select(0)
+        if not ready and (timeout is None or timeout > 0):
+            self.idle_until = None if timeout is None else time.monotonic() + timeout
+            self.on_idle()
+        return ready
+
+
+class _ToolLoop(asyncio.SelectorEventLoop):
+    """Says when it wants a turn, which it gets only then."""
+
+    wants_turn = True
+
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: Unpack[_Ts],
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        self.wants_turn = True
+        return super().call_soon(callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: Unpack[_Ts],
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self.wants_turn = True
+        return super().call_at(when, callback, *args, context=context)
+
+
+class ReadingMainThread(MainThread):
+    """A `MainThread` that waits for the host and for its loop at once.
+
+    Attributes:
+        progress: differs whenever it is looked at and the thread got on since.
+    """
+
+    def __init__(self, outbox: FramedOutbox) -> None:
+        """To be made in the main thread."""
+        self.progress = 0
+        self._outbox = outbox
+        self._selector = _TurnSelector()
+        self._is_idle = False
+        self._ident = threading.get_ident()
+        self._many_calls: Callable[[], bool] = lambda: False
+        self._on_hold: Callable[[], None] = lambda: None
+        super().__init__()
+        self._selector.on_idle = self._idle
+
+    def _new_loop(self) -> asyncio.AbstractEventLoop:
+        self._tool_loop = _ToolLoop(self._selector)
+        return self._tool_loop
+
+    def read_with(
+        self,
+        descriptor: int,
+        read: Callable[[], None],
+        many_calls: Callable[[], bool],
+        on_hold: Callable[[], None],
+    ) -> None:
+        """Has this thread read from now on, while it waits; from any thread.
+
+        Args:
+            descriptor: what becomes readable.
+            read: reads all there is.
+            many_calls: whether more than one call is under way.
+            on_hold: is called when frames are held back while user code runs.
+        """
+        self._many_calls = many_calls
+        self._on_hold = on_hold
+        self._selector.share(descriptor, read)
+
+    def read_no_more(self) -> None:
+        """Ends that; from any thread."""
+        self._selector.unshare()
+
+    def run(self) -> None:
+        """Runs until `stop`; whatever user code does to the loop."""
+        while not self._stopping:
+            self._turn()
+            self._do_work()
+            self._outbox.flush()
+            self._wait()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Has work done outside of the loop; from any thread."""
+        self._work.append(work)
+        if threading.get_ident() != self._ident:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        elif self._selector.on_turn is not None:
+            # Read by the loop, in its turn.
+            self.loop.stop()
+
+    def submit_to_loop(self, callback: Callable[[], None]) -> None:
+        """Has a callback called by the loop; from any thread."""
+        if threading.get_ident() == self._ident:
+            self.loop.call_soon(callback)
+        else:
+            self.loop.call_soon_threadsafe(callback)
+
+    def _turn(self) -> None:
+        """Runs the loop until it would wait."""
+        loop = self._tool_loop
+        if not loop.wants_turn:
+            return
+        self._selector.on_turn = self._before_look
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            _logger.exception("a task or callback tried to end the worker")
+            self._is_idle = False
+        finally:
+            self._selector.on_turn = None
+            self._release()
+        if not self._is_idle:
+            # It was stopped, by work or by user code.
+            loop.wants_turn = True
+
+    def _before_look(self) -> None:
+        self.progress += 1
+        self._is_idle = False
+        self._tool_loop.wants_turn = False
+        self._release()
+        if self._many_calls():
+            self._hold()
+
+    def _idle(self) -> None:
+        self._is_idle = True
+        self.loop.stop()
+
+    def _do_work(self) -> None:
+        work = self._work
+        while work and not self._stopping:
+            item = work.popleft()
+            if work:
+                self._hold()
+            else:
+                self._outbox.held = False
+            item()
+            self.progress += 1
+        self._outbox.held = False
+
+    def _hold(self) -> None:
+        # Answers leave together, for those who wait for several.
+        self._outbox.held = True
+        self._on_hold()
+
+    def _release(self) -> None:
+        self._outbox.held = False
+        self._outbox.flush()
+
+    def _wait(self) -> None:
+        """Waits until there is work, or the loop wants a turn."""
+        selector = self._selector
+        loop = self._tool_loop
+        while not (self._work or loop.wants_turn or self._stopping):
+            until = selector.idle_until
+            timeout = None if until is None else max(0.0, until - time.monotonic())
+            if selector.wait(timeout):
+                loop.wants_turn = True
+        self.progress += 1

@@ -1,0 +1,187 @@
+"""Who comes to the worker's socket, until it is known who that is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import os
+import socket
+from collections.abc import Callable
+
+from google.protobuf.message import DecodeError
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport.frame_parser import (
+    SIGNAL,
+    FrameParser,
+    Malformed,
+    framed,
+)
+
+__all__ = ["Reception"]
+
+# A token and what surrounds it.
+MAX_MESSAGE = 4 << 10
+# So long somebody has to say the token, or to ask for the health.
+PATIENCE_S = 5.0
+# Whoever comes next takes the place of the one who is silent for longest.
+MOST_GUESTS = 16
+# Beyond it a connect fails at once.
+BACKLOG = 128
+
+
+class Reception:
+    """Listens on the worker's socket; only the bridge's thread uses it.
+
+    Nobody who does not know the token costs more than a few kilobytes, or stays.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        path: str,
+        token: str,
+        admit: Callable[[socket.socket], str | None],
+    ) -> None:
+        """`admit` is given the connection of who said the token; it returns why
+        that cannot be served, and the connection is closed."""
+        self.is_serving = True
+        self._loop = loop
+        self._path = path
+        self._token = token.encode()
+        self._admit = admit
+        self._listener: socket.socket | None = None
+        self._guests: dict[int, _Guest] = {}
+
+    def open(self) -> None:
+        """Listens.
+
+        Raises:
+            OSError: the socket cannot be used.
+        """
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.setblocking(False)
+        # The socket file is made with this mask: nobody else may ever open it.
+        before = os.umask(0o177)
+        try:
+            listener.bind(self._path)
+        except OSError:
+            listener.close()
+            raise
+        finally:
+            os.umask(before)
+        listener.listen(BACKLOG)
+        self._listener = listener
+        self._loop.add_reader(listener.fileno(), self._accept, listener)
+
+    def close(self) -> None:
+        """Listens no more, and sends everybody away who is not admitted."""
+        for guest in list(self._guests.values()):
+            guest.dismiss()
+        if self._listener is not None:
+            self._loop.remove_reader(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._path)
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            # Gone again, or no descriptor left: then whoever waits goes on waiting.
+            return
+        connection.setblocking(False)
+        if len(self._guests) >= MOST_GUESTS:
+            next(iter(self._guests.values())).dismiss()
+        guest = _Guest(self, connection)
+        self._guests[connection.fileno()] = guest
+
+    def _heard(self, guest: _Guest, signal: pb.HostSignal) -> None:
+        kind = signal.WhichOneof("signal")
+        if kind == "health":
+            health = pb.HealthResponse(serving=self.is_serving)
+            guest.say(pb.WorkerSignal(health=health))
+        elif kind != "hello":
+            guest.refuse(pb.BYE_REASON_UNAUTHENTICATED, "the token comes first")
+        elif not hmac.compare_digest(signal.hello.token.encode(), self._token):
+            guest.refuse(pb.BYE_REASON_UNAUTHENTICATED, "the token is wrong")
+        else:
+            connection = guest.release()
+            problem = self._admit(connection)
+            if problem is not None:
+                _say_bye(connection, pb.BYE_REASON_BUSY, problem)
+                connection.close()
+
+
+class _Guest:
+    """A connection whose other end has not said the token."""
+
+    def __init__(self, reception: Reception, connection: socket.socket) -> None:
+        self._reception = reception
+        self._connection = connection
+        self._parser = FrameParser(MAX_MESSAGE)
+        loop = reception._loop
+        self._timer = loop.call_later(PATIENCE_S, self.dismiss)
+        loop.add_reader(connection.fileno(), self._read)
+
+    def say(self, signal: pb.WorkerSignal) -> None:
+        """Sends a signal; one who does not read is sent away."""
+        if not _say(self._connection, signal):
+            self.dismiss()
+
+    def refuse(self, reason: pb.ByeReason, message: str) -> None:
+        """Says why, and closes."""
+        _say_bye(self._connection, reason, message)
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """Closes."""
+        if self._connection.fileno() >= 0:
+            self.release().close()
+
+    def release(self) -> socket.socket:
+        """Gives the connection away."""
+        self._timer.cancel()
+        self._reception._loop.remove_reader(self._connection.fileno())
+        self._reception._guests.pop(self._connection.fileno(), None)
+        return self._connection
+
+    def _read(self) -> None:
+        try:
+            data = self._connection.recv(MAX_MESSAGE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.dismiss()
+            return
+        try:
+            self._heard(self._parser.feed(data))
+        except (Malformed, DecodeError) as error:
+            self.refuse(pb.BYE_REASON_MALFORMED, f"no signal: {error}")
+
+    def _heard(self, messages: list[tuple[int, bytes]]) -> None:
+        for number, (kind, body) in enumerate(messages, 1):
+            if kind != SIGNAL:
+                raise Malformed("the token comes first")
+            signal = pb.HostSignal.FromString(body)
+            if signal.HasField("hello") and number < len(messages):
+                raise Malformed("nothing may follow the token before the welcome")
+            self._reception._heard(self, signal)
+            if self._connection.fileno() not in self._reception._guests:
+                return
+
+
+def _say(connection: socket.socket, signal: pb.WorkerSignal) -> bool:
+    data = framed(SIGNAL, signal.SerializeToString())
+    try:
+        return connection.send(data) == len(data)
+    except OSError:
+        return False
+
+
+def _say_bye(connection: socket.socket, reason: pb.ByeReason, message: str) -> None:
+    _say(connection, pb.WorkerSignal(bye=pb.Bye(reason=reason, message=message)))

@@ -1,0 +1,1 @@
+"""The gRPC transport: nothing else of the bridge imports gRPC."""

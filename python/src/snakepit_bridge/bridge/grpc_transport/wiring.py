@@ -1,0 +1,43 @@
+"""The parts of a worker that gRPC serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from snakepit_bridge.boot.launch_message import Launch
+from snakepit_bridge.bridge.answers import Answers
+from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.bridge.conversation import Conversation
+from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
+from snakepit_bridge.bridge.grpc_transport.server import GrpcTransport
+from snakepit_bridge.calls.main_thread import MainThread
+
+__all__ = ["GrpcWiring"]
+
+
+class GrpcWiring:
+    """A `Wiring`: only the bridge's thread speaks with the host."""
+
+    def __init__(self) -> None:
+        self.outbox = GrpcOutbox()
+        self.main = MainThread()
+
+    def bridge_loop(self) -> asyncio.AbstractEventLoop:
+        """Returns a loop for the bridge's thread."""
+        return asyncio.new_event_loop()
+
+    def transport(
+        self,
+        launch: Launch,
+        loop: asyncio.AbstractEventLoop,
+        conversation: Conversation,
+        calls: CallTable,
+        answers: Answers,
+        on_host_left: Callable[[bool], None],
+    ) -> GrpcTransport:
+        """Returns the gRPC server."""
+        self.outbox.attach(loop)
+        return GrpcTransport(
+            launch, conversation, calls, answers, self.outbox, on_host_left
+        )

@@ -1,0 +1,229 @@
+"""Who may speak to a worker over the framed transport, and how it bears strangers."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Host
+from support.fake_host import FakeHost
+from support.framed_conversation import FramedConversation, FramedSocket
+
+from snakepit_bridge import __version__
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport.frame_parser import (
+    FRAME,
+    HEADER,
+    SIGNAL,
+    framed,
+)
+
+
+@pytest.fixture
+def transport() -> str:
+    return "framed"
+
+
+def stranger(worker: FakeHost) -> FramedSocket:
+    return worker.connect()
+
+
+def bye(connection: FramedSocket) -> pb.Bye:
+    """Returns the worker's last words, behind which the connection ends."""
+    said = connection.heard().bye
+    with pytest.raises((EOFError, ConnectionError)):
+        connection.receive()
+    connection.close()
+    return said
+
+
+@pytest.mark.parametrize("token", ["", "0" * 64, "é", "x" * 3000])
+def test_a_wrong_token_is_told_so_and_closed(start: Host, token: str) -> None:
+    worker = start("greeter")
+    connection = stranger(worker)
+    connection.say(hello=pb.Hello(token=token))
+    assert bye(connection).reason == pb.BYE_REASON_UNAUTHENTICATED
+    assert worker.converse().call("greet", ["Ada"]) == "Hello Ada!"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [{"ping": pb.PingRequest()}, {"describe": pb.DescribeRequest()}, {}],
+)
+def test_without_the_token_nothing_is_answered(
+    start: Host, question: dict[str, Any]
+) -> None:
+    connection = stranger(start("greeter"))
+    connection.say(**question)
+    assert bye(connection).reason == pb.BYE_REASON_UNAUTHENTICATED
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        framed(FRAME, pb.HostFrame(call=pb.Call(call_id=1)).SerializeToString()),
+        framed(SIGNAL, b"\xff\xff"),
+        HEADER.pack(7, 0),
+        HEADER.pack(SIGNAL, 4097),
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_what_is_no_greeting_is_refused(start: Host, data: bytes) -> None:
+    connection = stranger(start("greeter"))
+    connection.socket.sendall(data)
+    assert bye(connection).reason == pb.BYE_REASON_MALFORMED
+
+
+def test_nothing_may_follow_the_token_before_the_welcome(start: Host) -> None:
+    worker = start("greeter")
+    connection = stranger(worker)
+    hello = pb.HostSignal(hello=pb.Hello(token=worker.token)).SerializeToString()
+    connection.socket.sendall(2 * framed(SIGNAL, hello))
+    assert bye(connection).reason == pb.BYE_REASON_MALFORMED
+
+
+def test_health_is_told_to_anybody(start: Host) -> None:
+    connection = stranger(start("greeter"))
+    for _ in range(2):
+        connection.say(health=pb.HealthRequest())
+        assert connection.heard().health.serving
+    connection.close()
+
+
+def test_a_second_conversation_is_refused_while_one_is_open(start: Host) -> None:
+    worker = start("greeter")
+    first = worker.converse()
+    second = stranger(worker)
+    second.say(hello=pb.Hello(token=worker.token))
+    assert bye(second).reason == pb.BYE_REASON_BUSY
+    assert first.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+def test_strangers_who_say_nothing_make_room_for_those_who_come(start: Host) -> None:
+    worker = start("greeter")
+    silent = [stranger(worker) for _ in range(40)]
+    assert worker.converse().call("greet", ["Ada"]) == "Hello Ada!"
+    # The first ones were sent away, long before their time was over.
+    assert silent[0].socket.recv(1) == b""
+    for connection in silent:
+        connection.close()
+
+
+def test_one_who_trickles_is_sent_away(start: Host) -> None:
+    connection = stranger(start("greeter"))
+    begun = time.monotonic()
+    with pytest.raises(OSError):
+        for byte in HEADER.pack(SIGNAL, 4000) + bytes(4000):
+            connection.socket.sendall(bytes([byte]))
+            time.sleep(0.05)
+    assert time.monotonic() - begun < 20
+    connection.close()
+
+
+def test_a_frame_beyond_the_limit_ends_the_conversation_and_says_why(
+    start: Host,
+) -> None:
+    worker = start("greeter", maxMessageBytes=100_000)
+    connection = stranger(worker)
+    connection.say(hello=pb.Hello(token=worker.token))
+    assert connection.heard().HasField("welcome")
+    connection.socket.sendall(HEADER.pack(FRAME, 200_000))
+    said = connection.heard().bye
+    assert said.reason == pb.BYE_REASON_MALFORMED
+    assert "200000 bytes, and the limit is 100000" in said.message
+    assert worker.exit_status() == 0
+    connection.close()
+
+
+@pytest.mark.parametrize("data", [framed(FRAME, b"\xff\xff"), HEADER.pack(9, 1)])
+def test_a_frame_that_is_none_ends_the_conversation(start: Host, data: bytes) -> None:
+    worker = start("greeter")
+    connection = stranger(worker)
+    connection.say(hello=pb.Hello(token=worker.token))
+    assert connection.heard().HasField("welcome")
+    connection.socket.sendall(data)
+    assert connection.heard().bye.reason == pb.BYE_REASON_MALFORMED
+    assert worker.exit_status() == 0
+    connection.close()
+
+
+def test_a_length_that_is_only_claimed_takes_no_memory(start: Host) -> None:
+    worker = start("greeter", maxMessageBytes=1 << 30)
+    conversation = worker.converse()
+    assert isinstance(conversation, FramedConversation)
+    before = resident(worker)
+    conversation.connection.socket.sendall(HEADER.pack(FRAME, 1 << 29))
+    for _ in range(2000):
+        conversation.connection.socket.sendall(b"x")
+    worker.signal(0)
+    assert resident(worker) - before < 8 << 20
+
+
+def resident(worker: FakeHost) -> int:
+    pages = int(Path(f"/proc/{worker.pid}/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def test_frames_arrive_whole_however_they_are_cut(start: Host) -> None:
+    worker = start("greeter")
+    conversation = worker.converse()
+    assert isinstance(conversation, FramedConversation)
+    ping = pb.HostSignal(ping=pb.PingRequest(sequence=5)).SerializeToString()
+    for byte in 3 * framed(SIGNAL, ping):
+        conversation.connection.socket.sendall(bytes([byte]))
+    answer = conversation.unary("Ping", pb.PingRequest(sequence=6), None)
+    assert answer.sequence == 5
+    assert conversation.call("echo", [bytes(3_000_000)]) == bytes(3_000_000)
+
+
+def test_a_ping_is_answered_while_a_tool_blocks(start: Host) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin("is_busy")
+    worker.wait_for_stderr(f"begun {call_id}")
+    for n in range(3):
+        answer = conversation.unary("Ping", pb.PingRequest(sequence=n), None)
+        assert answer.sequence == n
+        assert answer.calls_running == 1
+
+
+def test_the_tools_are_described(start: Host) -> None:
+    described = start("greeter").converse().unary("Describe", None, None)
+    assert described.bridge_version == __version__
+    assert "greet" in {tool.name for tool in described.tools}
+
+
+def test_a_worker_that_does_without_grpc_does_not_import_it(start: Host) -> None:
+    worker = start(
+        """
+        import sys
+        from snakepit_bridge import tool
+
+        @tool
+        def has_grpc() -> bool:
+            return any(name.split(".")[0] == "grpc" for name in sys.modules)
+        """
+    )
+    assert worker.converse().call("has_grpc") is False
+
+
+def test_the_socket_is_for_nobody_else(start: Host) -> None:
+    worker = start("greeter")
+    assert Path(worker.socket_path).stat().st_mode & 0o777 == 0o600
+    conversation = worker.converse()
+    conversation.half_close()
+    assert worker.exit_status() == 0
+
+
+def test_a_host_that_only_hangs_up_is_a_broken_conversation(start: Host) -> None:
+    worker = start("stuck")
+    connection = stranger(worker)
+    connection.say(hello=pb.Hello(token=worker.token))
+    assert connection.heard().HasField("welcome")
+    connection.socket.shutdown(socket.SHUT_RDWR)
+    connection.close()
+    assert worker.exit_status() == 0
