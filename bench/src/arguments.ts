@@ -31,14 +31,14 @@ export type Request =
 	  };
 
 const FULL: Pace = {
-	warmUpMs: 1_000,
-	measureMs: 2_000,
+	warmUpMs: 1_500,
+	measureMs: 1_500,
 	largestMb: 100,
 	mostWorkers: 100,
 	soakMs: 60_000,
 };
 const QUICK: Pace = {
-	warmUpMs: 300,
+	warmUpMs: 500,
 	measureMs: 500,
 	largestMb: 10,
 	mostWorkers: 16,

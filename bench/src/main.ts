@@ -52,7 +52,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const whole = (): BenchResult => ({
 		version: 1,
 		startedAt,
-		command: ["pnpm bench", ...args].join(" "),
+		command: commandOf(args),
 		quick,
 		machine,
 		peers: Object.fromEntries(
@@ -78,4 +78,15 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 /** One line that is written over, where somebody watches. */
 function onStep(step: string): void {
 	if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${step}`);
+}
+
+/** How this run is repeated; where its files went is of no account. */
+function commandOf(words: readonly string[]): string {
+	const files = ["--json", "--svg"];
+	const kept = words.filter(
+		(word, at) =>
+			!files.some((file) => word.startsWith(file)) &&
+			!files.includes(words[at - 1] ?? ""),
+	);
+	return ["npx pnpm@12 bench", ...kept].join(" ");
 }

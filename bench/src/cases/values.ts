@@ -108,7 +108,8 @@ async function measure(
 	sizeMb: number,
 	{ pace }: Setting,
 ): Promise<Figures> {
-	if (sizeMb > pace.largestMb) return {};
+	if (sizeMb > pace.largestMb)
+		throw new Error(`left out: larger than ${pace.largestMb} MB`);
 	const { echoArray, echoBytes, giveBytes, takeBytes } = line;
 	if (echoBytes === undefined) throw new TypeError("it echoes no bytes");
 	const bytes = randomBytes(sizeMb * MB);

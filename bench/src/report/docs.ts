@@ -15,8 +15,8 @@ export function writeDocs(result: BenchResult): void {
 export function benchmarksPage(result: BenchResult): string {
 	return `# Benchmarks
 
-Made by \`${result.command}\` on ${result.startedAt.slice(0, 10)}, and written here by \`pnpm bench --docs\`; nothing on
-this page is typed by hand. Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians
+Measured by \`${result.command}\` on ${result.startedAt.slice(0, 10)} and written here by \`bench --docs\`: nothing on this
+page is typed by hand. Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians
 with the least and the most of all runs. Compare rows within a case; absolute figures are this machine's.
 
 ${machineLines(result).join("  \n")}
