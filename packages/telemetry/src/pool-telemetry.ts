@@ -62,8 +62,17 @@ export class PoolTelemetry implements PoolInstrument {
 
 	hear(event: SnakepitEvent): void {
 		const { on, drops, metrics, log, told } = this.#parts;
-		const { group } = EVENTS[event.type];
-		if (!on(group)) return;
+		const place = EVENTS[event.type];
+		if (place.group === "calls" && place.told === undefined) {
+			// Four times in every call: only measured, and without a closure.
+			try {
+				metrics.hear(event);
+			} catch {
+				drops.count("meter_threw");
+			}
+			return;
+		}
+		if (!on(place.group)) return;
 		if (event.type === "listener.threw") drops.count("listener_threw");
 		const isOfRun = !("pool" in event);
 		if (isOfRun) {
@@ -83,6 +92,7 @@ export class PoolTelemetry implements PoolInstrument {
 
 	accept(call: AcceptedCall): CallInstrument | undefined {
 		const { drops, spans, lost } = this.#parts;
+		if (spans.isSilent && isAlone(call)) return undefined;
 		return drops.guard("tracer_threw", () => {
 			const parent = parentOf(call);
 			const trace = new CallTrace(spans, lost, call, parent);
@@ -99,6 +109,13 @@ export class PoolTelemetry implements PoolInstrument {
 			this.#parts.observations.remove(this.#observed);
 		this.#parts.drops.guard("tracer_threw", () => this.#trace?.detach());
 	}
+}
+
+/** Whether the call is part of nothing. */
+function isAlone({ traceContext }: AcceptedCall): boolean {
+	if (context.active() !== ROOT_CONTEXT) return false;
+	for (const _ in traceContext) return false;
+	return true;
 }
 
 function parentOf({ traceContext }: AcceptedCall): Context {

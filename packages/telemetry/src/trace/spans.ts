@@ -3,6 +3,7 @@ import {
 	type Context,
 	context,
 	type Link,
+	type ProxyTracerProvider,
 	type Span,
 	type SpanContext,
 	SpanKind,
@@ -43,6 +44,8 @@ export class Spans {
 	readonly limits: Limits;
 	readonly drops: Drops;
 	readonly #tracer: Tracer;
+	/** `undefined` once there is somebody. */
+	#registered: TracerProvider | undefined;
 
 	constructor(
 		provider: TracerProvider | undefined,
@@ -52,6 +55,20 @@ export class Spans {
 		this.limits = limits;
 		this.drops = drops;
 		this.#tracer = (provider ?? trace).getTracer(SCOPE);
+		this.#registered =
+			provider === undefined ? trace.getTracerProvider() : undefined;
+	}
+
+	/** No SDK is registered yet: spans would be made for nobody. */
+	get isSilent(): boolean {
+		if (this.#registered === undefined) return false;
+		// The provider of the API, which stands for the one that may still come.
+		const { getDelegateTracer } = this.#registered as ProxyTracerProvider;
+		const isSilent =
+			typeof getDelegateTracer === "function" &&
+			getDelegateTracer.call(this.#registered, SCOPE) === undefined;
+		if (!isSilent) this.#registered = undefined;
+		return isSilent;
 	}
 
 	start(name: SpanKindName, how: SpanStart): Span {
