@@ -6,6 +6,16 @@ import {
 } from "./python-worker.ts";
 import { PYTHON, toolsFile } from "./pythons.ts";
 
+/** What every promise about calls is kept over. */
+export const TRANSPORTS = ["grpc", "framed"] as const;
+
+/** `startBench` with a transport. */
+export function benchOver(
+	transport: (typeof TRANSPORTS)[number],
+): typeof startBench {
+	return (options, start) => startBench({ transport, ...options }, start);
+}
+
 /** A worker with the tools of bench.py; gone when the test is finished. */
 export function startBench(
 	options: Partial<PythonGrpcOptions> = {},

@@ -1,109 +1,114 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { HostFunction } from "../../src/index.ts";
-import { startBench } from "../support/bench.ts";
+import { benchOver, TRANSPORTS } from "../support/bench.ts";
 import { call, failureOf } from "../support/calls.ts";
 
-const withFunctions = (hostFunctions: Readonly<Record<string, HostFunction>>) =>
-	startBench({ hostFunctions });
+describe.each(TRANSPORTS)("over %s", (transport) => {
+	const startBench = benchOver(transport);
 
-test.each(["ask", "ask_async"])(
-	"%s gets what a function of the host returns",
-	async (tool) => {
-		const { connection } = await withFunctions({
-			price: async ({ of }: { of: string }) => ({ of, cents: 5n }),
-			nothing: () => {},
-		});
-		expect(await call(connection, tool, ["price", { of: "tea" }])).toEqual({
-			of: "tea",
-			cents: 5,
-		});
-		expect(await call(connection, tool, ["nothing"])).toBe(null);
-	},
-);
+	const withFunctions = (
+		hostFunctions: Readonly<Record<string, HostFunction>>,
+	) => startBench({ hostFunctions });
 
-test("a function learns which call asks, in that call's asynchronous context", async () => {
-	const store = new AsyncLocalStorage<string>();
-	const { connection } = await withFunctions({
-		whoAsks: (_, { callId }) => [callId, store.getStore()],
-	});
-	const ask = (callId: string) =>
-		store.run(`context of ${callId}`, () =>
-			call(connection, "ask", ["whoAsks"], { callId }),
-		);
-	expect(await ask("a")).toEqual(["a", "context of a"]);
-	expect(await ask("b")).toEqual(["b", "context of b"]);
-});
-
-test("a function that throws fails the tool's call with code and message, and without its stack", async () => {
-	const { connection } = await withFunctions({
-		sell: () => {
-			throw Object.assign(new Error("sold out"), { code: "SOLD_OUT" });
+	test.each(["ask", "ask_async"])(
+		"%s gets what a function of the host returns",
+		async (tool) => {
+			const { connection } = await withFunctions({
+				price: async ({ of }: { of: string }) => ({ of, cents: 5n }),
+				nothing: () => {},
+			});
+			expect(await call(connection, tool, ["price", { of: "tea" }])).toEqual({
+				of: "tea",
+				cents: 5,
+			});
+			expect(await call(connection, tool, ["nothing"])).toBe(null);
 		},
-		break: () => {
-			throw new RangeError("too far");
-		},
-	});
-	expect(await call(connection, "ask_and_catch", ["sell"])).toEqual([
-		"SOLD_OUT",
-		"sold out",
-	]);
-	expect(await call(connection, "ask_and_catch", ["break"])).toEqual([
-		"RangeError",
-		"too far",
-	]);
-	const error = await failureOf(call(connection, "ask", ["sell"]));
-	expect(JSON.stringify(error)).not.toContain("host-functions.test");
-});
-
-test("a function that is not there fails the tool's call, with those that are", async () => {
-	const { connection } = await withFunctions({ price: () => 1 });
-	for (const name of ["prize", "constructor", "__proto__"]) {
-		const [code, message] = (await call(connection, "ask_and_catch", [
-			name,
-		])) as string[];
-		expect(code).toBe("FUNCTION_NOT_FOUND");
-		expect(message).toContain("price");
-	}
-});
-
-test("a result that cannot cross, or is too large, fails the tool's call", async () => {
-	const { connection } = await startBench({
-		maxMessageBytes: 1024 * 1024,
-		hostFunctions: {
-			self: () => ({ f: () => 1 }),
-			large: () => new Uint8Array(2_000_000),
-		},
-	});
-	const [code, message] = (await call(connection, "ask_and_catch", [
-		"self",
-	])) as string[];
-	expect([code, message]).toEqual([
-		"VALUE_NOT_TRANSFERABLE",
-		expect.stringContaining("$.f is "),
-	]);
-	expect(await call(connection, "ask_and_catch", ["large"])).toEqual([
-		"MESSAGE_TOO_LARGE",
-		expect.any(String),
-	]);
-});
-
-test("a function is told when its call ends", async () => {
-	const begun = Promise.withResolvers<AbortSignal>();
-	const { connection } = await withFunctions({
-		wait: (_, { signal }) => {
-			begun.resolve(signal);
-			return new Promise(() => {});
-		},
-	});
-	const abort = new AbortController();
-	const failure = failureOf(
-		call(connection, "ask", ["wait"], { signal: abort.signal }),
 	);
-	const signal = await begun.promise;
-	expect(signal.aborted).toBe(false);
-	abort.abort();
-	await failure;
-	expect(signal.aborted).toBe(true);
-	expect(await call(connection, "add", { a: 1 })).toBe(2);
+
+	test("a function learns which call asks, in that call's asynchronous context", async () => {
+		const store = new AsyncLocalStorage<string>();
+		const { connection } = await withFunctions({
+			whoAsks: (_, { callId }) => [callId, store.getStore()],
+		});
+		const ask = (callId: string) =>
+			store.run(`context of ${callId}`, () =>
+				call(connection, "ask", ["whoAsks"], { callId }),
+			);
+		expect(await ask("a")).toEqual(["a", "context of a"]);
+		expect(await ask("b")).toEqual(["b", "context of b"]);
+	});
+
+	test("a function that throws fails the tool's call with code and message, and without its stack", async () => {
+		const { connection } = await withFunctions({
+			sell: () => {
+				throw Object.assign(new Error("sold out"), { code: "SOLD_OUT" });
+			},
+			break: () => {
+				throw new RangeError("too far");
+			},
+		});
+		expect(await call(connection, "ask_and_catch", ["sell"])).toEqual([
+			"SOLD_OUT",
+			"sold out",
+		]);
+		expect(await call(connection, "ask_and_catch", ["break"])).toEqual([
+			"RangeError",
+			"too far",
+		]);
+		const error = await failureOf(call(connection, "ask", ["sell"]));
+		expect(JSON.stringify(error)).not.toContain("host-functions.test");
+	});
+
+	test("a function that is not there fails the tool's call, with those that are", async () => {
+		const { connection } = await withFunctions({ price: () => 1 });
+		for (const name of ["prize", "constructor", "__proto__"]) {
+			const [code, message] = (await call(connection, "ask_and_catch", [
+				name,
+			])) as string[];
+			expect(code).toBe("FUNCTION_NOT_FOUND");
+			expect(message).toContain("price");
+		}
+	});
+
+	test("a result that cannot cross, or is too large, fails the tool's call", async () => {
+		const { connection } = await startBench({
+			maxMessageBytes: 1024 * 1024,
+			hostFunctions: {
+				self: () => ({ f: () => 1 }),
+				large: () => new Uint8Array(2_000_000),
+			},
+		});
+		const [code, message] = (await call(connection, "ask_and_catch", [
+			"self",
+		])) as string[];
+		expect([code, message]).toEqual([
+			"VALUE_NOT_TRANSFERABLE",
+			expect.stringContaining("$.f is "),
+		]);
+		expect(await call(connection, "ask_and_catch", ["large"])).toEqual([
+			"MESSAGE_TOO_LARGE",
+			expect.any(String),
+		]);
+	});
+
+	test("a function is told when its call ends", async () => {
+		const begun = Promise.withResolvers<AbortSignal>();
+		const { connection } = await withFunctions({
+			wait: (_, { signal }) => {
+				begun.resolve(signal);
+				return new Promise(() => {});
+			},
+		});
+		const abort = new AbortController();
+		const failure = failureOf(
+			call(connection, "ask", ["wait"], { signal: abort.signal }),
+		);
+		const signal = await begun.promise;
+		expect(signal.aborted).toBe(false);
+		abort.abort();
+		await failure;
+		expect(signal.aborted).toBe(true);
+		expect(await call(connection, "add", { a: 1 })).toBe(2);
+	});
 });

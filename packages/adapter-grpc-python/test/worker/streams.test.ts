@@ -3,105 +3,112 @@ import {
 	ConnectionBrokenError,
 	ToolError,
 } from "@snakepit/core";
-import { expect, test } from "vitest";
-import { startBench } from "../support/bench.ts";
+import { describe, expect, test } from "vitest";
+import { benchOver, TRANSPORTS } from "../support/bench.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 
-async function all(items: AsyncIterator<unknown>): Promise<unknown[]> {
-	const read: unknown[] = [];
-	for (let step = await items.next(); !step.done; step = await items.next())
-		read.push(step.value);
-	return read;
-}
+describe.each(TRANSPORTS)("over %s", (transport) => {
+	const startBench = benchOver(transport);
 
-test.each(["count", "async_count"])(
-	"the items of %s arrive in order, many times the window",
-	async (command) => {
-		const { connection } = await startBench({ streamCredit: 4 });
-		const items = await all(streamOf(connection, command, { below: 500 }));
-		expect(items).toEqual(Array.from({ length: 500 }, (_, i) => i));
-		expect(await all(streamOf(connection, command, { below: 0 }))).toEqual([]);
-	},
-);
+	async function all(items: AsyncIterator<unknown>): Promise<unknown[]> {
+		const read: unknown[] = [];
+		for (let step = await items.next(); !step.done; step = await items.next())
+			read.push(step.value);
+		return read;
+	}
 
-test("items that are asked for at once arrive in order", async () => {
-	const { connection } = await startBench({ streamCredit: 1 });
-	const items = streamOf(connection, "count", { below: 3 });
-	const steps = await Promise.all([
-		items.next(),
-		items.next(),
-		items.next(),
-		items.next(),
-	]);
-	expect(steps.map(({ value }) => value)).toEqual([0, 1, 2, undefined]);
-	expect(steps.at(-1)?.done).toBe(true);
-});
-
-test("a slow consumer stops the tool at the window", async () => {
-	const { connection } = await startBench({ streamCredit: 4 });
-	const items = streamOf(connection, "endless");
-	expect(await items.next()).toEqual({ done: false, value: 1 });
-	// Another round trip: the tool had its time to run ahead.
-	await connection.ping?.(new AbortController().signal);
-	await items.return?.();
-	expect(await call(connection, "how_many_produced")).toBeLessThanOrEqual(8);
-});
-
-test("leaving a stream closes the tool's generator, and the worker is free", async () => {
-	const { connection } = await startBench();
-	const items = streamOf(connection, "silent");
-	const awaited = items.next();
-	expect(await items.return?.()).toEqual({ done: true, value: undefined });
-	expect(await awaited).toEqual({ done: true, value: undefined });
-	expect(await call(connection, "add", { a: 1 })).toBe(2);
-});
-
-test("a stream that nobody reads is never begun", async () => {
-	const { connection } = await startBench();
-	const items = streamOf(connection, "endless");
-	await items.return?.();
-	expect(await items.next()).toEqual({ done: true, value: undefined });
-	expect(await call(connection, "how_many_produced")).toBe(0);
-});
-
-test("what the tool yielded arrives before what it raises, and that once", async () => {
-	const { connection } = await startBench();
-	const items = streamOf(connection, "fail_after", { chunks: 2 });
-	expect(await items.next()).toMatchObject({ value: 0 });
-	expect(await items.next()).toMatchObject({ value: 1 });
-	expect(await failureOf(items.next())).toBeInstanceOf(ToolError);
-	expect(await items.next()).toEqual({ done: true, value: undefined });
-});
-
-test("an aborted stream ends with the abort, whatever was under way", async () => {
-	const { connection } = await startBench();
-	const abort = new AbortController();
-	const items = streamOf(
-		connection,
-		"count",
-		{ below: 3 },
-		{ signal: abort.signal },
+	test.each(["count", "async_count"])(
+		"the items of %s arrive in order, many times the window",
+		async (command) => {
+			const { connection } = await startBench({ streamCredit: 4 });
+			const items = await all(streamOf(connection, command, { below: 500 }));
+			expect(items).toEqual(Array.from({ length: 500 }, (_, i) => i));
+			expect(await all(streamOf(connection, command, { below: 0 }))).toEqual(
+				[],
+			);
+		},
 	);
-	await items.next();
-	abort.abort();
-	expect(await failureOf(all(items))).toBeInstanceOf(CallAbortedError);
-});
 
-test("the death of the worker ends its streams", async () => {
-	const { connection, kill } = await startBench();
-	const items = streamOf(connection, "silent");
-	const failure = failureOf(items.next());
-	await connection.ping?.(new AbortController().signal);
-	kill();
-	expect(await failure).toBeInstanceOf(ConnectionBrokenError);
-});
+	test("items that are asked for at once arrive in order", async () => {
+		const { connection } = await startBench({ streamCredit: 1 });
+		const items = streamOf(connection, "count", { below: 3 });
+		const steps = await Promise.all([
+			items.next(),
+			items.next(),
+			items.next(),
+			items.next(),
+		]);
+		expect(steps.map(({ value }) => value)).toEqual([0, 1, 2, undefined]);
+		expect(steps.at(-1)?.done).toBe(true);
+	});
 
-test("a tool with one result is not streamed, and one that streams not called", async () => {
-	const { connection } = await startBench();
-	expect(
-		await failureOf(streamOf(connection, "add", { a: 1 }).next()),
-	).toMatchObject({ code: "WRONG_SHAPE", ran: "no" });
-	expect(
-		await failureOf(call(connection, "count", { below: 1 })),
-	).toMatchObject({ code: "WRONG_SHAPE", ran: "no" });
+	test("a slow consumer stops the tool at the window", async () => {
+		const { connection } = await startBench({ streamCredit: 4 });
+		const items = streamOf(connection, "endless");
+		expect(await items.next()).toEqual({ done: false, value: 1 });
+		// Another round trip: the tool had its time to run ahead.
+		await connection.ping?.(new AbortController().signal);
+		await items.return?.();
+		expect(await call(connection, "how_many_produced")).toBeLessThanOrEqual(8);
+	});
+
+	test("leaving a stream closes the tool's generator, and the worker is free", async () => {
+		const { connection } = await startBench();
+		const items = streamOf(connection, "silent");
+		const awaited = items.next();
+		expect(await items.return?.()).toEqual({ done: true, value: undefined });
+		expect(await awaited).toEqual({ done: true, value: undefined });
+		expect(await call(connection, "add", { a: 1 })).toBe(2);
+	});
+
+	test("a stream that nobody reads is never begun", async () => {
+		const { connection } = await startBench();
+		const items = streamOf(connection, "endless");
+		await items.return?.();
+		expect(await items.next()).toEqual({ done: true, value: undefined });
+		expect(await call(connection, "how_many_produced")).toBe(0);
+	});
+
+	test("what the tool yielded arrives before what it raises, and that once", async () => {
+		const { connection } = await startBench();
+		const items = streamOf(connection, "fail_after", { chunks: 2 });
+		expect(await items.next()).toMatchObject({ value: 0 });
+		expect(await items.next()).toMatchObject({ value: 1 });
+		expect(await failureOf(items.next())).toBeInstanceOf(ToolError);
+		expect(await items.next()).toEqual({ done: true, value: undefined });
+	});
+
+	test("an aborted stream ends with the abort, whatever was under way", async () => {
+		const { connection } = await startBench();
+		const abort = new AbortController();
+		const items = streamOf(
+			connection,
+			"count",
+			// More than the window: it cannot have ended.
+			{ below: 1000 },
+			{ signal: abort.signal },
+		);
+		await items.next();
+		abort.abort();
+		expect(await failureOf(all(items))).toBeInstanceOf(CallAbortedError);
+	});
+
+	test("the death of the worker ends its streams", async () => {
+		const { connection, kill } = await startBench();
+		const items = streamOf(connection, "silent");
+		const failure = failureOf(items.next());
+		await connection.ping?.(new AbortController().signal);
+		kill();
+		expect(await failure).toBeInstanceOf(ConnectionBrokenError);
+	});
+
+	test("a tool with one result is not streamed, and one that streams not called", async () => {
+		const { connection } = await startBench();
+		expect(
+			await failureOf(streamOf(connection, "add", { a: 1 }).next()),
+		).toMatchObject({ code: "WRONG_SHAPE", ran: "no" });
+		expect(
+			await failureOf(call(connection, "count", { below: 1 })),
+		).toMatchObject({ code: "WRONG_SHAPE", ran: "no" });
+	});
 });

@@ -1,0 +1,174 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { FrameChannel } from "../../src/channel/frame-channel.ts";
+import {
+	FRAME,
+	FrameCutter,
+	HEADER_BYTES,
+	SIGNAL,
+	writeHeader,
+} from "../../src/channel/frame-cutter.ts";
+import { openFramedChannel } from "../../src/channel/framed-channel.ts";
+import { ByeReason, HostSignal, WorkerSignal } from "../../src/gen/bridge.ts";
+import { failureOf } from "../support/calls.ts";
+import { scratch } from "../support/fake-python.ts";
+
+const never = new AbortController().signal;
+
+/** The worker's end of a connection, which says what a test makes it say. */
+interface FakeServer {
+	readonly open: (signal?: AbortSignal) => Promise<FrameChannel>;
+	readonly socket: Promise<Socket>;
+	readonly heard: (HostSignal["signal"] | Uint8Array)[];
+	readonly over: Promise<Error | undefined>;
+	say(signal: NonNullable<WorkerSignal["signal"]>): Promise<void>;
+	write(kind: number, body: Uint8Array): Promise<void>;
+}
+
+async function listen(): Promise<FakeServer> {
+	const path = join(scratch(), "s");
+	const server = createServer();
+	server.listen(path);
+	await once(server, "listening");
+	const accepted = Promise.withResolvers<Socket>();
+	const over = Promise.withResolvers<Error | undefined>();
+	const heard: FakeServer["heard"] = [];
+	onTestFinished(async () => {
+		server.close();
+	});
+	server.on("connection", (socket) => {
+		onTestFinished(() => void socket.destroy());
+		const cutter = new FrameCutter(2 ** 20, (kind, body) =>
+			heard.push(kind === SIGNAL ? HostSignal.decode(body).signal : body),
+		);
+		socket.on("data", (chunk) => cutter.take(chunk));
+		socket.on("error", () => {});
+		accepted.resolve(socket);
+	});
+	const write = async (kind: number, body: Uint8Array): Promise<void> => {
+		const head = new Uint8Array(HEADER_BYTES);
+		writeHeader(head, 0, kind, body.length);
+		(await accepted.promise).write(Buffer.concat([head, body]));
+	};
+	return {
+		socket: accepted.promise,
+		heard,
+		over: over.promise,
+		write,
+		say: (signal) => write(SIGNAL, WorkerSignal.encode({ signal }).finish()),
+		open: (signal = never) =>
+			openFramedChannel(
+				{ socket: path, token: "secret", maxMessageBytes: 1024 },
+				{ frame: () => {}, over: over.resolve },
+				signal,
+			),
+	};
+}
+
+async function opened(): Promise<FakeServer & { channel: FrameChannel }> {
+	const server = await listen();
+	const opening = server.open();
+	const socket = await server.socket;
+	while (server.heard.length === 0) await once(socket, "data");
+	await server.say({ $case: "welcome", value: {} });
+	const channel = await opening;
+	onTestFinished(() => channel.close());
+	return { ...server, channel };
+}
+
+test("the token is said first, and the channel is open with the welcome", async () => {
+	const { heard } = await opened();
+	expect(heard).toEqual([{ $case: "hello", value: { token: "secret" } }]);
+});
+
+test("a worker that does not take the token says why", async () => {
+	const server = await listen();
+	const opening = failureOf(server.open());
+	const reason = ByeReason.BYE_REASON_UNAUTHENTICATED;
+	await server.say({
+		$case: "bye",
+		value: { reason, message: "the token is wrong" },
+	});
+	expect(await opening).toMatchObject({
+		message: "the worker ended the connection: the token is wrong",
+	});
+});
+
+test("a worker that accepts and says nothing is waited for until the abort", async () => {
+	const server = await listen();
+	const abort = new AbortController();
+	const opening = failureOf(server.open(abort.signal));
+	await server.socket;
+	const reason = new Error("too late");
+	abort.abort(reason);
+	expect(await opening).toBe(reason);
+});
+
+test.each([
+	{ what: "over the limit", kind: FRAME, length: 2 ** 31, says: /the limit/ },
+	{ what: "of an unknown kind", kind: 7, length: 0, says: /of kind 7/ },
+])(
+	"a message $what ends the channel, and who waits for a ping is told",
+	async ({ kind, length, says }) => {
+		const { channel, over, socket } = await opened();
+		const ping = failureOf(channel.ping(1, never));
+		const head = new Uint8Array(HEADER_BYTES);
+		writeHeader(head, 0, kind, length);
+		(await socket).write(head);
+		expect((await over)?.message).toMatch(says);
+		expect(await ping).toMatchObject({ message: expect.stringMatching(says) });
+		expect(await failureOf(channel.ping(2, never))).toBe(await ping);
+	},
+);
+
+test("a signal that cannot be decoded ends the channel", async () => {
+	const { over, write } = await opened();
+	await write(SIGNAL, Uint8Array.of(0xff, 0xff));
+	expect(await over).toBeInstanceOf(Error);
+});
+
+test("an end without a goodbye is an error, with one it is none", async () => {
+	const broken = await opened();
+	(await broken.socket).destroy();
+	expect((await broken.over)?.message).toMatch(/without a goodbye/);
+	const left = await opened();
+	const reason = ByeReason.BYE_REASON_LEFT;
+	await left.say({ $case: "bye", value: { reason, message: "" } });
+	expect(await left.over).toBe(undefined);
+});
+
+test("what is sent in one turn leaves together and in order", async () => {
+	const { channel, heard, socket } = await opened();
+	let chunks = 0;
+	(await socket).on("data", () => chunks++);
+	for (let i = 0; i < 100; i++) channel.send(Uint8Array.of(i));
+	channel.end();
+	const large = new Uint8Array(100_000).fill(7);
+	channel.send(large);
+	while (heard.length < 103) await once(await socket, "data");
+	expect(heard.slice(1, 101)).toEqual(
+		Array.from({ length: 100 }, (_, i) => Buffer.of(i)),
+	);
+	expect(heard[101]).toEqual({ $case: "leave", value: {} });
+	expect(Buffer.compare(heard[102] as Uint8Array, large)).toBe(0);
+	expect(chunks).toBeLessThan(10);
+});
+
+test("a worker that does not read is waited for", async () => {
+	const { channel, socket } = await opened();
+	const peer = await socket;
+	peer.pause();
+	const part = new Uint8Array(64 * 1024);
+	for (let i = 0; i < 100; i++) channel.send(part);
+	await new Promise(setImmediate);
+	let isDrained = false;
+	const drained = channel.drained().then(() => {
+		isDrained = true;
+	});
+	await new Promise(setImmediate);
+	expect(isDrained).toBe(false);
+	peer.resume();
+	await drained;
+});
