@@ -45,7 +45,7 @@ function pack(manifest: string): Packed {
 	const tarball = join(work, `${name.replace("/", "-")}.tgz`);
 	must("pnpm", ["pack", "--silent", "--out", tarball], { cwd: dirname(file) });
 	const entries = Object.keys(publishConfig.exports)
-		.filter((path) => !path.endsWith(".json"))
+		.filter((path) => !/\.(json|yml)$/.test(path))
 		.map((path) => join(name, path));
 	return { name, entries, tarball };
 }

@@ -91,8 +91,6 @@ export async function virtualPool(
 	seed = 1,
 ): Promise<VirtualPool> {
 	const made = closedVirtualPool(script, given, seed);
-	const opened = made.pool.open();
-	await made.clock.advance(0);
-	await opened;
+	await Promise.all([made.pool.open(), made.clock.advance(0)]);
 	return made;
 }
