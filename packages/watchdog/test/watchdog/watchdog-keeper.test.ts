@@ -1,0 +1,149 @@
+import type { ProcessExit, Ward } from "@snakepit/core";
+import { type VirtualWorld, virtualWorld } from "@snakepit/core/testing";
+import { beforeEach, expect, test } from "vitest";
+import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
+import { WatchdogKeeper } from "../../src/watchdog/watchdog-keeper.ts";
+import type { WatchdogProcess } from "../../src/watchdog/watchdog-process.ts";
+
+const OPTIONS = resolveWatchdogOptions({});
+
+/** A watchdog that does what the test says. */
+class FakeWatchdog implements WatchdogProcess {
+	readonly pid = 4711;
+	readonly told: string[] = [];
+	readonly #ready = Promise.withResolvers<void>();
+	readonly #exited = Promise.withResolvers<ProcessExit>();
+	readonly ready: Promise<void> = this.#ready.promise;
+	readonly exited: Promise<ProcessExit> = this.#exited.promise;
+	readonly #obeys: boolean;
+
+	constructor(obeys: boolean) {
+		this.#obeys = obeys;
+		this.ready.catch(() => {});
+	}
+
+	listens(): void {
+		this.#ready.resolve();
+	}
+
+	dies(exit: ProcessExit): void {
+		this.#ready.reject(new Error("It ended at once."));
+		this.#exited.resolve(exit);
+	}
+
+	tell(line: string): void {
+		this.told.push(JSON.parse(line).type);
+	}
+
+	end(): void {
+		this.told.push("end");
+		if (this.#obeys) this.dies({ kind: "code", code: 0 });
+	}
+
+	kill(): void {
+		this.told.push("kill");
+		this.dies({ kind: "signal", signal: "SIGKILL" });
+	}
+}
+
+let virtual: VirtualWorld;
+let ward: Ward;
+beforeEach(() => {
+	virtual = virtualWorld();
+	const { clock, host, registry, random, events } = virtual;
+	ward = {
+		runId: registry.runId,
+		host,
+		clock,
+		random,
+		marker: "marker",
+		dataDir: "/data",
+		runDirectory: "/run",
+		living: () => registry.living(),
+		emit: events.record,
+	};
+});
+
+function types(): readonly string[] {
+	return virtual.events.events.map(({ type }) => type);
+}
+
+test("what the system cannot start is told by the rejection, and another attempt begins anew", async () => {
+	let isBroken = true;
+	const started: FakeWatchdog[] = [];
+	const keeper = new WatchdogKeeper(() => {
+		if (isBroken) throw new Error("spawn EAGAIN");
+		const watchdog = new FakeWatchdog(true);
+		started.push(watchdog);
+		watchdog.listens();
+		return watchdog;
+	});
+	await expect(keeper.protect(ward, OPTIONS)).rejects.toThrow("EAGAIN");
+	expect(types()).toEqual([]);
+	isBroken = false;
+	const engagement = await keeper.protect(ward, OPTIONS);
+	await engagement.release();
+	await engagement.release();
+	expect(types()).toEqual(["protection.started", "protection.ended"]);
+	expect(started.map(({ told }) => told)).toEqual([["run", "farewell", "end"]]);
+});
+
+test("one that ends before it listens is not started again for who asked", async () => {
+	const started: FakeWatchdog[] = [];
+	const keeper = new WatchdogKeeper(() => {
+		const watchdog = new FakeWatchdog(true);
+		started.push(watchdog);
+		watchdog.dies({ kind: "code", code: 1 });
+		return watchdog;
+	});
+	await expect(keeper.protect(ward, OPTIONS)).rejects.toThrow("ended at once");
+	await virtual.clock.advance(60_000);
+	const attempts = started.length;
+	await virtual.clock.advance(60_000);
+	expect(started.length).toBe(attempts);
+	expect(types()).toEqual([]);
+});
+
+test("one that does not heed the farewell is killed, and holds nobody up for ever", async () => {
+	const watchdog = new FakeWatchdog(false);
+	watchdog.listens();
+	const keeper = new WatchdogKeeper(() => watchdog);
+	const engagement = await keeper.protect(ward, OPTIONS);
+	const released = engagement.release();
+	await virtual.clock.advance(4_999);
+	expect(watchdog.told).toEqual(["run", "farewell", "end"]);
+	await virtual.clock.advance(1);
+	await released;
+	expect(watchdog.told.at(-1)).toBe("kill");
+	expect(virtual.events.events.at(-1)).toMatchObject({
+		type: "protection.ended",
+		how: "released",
+		exit: { kind: "signal", signal: "SIGKILL" },
+	});
+});
+
+test("released while it waits to be started again, it is not started again", async () => {
+	const started: FakeWatchdog[] = [];
+	const keeper = new WatchdogKeeper(() => {
+		const watchdog = new FakeWatchdog(true);
+		started.push(watchdog);
+		watchdog.listens();
+		return watchdog;
+	});
+	const engagement = await keeper.protect(ward, OPTIONS);
+	for (let death = 1; death <= 2; death++) {
+		started.at(-1)?.dies({ kind: "signal", signal: "SIGKILL" });
+		await virtual.clock.advance(0);
+	}
+	// The first was replaced at once, the second will be in 100 ms.
+	expect(started.length).toBe(2);
+	await engagement.release();
+	await virtual.clock.advance(60_000);
+	expect(started.length).toBe(2);
+	expect(types()).toEqual([
+		"protection.started",
+		"protection.ended",
+		"protection.started",
+		"protection.ended",
+	]);
+});
