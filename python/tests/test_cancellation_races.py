@@ -28,6 +28,7 @@ from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.calls.run_sync import run_function
 from snakepit_bridge.calls.runner import run_in_thread
 from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
@@ -41,6 +42,7 @@ class Settled:
     """Takes the frames of a call."""
 
     max_message_bytes = 1 << 20
+    shared_memory: SharedMemory | None = None
 
     def __init__(self) -> None:
         self.kinds: list[str | None] = []
@@ -75,7 +77,7 @@ def make(seconds: float, sink: Settled) -> RunningCall:
     )
     tool = Tool("spin", spin, ToolMark(None, NO_INPUT))
     arguments = encode([seconds])
-    return RunningCall(tool, call, cancellation, arguments, None, sink)
+    return RunningCall(tool, call, cancellation, arguments, None, None, sink)
 
 
 @pytest.fixture

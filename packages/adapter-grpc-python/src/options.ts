@@ -47,8 +47,21 @@ export interface PythonGrpcOptions {
 	readonly maxMessageBytes?: number;
 	/** How many chunks of a stream may be on the way to a slow consumer. */
 	readonly streamCredit?: number;
+	/**
+	 * Arrays and bytes that are large are handed over in shared memory (Linux),
+	 * where numpy sees them without a copy. `"off"`: everything is sent.
+	 */
+	readonly sharedMemory?: SharedMemoryOptions | "off";
 	/** Records of Python's `logging` below it are not sent. */
 	readonly logLevel?: "debug" | "info" | "warning" | "error" | "critical";
+}
+
+/** Values in shared memory. */
+export interface SharedMemoryOptions {
+	/** An array or bytes of this size or more are shared. */
+	readonly fromBytes?: number;
+	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. */
+	readonly limitBytes?: number;
 }
 
 /** The options, complete. */
@@ -64,6 +77,7 @@ export interface ResolvedOptions {
 	readonly transport: Transport;
 	readonly maxMessageBytes: number;
 	readonly streamCredit: number;
+	readonly sharedMemory: Required<SharedMemoryOptions> | "off";
 	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
 }
 
@@ -72,7 +86,7 @@ export const DEFAULTS: Readonly<
 	Pick<
 		ResolvedOptions,
 		"transport" | "maxMessageBytes" | "streamCredit" | "logLevel"
-	>
+	> & { readonly sharedMemory: Required<SharedMemoryOptions> }
 > = {
 	/** The contract: probes and tools of others understand it. */
 	transport: "grpc",
@@ -80,6 +94,8 @@ export const DEFAULTS: Readonly<
 	maxMessageBytes: 64 * 1024 * 1024,
 	/** Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. */
 	streamCredit: 16,
+	/** From where a file is cheaper than a message; and as much as a machine can miss for a moment. */
+	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
 	/** What a person would want to see of a service that runs. */
 	logLevel: "info",
 };
@@ -88,6 +104,9 @@ export const DEFAULTS: Readonly<
 const LEAST_MESSAGE_BYTES = 1024 * 1024;
 /** Past it a Buffer cannot hold one message together with its frame. */
 const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
+
+/** A file costs more than a message of so few bytes. */
+const LEAST_SHARED_BYTES = 4096;
 
 const isPath: Check = (value) =>
 	value instanceof URL
@@ -144,6 +163,11 @@ const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
 		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
 	),
 	streamCredit: optional(wholeNumber(1, 65_536)),
+	sharedMemory: optional((value) =>
+		value === "off" || isPlainObject(value)
+			? undefined
+			: 'must be an object, or "off"',
+	),
 	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
 };
 
@@ -186,8 +210,20 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 		transport: given.transport ?? DEFAULTS.transport,
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
 		streamCredit: given.streamCredit ?? DEFAULTS.streamCredit,
+		sharedMemory: resolveSharedMemory(given.sharedMemory),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
 	});
+}
+
+function resolveSharedMemory(
+	given: PythonGrpcOptions["sharedMemory"],
+): ResolvedOptions["sharedMemory"] {
+	if (given === "off") return given;
+	checkOptions("pythonGrpc sharedMemory", given ?? {}, {
+		fromBytes: optional(wholeNumber(LEAST_SHARED_BYTES)),
+		limitBytes: optional(wholeNumber(0, MOST_MESSAGE_BYTES)),
+	});
+	return Object.freeze({ ...DEFAULTS.sharedMemory, ...given });
 }
 
 function absolute(path: string | URL): string {

@@ -31,7 +31,12 @@ import {
 	resolveOptions,
 	type Transport,
 } from "./options.ts";
-import { launchSpec, socketPath } from "./worker/launch-spec.ts";
+import { SharedMemory } from "./shared-memory/shared-memory.ts";
+import {
+	launchSpec,
+	sharedMemorySetting,
+	socketPath,
+} from "./worker/launch-spec.ts";
 import { readReadyPayload } from "./worker/ready-payload.ts";
 import {
 	type ToolDescription,
@@ -108,9 +113,16 @@ class PythonGrpc implements PythonGrpcAdapter {
 		worker: WorkerProcess,
 		signal: AbortSignal,
 	): Promise<Connection> {
-		const { maxMessageBytes, transport } = this.options;
+		const { maxMessageBytes, streamCredit, hostFunctions, transport } =
+			this.options;
 		readReadyPayload(worker.seat.workerId, worker.ready, transport);
-		const conversation = new Conversation(worker, this.options);
+		const { sharedMemory } = sharedMemorySetting(worker.seat, this.options);
+		const conversation = new Conversation(worker, {
+			maxMessageBytes,
+			streamCredit,
+			hostFunctions,
+			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
+		});
 		const address = {
 			socket: socketPath(worker.seat),
 			token: worker.token,

@@ -1,4 +1,5 @@
 import { InputError } from "@snakepit/core";
+import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import { encodeValue } from "../values/encode-value.ts";
 import { describe } from "../values/no-image.ts";
 import { messageTooLarge } from "./message-limit.ts";
@@ -14,6 +15,7 @@ export function encodeArguments(
 	command: string,
 	args: unknown,
 	maxBytes: number,
+	attachment?: AttachmentSink,
 ): Uint8Array {
 	if (args === undefined) return NONE;
 	if (typeof args !== "object" || args === null) {
@@ -25,7 +27,7 @@ export function encodeArguments(
 		});
 	}
 	try {
-		return encodeValue(args, { maxBytes });
+		return encodeValue(args, { maxBytes, attachment });
 	} catch (error) {
 		if (!(error instanceof InputError)) throw error;
 		const what = `The arguments of "${command}"`;

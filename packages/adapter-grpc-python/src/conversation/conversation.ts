@@ -1,13 +1,20 @@
 import { AsyncResource } from "node:async_hooks";
-import type {
-	CallOptions,
-	Connection,
-	PingReply,
-	Seat,
-	WorkerProcess,
+import {
+	type CallOptions,
+	type Connection,
+	InputError,
+	type PingReply,
+	type Seat,
+	type WorkerProcess,
 } from "@snakepit/core";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
+import type {
+	AttachmentSink,
+	ValueImage,
+} from "../shared-memory/attachment.ts";
+import type { SharedMemory } from "../shared-memory/shared-memory.ts";
+import { decodeValue } from "../values/decode-value.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import { dispatchFrame } from "./dispatch-frame.ts";
@@ -33,6 +40,8 @@ export interface ConversationSetting {
 	/** How many chunks of a stream may be on the way. */
 	readonly streamCredit: number;
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+	/** How large values are handed over; `undefined` where they are sent. */
+	readonly sharedMemory: SharedMemory | undefined;
 }
 
 /** The process at the other end, as far as a conversation needs it. */
@@ -174,7 +183,8 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		}
 		const { calls, hostFunctions, process } = this;
 		const log = process.log.bind(process);
-		dispatchFrame(message, { calls, hostFunctions, log });
+		const discard = this.discard.bind(this);
+		dispatchFrame(message, { calls, hostFunctions, log, discard });
 	}
 
 	over(error: Error | undefined): void {
@@ -195,6 +205,30 @@ export class Conversation implements Connection, FrameListener, CallLine {
 
 	drained(): Promise<void> {
 		return this.channel?.drained() ?? Promise.resolve();
+	}
+
+	value({ value, attachment }: ValueImage): unknown {
+		if (attachment === undefined) return decodeValue(value);
+		const { sharedMemory } = this.setting;
+		try {
+			if (sharedMemory === undefined)
+				throw new Error("an attachment, and none was agreed");
+			return decodeValue(value, sharedMemory.take(attachment));
+		} catch (cause) {
+			if (cause instanceof InputError) throw cause;
+			throw new InputError({
+				code: "VALUE_NOT_TRANSFERABLE",
+				ran: "maybe",
+				message: `The value came with ${(cause as Error).message}.`,
+				path: "$",
+				cause,
+			});
+		}
+	}
+
+	discard({ attachment }: ValueImage): void {
+		if (attachment !== undefined)
+			this.setting.sharedMemory?.discard(attachment);
 	}
 
 	violated(problem: string): void {
@@ -220,17 +254,20 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		if (options.signal.aborted)
 			throw abortedBefore(this.workerId, command, options.signal);
 		const number = this.lastCall + 1;
-		this.send(
+		const encode = (attachment?: AttachmentSink): Uint8Array =>
+			encodeArguments(command, args, this.setting.maxMessageBytes, attachment);
+		const image = this.setting.sharedMemory?.encode(encode) ?? {
+			value: encode(),
+		};
+		this.sendOrDiscard(
+			image,
 			{
 				$case: "call",
 				value: {
 					callId: number,
 					tool: command,
-					arguments: encodeArguments(
-						command,
-						args,
-						this.setting.maxMessageBytes,
-					),
+					arguments: image.value,
+					attachment: image.attachment,
 					timeoutMs:
 						options.timeoutMs === undefined
 							? 0
@@ -248,12 +285,26 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			number,
 			command,
 			options,
+			image,
 			inContext,
 			this,
 			answers,
 		);
 		this.calls.set(number, call);
 		return call;
+	}
+
+	private sendOrDiscard(
+		image: ValueImage,
+		message: HostMessage,
+		what: string,
+	): void {
+		try {
+			this.send(message, what);
+		} catch (error) {
+			this.discard(image);
+			throw error;
+		}
 	}
 
 	private openChannel(): FrameChannel {

@@ -1,4 +1,5 @@
 import type { WorkerLogRecord } from "@snakepit/core";
+import type { ValueImage } from "../shared-memory/attachment.ts";
 import type { WorkerMessage } from "./frame-codec.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { logRecordOf } from "./log-record.ts";
@@ -9,12 +10,14 @@ export interface FrameTargets {
 	readonly calls: ReadonlyMap<number, OngoingCall>;
 	readonly hostFunctions: HostFunctions;
 	readonly log: (record: WorkerLogRecord) => void;
+	/** Removes what a frame brought that nobody will read. */
+	readonly discard: (image: ValueImage) => void;
 }
 
 /** Brings a frame to what it is about. One about a call that is over crossed with its end, and is dropped. */
 export function dispatchFrame(
 	message: WorkerMessage,
-	{ calls, hostFunctions, log }: FrameTargets,
+	{ calls, hostFunctions, log, discard }: FrameTargets,
 ): void {
 	if (message.$case === "hostCallCancel") {
 		hostFunctions.drop(message.value.hostCallId);
@@ -25,13 +28,17 @@ export function dispatchFrame(
 		log(logRecordOf(message.value, call?.options.callId));
 		return;
 	}
-	if (call === undefined) return;
+	if (call === undefined) {
+		if (message.$case === "result" || message.$case === "chunk")
+			discard(message.value);
+		return;
+	}
 	switch (message.$case) {
 		case "result":
-			call.result(message.value.value);
+			call.result(message.value);
 			break;
 		case "chunk":
-			call.chunk(message.value.value);
+			call.chunk(message.value);
 			break;
 		case "end":
 			call.end();

@@ -1,6 +1,6 @@
 import type { CallOptions, SnakepitError } from "@snakepit/core";
 import type { Failure } from "../gen/bridge.ts";
-import { decodeValue } from "../values/decode-value.ts";
+import type { ValueImage } from "../shared-memory/attachment.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -27,6 +27,10 @@ export interface CallLine {
 	/** Sends a frame; @throws InputError `MESSAGE_TOO_LARGE`, nothing was sent then. */
 	send(message: HostMessage, what: string): void;
 	drained(): Promise<void>;
+	/** Reads a value; @throws InputError when it is none. */
+	value(image: ValueImage): unknown;
+	/** Removes what a frame brought that nobody will read. */
+	discard(image: ValueImage): void;
 	/** The worker broke the rules: the conversation is over. */
 	violated(problem: string): void;
 	/** The call is over: its number is forgotten. */
@@ -48,6 +52,8 @@ export class OngoingCall {
 	readonly number: number;
 	readonly command: string;
 	readonly options: CallOptions;
+	/** The arguments as they were sent: what of them the worker never took is removed at the end. */
+	private readonly sent: ValueImage;
 	/** Runs something in the asynchronous context of the caller. */
 	readonly inContext: <T>(action: () => T) => T;
 	private readonly line: CallLine;
@@ -59,6 +65,7 @@ export class OngoingCall {
 		number: number,
 		command: string,
 		options: CallOptions,
+		sent: ValueImage,
 		inContext: <T>(action: () => T) => T,
 		line: CallLine,
 		answers: CallAnswers,
@@ -66,6 +73,7 @@ export class OngoingCall {
 		this.number = number;
 		this.command = command;
 		this.options = options;
+		this.sent = sent;
 		this.inContext = inContext;
 		this.line = line;
 		this.answers = answers;
@@ -102,7 +110,7 @@ export class OngoingCall {
 		else this.inContext(() => this.input?.grant(items));
 	}
 
-	result(image: Uint8Array): void {
+	result(image: ValueImage): void {
 		if (this.answers.chunk !== undefined)
 			this.line.violated(`a result for the stream ${this.number}`);
 		else
@@ -111,7 +119,7 @@ export class OngoingCall {
 			);
 	}
 
-	chunk(image: Uint8Array): void {
+	chunk(image: ValueImage): void {
 		const { chunk } = this.answers;
 		if (chunk === undefined)
 			this.line.violated(`a chunk for call ${this.number}, which is no stream`);
@@ -122,7 +130,7 @@ export class OngoingCall {
 						`a chunk beyond the credit of call ${this.number}`,
 					);
 			});
-		}
+		} else this.line.discard(image);
 	}
 
 	end(): void {
@@ -153,10 +161,10 @@ export class OngoingCall {
 	private readonly onAbort = (): void =>
 		this.cancel(this.options.signal.reason);
 
-	private decoded(image: Uint8Array, use: (value: unknown) => void): void {
+	private decoded(image: ValueImage, use: (value: unknown) => void): void {
 		let value: unknown;
 		try {
-			value = decodeValue(image);
+			value = this.line.value(image);
 		} catch (error) {
 			// It is the worker's answer that is broken; nothing else on the conversation is.
 			this.answers.chunk === undefined
@@ -184,6 +192,7 @@ export class OngoingCall {
 		this.options.signal.removeEventListener("abort", this.onAbort);
 		this.input?.stop();
 		this.line.forget(this.number);
+		this.line.discard(this.sent);
 		tell();
 	}
 }

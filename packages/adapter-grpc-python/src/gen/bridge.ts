@@ -109,6 +109,19 @@ export interface HostFrame {
     | undefined;
 }
 
+/**
+ * A file in shared memory that holds the large parts of one value (extension 9
+ * of docs/values.md). Who receives it removes it.
+ */
+export interface Attachment {
+  /**
+   * In the directory that the launch message names: `h` and a number from the
+   * host, `w` and a number from the worker.
+   */
+  name: string;
+  size: number;
+}
+
 /** Begins a call. Exactly one Result, End or Failure answers it. */
 export interface Call {
   callId: number;
@@ -130,6 +143,8 @@ export interface Call {
     | undefined;
   /** The caller sends an input stream. */
   hasInput: boolean;
+  /** The large parts of the arguments, where there are any. */
+  attachment: Attachment | undefined;
 }
 
 export interface Call_TraceContextEntry {
@@ -194,12 +209,16 @@ export interface WorkerFrame {
 export interface Result {
   callId: number;
   value: Uint8Array;
+  /** The large parts of the value, where there are any. */
+  attachment: Attachment | undefined;
 }
 
 /** One item of a call's output stream; sent only within the host's credit. */
 export interface Chunk {
   callId: number;
   value: Uint8Array;
+  /** The large parts of the value, where there are any. */
+  attachment: Attachment | undefined;
 }
 
 /** The output stream ended well. */
@@ -481,6 +500,63 @@ export const HostFrame: MessageFns<HostFrame> = {
   },
 };
 
+function createBaseAttachment(): Attachment {
+  return { name: "", size: 0 };
+}
+
+export const Attachment: MessageFns<Attachment> = {
+  encode(message: Attachment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.size !== 0) {
+      writer.uint32(16).uint64(message.size);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Attachment {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAttachment();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.size = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCall(): Call {
   return {
     callId: 0,
@@ -491,6 +567,7 @@ function createBaseCall(): Call {
     traceContext: {},
     streamCredit: undefined,
     hasInput: false,
+    attachment: undefined,
   };
 }
 
@@ -519,6 +596,9 @@ export const Call: MessageFns<Call> = {
     }
     if (message.hasInput !== false) {
       writer.uint32(64).bool(message.hasInput);
+    }
+    if (message.attachment !== undefined) {
+      Attachment.encode(message.attachment, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -601,6 +681,14 @@ export const Call: MessageFns<Call> = {
             }
 
             message.hasInput = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.attachment = Attachment.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1198,7 +1286,7 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
 };
 
 function createBaseResult(): Result {
-  return { callId: 0, value: new Uint8Array(0) };
+  return { callId: 0, value: new Uint8Array(0), attachment: undefined };
 }
 
 export const Result: MessageFns<Result> = {
@@ -1208,6 +1296,9 @@ export const Result: MessageFns<Result> = {
     }
     if (message.value.length !== 0) {
       writer.uint32(18).bytes(message.value);
+    }
+    if (message.attachment !== undefined) {
+      Attachment.encode(message.attachment, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1241,6 +1332,14 @@ export const Result: MessageFns<Result> = {
             message.value = reader.bytes();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.attachment = Attachment.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1255,7 +1354,7 @@ export const Result: MessageFns<Result> = {
 };
 
 function createBaseChunk(): Chunk {
-  return { callId: 0, value: new Uint8Array(0) };
+  return { callId: 0, value: new Uint8Array(0), attachment: undefined };
 }
 
 export const Chunk: MessageFns<Chunk> = {
@@ -1265,6 +1364,9 @@ export const Chunk: MessageFns<Chunk> = {
     }
     if (message.value.length !== 0) {
       writer.uint32(18).bytes(message.value);
+    }
+    if (message.attachment !== undefined) {
+      Attachment.encode(message.attachment, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1296,6 +1398,14 @@ export const Chunk: MessageFns<Chunk> = {
             }
 
             message.value = reader.bytes();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.attachment = Attachment.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -15,12 +15,16 @@ const ND_ARRAY_LEVELS = 2;
 /**
  * Reads a value from its image (docs/values.md).
  *
+ * @param attachment what holds its large parts; they are views of it.
  * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are no image. Never runs code, never makes more of the
  *   bytes than their length warrants.
  */
-export function decodeValue(bytes: Uint8Array): unknown {
+export function decodeValue(
+	bytes: Uint8Array,
+	attachment?: Uint8Array,
+): unknown {
 	try {
-		return new Decoder(new ImageReader(bytes)).whole();
+		return new Decoder(new ImageReader(bytes), attachment).whole();
 	} catch (cause) {
 		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
 			throw cause;
@@ -36,10 +40,12 @@ export function decodeValue(bytes: Uint8Array): unknown {
 
 class Decoder {
 	private readonly reader: ImageReader;
+	private readonly attachment: Uint8Array | undefined;
 	private depth = 0;
 
-	constructor(reader: ImageReader) {
+	constructor(reader: ImageReader, attachment: Uint8Array | undefined) {
 		this.reader = reader;
+		this.attachment = attachment;
 	}
 
 	whole(): unknown {
@@ -173,6 +179,8 @@ class Decoder {
 				return new Set(this.items());
 			case EXTENSION.ndArray:
 				return this.ndArray();
+			case EXTENSION.attached:
+				return this.attached();
 			default:
 				return reader.fail(
 					`the extension type ${type}, which is not known here; update @snakepit/adapter-grpc-python`,
@@ -219,6 +227,23 @@ class Decoder {
 			shape,
 			littleEndian(bytes, DTYPES[dtype].size / DTYPES[dtype].parts),
 		);
+	}
+
+	private attached(): Uint8Array {
+		const [offset, size] = this.items();
+		const available = this.attachment?.byteLength ?? 0;
+		if (
+			typeof offset !== "number" ||
+			typeof size !== "number" ||
+			offset < 0 ||
+			size < 0 ||
+			offset + size > available
+		)
+			return this.reader.fail(
+				`a part at ${offset} of ${size} bytes in an attachment of ${available}`,
+			);
+		const { buffer, byteOffset } = this.attachment as Uint8Array;
+		return new Uint8Array(buffer, byteOffset + offset, size);
 	}
 
 	/** The array inside an extension. */

@@ -1,3 +1,4 @@
+import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import { bigIntegerBytes, fitsLong } from "./big-integer.ts";
 import { dtypeOf } from "./dtype.ts";
 import {
@@ -19,6 +20,8 @@ export interface EncodeOptions {
 	readonly maxBytes?: number;
 	/** What paths in errors begin with. */
 	readonly root?: string;
+	/** Takes large parts; without it everything is in the image. */
+	readonly attachment?: AttachmentSink | undefined;
 }
 
 /**
@@ -32,6 +35,7 @@ export function encodeValue(
 ): Uint8Array {
 	const encoder = new Encoder(
 		new ImageWriter(options.maxBytes ?? Number.MAX_SAFE_INTEGER),
+		options.attachment,
 	);
 	try {
 		encoder.value(value);
@@ -49,9 +53,11 @@ class Encoder {
 	readonly writer: ImageWriter;
 	/** The containers around the value at hand. */
 	private readonly ancestors: object[] = [];
+	private readonly attachment: AttachmentSink | undefined;
 
-	constructor(writer: ImageWriter) {
+	constructor(writer: ImageWriter, attachment: AttachmentSink | undefined) {
 		this.writer = writer;
+		this.attachment = attachment;
 	}
 
 	value(value: unknown): void {
@@ -104,8 +110,7 @@ class Encoder {
 	/** Writes an object that holds no other values; false when it is none of those. */
 	private leaf(value: object): boolean {
 		if (ArrayBuffer.isView(value)) this.view(value);
-		else if (value instanceof ArrayBuffer)
-			this.writer.binary(new Uint8Array(value));
+		else if (value instanceof ArrayBuffer) this.binary(new Uint8Array(value));
 		else if (value instanceof Date) this.instant(value);
 		else if (value instanceof Float) this.writer.float(value.value);
 		else if (value instanceof PlainDate)
@@ -232,7 +237,7 @@ class Encoder {
 	}
 
 	private view(value: ArrayBufferView): void {
-		if (value instanceof Uint8Array) this.writer.binary(value);
+		if (value instanceof Uint8Array) this.binary(value);
 		else if (dtypeOf(value) !== undefined) this.ndArray(NdArray.from(value));
 		else
 			throw new NoImage(
@@ -242,17 +247,30 @@ class Encoder {
 
 	private ndArray(value: NdArray): void {
 		const bytes = value.bytes();
-		this.writer.extension(
-			EXTENSION.ndArray,
-			bytes.byteLength + EXTENSION_GUESS,
-			() => {
-				this.writer.arrayHeader(3);
-				this.writer.text(value.dtype);
-				this.writer.arrayHeader(value.shape.length);
-				for (const extent of value.shape) this.writer.integer(extent);
-				this.writer.binary(bytes);
-			},
-		);
+		const offset = this.attachment?.take(bytes);
+		const inside = offset === undefined ? bytes.byteLength : 0;
+		this.writer.extension(EXTENSION.ndArray, inside + EXTENSION_GUESS, () => {
+			this.writer.arrayHeader(3);
+			this.writer.text(value.dtype);
+			this.writer.arrayHeader(value.shape.length);
+			for (const extent of value.shape) this.writer.integer(extent);
+			if (offset === undefined) this.writer.binary(bytes);
+			else this.attached(offset, bytes.byteLength);
+		});
+	}
+
+	private binary(bytes: Uint8Array): void {
+		const offset = this.attachment?.take(bytes);
+		if (offset === undefined) this.writer.binary(bytes);
+		else this.attached(offset, bytes.byteLength);
+	}
+
+	private attached(offset: number, size: number): void {
+		this.writer.extension(EXTENSION.attached, EXTENSION_GUESS, () => {
+			this.writer.arrayHeader(2);
+			this.writer.integer(offset);
+			this.writer.integer(size);
+		});
 	}
 
 	private instant(value: Date): void {

@@ -8,6 +8,7 @@ export const EXTENSION = {
 	tuple: 6,
 	set: 7,
 	ndArray: 8,
+	attached: 9,
 } as const;
 
 /** Containers inside each other; a value that is deeper is a mistake or an attack. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type LaunchSpec, OptionsError, type Seat } from "@snakepit/core";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import { isEnv, type ResolvedOptions, type WorkerEnv } from "../options.ts";
+import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
 import { hostPackage, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
@@ -72,8 +73,19 @@ export function launchSpec(
 			startTimeoutMs: seat.startTimeoutMs,
 			silenceWarnMs: SILENCE_WARN_MS,
 			logLevel: LOG_LEVELS[options.logLevel],
+			...sharedMemorySetting(seat, options),
 		},
 	};
+}
+
+/** How values are shared with the worker of one seat; nothing where they are not. */
+export function sharedMemorySetting(
+	{ sharedDirectory }: Seat,
+	{ sharedMemory }: Pick<ResolvedOptions, "sharedMemory">,
+): { readonly sharedMemory?: SharedMemorySetting } {
+	return sharedDirectory === undefined || sharedMemory === "off"
+		? {}
+		: { sharedMemory: { directory: sharedDirectory, ...sharedMemory } };
 }
 
 /** @throws OptionsError when the user's function returns something else. */

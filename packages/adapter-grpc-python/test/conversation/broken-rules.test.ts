@@ -92,7 +92,7 @@ test("a result that is no value fails its call alone", async () => {
 	const good = call(worker.conversation, "two");
 	worker.say({
 		$case: "result",
-		value: { callId: 1, value: new Uint8Array([0xc1]) },
+		value: { callId: 1, value: new Uint8Array([0xc1]), attachment: undefined },
 	});
 	worker.result(2, "fine");
 	expect(await bad).toMatchObject({
@@ -109,7 +109,7 @@ test("a chunk that is no value cancels its stream, which fails when the worker i
 	const first = failureOf(stream.next());
 	worker.say({
 		$case: "chunk",
-		value: { callId: 1, value: new Uint8Array([0xc1]) },
+		value: { callId: 1, value: new Uint8Array([0xc1]), attachment: undefined },
 	});
 	expect(worker.all("cancel")).toHaveLength(1);
 	worker.fail(1, 6);

@@ -18,6 +18,7 @@ import {
 	WorkerFrame,
 } from "../../src/gen/bridge.ts";
 import { encodeValue } from "../../src/index.ts";
+import type { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 
 /** A worker that says what a test makes it say, at the other end of a channel in memory. */
 export class FakeWorker implements FrameChannel {
@@ -33,6 +34,7 @@ export class FakeWorker implements FrameChannel {
 		setting: {
 			readonly streamCredit?: number;
 			readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
+			readonly sharedMemory?: SharedMemory;
 		} = {},
 	) {
 		const process: ConversationProcess = {
@@ -44,6 +46,7 @@ export class FakeWorker implements FrameChannel {
 			maxMessageBytes: 1024 * 1024,
 			streamCredit: setting.streamCredit ?? 4,
 			hostFunctions: new Map(Object.entries(setting.hostFunctions ?? {})),
+			sharedMemory: setting.sharedMemory,
 		});
 		this.conversation.attach(this);
 	}
@@ -62,11 +65,17 @@ export class FakeWorker implements FrameChannel {
 	}
 
 	result(callId: number, value: unknown): void {
-		this.say({ $case: "result", value: { callId, value: encodeValue(value) } });
+		this.say({
+			$case: "result",
+			value: { callId, value: encodeValue(value), attachment: undefined },
+		});
 	}
 
 	chunk(callId: number, value: unknown): void {
-		this.say({ $case: "chunk", value: { callId, value: encodeValue(value) } });
+		this.say({
+			$case: "chunk",
+			value: { callId, value: encodeValue(value), attachment: undefined },
+		});
 	}
 
 	end(callId?: number): void {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,12 +27,21 @@ export interface StartOptions {
 
 /** A worker started as docs/bridge-protocol.md says, without core's machinery around it. */
 export interface TestWorker {
+	readonly sharedDirectory: string | undefined;
 	readonly connection: Connection;
 	readonly process: WorkerProcess;
 	readonly logs: readonly WorkerLogRecord[];
 	readonly brokenBy: readonly Error[];
 	readonly stderr: readonly string[];
 	kill(): void;
+}
+
+/** As core makes it; removed when the test is finished. */
+function sharedMemoryDirectory(): string | undefined {
+	if (!existsSync("/dev/shm")) return undefined;
+	const directory = mkdtempSync("/dev/shm/snakepit-test-");
+	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+	return directory;
 }
 
 /** Starts one; it is gone when the test is finished. */
@@ -42,6 +51,7 @@ export async function startPythonWorker(
 ): Promise<TestWorker> {
 	const directory = mkdtempSync(join(tmpdir(), "snp-"));
 	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+	const sharedDirectory = sharedMemoryDirectory();
 	const lifeline = await listenLifeline(join(directory, "l"));
 	const seat: Seat = {
 		pool: "test",
@@ -51,7 +61,7 @@ export async function startPythonWorker(
 		incarnation: "aaaaa00-1",
 		runId: "aaaaa00" as RunId,
 		directory,
-		sharedDirectory: undefined,
+		sharedDirectory,
 		callsPerWorker: options.callsPerWorker ?? 1,
 		startTimeoutMs: 60_000,
 	};
@@ -105,7 +115,15 @@ export async function startPythonWorker(
 	const kill = (): void => {
 		child.kill("SIGKILL");
 	};
-	return { connection, process: worker, logs, brokenBy, stderr, kill };
+	return {
+		connection,
+		process: worker,
+		sharedDirectory,
+		logs,
+		brokenBy,
+		stderr,
+		kill,
+	};
 }
 
 async function shakeHands(

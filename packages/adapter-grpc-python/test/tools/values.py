@@ -1,10 +1,12 @@
 """What Python makes of values, and values that only Python makes."""
 
+import time
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import numpy
-from snakepit_bridge import NdArray, tool
+from snakepit_bridge import NdArray, current_call, tool
 
 NAMES = {
     "NdArray": NdArray,
@@ -32,3 +34,24 @@ def seen(value: Any) -> str:
 @tool
 def evaluated(expression: str) -> Any:
     return eval(expression, NAMES)
+
+
+@tool
+def pieces(size: int, count: int) -> Iterator[bytes]:
+    for number in range(count):
+        yield bytes([number]) * size
+
+
+@tool
+def doubled(array: Any) -> Any:
+    array *= 2
+    return array
+
+
+@tool
+def large_and_late(size: int) -> bytes:
+    current_call().host("begun")
+    try:
+        time.sleep(600)
+    finally:
+        return bytes(size)  # noqa: B012 - a result in spite of the cancellation

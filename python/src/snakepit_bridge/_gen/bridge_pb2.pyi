@@ -81,8 +81,16 @@ class HostFrame(_message.Message):
     session_end: SessionEnd
     def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ...) -> None: ...
 
+class Attachment(_message.Message):
+    __slots__ = ("name", "size")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    size: int
+    def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ...) -> None: ...
+
 class Call(_message.Message):
-    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input")
+    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment")
     class TraceContextEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +106,7 @@ class Call(_message.Message):
     TRACE_CONTEXT_FIELD_NUMBER: _ClassVar[int]
     STREAM_CREDIT_FIELD_NUMBER: _ClassVar[int]
     HAS_INPUT_FIELD_NUMBER: _ClassVar[int]
+    ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     tool: str
     arguments: bytes
@@ -106,7 +115,8 @@ class Call(_message.Message):
     trace_context: _containers.ScalarMap[str, str]
     stream_credit: int
     has_input: bool
-    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ...) -> None: ...
+    attachment: Attachment
+    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ("call_id", "reason")
@@ -185,20 +195,24 @@ class WorkerFrame(_message.Message):
     def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ...) -> None: ...
 
 class Result(_message.Message):
-    __slots__ = ("call_id", "value")
+    __slots__ = ("call_id", "value", "attachment")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     value: bytes
-    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ...) -> None: ...
+    attachment: Attachment
+    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
 
 class Chunk(_message.Message):
-    __slots__ = ("call_id", "value")
+    __slots__ = ("call_id", "value", "attachment")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     value: bytes
-    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ...) -> None: ...
+    attachment: Attachment
+    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
 
 class End(_message.Message):
     __slots__ = ("call_id",)

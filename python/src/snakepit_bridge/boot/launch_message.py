@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
 
 TRANSPORTS = ("grpc", "framed")
@@ -70,6 +72,29 @@ class Launch:
         self.max_message_bytes = _integer(payload, "maxMessageBytes", 64 << 20)
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
         self.log_level = _integer(payload, "logLevel", 20)
+        self.shared_memory = _shared_memory(payload)
+
+
+@dataclass(frozen=True)
+class SharedMemorySetting:
+    """How values are shared with the host: see `SharedMemory`."""
+
+    directory: str
+    from_bytes: int
+    limit_bytes: int
+
+
+def _shared_memory(payload: dict[str, object]) -> SharedMemorySetting | None:
+    setting = payload.get("sharedMemory")
+    if setting is None:
+        return None
+    if not isinstance(setting, dict):
+        raise LaunchInvalid("payload.sharedMemory is no object")
+    return SharedMemorySetting(
+        _text(setting, "directory"),
+        _integer(setting, "fromBytes", None),
+        _integer(setting, "limitBytes", None),
+    )
 
 
 def _text(message: dict[str, object], name: str) -> str:

@@ -22,6 +22,7 @@ from snakepit_bridge.bridge.transport import Transport
 from snakepit_bridge.bridge.wiring import Wiring
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
+from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.toolbox import Toolbox
 
@@ -33,6 +34,13 @@ FINISH_S = 0.5
 LIFELINE_S = 0.5
 
 _logger = logging.getLogger(__name__)
+
+
+def _shared_memory(launch: Launch) -> SharedMemory | None:
+    setting = launch.shared_memory
+    if setting is None:
+        return None
+    return SharedMemory(setting.directory, setting.from_bytes, setting.limit_bytes)
 
 
 class BridgeThread:
@@ -49,7 +57,9 @@ class BridgeThread:
         self._launch = launch
         self._main = wiring.main
         self._wiring = wiring
-        self._calls = CallTable(wiring.outbox, launch.max_message_bytes)
+        self._calls = CallTable(
+            wiring.outbox, launch.max_message_bytes, _shared_memory(launch)
+        )
         runner = Runner(wiring.main, launch.calls_per_worker)
         self._conversation = Conversation(toolbox.tools, self._calls, runner, tracing)
         self._answers = Answers(toolbox.tools, self._calls)

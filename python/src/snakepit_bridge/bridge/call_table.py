@@ -13,6 +13,7 @@ from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_functions import Reply
 from snakepit_bridge.calls.running_call import CallState, RunningCall
+from snakepit_bridge.calls.shared_memory import SharedMemory
 
 __all__ = ["CallTable"]
 
@@ -25,10 +26,17 @@ class CallTable:
 
     Attributes:
         max_message_bytes: the limit of one message.
+        shared_memory: where large values are handed over; None where they are sent.
     """
 
-    def __init__(self, outbox: Outbox, max_message_bytes: int) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        max_message_bytes: int,
+        shared_memory: SharedMemory | None = None,
+    ) -> None:
         self.max_message_bytes = max_message_bytes
+        self.shared_memory = shared_memory
         self._outbox = outbox
         self._calls: dict[int, RunningCall] = {}
         self._replies: dict[int, tuple[int, Reply]] = {}

@@ -114,6 +114,7 @@ class Conversation:
             call,
             cancellation,
             frame.arguments,
+            frame.attachment if frame.HasField("attachment") else None,
             credit,
             self._calls,
             self._tracing,

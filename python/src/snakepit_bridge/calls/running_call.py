@@ -6,13 +6,14 @@ import enum
 import threading
 from collections.abc import Callable
 from contextvars import Context
-from typing import Protocol
+from typing import Any, Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.credit import Credit
+from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 from snakepit_bridge.tools.signature import Arguments
@@ -40,6 +41,7 @@ class CallSink(Protocol):
     """Where the frames of calls go. Its methods may be called in any thread."""
 
     max_message_bytes: int
+    shared_memory: SharedMemory | None
 
     def send(self, frame: pb.WorkerFrame) -> None:
         """Sends a frame."""
@@ -66,6 +68,7 @@ class RunningCall:
         call: Call,
         cancellation: Cancellation,
         arguments: bytes,
+        attachment: pb.Attachment | None,
         credit: Credit | None,
         sink: CallSink,
         tracing: Tracing | None = None,
@@ -78,6 +81,7 @@ class RunningCall:
         self.shield: Callable[[], None] = lambda: None
         self.context = Context()
         self._arguments = arguments
+        self._attachment = attachment
         self._sink = sink
         self._tracing = tracing
         self._span: ToolSpan | None = None
@@ -124,13 +128,20 @@ class RunningCall:
     def settle(self, frame: pb.WorkerFrame) -> None:
         """Ends the call with its terminal frame; the first one counts."""
         with self._lock:
-            if self._state is CallState.ENDED:
-                return
+            late = self._state is CallState.ENDED
             self._state = CallState.ENDED
+        if late:
+            self._discard(frame)
+            return
         span, self._span = self._span, None
         if span is not None:
             span.end(frame, self.cancellation.reason)
         self._sink.settle(self.call.call_id, frame)
+
+    def _discard(self, frame: pb.WorkerFrame) -> None:
+        memory = self._sink.shared_memory
+        if memory is not None and frame.result.HasField("attachment"):
+            memory.discard(frame.result.attachment)
 
     def arguments(self) -> Arguments:
         """Returns what to call the tool with.
@@ -140,7 +151,7 @@ class RunningCall:
             ArgumentsInvalid: they do not fit the tool.
         """
         try:
-            given = decode(self._arguments) if self._arguments else None
+            given = self._given()
         except NoImage as error:
             raise not_transferable(error) from None
         finally:
@@ -148,6 +159,20 @@ class RunningCall:
         arguments = self.tool.signature.bind(given)
         self._began = True
         return arguments
+
+    def _given(self) -> Any:
+        if not self._arguments:
+            return None
+        if self._attachment is None:
+            return decode(self._arguments)
+        memory = self._sink.shared_memory
+        try:
+            if memory is None:
+                raise AttachmentInvalid("an attachment came, and none was agreed")
+            attached = memory.take(self._attachment)
+        except AttachmentInvalid as error:
+            raise NoImage("$", str(error)) from None
+        return decode(self._arguments, attachment=attached)
 
     @property
     def began(self) -> bool:
@@ -160,8 +185,11 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        image = self._image(value, "result")
-        return pb.WorkerFrame(result=pb.Result(call_id=self.call.call_id, value=image))
+        image, attachment = self._image(value, "result")
+        result = pb.Result(
+            call_id=self.call.call_id, value=image, attachment=attachment
+        )
+        return pb.WorkerFrame(result=result)
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.
@@ -169,25 +197,34 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        image = self._image(value, "chunk")
-        chunk = pb.Chunk(call_id=self.call.call_id, value=image)
+        image, attachment = self._image(value, "chunk")
+        chunk = pb.Chunk(call_id=self.call.call_id, value=image, attachment=attachment)
         self._sink.send(pb.WorkerFrame(chunk=chunk))
 
     def end(self) -> pb.WorkerFrame:
         """Returns the frame that says that the stream ended well."""
         return pb.WorkerFrame(end=pb.End(call_id=self.call.call_id))
 
-    def _image(self, value: object, what: str) -> bytes:
+    def _image(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
+        memory = self._sink.shared_memory
+        attachment = None
         try:
-            image = encode(value)
+            if memory is None:
+                image = encode(value)
+            else:
+                image, attachment = memory.share(
+                    lambda sink: encode(value, attachment=sink)
+                )
         except NoImage as error:
             raise not_transferable(error) from None
         limit = self._sink.max_message_bytes
         if len(image) + FRAME_ROOM > limit:
+            if memory is not None and attachment is not None:
+                memory.discard(attachment)
             raise CallRefused(
                 pb.FAILURE_KIND_RESULT_TOO_LARGE,
                 f"the {what} of {self.tool.name} has {len(image)} bytes, the limit of "
                 f"one message is {limit}; send a stream of smaller chunks, or raise "
                 "maxMessageBytes",
             )
-        return image
+        return image, attachment

@@ -1,5 +1,7 @@
 """Values from their image."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import msgpack
@@ -19,19 +21,22 @@ __all__ = ["decode"]
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes})
 
 
-def decode(image: bytes, root: str = "$") -> Any:
+def decode(image: bytes, root: str = "$", attachment: memoryview | None = None) -> Any:
     """Returns the value of an image. Never runs code that the image brings.
 
     Args:
         image: the bytes.
         root: what the paths in errors begin with.
+        attachment: what holds its large parts; arrays are views of it.
 
     Raises:
         NoImage: the bytes are no image, or have a part that Python cannot hold.
     """
     try:
         value, has_extensions = _unpack(image, None)
-        return _revive(value, None, 1) if has_extensions else value
+        if not has_extensions:
+            return value
+        return _Decoder(attachment).revive(value, None, 1)
     except Refused as refused:
         raise refused.to_error(root) from None
 
@@ -53,75 +58,112 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
     return value, extensions
 
 
-def _revive(value: Any, path: Path, depth: int) -> Any:
+class _Decoder:
     """Puts values in the place of extensions; the containers are our own to change."""
-    if type(value) is list:
-        if not _SIMPLE.issuperset(map(type, value)):
+
+    def __init__(self, attachment: memoryview | None) -> None:
+        self._attachment = attachment
+
+    def revive(self, value: Any, path: Path, depth: int) -> Any:
+        if type(value) is list:
+            if not _SIMPLE.issuperset(map(type, value)):
+                _check_depth(path, depth)
+                for i, item in enumerate(value):
+                    if type(item) not in _SIMPLE:
+                        value[i] = self.revive(item, (path, i), depth + 1)
+        elif type(value) is dict:
+            if not _SIMPLE.issuperset(map(type, value.values())):
+                _check_depth(path, depth)
+                for key, item in value.items():
+                    if type(item) not in _SIMPLE:
+                        place = (path, key_place(key))
+                        value[key] = self.revive(item, place, depth + 1)
+        elif type(value) is msgpack.ExtType:
+            return self._extension(value.code, value.data, path, depth)
+        return value
+
+    def _extension(self, code: int, data: bytes, path: Path, depth: int) -> Any:
+        try:
+            if code == ext.BIG_INTEGER:
+                return int.from_bytes(data, "big", signed=True)
+            if code == ext.INSTANT and len(data) == 8:
+                return instant_of(int.from_bytes(data, "big", signed=True))
+            if code == ext.DATE:
+                return read_date(data.decode())
+            if code == ext.DATE_TIME:
+                return read_date_time(data.decode())
+            if code == ext.ND_ARRAY:
+                return self._array(data, path)
+            if code == ext.ATTACHED:
+                return bytes(self._attached(data, path))
+        except ValueError as error:
+            raise Refused(path, str(error)) from None
+        if code in (ext.MAP, ext.TUPLE, ext.SET):
             _check_depth(path, depth)
-            for i, item in enumerate(value):
-                if type(item) not in _SIMPLE:
-                    value[i] = _revive(item, (path, i), depth + 1)
-    elif type(value) is dict:
-        if not _SIMPLE.issuperset(map(type, value.values())):
-            _check_depth(path, depth)
-            for key, item in value.items():
-                if type(item) not in _SIMPLE:
-                    value[key] = _revive(item, (path, key_place(key)), depth + 1)
-    elif type(value) is msgpack.ExtType:
-        return _extension(value.code, value.data, path, depth)
-    return value
+            items, has_extensions = _unpack(data, path)
+            if type(items) is not list:
+                raise Refused(path, "is an extension that should hold an array")
+            if code == ext.MAP:
+                return self._other_map(items, path, depth)
+            if has_extensions or not _SIMPLE.issuperset(map(type, items)):
+                self.revive(items, path, depth)
+            return tuple(items) if code == ext.TUPLE else _set(items, path)
+        raise Refused(
+            path, f"is of extension type {code}, which this version does not know"
+        )
+
+    def _other_map(self, flat: list[Any], path: Path, depth: int) -> dict[Any, Any]:
+        if len(flat) % 2 != 0:
+            raise Refused(path, "is a map whose last key has no value")
+        entries: dict[Any, Any] = {}
+        for i in range(0, len(flat), 2):
+            place = (path, f"<key {i // 2}>")
+            key = self.revive(flat[i], place, depth + 1)
+            item = self.revive(flat[i + 1], (path, entry_place(i // 2, key)), depth + 1)
+            try:
+                known = key in entries
+            except TypeError:
+                raise Refused(place, _unhashable(key, "a key of a dict")) from None
+            if known:
+                raise Refused(place, f"equals another key in Python: {key!r:.40}")
+            entries[key] = item
+        return entries
+
+    def _array(self, data: bytes, path: Path) -> object:
+        parts, _ = _unpack(data, path)
+        if type(parts) is not list or len(parts) != 3:
+            raise ValueError("is an array without dtype, shape and bytes")
+        dtype, shape, elements = parts
+        if type(elements) is msgpack.ExtType and elements.code == ext.ATTACHED:
+            elements = self._attached(elements.data, path)
+        if (
+            type(dtype) is not str
+            or type(shape) is not list
+            or type(elements) not in (bytes, memoryview)
+            or not {int}.issuperset(map(type, shape))
+        ):
+            raise ValueError("is an array without dtype, shape and bytes")
+        return revive_array(dtype, shape, elements)
+
+    def _attached(self, data: bytes, path: Path) -> memoryview:
+        place, _ = _unpack(data, path)
+        available = 0 if self._attachment is None else self._attachment.nbytes
+        if (
+            type(place) is not list
+            or [type(part) for part in place] != [int, int]
+            or min(place) < 0
+            or sum(place) > available
+        ):
+            raise ValueError(
+                f"is a part {place!r:.60} of an attachment of {available} bytes"
+            )
+        offset, size = place
+        return (self._attachment or memoryview(b""))[offset : offset + size]
 
 
 def _check_depth(path: Path, depth: int) -> None:
     if depth > ext.MAX_DEPTH:
         raise Refused(path, f"is more than {ext.MAX_DEPTH} levels deep")
-
-
-def _extension(code: int, data: bytes, path: Path, depth: int) -> Any:
-    try:
-        if code == ext.BIG_INTEGER:
-            return int.from_bytes(data, "big", signed=True)
-        if code == ext.INSTANT and len(data) == 8:
-            return instant_of(int.from_bytes(data, "big", signed=True))
-        if code == ext.DATE:
-            return read_date(data.decode())
-        if code == ext.DATE_TIME:
-            return read_date_time(data.decode())
-        if code == ext.ND_ARRAY:
-            return _array(data, path)
-    except ValueError as error:
-        raise Refused(path, str(error)) from None
-    if code in (ext.MAP, ext.TUPLE, ext.SET):
-        _check_depth(path, depth)
-        items, has_extensions = _unpack(data, path)
-        if type(items) is not list:
-            raise Refused(path, "is an extension that should hold an array")
-        if code == ext.MAP:
-            return _other_map(items, path, depth)
-        if has_extensions or not _SIMPLE.issuperset(map(type, items)):
-            _revive(items, path, depth)
-        return tuple(items) if code == ext.TUPLE else _set(items, path)
-    raise Refused(
-        path, f"is of extension type {code}, which this version does not know"
-    )
-
-
-def _other_map(flat: list[Any], path: Path, depth: int) -> dict[Any, Any]:
-    if len(flat) % 2 != 0:
-        raise Refused(path, "is a map whose last key has no value")
-    entries: dict[Any, Any] = {}
-    for i in range(0, len(flat), 2):
-        place = (path, f"<key {i // 2}>")
-        key = _revive(flat[i], place, depth + 1)
-        item = _revive(flat[i + 1], (path, entry_place(i // 2, key)), depth + 1)
-        try:
-            known = key in entries
-        except TypeError:
-            raise Refused(place, _unhashable(key, "a key of a dict")) from None
-        if known:
-            raise Refused(place, f"equals another key in Python: {key!r:.40}")
-        entries[key] = item
-    return entries
 
 
 def _set(items: list[Any], path: Path) -> set[Any]:
@@ -147,14 +189,3 @@ def _set(items: list[Any], path: Path) -> set[Any]:
 def _unhashable(value: object, where: str) -> str:
     kind = type(value).__name__
     return f"is a {kind}, which cannot be {where} in Python; send a tuple"
-
-
-def _array(data: bytes, path: Path) -> object:
-    parts, _ = _unpack(data, path)
-    if (
-        type(parts) is not list
-        or [type(part) for part in parts] != [str, list, bytes]
-        or not {int}.issuperset(map(type, parts[1]))
-    ):
-        raise ValueError("is an array without dtype, shape and bytes")
-    return revive_array(*parts)

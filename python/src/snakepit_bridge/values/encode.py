@@ -5,10 +5,12 @@ or text, and what MessagePack has no type for is replaced by its extension. The
 writing itself is left to msgpack's C code.
 """
 
+from __future__ import annotations
+
 import enum
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgpack
 
@@ -27,24 +29,40 @@ from snakepit_bridge.values.numpy_image import (
     numpy_scalar,
 )
 
-__all__ = ["encode"]
+__all__ = ["Attachment", "encode"]
 
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes})
+# With an attachment the size of bytes matters.
+_PLAIN_BUT_BYTES = _PLAIN - {bytes}
 _TEXT = frozenset({str})
 
 
-def encode(value: object, root: str = "$") -> bytes:
+class Attachment(Protocol):
+    """Where an encoder puts bytes that are too large to be part of the image."""
+
+    def take(self, data: Any) -> int | None:
+        """Takes an object with a contiguous buffer.
+
+        Returns where it is in the attachment; None if it belongs into the image.
+        """
+
+
+def encode(
+    value: object, root: str = "$", attachment: Attachment | None = None
+) -> bytes:
     """Returns the image of a value.
 
     Args:
         value: what is to cross.
         root: what the paths in errors begin with.
+        attachment: takes large parts; without it everything is in the image.
 
     Raises:
         NoImage: the value, or a part of it, cannot cross.
     """
+    encoder = _Encoder(attachment)
     try:
-        image = _image(value, None, ())
+        image = encoder.image(value, None, ())
         try:
             return _pack(image)
         except UnicodeEncodeError:
@@ -61,17 +79,6 @@ def _pack(image: object) -> bytes:
     return packed
 
 
-def _image(value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is list:
-        return _items(value, path, ancestors)  # type: ignore[arg-type]
-    if kind is dict:
-        return _mapping(value, path, ancestors)  # type: ignore[arg-type]
-    return _extended(value, path, ancestors)
-
-
 def _big_integer(value: int) -> Any:
     """Called by msgpack for what is left: integers of more than 64 bits."""
     # One bit more than the magnitude needs, for the sign; -2**n does without.
@@ -80,42 +87,117 @@ def _big_integer(value: int) -> Any:
     return msgpack.ExtType(ext.BIG_INTEGER, data)
 
 
-def _items(
-    items: Sequence[object], path: Path, ancestors: tuple[object, ...]
-) -> list[Any]:
-    ancestors = _enter(items, path, ancestors)
-    if _PLAIN.issuperset(map(type, items)):
-        return items if type(items) is list else list(items)
-    return [_image(item, (path, i), ancestors) for i, item in enumerate(items)]
+class _Encoder:
+    """Makes of a value what msgpack can write."""
 
+    def __init__(self, attachment: Attachment | None) -> None:
+        self._attachment = attachment
+        self._plain = _PLAIN if attachment is None else _PLAIN_BUT_BYTES
 
-def _mapping(
-    entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
-) -> Any:
-    ancestors = _enter(entries, path, ancestors)
-    if not _TEXT.issuperset(map(type, entries)) or "__proto__" in entries:
-        keys = [_subclass_text(key) for key in entries]
-        if not _TEXT.issuperset(map(type, keys)) or "__proto__" in keys:
-            return _other_map(entries, path, ancestors)
-        entries = dict(zip(keys, entries.values(), strict=True))
-    if _PLAIN.issuperset(map(type, entries.values())):
-        return entries if type(entries) is dict else dict(entries)
-    return {
-        key: item
-        if type(item) in _PLAIN
-        else _image(item, (path, key_place(key)), ancestors)
-        for key, item in entries.items()
-    }
+    def image(self, value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
+        kind = type(value)
+        if kind in self._plain:
+            return value
+        if kind is list:
+            return self._items(value, path, ancestors)  # type: ignore[arg-type]
+        if kind is dict:
+            return self._mapping(value, path, ancestors)  # type: ignore[arg-type]
+        return self._extended(value, path, ancestors)
 
+    def _items(
+        self, items: Sequence[object], path: Path, ancestors: tuple[object, ...]
+    ) -> list[Any]:
+        ancestors = _enter(items, path, ancestors)
+        if self._plain.issuperset(map(type, items)):
+            return items if type(items) is list else list(items)
+        return [self.image(item, (path, i), ancestors) for i, item in enumerate(items)]
 
-def _other_map(
-    entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
-) -> Any:
-    flat: list[Any] = []
-    for i, (key, item) in enumerate(entries.items()):
-        flat.append(_image(key, (path, f"<key {i}>"), ancestors))
-        flat.append(_image(item, (path, entry_place(i, key)), ancestors))
-    return _extension(ext.MAP, flat, entries, path)
+    def _mapping(
+        self, entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
+    ) -> Any:
+        ancestors = _enter(entries, path, ancestors)
+        if not _TEXT.issuperset(map(type, entries)) or "__proto__" in entries:
+            keys = [_subclass_text(key) for key in entries]
+            if not _TEXT.issuperset(map(type, keys)) or "__proto__" in keys:
+                return self._other_map(entries, path, ancestors)
+            entries = dict(zip(keys, entries.values(), strict=True))
+        plain = self._plain
+        if plain.issuperset(map(type, entries.values())):
+            return entries if type(entries) is dict else dict(entries)
+        return {
+            key: item
+            if type(item) in plain
+            else self.image(item, (path, key_place(key)), ancestors)
+            for key, item in entries.items()
+        }
+
+    def _other_map(
+        self, entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
+    ) -> Any:
+        flat: list[Any] = []
+        for i, (key, item) in enumerate(entries.items()):
+            flat.append(self.image(key, (path, f"<key {i}>"), ancestors))
+            flat.append(self.image(item, (path, entry_place(i, key)), ancestors))
+        return _extension(ext.MAP, flat, entries, path)
+
+    def _extended(
+        self, value: object, path: Path, ancestors: tuple[object, ...]
+    ) -> Any:
+        numpy = imported_numpy()
+        if isinstance(value, NdArray):
+            return self._array(value.dtype, list(value.shape), value.data)
+        if numpy is not None and isinstance(value, numpy.ndarray):
+            try:
+                return self._array(*array_parts(value))
+            except ValueError as error:
+                raise Refused(path, str(error)) from None
+        scalar = numpy_scalar(value)
+        if scalar is not None:
+            return self.image(scalar, path, ancestors)
+        if isinstance(value, datetime):
+            return _moment(value, path)
+        if isinstance(value, date):
+            return msgpack.ExtType(ext.DATE, value.isoformat().encode())
+        if isinstance(value, enum.Enum):
+            raise _no_image(value, path)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return self._bytes(value)
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            items = self._items(value, path, ancestors)
+            return _extension(ext.TUPLE, items, value, path)
+        if isinstance(value, (set, frozenset)):
+            items = self._items(list(value), path, ancestors)
+            return _extension(ext.SET, items, value, path)
+        return self._subclass(value, path, ancestors)
+
+    def _subclass(
+        self, value: object, path: Path, ancestors: tuple[object, ...]
+    ) -> Any:
+        """Takes the instance of a builtin's subclass for one of the builtin itself."""
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, float):
+            return float(value)
+        if isinstance(value, list):
+            return self._items(value, path, ancestors)
+        if isinstance(value, dict):
+            return self._mapping(value, path, ancestors)
+        raise _no_image(value, path)
+
+    def _array(self, dtype: str, shape: list[int], data: memoryview | bytes) -> Any:
+        return msgpack.ExtType(ext.ND_ARRAY, _pack([dtype, shape, self._bytes(data)]))
+
+    def _bytes(self, data: bytes | bytearray | memoryview) -> Any:
+        if self._attachment is not None:
+            if isinstance(data, memoryview) and not data.c_contiguous:
+                data = bytes(data)
+            offset = self._attachment.take(data)
+            if offset is not None:
+                size = memoryview(data).nbytes
+                return msgpack.ExtType(ext.ATTACHED, _pack([offset, size]))
+        return bytes(data)
 
 
 def _subclass_text(key: object) -> object:
@@ -123,52 +205,6 @@ def _subclass_text(key: object) -> object:
     if isinstance(key, str) and not isinstance(key, enum.Enum):
         return str.__str__(key)
     return key
-
-
-def _extended(value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
-    numpy = imported_numpy()
-    if isinstance(value, NdArray):
-        return _array(value.dtype, list(value.shape), value.data)
-    if numpy is not None and isinstance(value, numpy.ndarray):
-        try:
-            return _array(*array_parts(value))
-        except ValueError as error:
-            raise Refused(path, str(error)) from None
-    scalar = numpy_scalar(value)
-    if scalar is not None:
-        return _image(scalar, path, ancestors)
-    if isinstance(value, datetime):
-        return _moment(value, path)
-    if isinstance(value, date):
-        return msgpack.ExtType(ext.DATE, value.isoformat().encode())
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    if isinstance(value, enum.Enum):
-        raise _no_image(value, path)
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        items = _items(value, path, ancestors)
-        return _extension(ext.TUPLE, items, value, path)
-    if isinstance(value, (set, frozenset)):
-        items = _items(list(value), path, ancestors)
-        return _extension(ext.SET, items, value, path)
-    return _subclass(value, path, ancestors)
-
-
-def _subclass(value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
-    """Takes the instance of a builtin's subclass for one of the builtin itself."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return bytes(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, list):
-        return _items(value, path, ancestors)
-    if isinstance(value, dict):
-        return _mapping(value, path, ancestors)
-    raise _no_image(value, path)
 
 
 def _moment(value: datetime, path: Path) -> Any:
@@ -181,10 +217,6 @@ def _moment(value: datetime, path: Path) -> Any:
         return msgpack.ExtType(ext.DATE_TIME, text.encode())
     microseconds = microseconds_of(value)
     return msgpack.ExtType(ext.INSTANT, microseconds.to_bytes(8, "big", signed=True))
-
-
-def _array(dtype: str, shape: list[int], data: bytes) -> Any:
-    return msgpack.ExtType(ext.ND_ARRAY, _pack([dtype, shape, data]))
 
 
 def _extension(code: int, items: list[Any], value: object, path: Path) -> Any:

@@ -8,6 +8,7 @@ MAP = 5
 TUPLE = 6
 SET = 7
 ND_ARRAY = 8
+ATTACHED = 9
 
 # More containers within each other than this have no image.
 MAX_DEPTH = 100

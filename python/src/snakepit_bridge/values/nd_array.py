@@ -1,9 +1,11 @@
 """An array of numbers, for programs that have no numpy."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 
-__all__ = ["ITEM_SIZES", "NdArray"]
+__all__ = ["ITEM_SIZES", "NdArray", "check_parts"]
 
 ITEM_SIZES = {
     "bool": 1,
@@ -23,6 +25,30 @@ ITEM_SIZES = {
 }
 
 
+def check_parts(dtype: str, shape: Sequence[int], size: int) -> None:
+    """Checks whether an array can have these parts.
+
+    Args:
+        dtype: the name of the element type.
+        shape: the extent of each dimension.
+        size: how many bytes the elements have.
+
+    Raises:
+        ValueError: the dtype is unknown, or the bytes do not fit the shape.
+    """
+    item_size = ITEM_SIZES.get(dtype)
+    if item_size is None:
+        known = ", ".join(ITEM_SIZES)
+        raise ValueError(f"no dtype {dtype!r}; known: {known}")
+    if any(type(extent) is not int or extent < 0 for extent in shape):
+        raise ValueError(f"a shape has whole numbers from 0, got {list(shape)}")
+    needed = math.prod(shape) * item_size
+    if size != needed:
+        raise ValueError(
+            f"shape {list(shape)} of {dtype} needs {needed} bytes, got {size}"
+        )
+
+
 class NdArray:
     """An array of numbers in C order, little-endian, that does no arithmetic.
 
@@ -37,23 +63,15 @@ class NdArray:
 
     __slots__ = ("data", "dtype", "shape")
 
-    def __init__(self, dtype: str, shape: Sequence[int], data: bytes) -> None:
+    def __init__(
+        self, dtype: str, shape: Sequence[int], data: bytes | memoryview
+    ) -> None:
         """Takes the elements as bytes.
 
         Raises:
             ValueError: the dtype is unknown, or the bytes do not fit the shape.
         """
-        size = ITEM_SIZES.get(dtype)
-        if size is None:
-            known = ", ".join(ITEM_SIZES)
-            raise ValueError(f"no dtype {dtype!r}; known: {known}")
-        if any(type(extent) is not int or extent < 0 for extent in shape):
-            raise ValueError(f"a shape has whole numbers from 0, got {list(shape)}")
-        needed = math.prod(shape) * size
-        if len(data) != needed:
-            raise ValueError(
-                f"shape {list(shape)} of {dtype} needs {needed} bytes, got {len(data)}"
-            )
+        check_parts(dtype, shape, memoryview(data).nbytes)
         self.dtype = dtype
         self.shape = tuple(shape)
         self.data = bytes(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
+from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray, check_parts
 
 if TYPE_CHECKING:
     import numpy
@@ -18,7 +18,9 @@ def imported_numpy() -> Any:
     return sys.modules.get("numpy")
 
 
-def array_parts(array: numpy.ndarray[Any, Any]) -> tuple[str, list[int], bytes]:
+def array_parts(
+    array: numpy.ndarray[Any, Any],
+) -> tuple[str, list[int], memoryview]:
     """Returns dtype, shape and elements (C order, little-endian) of an array.
 
     Raises:
@@ -35,7 +37,9 @@ def array_parts(array: numpy.ndarray[Any, Any]) -> tuple[str, list[int], bytes]:
             f"is an array of {name}, which has no image; convert it with astype()"
         )
     ordered = numpy.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-    return name, list(array.shape), ordered.tobytes()
+    # As plain bytes: not every dtype has a format that memoryview knows.
+    elements = memoryview(ordered.reshape(-1).view("uint8"))
+    return name, list(array.shape), elements
 
 
 def numpy_scalar(value: object) -> bool | int | float | None:
@@ -52,21 +56,19 @@ def numpy_scalar(value: object) -> bool | int | float | None:
     return None
 
 
-def revive_array(dtype: str, shape: list[int], data: bytes) -> object:
+def revive_array(dtype: str, shape: list[int], data: bytes | memoryview) -> object:
     """Returns a `numpy.ndarray` where numpy can be imported, else an `NdArray`.
+
+    The array is over `data` itself where that can be written to.
 
     Raises:
         ValueError: the parts do not fit each other.
     """
-    array = NdArray(dtype, shape, data)
+    check_parts(dtype, shape, memoryview(data).nbytes)
     try:
         import numpy
     except ImportError:
-        return array
+        return NdArray(dtype, shape, bytes(data))
     little_endian = numpy.dtype(dtype).newbyteorder("<")
-    # Copied, for an array over bytes could not be written to.
-    return (
-        numpy.frombuffer(array.data, little_endian)
-        .reshape(array.shape)
-        .astype(dtype, copy=True)
-    )
+    elements = numpy.frombuffer(data, little_endian).reshape(shape)
+    return elements.astype(dtype, copy=not elements.flags.writeable)

@@ -1,0 +1,199 @@
+import { execFileSync } from "node:child_process";
+import {
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+	encodeValue,
+	NdArray,
+	type PythonGrpcOptions,
+} from "../../src/index.ts";
+import { Attachment } from "../../src/shared-memory/attachment.ts";
+import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
+import { startBench } from "../support/bench.ts";
+import { call, callOptions, failureOf, streamOf } from "../support/calls.ts";
+import { FakeWorker } from "../support/fake-worker.ts";
+import type { TestWorker } from "../support/python-worker.ts";
+import { toolsFile } from "../support/pythons.ts";
+
+const MEGABYTE = 1024 * 1024;
+const tools = toolsFile("values.py");
+
+function start(options: Partial<PythonGrpcOptions> = {}): Promise<TestWorker> {
+	return startBench({ tools, ...options });
+}
+
+function filesOf({ sharedDirectory }: TestWorker): readonly string[] {
+	return readdirSync(sharedDirectory ?? "");
+}
+
+describe.skipIf(!existsSync("/dev/shm"))("with shared memory", () => {
+	test("large values go there and back, beyond the limit of a message, and leave nothing", async () => {
+		const worker = await start({ maxMessageBytes: MEGABYTE });
+		const bytes = new Uint8Array(5 * MEGABYTE).fill(7);
+		const array = NdArray.from(
+			Float64Array.from({ length: MEGABYTE }, (_, i) => i),
+			[1024, 1024],
+		);
+		const value = { bytes, array, small: "text" };
+		const echoed = (await call(worker.connection, "echo", {
+			value,
+		})) as typeof value;
+		expect(Buffer.compare(echoed.bytes, bytes)).toBe(0);
+		expect(echoed.array.shape).toEqual([1024, 1024]);
+		expect(Buffer.compare(echoed.array.bytes(), array.bytes())).toBe(0);
+		expect(filesOf(worker)).toEqual([]);
+	});
+
+	test("a tool may write to the array that it got; the caller's stays as it was", async () => {
+		const { connection } = await start();
+		const array = new Float64Array(MEGABYTE).fill(1);
+		const doubled = (await call(connection, "doubled", [array])) as NdArray;
+		expect([array[9], doubled.data[9]]).toEqual([1, 2]);
+	});
+
+	test("chunks of a stream are handed over one by one", async () => {
+		const worker = await start();
+		const stream = streamOf(worker.connection, "pieces", [MEGABYTE, 40]);
+		for (let number = 0; number < 40; number++) {
+			const { value } = await stream.next();
+			expect((value as Uint8Array)[MEGABYTE - 1]).toBe(number);
+			expect(filesOf(worker).length).toBeLessThanOrEqual(20);
+		}
+		expect((await stream.next()).done).toBe(true);
+		expect(filesOf(worker)).toEqual([]);
+	});
+
+	test("a stream that is left behind leaves no file", async () => {
+		const worker = await start();
+		const stream = streamOf(worker.connection, "pieces", [MEGABYTE, 40]);
+		await stream.next();
+		await stream.return?.();
+		expect(filesOf(worker)).toEqual([]);
+	});
+
+	test("a result that comes in spite of a cancel leaves no file", async () => {
+		const aborter = new AbortController();
+		const worker = await start({
+			hostFunctions: { begun: () => aborter.abort() },
+		});
+		await failureOf(
+			call(worker.connection, "large_and_late", [MEGABYTE], {
+				signal: aborter.signal,
+			}),
+		);
+		await call(worker.connection, "echo", [1]);
+		expect(filesOf(worker)).toEqual([]);
+	});
+
+	test("arguments that cannot be used leave no file", async () => {
+		const worker = await start();
+		const bytes = new Uint8Array(MEGABYTE);
+		for (const command of ["no_such_tool", "pieces"])
+			await failureOf(call(worker.connection, command, { value: bytes }));
+		expect(filesOf(worker)).toEqual([]);
+	});
+
+	test("what is larger than the limit is sent, or refused", async () => {
+		const { connection } = await start({
+			sharedMemory: { limitBytes: MEGABYTE },
+			maxMessageBytes: 4 * MEGABYTE,
+		});
+		const sent = new Uint8Array(2 * MEGABYTE).fill(3);
+		const echoed = await call(connection, "echo", [sent]);
+		expect(Buffer.compare(echoed as Uint8Array, sent)).toBe(0);
+		expect(
+			await failureOf(call(connection, "echo", [new Uint8Array(8 * MEGABYTE)])),
+		).toMatchObject({ code: "MESSAGE_TOO_LARGE", ran: "no" });
+	});
+
+	test("without it large values are sent", async () => {
+		const worker = await start({ sharedMemory: "off" });
+		const bytes = new Uint8Array(MEGABYTE).fill(9);
+		expect(await call(worker.connection, "echo", [bytes])).toEqual(bytes);
+	});
+});
+
+describe("what a worker says of its files", () => {
+	function attached(
+		prepare: (directory: string) => {
+			readonly name: string;
+			readonly size: number;
+		},
+		directory = mkdtempSync("/tmp/snakepit-test-"),
+	): Promise<unknown> {
+		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+		const worker = new FakeWorker({
+			sharedMemory: new SharedMemory({
+				directory,
+				fromBytes: 4096,
+				limitBytes: MEGABYTE,
+			}),
+		});
+		const result = worker.conversation.execute("echo", [], callOptions());
+		const value = encodeValue(new Uint8Array(8), {
+			attachment: new Attachment(1),
+		});
+		worker.say({
+			$case: "result",
+			value: { callId: 1, value, attachment: prepare(directory) },
+		});
+		expect(worker.brokenBy).toEqual([]);
+		return result;
+	}
+
+	test.each<[string, (directory: string) => { name: string; size: number }]>([
+		["a name outside of the directory", () => ({ name: "../w1", size: 8 })],
+		["a file that is not there", () => ({ name: "w1", size: 8 })],
+		[
+			"another size than announced",
+			(directory) => {
+				writeFileSync(join(directory, "w1"), "1234567");
+				return { name: "w1", size: 8 };
+			},
+		],
+		[
+			"a link",
+			(directory) => {
+				symlinkSync("/etc/passwd", join(directory, "w1"));
+				return { name: "w1", size: 8 };
+			},
+		],
+		[
+			"a pipe, at which nobody waits",
+			(directory) => {
+				execFileSync("mkfifo", [join(directory, "w1")]);
+				return { name: "w1", size: 0 };
+			},
+		],
+		["more than the limit", () => ({ name: "w1", size: MEGABYTE + 1 })],
+	])("%s is the call's failure, and nothing else's", async (_, prepare) => {
+		expect(await failureOf(attached(prepare))).toMatchObject({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "maybe",
+		});
+	});
+
+	test("a file of a call that is over is removed", async () => {
+		const directory = mkdtempSync("/tmp/snakepit-test-");
+		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+		writeFileSync(join(directory, "w1"), "12345678");
+		const worker = new FakeWorker({
+			sharedMemory: new SharedMemory({
+				directory,
+				fromBytes: 4096,
+				limitBytes: MEGABYTE,
+			}),
+		});
+		const attachment = { name: "w1", size: 8 };
+		const value = new Uint8Array();
+		worker.say({ $case: "result", value: { callId: 7, value, attachment } });
+		expect(readdirSync(directory)).toEqual([]);
+	});
+});

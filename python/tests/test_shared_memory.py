@@ -1,0 +1,127 @@
+"""Large parts of values in files: what is handed over, and what is left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+from snakepit_bridge.values.no_image import NoImage
+
+LARGE = bytes(range(256)) * 16
+
+
+def memory(directory: Path, limit_bytes: int = 1 << 20) -> SharedMemory:
+    return SharedMemory(str(directory), from_bytes=4096, limit_bytes=limit_bytes)
+
+
+def share(shared: SharedMemory, value: object) -> tuple[bytes, pb.Attachment | None]:
+    return shared.share(lambda sink: encode(value, attachment=sink))
+
+
+def as_the_hosts(directory: Path, attachment: pb.Attachment) -> pb.Attachment:
+    """Gives a file of the worker the name that one of the host would have."""
+    name = f"h{attachment.name[1:]}"
+    (directory / attachment.name).rename(directory / name)
+    return pb.Attachment(name=name, size=attachment.size)
+
+
+def crossed(directory: Path, value: object) -> Any:
+    shared = memory(directory)
+    image, attachment = share(shared, value)
+    assert attachment is not None
+    assert len(image) < 200
+    return decode(image, attachment=shared.take(as_the_hosts(directory, attachment)))
+
+
+def test_bytes_and_arrays_come_as_they_were(tmp_path: Path) -> None:
+    array = numpy.arange(3000, dtype="float32").reshape(30, 100)
+    value = {"array": array, "bytes": [LARGE, bytearray(LARGE)], "small": b"x"}
+    arrived = crossed(tmp_path, value)
+    assert arrived["bytes"] == [LARGE, LARGE]
+    assert arrived["small"] == b"x"
+    assert arrived["array"].dtype == array.dtype
+    numpy.testing.assert_array_equal(arrived["array"], array)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        numpy.asfortranarray(numpy.arange(5000.0).reshape(50, 100)),
+        numpy.arange(5000, dtype=">i4"),
+        numpy.arange(10000)[::2],
+        numpy.ones((4, 0, 9000)),
+        numpy.ones(5000, dtype=bool),
+        numpy.ones(5000, dtype="complex128"),
+    ],
+    ids=["fortran", "big-endian", "strided", "empty", "bool", "complex"],
+)
+def test_every_layout_crosses_in_c_order(tmp_path: Path, array: Any) -> None:
+    shared = memory(tmp_path)
+    image, attachment = share(shared, array)
+    if array.size == 0:
+        assert attachment is None
+        return
+    assert attachment is not None
+    taken = shared.take(as_the_hosts(tmp_path, attachment))
+    arrived = decode(image, attachment=taken)
+    assert arrived.dtype == array.dtype.newbyteorder("=")
+    numpy.testing.assert_array_equal(arrived, array)
+
+
+def test_an_array_is_the_shared_memory_itself_and_can_be_written_to(
+    tmp_path: Path,
+) -> None:
+    arrived = crossed(tmp_path, numpy.zeros(5000))
+    assert not arrived.flags.owndata
+    assert arrived.flags.aligned
+    arrived[7] = 1.0
+    assert arrived.sum() == 1.0
+
+
+def test_what_is_beyond_the_limit_is_in_the_image(tmp_path: Path) -> None:
+    image, attachment = share(memory(tmp_path, limit_bytes=5000), [LARGE, LARGE])
+    assert attachment is None
+    assert decode(image) == [LARGE, LARGE]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_nothing_can_be_shared_all_is_in_the_image(tmp_path: Path) -> None:
+    image, attachment = share(memory(tmp_path / "missing"), LARGE)
+    assert attachment is None
+    assert decode(image) == LARGE
+
+
+def test_a_value_that_cannot_cross_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(NoImage, match=r"\$\[1\]"):
+        share(memory(tmp_path), [LARGE, object()])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_files_of_the_host_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "w1").write_bytes(LARGE)
+    (tmp_path / "h1").write_bytes(LARGE)
+    (tmp_path / "h2").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "h3")
+    shared = memory(tmp_path)
+    refused = [("w1", 4096), ("../h1", 4096), ("h9", 4096), ("h1", 4095), ("h2", 9)]
+    refused += [("h3", 0)]
+    for name, size in refused:
+        with pytest.raises(AttachmentInvalid):
+            shared.take(pb.Attachment(name=name, size=size))
+
+
+def test_a_part_must_lie_within_the_attachment(tmp_path: Path) -> None:
+    image, attachment = share(memory(tmp_path), LARGE)
+    assert attachment is not None
+    for short in (memoryview(LARGE)[:-1], None):
+        with pytest.raises(NoImage, match="of an attachment of"):
+            decode(image, attachment=short)
