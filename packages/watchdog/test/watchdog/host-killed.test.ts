@@ -78,7 +78,10 @@ test("a host that is killed in the turn in which a worker is recorded has told o
 	expect(next.events("protection.process_killed").length).toBe(1);
 });
 
-test("a host that is killed at any moment of its start leaves nothing", async () => {
+// Five hosts, one after the other.
+test("a host that is killed at any moment of its start leaves nothing", {
+	timeout: 120_000,
+}, async () => {
 	// A different moment each time: nothing tells where in its start the host is.
 	for (const ms of [0, 4, 8, 16, 32]) {
 		const dataDir = temporaryDirectory();
