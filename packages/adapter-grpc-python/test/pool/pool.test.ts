@@ -83,7 +83,10 @@ test("an environment is made when the pool starts, and its failure is the pool's
 });
 
 test("what is wrong with a call reaches its caller as it is", async () => {
-	const { pool } = await open({ maxMessageBytes: 1024 * 1024 });
+	const { pool } = await open({
+		sharedMemory: "off",
+		maxMessageBytes: 1024 * 1024,
+	});
 	const unknown = await failureOf(pool.execute("subtract"));
 	expect(unknown).toBeInstanceOf(InputError);
 	expect(unknown).toMatchObject({ code: "TOOL_NOT_FOUND", ran: "no" });
