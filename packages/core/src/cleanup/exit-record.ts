@@ -2,8 +2,11 @@ import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 
-/** A killed process is gone within a millisecond or two; the exit of the program does not wait longer. */
-const PATIENCE_MS = 20;
+/**
+ * A killed process is gone within a millisecond or two, on a busy machine within a
+ * tenth of a second. Only one that cannot die makes the exit wait so long.
+ */
+const PATIENCE_MS = 500;
 const PAUSE_MS = 1;
 
 export interface ExitParts {
