@@ -14,7 +14,7 @@ const QUEUE = "queue alone";
 export const manyCalls: Case = {
 	name: "many-calls",
 	title: "250 workers, 10,000 queued calls",
-	about: `${WORKERS} workers that are \`cat\` (so many Pythons are too heavy for a small machine), each echoing one line at a time; ${CALLS.toLocaleString("en-US")} calls made in one turn. Lag: how late the host's event loop is, from the turn after that one until the last answer; a long turn counts for every millisecond of it. Queue alone: one worker in this process that is busy, then free; what it costs to queue a call and to serve it when 1,000 and 100,000 wait.`,
+	about: `${WORKERS} workers that are \`cat\` (so many Pythons are too heavy for a small machine), each echoing one line at a time; ${CALLS.toLocaleString("en-US")} calls made in one turn. Lag: how late the host's event loop is, from the turn after that one until the last answer; a long turn counts for every millisecond of it. Queue alone: one worker in this process that is busy, then free; what it costs to queue a call and to serve it when 1,000 and 100,000 wait. The 100,000 also pay for a heap that has to grow.`,
 	figures: {
 		lag_p99_ms: { title: "loop lag p99", unit: "ms", better: "lower" },
 		lag_max_ms: { title: "loop lag max", unit: "ms", better: "lower" },

@@ -1,8 +1,8 @@
 import type { BenchResult, CaseResult, RowResult } from "../result.ts";
 import { formatFigure } from "./format-figure.ts";
 
-const WIDTH = 860;
-const NAME_WIDTH = 270;
+const WIDTH = 920;
+const NAME_WIDTH = 320;
 const VALUE_WIDTH = 110;
 const BAR_HEIGHT = 16;
 const ROW_HEIGHT = 24;
