@@ -126,8 +126,7 @@ function end(how: Extract<HostOrder, { end: string }>["end"]): void {
 }
 
 function call(order: Extract<HostOrder, { call: string }>): void {
-	const settings =
-		order.timeoutMs === undefined ? {} : { timeoutMs: order.timeoutMs };
+	const settings = { idempotentRetries: order.retries ?? 0 };
 	const calls = Array.from({ length: order.times ?? orders.size }, () =>
 		pool.execute(order.call, order.args, settings),
 	);

@@ -28,7 +28,7 @@ export type HostOrder =
 			readonly call: string;
 			readonly args?: unknown;
 			readonly times?: number;
-			readonly timeoutMs?: number;
+			readonly retries?: number;
 	  }
 	/** Opens as many descriptors as it can, again and again, or lets go of them. */
 	| { readonly descriptors: "take" | "free" }

@@ -5,6 +5,7 @@ import { endings } from "./cases/endings.ts";
 import { falseKills } from "./cases/false-kills.ts";
 import { hostKilled, hostMemory } from "./cases/host-killed.ts";
 import { identities } from "./cases/identities.ts";
+import { layersKilled } from "./cases/layers-killed.ts";
 import { ledgerWrites } from "./cases/ledger-writes.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
 import { manySpawns } from "./cases/many-spawns.ts";
@@ -22,6 +23,7 @@ export const CASES: readonly ChaosCase[] = [
 	...startUp,
 	...trees,
 	...otherPrograms,
+	...layersKilled,
 	...nextStart,
 	...manyHosts,
 	...identities,

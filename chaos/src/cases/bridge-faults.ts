@@ -81,7 +81,7 @@ async function fault(
 	const broken =
 		code === undefined || TYPED.has(code) ? [] : [`It failed as ${code}.`];
 	await host.told("worker.exited");
-	await host.call("pid");
+	await host.call("pid", {}, 10);
 	return {
 		broken: [...broken, ...grown(host, before)],
 		...(await stage.killAfterwards(host)),
@@ -104,7 +104,7 @@ async function trickle(stage: Stage): Promise<RoundOutcome> {
 		signal(pid, "SIGCONT");
 	}
 	await settled;
-	await host.call("pid");
+	await host.call("pid", {}, 10);
 	return {
 		broken: grown(host, before),
 		...(await stage.killAfterwards(host)),

@@ -140,7 +140,7 @@ async function fillsUp(stage: Stage): Promise<RoundOutcome> {
 	// A death has to be written down; the seat is filled again all the same.
 	host.order({ id: "die", call: "die", times: 1 });
 	await host.told("registry.degraded");
-	await host.call("pid");
+	await host.call("pid", {}, 10);
 	empty();
 	await host.told("registry.recovered");
 	return await stage.killAfterwards(host);

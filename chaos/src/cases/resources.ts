@@ -123,7 +123,7 @@ async function noDisk(stage: Stage): Promise<RoundOutcome> {
 	const seen = join("/proc", String(pid), "root", runtime);
 	const empty = fillDisk(seen);
 	await loseOne(host);
-	await host.call("pid");
+	await host.call("pid", {}, 10);
 	empty();
 	return await heals(stage, host);
 }
@@ -145,7 +145,7 @@ async function heals(stage: Stage, host: HostProcess): Promise<RoundOutcome> {
 	await host.told("worker.ready", 60_000, () => {
 		return host.all("worker.ready").length > SIZE;
 	});
-	await host.call("pid");
+	await host.call("pid", {}, 10);
 	return await stage.killAfterwards(host);
 }
 

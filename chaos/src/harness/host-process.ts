@@ -8,7 +8,13 @@ const PROGRAM = fileURLToPath(
 	new URL("../../programs/host.ts", import.meta.url),
 );
 
-import { end, look } from "./process-table.ts";
+import {
+	end,
+	everyProcess,
+	look,
+	processesWith,
+	type SeenProcess,
+} from "./process-table.ts";
 
 /** Makes packages resolve to their sources. */
 export const SOURCE_CONDITION = "--conditions=snakepit-source";
@@ -37,6 +43,12 @@ export interface HostSetting {
 	readonly detached?: boolean;
 }
 
+/** The processes of one protection of a host: a watchdog, or a guard's outer and inner one. */
+export interface Layer {
+	readonly protection: string;
+	readonly processes: readonly SeenProcess[];
+}
+
 /** A host, as the harness sees it: it hears what the host tells, and ends it. */
 export class HostProcess {
 	readonly child: ChildProcess;
@@ -44,10 +56,13 @@ export class HostProcess {
 	readonly #facts: Record<string, unknown>[] = [];
 	readonly #looks = new Set<() => void>();
 	#errors = "";
+	readonly #layers: Layer[] = [];
+	readonly #stage: string;
 	#calls = 0;
 	#closed = false;
 
 	constructor(orders: HostOrders, setting: HostSetting) {
+		this.#stage = setting.env["CHAOS_STAGE"] ?? "";
 		const [command = "", ...args] = [
 			...(setting.before ?? []),
 			setting.node ?? process.execPath,
@@ -81,8 +96,14 @@ export class HostProcess {
 			} catch {
 				this.#errors += `${line}\n`;
 			}
+			this.#noteLayer();
 			for (const check of this.#looks) check();
 		});
+	}
+
+	/** The processes of the protections that this host told of, the latest of each last. */
+	get layers(): readonly Layer[] {
+		return this.#layers;
 	}
 
 	get pid(): number {
@@ -91,6 +112,23 @@ export class HostProcess {
 
 	get errors(): string {
 		return this.#errors;
+	}
+
+	/** A guard is a pair: the one that was told of, and its only child before there are workers. */
+	#noteLayer(): void {
+		const fact = this.#facts.at(-1)?.["protection.started"];
+		if (fact === undefined) return;
+		const { pid, protection } = fact as { pid: number; protection: string };
+		const told = look(pid);
+		// In another pid namespace the number is a stranger's here.
+		if (!told || !isOf(this.#stage, told.parent)) return;
+		const processes = everyProcess().filter(
+			(each) => each.pid === pid || each.parent === pid,
+		);
+		this.#layers.push({
+			protection,
+			processes: processes.toSorted((each) => (each.pid === pid ? -1 : 1)),
+		});
 	}
 
 	/** Everything told so far under this name, in order. */
@@ -140,11 +178,21 @@ export class HostProcess {
 		this.child.stdin?.write(`${JSON.stringify(order)}\n`);
 	}
 
-	/** A call on every worker; resolves when all have answered. */
-	async call(tool: string, args: unknown = {}): Promise<void> {
+	/**
+	 * A call on every worker; resolves when all have answered.
+	 *
+	 * @param retries how often each may be made again when it loses its worker.
+	 */
+	async call(tool: string, args: unknown = {}, retries = 0): Promise<void> {
 		const id = `${tool} ${++this.#calls}`;
-		this.order({ id, call: tool, args });
-		await this.told<string>("done", 120_000, (done) => done === id);
+		this.order({ id, call: tool, args, retries });
+		const ours = (told: string): boolean => told === id;
+		await Promise.race([
+			this.told<string>("done", 120_000, ours),
+			this.told<string>("failed", 120_000, ours).then(() => {
+				throw new Error(`${id}: ${this.all("message").at(-1)}`);
+			}),
+		]);
 	}
 
 	/** A call on every worker that is not waited for. */
@@ -154,12 +202,8 @@ export class HostProcess {
 
 	/** SIGKILL to the host and everything that protects its workers, in one go, and the moment before it. */
 	killWithItsProtections(): number {
-		const pids = this.all<{ pid: number }>("protection.started").map(
-			({ pid }) => pid,
-		);
-		const protections = pids.flatMap((pid) => look(pid) ?? []);
 		const at = this.kill();
-		protections.forEach(end);
+		for (const { processes } of this.#layers) processes.forEach(end);
 		return at;
 	}
 
@@ -169,4 +213,11 @@ export class HostProcess {
 		this.child.kill("SIGKILL");
 		return at;
 	}
+}
+
+/** Whether a process was started for a stage. */
+function isOf(stage: string, pid: number): boolean {
+	return processesWith([`CHAOS_STAGE=${stage}\0`]).some(
+		(each) => each.pid === pid,
+	);
 }

@@ -37,6 +37,8 @@ export type StageOrders = Partial<HostOrders>;
 export interface Ending {
 	readonly goneMs: number;
 	readonly survivors: number;
+	/** What survived, each in a few words. */
+	readonly left: readonly string[];
 }
 
 /** The place of one round: its own directory, witness and hosts. All of it is gone when it is disposed of. */
@@ -175,11 +177,11 @@ export class Stage implements AsyncDisposable {
 			const now = performance.now();
 			if (left.length === 0 && quiet())
 				return await this.#layersGone((first ? last : now) - sinceMs, deadline);
-			if (now > deadline)
-				return {
-					goneMs: now - sinceMs,
-					survivors: Math.max(left.length, this.#due(except).length),
-				};
+			if (now > deadline) {
+				const due = this.#due(except).map(({ role, pid }) => `${role} ${pid}`);
+				const words = left.length >= due.length ? left.map(inWords) : due;
+				return { goneMs: now - sinceMs, survivors: words.length, left: words };
+			}
 			await sleep(2);
 		}
 	}
@@ -218,7 +220,7 @@ export class Stage implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		for (const host of this.#hosts) host.kill();
+		for (const host of this.#hosts) host.killWithItsProtections();
 		await Promise.all(this.#hosts.map(({ exited }) => exited));
 		// What forks while it is ended needs more than one look.
 		for (let looks = 0; looks < 100; looks++) {
@@ -234,9 +236,9 @@ export class Stage implements AsyncDisposable {
 	/** What protects leaves after what it protected; that is not a part of the time, but it must leave. */
 	async #layersGone(goneMs: number, deadline: number): Promise<Ending> {
 		for (;;) {
-			const left = this.#layers().filter(lives).length;
-			if (left === 0 || performance.now() > deadline)
-				return { goneMs, survivors: left };
+			const left = this.#layers().filter(lives);
+			if (left.length === 0 || performance.now() > deadline)
+				return { goneMs, survivors: left.length, left: left.map(inWords) };
 			await sleep(2);
 		}
 	}
@@ -247,11 +249,9 @@ export class Stage implements AsyncDisposable {
 			const seen = look(pid);
 			return seen === undefined || seen.zombie;
 		});
-		const told = gone.flatMap((host) =>
-			host.all<{ pid: number }>("protection.started"),
-		);
-		const pids = new Set(told.map(({ pid }) => pid));
-		return this.everything().filter(({ pid }) => pids.has(pid));
+		return gone
+			.flatMap(({ layers }) => layers)
+			.flatMap(({ processes }) => processes);
 	}
 
 	#due(except: readonly SeenProcess[]) {
@@ -263,9 +263,9 @@ export class Stage implements AsyncDisposable {
 
 	#left(except: readonly SeenProcess[]): readonly SeenProcess[] {
 		const hosts = this.#hosts.flatMap(({ pid }) => look(pid) ?? []);
-		const layers = this.#hosts.flatMap((host) =>
-			host.all<{ pid: number }>("protection.started"),
-		);
+		const layers = this.#hosts
+			.flatMap((host) => host.layers)
+			.flatMap(({ processes }) => processes);
 		const spared = new Set(
 			[...except, ...this.#bystanders, ...hosts, ...layers].map(
 				({ pid }) => pid,
@@ -273,4 +273,8 @@ export class Stage implements AsyncDisposable {
 		);
 		return this.everything().filter(({ pid }) => !spared.has(pid));
 	}
+}
+
+function inWords({ pid }: SeenProcess): string {
+	return `${pid}: ${commandLine(pid).join(" ").slice(0, 80)}`;
 }

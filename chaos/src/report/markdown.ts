@@ -1,0 +1,126 @@
+import type { CaseSummary } from "../figures/summary.ts";
+import { cells, heads } from "./terminal-table.ts";
+
+/** On what, when and how it was measured. */
+export interface RunFacts {
+	readonly machine: string;
+	readonly kernel: string;
+	readonly node: string;
+	readonly python: string;
+	readonly date: string;
+	readonly seed: number;
+	readonly tookMinutes: number;
+	readonly command: string;
+}
+
+/** What one peer left behind. */
+export interface PeerSummary {
+	readonly name: string;
+	readonly version: string;
+	readonly rounds: number;
+	readonly workers: number;
+	readonly survivors: number;
+	readonly p50Ms: number | undefined;
+	readonly maxMs: number | undefined;
+	readonly note: string;
+}
+
+/** docs/chaos-results.md, whole. */
+export function resultsPage(
+	facts: RunFacts,
+	cases: readonly CaseSummary[],
+	peers: readonly PeerSummary[],
+): string {
+	const rows = [...new Set(cases.map(({ row }) => row))];
+	return [
+		"# Chaos results",
+		`<!-- Written by \`${facts.command}\`. -->`,
+		introduction(facts, cases),
+		...rows.flatMap((row) => [
+			`## ${capital(row)}`,
+			table(heads, cases.filter((each) => each.row === row).map(cells)),
+			...brokenSentences(cases.filter((each) => each.row === row)),
+		]),
+		...(peers.length === 0 ? [] : sideBySide(peers)),
+		"",
+	]
+		.join("\n\n")
+		.trimEnd()
+		.concat("\n");
+}
+
+function introduction(facts: RunFacts, cases: readonly CaseSummary[]): string {
+	const count = (verdict: CaseSummary["verdict"]): number =>
+		cases.filter((each) => each.verdict === verdict).length;
+	return `Real hosts with real workers, killed and mistreated; seen from outside by a socket that only workers and descendants
+hold, and by the process table. Made by \`${facts.command}\` with seed ${facts.seed} in ${facts.tookMinutes} minutes.
+
+| | |
+|---|---|
+| machine | ${facts.machine} |
+| kernel | ${facts.kernel} |
+| Node | ${facts.node} |
+| Python | ${facts.python} |
+| date | ${facts.date} |
+
+Times are milliseconds from the fault to the end of the last process, where a row says nothing else; the worst of all
+workers and descendants of a round. A survivor is a process that is there 5 s later. Counts decide: ${count("met")} rows are
+met, ${count("not met")} kept every count but missed a time, ${count("broken")} are broken, ${count("skipped")} could not run here. "Not promised" rows show what a
+layer is for: they are measured without it.`;
+}
+
+function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
+	return [
+		"## Side by side",
+		"The same harness kills a host that uses what people use today, in one run with ours: every worker runs a busy loop, the host gets SIGKILL, and after 5 s the harness counts.",
+		table(
+			[
+				"host uses",
+				"version",
+				"rounds",
+				"workers",
+				"survivors",
+				"p50",
+				"max",
+				"note",
+			],
+			peers.map((peer) => [
+				peer.name,
+				peer.version,
+				String(peer.rounds),
+				String(peer.workers),
+				String(peer.survivors),
+				peer.p50Ms?.toFixed(1) ?? "",
+				peer.maxMs?.toFixed(1) ?? "",
+				peer.note,
+			]),
+		),
+	];
+}
+
+function brokenSentences(cases: readonly CaseSummary[]): readonly string[] {
+	return cases.flatMap(({ name, protections, broken }) =>
+		broken.length === 0
+			? []
+			: [
+					`Broken, ${name} (${protections}):\n\n${broken.map((each) => `- ${each.split("\n")[0]}`).join("\n")}`,
+				],
+	);
+}
+
+function table(
+	heads: readonly string[],
+	rows: readonly (readonly string[])[],
+): string {
+	const line = (texts: readonly string[]): string =>
+		`| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+	return [
+		line(heads),
+		`|${heads.map(() => "---").join("|")}|`,
+		...rows.map(line),
+	].join("\n");
+}
+
+function capital(text: string): string {
+	return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
