@@ -75,7 +75,9 @@ class Call:
         self._host_functions = host_functions
         self._cancellation = cancellation
         self._is_async = is_async
-        input_stream._may_block = self._check_may_block
+        if is_async:
+            # No method of this call: the two would be left to the cycle collector.
+            input_stream._may_block = refuse_to_block_the_loop
 
     @property
     def remaining(self) -> float | None:
@@ -124,7 +126,8 @@ class Call:
             RuntimeError: in an asynchronous tool, whose event loop this would
                 block; use `host_async`.
         """
-        self._check_may_block()
+        if self._is_async:
+            refuse_to_block_the_loop()
         return self._host_functions.call(function, argument)
 
     async def host_async(self, function: str, argument: object = None) -> Any:
@@ -140,9 +143,11 @@ class Call:
         """
         return await self._host_functions.call_async(function, argument)
 
-    def _check_may_block(self) -> None:
-        if self._is_async and threading.current_thread() is threading.main_thread():
-            raise RuntimeError(
-                "this would block the event loop of every asynchronous tool; "
-                "await host_async() instead of host(), and use `async for`"
-            )
+
+def refuse_to_block_the_loop() -> None:
+    """Raises in the main thread, where the loop of asynchronous tools runs."""
+    if threading.current_thread() is threading.main_thread():
+        raise RuntimeError(
+            "this would block the event loop of every asynchronous tool; "
+            "await host_async() instead of host(), and use `async for`"
+        )

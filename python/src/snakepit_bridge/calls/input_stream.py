@@ -18,6 +18,13 @@ __all__ = ["INPUT_WINDOW", "InputFailed", "InputInvalid", "InputStream"]
 INPUT_WINDOW = 16
 
 
+_ANY = AnyCheck()
+
+
+def _nothing() -> None:
+    """Does nothing."""
+
+
 class InputFailed(Exception):
     """The caller's stream ended with an error instead of an end."""
 
@@ -50,14 +57,14 @@ class InputStream:
     ) -> None:
         """Made by the bridge. Without `grant` the stream is empty."""
         self._cancellation = cancellation
-        self._check = check or AnyCheck()
+        self._check = check or _ANY
         self._grant = grant
         self._items: deque[bytes] = deque()
         self._ended = grant is None
         self._error = ""
         self._read = 0
         self._wakeup = Wakeup()
-        self._may_block: Callable[[], None] = lambda: None
+        self._may_block: Callable[[], None] = _nothing
         cancellation.watch(self._wakeup)
 
     def __iter__(self) -> InputStream:

@@ -28,6 +28,10 @@ __all__ = ["CallSink", "CallState", "RunningCall"]
 FRAME_ROOM = 64
 
 
+def _nothing() -> None:
+    """Does nothing."""
+
+
 class CallState(enum.Enum):
     """Where a call stands. Each state follows the one before; none is left out
     but `RUNNING`, by a call that is cancelled while it waits."""
@@ -77,8 +81,8 @@ class RunningCall:
         self.call = call
         self.cancellation = cancellation
         self.credit = credit
-        self.interrupt: Callable[[], None] = lambda: None
-        self.shield: Callable[[], None] = lambda: None
+        self.interrupt: Callable[[], None] = _nothing
+        self.shield: Callable[[], None] = _nothing
         self.context = Context()
         self._arguments = arguments
         self._attachment = attachment
@@ -133,6 +137,8 @@ class RunningCall:
         if late:
             self._discard(frame)
             return
+        # It knows this call: the two would be left to the cycle collector.
+        self.interrupt = _nothing
         span, self._span = self._span, None
         if span is not None:
             span.end(frame, self.cancellation.reason)
