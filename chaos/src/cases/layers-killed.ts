@@ -9,16 +9,24 @@ const SIZE = 2;
 /** How far two kills are apart at most: the second falls into what the first one set off. */
 const APART_MS = 30;
 
-type Party = "host" | "watchdog" | "outer guard" | "inner guard" | "worker";
+type Party =
+	| "host"
+	| "watchdog"
+	| "outer guard"
+	| "middle guard"
+	| "inner guard"
+	| "worker";
+
+const GUARDS: readonly Party[] = ["outer guard", "middle guard", "inner guard"];
 
 const ROW =
 	"one or two of host, watchdog, guard and worker are killed, together or one after the other";
 
 export const layersKilled: readonly ChaosCase[] = [
 	withLayers(WATCHDOG, sketch(["host", "watchdog", "worker"])),
-	withLayers(GUARD, sketch(["host", "outer guard", "inner guard", "worker"])),
+	withLayers(GUARD, sketch(["host", ...GUARDS, "worker"])),
 	withLayers(BOTH, {
-		...sketch(["host", "watchdog", "outer guard", "inner guard", "worker"]),
+		...sketch(["host", "watchdog", ...GUARDS, "worker"]),
 		rounds: 100,
 		selected: 3,
 	}),
@@ -113,7 +121,7 @@ async function growTree(
 ): Promise<string> {
 	const killed = (...all: readonly Party[]): boolean =>
 		all.every((party) => chosen.includes(party) || !parties.includes(party));
-	const [tool, role] = !killed("outer guard", "inner guard")
+	const [tool, role] = !killed(...GUARDS)
 		? ["with_a_forgotten_daemon", "forgotten"]
 		: killed("host", "watchdog")
 			? ["with_children", "child"]
@@ -156,7 +164,8 @@ function find(host: HostProcess, party: Party, worker: number): SeenProcess {
 		host: look(host.pid),
 		watchdog: of("watchdog")[0],
 		"outer guard": of("guard")[0],
-		"inner guard": of("guard")[1],
+		"middle guard": of("guard")[1],
+		"inner guard": of("guard")[2],
 		worker: look(worker),
 	}[party];
 	if (!found) throw new Error(`There is no ${party}.`);

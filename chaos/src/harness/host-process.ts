@@ -43,7 +43,10 @@ export interface HostSetting {
 	readonly detached?: boolean;
 }
 
-/** The processes of one protection of a host: a watchdog, or a guard's outer and inner one. */
+/** How many there are in a chain; the children of the last are workers. */
+const GUARDS = 3;
+
+/** The processes of one protection of a host: a watchdog, or the guards from the outermost to the inner one. */
 export interface Layer {
 	readonly protection: string;
 	readonly processes: readonly SeenProcess[];
@@ -114,7 +117,7 @@ export class HostProcess {
 		return this.#errors;
 	}
 
-	/** A guard is a pair: the one that was told of, and its only child before there are workers. */
+	/** Of the guards the outermost is told; each of the others is the only child of the one before. */
 	#noteLayer(): void {
 		const fact = this.#facts.at(-1)?.["protection.started"];
 		if (fact === undefined) return;
@@ -122,13 +125,15 @@ export class HostProcess {
 		const told = look(pid);
 		// In another pid namespace the number is a stranger's here.
 		if (!told || !isOf(this.#stage, told.parent)) return;
-		const processes = everyProcess().filter(
-			(each) => each.pid === pid || each.parent === pid,
-		);
-		this.#layers.push({
-			protection,
-			processes: processes.toSorted((each) => (each.pid === pid ? -1 : 1)),
-		});
+		const all = everyProcess();
+		const processes = [told];
+		while (protection === "guard" && processes.length < GUARDS) {
+			const above = processes.at(-1)?.pid;
+			const next = all.find((each) => each.parent === above);
+			if (next === undefined) break;
+			processes.push(next);
+		}
+		this.#layers.push({ protection, processes });
 	}
 
 	/** Everything told so far under this name, in order. */

@@ -1,5 +1,5 @@
 /**
- * What the guard costs: start of a pair, memory of a pair, and a worker's start
+ * What the guard costs: start of a chain, memory of a chain, and a worker's start
  * through it against Node's own.
  *
  *     node --conditions=snakepit-source packages/watchdog/bench/guard-costs.ts [rounds]
@@ -20,12 +20,14 @@ for (let round = 0; round < ROUNDS; round++) {
 	await withRun(true, async (_, outer, startedMs) => {
 		engages.push(performance.now() - begun);
 		starts.push(startedMs);
-		memory.push((pss(outer) + pss(childOf(outer))) / 1024);
+		const middle = childOf(outer);
+		const guards = [outer, middle, childOf(middle)];
+		memory.push(guards.reduce((sum, pid) => sum + pss(pid), 0) / 1024);
 	});
 }
-tell("pair: from spawn to ready, ms", starts);
-tell("pair: with the run and the search for Python, ms", engages);
-tell("pair: proportional memory (PSS), MiB", memory);
+tell("chain: from spawn to ready, ms", starts);
+tell("chain: with the run and the search for Python, ms", engages);
+tell("chain: proportional memory (PSS), MiB", memory);
 
 for (const guarded of [false, true])
 	await withRun(guarded, async (source) => {

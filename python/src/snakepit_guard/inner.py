@@ -1,10 +1,11 @@
-"""The inner guard: forks workers, and ends them when the host or the outer guard is gone."""
+"""The inner guard: forks workers, and ends them when the host or an outer guard is gone."""
 
 from __future__ import annotations
 
 import os
 import select
 import socket
+from collections.abc import Sequence
 
 from snakepit_guard import arming
 from snakepit_guard.births import Births
@@ -27,16 +28,16 @@ GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL | select.POLLRDHUP
 class InnerGuard:
     """The parent of the workers."""
 
-    def __init__(self, setting: Setting, twin: int) -> None:
+    def __init__(self, setting: Setting, above: Sequence[int]) -> None:
         """Arms this process and tells the host that it can ask.
 
         Args:
             setting: What the host started the guard with.
-            twin: A pipe that closes when the outer guard is gone.
+            above: Pipes that close when the guards further out are gone.
         """
         arming.become_subreaper()
         self._setting = setting
-        self._twin = twin
+        self._above = above
         self._wakeup = Wakeup()
         self._incidents = Incidents(setting.incidents, setting.run_id)
         self._reception = Reception(setting.socket, setting.host)
@@ -63,7 +64,8 @@ class InnerGuard:
     def _wait(self) -> dict[int, int]:
         poll = select.poll()
         poll.register(self._setting.lifeline, select.POLLRDHUP)
-        poll.register(self._twin, 0)
+        for descriptor in self._above:
+            poll.register(descriptor, 0)
         answers = select.POLLOUT if self._link.waiting else 0
         poll.register(self._link.descriptor, select.POLLIN | answers)
         for descriptor in (
@@ -77,7 +79,7 @@ class InnerGuard:
     def _gone(self, happened: dict[int, int]) -> int | None:
         if happened.get(self._setting.lifeline, 0) & GONE:
             return HOST_GONE
-        if happened.get(self._twin, 0) & GONE:
+        if any(happened.get(descriptor, 0) & GONE for descriptor in self._above):
             return TWIN_GONE
         return None
 

@@ -1,10 +1,11 @@
-"""The outer guard: the parent of the inner one, there for when that is lost."""
+"""An outer guard: the parent of the next one, there for when that is lost."""
 
 from __future__ import annotations
 
 import os
 import select
 import time
+from collections.abc import Sequence
 
 from snakepit_guard.exit_status import FAILED, HOST_GONE, TWIN_GONE
 from snakepit_guard.incidents import Incidents
@@ -15,16 +16,35 @@ from snakepit_guard.setting import Setting
 from snakepit_guard.wakeup import Wakeup
 
 # The inner guard knows the workers, and two that kill at once only wait for each
-# other's processor. If it is stopped or stuck, it does not come to an end.
+# other's processor. If it is stopped or stuck, it does not come to an end. Each
+# guard further out waits longer by as much.
 PATIENCE_S = 0.1
 
 
 class OuterGuard:
-    """Waits for the end of the inner guard or of the host, and ends whatever they leave."""
+    """Waits for the end of the host or of another guard, and ends whatever they leave."""
 
-    def __init__(self, setting: Setting, inner: int, wakeup: Wakeup) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        inner: int,
+        wakeup: Wakeup,
+        above: Sequence[int],
+        below: int,
+    ) -> None:
+        """Takes its place in the chain.
+
+        Args:
+            setting: What the host started the guards with.
+            inner: The next guard, a child of this process.
+            wakeup: Tells of children that ended.
+            above: Pipes that close when the guards further out are gone.
+            below: How many guards there are further in.
+        """
         self._setting = setting
         self._inner = inner
+        self._above = above
+        self._patience = PATIENCE_S * below
         self._wakeup = wakeup
         self._incidents = Incidents(setting.incidents, setting.run_id)
 
@@ -33,15 +53,17 @@ class OuterGuard:
         poll = select.poll()
         poll.register(self._wakeup.descriptor, select.POLLIN)
         poll.register(self._setting.lifeline, select.POLLRDHUP)
+        for descriptor in self._above:
+            poll.register(descriptor, 0)
         while True:
             happened = dict(poll.poll())
-            host_gone = bool(happened.get(self._setting.lifeline, 0) & GONE)
-            if host_gone:
+            gone = {each for each, events in happened.items() if events & GONE}
+            if self._setting.lifeline in gone:
                 self._incidents.host_death()
-            status = self._inner_status(PATIENCE_S if host_gone else 0)
-            if status is None and not host_gone:
-                continue
-            return self._leave(status)
+            over = bool(gone & {self._setting.lifeline, *self._above})
+            status = self._inner_status(self._patience if over else 0)
+            if status is not None or over:
+                return self._leave(status)
 
     def _inner_status(self, patience: float) -> int | None:
         """Returns how the inner guard ended, or `None` if it has not within so many seconds."""

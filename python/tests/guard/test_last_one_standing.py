@@ -20,17 +20,18 @@ from snakepit_guard.process_table import look
 
 Guard = Callable[[], GuardHost]
 
-ALIVE = ("host", "outer", "inner", "worker")
+GUARDS = ("outer", "middle", "inner")
+ALIVE = ("host", *GUARDS, "worker")
 PAIRS = [(one, two) for one in ALIVE for two in ALIVE if one < two]
 
 
 def strike(host: GuardHost, worker: Death, whom: str) -> None:
-    """Kills one of the four."""
+    """Kills one of them."""
     if whom == "host":
         host.die()
     else:
-        pid = {"outer": host.outer, "inner": host.inner, "worker": worker}[whom].pid
-        os.kill(pid, signal.SIGKILL)
+        death = worker if whom == "worker" else getattr(host, whom)
+        os.kill(death.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("whom", ALIVE)
@@ -45,10 +46,10 @@ def test_the_whole_tree_dies_with(guard: Guard, whom: str) -> None:
         assert not any(death.happened() for death in deaths[1:])
         host.die()
     assert all(death.within() for death in deaths)
-    assert host.inner.within() and host.outer.within()
+    assert all(guard_.within() for guard_ in host.guards)
 
 
-@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair != ("inner", "outer")])
+@pytest.mark.parametrize("pair", PAIRS)
 def test_the_whole_tree_dies_when_two_die_together(
     guard: Guard, pair: tuple[str, str]
 ) -> None:
@@ -56,22 +57,22 @@ def test_the_whole_tree_dies_when_two_die_together(
     _, deaths = host.beast("has_a_tree")
     for whom in pair:
         strike(host, deaths[0], whom)
-    if "host" not in pair and "outer" not in pair and "inner" not in pair:
+    if not {"host", *GUARDS} & set(pair):
         host.die()
     assert all(death.within() for death in deaths)
-    assert host.inner.within() and host.outer.within()
+    assert all(guard_.within() for guard_ in host.guards)
 
 
-def test_a_worker_dies_with_both_guards(guard: Guard) -> None:
+def test_a_worker_dies_with_all_guards(guard: Guard) -> None:
     host = guard()
     worker, deaths = host.beast("has_a_tree")
-    for guard_ in (host.inner, host.outer):
+    for guard_ in host.guards:
         guard_.kill()
     assert deaths[0].pid == worker.pid
     assert deaths[0].within()
 
 
-@pytest.mark.parametrize("whom", ["outer", "inner"])
+@pytest.mark.parametrize("whom", GUARDS)
 def test_a_killer_that_is_killed_halfway_leaves_it_to_the_other(
     guard: Guard, whom: str
 ) -> None:
@@ -83,14 +84,14 @@ def test_a_killer_that_is_killed_halfway_leaves_it_to_the_other(
         wait = time.monotonic() + chance.uniform(0, 0.004)
         while time.monotonic() < wait:
             pass
-        killer = host.inner if whom == "inner" else host.outer
+        killer: Death = getattr(host, whom)
         killer.kill()
         assert all(death.within() for tree in trees for death in tree)
-        assert host.inner.within() and host.outer.within()
+        assert all(guard_.within() for guard_ in host.guards)
 
 
 @pytest.mark.parametrize("how", ["stays", "leaves"])
-@pytest.mark.parametrize("whom", ["host", "outer", "inner"])
+@pytest.mark.parametrize("whom", ["host", *GUARDS])
 def test_what_forks_without_end_comes_to_an_end(
     guard: Guard, how: str, whom: str
 ) -> None:
@@ -98,7 +99,7 @@ def test_what_forks_without_end_comes_to_an_end(
     host.beast("forks_without_end", how)
     strike(host, host.outer, whom)
     # Each guard ends only when the kernel says that it has no child any more.
-    assert host.outer.within() and host.inner.within()
+    assert all(guard_.within() for guard_ in host.guards)
 
 
 def test_a_stopped_worker_and_a_stopped_guard_do_not_hold_up_the_end(
@@ -148,7 +149,7 @@ def test_signals_to_a_terminal_do_not_reach_the_guards(guard: Guard) -> None:
 
 def test_a_guard_holds_nothing_of_its_host(guard: Guard) -> None:
     host = guard()
-    for death in (host.outer, host.inner):
+    for death in host.guards:
         proc = Path(f"/proc/{death.pid}")
         assert os.readlink(proc / "cwd") == "/"
         standard = {os.readlink(proc / "fd" / name) for name in ("0", "1")}
@@ -184,7 +185,7 @@ def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> N
     assert stat.S_IMODE(host.incidents.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("whom", ["inner", "outer"])
+@pytest.mark.parametrize("whom", GUARDS)
 def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
     guard: Guard, whom: str
 ) -> None:
@@ -192,7 +193,7 @@ def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
     host.beast("has_a_tree")
     for struck in (whom, "host"):
         strike(host, host.outer, struck)
-    assert host.inner.within() and host.outer.within()
+    assert all(guard_.within() for guard_ in host.guards)
     text = host.incidents.read_text() if host.incidents.exists() else ""
     if text:
         last = json.loads(text.splitlines()[-1])

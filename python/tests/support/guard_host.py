@@ -69,7 +69,7 @@ class Worker:
 
 
 class GuardHost:
-    """Starts a pair of guards and speaks with it."""
+    """Starts the guards of a run and speaks with the inner one."""
 
     def __init__(
         self, directory: Path, preexec: Callable[[], None] | None = None
@@ -108,6 +108,10 @@ class GuardHost:
         self.outer = self.watch(self.process.pid)
         self.ready = self.expect("ready")
         self.inner = self.watch(self.ready["pid"])
+        inner = look(self.inner.pid)
+        assert inner is not None
+        self.middle = self.watch(inner.parent)
+        self.guards = (self.outer, self.middle, self.inner)
 
     def watch(self, pid: int) -> Death:
         death = Death(pid)

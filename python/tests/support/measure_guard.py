@@ -6,7 +6,7 @@ somebody. Everything below the host's protection is in a control group of the ro
 the kernel tells the moment when nothing is left in it, and what is left is counted
 there, by nobody's parent. Needs Linux, root, and a writable cgroup v2.
 
-Forms: `pair` (one pair of guards per run), `pair-each` (a pair per worker), `cgroup`
+Forms: `chain` (one chain of guards per run), `chain-each` (one per worker), `cgroup`
 (no guard: a watcher with the lifeline writes `cgroup.kill`).
 """
 
@@ -124,7 +124,7 @@ def live(
         watcher = watch(group)
         workers = [spawn_in(group, worker) for worker in WORKERS]
         return {"watcher": watcher, "worker": workers[0]}
-    for n in range(len(WORKERS) if form == "pair-each" else 1):
+    for n in range(len(WORKERS) if form == "chain-each" else 1):
         (directory / str(n)).mkdir()
         hosts.append(GuardHost(directory / str(n), preexec=group.enter))
     pids: dict[str, int] = {}
@@ -132,7 +132,12 @@ def live(
         host = hosts[n % len(hosts)]
         worker, _ = host.beast(habit, *args)
         pids.setdefault("worker", worker.pid)
-    return {**pids, "outer": hosts[0].outer.pid, "inner": hosts[0].inner.pid}
+    return {
+        **pids,
+        "outer": hosts[0].outer.pid,
+        "middle": hosts[0].middle.pid,
+        "inner": hosts[0].inner.pid,
+    }
 
 
 def watch(group: ControlGroup) -> int:
@@ -163,17 +168,20 @@ def spawn_in(group: ControlGroup, worker: list[str]) -> int:
 
 
 CASES: dict[str, list[list[str]]] = {
-    "pair": [
+    "chain": [
         ["host"],
         ["outer"],
         ["inner"],
+        ["outer", "middle"],
         ["outer", "inner"],
+        ["middle", "inner"],
         ["host", "outer"],
         ["host", "inner"],
         ["worker", "inner"],
         ["host", "outer", "inner"],
+        ["outer", "middle", "inner"],
     ],
-    "pair-each": [["host"]],
+    "chain-each": [["host"]],
     "cgroup": [["host"], ["watcher"], ["host", "watcher"]],
 }
 

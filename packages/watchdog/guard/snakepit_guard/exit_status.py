@@ -6,7 +6,7 @@ from __future__ import annotations
 ENDED = 0
 # The host is gone: everything was killed.
 HOST_GONE = 64
-# The other guard was gone: everything was killed, the host shall start a new pair.
+# Another guard was gone: everything was killed, the host shall start new ones.
 TWIN_GONE = 65
 # The host did not keep to the protocol: everything was killed.
 PROTOCOL_BROKEN = 66

@@ -1,4 +1,4 @@
-"""The program: arms the outer guard, forks the inner one, and runs both."""
+"""The program: arms the outermost guard, forks the others, and runs all of them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from snakepit_guard.process_table import look
 from snakepit_guard.setting import Setting, parse_arguments
 from snakepit_guard.wakeup import Wakeup
 
+# Whoever kills two of them at the same instant leaves one.
+OUTER_GUARDS = 2
+
 USAGE = "usage: snakepit_guard --inspect | --socket PATH --incidents PATH --run-id ID\n"
 
 
@@ -31,7 +34,7 @@ def main(arguments: list[str]) -> int:
     os.chdir("/")
     arming.be_deaf()
     arming.become_subreaper()
-    return _pair(setting)
+    return _guards(setting, OUTER_GUARDS, [])
 
 
 def inspect() -> int:
@@ -52,25 +55,36 @@ def inspect() -> int:
     return UNAVAILABLE if "unavailable" in found else 0
 
 
-def _pair(setting: Setting) -> int:
+def _guards(setting: Setting, outer: int, above: list[int]) -> int:
+    """Runs a guard and, in a child, those further in; returns the exit status.
+
+    Args:
+        setting: What the host started the guards with.
+        outer: How many outer guards there are from here on.
+        above: Pipes that close when the guards further out are gone.
+    """
+    if outer == 0:
+        return InnerGuard(setting, above).run()
     # Closes when this process ends; nobody else has the end that is written to.
-    twin, mine = os.pipe2(os.O_CLOEXEC)
+    alive, mine = os.pipe2(os.O_CLOEXEC)
     wakeup = Wakeup()
-    gc.freeze()  # What both have stays shared.
-    inner = os.fork()
-    if inner == 0:
+    gc.freeze()  # What all have stays shared.
+    child = os.fork()
+    if child == 0:
         status = FAILED
         try:
             os.close(mine)
             wakeup.close()
-            status = InnerGuard(setting, twin).run()
+            arming.become_subreaper()
+            status = _guards(setting, outer - 1, [*above, alive])
         except Exception as error:  # noqa: BLE001
             _tell(setting, error)
         finally:
             os._exit(status)
-    os.close(twin)
-    os.close(setting.protocol)
-    status = OuterGuard(setting, inner, wakeup).run()
+    os.close(alive)
+    if outer == OUTER_GUARDS:
+        os.close(setting.protocol)
+    status = OuterGuard(setting, child, wakeup, above, outer).run()
     os.close(mine)
     return status
 

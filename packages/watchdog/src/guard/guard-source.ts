@@ -7,21 +7,21 @@ import {
 	spawnFailed,
 	type Ward,
 } from "@snakepit/core";
-import { GuardPair } from "./guard-pair.ts";
+import { GuardChain } from "./guard-chain.ts";
 import type { GuardPython } from "./python-interpreter.ts";
 
 /** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
 const STARTS_AT_ONCE = 24;
 
-/** Workers whose parent is a guard; a pair that is lost is replaced at the next start. */
+/** Workers whose parent is a guard; a chain that is lost is replaced at the next start. */
 export class GuardSource implements ProcessSource {
 	readonly name = "guard";
 	readonly #ward: Ward;
 	readonly #python: GuardPython;
 	#begun = 0;
-	#serving: Promise<GuardPair> | undefined;
+	#serving: Promise<GuardChain> | undefined;
 	/** Those that have not ended, lost ones included. */
-	readonly #living = new Set<GuardPair>();
+	readonly #living = new Set<GuardChain>();
 	#released = false;
 	#starting = 0;
 	readonly #waiting: (() => void)[] = [];
@@ -39,10 +39,10 @@ export class GuardSource implements ProcessSource {
 		const letGo = this.#ward.host.keepAlive();
 		await this.#turn();
 		try {
-			const pair = await this.pair().catch((error: Error) => {
+			const chain = await this.chain().catch((error: Error) => {
 				throw spawnFailed(error, spec);
 			});
-			return await pair.fork(spec, record);
+			return await chain.fork(spec, record);
 		} finally {
 			this.#leave();
 			letGo();
@@ -50,33 +50,33 @@ export class GuardSource implements ProcessSource {
 	}
 
 	/**
-	 * The pair that serves; a new one where there is none.
+	 * The chain that serves; a new one where there is none.
 	 *
 	 * @throws Error saying why there is none.
 	 */
-	pair(): Promise<GuardPair> {
+	chain(): Promise<GuardChain> {
 		this.#serving ??= this.#begin();
 		return this.#serving;
 	}
 
-	/** Ends every pair with everything below it; resolves when nothing is left of them. */
+	/** Ends every chain with everything below it; resolves when nothing is left of them. */
 	async release(): Promise<void> {
 		this.#released = true;
 		await this.#serving?.catch(() => {}); // It was not to be had, and leaves nothing.
-		await Promise.all([...this.#living].map((pair) => pair.end()));
+		await Promise.all([...this.#living].map((chain) => chain.end()));
 	}
 
-	async #begin(): Promise<GuardPair> {
+	async #begin(): Promise<GuardChain> {
 		const { clock, runDirectory, emit } = this.#ward;
 		if (this.#released) throw new Error("the run has ended");
 		const restarts = this.#begun++;
 		const begunMs = clock.now();
-		let begun: GuardPair | undefined;
+		let begun: GuardChain | undefined;
 		const lost = (): void => {
 			this.#serving = undefined;
 		};
 		try {
-			begun = await GuardPair.start(
+			begun = await GuardChain.start(
 				this.#ward,
 				this.#python,
 				join(runDirectory, `g${restarts}`),
@@ -99,15 +99,15 @@ export class GuardSource implements ProcessSource {
 		return begun;
 	}
 
-	#watch(pair: GuardPair): void {
-		this.#living.add(pair);
-		void pair.ended.then((exit) => {
-			this.#living.delete(pair);
+	#watch(chain: GuardChain): void {
+		this.#living.add(chain);
+		void chain.ended.then((exit) => {
+			this.#living.delete(chain);
 			this.#ward.emit({
 				type: "protection.ended",
 				wallMs: this.#ward.clock.wall(),
 				protection: "guard",
-				pid: pair.pid,
+				pid: chain.pid,
 				exit,
 				how: this.#released ? "released" : "lost",
 			});

@@ -28,11 +28,11 @@ const COVERS =
 	"ends every descendant of a worker with the host, also one that left its group and session and carries no mark";
 
 /**
- * Makes the guard the parent of the workers: a pair of small processes from
+ * Makes the guard the parent of the workers: a chain of small processes from
  * which they are forked, so that no descendant of a worker outlives the host,
  * whatever it does to get away.
  *
- * Linux, with Python 3.10 or newer. One pair serves every pool of the program
+ * Linux, with Python 3.10 or newer. One chain serves every pool of the program
  * that asks for it.
  *
  * @throws OptionsError naming the option that is wrong.
@@ -79,6 +79,6 @@ async function inspect(find: () => Promise<GuardPython>): Promise<LayerReport> {
 
 async function engage(ward: Ward, python: GuardPython): Promise<Engagement> {
 	const source = new GuardSource(ward, python);
-	await source.pair();
+	await source.chain();
 	return { source, release: () => source.release() };
 }

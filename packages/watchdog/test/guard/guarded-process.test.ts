@@ -81,15 +81,16 @@ test("a daemon that nothing else would find is gone with the run", async () => {
 	]);
 });
 
-test.each(["outer", "inner"] as const)(
-	"when the %s guard is killed its workers are told to be over, with all below them, and the next start has a new pair",
+test.each(["outer", "middle", "inner"] as const)(
+	"when the %s guard is killed its workers are told to be over, with all below them, and the next start has a new chain",
 	async (whom) => {
 		const bench = await guardOfTest();
 		const process_ = await startScript(bench, `${DAEMON}; sleep 100000`);
 		const daemon = Number(await firstLine(process_));
 		const outer = bench.outer();
 		const inner = parentOf(process_.identity.pid);
-		process.kill(whom === "outer" ? outer : inner, "SIGKILL");
+		const pids = { outer, middle: parentOf(inner), inner };
+		process.kill(pids[whom], "SIGKILL");
 		expect(await process_.exited).toEqual({
 			kind: "signal",
 			signal: "SIGKILL",

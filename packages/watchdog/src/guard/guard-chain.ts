@@ -20,16 +20,16 @@ import {
 	PYTHON_FLAGS,
 } from "./python-interpreter.ts";
 
-/** A pair is there in some 40 ms; this is for a machine that is very busy. */
+/** A chain is there in some 40 ms; this is for a machine that is very busy. */
 const READY_LIMIT_MS = 20_000;
 /** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
 const END_LIMIT_MS = 5_000;
 
-/** One pair of guards, from its start to its end. */
-export class GuardPair {
+/** One chain of guards, from its start to its end. */
+export class GuardChain {
 	/** The outer guard: this host's child. */
 	readonly pid: number;
-	/** Resolves once, with how the outer guard ended. From the first sign of it on, nothing is asked of the pair. */
+	/** Resolves once, with how the outer guard ended. From the first sign of it on, nothing is asked of the chain. */
 	readonly ended: Promise<ProcessExit>;
 	readonly #ward: Ward;
 	readonly #child: ChildProcess;
@@ -81,7 +81,7 @@ export class GuardPair {
 	}
 
 	/**
-	 * Starts a pair, and resolves when workers can be asked for.
+	 * Starts a chain, and resolves when workers can be asked for.
 	 *
 	 * @param socketPath a short path in a private directory, where nothing is yet.
 	 * @param incidents the file for what it does while no host lives.
@@ -94,7 +94,7 @@ export class GuardPair {
 		socketPath: string,
 		incidents: string,
 		lost: () => void,
-	): Promise<GuardPair> {
+	): Promise<GuardChain> {
 		const child = spawn(
 			python.executable,
 			[
@@ -113,9 +113,9 @@ export class GuardPair {
 			},
 		);
 		if (child.pid === undefined) throw await refusal(child);
-		const pair = new GuardPair(ward, child, socketPath, lost);
-		await pair.#whenReady();
-		return pair;
+		const chain = new GuardChain(ward, child, socketPath, lost);
+		await chain.#whenReady();
+		return chain;
 	}
 
 	/** Starts a worker; see {@link ProcessSource.start}. */
@@ -179,7 +179,7 @@ export class GuardPair {
 	#send(message: object): boolean {
 		const frame = encodeFrame(message);
 		if (frame === undefined) return false;
-		// To a pair that is lost nothing can be said, and its births know it.
+		// To a chain that is lost nothing can be said, and its births know it.
 		if (this.#lost === undefined) this.#protocol.write(frame);
 		return true;
 	}
