@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // `snakepit-source` makes `@snakepit/*` resolve to its TypeScript sources, here,
 // in tsc, and in programs that tests start: node --conditions=snakepit-source x.ts
@@ -12,6 +13,21 @@ export const cleanupPaths = [
 	"packages/core/src/worker/worker-starter.ts",
 ];
 
+/** What takes longest begins first: else it would be alone at the end, and a core idle. */
+class LongestFirst extends BaseSequencer {
+	override async sort(
+		files: TestSpecification[],
+	): Promise<TestSpecification[]> {
+		const sorted = await super.sort(files);
+		const isLong = ({ moduleId }: TestSpecification): boolean =>
+			moduleId.includes("/chaos/");
+		return [
+			...sorted.filter(isLong),
+			...sorted.filter((each) => !isLong(each)),
+		];
+	}
+}
+
 export default defineConfig({
 	resolve: { conditions },
 	ssr: { resolve: { conditions } },
@@ -21,6 +37,7 @@ export default defineConfig({
 			"{bench,chaos}/test/**/*.test.ts",
 		],
 		pool: "forks",
+		sequence: { sequencer: LongestFirst },
 		// Real processes start slowly on a busy machine; a test ends by its events.
 		testTimeout: 30_000,
 		hookTimeout: 30_000,

@@ -162,7 +162,7 @@ def test_tools_that_print_at_import_disturb_nothing(host: Host) -> None:
         """
     ).start()
     assert worker.converse().call("f") == 1
-    assert worker.stdout() == '{"failed": "no"}\n'
+    worker.wait_for_stdout('{"failed": "no"}\n')
 
 
 def test_tools_that_close_our_descriptors_are_told_so(host: Host) -> None:

@@ -139,8 +139,9 @@ def test_discarding_ends_a_worker_at_any_moment(guard: Guard) -> None:
     host.send("start", **request(host.sent, ["stdout"]))
     host.send("discard", id=host.sent)
     running = host.start(["sleep", "1000"])
+    death = host.watch(running.pid)
     host.send("discard", id=running.id)
-    assert host.watch(running.pid).within()
+    assert death.within()
     ask_something(host)
     assert [look(running.pid)] == [None]
 

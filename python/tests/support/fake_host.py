@@ -174,6 +174,10 @@ class FakeHost:
             self._outputs[name].join()
         return self._outputs[name].text()
 
+    def wait_for_stdout(self, text: str) -> None:
+        """Waits until the worker has written it."""
+        self._outputs["stdout"].wait_for(text)
+
     def wait_for_stderr(self, text: str) -> None:
         """Waits until the worker has written it."""
         self._outputs["stderr"].wait_for(text)

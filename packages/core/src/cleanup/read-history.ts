@@ -88,11 +88,8 @@ export async function* readHistory(
 /** The second of the start is in the names: no file has to be opened to sort by it, latest first. */
 function bySecond(directory: LedgerDirectory): readonly (readonly RunName[])[] {
 	const nowMs = systemClock.wall();
-	const groups = new Map<number, RunName[]>();
-	for (const name of [...directory.openRuns(), ...directory.endedRuns()]) {
-		const second = drawnAt(name.runId, nowMs);
-		groups.set(second, [...(groups.get(second) ?? []), name]);
-	}
+	const names = [...directory.openRuns(), ...directory.endedRuns()];
+	const groups = Map.groupBy(names, ({ runId }) => drawnAt(runId, nowMs));
 	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
 
 TRANSPORTS = ("grpc", "framed")
@@ -75,13 +73,13 @@ class Launch:
         self.shared_memory = _shared_memory(payload)
 
 
-@dataclass(frozen=True)
 class SharedMemorySetting:
     """How values are shared with the host: see `SharedMemory`."""
 
-    directory: str
-    from_bytes: int
-    limit_bytes: int
+    def __init__(self, directory: str, from_bytes: int, limit_bytes: int) -> None:
+        self.directory = directory
+        self.from_bytes = from_bytes
+        self.limit_bytes = limit_bytes
 
 
 def _shared_memory(payload: dict[str, object]) -> SharedMemorySetting | None:
