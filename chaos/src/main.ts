@@ -1,36 +1,94 @@
 import { writeFileSync } from "node:fs";
+import { developmentPython } from "../../scripts/python-environment.ts";
 import { type ChaosArguments, readArguments, USAGE } from "./arguments.ts";
 import { CASES } from "./cases.ts";
 import { type CaseSummary, summarize } from "./figures/summary.ts";
 import type { ChaosCase } from "./harness/chaos-case.ts";
 import { runCase } from "./harness/run-case.ts";
+import { type PeerSummary, resultsPage } from "./report/markdown.ts";
+import { runFacts } from "./report/run-facts.ts";
 import { cells, heads, terminalLine } from "./report/terminal-table.ts";
 
+const PAGE = new URL("../../docs/chaos-results.md", import.meta.url);
+const PEER_ROUNDS = 3;
 const chosen = argumentsOrUsage();
 if (chosen) process.exitCode = await main(chosen);
 
 async function main(chosen: ChaosArguments): Promise<number> {
 	const cases = CASES.filter((chaos) => isChosen(chaos, chosen));
 	if (chosen.what === "list") {
-		for (const { row, name, protections } of cases)
-			console.log([row, name, protections.join(" + ") || "none"].join(" | "));
+		for (const chaos of cases) console.log(lineOf(chaos));
 		return 0;
 	}
+	developmentPython();
+	const startedAt = performance.now();
+	const summaries = chosen.what === "peers" ? [] : await runAll(cases, chosen);
+	const isFull =
+		chosen.what === "everything" &&
+		chosen.only.length === 0 &&
+		chosen.rounds === undefined;
+	const peers =
+		isFull || chosen.what === "peers" ? await besidePeers(chosen) : [];
+	const command = ["npx pnpm@12 chaos", ...process.argv.slice(2)].join(" ");
+	const facts = runFacts(chosen.seed, performance.now() - startedAt, command);
+	if (chosen.json)
+		writeFileSync(
+			chosen.json,
+			`${JSON.stringify({ ...facts, cases: summaries, peers }, null, "\t")}\n`,
+		);
+	if (isFull) writeFileSync(PAGE, resultsPage(facts, summaries, peers));
+	return verdictOf(summaries);
+}
+
+/**
+ * Cases whose times are figures run one at a time; then the others, two at a
+ * time. Told as they come, returned in their order.
+ */
+async function runAll(
+	cases: readonly ChaosCase[],
+	chosen: ChaosArguments,
+): Promise<readonly CaseSummary[]> {
 	const summaries: CaseSummary[] = [];
-	console.log(terminalLine(heads));
-	for (const chaos of cases) {
+	const run = async (chaos: ChaosCase): Promise<void> => {
 		const rounds =
 			chosen.rounds ??
 			(chosen.what === "selection" ? (chaos.selected ?? 1) : chaos.rounds);
 		const ran = await runCase(chaos, rounds, chosen.seed);
 		const summary = summarize(chaos, ran.outcomes, ran.skipped);
-		summaries.push(summary);
+		summaries[cases.indexOf(chaos)] = summary;
 		console.log(terminalLine(cells(summary)));
 		for (const sentence of summary.broken) console.log(`    ${sentence}`);
-	}
-	const results = { seed: chosen.seed, cases: summaries };
-	if (chosen.json)
-		writeFileSync(chosen.json, `${JSON.stringify(results, null, "\t")}\n`);
+	};
+	console.log(terminalLine(heads));
+	const isTimed = (chaos: ChaosCase): boolean =>
+		chaos.timed === true || chaos.target !== undefined;
+	for (const chaos of cases.filter(isTimed)) await run(chaos);
+	const others = cases.filter((chaos) => !isTimed(chaos));
+	const lane = async (): Promise<void> => {
+		for (let next = others.shift(); next; next = others.shift())
+			await run(next);
+	};
+	await Promise.all([lane(), lane()]);
+	return summaries;
+}
+
+/** Loaded only here: what others offer need not be installed for the rest. */
+async function besidePeers(
+	chosen: ChaosArguments,
+): Promise<readonly PeerSummary[]> {
+	const { sideBySide } = await import("./peers.ts");
+	console.log("\nside by side: survivors of a host that is killed");
+	return await sideBySide(
+		chosen.rounds ?? PEER_ROUNDS,
+		chosen.seed,
+		({ name, version, survivors, workers, p50Ms }) =>
+			console.log(
+				`${`${name} ${version}`.padEnd(40)} ${survivors} of ${workers}${p50Ms === undefined ? "" : `, p50 ${p50Ms.toFixed(1)} ms`}`,
+			),
+	);
+}
+
+function verdictOf(summaries: readonly CaseSummary[]): number {
 	const broken = summaries.filter(({ verdict }) => verdict === "broken");
 	console.log(
 		broken.length === 0
@@ -40,9 +98,13 @@ async function main(chosen: ChaosArguments): Promise<number> {
 	return broken.length === 0 ? 0 : 1;
 }
 
+function lineOf({ row, name, protections }: ChaosCase): string {
+	return [row, name, protections.join(" + ") || "none"].join(" | ");
+}
+
 function isChosen(chaos: ChaosCase, { only, what }: ChaosArguments): boolean {
 	if (what === "selection" && chaos.selected === undefined) return false;
-	const text = `${chaos.row} | ${chaos.name} | ${chaos.protections.join(" + ") || "none"}`;
+	const text = lineOf(chaos);
 	return only.length === 0 || only.some((each) => text.includes(each));
 }
 

@@ -10,7 +10,8 @@ const selection = CASES.filter(
 	({ selected, unavailable }) => selected && unavailable?.() === undefined,
 );
 
-test.each(
+// Side by side: much of it is waiting, and no time is judged here.
+test.concurrent.each(
 	selection.map((chaos) => ({
 		...chaos,
 		with: chaos.protections.join(" and ") || "no protection more",

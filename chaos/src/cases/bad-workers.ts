@@ -26,7 +26,6 @@ export const badWorkers: readonly ChaosCase[] = [ALONE, BOTH].flatMap(
 			row: ROW,
 			name: "exits before it is ready",
 			rounds: 3,
-			...(protections === ALONE ? { selected: 1 } : {}),
 			round: (stage) =>
 				refused(stage, "exits-before-ready", "WORKER_EXITED_EARLY"),
 		}),
@@ -34,7 +33,6 @@ export const badWorkers: readonly ChaosCase[] = [ALONE, BOTH].flatMap(
 			row: ROW,
 			name: "is never ready",
 			rounds: 3,
-			...(protections === ALONE ? { selected: 1 } : {}),
 			round: (stage) => refused(stage, "never-ready", "START_TIMEOUT"),
 		}),
 		withLayers(protections, {

@@ -63,7 +63,6 @@ export const damagedLedger: readonly ChaosCase[] = [
 		row: ROW,
 		name: "the disk of the ledger fills up while a pool runs: it goes on, writes again when there is room, and SIGKILL leaves nothing",
 		rounds: 3,
-		selected: 1,
 		unavailable: mountsUnavailable,
 		round: fillsUp,
 	}),

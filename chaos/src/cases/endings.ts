@@ -40,9 +40,6 @@ export const endings: readonly ChaosCase[] = [ALONE, BOTH].flatMap(
 				name,
 				rounds: 5,
 				parallel: 2,
-				...(protections === ALONE && end === "throw in the exit hook"
-					? { selected: 1 }
-					: {}),
 				round: (stage) => endsAs(stage, exit, (host) => host.order({ end })),
 			}),
 		),

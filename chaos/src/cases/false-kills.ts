@@ -27,6 +27,7 @@ interface Spell {
 	readonly name: string;
 	readonly fullMs: number;
 	readonly setting?: Partial<HostSetting>;
+	readonly selected?: number;
 	cast(stage: Stage, host: HostProcess, ms: number): Promise<void>;
 }
 
@@ -34,6 +35,7 @@ const SPELLS: readonly Spell[] = [
 	{
 		name: "the host is stopped",
 		fullMs: 60_000,
+		selected: 1,
 		cast: async (_stage, host, ms) => {
 			host.child.kill("SIGSTOP");
 			await sleep(ms);
@@ -51,6 +53,7 @@ const SPELLS: readonly Spell[] = [
 	{
 		name: "a debugger holds the host at a breakpoint",
 		fullMs: 30_000,
+		selected: 1,
 		setting: { nodeArguments: ["--inspect=127.0.0.1:0"] },
 		cast: async (_stage, host, ms) => {
 			await using session = await attachDebugger(host);
@@ -74,6 +77,7 @@ const SPELLS: readonly Spell[] = [
 	{
 		name: "suspended: host, workers and protections stop, the clock is later when they go on",
 		fullMs: 60_000,
+		selected: 1,
 		setting: jumping(600_000),
 		cast: async (stage, host, ms) => {
 			const everything = stage.everything();
@@ -93,7 +97,7 @@ export const falseKills: readonly ChaosCase[] = [
 			name: `${spell.name}, 4 s, hung would be after 1 s`,
 			rounds: 5,
 			parallel: 5,
-			selected: 1,
+			...(spell.selected ? { selected: spell.selected } : {}),
 			round: (stage) => endure(stage, spell, 4_000, QUICK),
 		}),
 	),

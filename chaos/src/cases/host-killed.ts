@@ -19,7 +19,7 @@ const OCCUPATIONS: readonly Occupation[] = [
 	{
 		name: "4 workers hold Python's lock in C",
 		begins: "hold_the_gil",
-		selected: 2,
+		selected: 1,
 	},
 	{ name: "4 workers stopped", begins: "stop_itself" },
 ];
@@ -30,7 +30,7 @@ export const hostKilled: readonly ChaosCase[] = [
 			withLayers(protections, {
 				row: ROW,
 				name,
-				rounds: protections === ALONE ? 50 : 20,
+				rounds: protections === ALONE ? 40 : 10,
 				...(protections === ALONE && selected ? { selected } : {}),
 				target: { p50Ms: 10, p99Ms: 100 },
 				round: (stage) => killHost(stage, { size: SIZE }, begins),
@@ -43,6 +43,7 @@ export const hostKilled: readonly ChaosCase[] = [
 				row: ROW,
 				name: `${size} workers idle`,
 				rounds: 3,
+				timed: true,
 				round: (stage) => killHost(stage, { size }),
 			}),
 		),
@@ -56,6 +57,7 @@ export const hostMemory: readonly ChaosCase[] = [100, 500, 1_000, 2_000].map(
 			row: "SIGKILL of a host with much memory",
 			name: `4 workers idle, the host holds ${ballastMb} MB more`,
 			rounds: 5,
+			timed: true,
 			round: (stage) => killHost(stage, { size: SIZE, ballastMb }),
 		}),
 );

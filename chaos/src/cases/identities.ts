@@ -78,7 +78,6 @@ export const identities: readonly ChaosCase[] = [
 			name: tale.name,
 			rounds: 10,
 			parallel: 2,
-			...(tale.spared === "other_machine" ? { selected: 1 } : {}),
 			round: (stage) => tellTale(stage, tale),
 		}),
 	),

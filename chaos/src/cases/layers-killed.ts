@@ -27,8 +27,8 @@ export const layersKilled: readonly ChaosCase[] = [
 	withLayers(GUARD, sketch(["host", ...GUARDS, "worker"])),
 	withLayers(BOTH, {
 		...sketch(["host", "watchdog", ...GUARDS, "worker"]),
-		rounds: 100,
-		selected: 3,
+		rounds: 60,
+		selected: 2,
 	}),
 	...[WATCHDOG, GUARD].map((protections) =>
 		withLayers(protections, {
@@ -45,7 +45,7 @@ function sketch(parties: readonly Party[]) {
 	return {
 		row: ROW,
 		name: `drawn from ${parties.join(", ")}`,
-		rounds: 40,
+		rounds: 20,
 		target: { maxMs: 1_000 },
 		round: (stage: Stage) => killSome(stage, parties),
 	};

@@ -24,7 +24,7 @@ export const ledgerWrites: readonly ChaosCase[] = [
 		name: "every row that was acknowledged is there, as it was acknowledged",
 		rounds: 1_000,
 		parallel: 4,
-		selected: 4,
+		selected: 3,
 		round: killWriter,
 	}),
 ];

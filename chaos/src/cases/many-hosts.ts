@@ -19,7 +19,7 @@ export const manyHosts: readonly ChaosCase[] = [ALONE, BOTH].flatMap(
 			withLayers(protections, {
 				row: "hosts on one ledger, killed and started at random",
 				name: `${hosts} hosts, ${STEPS} kills or starts a round`,
-				rounds: 10,
+				rounds: 6,
 				...(protections === ALONE && hosts === 2 ? { selected: 1 } : {}),
 				round: (stage) => killAndStart(stage, hosts),
 			}),

@@ -25,7 +25,7 @@ const sketch = (lives: number) => ({
 export const manySpawns: readonly ChaosCase[] = [
 	withLayers(ALONE, { ...sketch(200), selected: 1 }),
 	withLayers(ALONE, sketch(10_000)),
-	withLayers(BOTH, sketch(2_000)),
+	withLayers(BOTH, sketch(1_000)),
 ];
 
 /** Workers are replaced after a call each; calls go on until enough have ended. */

@@ -1,7 +1,7 @@
 import type { WorkerKind } from "../../programs/orders.ts";
 import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import type { Stage } from "../harness/stage.ts";
-import { ALONE, GUARD, LAYERS, WATCHDOG, withLayers } from "./layers.ts";
+import { ALONE, LAYERS, WATCHDOG, withLayers } from "./layers.ts";
 
 const SIZE = 4;
 const KINDS: readonly WorkerKind[] = ["shell", "node"];
@@ -13,11 +13,10 @@ export const otherPrograms: readonly ChaosCase[] = KINDS.flatMap((worker) =>
 			row: "SIGKILL of the host of workers that are not Python",
 			name: `4 ${worker} workers`,
 			promise: protections === ALONE ? "none" : "kept",
-			rounds: protections === ALONE ? 3 : 20,
+			rounds: protections === ALONE ? 2 : 10,
 			...(worker === "shell" && protections === WATCHDOG
 				? { selected: 1 }
 				: {}),
-			...(worker === "node" && protections === GUARD ? { selected: 1 } : {}),
 			target: { p99Ms: 250 },
 			round: (stage) => killHostOf(stage, worker),
 		}),
@@ -25,7 +24,7 @@ export const otherPrograms: readonly ChaosCase[] = KINDS.flatMap((worker) =>
 			row: "SIGKILL of the host of workers that are not Python",
 			name: `4 ${worker} workers, each with every kind of descendant`,
 			promise: protections.includes("guard") ? "kept" : "none",
-			rounds: protections.includes("guard") ? 20 : 3,
+			rounds: protections.includes("guard") ? 10 : 2,
 			target: { p99Ms: 250 },
 			round: (stage) => killHostOf(stage, worker, "with_children"),
 		}),

@@ -1,6 +1,6 @@
 import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import type { Stage } from "../harness/stage.ts";
-import { ALONE, BOTH, GUARD, LAYERS, WATCHDOG, withLayers } from "./layers.ts";
+import { BOTH, GUARD, LAYERS, WATCHDOG, withLayers } from "./layers.ts";
 
 const ROW = "SIGKILL of the host of workers with descendants";
 const SIZE = 2;
@@ -21,7 +21,6 @@ const TREES: readonly Tree[] = [
 		tool: "with_children",
 		roles: ["child", "ignores-sigterm"],
 		keptWith: LAYERS,
-		selectedWith: ALONE,
 	},
 	{
 		name: "a loop that forks",
@@ -53,7 +52,7 @@ export const trees: readonly ChaosCase[] = TREES.flatMap(
 				row: ROW,
 				name,
 				promise: kept ? "kept" : "none",
-				rounds: kept ? 20 : 3,
+				rounds: kept ? 10 : 2,
 				...(protections === selectedWith ? { selected: 1 } : {}),
 				target: { p99Ms: 250 },
 				round: (stage) => killAboveTree(stage, tool, roles),

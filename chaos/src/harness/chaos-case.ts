@@ -39,6 +39,8 @@ export interface ChaosCase {
 	/** Rounds at the same time: where counts are what matters, not times. */
 	readonly parallel?: number;
 	readonly target?: TimeTarget;
+	/** Its times are figures although they have no target: it runs alone too. */
+	readonly timed?: boolean;
 	/** Why it cannot run on this machine. */
 	readonly unavailable?: () => string | undefined;
 	/** One round: throws when it could not be brought about at all. */
