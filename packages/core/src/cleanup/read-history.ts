@@ -71,11 +71,11 @@ export async function* readHistory(
 	for (const names of bySecond(directory)) {
 		const found: RunHistory[] = [];
 		for (const name of names) {
-			const history =
-				name.runId === own?.runId
-					? ownHistory(own, latest)
-					: await historyOf(sqlite, directory, name, ownKey, latest);
-			if (history !== undefined) found.push(history);
+			if (name.runId === own?.runId) found.push(ownHistory(own, latest));
+			else
+				found.push(
+					...(await historyOf(sqlite, directory, name, ownKey, latest)),
+				);
 		}
 		for (const history of found.toSorted((a, b) => b.startedAt - a.startedAt)) {
 			yield history;
@@ -93,13 +93,14 @@ function bySecond(directory: LedgerDirectory): readonly (readonly RunName[])[] {
 	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
 }
 
+/** Nothing where it cannot be read. */
 async function historyOf(
 	sqlite: Sqlite,
 	directory: LedgerDirectory,
 	name: RunName,
 	ownKey: string,
 	latest: number,
-): Promise<RunHistory | undefined> {
+): Promise<readonly RunHistory[]> {
 	const ended = runPath(directory.history, name, "db");
 	const open = runPath(directory.runs, name, "db");
 	// It may have come to the history since the names were read.
@@ -108,12 +109,12 @@ async function historyOf(
 		() => false,
 	);
 	// A file that this process has open must not be opened twice in it.
-	if (!isEnded && name.ownerKey === ownKey) return undefined;
+	if (!isEnded && name.ownerKey === ownKey) return [];
 	const content = readRunFile(sqlite, isEnded ? ended : open, name, { latest });
-	if (content.kind !== "readable") return undefined;
+	if (content.kind !== "readable") return [];
 	const { run, workers, workerCount, incidents } = content;
 	const { directory: _, claimedBy: __, ...record } = run;
-	return { ...record, workers, workerCount, incidents };
+	return [{ ...record, workers, workerCount, incidents }];
 }
 
 function ownHistory(registry: SqliteRegistry, latest: number): RunHistory {
