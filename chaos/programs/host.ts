@@ -131,7 +131,7 @@ function call(order: Extract<HostOrder, { call: string }>): void {
 		pool.execute(order.call, order.args, settings),
 	);
 	Promise.all(calls).then(
-		(answers) => tell({ done: order.id, answers }),
+		() => tell({ done: order.id }),
 		(error) =>
 			tell({ failed: order.id, code: error.code, message: error.message }),
 	);

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import type { CaseSummary } from "../../src/figures/summary.ts";
+import { resultsPage } from "../../src/report/markdown.ts";
+
+const facts = {
+	machine: "2 × a processor, 24 GB",
+	kernel: "Linux 6.18",
+	node: "24.21.0",
+	python: "3.11.7",
+	date: "2026-01-02",
+	seed: 42,
+	tookMinutes: 30,
+	command: "npx pnpm@12 chaos --seed 42",
+};
+const summary: CaseSummary = {
+	row: "the host is killed",
+	name: "idle | busy",
+	protections: "none",
+	promise: "kept",
+	rounds: 3,
+	survivors: 0,
+	wrongKills: 0,
+	falseKills: 0,
+	broken: [],
+	times: { p50Ms: 4.25, p99Ms: 120.4, maxMs: 120.4 },
+	verdict: "not met",
+	note: "p99 above 100 ms",
+};
+
+test("the page says on what and how it was made, and has every case under its row", () => {
+	const page = resultsPage(facts, [summary], []);
+	for (const said of [
+		"seed 42 in 30 minutes",
+		"| kernel | Linux 6.18 |",
+		"## The host is killed",
+		"1 kept every count but missed a time, 0 are broken",
+		"| idle \\| busy | none | 3 | 0 | 4.3 | 120 | 120 | 0 | 0 | not met: p99 above 100 ms |",
+	])
+		expect(page).toContain(said);
+	expect(page).not.toContain("Side by side");
+});
+
+test("what is broken is said in full, and peers have a table of their own", () => {
+	const broken: CaseSummary = {
+		...summary,
+		verdict: "broken",
+		broken: ["It exited with 1.\nand a stack"],
+	};
+	const peer = {
+		name: "execa, cleanup",
+		version: "9.0.0",
+		rounds: 3,
+		workers: 6,
+		survivors: 6,
+		p50Ms: undefined,
+		maxMs: undefined,
+		note: "",
+	};
+	const page = resultsPage(facts, [broken], [peer]);
+	expect(page).toContain("Broken, idle | busy (none):\n\n- It exited with 1.");
+	expect(page).not.toContain("and a stack");
+	expect(page).toContain("| execa, cleanup | 9.0.0 | 3 | 6 | 6 |  |  |  |");
+});
