@@ -31,7 +31,7 @@ def strike(host: GuardHost, worker: Death, whom: str) -> None:
         host.die()
     else:
         death = worker if whom == "worker" else getattr(host, whom)
-        os.kill(death.pid, signal.SIGKILL)
+        death.kill()
 
 
 @pytest.mark.parametrize("whom", ALIVE)
@@ -202,7 +202,7 @@ def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
 
 def test_a_lost_twin_is_told_by_the_exit_status(guard: Guard) -> None:
     host = guard()
-    os.kill(host.inner.pid, signal.SIGKILL)
+    host.inner.kill()
     assert host.exit_status() == TWIN_GONE
     assert not host.incidents.exists()
 
