@@ -37,6 +37,8 @@ export default defineConfig({
 			"{bench,chaos}/test/**/*.test.ts",
 		],
 		pool: "forks",
+		// Most tests wait for processes: one file for each core, and no core left out.
+		maxWorkers: "100%",
 		sequence: { sequencer: LongestFirst },
 		// Real processes start slowly on a busy machine; a test ends by its events.
 		testTimeout: 30_000,
