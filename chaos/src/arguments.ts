@@ -21,7 +21,7 @@ export const USAGE = `npx pnpm@12 chaos [options]
   --peers       only the side by side with what others offer
   --list        only the names of the cases
 
-Without --rounds, --only, --selection and --peers it writes docs/chaos-results.md.`;
+Without --only, --selection and --peers it writes docs/chaos-results.md.`;
 
 /** @throws Error when an argument is none. */
 export function readArguments(args: readonly string[]): ChaosArguments {

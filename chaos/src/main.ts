@@ -23,10 +23,7 @@ async function main(chosen: ChaosArguments): Promise<number> {
 	developmentPython();
 	const startedAt = performance.now();
 	const summaries = chosen.what === "peers" ? [] : await runAll(cases, chosen);
-	const isFull =
-		chosen.what === "everything" &&
-		chosen.only.length === 0 &&
-		chosen.rounds === undefined;
+	const isFull = chosen.what === "everything" && chosen.only.length === 0;
 	const peers =
 		isFull || chosen.what === "peers" ? await besidePeers(chosen) : [];
 	const command = ["npx pnpm@12 chaos", ...process.argv.slice(2)].join(" ");

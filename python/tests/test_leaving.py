@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import Host
-from support.fake_host import FakeHost
+from support.fake_host import DEADLINE_S, FakeHost
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
@@ -176,10 +176,8 @@ def test_what_cannot_be_cancelled_is_left_behind(start: Host) -> None:
     worker.wait_for_stderr("begun")
     worker.signal(signal.SIGTERM)
     assert worker.exit_status() == 72
-    messages = []
-    while not conversation.logs.empty():
-        messages.append(conversation.logs.get().message)
-    assert messages == ["left with 1 calls that do not end"]
+    record = conversation.logs.get(timeout=DEADLINE_S)
+    assert record.message == "left with 1 calls that do not end"
 
 
 def test_sigterm_is_noticed_while_the_main_thread_runs_no_python(start: Host) -> None:
