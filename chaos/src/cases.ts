@@ -5,6 +5,7 @@ import { endings } from "./cases/endings.ts";
 import { falseKills } from "./cases/false-kills.ts";
 import { hostKilled, hostMemory } from "./cases/host-killed.ts";
 import { identities } from "./cases/identities.ts";
+import { kernelLimit } from "./cases/kernel-limit.ts";
 import { layersKilled } from "./cases/layers-killed.ts";
 import { ledgerWrites } from "./cases/ledger-writes.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
@@ -19,6 +20,7 @@ import type { ChaosCase } from "./harness/chaos-case.ts";
 
 /** Every case, in the order of the results. */
 export const CASES: readonly ChaosCase[] = [
+	...kernelLimit,
 	...hostKilled,
 	...startUp,
 	...trees,
