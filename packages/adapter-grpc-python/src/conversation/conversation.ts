@@ -1,11 +1,10 @@
 import { AsyncResource } from "node:async_hooks";
-import {
-	type CallOptions,
-	type Connection,
-	InputError,
-	type PingReply,
-	type Seat,
-	type WorkerProcess,
+import type {
+	CallOptions,
+	Connection,
+	PingReply,
+	Seat,
+	WorkerProcess,
 } from "@snakepit/core";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
@@ -14,7 +13,6 @@ import type {
 	ValueImage,
 } from "../shared-memory/attachment.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
-import { decodeValue } from "../values/decode-value.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import { dispatchFrame } from "./dispatch-frame.ts";
@@ -33,6 +31,7 @@ import {
 	type CallLine,
 	OngoingCall,
 } from "./ongoing-call.ts";
+import { ValueCrossing } from "./value-crossing.ts";
 
 /** What a conversation is held under. */
 export interface ConversationSetting {
@@ -62,6 +61,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 	private readonly process: ConversationProcess;
 	private readonly setting: ConversationSetting;
 	private readonly hostFunctions: HostFunctions;
+	readonly crossing: ValueCrossing;
 	private readonly calls = new Map<number, OngoingCall>();
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
@@ -73,6 +73,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		this.workerId = process.seat.workerId;
 		this.process = process;
 		this.setting = setting;
+		this.crossing = new ValueCrossing(setting.sharedMemory);
 		this.hostFunctions = new HostFunctions(
 			setting.hostFunctions,
 			(message, what) => this.send(message, what),
@@ -183,8 +184,12 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		}
 		const { calls, hostFunctions, process } = this;
 		const log = process.log.bind(process);
-		const discard = this.discard.bind(this);
-		dispatchFrame(message, { calls, hostFunctions, log, discard });
+		dispatchFrame(message, {
+			calls,
+			hostFunctions,
+			log,
+			crossing: this.crossing,
+		});
 	}
 
 	over(error: Error | undefined): void {
@@ -205,30 +210,6 @@ export class Conversation implements Connection, FrameListener, CallLine {
 
 	drained(): Promise<void> {
 		return this.channel?.drained() ?? Promise.resolve();
-	}
-
-	value({ value, attachment }: ValueImage): unknown {
-		if (attachment === undefined) return decodeValue(value);
-		const { sharedMemory } = this.setting;
-		try {
-			if (sharedMemory === undefined)
-				throw new Error("an attachment, and none was agreed");
-			return decodeValue(value, sharedMemory.take(attachment));
-		} catch (cause) {
-			if (cause instanceof InputError) throw cause;
-			throw new InputError({
-				code: "VALUE_NOT_TRANSFERABLE",
-				ran: "maybe",
-				message: `The value came with ${(cause as Error).message}.`,
-				path: "$",
-				cause,
-			});
-		}
-	}
-
-	discard({ attachment }: ValueImage): void {
-		if (attachment !== undefined)
-			this.setting.sharedMemory?.discard(attachment);
 	}
 
 	violated(problem: string): void {
@@ -256,9 +237,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		const number = this.lastCall + 1;
 		const encode = (attachment?: AttachmentSink): Uint8Array =>
 			encodeArguments(command, args, this.setting.maxMessageBytes, attachment);
-		const image = this.setting.sharedMemory?.encode(encode) ?? {
-			value: encode(),
-		};
+		const image = this.crossing.image(encode);
 		this.sendOrDiscard(
 			image,
 			{
@@ -302,7 +281,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		try {
 			this.send(message, what);
 		} catch (error) {
-			this.discard(image);
+			this.crossing.discard(image);
 			throw error;
 		}
 	}

@@ -1,23 +1,22 @@
 import type { WorkerLogRecord } from "@snakepit/core";
-import type { ValueImage } from "../shared-memory/attachment.ts";
 import type { WorkerMessage } from "./frame-codec.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { logRecordOf } from "./log-record.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
+import type { ValueCrossing } from "./value-crossing.ts";
 
 /** Where the frames of a worker go. */
 export interface FrameTargets {
 	readonly calls: ReadonlyMap<number, OngoingCall>;
 	readonly hostFunctions: HostFunctions;
 	readonly log: (record: WorkerLogRecord) => void;
-	/** Removes what a frame brought that nobody will read. */
-	readonly discard: (image: ValueImage) => void;
+	readonly crossing: ValueCrossing;
 }
 
 /** Brings a frame to what it is about. One about a call that is over crossed with its end, and is dropped. */
 export function dispatchFrame(
 	message: WorkerMessage,
-	{ calls, hostFunctions, log, discard }: FrameTargets,
+	{ calls, hostFunctions, log, crossing }: FrameTargets,
 ): void {
 	if (message.$case === "hostCallCancel") {
 		hostFunctions.drop(message.value.hostCallId);
@@ -30,7 +29,7 @@ export function dispatchFrame(
 	}
 	if (call === undefined) {
 		if (message.$case === "result" || message.$case === "chunk")
-			discard(message.value);
+			crossing.discard(message.value);
 		return;
 	}
 	switch (message.$case) {

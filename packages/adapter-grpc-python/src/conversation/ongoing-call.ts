@@ -9,6 +9,7 @@ import {
 } from "./failure-error.ts";
 import type { HostMessage } from "./frame-codec.ts";
 import { InputPump } from "./input-pump.ts";
+import type { ValueCrossing } from "./value-crossing.ts";
 
 /** Where a call's answers go. Told of exactly one end. */
 export interface CallAnswers {
@@ -27,10 +28,7 @@ export interface CallLine {
 	/** Sends a frame; @throws InputError `MESSAGE_TOO_LARGE`, nothing was sent then. */
 	send(message: HostMessage, what: string): void;
 	drained(): Promise<void>;
-	/** Reads a value; @throws InputError when it is none. */
-	value(image: ValueImage): unknown;
-	/** Removes what a frame brought that nobody will read. */
-	discard(image: ValueImage): void;
+	readonly crossing: ValueCrossing;
 	/** The worker broke the rules: the conversation is over. */
 	violated(problem: string): void;
 	/** The call is over: its number is forgotten. */
@@ -130,7 +128,7 @@ export class OngoingCall {
 						`a chunk beyond the credit of call ${this.number}`,
 					);
 			});
-		} else this.line.discard(image);
+		} else this.line.crossing.discard(image);
 	}
 
 	end(): void {
@@ -164,7 +162,7 @@ export class OngoingCall {
 	private decoded(image: ValueImage, use: (value: unknown) => void): void {
 		let value: unknown;
 		try {
-			value = this.line.value(image);
+			value = this.line.crossing.value(image);
 		} catch (error) {
 			// It is the worker's answer that is broken; nothing else on the conversation is.
 			this.answers.chunk === undefined
@@ -192,7 +190,7 @@ export class OngoingCall {
 		this.options.signal.removeEventListener("abort", this.onAbort);
 		this.input?.stop();
 		this.line.forget(this.number);
-		this.line.discard(this.sent);
+		this.line.crossing.discard(this.sent);
 		tell();
 	}
 }
