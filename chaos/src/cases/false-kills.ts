@@ -127,8 +127,10 @@ async function endure(
 	await sleep(2_500);
 	await host.call("pid");
 	const ended = workers.filter((each) => each && !lives(each)).length;
-	const falseKills = Math.max(ended, host.all("worker.exited").length);
-	return { falseKills, ...(await stage.killAfterwards(host)) };
+	const exits = host.all("worker.exited");
+	const falseKills = Math.max(ended, exits.length);
+	const broken = exits.map((exit) => `Ended: ${JSON.stringify(exit)}.`);
+	return { falseKills, broken, ...(await stage.killAfterwards(host)) };
 }
 
 function jumping(ms: number): Partial<HostSetting> {
