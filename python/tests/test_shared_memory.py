@@ -113,7 +113,8 @@ def test_only_files_of_the_host_are_taken(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "h3")
     shared = memory(tmp_path)
     refused = [("w1", 4096), ("../h1", 4096), ("h9", 4096), ("h1", 4095), ("h2", 9)]
-    refused += [("h3", 0)]
+    (tmp_path / "h4").touch()
+    refused += [("h3", 0), ("h4", 0)]
     for name, size in refused:
         with pytest.raises(AttachmentInvalid):
             shared.take(pb.Attachment(name=name, size=size))

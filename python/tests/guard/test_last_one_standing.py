@@ -115,6 +115,17 @@ def test_a_stopped_worker_and_a_stopped_guard_do_not_hold_up_the_end(
     assert host.inner.within()
 
 
+def test_the_middle_guard_does_not_wait_for_an_inner_one_that_is_stopped(
+    guard: Guard,
+) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    os.kill(host.inner.pid, signal.SIGSTOP)
+    host.outer.kill()
+    assert all(death.within() for death in deaths)
+    assert all(guard_.within() for guard_ in host.guards)
+
+
 def test_a_worker_that_is_held_dies_with_its_host(guard: Guard) -> None:
     host = guard()
     host.ask(["touch", str(host.directory / "trace")])
