@@ -6,6 +6,7 @@
 //
 // With --python: one real Python worker, 16 calls in flight. Without: a worker that answers in this program and does
 // nothing at all, so that what is measured is the pool itself: the harshest base there is.
+import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { context, propagation } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
@@ -105,15 +106,41 @@ async function openPool(instruments: readonly Instrument[]): Promise<Pool> {
 	});
 }
 
-/** Calls per second, 16 in flight. */
-async function measure(pool: Pool, calls: number): Promise<number> {
+/** What one slice of calls took, by the clock of the wall and by those of the processors. */
+interface Slice {
+	readonly callsPerSecond: number;
+	/** Microseconds of processor time per call, in this program. */
+	readonly hostUs: number;
+	/** The same in the worker; 0 where that does nothing. */
+	readonly workerUs: number;
+}
+
+/** 16 calls in flight. */
+async function measure(pool: Pool, calls: number): Promise<Slice> {
+	const pid = pool.workers()[0]?.pid;
 	const begunMs = performance.now();
+	const begun = process.cpuUsage();
+	const worker = cpuTimeUs(pid);
 	let left = calls;
 	const line = async (): Promise<void> => {
 		while (left-- > 0) await pool.execute("echo", [1]);
 	};
 	await Promise.all(Array.from({ length: 16 }, line));
-	return calls / ((performance.now() - begunMs) / 1_000);
+	const wallMs = performance.now() - begunMs;
+	const { user, system } = process.cpuUsage(begun);
+	return {
+		callsPerSecond: calls / (wallMs / 1_000),
+		hostUs: (user + system) / calls,
+		workerUs: (cpuTimeUs(pid) - worker) / calls,
+	};
+}
+
+/** Of the threads of one process, as the scheduler counts them; 0 elsewhere than on Linux. */
+function cpuTimeUs(pid: number | undefined): number {
+	if (pid === undefined || process.platform !== "linux") return 0;
+	return readdirSync(`/proc/${pid}/task`)
+		.map((task) => readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8"))
+		.reduce((sum, text) => sum + Number(text.split(" ")[0]) / 1_000, 0);
 }
 
 function median(numbers: readonly number[]): number {
@@ -138,9 +165,9 @@ async function compare(): Promise<void> {
 		"no SDK": await openPool([telemetry()]),
 		"SDK, batch exporter": await openPool([withSdk()]),
 	};
-	const calls = values.python === undefined ? 20_000 : 4_000;
-	const rates = new Map<string, number[]>();
-	for (let round = -2; round < Number(values.rounds); round++) {
+	const calls = values.python === undefined ? 5_000 : 1_000;
+	const slices = new Map<string, Slice[]>();
+	for (let round = -3; round < Number(values.rounds); round++) {
 		// Another order each round, so that no mode always comes after the same one.
 		const entries = Object.entries(modes);
 		const turn = (round + 3) % entries.length;
@@ -150,18 +177,24 @@ async function compare(): Promise<void> {
 		]) {
 			globals(mode);
 			globalThis.gc?.();
-			const rate = await measure(pool, calls);
-			if (round >= 0) rates.set(mode, [...(rates.get(mode) ?? []), rate]);
+			const slice = await measure(pool, calls);
+			if (round >= 0) slices.set(mode, [...(slices.get(mode) ?? []), slice]);
 		}
 	}
-	const base = rates.get("unattached") ?? [];
-	for (const mode of Object.keys(modes)) {
-		const own = rates.get(mode) ?? [];
-		const ratio = median(own.map((rate, index) => rate / (base[index] ?? 0)));
+	const base = slices.get("unattached") ?? [];
+	for (const [mode, own] of slices) {
+		/** Of the slices of one round, which the machine treats most alike. */
+		const ratio = (of: keyof Slice): string =>
+			median(
+				own.map((each, index) => each[of] / (base[index]?.[of] ?? 0)),
+			).toFixed(3);
+		const of = (what: keyof Slice): number =>
+			median(own.map((each) => each[what]));
 		console.log(
-			`${mode.padEnd(20)} ${Math.round(median(own)).toLocaleString("en-US").padStart(9)} calls/s   ${ratio.toFixed(3)} of unattached (median of ${own.length} rounds)`,
+			`${mode.padEnd(20)} ${Math.round(of("callsPerSecond")).toLocaleString("en-US").padStart(8)} calls/s (${ratio("callsPerSecond")} of unattached)   host ${of("hostUs").toFixed(1)} us/call (${ratio("hostUs")})${of("workerUs") > 0 ? `   worker ${of("workerUs").toFixed(1)} us/call (${ratio("workerUs")})` : ""}`,
 		);
 	}
+	console.log(`medians of ${base.length} rounds of ${calls} calls`);
 	await Promise.all(
 		Object.values(modes).map((pool) => pool.close({ manner: "forced" })),
 	);

@@ -149,10 +149,9 @@ class FollowedAttempt implements AttemptInstrument {
 		this.#one = one;
 		this.#others = others;
 		this.#guard = guard;
-		this.traceContext = {
-			...(others?.traceContext ?? call.traceContext),
-			...one?.traceContext,
-		};
+		const before = others?.traceContext ?? call.traceContext;
+		this.traceContext =
+			one === undefined ? before : { ...before, ...one.traceContext };
 	}
 
 	readonly backCall = <T>(

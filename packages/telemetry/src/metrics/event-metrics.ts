@@ -57,12 +57,7 @@ export class EventMetrics {
 				});
 				break;
 			case "call.settled":
-				meters.record("snakepit.call.duration", seconds(event.totalMs), {
-					"snakepit.pool.name": event.pool,
-					"snakepit.command": this.#limits.command(event.command),
-					"snakepit.call.outcome": event.outcome,
-					...(event.code !== undefined && { "error.type": event.code }),
-				});
+				this.#settled(event);
 				break;
 			case "worker.starting":
 				this.#starting(event);
@@ -155,6 +150,25 @@ export class EventMetrics {
 				"snakepit.worker.end.reason": reason,
 			});
 		this.#meters.count("snakepit.orphan.found", 0, {});
+	}
+
+	#settled({
+		pool,
+		command,
+		outcome,
+		code,
+		totalMs,
+	}: EventOf<"call.settled">): void {
+		const attributes = {
+			"snakepit.pool.name": pool,
+			"snakepit.command": this.#limits.command(command),
+			"snakepit.call.outcome": outcome,
+		};
+		this.#meters.record(
+			"snakepit.call.duration",
+			seconds(totalMs),
+			code === undefined ? attributes : { ...attributes, "error.type": code },
+		);
 	}
 
 	#starting({

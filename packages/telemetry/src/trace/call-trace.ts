@@ -1,4 +1,9 @@
-import { type Context, propagation, type Span } from "@opentelemetry/api";
+import {
+	type Context,
+	type Link,
+	propagation,
+	type Span,
+} from "@opentelemetry/api";
 import type {
 	AcceptedCall,
 	AttemptInstrument,
@@ -11,6 +16,8 @@ import { AttemptTrace } from "./attempt-trace.ts";
 import { noteError, recordError } from "./exceptions.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { linkTo, type Spans, within } from "./spans.ts";
+
+const NO_LINKS: readonly Link[] = [];
 
 /** The spans of one call. */
 export class CallTrace implements CallInstrument {
@@ -40,9 +47,10 @@ export class CallTrace implements CallInstrument {
 				"snakepit.command": command,
 				"snakepit.call.id": call.callId,
 				"snakepit.call.shape": call.shape,
-				...(call.sessionId !== undefined && {
-					"snakepit.session.id": limits.name(call.sessionId),
-				}),
+				"snakepit.session.id":
+					call.sessionId === undefined
+						? undefined
+						: limits.name(call.sessionId),
 			},
 		});
 		this.#context = within(this.#span, parent);
@@ -73,7 +81,7 @@ export class CallTrace implements CallInstrument {
 			attempt,
 			this.#context,
 			this.#last === undefined
-				? []
+				? NO_LINKS
 				: [linkTo(this.#last.spanContext, "previous attempt")],
 		);
 		return this.#last;
