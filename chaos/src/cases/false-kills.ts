@@ -36,10 +36,16 @@ const SPELLS: readonly Spell[] = [
 		name: "the host is stopped",
 		fullMs: 60_000,
 		selected: 1,
-		cast: async (_stage, host, ms) => {
-			host.child.kill("SIGSTOP");
-			await sleep(ms);
-			host.child.kill("SIGCONT");
+		cast: stop,
+	},
+	{
+		name: "the host is stopped while results are on their way",
+		fullMs: 70_000,
+		cast: async (stage, host, ms) => {
+			const args = { megabytes: 8 };
+			host.order({ id: "on the way", call: "large_result", args, times: 40 });
+			await sleep(stage.random.fraction() * 1_000);
+			await stop(stage, host, ms);
 		},
 	},
 	{
@@ -138,6 +144,16 @@ function jumping(ms: number): Partial<HostSetting> {
 		env: { CHAOS_JUMP_MS: String(ms) },
 		nodeArguments: ["--import", CLOCK],
 	};
+}
+
+async function stop(
+	_stage: Stage,
+	host: HostProcess,
+	ms: number,
+): Promise<void> {
+	host.child.kill("SIGSTOP");
+	await sleep(ms);
+	host.child.kill("SIGCONT");
 }
 
 async function jump(

@@ -18,4 +18,5 @@ export type { Census, CensusHost } from "./os/census.ts";
 export { isRunDirectory } from "./os/private-directory.ts";
 export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
 export { systemClock } from "./os/system-clock.ts";
+export { afterRunning } from "./patience.ts";
 export { isRunId, type RunId } from "./run-id.ts";

@@ -1,6 +1,7 @@
 import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { AttemptInstrument } from "../instrument.ts";
+import { afterRunning } from "../patience.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Attempt } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
@@ -116,7 +117,7 @@ export class CallAttempt implements Attempt {
 		if (this.#state.kind !== "running") return;
 		const { cancelGraceMs, clock } = this.#setting;
 		const { call, worker } = this;
-		const grace = clock.after(cancelGraceMs, () =>
+		const grace = afterRunning(clock, cancelGraceMs, () =>
 			worker.condemn(
 				"stuck",
 				`call ${call.callId} (${call.command}) did not come free within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,

@@ -1,5 +1,6 @@
 import type { Connection } from "../adapter.ts";
 import { StartError } from "../errors.ts";
+import { afterRunning } from "../patience.ts";
 import type { Clock, StartedProcess } from "../world.ts";
 import { exitedEarly, startTimedOut } from "./start-errors.ts";
 import type { Worker } from "./worker.ts";
@@ -32,7 +33,7 @@ export async function raceToReady(
 ): Promise<Acquaintance> {
 	const abort = new AbortController();
 	const end = Promise.withResolvers<never>();
-	const timer = clock.after(timeoutMs, () =>
+	const timer = afterRunning(clock, timeoutMs, () =>
 		end.reject(startTimedOut(worker, timeoutMs)),
 	);
 	void process.exited.then((exit) => end.reject(exitedEarly(worker, exit)));

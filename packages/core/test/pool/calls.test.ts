@@ -131,6 +131,27 @@ test("a worker that does not come free after a cancel is replaced, and the next 
 	events.assertPaired();
 });
 
+test("a host that stands still beyond the grace hears first that the worker came free", async () => {
+	const free = Promise.withResolvers<never>();
+	const { pool, clock, close, adapter, events } = await virtualPool(
+		{ commands: { stuck: () => free.promise, echo: scripts.echo } },
+		{ calls: { cancelGraceMs: 500 } },
+	);
+	const stuck = outcome(pool.execute("stuck", undefined, { timeoutMs: 100 }));
+	await clock.advance(200);
+	expect(await stuck).toMatchObject({ code: "CALL_TIMEOUT" });
+	clock.stall(60_000);
+	// Its timers fire before anything is read.
+	await clock.settle();
+	free.reject(new Error("cancelled"));
+	await clock.advance(1_000);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(adapter.workers).toHaveLength(1);
+	expect(events.of("worker.condemned")).toEqual([]);
+	await close();
+	events.assertPaired();
+});
+
 test("a failing tool fails its call only, with its error as the cause", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { fail: scripts.fail, echo: scripts.echo },

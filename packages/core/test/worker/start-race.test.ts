@@ -197,3 +197,16 @@ describe("an exit", () => {
 		expect(await outcome).toMatchObject({ code: "START_TIMEOUT" });
 	});
 });
+
+test("a host that stands still beyond the deadline hears first what the worker said meanwhile", async () => {
+	const made = acquaintance();
+	const heard = Promise.withResolvers<Acquaintance>();
+	const outcome = race(() => heard.promise);
+	await bench.clock.advance(400);
+	bench.clock.stall(60_000);
+	// Its timers fire before anything is read.
+	await bench.clock.settle();
+	heard.resolve(made);
+	expect(await bench.clock.advanceUntil(outcome)).toBe(made);
+	expect(bench.clock.pending()).toBe(0);
+});

@@ -11,6 +11,7 @@ import {
 	spawnFailed,
 	type Ward,
 } from "@snakepit/core";
+import { afterRunning } from "@snakepit/core/processes";
 import { type Answer, parseAnswer } from "./answer.ts";
 import { Birth } from "./birth.ts";
 import { encodeFrame, FrameReader } from "./frame-codec.ts";
@@ -158,7 +159,7 @@ export class GuardChain {
 
 	async #whenReady(): Promise<void> {
 		const { clock, host } = this.#ward;
-		const limit = clock.after(READY_LIMIT_MS, () =>
+		const limit = afterRunning(clock, READY_LIMIT_MS, () =>
 			this.#ready.reject(
 				new Error(`the guard was not ready within ${READY_LIMIT_MS} ms`),
 			),

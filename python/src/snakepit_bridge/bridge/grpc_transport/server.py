@@ -22,6 +22,16 @@ __all__ = ["GrpcTransport"]
 # For statuses under way; a health probe that watches is not waited for longer.
 STOP_S = 0.1
 MAX_METADATA = 16 << 10
+# What gRPC reads as "for ever".
+NEVER_MS = (1 << 31) - 1
+# By itself gRPC ends a connection whose other end does not answer its pings or its
+# settings for a minute. But a host that is stopped, suspended or held by a debugger
+# for longer lives; when it dies, the kernel ends the connection at once.
+HOST_SILENCE = {
+    "grpc.http2.ping_timeout_ms": NEVER_MS,
+    "grpc.http2.settings_timeout": NEVER_MS,
+    "grpc.keepalive_time_ms": NEVER_MS,
+}
 
 
 class GrpcTransport:
@@ -55,6 +65,7 @@ class GrpcTransport:
                 ("grpc.max_send_message_length", limit),
                 ("grpc.max_metadata_size", MAX_METADATA),
                 ("grpc.absolute_max_metadata_size", MAX_METADATA),
+                *HOST_SILENCE.items(),
             ]
         )
         guard = Guard(self._launch.token)
