@@ -142,6 +142,8 @@ export type {
 } from "./options.ts";
 export type { Census, CensusHost } from "./os/census.ts";
 // What another process source is made of.
+export type { Answer } from "./os/fork/answer.ts";
+export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
 export { ProcessGroup } from "./os/process-group.ts";
 export { SystemProcessHost } from "./os/process-host.ts";
 export { sendSignal } from "./os/send-signal.ts";

@@ -72,6 +72,8 @@ export type SignalOutcome =
 
 /** A process that a {@link ProcessSource} started: leader of a session and group of its own. */
 export interface StartedProcess {
+	/** The name of the {@link ProcessSource} that forked it. */
+	readonly source: string;
 	readonly identity: ProcessIdentity;
 	/** The process group; equal to the pid of the leader. */
 	readonly groupId: number;

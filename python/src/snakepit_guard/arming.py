@@ -49,6 +49,15 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def outlive_parent() -> None:
+    """Takes `die_with_parent` back: something else ends this process, and its group.
+
+    Raises:
+        OSError: The kernel or a filter of system calls refuses.
+    """
+    _call(_PR_SET_PDEATHSIG, 0)
+
+
 def be_deaf() -> None:
     """Ignores the signals that go to a whole terminal or group."""
     for number in DEAF_TO:

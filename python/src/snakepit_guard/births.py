@@ -51,11 +51,13 @@ class Births:
         reception: Reception,
         becoming: Callable[[Start], Becoming],
         in_child: Callable[[], None],
+        kept: frozenset[int] = frozenset(),
     ) -> None:
         self._link = link
         self._reception = reception
         self._becoming = becoming
         self._in_child = in_child
+        self._kept = kept
         self._newest = -1
         self._workers: dict[int, _Worker] = {}
         self._by_report: dict[int, _Worker] = {}
@@ -173,7 +175,7 @@ class Births:
         }
         try:
             becoming = self._becoming(worker.start)
-            child = fork_held(becoming, descriptors, self._in_child)
+            child = fork_held(becoming, descriptors, self._in_child, self._kept)
         except OSError as error:
             del self._workers[worker.start.id]
             self._failed(worker.start.id, error)

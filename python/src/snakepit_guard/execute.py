@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
+from snakepit_guard import arming
 from snakepit_guard.executable import candidates, check_executable
 from snakepit_guard.requests import Start
 
@@ -26,6 +27,7 @@ class Execution:
         Raises:
             OSError: The directory or the program is not there, or must not be used.
         """
+        arming.restore_signals()
         os.chdir(self._start.cwd)
         check_executable(self._paths)
 

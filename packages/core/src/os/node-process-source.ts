@@ -57,6 +57,7 @@ export class NodeProcessSource implements ProcessSource {
 }
 
 class NodeChild implements StartedProcess {
+	readonly source = "node";
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
 	readonly exited: Promise<ProcessExit>;

@@ -224,6 +224,7 @@ export class FakeProcessHost implements ProcessHost {
 		return {
 			identity: process.identity,
 			groupId: process.groupId,
+			source: this.source.name,
 			exited: process.exited,
 			stdin: process.ends.stdin,
 			stdout: process.output.stdout,

@@ -191,7 +191,7 @@ export class WorkerStarter {
 			wallMs: world.clock.wall(),
 			...worker.ref,
 			pid: process.identity.pid,
-			source: world.source.name,
+			source: process.source,
 		});
 	}
 

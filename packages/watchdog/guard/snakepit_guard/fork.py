@@ -68,6 +68,7 @@ def fork_held(
     becoming: Becoming,
     descriptors: Mapping[int, int],
     in_child: Callable[[], None],
+    kept: frozenset[int] = frozenset(),
 ) -> HeldChild:
     """Forks a child: leader of a session of its own, with these descriptors and no others.
 
@@ -78,6 +79,7 @@ def fork_held(
         descriptors: Its own numbers from 0 to 3, and which of ours become them. Ours
             are all above those.
         in_child: Undoes what the child must not inherit.
+        kept: Descriptors of ours that it has under the same numbers.
 
     Raises:
         OSError: No process or no descriptors are to be had.
@@ -97,7 +99,7 @@ def fork_held(
             os.close(descriptor)
         raise
     if pid == 0:
-        _be_child(becoming, descriptors, in_child, parent, reported, gate)
+        _be_child(becoming, descriptors, in_child, kept, parent, reported, gate)
     os.close(reported)
     os.close(gate)
     return HeldChild(pid, report, go)
@@ -107,6 +109,7 @@ def _be_child(
     becoming: Becoming,
     descriptors: Mapping[int, int],
     in_child: Callable[[], None],
+    kept: frozenset[int],
     parent: int,
     reported: int,
     gate: int,
@@ -115,10 +118,9 @@ def _be_child(
         arming.die_with_parent(parent)
         os.setsid()
         in_child()
-        arming.restore_signals()
         for number, descriptor in descriptors.items():
             os.dup2(descriptor, number)
-        _close_all_but({*descriptors, reported, gate})
+        _close_all_but({*descriptors, *kept, reported, gate})
         becoming.prepare()
         os.write(reported, HELD)
         if os.read(gate, 1) != _GO:

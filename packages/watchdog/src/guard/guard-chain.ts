@@ -3,18 +3,15 @@ import { rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import {
-	INCARNATION_VARIABLE,
+	type Answer,
+	ForkLine,
 	type ProcessExit,
 	type ProcessIdentity,
 	type ProcessSpec,
 	type StartedProcess,
-	spawnFailed,
 	type Ward,
 } from "@snakepit/core";
 import { afterRunning } from "@snakepit/core/processes";
-import { type Answer, parseAnswer } from "./answer.ts";
-import { Birth } from "./birth.ts";
-import { encodeFrame, FrameReader } from "./frame-codec.ts";
 import {
 	GUARD_PROGRAM,
 	type GuardPython,
@@ -34,15 +31,9 @@ export class GuardChain {
 	readonly ended: Promise<ProcessExit>;
 	readonly #ward: Ward;
 	readonly #child: ChildProcess;
-	readonly #protocol: Socket;
 	readonly #socketPath: string;
-	readonly #onLost: () => void;
-	readonly #reader = new FrameReader();
-	readonly #births = new Map<number, Birth>();
+	readonly #line: ForkLine;
 	readonly #ready = Promise.withResolvers<void>();
-	#lastId = 0;
-	/** Set at the first sign of its end. */
-	#lost: Error | undefined;
 
 	private constructor(
 		ward: Ward,
@@ -51,15 +42,13 @@ export class GuardChain {
 		lost: () => void,
 	) {
 		this.#ward = ward;
-		this.#onLost = lost;
 		this.#child = child;
 		this.pid = child.pid ?? 0;
 		this.#socketPath = socketPath;
-		this.#protocol = child.stdio[3] as Socket;
 		const lifeline = child.stdio[4] as Duplex;
 		this.ended = new Promise((resolve) => {
 			child.once("exit", (code, signal) => {
-				this.#lose(new Error("the guard has ended"));
+				this.#line.lose(new Error("the guard has ended"));
 				resolve(
 					signal === null
 						? { kind: "code", code: code ?? 0 }
@@ -70,14 +59,22 @@ export class GuardChain {
 		child.on("error", () => {}); // A signal that could not be sent: its end is told by the exit.
 		// Nobody speaks there; an error of it is the guard's end.
 		lifeline.on("error", () => {});
-		this.#protocol.on("error", (error) => this.#lose(error));
-		this.#protocol.on("close", () =>
-			this.#lose(new Error("the guard has closed the conversation")),
-		);
-		this.#protocol.on("data", (data) => this.#receive(data));
+		this.#line = new ForkLine({
+			connection: child.stdio[3] as Socket,
+			socketPath,
+			source: "guard",
+			host: ward.host,
+			clock: ward.clock,
+			told: (answer) => this.#told(answer),
+			lost: (error) => {
+				lost();
+				this.#ready.reject(error);
+			},
+			broken: () => this.kill(),
+		});
 		// An idle pool does not hold the program open.
 		child.unref();
-		for (const stream of [this.#protocol, lifeline as Socket]) stream.unref();
+		(lifeline as Socket).unref();
 		this.#ready.promise.catch(() => {}); // Whoever starts it hears of it.
 	}
 
@@ -120,27 +117,17 @@ export class GuardChain {
 	}
 
 	/** Starts a worker; see {@link ProcessSource.start}. */
-	async fork(
+	fork(
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
-		if (this.#lost !== undefined) throw spawnFailed(this.#lost, spec);
-		const id = ++this.#lastId;
-		const birth = new Birth(id, spec.env[INCARNATION_VARIABLE], spec, record, {
-			socketPath: this.#socketPath,
-			host: this.#ward.host,
-			clock: this.#ward.clock,
-			send: (message) => this.#send(message),
-			forget: (forgotten) => this.#births.delete(forgotten),
-		});
-		if (birth.isGoing) this.#births.set(id, birth);
-		return await birth.started;
+		return this.#line.fork(spec, record);
 	}
 
 	/** Asks it to leave nothing and to end; resolves when it has. */
 	async end(): Promise<ProcessExit> {
 		// One that is lost already is about to end.
-		this.#send({ type: "end" });
+		this.#line.end();
 		const limit = this.#ward.clock.after(END_LIMIT_MS, () => this.kill());
 		const letGo = this.#ward.host.keepAlive();
 		try {
@@ -177,50 +164,10 @@ export class GuardChain {
 		}
 	}
 
-	#send(message: object): boolean {
-		const frame = encodeFrame(message);
-		if (frame === undefined) return false;
-		// To a chain that is lost nothing can be said, and its births know it.
-		if (this.#lost === undefined) this.#protocol.write(frame);
-		return true;
-	}
-
-	#receive(data: Buffer): void {
-		if (this.#lost !== undefined) return;
-		try {
-			for (const message of this.#reader.feed(data))
-				this.#told(parseAnswer(message));
-		} catch (error) {
-			// What it says cannot be understood: it is of no more use.
-			this.#lose(error as Error);
-			this.kill();
-		}
-	}
-
 	#told(answer: Answer): void {
-		switch (answer.type) {
-			case "ready":
-				this.#ready.resolve();
-				return;
-			case "crashed":
-				this.#lose(new Error(`the guard failed: ${answer.reason}`));
-				return;
-			case "ended":
-				return;
-			default:
-				this.#births.get(answer.id)?.told(answer);
-		}
-	}
-
-	#lose(error: Error): void {
-		if (this.#lost !== undefined) return;
-		this.#lost = error;
-		this.#onLost();
-		this.#ready.reject(error);
-		this.#protocol.destroy();
-		const births = [...this.#births.values()];
-		this.#births.clear();
-		for (const birth of births) birth.lost(error);
+		if (answer.type === "ready") this.#ready.resolve();
+		else if (answer.type === "crashed")
+			this.#line.lose(new Error(`the guard failed: ${answer.reason}`));
 	}
 }
 

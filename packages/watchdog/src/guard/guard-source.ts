@@ -10,9 +10,6 @@ import {
 import { GuardChain } from "./guard-chain.ts";
 import type { GuardPython } from "./python-interpreter.ts";
 
-/** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
-const STARTS_AT_ONCE = 24;
-
 /** Workers whose parent is a guard; a chain that is lost is replaced at the next start. */
 export class GuardSource implements ProcessSource {
 	readonly name = "guard";
@@ -23,8 +20,6 @@ export class GuardSource implements ProcessSource {
 	/** Those that have not ended, lost ones included. */
 	readonly #living = new Set<GuardChain>();
 	#released = false;
-	#starting = 0;
-	readonly #waiting: (() => void)[] = [];
 
 	constructor(ward: Ward, python: GuardPython) {
 		this.#ward = ward;
@@ -37,14 +32,12 @@ export class GuardSource implements ProcessSource {
 	): Promise<StartedProcess> {
 		// The steps of a start are events of sockets that hold nothing open themselves.
 		const letGo = this.#ward.host.keepAlive();
-		await this.#turn();
 		try {
 			const chain = await this.chain().catch((error: Error) => {
 				throw spawnFailed(error, spec);
 			});
 			return await chain.fork(spec, record);
 		} finally {
-			this.#leave();
 			letGo();
 		}
 	}
@@ -112,21 +105,5 @@ export class GuardSource implements ProcessSource {
 				how: this.#released ? "released" : "lost",
 			});
 		});
-	}
-
-	/** Resolves when not too many starts are on their way. */
-	async #turn(): Promise<void> {
-		if (this.#starting < STARTS_AT_ONCE) {
-			this.#starting++;
-			return;
-		}
-		// Whoever is done hands its place on.
-		await new Promise<void>((resolve) => this.#waiting.push(resolve));
-	}
-
-	#leave(): void {
-		const next = this.#waiting.shift();
-		if (next === undefined) this.#starting--;
-		else next();
 	}
 }

@@ -1,11 +1,11 @@
 import { constants } from "node:os";
-import type { ProcessExit } from "@snakepit/core";
+import type { ProcessExit } from "../../world.ts";
 import { FrameError } from "./frame-codec.ts";
 
 /** The version of the protocol that this package speaks. */
 export const PROTOCOL_VERSION = 1;
 
-/** What a guard says, to everybody or of one start. */
+/** What a process that forks says, to everybody or of one start. */
 export type Answer =
 	| { readonly type: "ready"; readonly pid: number }
 	/** It cannot go on, and says why. */
@@ -33,7 +33,7 @@ export type AnswerOf =
 	  };
 
 /**
- * Checks a message of a guard.
+ * Checks a message of a process that forks.
  *
  * @throws FrameError when it is none.
  */

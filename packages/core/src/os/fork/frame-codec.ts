@@ -1,8 +1,8 @@
 /** Four bytes of length, big-endian, and so many bytes of one JSON object. */
 const LENGTH_BYTES = 4;
-/** What a guard takes; arguments and environment of one program have at most about 6 MiB on Linux. */
+/** What a process that forks takes; arguments and environment of one program have at most about 6 MiB on Linux. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024 * 1024;
-/** What a guard says is short. */
+/** What it says is short. */
 export const MAX_ANSWER_BYTES = 65_536;
 
 /** The other side does not keep to the protocol; nothing after this can be understood. */
@@ -10,7 +10,7 @@ export class FrameError extends Error {
 	override readonly name = "FrameError";
 }
 
-/** Writes one message as a frame; `undefined` when it is longer than a guard takes. */
+/** Writes one message as a frame; `undefined` when it is longer than is taken. */
 export function encodeFrame(message: object): Buffer | undefined {
 	const body = Buffer.from(JSON.stringify(message));
 	if (body.length > MAX_REQUEST_BYTES) return undefined;

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import type { ProcessSpec } from "@snakepit/core";
+import type { ProcessSpec } from "../../world.ts";
 
 /** The descriptors of a worker that are connections, with their numbers there. */
 const NUMBERS = { stdin: 0, stdout: 1, stderr: 2, control: 3 } as const;

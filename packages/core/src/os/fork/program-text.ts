@@ -1,6 +1,6 @@
-import type { ProcessSpec } from "@snakepit/core";
+import type { ProcessSpec } from "../../world.ts";
 
-/** A program as a guard is told of it. */
+/** A program as the process that forks is told of it. */
 export interface ProgramText {
 	readonly executable: string;
 	readonly args: readonly string[];
@@ -24,7 +24,7 @@ export function programText(spec: ProcessSpec, cwd: string): ProgramText {
 		executable: text(spec.executable),
 		args: spec.args.map(text),
 		env: Object.fromEntries(env),
-		// A guard is at home nowhere: what is not said is where the host is.
+		// A guard, for one, is at home nowhere: what is not said is where the host is.
 		cwd: text(spec.cwd ?? cwd),
 	};
 }

@@ -1,30 +1,31 @@
 import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
-import {
-	type Clock,
-	type ProcessExit,
-	type ProcessHost,
-	type ProcessIdentity,
-	type ProcessSpec,
-	type StartedProcess,
-	spawnFailed,
-	unidentified,
-} from "@snakepit/core";
+import type { ProcessIdentity } from "../../identity.ts";
+import type {
+	Clock,
+	ProcessExit,
+	ProcessHost,
+	ProcessSpec,
+	StartedProcess,
+} from "../../world.ts";
+import { spawnFailed, unidentified } from "../spawn-failure.ts";
 import type { AnswerOf } from "./answer.ts";
 import {
 	DescriptorConnections,
 	type DescriptorName,
 	descriptorNames,
 } from "./descriptors.ts";
-import { GuardedProcess } from "./guarded-process.ts";
+import { ForkedProcess } from "./forked-process.ts";
 import { programText } from "./program-text.ts";
 
-/** What a worker says to its guard. */
-export interface GuardLine {
+/** What a worker says to the process that forks it. */
+export interface BirthLine {
 	readonly socketPath: string;
+	/** The name of the process source. */
+	readonly source: string;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
-	/** Returns false when the message is too long for a guard. */
+	/** Returns false when the message is too long for it. */
 	send(message: object): boolean;
 	/** Nothing more is to be heard of this start. */
 	forget(id: number): void;
@@ -33,10 +34,10 @@ export interface GuardLine {
 type State =
 	| { readonly step: "asked" }
 	| { readonly step: "let_go"; readonly identity: ProcessIdentity }
-	| { readonly step: "running"; readonly process: GuardedProcess }
+	| { readonly step: "running"; readonly process: ForkedProcess }
 	| { readonly step: "over" };
 
-/** One worker of a guard, from the request to start it until its end was seen. */
+/** One worker of another process, from the request to start it until its end was seen. */
 export class Birth {
 	/** Settles when the program runs, or cannot. */
 	readonly started: Promise<StartedProcess>;
@@ -45,7 +46,7 @@ export class Birth {
 	readonly #id: number;
 	readonly #spec: ProcessSpec;
 	readonly #record: (identity: ProcessIdentity) => void;
-	readonly #line: GuardLine;
+	readonly #line: BirthLine;
 	readonly #connections: DescriptorConnections;
 	#state: State = { step: "asked" };
 
@@ -54,7 +55,7 @@ export class Birth {
 		label: string | undefined,
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
-		line: GuardLine,
+		line: BirthLine,
 	) {
 		const { promise, resolve, reject } =
 			Promise.withResolvers<StartedProcess>();
@@ -81,7 +82,7 @@ export class Birth {
 		return this.#state.step !== "over";
 	}
 
-	/** The guard says something of it. */
+	/** The process that forks says something of it. */
 	told(answer: AnswerOf): void {
 		switch (answer.type) {
 			case "held":
@@ -107,7 +108,7 @@ export class Birth {
 		}
 	}
 
-	/** The guard is gone: so is the process, or about to be. */
+	/** The process that forks is gone: so is the process, or about to be. */
 	lost(error: Error): void {
 		if (this.#state.step === "running")
 			this.#state.process.lost(this.#line.clock);
@@ -152,10 +153,10 @@ export class Birth {
 
 	#run(): void {
 		if (this.#state.step !== "let_go") return;
-		const process = new GuardedProcess(
+		const process = new ForkedProcess(
 			this.#state.identity,
 			this.#connections.release(),
-			this.#line.host,
+			this.#line,
 		);
 		this.#state = { step: "running", process };
 		this.#resolve(process);

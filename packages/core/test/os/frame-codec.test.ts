@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseAnswer } from "../../src/guard/answer.ts";
+import { parseAnswer } from "../../src/os/fork/answer.ts";
 import {
 	encodeFrame,
 	FrameError,
 	FrameReader,
 	MAX_ANSWER_BYTES,
 	MAX_REQUEST_BYTES,
-} from "../../src/guard/frame-codec.ts";
+} from "../../src/os/fork/frame-codec.ts";
 
 test("messages arrive whole and in order however the bytes are cut", () => {
 	const message = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 });

@@ -1,23 +1,23 @@
 import type { Duplex, Readable, Writable } from "node:stream";
-import {
-	type Clock,
-	isSameProcess,
-	type ProcessExit,
-	ProcessGroup,
-	type ProcessHost,
-	type ProcessIdentity,
-	type SignalOutcome,
-	type SignalTarget,
-	type StartedProcess,
-	sendSignal,
-} from "@snakepit/core";
+import { isSameProcess, type ProcessIdentity } from "../../identity.ts";
+import type {
+	Clock,
+	ProcessExit,
+	ProcessHost,
+	SignalOutcome,
+	SignalTarget,
+	StartedProcess,
+} from "../../world.ts";
+import { ProcessGroup } from "../process-group.ts";
+import { sendSignal } from "../send-signal.ts";
 import type { Descriptors } from "./descriptors.ts";
 
 /** Between two looks at a process that is stuck in the kernel. */
 const LAST_PAUSE_MS = 100;
 
-/** A worker whose parent is the guard. Its pid is kept by the guard until this side has seen its end. */
-export class GuardedProcess implements StartedProcess {
+/** A worker whose parent is another process than this one, which keeps its pid until this side has seen its end. */
+export class ForkedProcess implements StartedProcess {
+	readonly source: string;
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
 	readonly exited: Promise<ProcessExit>;
@@ -33,7 +33,7 @@ export class GuardedProcess implements StartedProcess {
 	constructor(
 		identity: ProcessIdentity,
 		descriptors: Descriptors,
-		host: ProcessHost,
+		{ source, host }: { readonly source: string; readonly host: ProcessHost },
 	) {
 		const { promise, resolve } = Promise.withResolvers<ProcessExit>();
 		this.identity = identity;
@@ -44,12 +44,13 @@ export class GuardedProcess implements StartedProcess {
 		this.stdout = descriptors.stdout;
 		this.stderr = descriptors.stderr;
 		this.control = descriptors.control;
+		this.source = source;
 		this.#host = host;
 	}
 
 	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome {
 		if (this.#orphaned === undefined) {
-			// The guard keeps the number, unless it has just been lost itself.
+			// The parent keeps the number, unless it has just been lost itself.
 			const seen = this.#host.facts(this.identity.pid);
 			if (seen === undefined || !isSameProcess(seen.identity, this.identity))
 				return "gone";
@@ -64,7 +65,7 @@ export class GuardedProcess implements StartedProcess {
 			: "gone";
 	}
 
-	/** The guard is gone, and with it what it knows: the process is killed, and its end is told when it is seen to be gone. */
+	/** The parent is gone, and with it what it knows: the process is killed, and its end is told when it is seen to be gone. */
 	lost(clock: Clock): void {
 		const group = new ProcessGroup(
 			this.groupId,
@@ -87,7 +88,7 @@ export class GuardedProcess implements StartedProcess {
 		look(1);
 	}
 
-	/** The guard has seen its end, and keeps its pid until this returns. */
+	/** The parent has seen its end, and keeps its pid until this returns. */
 	ended(exit: ProcessExit): void {
 		if (this.#orphaned !== undefined) return;
 		this.#orphaned = new ProcessGroup(

@@ -1,0 +1,160 @@
+import type { Socket } from "node:net";
+import type { ProcessIdentity } from "../../identity.ts";
+import { INCARNATION_VARIABLE } from "../../marker.ts";
+import type {
+	Clock,
+	ProcessHost,
+	ProcessSpec,
+	StartedProcess,
+} from "../../world.ts";
+import { spawnFailed } from "../spawn-failure.ts";
+import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
+import { Birth } from "./birth.ts";
+import { encodeFrame, FrameReader } from "./frame-codec.ts";
+
+/** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
+const STARTS_AT_ONCE = 24;
+
+/** What a line needs to know. */
+export interface ForkLineSetting {
+	/** The conversation with the process that forks. */
+	readonly connection: Socket;
+	/** Where it takes the connections that become a worker's descriptors. */
+	readonly socketPath: string;
+	/** The name of the process source, for events. */
+	readonly source: string;
+	readonly host: ProcessHost;
+	readonly clock: Clock;
+	/** What the process says of itself. */
+	readonly told?: (answer: Exclude<Answer, AnswerOf>) => void;
+	/** Called once, when nothing can be asked any more: its workers are lost, too. */
+	readonly lost: (error: Error) => void;
+	/** Called after that, when what it says cannot be understood: it is of no more use, and has to be ended. */
+	readonly broken: () => void;
+}
+
+/**
+ * The conversation with another process that forks workers for this program:
+ * a guard, or a preloaded parent. A worker is held until it is recorded here.
+ */
+export class ForkLine {
+	readonly #setting: ForkLineSetting;
+	readonly #reader = new FrameReader();
+	readonly #births = new Map<number, Birth>();
+	#lastId = 0;
+	#starting = 0;
+	readonly #waiting: (() => void)[] = [];
+	/** Set at the first sign of its end. */
+	#lost: Error | undefined;
+
+	constructor(setting: ForkLineSetting) {
+		this.#setting = setting;
+		const { connection } = setting;
+		connection.on("error", (error) => this.lose(error));
+		connection.on("close", () =>
+			this.lose(new Error(`the ${setting.source} has closed the conversation`)),
+		);
+		connection.on("data", (data: Buffer) => this.#receive(data));
+		// An idle pool does not hold the program open.
+		connection.unref();
+	}
+
+	get isLost(): boolean {
+		return this.#lost !== undefined;
+	}
+
+	/** Starts a worker; see {@link ProcessSource.start}. */
+	async fork(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess> {
+		await this.#turn();
+		try {
+			return await this.#fork(spec, record);
+		} finally {
+			this.#leave();
+		}
+	}
+
+	/** Asks it to leave nothing and to end. */
+	end(): void {
+		this.#send({ type: "end" });
+	}
+
+	/** From the first sign of its end on, nothing is asked of it. */
+	lose(error: Error): void {
+		if (this.#lost !== undefined) return;
+		this.#lost = error;
+		this.#setting.lost(error);
+		this.#setting.connection.destroy();
+		const births = [...this.#births.values()];
+		this.#births.clear();
+		for (const birth of births) birth.lost(error);
+	}
+
+	async #fork(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess> {
+		if (this.#lost !== undefined) throw spawnFailed(this.#lost, spec);
+		const { socketPath, host, clock, source } = this.#setting;
+		const id = ++this.#lastId;
+		const birth = new Birth(id, spec.env[INCARNATION_VARIABLE], spec, record, {
+			socketPath,
+			source,
+			host,
+			clock,
+			send: (message) => this.#send(message),
+			forget: (forgotten) => this.#births.delete(forgotten),
+		});
+		if (birth.isGoing) this.#births.set(id, birth);
+		return await birth.started;
+	}
+
+	#send(message: object): boolean {
+		const frame = encodeFrame(message);
+		if (frame === undefined) return false;
+		// To one that is lost nothing can be said, and its births know it.
+		if (this.#lost === undefined) this.#setting.connection.write(frame);
+		return true;
+	}
+
+	#receive(data: Buffer): void {
+		if (this.#lost !== undefined) return;
+		try {
+			for (const message of this.#reader.feed(data))
+				this.#told(parseAnswer(message));
+		} catch (error) {
+			this.lose(error as Error);
+			this.#setting.broken();
+		}
+	}
+
+	#told(answer: Answer): void {
+		switch (answer.type) {
+			case "ready":
+			case "crashed":
+			case "ended":
+				this.#setting.told?.(answer);
+				return;
+			default:
+				this.#births.get(answer.id)?.told(answer);
+		}
+	}
+
+	/** Resolves when not too many starts are on their way. */
+	async #turn(): Promise<void> {
+		if (this.#starting < STARTS_AT_ONCE) {
+			this.#starting++;
+			return;
+		}
+		// Whoever is done hands its place on.
+		await new Promise<void>((resolve) => this.#waiting.push(resolve));
+	}
+
+	#leave(): void {
+		const next = this.#waiting.shift();
+		if (next === undefined) this.#starting--;
+		else next();
+	}
+}
