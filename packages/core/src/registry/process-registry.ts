@@ -101,7 +101,8 @@ export interface RegistryStatistics {
 
 /**
  * The ledger of one run: what this host reserved, spawned and ended. Every
- * change is on disk when the call returns.
+ * change outlives this host when the call returns, and changes of the run power
+ * loss as well.
  */
 export interface ProcessRegistry {
 	readonly runId: RunId;

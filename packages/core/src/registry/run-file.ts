@@ -45,10 +45,23 @@ export type RunContent =
 	/** Locked or forbidden: perhaps not for ever. */
 	| { readonly kind: "unreadable"; readonly reason: string };
 
+/** What a commit outlives from the moment on in which it returns. */
+type Outlives =
+	/** It is with the kernel. What ends the machine ends the workers, too. */
+	| "host"
+	/** It is on the disk, with everything before it. */
+	| "power_loss";
+
+const SYNCHRONOUS: Readonly<Record<Outlives, string>> = {
+	host: "NORMAL",
+	power_loss: "FULL",
+};
+
 /** The database of one run, open for writing by its owner or by who cleans up after it. */
 export class RunFile {
 	readonly path: string;
 	readonly #connection: SqliteConnection;
+	#outlives: Outlives | undefined;
 
 	private constructor(path: string, connection: SqliteConnection) {
 		this.path = path;
@@ -89,7 +102,12 @@ export class RunFile {
 		}
 	}
 
-	/** One commit: worker rows with their ordinals, and the run's row if given. */
+	/**
+	 * One commit: worker rows with their ordinals, and the run's row if given.
+	 *
+	 * Rows of workers alone are not waited for until they are on the disk: who
+	 * reads them looks for processes, and a machine without power has none.
+	 */
 	write(
 		rows: readonly {
 			readonly worker: WorkerRecord;
@@ -98,11 +116,14 @@ export class RunFile {
 		marker: string,
 		run: StoredRun | undefined,
 	): void {
-		this.#commit((ledger) => {
-			for (const { worker, ordinal } of rows)
-				writeWorker(ledger, worker, ordinal, marker);
-			if (run !== undefined) writeRun(ledger, run);
-		});
+		this.#commit(
+			(ledger) => {
+				for (const { worker, ordinal } of rows)
+					writeWorker(ledger, worker, ordinal, marker);
+				if (run !== undefined) writeRun(ledger, run);
+			},
+			run === undefined ? "host" : "power_loss",
+		);
 	}
 
 	/** One commit: how workers of a dead run ended, the run's row, and what happened while no host lived. */
@@ -149,10 +170,16 @@ export class RunFile {
 		this.#commit(markReported);
 	}
 
-	#commit(changes: (ledger: Ledger) => void): void {
-		this.#connection.client
-			.transaction(() => changes(this.#connection.ledger))
-			.immediate();
+	#commit(
+		changes: (ledger: Ledger) => void,
+		outlives: Outlives = "power_loss",
+	): void {
+		const { client, ledger } = this.#connection;
+		if (this.#outlives !== outlives) {
+			client.pragma(`synchronous = ${SYNCHRONOUS[outlives]}`);
+			this.#outlives = outlives;
+		}
+		client.transaction(() => changes(ledger)).immediate();
 	}
 
 	/** Closes it. A run that is over becomes one plain file, which can be read also where nothing can be written. */
@@ -172,8 +199,7 @@ function connect(sqlite: Sqlite, path: string): SqliteConnection {
 		readonly: false,
 		busyTimeoutMs: BUSY_TIMEOUT_MS,
 	});
-	// NORMAL may lose the last commits at power loss.
-	connection.client.pragma("synchronous = FULL");
+	connection.client.pragma(`synchronous = ${SYNCHRONOUS.power_loss}`);
 	return connection;
 }
 

@@ -11,6 +11,7 @@ import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
 import { type Incident, parseIncident } from "./incident.ts";
+import { prepareUpsert, type RowWriter } from "./prepared-upsert.ts";
 import type {
 	EndReason,
 	Killer,
@@ -118,21 +119,25 @@ export function writeWorker(
 	marker: string,
 ): void {
 	const { end, ...rest } = worker;
-	const row = {
+	let writer = workerWriters.get(ledger);
+	if (writer === undefined) {
+		writer = prepareUpsert(ledger, workerTable, workerTable.incarnation);
+		workerWriters.set(ledger, writer);
+	}
+	writer.run({
 		...emptied(rest),
+		identity: worker.identity ? JSON.stringify(worker.identity) : null,
+		files: JSON.stringify(worker.files),
 		ordinal,
 		marker,
 		exitCode: end?.exit?.kind === "code" ? end.exit.code : null,
 		exitSignal: end?.exit?.kind === "signal" ? end.exit.signal : null,
 		endReason: end?.reason ?? null,
 		killer: end?.killer ?? null,
-	};
-	ledger
-		.insert(workerTable)
-		.values(row)
-		.onConflictDoUpdate({ target: workerTable.incarnation, set: row })
-		.run();
+	} satisfies Record<keyof typeof workerTable.$inferSelect, unknown>);
 }
+
+const workerWriters = new WeakMap<Ledger, RowWriter>();
 
 /** Records the end of a worker in a run that is not this process's own. */
 export function endWorker(

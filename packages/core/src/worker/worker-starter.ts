@@ -34,7 +34,7 @@ interface Spawned {
  * Starts worker processes: reserve, listen for the lifeline, spawn, record, shake
  * hands, connect.
  *
- * The reservation is on disk before there is a process, and the process is
+ * The reservation is in the ledger's file before there is a process, and the process is
  * recorded in the turn in which it is spawned: a host that is killed in between
  * leaves a trace that the next start of any program finds.
  */

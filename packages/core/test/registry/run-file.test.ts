@@ -18,6 +18,7 @@ import {
 } from "../../src/registry/run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import type { WorkerSelection } from "../../src/registry/schema.ts";
+import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import {
 	type CraftedRun,
@@ -26,6 +27,9 @@ import {
 	workerRow,
 } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+/** Source: sqlite.org/pragma.html#pragma_synchronous. */
+const FULL = 2;
 
 /** Rows of every kind. */
 function everyRow(runId: string): readonly WorkerRecord[] {
@@ -95,6 +99,33 @@ test("what was committed survives the death of its writer, also when it is only 
 	const copy = join(temporaryDirectory(), "copy.db");
 	for (const ending of ["", "-wal"]) copyFileSync(path + ending, copy + ending);
 	expect(readRunFile(sqlite, copy, name)).toMatchObject({ run: { killed: 5 } });
+});
+
+test("the disk is waited for where the run is written, and not where workers alone are", async () => {
+	const { path, run } = await crafted();
+	let client: Database.Database | undefined;
+	const watched: Sqlite = {
+		...sqlite,
+		open(path, options) {
+			const connection = sqlite.open(path, options);
+			({ client } = connection);
+			return connection;
+		},
+	};
+	const file = RunFile.open(watched, path);
+	onTestFinished(() => file.close("goes_on"));
+	const waitsForDisk = (): boolean =>
+		client?.pragma("synchronous", { simple: true }) === FULL;
+	const rows = [{ worker: workerRow(run.runId), ordinal: 9 }];
+	file.write([], "", run);
+	expect(waitsForDisk()).toBe(true);
+	file.write(rows, "m", undefined);
+	expect(waitsForDisk()).toBe(false);
+	file.write(rows, "m", run);
+	expect(waitsForDisk()).toBe(true);
+	file.write(rows, "m", undefined);
+	file.writeEnds([], 1, run);
+	expect(waitsForDisk()).toBe(true);
 });
 
 test("a run that is over is one plain file, unless somebody reads it just then", async () => {
