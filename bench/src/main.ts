@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { installPeers } from "../../scripts/install-peers.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
 import { HELP, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
-import { installPeers } from "./install-peers.ts";
 import { describeMachine } from "./machine.ts";
 import { writeDocs } from "./report/docs.ts";
 import { drawPlot } from "./report/plot.ts";
@@ -10,6 +11,7 @@ import { caseTable, machineLines } from "./report/table.ts";
 import type { BenchResult, CaseResult } from "./result.ts";
 import { runCase } from "./run-case.ts";
 
+const PEERS = fileURLToPath(new URL("../peers/package.json", import.meta.url));
 const args = process.argv.slice(2);
 const request = readArguments(
 	args,
@@ -40,9 +42,8 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	);
 	const rows = chosen.flatMap((one) => one.rows);
 	const python = developmentPython();
-	const found = installPeers(
-		new Set(rows.flatMap(({ needs }) => needs?.peer ?? [])),
-	);
+	const needed = new Set(rows.map(({ needs }) => needs?.peer));
+	const found = installPeers(PEERS, (name) => needed.has(name));
 	const directories = found.map(({ name, directory }) => [name, directory]);
 	const setting = { pace, python, peers: Object.fromEntries(directories) };
 	const peers = Object.fromEntries(

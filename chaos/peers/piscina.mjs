@@ -1,5 +1,7 @@
 // piscina: threads of this very process, for contrast.
-import { Piscina } from "piscina";
+import { peer } from "./peer.mjs";
+
+const { default: Piscina } = await peer("piscina");
 
 const pool = new Piscina({
 	filename: new URL("./busy-thread.mjs", import.meta.url).href,

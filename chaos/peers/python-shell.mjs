@@ -1,5 +1,7 @@
 // python-shell: two workers.
-import { PythonShell } from "python-shell";
+import { peer } from "./peer.mjs";
+
+const { PythonShell } = await peer("python-shell");
 
 const busy = new URL("./busy.py", import.meta.url).pathname;
 for (let worker = 0; worker < 2; worker++)

@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { SeededRandom } from "@snakepit/core/testing";
+import { installPeers } from "../../scripts/install-peers.ts";
 import type { ProtectionName } from "../programs/orders.ts";
 import { PYTHON } from "../programs/worker-adapter.ts";
 import { summarizeTimes } from "./figures/summary.ts";
@@ -16,7 +16,6 @@ const ENVIRONMENTS = new URL(
 	import.meta.url,
 ).href;
 const WORKERS = 2;
-const NOT_INSTALLED = "not installed";
 const folder = (name: string): string =>
 	fileURLToPath(new URL(`../peers/${name}`, import.meta.url));
 
@@ -26,37 +25,26 @@ interface Peer {
 	readonly version: string;
 	readonly workers?: number;
 	readonly note?: string;
-	readonly command: () => readonly string[];
+	readonly command: readonly [file: string, ...args: string[]];
+	/** Where it is installed. */
+	readonly directory?: string;
 }
 
-const PEERS: readonly Peer[] = [
-	node("node:child_process", "child-process.mjs", process.versions.node),
-	{
-		...node(
-			"node:child_process, detached",
-			"child-process.mjs",
-			process.versions.node,
-		),
-		command: () => [process.execPath, folder("child-process.mjs"), "detached"],
-	},
-	node("execa, cleanup", "execa.mjs", installed("execa")),
-	node("python-shell", "python-shell.mjs", installed("python-shell")),
-	{
-		...node("pythonia", "pythonia.mjs", installed("pythonia")),
-		workers: 1,
-		note: "has one process",
-	},
-	{
-		...node("piscina", "piscina.mjs", installed("piscina")),
-		note: "threads of the host, for contrast",
-	},
-	{
-		name: "ProcessPoolExecutor",
-		version: "Python's own",
-		command: () => [PYTHON, folder("process_pool_executor.py")],
-	},
-	loky(),
+const DIRECT: readonly Peer[] = [
+	program("node:child_process", process.versions.node, "child-process.mjs"),
+	program("node:child_process, detached", process.versions.node, [
+		"child-process.mjs",
+		"detached",
+	]),
 ];
+
+/** Those that come from the npm registry, by the names of their packages. */
+const PACKAGES: Readonly<Record<string, Partial<Peer>>> = {
+	execa: { name: "execa, cleanup" },
+	"python-shell": {},
+	pythonia: { workers: 1, note: "has one process" },
+	piscina: { note: "threads of the host, for contrast" },
+};
 
 const OURS: readonly (readonly ProtectionName[])[] = [
 	[],
@@ -99,17 +87,11 @@ export async function sideBySide(
 		summaries.push(summary);
 		tell(summary);
 	};
-	for (const peer of PEERS) {
-		const { name, version, note = "", workers = WORKERS } = peer;
-		if (version === NOT_INSTALLED) {
-			console.log(`${name}: not installed, left out`);
-			continue;
-		}
-		const [command = "", ...args] = peer.command();
+	const peers = [...DIRECT, ...packages(), processPoolExecutor, ...loky()];
+	for (const { name, version, note = "", workers = WORKERS, ...peer } of peers)
 		await add({ name, version, note, workers }, (stage) =>
-			killPeer(stage, workers, command, args),
+			killPeer(stage, workers, peer),
 		);
-	}
 	for (const protections of OURS)
 		await add(
 			{
@@ -127,12 +109,14 @@ export async function sideBySide(
 async function killPeer(
 	stage: Stage,
 	workers: number,
-	command: string,
-	args: readonly string[],
+	{
+		command: [command, ...args],
+		directory,
+	}: Pick<Peer, "command" | "directory">,
 ): Promise<RoundOutcome> {
 	const host = spawn(command, args, {
 		stdio: ["ignore", "ignore", "inherit"],
-		env: { ...process.env, ...stage.env },
+		env: { ...process.env, ...stage.env, CHAOS_PEER: directory },
 	});
 	const exited = once(host, "exit");
 	try {
@@ -153,27 +137,46 @@ async function killOurs(stage: Stage): Promise<RoundOutcome> {
 	return await stage.untilGone(host.kill());
 }
 
-function node(name: string, program: string, version: string): Peer {
-	return { name, version, command: () => [process.execPath, folder(program)] };
+function program(
+	name: string,
+	version: string,
+	command: string | readonly string[],
+): Peer {
+	const [file = "", ...args] = [command].flat();
+	return { name, version, command: [process.execPath, folder(file), ...args] };
 }
 
-/** Its environment is made when it is first needed; where that fails it is left out. */
-function loky(): Peer {
-	const program = `import(${JSON.stringify(ENVIRONMENTS)}).then(({ toolPython }) => console.log(toolPython("loky==${LOKY}")))`;
-	const made = spawnSync(process.execPath, ["-e", program], {
-		stdio: ["ignore", "pipe", "ignore"],
+/** Installs them; one that cannot be had is told of and left out. */
+function packages(): readonly Peer[] {
+	return installPeers(folder("package.json")).flatMap(
+		({ name, version, directory, problem }) => {
+			if (problem !== undefined) return leftOut(name, problem);
+			const peer = program(name, version, `${name}.mjs`);
+			return { ...peer, directory, ...PACKAGES[name] };
+		},
+	);
+}
+
+const processPoolExecutor: Peer = {
+	name: "ProcessPoolExecutor",
+	version: "Python's own",
+	command: [PYTHON, folder("process_pool_executor.py")],
+};
+
+/** Its environment is made when it is first needed. */
+function loky(): readonly Peer[] {
+	const make = `import(${JSON.stringify(ENVIRONMENTS)}).then(({ toolPython }) => console.log(toolPython("loky==${LOKY}")))`;
+	const made = spawnSync(process.execPath, ["-e", make], {
+		stdio: ["ignore", "pipe", "pipe"],
 		encoding: "utf8",
 	});
-	return {
-		name: "loky",
-		version: made.status === 0 ? LOKY : NOT_INSTALLED,
-		command: () => [made.stdout.trim(), folder("loky_executor.py")],
-	};
+	if (made.status !== 0) return leftOut("loky", made.stderr.trim());
+	const command = [made.stdout.trim(), folder("loky_executor.py")] as const;
+	const note = "the processes that it keeps beside its workers count too";
+	return [{ name: "loky", version: LOKY, note, command }];
 }
 
-function installed(name: string): string {
-	const manifest = folder(`node_modules/${name}/package.json`);
-	return existsSync(manifest)
-		? JSON.parse(readFileSync(manifest, "utf8")).version
-		: NOT_INSTALLED;
+function leftOut(name: string, problem: string): readonly Peer[] {
+	console.log(`${name}: left out, it cannot be installed: ${problem}`);
+	return [];
 }

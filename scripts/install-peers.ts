@@ -7,7 +7,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { root } from "../../scripts/run.ts";
+import { root } from "./run.ts";
 
 /** What became of one peer. */
 export interface Peer {
@@ -18,20 +18,25 @@ export interface Peer {
 	readonly problem: string | undefined;
 }
 
-const manifest = join(root, "bench/peers/package.json");
-const cache = join(root, "node_modules/.cache/bench-peers");
+const cache = join(root, "node_modules/.cache/peers");
 const ENOUGH_MS = 5 * 60_000;
 
 /**
- * Installs these peers, each by itself: one whose native part does not build here
- * takes nothing else with it. Those that are there already cost nothing.
+ * Installs those of a manifest's dependencies that are wanted, each by itself: one
+ * whose native part does not build here takes nothing else with it. Those that are
+ * there already cost nothing.
+ *
+ * @param manifest - Path of a package.json whose dependencies are exact versions.
  */
-export function installPeers(wanted: ReadonlySet<string>): readonly Peer[] {
+export function installPeers(
+	manifest: string,
+	wanted: (name: string) => boolean = () => true,
+): readonly Peer[] {
 	const { dependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
 		dependencies: Record<string, string>;
 	};
 	return Object.entries(dependencies)
-		.filter(([name]) => wanted.has(name))
+		.filter(([name]) => wanted(name))
 		.map(([name, version]) => install(name, version));
 }
 
