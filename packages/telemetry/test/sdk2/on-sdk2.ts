@@ -1,0 +1,17 @@
+import type { ToldLines } from "../support/told.ts";
+
+/** What the program tells. */
+export interface OnSdk2 {
+	readonly lines: ToldLines;
+	/** Whether the API that the package found is a later one than SDK 2's. */
+	readonly apiHasLogs: boolean;
+	/** What travelled to the worker with a call. */
+	readonly headers: unknown;
+	/** The caller's own span, the call and its attempt. */
+	readonly spans: readonly {
+		readonly name: string | undefined;
+		readonly traceId: string | undefined;
+		readonly spanId: string | undefined;
+		readonly parentSpanId: string | undefined;
+	}[];
+}

@@ -1,0 +1,103 @@
+// The package on the older line of the SDK and its API, in a program of its own: one
+// process has one API. Prints as one line of JSON what the SDK was told.
+import { registerHooks } from "node:module";
+import { context, metrics, propagation, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import {
+	InMemoryLogRecordExporter,
+	LoggerProvider,
+	SimpleLogRecordProcessor,
+} from "@opentelemetry/sdk-logs";
+import {
+	AggregationTemporality,
+	InMemoryMetricExporter,
+	MeterProvider,
+	PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+	BasicTracerProvider,
+	InMemorySpanExporter,
+	SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { type ScriptedCall, virtualPool } from "@snakepit/core/testing";
+import type { OnSdk2 } from "./on-sdk2.ts";
+
+// As in a program that has no other API: the package's own peer is this one.
+registerHooks({
+	resolve: (specifier, from, next) =>
+		specifier === "@opentelemetry/api"
+			? next(specifier, { ...from, parentURL: import.meta.url })
+			: next(specifier, from),
+});
+const { telemetry } = await import("../../src/index.ts");
+const { registeredLogs } = await import("../../src/logs/logger-provider.ts");
+const { everything } = await import("../support/scenario.ts");
+const { Told } = await import("../support/told.ts");
+
+const spans = new InMemorySpanExporter();
+const records = new InMemoryLogRecordExporter();
+const series = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+const meters = new MeterProvider({
+	readers: [
+		new PeriodicExportingMetricReader({
+			exporter: series,
+			exportIntervalMillis: 3_600_000,
+		}),
+	],
+});
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+trace.setGlobalTracerProvider(
+	new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }),
+);
+metrics.setGlobalMeterProvider(meters);
+// This API has no logs of its own: their provider is an option.
+const loggerProvider = new LoggerProvider({
+	processors: [new SimpleLogRecordProcessor({ exporter: records })],
+});
+
+const told = new Told();
+const collect = async (): Promise<void> => {
+	series.reset();
+	await meters.forceFlush();
+	told.addMetrics(
+		series
+			.getMetrics()
+			.flatMap(({ scopeMetrics }) => scopeMetrics)
+			.flatMap((scope) => scope.metrics),
+	);
+};
+await everything(telemetry({ workerLogs: true, loggerProvider }), collect);
+await collect();
+told.addSpans(spans.getFinishedSpans());
+told.addRecords(records.getFinishedLogRecords());
+
+spans.reset();
+const { pool, close } = await virtualPool(
+	{ commands: { headers: (call: ScriptedCall) => call.traceContext } },
+	{ instruments: [telemetry({ loggerProvider })] },
+);
+const headers = await trace
+	.getTracer("caller")
+	.startActiveSpan("caller", async (span) => {
+		const answer = await pool.execute("headers");
+		span.end();
+		return answer;
+	});
+await close();
+const own = ["caller", "call headers", "attempt"].map((name) =>
+	spans.getFinishedSpans().find((span) => span.name === name),
+);
+const answer: OnSdk2 = {
+	lines: told.lines(),
+	apiHasLogs: registeredLogs() !== undefined,
+	headers,
+	spans: own.map((span) => ({
+		name: span?.name,
+		traceId: span?.spanContext().traceId,
+		spanId: span?.spanContext().spanId,
+		parentSpanId: span?.parentSpanContext?.spanId,
+	})),
+};
+process.stdout.write(`${JSON.stringify(answer)}\n`, () => process.exit(0));
