@@ -143,7 +143,7 @@ async function told(
 		: {
 				...ending,
 				broken: [
-					`Killed: ${killed.join(", then ")}. Left: ${ending.left.join("; ")}.`,
+					`Killed: ${killed.join(", then ")}.`,
 				],
 			};
 }

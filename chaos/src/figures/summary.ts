@@ -28,6 +28,9 @@ export interface CaseSummary {
 /** Counts decide between kept and broken; times between met and not met. */
 export type Verdict = "met" | "not met" | "broken" | "not promised" | "skipped";
 
+/** Of one round; a fork loop leaves hundreds. */
+const LEFT_TOLD = 8;
+
 /** Summarizes the rounds of a case, and judges them. */
 export function summarize(
 	chaos: ChaosCase,
@@ -41,7 +44,12 @@ export function summarize(
 		wrongKills: sum(({ wrongKills }) => wrongKills),
 		falseKills: sum(({ falseKills }) => falseKills),
 	};
-	const broken = tally(outcomes.flatMap(({ broken }) => broken ?? []));
+	const broken = tally(
+		outcomes.flatMap(({ broken = [], left = [] }) => [
+			...broken,
+			...(chaos.promise === "none" ? [] : left.slice(0, LEFT_TOLD).map((each) => `Left: ${each}.`)),
+		]),
+	);
 	// Of a round in which something survived there is no time.
 	const times = summarizeTimes(
 		outcomes

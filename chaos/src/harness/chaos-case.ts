@@ -7,6 +7,8 @@ export interface RoundOutcome {
 	readonly goneMs?: number;
 	/** Processes that had to end and did not. */
 	readonly survivors?: number;
+	/** What survived, each in a few words. */
+	readonly left?: readonly string[];
 	/** Processes that were nobody's business here, and were ended. */
 	readonly wrongKills?: number;
 	/** Workers that were ended although their host lived. */

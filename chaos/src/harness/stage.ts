@@ -151,9 +151,9 @@ export class Stage implements AsyncDisposable {
 	/** Kills a host when the round is over: only what survives is of interest. */
 	async killAfterwards(
 		host: HostProcess,
-	): Promise<{ readonly survivors: number }> {
-		const { survivors } = await this.untilGone(host.kill());
-		return { survivors };
+	): Promise<{ readonly survivors: number; readonly left: readonly string[] }> {
+		const { survivors, left } = await this.untilGone(host.kill());
+		return { survivors, left };
 	}
 
 	/**

@@ -201,14 +201,25 @@ def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
     guard: Guard, whom: str
 ) -> None:
     host = guard()
-    host.beast("has_a_tree")
-    for struck in (whom, "host"):
-        strike(host, host.outer, struck)
+    _, deaths = host.beast("has_a_tree")
+    # First the guard is stopped: so it is lost with the host, and not before.
+    lost: Death = getattr(host, whom)
+    lost.signal(signal.SIGSTOP)
+    host.die()
+    lost.kill()
     assert all(guard_.within() for guard_ in host.guards)
-    text = host.incidents.read_text() if host.incidents.exists() else ""
-    if text:
-        last = json.loads(text.splitlines()[-1])
-        assert last["type"] == "protection.run_settled"
+    assert all(death.within() for death in deaths)
+    lines = [json.loads(line) for line in host.incidents.read_text().splitlines()]
+    assert lines[0]["type"] == "protection.host_death_detected"
+    assert lines[-1]["type"] == "protection.run_settled"
+    killed = {line["pid"] for line in lines if "pid" in line}
+    tree = {death.pid for death in deaths}
+    if whom == "outer":
+        # The inner one is there, and knows them all.
+        assert killed == tree
+    else:
+        # What a guard ended that was then ended itself, by the one above, is not told.
+        assert killed <= tree | {guard_.pid for guard_ in host.guards}
 
 
 def test_a_lost_twin_is_told_by_the_exit_status(guard: Guard) -> None:

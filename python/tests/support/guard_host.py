@@ -39,10 +39,14 @@ class Death:
     def happened(self) -> bool:
         return self.within(0)
 
-    def kill(self) -> None:
-        """Kills it, if it lives; never a stranger: the descriptor is of this very process."""
+    def signal(self, number: int) -> None:
+        """Signals it, if it lives; never a stranger: the descriptor is of this very process."""
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            signal.pidfd_send_signal(self._pidfd, number)
+
+    def kill(self) -> None:
+        """Kills it, if it lives."""
+        self.signal(signal.SIGKILL)
 
     def close(self) -> None:
         self.kill()

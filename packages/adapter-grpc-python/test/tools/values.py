@@ -1,6 +1,5 @@
 """What Python makes of values, and values that only Python makes."""
 
-import time
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
@@ -49,9 +48,15 @@ def doubled(array: Any) -> Any:
 
 
 @tool
-def large_and_late(size: int) -> bytes:
-    current_call().host("begun")
+def large_in_spite_of_a_cancel(size: int) -> bytes:
     try:
-        time.sleep(600)
+        current_call().host("begun")
     finally:
         return bytes(size)  # noqa: B012 - a result in spite of the cancellation
+
+
+@tool
+def large_unless_cancelled(size: int) -> bytes:
+    result = bytes(size)
+    current_call().host("begun")
+    return result

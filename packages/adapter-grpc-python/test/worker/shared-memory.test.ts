@@ -78,17 +78,34 @@ describe.skipIf(!existsSync("/dev/shm"))("with shared memory", () => {
 		expect(filesOf(worker)).toEqual([]);
 	});
 
-	test("a result that comes in spite of a cancel leaves no file", async () => {
+	/** Aborts the call when its tool asks for an answer, which never comes: so the cancel is what the tool hears. */
+	async function cancelled(tool: string) {
 		const aborter = new AbortController();
 		const worker = await start({
-			hostFunctions: { begun: () => aborter.abort() },
+			hostFunctions: {
+				begun: () => {
+					aborter.abort();
+					return new Promise(() => {});
+				},
+			},
 		});
-		// A failure or the result, by what the worker hears first: its cancel or the host's answer.
-		await Promise.allSettled([
-			call(worker.connection, "large_and_late", [MEGABYTE], {
-				signal: aborter.signal,
-			}),
-		]);
+		const { signal } = aborter;
+		const outcome = call(worker.connection, tool, [MEGABYTE], { signal });
+		return { worker, outcome };
+	}
+
+	test("a result that comes in spite of a cancel is the answer, and leaves no file", async () => {
+		const { worker, outcome } = await cancelled("large_in_spite_of_a_cancel");
+		expect(await outcome).toEqual(new Uint8Array(MEGABYTE));
+		expect(filesOf(worker)).toEqual([]);
+	});
+
+	test("a call that is cancelled while it makes something large fails, and leaves no file", async () => {
+		const { worker, outcome } = await cancelled("large_unless_cancelled");
+		expect(await failureOf(outcome)).toMatchObject({
+			code: "CALL_ABORTED",
+			ran: "maybe",
+		});
 		await call(worker.connection, "echo", [1]);
 		expect(filesOf(worker)).toEqual([]);
 	});

@@ -39,11 +39,25 @@ export async function doctor(
 		return thisMachine();
 	});
 	const sqlite = await loadSqlite().catch(asError);
-	const host = machine instanceof Error ? undefined : machine;
+	return await examine(machine, sqlite, dataDir, protections);
+}
+
+/** The same of a machine and a database that may not be usable. */
+export async function examine(
+	machine: CensusHost | Error,
+	sqlite: Sqlite | Error,
+	dataDir: string | undefined,
+	protections: readonly Protection[],
+): Promise<readonly LayerReport[]> {
+	const table = processTable(machine);
+	const host =
+		machine instanceof Error || table.status === "unavailable"
+			? undefined
+			: machine;
 	return [
 		exitHooks(processEvents.mainThread),
 		lifeline(),
-		processTable(machine),
+		table,
 		...ledgerAndReaper(sqlite, host, dataDir),
 		auditor(host),
 		...(await Promise.all(protections.map(inspect))),
