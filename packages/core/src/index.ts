@@ -141,6 +141,8 @@ export type {
 	StopOptions,
 } from "./options.ts";
 export type { Census, CensusHost } from "./os/census.ts";
+// For an adapter that keeps files of its own.
+export { makeDirectories } from "./os/make-directories.ts";
 // What another process source is made of.
 export type { Answer } from "./os/fork/answer.ts";
 export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";

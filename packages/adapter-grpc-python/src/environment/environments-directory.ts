@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { makeDirectories } from "@snakepit/core";
 
 /**
  * The directory that holds the environments: the given one, or in the user's
@@ -22,7 +23,7 @@ export function environmentsDirectory(
 }
 
 function made(directory: string): string {
-	mkdirSync(directory, { recursive: true, mode: 0o700 });
+	makeDirectories(directory, 0o700);
 	const facts = lstatSync(directory);
 	// What lies in it is executed: it must be ours alone to write.
 	if (

@@ -1,13 +1,8 @@
-import {
-	accessSync,
-	constants,
-	lstatSync,
-	mkdirSync,
-	type Stats,
-} from "node:fs";
+import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { RegistryError } from "../errors.ts";
+import { makeDirectories } from "./make-directories.ts";
 import { complaintAbout } from "./private-directory.ts";
 
 /** Where the ledger of this user on this machine is. */
@@ -106,7 +101,7 @@ function placeAtHome(env: NodeJS.ProcessEnv): {
 /** Makes the directory and says what is wrong with it, or nothing. */
 function makeWritable(path: string): string | undefined {
 	try {
-		mkdirSync(path, { recursive: true, mode: 0o700 });
+		makeDirectories(path, 0o700);
 		accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
 		return undefined;
 	} catch (error) {

@@ -2,13 +2,13 @@ import {
 	chmodSync,
 	existsSync,
 	lstatSync,
-	mkdirSync,
 	readdirSync,
 	renameSync,
 	statSync,
 } from "node:fs";
 import { join } from "node:path";
 import { RegistryError } from "../errors.ts";
+import { makeDirectories } from "../os/make-directories.ts";
 import { complaintAbout } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
@@ -33,7 +33,7 @@ export class LedgerDirectory {
 		if (manner === "look") return;
 		try {
 			for (const directory of [this.runs, this.history]) {
-				mkdirSync(directory, { recursive: true, mode: 0o700 });
+				makeDirectories(directory, 0o700);
 				makePrivate(directory);
 			}
 		} catch (error) {
