@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import {
 	type Adapter,
 	type Connection,
@@ -172,7 +173,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 		const { python, environment } = this.options;
 		if (environment !== undefined) {
 			const made = await environment.make(signal);
-			const how = made.reused ? "found made" : "just made";
+			const how = made.reused ? "made earlier" : "just made";
 			return [
 				namedSource(
 					made.python,
@@ -208,9 +209,12 @@ function requireDirectory({ cwd }: ResolvedOptions): void {
 /** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file. */
 function requireTools({ tools }: ResolvedOptions): void {
 	if (!("file" in tools) || existsSync(tools.file)) return;
+	const module = tools.file.endsWith(".py")
+		? ""
+		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;
 	throw new StartError({
 		code: "TOOLS_IMPORT_FAILED",
 		ran: "no",
-		message: `There is no file ${tools.file} (the adapter's option "tools"). Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
+		message: `There is no file ${tools.file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
 	});
 }

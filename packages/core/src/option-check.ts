@@ -81,14 +81,40 @@ export function checkOptions(
 	}
 }
 
-/** Shows a value in a message, shortened. */
+/** Shows a value in a message, shortened: of an object or array what is in it, one level deep. */
 export function show(value: unknown): string {
 	if (typeof value === "string")
 		return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-	if (typeof value === "object" && value !== null)
-		return Array.isArray(value) ? "an array" : "an object";
-	if (typeof value === "function") return "a function";
-	return String(value);
+	if (typeof value !== "object" || value === null) return kindOf(value);
+	const inside = Array.isArray(value)
+		? value.slice(0, SHOWN_MEMBERS).map(kindOf)
+		: Object.entries(value)
+				.slice(0, SHOWN_MEMBERS)
+				.map(([name, member]) => `${name}: ${kindOf(member)}`);
+	if (inside.length < Object.keys(value).length) inside.push("…");
+	return Array.isArray(value)
+		? `[${inside.join(", ")}]`
+		: `{${inside.join(", ")}}`;
+}
+
+const SHOWN_MEMBERS = 6;
+
+/** Of members the kind alone, and no text: it may be a secret, as in `env`. */
+function kindOf(value: unknown): string {
+	switch (typeof value) {
+		case "string":
+			return "a text";
+		case "function":
+			return "a function";
+		case "object":
+			return value === null
+				? "null"
+				: Array.isArray(value)
+					? "an array"
+					: "an object";
+		default:
+			return String(value);
+	}
 }
 
 /** The known name within two edits of `name`, if there is one. */

@@ -28,7 +28,7 @@ const isAdapter: Check = (value) =>
 	typeof (value as Adapter).launch === "function" &&
 	typeof (value as Adapter).connect === "function"
 		? undefined
-		: "must be an Adapter: an object with name, launch and connect";
+		: "must be an Adapter: an object with name, a text, and the functions launch and connect";
 const isProtection = (value: unknown): boolean =>
 	typeof value === "object" &&
 	value !== null &&
@@ -36,7 +36,7 @@ const isProtection = (value: unknown): boolean =>
 	typeof (value as Protection).engage === "function";
 const areProtections: Check = (value) => {
 	if (!Array.isArray(value) || !value.every(isProtection))
-		return "must be a list of Protections, for example [watchdog()]";
+		return "must be an array of Protections, for example [watchdog()]";
 	const names = value.map(({ name }: Protection) => name);
 	const twice = names.find((name, index) => names.indexOf(name) < index);
 	return twice === undefined
@@ -47,7 +47,18 @@ const areInstruments: Check = (value) =>
 	Array.isArray(value) &&
 	value.every((each) => typeof (each as Instrument)?.attach === "function")
 		? undefined
-		: "must be an array of Instruments: objects with attach";
+		: "must be an array of Instruments, for example [telemetry()]";
+/** What is in a group is checked by its own table; here, whether it is one. */
+const isGroup = (value: unknown): boolean =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
+const isSize: Check = (value) =>
+	typeof value === "number" || isGroup(value)
+		? undefined
+		: "must be how many workers there are, or { min, max, idleMs }";
+const isHeartbeat: Check = (value) =>
+	value === "off" || isGroup(value)
+		? undefined
+		: 'must be an object of options, or "off"';
 const POOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 const isPoolName: Check = (value) =>
 	typeof value === "string" && POOL_NAME.test(value)
@@ -67,12 +78,12 @@ export function resolveOptions(
 	checkOptions("createPool", given, {
 		adapter: isAdapter,
 		name: optional(isPoolName),
-		size: anything,
+		size: optional(isSize),
 		callsPerWorker: optional(DEFAULTS.callsPerWorker.check),
 		start: anything,
 		queue: anything,
 		calls: anything,
-		heartbeat: anything,
+		heartbeat: optional(isHeartbeat),
 		recycle: anything,
 		sessions: anything,
 		stop: anything,

@@ -30,7 +30,7 @@ export class NoImage extends Error {
 			message:
 				this.code === "MESSAGE_TOO_LARGE"
 					? this.message
-					: `${path} ${this.message}`,
+					: `${shortened(path)} ${this.message}`,
 			path,
 		});
 	}
@@ -46,6 +46,15 @@ export function propertyPlace(key: string): string {
 	return /^[A-Za-z_$][\w$]*$/.test(key)
 		? `.${key}`
 		: `[${JSON.stringify(key)}]`;
+}
+
+const MOST_OF_PATH = 160;
+
+/** A cycle is found when it is too deep: its path is the same step over and over. */
+function shortened(path: string): string {
+	if (path.length <= MOST_OF_PATH) return path;
+	const half = MOST_OF_PATH / 2;
+	return `${path.slice(0, half)}…${path.slice(-half)}`;
 }
 
 /** Says what a value is, for people. */

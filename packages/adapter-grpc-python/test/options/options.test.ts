@@ -15,7 +15,11 @@ test.each<[string, unknown, RegExp]>([
 	["INVALID_OPTION", { tools: "" }, /"tools"/],
 	["INVALID_OPTION", { tools: new URL("https://example.org/a.py") }, /"tools"/],
 	["INVALID_OPTION", { tools: { module: "" } }, /"tools" must have a module/],
-	["INVALID_OPTION", { tools: "a.py", env: { A: 1 } }, /"env"/],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", env: { TOKEN: "a secret", A: 1 } },
+		/"env" must be an object of texts.* got \{TOKEN: a text, A: 1\}/,
+	],
 	[
 		"INVALID_OPTION",
 		{ tools: "a.py", threadsPerWorker: 0 },

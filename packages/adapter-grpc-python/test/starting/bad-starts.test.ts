@@ -62,6 +62,12 @@ test("a file of tools that is not there", async () => {
 	expect(error.message).toContain(join(process.cwd(), "nowhere/tools.py"));
 });
 
+test("a module that is named as a file would be, with the way to name it", async () => {
+	const error = await startFailure({ tools: "nowhere" });
+	expect(error.code).toBe("TOOLS_IMPORT_FAILED");
+	expect(error.message).toContain('{ module: "nowhere" }');
+});
+
 test("a working directory that is not there", async () => {
 	const cwd = join(scratch(), "nowhere");
 	const adapter = pythonGrpc({

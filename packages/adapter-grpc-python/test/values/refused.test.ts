@@ -96,6 +96,8 @@ describe("a value without image is named by its path", () => {
 		const error = refusal({ list: cycle });
 		expect(error.message).toMatch(/contains itself/);
 		expect(error.path).toMatch(/^\$\.list\[0\]\.again/);
+		// The path goes round and round; a message is for people.
+		expect(error.message.length).toBeLessThan(250);
 	});
 
 	test("more than 100 levels", () => {

@@ -82,6 +82,36 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		"INVALID_OPTION",
 		/must not be greater/,
 	],
+	[
+		"a text for a size",
+		{ size: "2" },
+		"INVALID_OPTION",
+		/"size" must be how many workers there are, or \{ min, max, idleMs \}, got "2"/,
+	],
+	[
+		"a heartbeat that is switched off by another word",
+		{ heartbeat: false },
+		"INVALID_OPTION",
+		/"heartbeat" must be an object of options, or "off", got false/,
+	],
+	[
+		"a protection that nobody called",
+		{ protections: [() => undefined, "watchdog"] },
+		"INVALID_OPTION",
+		/for example \[watchdog\(\)\], got \[a function, a text\]/,
+	],
+	[
+		"an instrument that nobody called",
+		{ instruments: [() => undefined] },
+		"INVALID_OPTION",
+		/for example \[telemetry\(\)\], got \[a function\]/,
+	],
+	[
+		"an adapter without a name",
+		{ adapter: { ...adapter, name: undefined, launch: adapter.launch } },
+		"INVALID_OPTION",
+		/with name, a text, .* got \{.*name: undefined/,
+	],
 	["no workers at all", { size: 0 }, "INVALID_OPTION", /"max" must be/],
 	["a name that is none", { name: "a b" }, "INVALID_OPTION", /"name"/],
 	["a group that is none", { queue: 5 }, "INVALID_OPTION", /must be an object/],
@@ -121,7 +151,7 @@ test("options that are no object are refused", () => {
 	);
 });
 
-test("protections are a list, each of them named once", () => {
+test("protections are an array, each of them named once", () => {
 	const protection: Protection = {
 		name: "a",
 		whenUnavailable: "start",
@@ -132,7 +162,7 @@ test("protections are a list, each of them named once", () => {
 		resolveOptions({ adapter, protections } as PoolOptions, 4);
 	expect(resolve(undefined).protections).toEqual([]);
 	expect(resolve([protection]).protections).toEqual([protection]);
-	expect(() => resolve(protection)).toThrow(/must be a list of Protections/);
-	expect(() => resolve([{ name: "a" }])).toThrow(/must be a list/);
+	expect(() => resolve(protection)).toThrow(/must be an array of Protections/);
+	expect(() => resolve([{ name: "a" }])).toThrow(/must be an array/);
 	expect(() => resolve([protection, protection])).toThrow(/"a" is in it twice/);
 });
