@@ -22,6 +22,10 @@ class InterruptibleThread:
     Best effort: Python raises it between two bytecodes of that thread, so code
     that blocks in C does not notice. And it is raised a moment after it was
     asked for: once, and no more than once, this may be behind the user's code.
+
+    Where threads run Python at the same time (free-threaded builds) nothing is
+    raised: one cannot look where another thread is, so it might hold a lock of
+    `logging` or of the bridge. There a tool has to ask `raise_if_cancelled()`.
     """
 
     def __init__(self, cancellation: Cancellation) -> None:
@@ -32,6 +36,8 @@ class InterruptibleThread:
 
     def interrupt(self) -> None:
         """Raises it where user code runs; from any other thread."""
+        if not gil_is_enabled():
+            return
         with self._lock:
             frame = sys._current_frames().get(self._ident)
             if not self._armed or frame is None or not may_raise(frame):
@@ -58,6 +64,13 @@ class InterruptibleThread:
         if isinstance(handled, tuple):  # before Python 3.12
             handled = handled[1]
         return is_cleaning_up(handled)
+
+
+def gil_is_enabled() -> bool:
+    """Returns whether one thread at a time runs Python, at this moment: a module
+    that does not know better enables the lock when it is imported."""
+    enabled: Callable[[], bool] | None = getattr(sys, "_is_gil_enabled", None)
+    return enabled is None or enabled()
 
 
 def _with_reason(reason: CancelReason | None) -> type[CallCancelled]:

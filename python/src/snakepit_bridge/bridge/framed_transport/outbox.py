@@ -39,7 +39,9 @@ class FramedOutbox:
         self.held = False
         self._waiting: deque[bytes | memoryview] = deque()
         self._writing = threading.Lock()
-        self._logs = 0
+        # Each is written under one lock only: that of `logging`, and `_writing`.
+        self._logs_put = 0
+        self._logs_sent = 0
         self._dropped = 0
         self._main = threading.get_ident()
         self._bridge = 0
@@ -72,13 +74,13 @@ class FramedOutbox:
 
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
-        if self._logs >= MAX_LOGS:
+        if self._logs_put - self._logs_sent >= MAX_LOGS:
             self._dropped += 1
             return False
         if self._dropped:
             log.message += f" [{self._dropped} records before this one were dropped]"
             self._dropped = 0
-        self._logs += 1
+        self._logs_put += 1
         data = pb.WorkerFrame(log=log).SerializeToString()
         self._waiting.append(_LogBytes(framed(FRAME, data)))
         # By way of the loop: whoever logs may do so anywhere, in a destructor too.
@@ -130,7 +132,7 @@ class FramedOutbox:
         while self._waiting and size < BATCH_BYTES:
             part = self._waiting.popleft()
             if isinstance(part, _LogBytes):
-                self._logs -= 1
+                self._logs_sent += 1
             parts.append(part)
             size += len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -17,7 +17,9 @@ class GrpcOutbox:
 
     def __init__(self) -> None:
         self._frames: deque[pb.WorkerFrame] = deque()
-        self._logs = 0
+        # Written under the lock of `logging`, and in the bridge's thread.
+        self._logs_put = 0
+        self._logs_sent = 0
         self._dropped = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._filled = asyncio.Event()
@@ -38,13 +40,13 @@ class GrpcOutbox:
 
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
-        if self._logs >= MAX_LOGS:
+        if self._logs_put - self._logs_sent >= MAX_LOGS:
             self._dropped += 1
             return False
         if self._dropped:
             log.message += f" [{self._dropped} records before this one were dropped]"
             self._dropped = 0
-        self._logs += 1
+        self._logs_put += 1
         self.put(pb.WorkerFrame(log=log))
         return True
 
@@ -63,5 +65,5 @@ class GrpcOutbox:
                 await self._filled.wait()
         frame = self._frames.popleft()
         if frame.HasField("log"):
-            self._logs -= 1
+            self._logs_sent += 1
         return frame

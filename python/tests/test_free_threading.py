@@ -1,0 +1,66 @@
+"""What a build of Python without its lock changes.
+
+No such build is needed: what is asked is whether the lock is enabled now.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pytest
+
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.tool_threads import InterruptibleThread, gil_is_enabled
+from snakepit_bridge.calls.trampoline import invoke
+
+
+def how_it_ends(*, gil: bool, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Interrupts a thread in user code, and then has it ask."""
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: gil, raising=False)
+    cancellation = Cancellation()
+    made: list[InterruptibleThread] = []
+    begun, interrupted = threading.Event(), threading.Event()
+    ends: list[str] = []
+
+    def user_code() -> None:
+        begun.set()
+        # Interrupted while it waits, it notices between two bytecodes after that.
+        interrupted.wait(30)
+        for _ in range(1000):
+            pass
+        ends.append("was not interrupted")
+        cancellation.raise_if_requested()
+
+    def run() -> None:
+        made.append(InterruptibleThread(cancellation))
+        try:
+            invoke(user_code)
+        except CallCancelled:
+            made[0].disarm()
+            ends.append("cancelled")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    begun.wait(30)
+    cancellation.request(CancelReason.CALLER)
+    made[0].interrupt()
+    interrupted.set()
+    thread.join(30)
+    return ", ".join(ends)
+
+
+def test_a_thread_that_cannot_be_looked_at_is_not_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert how_it_ends(gil=True, monkeypatch=monkeypatch) == "cancelled"
+    ends = how_it_ends(gil=False, monkeypatch=monkeypatch)
+    assert ends == "was not interrupted, cancelled"
+
+
+def test_a_python_that_knows_no_other_build_has_the_lock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(sys, "_is_gil_enabled", raising=False)
+    assert gil_is_enabled()
