@@ -8,6 +8,7 @@ import { smallCall } from "./cases/small-call.ts";
 import { soak } from "./cases/soak.ts";
 import { start } from "./cases/start.ts";
 import { streams } from "./cases/streams.ts";
+import { threads } from "./cases/threads.ts";
 import { throughput } from "./cases/throughput.ts";
 import { values } from "./cases/values.ts";
 
@@ -15,6 +16,7 @@ import { values } from "./cases/values.ts";
 export const cases: readonly Case[] = [
 	smallCall,
 	throughput,
+	threads,
 	poolCost,
 	values,
 	streams,

@@ -1,6 +1,9 @@
 """What our workers answer with."""
 
+import functools
+import hashlib
 import os
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,6 +46,35 @@ def produce(items: int, size: int) -> Iterator[bytes]:
     for _ in range(items):
         items_produced += 1
         yield item
+
+
+@tool
+def sleep_for_5_ms() -> None:
+    time.sleep(0.005)
+
+
+@functools.cache
+def a_megabyte() -> bytes:
+    return bytes(1_000_000)
+
+
+@tool
+def hash_1_mb() -> bytes:
+    return hashlib.sha256(a_megabyte()).digest()
+
+
+@functools.cache
+def a_matrix() -> Any:
+    # Not for the tools that need none: it takes time and memory.
+    import numpy as np
+
+    return np.ones((256, 256))
+
+
+@tool
+def multiply_matrices() -> None:
+    matrix = a_matrix()
+    matrix @ matrix
 
 
 @tool
