@@ -24,7 +24,11 @@ export interface AttemptListener {
 type AttemptState =
 	| { readonly kind: "running" }
 	/** Nobody waits for it any more; the worker has until the timer to come free. */
-	| { readonly kind: "cancelling"; readonly grace: Timer }
+	| {
+			readonly kind: "cancelling";
+			readonly grace: Timer;
+			readonly reason: SnakepitError;
+	  }
 	| { readonly kind: "over" };
 
 /** One call on one worker, until the worker is done with it or gone. */
@@ -36,8 +40,9 @@ export class CallAttempt implements Attempt {
 	readonly #setting: AttemptSetting;
 	readonly #listener: AttemptListener;
 	readonly #abort = new AbortController();
+	readonly #waitedMs: number;
 	readonly #startedMs: number;
-	readonly #instrument: AttemptInstrument | undefined;
+	#instrument: AttemptInstrument | undefined;
 	#state: AttemptState = { kind: "running" };
 
 	constructor(
@@ -53,26 +58,39 @@ export class CallAttempt implements Attempt {
 		this.number = call.attempts;
 		this.#setting = setting;
 		this.#listener = listener;
+		this.#waitedMs = waitedMs;
 		this.#startedMs = startedMs;
 		worker.begin(this);
-		setting.emit({
-			...worker.ref,
-			type: "call.dispatched",
-			wallMs: setting.clock.wall(),
-			callId: call.callId,
-			command: call.command,
-			attempt: this.number,
-			waitedMs,
-		});
+	}
+
+	/** Tells of it, and sends the call to the worker. */
+	run(): void {
+		this.#tell();
+		if (this.#state.kind === "running") this.#send();
+		// Whoever heard of it gave the call up: it was never sent.
+		else if (this.#state.kind === "cancelling") this.#done(this.#state.reason);
+	}
+
+	#tell(): void {
+		const { call, worker } = this;
+		const { clock, emit } = this.#setting;
 		this.#instrument = call.instrument?.dispatched({
 			...worker.ref,
 			attempt: this.number,
 			pid: worker.pid,
 		});
+		emit({
+			...worker.ref,
+			type: "call.dispatched",
+			wallMs: clock.wall(),
+			callId: call.callId,
+			command: call.command,
+			attempt: this.number,
+			waitedMs: this.#waitedMs,
+		});
 	}
 
-	/** Sends the call to the worker. */
-	run(): void {
+	#send(): void {
 		const { call, worker } = this;
 		const { connection } = worker;
 		if (connection === undefined) {
@@ -123,7 +141,7 @@ export class CallAttempt implements Attempt {
 				`call ${call.callId} (${call.command}) did not come free within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
 			),
 		);
-		this.#state = { kind: "cancelling", grace };
+		this.#state = { kind: "cancelling", grace, reason };
 		this.#instrument?.cancelled(reason);
 		this.#abort.abort(reason);
 	}

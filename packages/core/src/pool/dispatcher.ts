@@ -225,6 +225,8 @@ export class Dispatcher {
 			because: error.code,
 		});
 		call.instrument?.retried(error);
+		// Whoever heard of it may have given the call up.
+		if (call.state.kind === "settled") return;
 		// It keeps its place in the line, whatever the limit: it was taken before.
 		if (!this.#tryNow(call)) this.#wait(call);
 	}

@@ -5,14 +5,27 @@ Takes protobuf, as Python's exporter sends it, and JSON.
 
 import gzip
 import json
+import threading
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
 )
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
+SAYING = threading.Lock()
 LIMIT = 16 * 1024 * 1024
+
+
+def texts(attributes: Iterable[KeyValue]) -> dict[str, str]:
+    """Returns the attributes that are texts."""
+    return {
+        each.key: each.value.string_value
+        for each in attributes
+        if each.value.HasField("string_value")
+    }
 
 
 def spans_of(body: bytes, content_type: str) -> list[dict[str, Any]]:
@@ -27,6 +40,12 @@ def spans_of(body: bytes, content_type: str) -> list[dict[str, Any]]:
             "parentSpanId": span.parent_span_id.hex(),
             "name": span.name,
             "scope": scope.scope.name,
+            "attributes": texts(span.attributes),
+            "events": [event.name for event in span.events],
+            "links": [
+                {"spanId": link.span_id.hex(), "attributes": texts(link.attributes)}
+                for link in span.links
+            ],
         }
         for resource in request.resource_spans
         for scope in resource.scope_spans
@@ -44,8 +63,11 @@ class Receiver(BaseHTTPRequestHandler):
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         if self.path == "/v1/traces":
-            for span in spans_of(body, self.headers.get("Content-Type", "")):
-                print(json.dumps(span), flush=True)
+            spans = spans_of(body, self.headers.get("Content-Type", ""))
+            # Each request has a thread: their lines must not mix.
+            with SAYING:
+                for span in spans:
+                    print(json.dumps(span), flush=True)
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()

@@ -5,6 +5,8 @@ import { createInterface } from "node:readline";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { onTestFinished } from "vitest";
 
+const DEADLINE_MS = 30_000;
+
 /** A span as the receiver got it, whoever sent it. */
 export interface ReceivedSpan {
 	readonly traceId: string;
@@ -12,6 +14,13 @@ export interface ReceivedSpan {
 	readonly parentSpanId: string;
 	readonly name: string;
 	readonly scope: string;
+	readonly attributes: Readonly<Record<string, unknown>>;
+	/** The names of its events. */
+	readonly events: readonly string[];
+	readonly links: readonly {
+		readonly spanId: string;
+		readonly attributes: Readonly<Record<string, unknown>>;
+	}[];
 }
 
 /** An OTLP receiver in a process of its own; gone when the test is finished. */
@@ -47,11 +56,16 @@ export class Receiver {
 		return receiver;
 	}
 
-	/** Resolves when a span of this name was received. */
-	async until(name: string, deadlineMs = 30_000): Promise<ReceivedSpan> {
-		const tooLate = AbortSignal.timeout(deadlineMs);
+	/** Resolves when a span of this name was received, of which `isMeant` is so. */
+	async until(
+		name: string,
+		isMeant: (span: ReceivedSpan) => boolean = () => true,
+	): Promise<ReceivedSpan> {
+		const tooLate = AbortSignal.timeout(DEADLINE_MS);
 		for (;;) {
-			const found = this.spans.find((span) => span.name === name);
+			const found = this.spans.find(
+				(span) => span.name === name && isMeant(span),
+			);
 			if (found !== undefined) return found;
 			await new Promise<void>((resolve, reject) => {
 				this.#changed = resolve;
@@ -97,13 +111,21 @@ export class ReceiverExporter implements SpanExporter {
 		spans: ReadableSpan[],
 		done: (result: { code: number; error?: Error }) => void,
 	): void {
-		const sent = spans.map((span) => ({
-			traceId: span.spanContext().traceId,
-			spanId: span.spanContext().spanId,
-			parentSpanId: span.parentSpanContext?.spanId ?? "",
-			name: span.name,
-			scope: span.instrumentationScope.name,
-		}));
+		const sent = spans.map(
+			(span): ReceivedSpan => ({
+				traceId: span.spanContext().traceId,
+				spanId: span.spanContext().spanId,
+				parentSpanId: span.parentSpanContext?.spanId ?? "",
+				name: span.name,
+				scope: span.instrumentationScope.name,
+				attributes: span.attributes,
+				events: span.events.map(({ name }) => name),
+				links: span.links.map(({ context, attributes = {} }) => ({
+					spanId: context.spanId,
+					attributes,
+				})),
+			}),
+		);
 		fetch(this.#url, {
 			method: "POST",
 			headers: { "content-type": "application/json" },

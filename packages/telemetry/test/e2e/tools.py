@@ -1,5 +1,10 @@
 """Tools that are seen in a trace."""
 
+import itertools
+import os
+import pathlib
+import signal
+import time
 from collections.abc import Iterator
 
 from opentelemetry import trace
@@ -28,3 +33,33 @@ def count(to: int) -> Iterator[int]:
 def divide(by: int) -> float:
     """Fails for 0."""
     return 1 / by
+
+
+@tool
+def wait() -> None:
+    """Blocks for longer than any test."""
+    print("begun", flush=True)
+    time.sleep(600)
+
+
+@tool
+def endless() -> Iterator[int]:
+    """Streams until nobody wants more."""
+    yield from itertools.count()
+
+
+@tool
+def sell(of: str) -> None:
+    """Asks the host for what fails there."""
+    current_call().host("sell", of)
+
+
+@tool
+def fragile(marker: str) -> str:
+    """Has its worker killed, but for the second time."""
+    path = pathlib.Path(marker)
+    if path.exists():
+        return "alive"
+    path.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "dead"

@@ -1,0 +1,181 @@
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { unregister } from "../support/memory-sdk.ts";
+import { type ReceivedSpan, Receiver } from "./receiver.ts";
+import { openTracedPool, PYTHON } from "./traced-pool.ts";
+
+afterEach(unregister);
+
+const TIMEOUT = { timeout: 90_000 } as const;
+
+/** The call, its attempt, and the tool's own span, of one trace. */
+async function partsOf(
+	receiver: Receiver,
+	tool: string,
+	isMeant?: (call: ReceivedSpan) => boolean,
+): Promise<readonly [ReceivedSpan, ReceivedSpan, ReceivedSpan]> {
+	const call = await receiver.until(`call ${tool}`, isMeant);
+	const isOfIt = ({ traceId }: ReceivedSpan): boolean =>
+		traceId === call.traceId;
+	const parts = [
+		call,
+		await receiver.until("attempt", isOfIt),
+		await receiver.until(tool, isOfIt),
+	] as const;
+	expect(parts[1].parentSpanId).toBe(call.spanId);
+	expect(parts[2]).toMatchObject({
+		parentSpanId: parts[1].spanId,
+		scope: "snakepit_bridge",
+	});
+	return parts;
+}
+
+test(
+	"a call that is given up and one past its deadline: both sides tell why, and only the second is an error",
+	TIMEOUT,
+	async () => {
+		const receiver = await Receiver.start(PYTHON);
+		const { pool } = await openTracedPool(receiver.url);
+		const abort = new AbortController();
+		const unsubscribe = pool.on("worker.output", () => abort.abort());
+		await expect(
+			pool.execute("wait", {}, { signal: abort.signal }),
+		).rejects.toMatchObject({ code: "CALL_ABORTED" });
+		unsubscribe();
+		const [call, attempt, tool] = await partsOf(receiver, "wait");
+		expect(call.attributes).toMatchObject({
+			"error.type": "CALL_ABORTED",
+			"snakepit.call.outcome": "aborted",
+		});
+		expect(attempt.events).toEqual(["cancelled"]);
+		expect(tool.attributes).toMatchObject({
+			"snakepit.call.cancel_reason": "caller",
+		});
+		expect(tool.attributes).not.toHaveProperty("error.type");
+
+		await expect(
+			pool.execute("wait", {}, { timeoutMs: 300 }),
+		).rejects.toMatchObject({ code: "CALL_TIMEOUT" });
+		const [late, lateAttempt, lateTool] = await partsOf(
+			receiver,
+			"wait",
+			({ traceId }) => traceId !== call.traceId,
+		);
+		expect(late.attributes).toMatchObject({
+			"error.type": "CALL_TIMEOUT",
+			"snakepit.call.outcome": "timed_out",
+		});
+		expect(lateAttempt.events).toEqual(["cancelled", "exception"]);
+		expect(lateTool.attributes).toMatchObject({
+			"snakepit.call.cancel_reason": "deadline",
+			"error.type": "DEADLINE",
+		});
+	},
+);
+
+test(
+	"a stream whose consumer leaves ends on both sides; a back-call that fails is seen on both",
+	TIMEOUT,
+	async () => {
+		const receiver = await Receiver.start(PYTHON);
+		const { pool } = await openTracedPool(receiver.url);
+		for await (const item of pool.stream("endless", {})) {
+			if (item === 3) break;
+		}
+		const [, , stream] = await partsOf(receiver, "endless");
+		expect(stream.attributes).toMatchObject({
+			"snakepit.call.cancel_reason": "caller",
+			"snakepit.tool.kind": "generator",
+		});
+
+		await expect(pool.execute("sell", { of: "tea" })).rejects.toThrow(
+			"sold out",
+		);
+		const [call, attempt, tool] = await partsOf(receiver, "sell");
+		const backCall = await receiver.until("back-call sell");
+		expect(backCall).toMatchObject({
+			traceId: call.traceId,
+			parentSpanId: tool.spanId,
+			attributes: { "error.type": "SOLD_OUT" },
+			events: ["exception"],
+		});
+		expect(attempt.attributes).toMatchObject({ "error.type": "TOOL_FAILED" });
+		expect(tool.events).toEqual(["exception"]);
+	},
+);
+
+test(
+	"a worker is killed in a call: the failed attempt, the restart and the retry are seen and linked",
+	TIMEOUT,
+	async () => {
+		const receiver = await Receiver.start(PYTHON);
+		const { pool, dataDir } = await openTracedPool(receiver.url);
+		const marker = join(dataDir, "marker");
+		expect(
+			await pool.execute("fragile", { marker }, { idempotentRetries: 1 }),
+		).toBe("alive");
+		const call = await receiver.until("call fragile");
+		const isOfIt = ({ traceId }: ReceivedSpan): boolean =>
+			traceId === call.traceId;
+		expect(call.attributes).toMatchObject({
+			"snakepit.call.outcome": "succeeded",
+		});
+		expect(call.events).toEqual(["retried"]);
+		const failed = await receiver.until(
+			"attempt",
+			({ attributes }) => attributes["error.type"] === "WORKER_EXITED",
+		);
+		expect(failed).toMatchObject({
+			parentSpanId: call.spanId,
+			attributes: { "snakepit.call.ran": "maybe" },
+		});
+		const retry = await receiver.until(
+			"attempt",
+			({ spanId }) => spanId !== failed.spanId,
+		);
+		expect(retry).toMatchObject({
+			parentSpanId: call.spanId,
+			links: [
+				{
+					spanId: failed.spanId,
+					attributes: { "snakepit.link": "previous attempt" },
+				},
+			],
+		});
+		expect(retry.attributes).not.toHaveProperty("error.type");
+		// Of the killed worker no span arrived: nobody was left to send it.
+		expect((await receiver.until("fragile", isOfIt)).parentSpanId).toBe(
+			retry.spanId,
+		);
+
+		const restart = await receiver.until(
+			"worker start",
+			({ attributes }) => "snakepit.worker.replaces" in attributes,
+		);
+		expect(restart.traceId).not.toBe(call.traceId);
+		expect(restart.attributes).toMatchObject({
+			"snakepit.worker.replaces":
+				failed.attributes["snakepit.worker.incarnation"],
+			"snakepit.worker.incarnation":
+				retry.attributes["snakepit.worker.incarnation"],
+		});
+		expect(restart.links).toContainEqual({
+			spanId: failed.spanId,
+			attributes: { "snakepit.link": "failed attempt" },
+		});
+
+		// A call that may not be made again: its failure is the caller's, and the next works.
+		await expect(
+			pool.execute("fragile", { marker: `${marker}-2` }),
+		).rejects.toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+		const lost = await receiver.until(
+			"call fragile",
+			({ traceId }) => traceId !== call.traceId,
+		);
+		expect(lost.attributes).toMatchObject({
+			"error.type": "WORKER_EXITED",
+			"snakepit.call.outcome": "failed",
+		});
+		expect(await pool.execute("fragile", { marker })).toBe("alive");
+	},
+);
