@@ -59,7 +59,7 @@ export function checkOptions(
 		});
 	}
 	for (const name of Object.keys(given)) {
-		if (name in table) continue;
+		if (Object.hasOwn(table, name)) continue;
 		const near = nearest(name, Object.keys(table));
 		throw new OptionsError({
 			code: "UNKNOWN_OPTION",

@@ -52,6 +52,12 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 	],
 	["nothing like it", { frobnicate: 1 }, "UNKNOWN_OPTION", /Known: adapter/],
 	[
+		"what every object has",
+		{ constructor: 1 },
+		"UNKNOWN_OPTION",
+		/no option "constructor"/,
+	],
+	[
 		"no adapter",
 		{ adapter: undefined },
 		"INVALID_OPTION",
