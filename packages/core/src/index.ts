@@ -67,15 +67,10 @@ export {
 	type WorkerLostErrorCode,
 } from "./errors.ts";
 export type {
-	CallOutcome,
-	CallRef,
 	EventOf,
 	EventTime,
-	RecycleReason,
 	SnakepitEvent,
 	SnakepitEventType,
-	SparedReason,
-	WorkerRef,
 } from "./events.ts";
 export type {
 	HealthStatus,
@@ -174,6 +169,12 @@ export type {
 } from "./pool/tools.ts";
 export { withPool } from "./pool/with-pool.ts";
 export type {
+	CallOutcome,
+	CallRef,
+	RecycleReason,
+	WorkerRef,
+} from "./pool-events.ts";
+export type {
 	Engagement,
 	LayerReport,
 	Protection,
@@ -192,6 +193,7 @@ export type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./registry/process-registry.ts";
+export type { SparedReason } from "./run-events.ts";
 export {
 	extractRunId,
 	generateRunId,

@@ -1,6 +1,7 @@
 import type { BackCallWrapper } from "./adapter.ts";
 import type { SnakepitError } from "./errors.ts";
-import type { CallRef, SnakepitEvent, WorkerRef } from "./events.ts";
+import type { SnakepitEvent } from "./events.ts";
+import type { CallRef, WorkerRef } from "./pool-events.ts";
 import type { RunId } from "./run-id.ts";
 import type { WorkerState } from "./worker-state.ts";
 

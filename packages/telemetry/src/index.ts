@@ -13,12 +13,12 @@ export type {
 } from "./catalogue/event-place.ts";
 export { EVENTS, eventName } from "./catalogue/events.ts";
 export type { Group } from "./catalogue/groups.ts";
-export {
-	METRICS,
-	type MetricDefinition,
-	type MetricKind,
-	type MetricName,
-} from "./catalogue/metrics.ts";
+export type {
+	MetricDefinition,
+	MetricKind,
+	MetricName,
+} from "./catalogue/metric-definition.ts";
+export { METRICS } from "./catalogue/metrics.ts";
 export {
 	SPAN_EVENTS,
 	SPANS,

@@ -1,4 +1,5 @@
-import { METRICS, type MetricName } from "./catalogue/metrics.ts";
+import type { MetricName } from "./catalogue/metric-definition.ts";
+import { METRICS } from "./catalogue/metrics.ts";
 
 /** How a metric comes to Prometheus, which decides how it is called there. */
 export type NamingScheme =

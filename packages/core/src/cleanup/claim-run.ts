@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import type { SparedReason } from "../events.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import { type RunContent, RunFile, readRunFile } from "../registry/run-file.ts";
 import { type RunLock, restoreLock, takeLock } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import type { StoredRun } from "../registry/schema.ts";
+import type { SparedReason } from "../run-events.ts";
 import { claimantName } from "./claimant.ts";
 import { judgeOwner } from "./owner-liveness.ts";
 import {

@@ -1,4 +1,4 @@
-import type { SparedReason } from "../events.ts";
+import type { SparedReason } from "../run-events.ts";
 import type { RunId } from "../run-id.ts";
 import type { FoundBy } from "./cleanup-strategy.ts";
 import type { SparedProcess } from "./orphan-search.ts";

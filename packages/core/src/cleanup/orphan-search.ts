@@ -1,8 +1,8 @@
-import type { SparedReason } from "../events.ts";
 import { isSameProcess, type ProcessIdentity } from "../identity.ts";
 import type { Marker } from "../marker.ts";
 import type { Census } from "../os/census.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
+import type { SparedReason } from "../run-events.ts";
 import type { ProcessFacts } from "../world.ts";
 import type { FoundOrphan } from "./cleanup-strategy.ts";
 

@@ -1,9 +1,9 @@
-import type { SparedReason } from "../events.ts";
 import {
 	compareIdentity,
 	type Observation,
 	type ProcessIdentity,
 } from "../identity.ts";
+import type { SparedReason } from "../run-events.ts";
 
 /** Whether a run may be cleaned up after. */
 export type OwnerVerdict =

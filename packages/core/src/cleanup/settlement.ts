@@ -1,6 +1,6 @@
-import type { SparedReason } from "../events.ts";
 import type { Incident } from "../registry/incident.ts";
 import type { Killer, WorkerEnd } from "../registry/process-registry.ts";
+import type { SparedReason } from "../run-events.ts";
 import type { RunId } from "../run-id.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
 import type { DeadRun, Orphan, SparedProcess } from "./orphan-search.ts";

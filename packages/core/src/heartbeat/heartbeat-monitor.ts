@@ -1,7 +1,8 @@
 import type { PingReply } from "../adapter.ts";
-import type { SnakepitEvent, WorkerRef } from "../events.ts";
+import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { HeartbeatOptions } from "../options.ts";
+import type { WorkerRef } from "../pool-events.ts";
 import type { Timer, World } from "../world.ts";
 import { judgeHeartbeat } from "./verdict.ts";
 

@@ -1,7 +1,8 @@
 import { OptionsError, type SnakepitError } from "../errors.ts";
-import type { CallOutcome, SnakepitEvent } from "../events.ts";
+import type { SnakepitEvent } from "../events.ts";
 import { nonEmptyText, show } from "../option-check.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { CallOutcome } from "../pool-events.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import type { Call } from "./call.ts";
 import { poolClosed } from "./call-errors.ts";

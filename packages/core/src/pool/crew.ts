@@ -1,6 +1,6 @@
 import type { StartError } from "../errors.ts";
-import type { RecycleReason } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { RecycleReason } from "../pool-events.ts";
 import { backoffMs } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import { StragglerSweep } from "../worker/straggler-sweep.ts";

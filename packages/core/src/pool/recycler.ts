@@ -1,5 +1,5 @@
-import type { RecycleReason } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { RecycleReason } from "../pool-events.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost, Timer } from "../world.ts";
 import { judgeWear } from "./recycling.ts";

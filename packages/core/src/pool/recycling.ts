@@ -1,4 +1,4 @@
-import type { RecycleReason } from "../events.ts";
+import type { RecycleReason } from "../pool-events.ts";
 
 /** How worn a worker is. */
 export interface Wear {

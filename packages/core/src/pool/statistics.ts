@@ -1,6 +1,6 @@
 import type { AuditStatistics } from "../cleanup/auditor.ts";
-import type { CallOutcome } from "../events.ts";
 import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
+import type { CallOutcome } from "../pool-events.ts";
 import type { RegistryStatistics } from "../registry/process-registry.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerState } from "../worker-state.ts";

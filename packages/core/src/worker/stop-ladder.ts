@@ -1,6 +1,7 @@
 import type { Connection } from "../adapter.ts";
-import type { SnakepitEvent, WorkerRef } from "../events.ts";
+import type { SnakepitEvent } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
+import type { WorkerRef } from "../pool-events.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
-import type { SnakepitEvent, WorkerRef } from "../events.ts";
+import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { WorkerRef } from "../pool-events.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 import { readLines } from "./output-lines.ts";
 import { OutputTail } from "./output-tail.ts";

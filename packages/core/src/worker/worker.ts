@@ -1,9 +1,9 @@
 import type { Connection, Seat } from "../adapter.ts";
 import { SnakepitError } from "../errors.ts";
-import type { RecycleReason, WorkerRef } from "../events.ts";
 import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { RecycleReason, WorkerRef } from "../pool-events.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import {
 	stepWorker,

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
-import type { SparedReason } from "../../src/events.ts";
+import type { SparedReason } from "../../src/run-events.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** What one host measured of itself; milliseconds. */

@@ -1,7 +1,7 @@
 import type { EventOf, SnakepitEventType } from "@snakepit/core";
 import type { AttributeName } from "./attributes.ts";
 import type { Group } from "./groups.ts";
-import type { MetricName } from "./metrics.ts";
+import type { MetricName } from "./metric-definition.ts";
 import type { SpanKindName } from "./spans.ts";
 
 export type Severity = "debug" | "info" | "warn" | "error" | "fatal";

@@ -7,7 +7,8 @@ import {
 	type Observable,
 } from "@opentelemetry/api";
 import type { AttributeName } from "../catalogue/attributes.ts";
-import { METRICS, type MetricName } from "../catalogue/metrics.ts";
+import type { MetricName } from "../catalogue/metric-definition.ts";
+import { METRICS } from "../catalogue/metrics.ts";
 import { SCOPE } from "../scope.ts";
 import type { Switches } from "../switches.ts";
 

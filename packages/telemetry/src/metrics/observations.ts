@@ -1,5 +1,6 @@
 import type { ObservedPool, WorkerUsage } from "@snakepit/core";
-import { METRICS, type MetricName } from "../catalogue/metrics.ts";
+import type { MetricName } from "../catalogue/metric-definition.ts";
+import { METRICS } from "../catalogue/metrics.ts";
 import { CpuClock } from "./cpu-clock.ts";
 import type { MetricAttributes } from "./meters.ts";
 import type { Sightings } from "./sightings.ts";

@@ -1,0 +1,196 @@
+import type { WorkerLogRecord } from "./adapter.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { EndReason, Killer } from "./registry/process-registry.ts";
+import type { ProcessExit } from "./world.ts";
+
+/** In every event about one worker. */
+export interface WorkerRef {
+	readonly pool: string;
+	/** Stable over incarnations. */
+	readonly workerId: string;
+	/** This one process. */
+	readonly incarnation: string;
+}
+
+/** In every event about one call. */
+export interface CallRef {
+	readonly pool: string;
+	readonly callId: string;
+	readonly command: string;
+}
+
+/** How a call ended for its caller. */
+export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
+
+/** Why a worker is replaced while it still works. */
+export type RecycleReason = "age" | "calls" | "resident_memory";
+
+/** What is told of a pool, and of its workers, calls and sessions. */
+export type PoolEvent =
+	| {
+			readonly type: "pool.started";
+			readonly pool: string;
+			readonly adapter: string;
+			readonly workers: number;
+			readonly durationMs: number;
+	  }
+	| {
+			readonly type: "pool.start_failed";
+			readonly pool: string;
+			readonly adapter: string;
+			readonly error: Error;
+	  }
+	| {
+			readonly type: "pool.closing";
+			readonly pool: string;
+			readonly drainMs: number;
+	  }
+	| {
+			readonly type: "pool.closed";
+			readonly pool: string;
+			readonly durationMs: number;
+			/** Calls that were outstanding when the drain time was over. */
+			readonly cutShort: number;
+	  }
+	| {
+			readonly type: "pool.restart_budget_spent";
+			readonly pool: string;
+			readonly restarts: number;
+			readonly windowMs: number;
+	  }
+	| {
+			readonly type: "pool.adapter_noted";
+			readonly pool: string;
+			readonly adapter: string;
+			readonly note: string;
+	  }
+	// A worker.
+	| (WorkerRef & {
+			readonly type: "worker.starting";
+			readonly attempt: number;
+			readonly replaces: string | undefined;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.spawned";
+			readonly pid: number;
+			readonly source: string;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.ready";
+			readonly pid: number;
+			/** From the reservation to ready, and its parts, in milliseconds. */
+			readonly durationMs: number;
+			readonly phases: {
+				readonly spawnMs: number;
+				readonly launchMs: number;
+				readonly connectMs: number;
+			};
+			/** What the program said of itself. */
+			readonly ready: unknown;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.start_failed";
+			readonly error: Error;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.retiring";
+			readonly reason: RecycleReason | "closed" | "idle";
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.condemned";
+			readonly reason: EndReason;
+			readonly message: string;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.exited";
+			readonly pid: number | undefined;
+			readonly exit: ProcessExit | undefined;
+			readonly reason: EndReason;
+			readonly killer: Killer;
+			readonly callsLost: number;
+			readonly lifetimeMs: number;
+			/** Its last lines. */
+			readonly tail: readonly string[];
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.stop_step";
+			readonly step: "leave" | "terminate" | "kill" | "sweep";
+			readonly sent: number;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.output";
+			readonly stream: "stdout" | "stderr";
+			readonly line: string;
+			readonly cut: boolean;
+	  })
+	| (WorkerRef & {
+			readonly type: "worker.logged";
+			readonly record: WorkerLogRecord;
+	  })
+	// The heartbeat.
+	| (WorkerRef & {
+			readonly type: "heartbeat.sent";
+			readonly sequence: number;
+	  })
+	| (WorkerRef & {
+			readonly type: "heartbeat.answered";
+			readonly sequence: number;
+			readonly latencyMs: number;
+	  })
+	| (WorkerRef & {
+			readonly type: "heartbeat.missed";
+			readonly sequence: number;
+			readonly missedInARow: number;
+	  })
+	| (WorkerRef & {
+			readonly type: "heartbeat.busy";
+			readonly silentMs: number;
+			readonly cpuAdvancedMs: number;
+	  })
+	| (WorkerRef & {
+			readonly type: "heartbeat.suspended";
+			readonly reason: "host_lagged" | "clock_jumped" | "debugger";
+	  })
+	| (WorkerRef & {
+			readonly type: "heartbeat.hung";
+			readonly silentMs: number;
+			readonly missedInARow: number;
+	  })
+	// A call: taken and settled, and within that each attempt on a worker.
+	| (CallRef & { readonly type: "call.accepted"; readonly queued: number })
+	| (CallRef &
+			WorkerRef & {
+				readonly type: "call.dispatched";
+				readonly attempt: number;
+				readonly waitedMs: number;
+			})
+	| (CallRef &
+			WorkerRef & {
+				readonly type: "call.released";
+				readonly attempt: number;
+				readonly ranMs: number;
+			})
+	| (CallRef & {
+			readonly type: "call.retried";
+			readonly attempt: number;
+			readonly because: ErrorCode;
+	  })
+	| (CallRef & {
+			readonly type: "call.settled";
+			readonly outcome: CallOutcome;
+			readonly code: ErrorCode | undefined;
+			readonly attempts: number;
+			readonly totalMs: number;
+	  })
+	// A session.
+	| {
+			readonly type: "session.started";
+			readonly pool: string;
+			readonly sessionId: string;
+	  }
+	| {
+			readonly type: "session.ended";
+			readonly pool: string;
+			readonly sessionId: string;
+			readonly reason: "closed" | "expired" | "lost";
+	  };

@@ -1,0 +1,172 @@
+import type { Entries } from "./error-entry.ts";
+
+/** What keeps a pool or a worker from starting. */
+export const START_ERRORS = {
+	INVALID_OPTION: {
+		thrown: "OptionsError",
+		ran: "no",
+		meaning: "An option is out of range or of the wrong type.",
+		remedy: "The message names the option and what it takes.",
+	},
+	UNKNOWN_OPTION: {
+		thrown: "OptionsError",
+		ran: "no",
+		meaning: "There is no such option.",
+		remedy: "The message names the nearest one.",
+	},
+	PLATFORM_UNSUPPORTED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "Pools cannot be started on this system (Windows).",
+		remedy: "Linux or macOS; on Windows, WSL.",
+	},
+	NODE_TOO_OLD: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "Node is older than 22.",
+		remedy: "A current Node.",
+	},
+	RUNTIME_DIRECTORY_UNSAFE: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"The directory for sockets is a link, belongs to somebody else, or others may write in it.",
+		remedy: "Repair it, or set `XDG_RUNTIME_DIR`.",
+	},
+	SOCKET_PATH_TOO_LONG: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"The path of a socket would pass the system's limit of about 100 bytes.",
+		remedy: "Set `XDG_RUNTIME_DIR` to a shorter path.",
+	},
+	SPAWN_FAILED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The system could not start the program.",
+		remedy: "The system's own reason is in the message.",
+	},
+	WORKER_EXITED_EARLY: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The worker ended before it was ready.",
+		remedy: "Its last lines are in the message.",
+	},
+	PROTECTION_UNAVAILABLE: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			'A protection made with `whenUnavailable: "refuse"` cannot work on this machine.',
+		remedy: "The message says what it lacks; `doctor`.",
+	},
+	START_TIMEOUT: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The worker was not ready in time.",
+		remedy: "`start.timeoutMs`, or a lighter import.",
+	},
+	READY_LINE_INVALID: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The answer on descriptor 3 is neither ready nor failed.",
+		remedy: "[The bridge protocol](../bridge-protocol.md).",
+	},
+	READY_LINE_TOO_LONG: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "More than 64 KiB came on descriptor 3 without a line break.",
+		remedy: "Only the ready line belongs there.",
+	},
+	WORKER_REFUSED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The worker said that it cannot start, with a code of its own.",
+		remedy: "Its reason is in the message.",
+	},
+	CONNECT_FAILED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The worker started and the adapter could not connect to it.",
+		remedy: "The adapter's error is the `cause`.",
+	},
+	RESTART_BUDGET_SPENT: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"Workers ended again and again; the pool waits before it tries again.",
+		remedy: "Look at `worker.exited`; `start.maxRestarts`.",
+	},
+	PROTOCOL_MISMATCH: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"The npm and the PyPI package speak different versions of the protocol.",
+		remedy: "Bring the one that the message names up to date.",
+	},
+	PYTHON_NOT_FOUND: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "No interpreter was found.",
+		remedy: "The message lists where it was looked for; `python`.",
+	},
+	PYTHON_TOO_OLD: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The interpreter is older than 3.10.",
+		remedy: "Another one: `python`.",
+	},
+	BRIDGE_MISSING: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The interpreter has no `snakepit-bridge`.",
+		remedy: "The message has the command that installs it.",
+	},
+	TOOLS_IMPORT_FAILED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The tools could not be imported.",
+		remedy: "Python's traceback is in the message.",
+	},
+	STARTUP_HOOK_FAILED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "A start-up hook raised.",
+		remedy: "Python's traceback is in the message.",
+	},
+	ENVIRONMENT_FAILED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "A Python environment could not be made.",
+		remedy: "The installer's last lines are in the message.",
+	},
+	REGISTRY_UNWRITABLE: {
+		thrown: "RegistryError",
+		ran: "no",
+		meaning: "The ledger's directory cannot be written.",
+		remedy: "Its rights, or `dataDir`.",
+	},
+	REGISTRY_FULL: {
+		thrown: "RegistryError",
+		ran: "no",
+		meaning: "The disk of the ledger is full.",
+		remedy: "Room on it, or `dataDir`.",
+	},
+	REGISTRY_LOCKED: {
+		thrown: "RegistryError",
+		ran: "no",
+		meaning: "Another program holds this run's ledger file.",
+		remedy: "End whatever opened it.",
+	},
+	REGISTRY_CORRUPT: {
+		thrown: "RegistryError",
+		ran: "no",
+		meaning: "This run's ledger file cannot be read back.",
+		remedy: "Start again: a fresh file is made.",
+	},
+	REGISTRY_UNSUPPORTED: {
+		thrown: "RegistryError",
+		ran: "no",
+		meaning: "The SQLite library is older than 3.51.3.",
+		remedy: "A current better-sqlite3.",
+	},
+} as const satisfies Entries;
