@@ -136,11 +136,11 @@ export type {
 	StopOptions,
 } from "./options.ts";
 export type { Census, CensusHost } from "./os/census.ts";
-// For an adapter that keeps files of its own.
-export { makeDirectories } from "./os/make-directories.ts";
 // What another process source is made of.
 export type { Answer } from "./os/fork/answer.ts";
 export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
+// For an adapter that keeps files of its own.
+export { makeDirectories } from "./os/make-directories.ts";
 export { ProcessGroup } from "./os/process-group.ts";
 export { SystemProcessHost } from "./os/process-host.ts";
 export { sendSignal } from "./os/send-signal.ts";
