@@ -176,6 +176,20 @@ def test_a_ping_is_answered_while_a_tool_blocks(start: Host) -> None:
     assert times[0] > 0
 
 
+def test_a_ping_frame_is_answered_while_a_tool_blocks(start: Host) -> None:
+    worker = start("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin("is_busy")
+    worker.wait_for_stderr(f"begun {call_id}")
+    answers = []
+    for n in range(3):
+        conversation.send(ping=pb.PingRequest(sequence=n))
+        answers.append(conversation.receive().ping)
+    assert [answer.sequence for answer in answers] == [0, 1, 2]
+    assert [answer.calls_running for answer in answers] == [1, 1, 1]
+    assert 0 < answers[0].cpu_time_us <= answers[2].cpu_time_us
+
+
 def test_the_tools_are_described_with_their_schemas(start: Host) -> None:
     conversation = start("greeter").converse()
     described = conversation.unary("Describe", b"", pb.DescribeResponse.FromString)

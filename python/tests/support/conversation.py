@@ -33,6 +33,8 @@ class Conversation:
             ],
         )
         self.logs: queue.Queue[pb.Log] = queue.Queue()
+        # What came, logs and all: a frame or a batch of them each.
+        self.messages: list[pb.WorkerFrame] = []
         # Cleared, nothing is read any more: the worker cannot write for long.
         self.reads = threading.Event()
         self.reads.set()
@@ -142,12 +144,15 @@ class Conversation:
 
     def _read(self) -> None:
         try:
-            for frame in self._stream:
+            for message in self._stream:
                 self.reads.wait()
-                if frame.HasField("log"):
-                    self.logs.put(frame.log)
-                else:
-                    self._incoming.put(frame)
+                self.messages.append(message)
+                is_batch = message.HasField("batch")
+                for frame in message.batch.frames if is_batch else [message]:
+                    if frame.HasField("log"):
+                        self.logs.put(frame.log)
+                    else:
+                        self._incoming.put(frame)
         except grpc.RpcError as error:
             self._incoming.put(error)
         else:

@@ -15,6 +15,7 @@ import type {
 } from "./frame-channel.ts";
 import { FRAME, FrameCutter, SIGNAL } from "./frame-cutter.ts";
 import { FrameWriter } from "./frame-writer.ts";
+import { PendingPings } from "./pending-pings.ts";
 
 /** Room for the fields around a value that the worker measured by itself. */
 const RECEIVE_MARGIN_BYTES = 65_536;
@@ -62,7 +63,7 @@ class FramedChannel implements FrameChannel {
 	private readonly socket: Socket;
 	private readonly listener: FrameListener;
 	private readonly writer: FrameWriter;
-	private readonly pings = new Map<number, Question<PingResponse>>();
+	private readonly pings = new PendingPings();
 	/** Answered in order. */
 	private readonly descriptions: Question<DescribeResponse>[] = [];
 	private state: ChannelState;
@@ -125,32 +126,20 @@ class FramedChannel implements FrameChannel {
 	}
 
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
-		return this.ask(
-			{ $case: "ping", value: { sequence } },
-			(question) => this.pings.set(sequence, question),
-			signal,
+		if (this.state.kind === "over") return Promise.reject(this.state.error);
+		return this.pings.ask(sequence, signal, () =>
+			this.say({ $case: "ping", value: { sequence } }),
 		);
 	}
 
 	describe(signal: AbortSignal): Promise<DescribeResponse> {
-		return this.ask(
-			{ $case: "describe", value: {} },
-			(question) => this.descriptions.push(question),
-			signal,
-		);
-	}
-
-	private ask<Answer>(
-		saying: HostSaying,
-		keep: (question: Question<Answer>) => void,
-		signal: AbortSignal,
-	): Promise<Answer> {
-		const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+		const { promise, resolve, reject } =
+			Promise.withResolvers<DescribeResponse>();
 		const { state } = this;
 		if (state.kind === "over") reject(state.error);
 		else {
-			keep({ resolve, reject });
-			this.say(saying);
+			this.descriptions.push({ resolve, reject });
+			this.say({ $case: "describe", value: {} });
 		}
 		return abortable(promise, signal);
 	}
@@ -176,8 +165,7 @@ class FramedChannel implements FrameChannel {
 				this.state = { kind: "open" };
 				break;
 			case "ping":
-				this.pings.get(signal.value.sequence)?.resolve(signal.value);
-				this.pings.delete(signal.value.sequence);
+				this.pings.answered(signal.value);
 				break;
 			case "describe":
 				this.descriptions.shift()?.resolve(signal.value);
@@ -210,9 +198,8 @@ class FramedChannel implements FrameChannel {
 		this.state = { kind: "over", error: reason };
 		this.socket.destroy();
 		if (state.kind === "greeting") state.welcome.reject(reason);
-		for (const { reject } of [...this.pings.values(), ...this.descriptions])
-			reject(reason);
-		this.pings.clear();
+		this.pings.fail(reason);
+		for (const { reject } of this.descriptions) reject(reason);
 		this.descriptions.length = 0;
 		if (state.kind === "open") tell();
 	}

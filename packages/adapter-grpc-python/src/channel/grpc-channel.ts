@@ -8,17 +8,23 @@ import {
 import {
 	DescribeRequest,
 	DescribeResponse,
+	HostFrame,
 	type MessageFns,
 	PingRequest,
 	PingResponse,
+	WorkerFrame,
 } from "../gen/bridge.ts";
+import { cutBatch, FrameBatch } from "./frame-batch.ts";
 import type {
 	FrameChannel,
 	FrameListener,
 	WorkerAddress,
 } from "./frame-channel.ts";
+import { PendingPings } from "./pending-pings.ts";
 import { UnreferencedCredentials } from "./unreferenced-credentials.ts";
 
+/** The field `ping` of a worker's frame: number and kind, as protobuf writes them. */
+const PING_TAG = 0x4a;
 const SERVICE = "/snakepit.bridge.v1.Bridge";
 /** Room for the fields around a value that the worker measured by itself. */
 const RECEIVE_MARGIN_BYTES = 65_536;
@@ -37,8 +43,7 @@ export async function openGrpcChannel(
 ): Promise<FrameChannel> {
 	const channel = new GrpcChannel(address);
 	try {
-		// The first answer proves socket, token and service; before it nothing is on the way.
-		await channel.ping(0, signal);
+		await channel.prove(signal);
 	} catch (error) {
 		channel.close();
 		throw error;
@@ -50,6 +55,8 @@ export async function openGrpcChannel(
 class GrpcChannel implements FrameChannel {
 	private readonly client: Client;
 	private readonly metadata = new Metadata();
+	private readonly pings = new PendingPings();
+	private readonly batch: FrameBatch;
 	private stream: ClientDuplexStream<Uint8Array, Uint8Array> | undefined;
 
 	constructor(address: WorkerAddress) {
@@ -59,6 +66,9 @@ class GrpcChannel implements FrameChannel {
 			new UnreferencedCredentials(),
 			channelOptions(address),
 		);
+		this.batch = new FrameBatch(address.maxMessageBytes, (message) => {
+			if (this.stream?.writable) this.stream.write(message);
+		});
 	}
 
 	converse(listener: FrameListener): void {
@@ -73,18 +83,27 @@ class GrpcChannel implements FrameChannel {
 		const end = (error: Error | undefined): void => {
 			if (over) return;
 			over = true;
+			this.pings.fail(error ?? new Error("the worker ended the conversation"));
 			// What comes after a close is not for the listener.
 			if (this.stream === stream) listener.over(error);
 		};
-		stream.on("data", (frame: Uint8Array) => {
-			if (this.stream === stream) listener.frame(frame);
+		const tell = (frame: Uint8Array): void => {
+			if (frame[0] === PING_TAG) this.pinged(frame);
+			else if (this.stream === stream) listener.frame(frame);
+		};
+		stream.on("data", (message: Uint8Array) => {
+			try {
+				cutBatch(message, tell);
+			} catch (error) {
+				end(error as Error);
+			}
 		});
 		stream.on("error", end);
 		stream.on("end", () => end(undefined));
 	}
 
 	send(frame: Uint8Array): void {
-		if (this.stream?.writable) this.stream.write(frame);
+		this.batch.add(frame);
 	}
 
 	drained(): Promise<void> {
@@ -100,6 +119,7 @@ class GrpcChannel implements FrameChannel {
 	}
 
 	end(): void {
+		this.batch.flush();
 		this.stream?.end();
 	}
 
@@ -108,9 +128,36 @@ class GrpcChannel implements FrameChannel {
 		this.stream = undefined;
 		stream?.cancel();
 		this.client.close();
+		this.pings.fail(new Error("the channel was closed"));
+	}
+
+	/** The first answer proves socket, token and service; before it nothing is on the way. */
+	async prove(signal: AbortSignal): Promise<void> {
+		await this.askToPing(0, signal);
 	}
 
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
+		// It does not stand in line behind what the worker takes its time to read.
+		if (!this.stream?.writable || this.stream.writableNeedDrain)
+			return this.askToPing(sequence, signal);
+		return this.pings.ask(sequence, signal, () =>
+			this.send(
+				HostFrame.encode({
+					frame: { $case: "ping", value: { sequence } },
+				}).finish(),
+			),
+		);
+	}
+
+	private pinged(frame: Uint8Array): void {
+		const message = WorkerFrame.decode(frame).frame;
+		if (message?.$case === "ping") this.pings.answered(message.value);
+	}
+
+	private askToPing(
+		sequence: number,
+		signal: AbortSignal,
+	): Promise<PingResponse> {
 		return this.ask("Ping", PingRequest, { sequence }, PingResponse, signal);
 	}
 

@@ -129,11 +129,11 @@ export class Conversation implements Connection, FrameListener, CallLine {
 	}
 
 	async ping(signal: AbortSignal): Promise<PingReply> {
-		const { callsRunning } = await this.openChannel().ping(
+		const { callsRunning, cpuTimeUs } = await this.openChannel().ping(
 			++this.lastPing,
 			signal,
 		);
-		return { callsRunning };
+		return { callsRunning, cpuTimeMs: cpuTimeUs / 1000 };
 	}
 
 	/** What the worker's tools are. */

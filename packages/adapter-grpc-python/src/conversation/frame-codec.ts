@@ -1,9 +1,15 @@
 import { HostFrame, WorkerFrame } from "../gen/bridge.ts";
 
+/** Cases of a frame that a channel keeps for itself. */
+type OfChannel = { readonly $case: "ping" | "batch" };
+
 /** What the host says: one of the cases of `HostFrame`. */
-export type HostMessage = NonNullable<HostFrame["frame"]>;
+export type HostMessage = Exclude<NonNullable<HostFrame["frame"]>, OfChannel>;
 /** What the worker says: one of the cases of `WorkerFrame`. */
-export type WorkerMessage = NonNullable<WorkerFrame["frame"]>;
+export type WorkerMessage = Exclude<
+	NonNullable<WorkerFrame["frame"]>,
+	OfChannel
+>;
 
 export function encodeFrame(message: HostMessage): Uint8Array {
 	return HostFrame.encode({ frame: message }).finish();
@@ -12,7 +18,7 @@ export function encodeFrame(message: HostMessage): Uint8Array {
 /** @throws Error when the bytes are no frame, or one of a kind that this protocol version does not have. */
 export function decodeFrame(bytes: Uint8Array): WorkerMessage {
 	const { frame } = WorkerFrame.decode(bytes);
-	if (frame === undefined)
+	if (frame === undefined || frame.$case === "ping" || frame.$case === "batch")
 		throw new Error("a frame of a kind that is not known here");
 	return frame;
 }

@@ -106,7 +106,19 @@ export interface HostFrame {
     | { $case: "hostResult"; value: HostResult }
     | { $case: "hostFailure"; value: HostFailure }
     | { $case: "sessionEnd"; value: SessionEnd }
+    | //
+    /**
+     * Over gRPC only, where a message costs more than a small frame: the framed
+     * transport has a signal of its own, and needs no batch.
+     */
+    { $case: "ping"; value: PingRequest }
+    | { $case: "batch"; value: HostFrames }
     | undefined;
+}
+
+/** Several frames, in order. None of them is a batch. */
+export interface HostFrames {
+  frames: HostFrame[];
 }
 
 /**
@@ -203,7 +215,16 @@ export interface WorkerFrame {
     | { $case: "hostCall"; value: HostCall }
     | { $case: "hostCallCancel"; value: HostCallCancel }
     | { $case: "log"; value: Log }
+    | //
+    /** Over gRPC only, as in `HostFrame`. */
+    { $case: "ping"; value: PingResponse }
+    | { $case: "batch"; value: WorkerFrames }
     | undefined;
+}
+
+/** Several frames, in order. None of them is a batch. */
+export interface WorkerFrames {
+  frames: WorkerFrame[];
 }
 
 export interface Result {
@@ -406,6 +427,12 @@ export const HostFrame: MessageFns<HostFrame> = {
       case "sessionEnd":
         SessionEnd.encode(message.frame.value, writer.uint32(66).fork()).join();
         break;
+      case "ping":
+        PingRequest.encode(message.frame.value, writer.uint32(74).fork()).join();
+        break;
+      case "batch":
+        HostFrames.encode(message.frame.value, writer.uint32(82).fork()).join();
+        break;
     }
     return writer;
   },
@@ -485,6 +512,68 @@ export const HostFrame: MessageFns<HostFrame> = {
             }
 
             message.frame = { $case: "sessionEnd", value: SessionEnd.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.frame = { $case: "ping", value: PingRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.frame = { $case: "batch", value: HostFrames.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHostFrames(): HostFrames {
+  return { frames: [] };
+}
+
+export const HostFrames: MessageFns<HostFrames> = {
+  encode(message: HostFrames, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.frames) {
+      HostFrame.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HostFrames {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHostFrames();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.frames.push(HostFrame.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -1191,6 +1280,12 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
       case "log":
         Log.encode(message.frame.value, writer.uint32(66).fork()).join();
         break;
+      case "ping":
+        PingResponse.encode(message.frame.value, writer.uint32(74).fork()).join();
+        break;
+      case "batch":
+        WorkerFrames.encode(message.frame.value, writer.uint32(82).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1270,6 +1365,68 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
             }
 
             message.frame = { $case: "log", value: Log.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.frame = { $case: "ping", value: PingResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.frame = { $case: "batch", value: WorkerFrames.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWorkerFrames(): WorkerFrames {
+  return { frames: [] };
+}
+
+export const WorkerFrames: MessageFns<WorkerFrames> = {
+  encode(message: WorkerFrames, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.frames) {
+      WorkerFrame.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkerFrames {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkerFrames();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.frames.push(WorkerFrame.decode(reader, reader.uint32()));
             continue;
           }
         }

@@ -106,7 +106,7 @@ export class FakeWorker implements FrameChannel {
 
 	send(frame: Uint8Array): void {
 		const message = HostFrame.decode(frame).frame;
-		if (message !== undefined) this.heard.push(message);
+		if (message !== undefined) this.heard.push(message as HostMessage);
 	}
 
 	drained(): Promise<void> {

@@ -127,10 +127,10 @@ export class HeartbeatMonitor {
 		const sequence = ++this.#sequence;
 		const sentAt = clock.now();
 		this.#emit({ type: "heartbeat.sent", sequence });
-		const answered = await this.#isAnswered(ping);
+		const answer = await this.#answerInTime(ping);
 		if (this.#timer === undefined) return undefined;
 		const nowMs = clock.now();
-		if (!answered) {
+		if (answer === "missed") {
 			this.#missed++;
 			if (sequence > this.#answeredUpTo) this.#missedInARow++;
 			this.#emit({
@@ -145,25 +145,22 @@ export class HeartbeatMonitor {
 		this.#answeredUpTo = Math.max(this.#answeredUpTo, sequence);
 		this.#lastLatencyMs = latencyMs;
 		this.#lastAnswerMs = nowMs;
-		this.#countFrom(nowMs, this.#cpuTimeMs());
+		this.#countFrom(nowMs, answer.cpuTimeMs ?? this.#cpuTimeMs());
 		this.#grace = "unused";
 		this.#emit({ type: "heartbeat.answered", sequence, latencyMs });
 		return latencyMs;
 	}
 
-	/** Sends one ping; whether it is answered before its deadline, and before the monitor is stopped. */
-	async #isAnswered(ping: Ping): Promise<boolean> {
-		const { promise, resolve } = Promise.withResolvers<boolean>();
+	/** Sends one ping; `missed` unless it is answered before its deadline, and before the monitor is stopped. */
+	async #answerInTime(ping: Ping): Promise<PingReply | "missed"> {
+		const { promise, resolve } = Promise.withResolvers<PingReply | "missed">();
 		const deadline = new AbortController();
 		this.#outstanding.add(deadline);
-		deadline.signal.addEventListener("abort", () => resolve(false));
+		deadline.signal.addEventListener("abort", () => resolve("missed"));
 		const timer = this.#after(this.#subject.options.pingTimeoutMs, () =>
 			deadline.abort(),
 		);
-		answerOf(ping, deadline.signal).then(
-			() => resolve(true),
-			() => resolve(false),
-		);
+		answerOf(ping, deadline.signal).then(resolve, () => resolve("missed"));
 		try {
 			return await promise;
 		} finally {
@@ -252,8 +249,8 @@ export class HeartbeatMonitor {
 }
 
 /** Also an adapter that throws in the same turn makes it reject. */
-async function answerOf(ping: Ping, signal: AbortSignal): Promise<void> {
-	await ping(signal);
+async function answerOf(ping: Ping, signal: AbortSignal): Promise<PingReply> {
+	return await ping(signal);
 }
 
 type HeartbeatEvent = Extract<

@@ -186,6 +186,20 @@ describe("a worker that computes", () => {
 		expect(hung).toEqual([]);
 	});
 
+	test("is judged by the processor time that it told with its answer", async () => {
+		const { clock, process, events, answer } = monitorScene(async () => ({
+			callsRunning: 0,
+			cpuTimeMs: 3_000,
+		}));
+		await clock.advance(6_000);
+		answer(neverAnswers);
+		process.cpuTimeMs = 8_000;
+		await clock.advance(10_000);
+		expect(events.of("heartbeat.busy")).toMatchObject([
+			{ cpuAdvancedMs: 5_000 },
+		]);
+	});
+
 	test("is judged by what it computed since its last answer, not before", async () => {
 		const { clock, process, hung, answer } = monitorScene(answers);
 		process.cpuTimeMs = 50_000;

@@ -62,7 +62,7 @@ BYE_REASON_BUSY: ByeReason
 BYE_REASON_MALFORMED: ByeReason
 
 class HostFrame(_message.Message):
-    __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end")
+    __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end", "ping", "batch")
     CALL_FIELD_NUMBER: _ClassVar[int]
     CANCEL_FIELD_NUMBER: _ClassVar[int]
     CREDIT_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +71,8 @@ class HostFrame(_message.Message):
     HOST_RESULT_FIELD_NUMBER: _ClassVar[int]
     HOST_FAILURE_FIELD_NUMBER: _ClassVar[int]
     SESSION_END_FIELD_NUMBER: _ClassVar[int]
+    PING_FIELD_NUMBER: _ClassVar[int]
+    BATCH_FIELD_NUMBER: _ClassVar[int]
     call: Call
     cancel: Cancel
     credit: Credit
@@ -79,7 +81,15 @@ class HostFrame(_message.Message):
     host_result: HostResult
     host_failure: HostFailure
     session_end: SessionEnd
-    def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ...) -> None: ...
+    ping: PingRequest
+    batch: HostFrames
+    def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ..., ping: _Optional[_Union[PingRequest, _Mapping]] = ..., batch: _Optional[_Union[HostFrames, _Mapping]] = ...) -> None: ...
+
+class HostFrames(_message.Message):
+    __slots__ = ("frames",)
+    FRAMES_FIELD_NUMBER: _ClassVar[int]
+    frames: _containers.RepeatedCompositeFieldContainer[HostFrame]
+    def __init__(self, frames: _Optional[_Iterable[_Union[HostFrame, _Mapping]]] = ...) -> None: ...
 
 class Attachment(_message.Message):
     __slots__ = ("name", "size")
@@ -175,7 +185,7 @@ class SessionEnd(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class WorkerFrame(_message.Message):
-    __slots__ = ("result", "chunk", "end", "failure", "input_credit", "host_call", "host_call_cancel", "log")
+    __slots__ = ("result", "chunk", "end", "failure", "input_credit", "host_call", "host_call_cancel", "log", "ping", "batch")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
@@ -184,6 +194,8 @@ class WorkerFrame(_message.Message):
     HOST_CALL_FIELD_NUMBER: _ClassVar[int]
     HOST_CALL_CANCEL_FIELD_NUMBER: _ClassVar[int]
     LOG_FIELD_NUMBER: _ClassVar[int]
+    PING_FIELD_NUMBER: _ClassVar[int]
+    BATCH_FIELD_NUMBER: _ClassVar[int]
     result: Result
     chunk: Chunk
     end: End
@@ -192,7 +204,15 @@ class WorkerFrame(_message.Message):
     host_call: HostCall
     host_call_cancel: HostCallCancel
     log: Log
-    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ...) -> None: ...
+    ping: PingResponse
+    batch: WorkerFrames
+    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ..., ping: _Optional[_Union[PingResponse, _Mapping]] = ..., batch: _Optional[_Union[WorkerFrames, _Mapping]] = ...) -> None: ...
+
+class WorkerFrames(_message.Message):
+    __slots__ = ("frames",)
+    FRAMES_FIELD_NUMBER: _ClassVar[int]
+    frames: _containers.RepeatedCompositeFieldContainer[WorkerFrame]
+    def __init__(self, frames: _Optional[_Iterable[_Union[WorkerFrame, _Mapping]]] = ...) -> None: ...
 
 class Result(_message.Message):
     __slots__ = ("call_id", "value", "attachment")

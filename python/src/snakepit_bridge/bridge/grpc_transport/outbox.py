@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -11,32 +12,61 @@ from snakepit_bridge.bridge.transport import MAX_LOGS
 
 __all__ = ["GrpcOutbox"]
 
+# What gRPC does for a message costs more than a small frame: those that wait leave
+# together, up to this size. A larger one leaves alone: its copy would cost more.
+BATCH_BYTES = 64 << 10
+ALONE_BYTES = 16 << 10
+# Number, kind and length of a frame in a batch, or of the batch, at most.
+AROUND_BYTES = 6
+
+# The field `batch` of a frame and the field `frames` in it: number and kind.
+_BATCH = b"\x52"
+_FRAME = b"\x0a"
+
 
 class GrpcOutbox:
     """An `Outbox` that one task of the bridge's loop empties."""
 
     def __init__(self) -> None:
+        """To be made in the main thread."""
         self._frames: deque[pb.WorkerFrame] = deque()
+        # Serialised, and too large for the batch before it.
+        self._next: bytes | None = None
         # Written under the lock of `logging`, and in the bridge's thread.
         self._logs_put = 0
         self._logs_sent = 0
         self._dropped = 0
+        self._main = threading.get_ident()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_waking = False
         self._filled = asyncio.Event()
         self._closed = False
+        self._batch_bytes = 0
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Names the loop that empties it; before that, frames just wait."""
+    def attach(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
+        """Names the loop that empties it, and the limit of one message; before
+        that, frames just wait."""
         self._loop = loop
+        self._batch_bytes = min(limit, BATCH_BYTES) - AROUND_BYTES
 
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
         self._frames.append(frame)
-        loop = self._loop
-        if loop is not None:
-            call_soon(loop, self._filled.set)
+        if threading.get_ident() == self._main:
+            self._wake()
+        elif self._loop is not None:
+            # A tool's thread can be interrupted between any two steps of `_wake`.
+            call_soon(self._loop, self._filled.set)
 
-    put_last = put
+    def put_last(self, frame: pb.WorkerFrame) -> None:
+        """Adds the terminal frame of a call: nothing interrupts this thread now."""
+        self._frames.append(frame)
+        self._wake()
+
+    def put_first(self, frame: pb.WorkerFrame) -> None:
+        """Adds a frame before all that wait; in the bridge's thread."""
+        self._frames.appendleft(frame)
+        self._filled.set()
 
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
@@ -55,15 +85,66 @@ class GrpcOutbox:
         self._closed = True
         self._filled.set()
 
-    async def take(self) -> pb.WorkerFrame | None:
-        """Returns the next frame; in the bridge's thread."""
-        while not self._frames:
+    def _wake(self) -> None:
+        """Wakes the task once for all frames that come before it does."""
+        if not self._is_waking and self._loop is not None:
+            self._is_waking = True
+            call_soon(self._loop, self._woken)
+
+    # ------------------------------------------------ in the bridge's thread
+
+    def _woken(self) -> None:
+        # In this order: who comes from here on wakes again.
+        self._is_waking = False
+        self._filled.set()
+
+    async def take(self) -> bytes | None:
+        """Returns the next frame, or a batch of all that are small and wait."""
+        while not self._frames and self._next is None:
             if self._closed:
                 return None
             self._filled.clear()
             if not self._frames:
                 await self._filled.wait()
+        first = self._take_one()
+        if not self._frames or len(first) > ALONE_BYTES:
+            return first
+        frames = [first]
+        size = len(first) + AROUND_BYTES
+        while self._frames:
+            frame = self._take_one()
+            size += len(frame) + AROUND_BYTES
+            if len(frame) > ALONE_BYTES or size > self._batch_bytes:
+                self._next = frame
+                break
+            frames.append(frame)
+        return first if len(frames) == 1 else _batch(frames)
+
+    def _take_one(self) -> bytes:
+        data = self._next
+        if data is not None:
+            self._next = None
+            return data
         frame = self._frames.popleft()
         if frame.HasField("log"):
             self._logs_sent += 1
-        return frame
+        return frame.SerializeToString()
+
+
+def _batch(frames: list[bytes]) -> bytes:
+    parts: list[bytes] = []
+    for frame in frames:
+        parts += (_FRAME, _varint(len(frame)), frame)
+    inner = b"".join(parts)
+    return b"".join((_BATCH, _varint(len(inner)), inner))
+
+
+def _varint(value: int) -> bytes:
+    if value < 0x80:
+        return bytes((value,))
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

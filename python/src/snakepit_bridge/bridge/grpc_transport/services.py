@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import grpc
+from grpc import aio
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.answers import Answers
@@ -52,7 +53,6 @@ class Services:
             "Converse": grpc.stream_stream_rpc_method_handler(
                 guard.unary(self._converse),
                 request_deserializer=pb.HostFrame.FromString,
-                response_serializer=pb.WorkerFrame.SerializeToString,
             ),
             "Ping": grpc.unary_unary_rpc_method_handler(
                 guard.unary(self._ping),
@@ -75,7 +75,7 @@ class Services:
             # The host does not read any more.
             pass
 
-    async def _converse(self, requests: Any, context: Any) -> None:
+    async def _converse(self, _requests: Any, context: Any) -> None:
         if not self._over.is_set():
             await context.abort(
                 grpc.StatusCode.FAILED_PRECONDITION,
@@ -83,7 +83,7 @@ class Services:
             )
         self._over.clear()
         loop = asyncio.get_running_loop()
-        reader = loop.create_task(self._read(requests))
+        reader = loop.create_task(self._read(context))
         writer = loop.create_task(self._write(context))
         broken = True
         try:
@@ -103,13 +103,23 @@ class Services:
             self._calls.cancel_all(CancelReason.SHUTDOWN)
             self._on_host_left(broken)
 
-    async def _read(self, requests: Any) -> None:
-        async for frame in requests:
+    async def _read(self, context: Any) -> None:
+        while (message := await context.read()) is not aio.EOF:
+            if message.HasField("batch"):
+                for frame in message.batch.frames:
+                    self._receive(frame)
+            else:
+                self._receive(message)
+
+    def _receive(self, frame: pb.HostFrame) -> None:
+        if frame.HasField("ping"):
+            self._outbox.put_first(pb.WorkerFrame(ping=self._answers.ping(frame.ping)))
+        else:
             self._conversation.receive(frame)
 
     async def _write(self, context: Any) -> None:
-        while (frame := await self._outbox.take()) is not None:
-            await context.write(frame)
+        while (message := await self._outbox.take()) is not None:
+            await context.write(message)
 
     async def _ping(self, request: pb.PingRequest, _context: Any) -> pb.PingResponse:
         return self._answers.ping(request)

@@ -37,7 +37,7 @@ class GrpcWiring:
         on_host_left: Callable[[bool], None],
     ) -> GrpcTransport:
         """Returns the gRPC server."""
-        self.outbox.attach(loop)
+        self.outbox.attach(loop, launch.max_message_bytes)
         return GrpcTransport(
             launch, conversation, calls, answers, self.outbox, on_host_left
         )

@@ -1,0 +1,52 @@
+import type { PingResponse } from "../gen/bridge.ts";
+
+interface Pending {
+	readonly resolve: (response: PingResponse) => void;
+	readonly reject: (error: unknown) => void;
+}
+
+/** Pings that are under way on a channel, by their sequence number. */
+export class PendingPings {
+	private readonly pending = new Map<number, Pending>();
+
+	/** Resolves to the answer; rejects with the signal's reason when that is first. @param send what asks. */
+	ask(
+		sequence: number,
+		signal: AbortSignal,
+		send: () => void,
+	): Promise<PingResponse> {
+		return new Promise((resolve, reject) => {
+			signal.throwIfAborted();
+			const over = (): void => {
+				this.pending.delete(sequence);
+				signal.removeEventListener("abort", abort);
+			};
+			const abort = (): void => {
+				over();
+				reject(signal.reason);
+			};
+			signal.addEventListener("abort", abort);
+			this.pending.set(sequence, {
+				resolve: (response) => {
+					over();
+					resolve(response);
+				},
+				reject: (error) => {
+					over();
+					reject(error);
+				},
+			});
+			send();
+		});
+	}
+
+	/** An answer came; one that nobody waits for any more is dropped. */
+	answered(response: PingResponse): void {
+		this.pending.get(response.sequence)?.resolve(response);
+	}
+
+	/** No answer will come. */
+	fail(error: Error): void {
+		for (const { reject } of [...this.pending.values()]) reject(error);
+	}
+}

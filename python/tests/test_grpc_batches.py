@@ -1,0 +1,72 @@
+"""Several frames in one message of the gRPC transport."""
+
+from __future__ import annotations
+
+from conftest import Host
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+
+SIZES = """
+from snakepit_bridge import tool
+
+@tool
+async def size(of: int) -> bytes:
+    return bytes(of)
+"""
+
+
+def test_frames_of_a_batch_are_acted_upon_in_order(start: Host) -> None:
+    conversation = start("greeter").converse()
+    image = encode({"name": "you"})
+    calls = [
+        pb.HostFrame(call=pb.Call(call_id=n, tool="greet", arguments=image))
+        for n in range(1, 101)
+    ]
+    conversation.send(batch=pb.HostFrames(frames=calls))
+    answered = [conversation.receive().result.call_id for _ in calls]
+    assert answered == list(range(1, 101))
+
+
+def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
+    conversation = start("greeter").converse()
+    call = pb.HostFrame(call=pb.Call(call_id=1, tool="greet"))
+    inner = pb.HostFrame(batch=pb.HostFrames(frames=[call]))
+    conversation.send(batch=pb.HostFrames(frames=[inner]))
+    log = conversation.logs.get(timeout=10)
+    assert "of a kind that is not known here" in log.message
+    assert conversation.call("greet", {"name": "you"}) == "Hello you!"
+
+
+def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
+    conversation = start(SIZES).converse()
+    sizes = [10, 20_000, 10, 10, 70_000, 15_000, 15_000, 15_000, 15_000, 15_000] * 5
+    frames = [
+        pb.HostFrame(call=pb.Call(call_id=n, tool="size", arguments=encode([size])))
+        for n, size in enumerate(sizes, 1)
+    ]
+    conversation.send(batch=pb.HostFrames(frames=frames))
+    results = [conversation.receive().result for _ in sizes]
+    assert [result.call_id for result in results] == list(range(1, len(sizes) + 1))
+    assert [len(decode(result.value)) for result in results] == sizes
+    messages = conversation.messages
+    assert len(messages) < len(sizes)
+    for message in messages:
+        if message.HasField("batch"):
+            assert all(f.ByteSize() <= 17 << 10 for f in message.batch.frames[1:])
+            assert message.ByteSize() <= 64 << 10
+
+
+def test_no_batch_is_larger_than_a_message_may_be(start: Host) -> None:
+    conversation = start(SIZES, maxMessageBytes=1000).converse()
+    image = encode([100])
+    for begin in range(1, 101, 10):
+        calls = [
+            pb.HostFrame(call=pb.Call(call_id=n, tool="size", arguments=image))
+            for n in range(begin, begin + 10)
+        ]
+        conversation.send(batch=pb.HostFrames(frames=calls))
+    results = [conversation.receive().result.call_id for _ in range(100)]
+    assert results == list(range(1, 101))
+    assert max(message.ByteSize() for message in conversation.messages) <= 1000
