@@ -80,4 +80,21 @@ def between_items() -> int:
 
 @tool
 def hold_the_gil() -> None:
+    begun("hold_the_gil")
     ctypes.PyDLL(None).sleep(60)
+
+
+released = threading.Event()
+
+
+@tool
+def hold() -> int:
+    begun("hold")
+    released.wait()
+    return os.getpid()
+
+
+@tool
+def release() -> int:
+    released.set()
+    return os.getpid()
