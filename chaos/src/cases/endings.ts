@@ -94,10 +94,11 @@ async function twoSignals(stage: Stage): Promise<RoundOutcome> {
 	await sleep(stage.random.fraction() * 300);
 	const at = performance.now();
 	host.child.kill(second);
-	const ending = await stage.untilGone(at);
 	const exit = await host.exited;
+	const exitedMs = performance.now() - at;
+	const ending = await stage.untilGone(at);
 	// The host may be a few milliseconds longer than its workers.
-	const goneMs = Math.max(ending.goneMs, performance.now() - at);
+	const goneMs = Math.max(ending.goneMs, exitedMs);
 	return {
 		goneMs,
 		survivors: ending.survivors,

@@ -142,9 +142,7 @@ async function told(
 		? ending
 		: {
 				...ending,
-				broken: [
-					`Killed: ${killed.join(", then ")}.`,
-				],
+				broken: [`Killed: ${killed.join(", then ")}.`],
 			};
 }
 

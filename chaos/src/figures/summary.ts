@@ -47,7 +47,9 @@ export function summarize(
 	const broken = tally(
 		outcomes.flatMap(({ broken = [], left = [] }) => [
 			...broken,
-			...(chaos.promise === "none" ? [] : left.slice(0, LEFT_TOLD).map((each) => `Left: ${each}.`)),
+			...(chaos.promise === "none"
+				? []
+				: left.slice(0, LEFT_TOLD).map((each) => `Left: ${each}.`)),
 		]),
 	);
 	// Of a round in which something survived there is no time.

@@ -30,6 +30,9 @@ const HOLDER = fileURLToPath(
 	new URL("../../programs/holds_the_witness.py", import.meta.url),
 );
 
+/** What protects settles the run when all is done, which loads a database: nobody waits for that. */
+const LAYERS_LEAVE_MS = 30_000;
+
 /** What is left out takes the value of the case. */
 export type StageOrders = Partial<HostOrders>;
 
@@ -176,7 +179,7 @@ export class Stage implements AsyncDisposable {
 			const left = this.#left(except);
 			const now = performance.now();
 			if (left.length === 0 && quiet())
-				return await this.#layersGone((first ? last : now) - sinceMs, deadline);
+				return await this.#layersGone((first ? last : now) - sinceMs);
 			if (now > deadline) {
 				const due = this.#due(except).map(({ role, pid }) => `${role} ${pid}`);
 				const words = left.length >= due.length ? left.map(inWords) : due;
@@ -234,7 +237,8 @@ export class Stage implements AsyncDisposable {
 	}
 
 	/** What protects leaves after what it protected; that is not a part of the time, but it must leave. */
-	async #layersGone(goneMs: number, deadline: number): Promise<Ending> {
+	async #layersGone(goneMs: number): Promise<Ending> {
+		const deadline = performance.now() + LAYERS_LEAVE_MS;
 		for (;;) {
 			const left = this.#layers().filter(lives);
 			if (left.length === 0 || performance.now() > deadline)

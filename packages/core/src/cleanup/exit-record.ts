@@ -44,7 +44,7 @@ export function recordExit({ registry, host, clock, pause }: ExitParts): void {
 		if (strays > 0) strays = killMarked(host, registry.runId);
 	}
 	// A run that is not over is looked at by the next start of any program.
-	if (strays === 0) registry.close();
+	if (strays === 0) registry.close("at_once");
 }
 
 /** Kills whatever carries the marker of the run; returns how many were found. */

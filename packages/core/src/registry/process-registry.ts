@@ -136,6 +136,10 @@ export interface ProcessRegistry {
 	runs(): readonly RunRecord[];
 	/** Writes what could not be written before; called periodically. Returns how many rows are still unwritten. */
 	flush(): number;
-	/** Ends the run in order and lets go of its files. Idempotent. */
-	close(): void;
+	/**
+	 * Ends the run and lets go of its files. Idempotent.
+	 *
+	 * @param manner `"at_once"` waits for no disk: a run that is over and is lost with the power is missing in the history, and nobody needs it for anything else. Default `"in_order"`.
+	 */
+	close(manner?: "in_order" | "at_once"): void;
 }

@@ -46,13 +46,16 @@ export type RunContent =
 	| { readonly kind: "unreadable"; readonly reason: string };
 
 /** What a commit outlives from the moment on in which it returns. */
-type Outlives =
+export type Outlives =
+	/** As `"host"`, and a machine that loses its power may lose the whole file with it. */
+	| "host_alone"
 	/** It is with the kernel. What ends the machine ends the workers, too. */
 	| "host"
 	/** It is on the disk, with everything before it. */
 	| "power_loss";
 
 const SYNCHRONOUS: Readonly<Record<Outlives, string>> = {
+	host_alone: "OFF",
 	host: "NORMAL",
 	power_loss: "FULL",
 };
@@ -115,15 +118,13 @@ export class RunFile {
 		}[],
 		marker: string,
 		run: StoredRun | undefined,
+		outlives: Outlives = run === undefined ? "host" : "power_loss",
 	): void {
-		this.#commit(
-			(ledger) => {
-				for (const { worker, ordinal } of rows)
-					writeWorker(ledger, worker, ordinal, marker);
-				if (run !== undefined) writeRun(ledger, run);
-			},
-			run === undefined ? "host" : "power_loss",
-		);
+		this.#commit((ledger) => {
+			for (const { worker, ordinal } of rows)
+				writeWorker(ledger, worker, ordinal, marker);
+			if (run !== undefined) writeRun(ledger, run);
+		}, outlives);
 	}
 
 	/** One commit: how workers of a dead run ended, the run's row, and what happened while no host lived. */
@@ -182,7 +183,7 @@ export class RunFile {
 		client.transaction(() => changes(ledger)).immediate();
 	}
 
-	/** Closes it. A run that is over becomes one plain file, which can be read also where nothing can be written. */
+	/** Closes it, as safely as it was written to last. A run that is over becomes one plain file, which can be read also where nothing can be written. */
 	close(life: "goes_on" | "is_over"): void {
 		const { client } = this.#connection;
 		try {

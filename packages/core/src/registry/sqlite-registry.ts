@@ -15,7 +15,7 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "./process-registry.ts";
-import type { RunFile } from "./run-file.ts";
+import type { Outlives, RunFile } from "./run-file.ts";
 import type { StoredRun } from "./schema.ts";
 import { WorkerRows } from "./worker-rows.ts";
 
@@ -181,7 +181,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		return this.#unwrittenRows();
 	}
 
-	close(): void {
+	close(manner: "in_order" | "at_once" = "in_order"): void {
 		if (this.#closed) return;
 		this.#closed = true;
 		// With workers that were not seen to end, the next start shall look.
@@ -193,7 +193,10 @@ export class SqliteRegistry implements ProcessRegistry {
 				? { ...this.#run, state: "terminated", endedAt, clean, endedBy: "host" }
 				: { ...this.#run, state: "shutting_down" },
 		);
-		const over = this.#attempt() === undefined && clean;
+		// Where the next start shall look, there is something to lose.
+		const hurried = manner === "at_once" && clean;
+		const failure = this.#attempt(hurried ? "host_alone" : undefined);
+		const over = failure === undefined && clean;
 		file.close(over ? "is_over" : "goes_on");
 		this.#run = { ...this.#run, state: "terminated", endedAt, clean };
 		letGo(over);
@@ -233,7 +236,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	/** Writes everything that is not written yet as one commit. */
-	#attempt(): RegistryError | undefined {
+	#attempt(outlives?: Outlives): RegistryError | undefined {
 		const { clock, file } = this.#parts;
 		const rows = this.#rows.unwritten();
 		const begunAt = clock.now();
@@ -242,6 +245,7 @@ export class SqliteRegistry implements ProcessRegistry {
 				rows,
 				this.#marker,
 				this.#runUnwritten ? this.#run : undefined,
+				outlives,
 			);
 		} catch (error) {
 			return ledgerFailure(error, file.path);

@@ -30,6 +30,7 @@ import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** Source: sqlite.org/pragma.html#pragma_synchronous. */
 const FULL = 2;
+const OFF = 0;
 
 /** Rows of every kind. */
 function everyRow(runId: string): readonly WorkerRecord[] {
@@ -126,6 +127,8 @@ test("the disk is waited for where the run is written, and not where workers alo
 	file.write(rows, "m", undefined);
 	file.writeEnds([], 1, run);
 	expect(waitsForDisk()).toBe(true);
+	file.write(rows, "m", run, "host_alone");
+	expect(client?.pragma("synchronous", { simple: true })).toBe(OFF);
 });
 
 test("a run that is over is one plain file, unless somebody reads it just then", async () => {

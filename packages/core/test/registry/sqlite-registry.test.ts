@@ -1,10 +1,10 @@
 import Database from "better-sqlite3";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { RegistryError } from "../../src/errors.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openNewRun } from "../../src/registry/new-run.ts";
-import { readRunFile } from "../../src/registry/run-file.ts";
+import { RunFile, readRunFile } from "../../src/registry/run-file.ts";
 import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
 import { ENDED_KEPT } from "../../src/registry/worker-rows.ts";
 import {
@@ -210,6 +210,25 @@ test("closing with nothing left ends the run; with workers left, or unwritten, t
 	expect(unwritten.letGo).toEqual([false]);
 	unwritten.unlock();
 	expect(unwritten.read()).toMatchObject({ run: { state: "initializing" } });
+});
+
+test("in the last turn of a program a run that is over waits for no disk, and one that is not does", async () => {
+	const clean = await Bench.open();
+	const written = vi.spyOn(RunFile.prototype, "write");
+	onTestFinished(() => void written.mockRestore());
+	clean.registry.close("at_once");
+	expect(clean.letGo).toEqual([true]);
+	expect(written.mock.lastCall?.[3]).toBe("host_alone");
+	// One plain file all the same.
+	expect(clean.read()).toMatchObject({
+		run: { state: "terminated", clean: true, endedBy: "host" },
+	});
+
+	const left = await Bench.open();
+	left.reserve();
+	left.registry.close("at_once");
+	expect(left.letGo).toEqual([false]);
+	expect(written.mock.lastCall?.[3]).toBe(undefined);
 });
 
 test("the end of a worker that was never reserved is a defect of ours", async () => {
