@@ -22,7 +22,6 @@ function start(ending: string) {
 }
 
 test.each([
-	["idle", { code: 0, signal: null }],
 	["exit", { code: 7, signal: null }],
 	["exit with a stray", { code: 7, signal: null }],
 	["throws", { code: 1, signal: null }],
@@ -69,11 +68,13 @@ test(
 );
 
 test(
-	"a program whose pool is idle ends in order, not by the sword",
+	"a program whose pool is idle ends in order, not by the sword, and leaves nothing",
 	LONG,
 	async () => {
 		const { host, end } = start("idle");
-		await end;
+		const runId = (await host.told("runId")) as string;
+		expect(await end).toEqual({ code: 0, signal: null });
+		await untilNothingIsLeft(runId, 1_000);
 		expect(host.all("ended")).toEqual([true]);
 	},
 );

@@ -38,12 +38,12 @@ test.each([
 test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
 	timeout: 300_000,
 }, async () => {
-	for (let round = 0; round < 12; round++) {
+	for (let round = 0; round < 6; round++) {
 		const host = startHost(program, { dataDir: freshDirectory(), size: SIZE });
 		const runId = (await host.told("runId")) as string;
 		if (round > 0) await host.told("spawned");
 		// Somewhere between the spawn and ready, each round a little later.
-		await new Promise((resolve) => setTimeout(resolve, round * 40));
+		await new Promise((resolve) => setTimeout(resolve, round * 80));
 		await host.kill();
 		await untilNothingIsLeft(runId, GONE_MS);
 	}

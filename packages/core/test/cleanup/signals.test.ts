@@ -7,7 +7,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { readRunFile } from "../../src/registry/run-file.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";
-import { endGroup, isAlive, machine, temporaryDirectory } from "./hosts.ts";
+import {
+	endGroup,
+	eventually,
+	isAlive,
+	machine,
+	temporaryDirectory,
+} from "./hosts.ts";
 
 class Program {
 	readonly dataDir = temporaryDirectory();
@@ -122,9 +128,7 @@ test("a program that listens to the signal itself decides when it ends; its work
 	program.child.kill("SIGTERM");
 	const lines = [await program.line(), await program.line()];
 	expect(lines).toContainEqual({ listened: true });
-	const child = machine.observe(pid);
-	while (typeof child !== "string" && isAlive(pid))
-		await new Promise(setImmediate);
+	await eventually("the end of its worker", () => !isAlive(pid));
 	expect(program.child.exitCode).toBe(null);
 	expect(program.child.signalCode).toBe(null);
 });

@@ -7,6 +7,8 @@ import {
 	LinuxProc,
 	parseStat,
 } from "../../src/os/linux-proc.ts";
+import type { TableEntry } from "../../src/os/process-table.ts";
+import { eventually, machine } from "../cleanup/hosts.ts";
 
 const UNITS = { pageBytes: 4096, ticksPerSecond: 100 };
 
@@ -89,18 +91,27 @@ onLinux(
 	"a child is seen while it runs, as a zombie until it is noticed, and not after",
 	async () => {
 		const table = new LinuxProc();
-		// A child of a child is noticed only when its parent says so.
-		const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 100000"], {
+		const seen = (pid: number | undefined): Partial<TableEntry> => {
+			const entry = table.entry(pid as number);
+			return typeof entry === "string" ? {} : entry;
+		};
+		// The shell would notice the end of its child; the program that it becomes never does.
+		const script = "sleep 100000 & echo $!; exec sleep 100000";
+		const parent = spawn("sh", ["-c", script], {
 			stdio: ["ignore", "pipe", "inherit"],
 		});
 		onTestFinished(() => void parent.kill("SIGKILL"));
 		const [text] = await once(parent.stdout, "data");
 		const pid = Number(text);
-		const condition = (): string => {
-			const entry = table.entry(pid);
-			return typeof entry === "string" ? entry : entry.condition;
-		};
-		while (condition() !== "zombie") await new Promise(setImmediate);
+		const child = machine.observe(pid);
+		if (typeof child === "string") throw new Error(child);
+		onTestFinished(() => void machine.signal(child, "SIGKILL"));
+		await eventually("a parent that does not wait", () =>
+			[pid, parent.pid].every((each) => seen(each).name === "sleep"),
+		);
+		expect(seen(pid).condition).toBe("alive");
+		machine.signal(child, "SIGKILL");
+		await eventually("a zombie", () => seen(pid).condition === "zombie");
 		expect(table.entries().some((entry) => entry.pid === parent.pid)).toBe(
 			true,
 		);

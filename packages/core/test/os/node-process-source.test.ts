@@ -7,7 +7,12 @@ import { sendSignal } from "../../src/os/send-signal.ts";
 import type { ProcessFacts, ProcessSpec } from "../../src/world.ts";
 import { start } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
-import { isAlive, machine, temporaryDirectory } from "../cleanup/hosts.ts";
+import {
+	eventually,
+	isAlive,
+	machine,
+	temporaryDirectory,
+} from "../cleanup/hosts.ts";
 
 const plain: Omit<ProcessSpec, "executable"> = {
 	args: [],
@@ -105,7 +110,7 @@ test("a process whose identity cannot be read is ended again", async () => {
 		code: "SPAWN_FAILED",
 		message: expect.stringContaining("/proc"),
 	});
-	while (isAlive(pid)) await new Promise(setImmediate);
+	await eventually("its end", () => !isAlive(pid));
 });
 
 test("the exit is told although a grandchild holds the output open, and its group can still be ended", async () => {
@@ -115,8 +120,10 @@ test("the exit is told although a grandchild holds the output open, and its grou
 	expect(machine.members(process_.groupId).length).toBe(1);
 	expect(process_.signal("SIGKILL", "process")).toBe("gone");
 	expect(process_.signal("SIGKILL", "group")).toBe("sent");
-	while (machine.members(process_.groupId).length > 0)
-		await new Promise(setImmediate);
+	await eventually(
+		"the end of the grandchild",
+		() => machine.members(process_.groupId).length === 0,
+	);
 	expect(process_.signal("SIGKILL", "group")).toBe("gone");
 	letGo();
 });
