@@ -21,7 +21,7 @@ export const SOURCE_CONDITION = "--conditions=snakepit-source";
 
 /** Hosts start in half the time; nothing of what is tested is in it. */
 export const COMPILED: string = fileURLToPath(
-	new URL("../../../node_modules/.cache/chaos", import.meta.url),
+	new URL("../../../node_modules/.cache/compiled", import.meta.url),
 );
 
 /** How a host ended: a code, or the signal it died of. */
