@@ -51,7 +51,6 @@ class Conversation:
         self._sessions = Sessions()
         self._leaving = False
         self._on_frame: dict[str, Callable[[pb.HostFrame], None]] = {
-            "call": lambda frame: self._call(frame.call),
             "cancel": lambda frame: self._cancel(frame.cancel),
             "credit": lambda frame: self._credit(frame.credit),
             "input": lambda frame: self._input(frame.input),
@@ -63,6 +62,9 @@ class Conversation:
 
     def receive(self, frame: pb.HostFrame) -> None:
         """Acts on a frame."""
+        if frame.HasField("call"):
+            self._call(frame.call)
+            return
         kind = frame.WhichOneof("frame")
         act = self._on_frame.get(kind or "")
         if act is None:
@@ -102,9 +104,11 @@ class Conversation:
             deadline=time.monotonic() + frame.timeout_ms / 1000
             if frame.timeout_ms
             else None,
-            trace_context=dict(frame.trace_context),
+            trace_context=dict(frame.trace_context) if frame.trace_context else {},
             host_functions=HostFunctions(frame.call_id, self._link, cancellation),
-            input_stream=self._input_stream(frame, tool, cancellation),
+            input_stream=self._input_stream(frame, tool, cancellation)
+            if frame.has_input
+            else None,
             cancellation=cancellation,
             is_async=tool.kind.is_async,
         )
@@ -123,8 +127,6 @@ class Conversation:
     def _input_stream(
         self, frame: pb.Call, tool: Tool, cancellation: Cancellation
     ) -> InputStream:
-        if not frame.has_input:
-            return InputStream(cancellation)
         call_id = frame.call_id
 
         def grant(items: int) -> None:

@@ -48,7 +48,6 @@ class Call:
         deadline: when it should be over, on the clock of `time.monotonic()`;
             None where it may take any time.
         trace_context: W3C `traceparent`, `tracestate` and `baggage` of the caller.
-        input: the caller's input stream; empty where there is none.
         logger: the logger `tool.<name>`; its records name this call.
     """
 
@@ -61,7 +60,7 @@ class Call:
         deadline: float | None,
         trace_context: Mapping[str, str],
         host_functions: HostFunctions,
-        input_stream: InputStream,
+        input_stream: InputStream | None,
         cancellation: Cancellation,
         is_async: bool,
     ) -> None:
@@ -71,13 +70,21 @@ class Call:
         self.session = session
         self.deadline = deadline
         self.trace_context = trace_context
-        self.input = input_stream
+        self._input = input_stream
         self._host_functions = host_functions
         self._cancellation = cancellation
         self._is_async = is_async
-        if is_async:
+
+    @property
+    def input(self) -> InputStream:
+        """The caller's input stream; empty where there is none."""
+        if self._input is None:
+            # Few tools look at one that was not sent.
+            self._input = InputStream(self._cancellation)
+        if self._is_async:
             # No method of this call: the two would be left to the cycle collector.
-            input_stream._may_block = refuse_to_block_the_loop
+            self._input._may_block = refuse_to_block_the_loop
+        return self._input
 
     @property
     def remaining(self) -> float | None:

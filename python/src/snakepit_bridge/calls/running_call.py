@@ -26,6 +26,8 @@ __all__ = ["CallSink", "CallState", "RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
+# Nothing of such a value is ever beside its image.
+_NEVER_SHARED = frozenset({type(None), bool, int, float, str})
 
 
 def _nothing() -> None:
@@ -192,10 +194,14 @@ class RunningCall:
             CallRefused: it cannot cross.
         """
         image, attachment = self._image(value, "result")
-        result = pb.Result(
-            call_id=self.call.call_id, value=image, attachment=attachment
-        )
-        return pb.WorkerFrame(result=result)
+        # Filled in place: a message that is given to another is copied.
+        frame = pb.WorkerFrame()
+        result = frame.result
+        result.call_id = self.call.call_id
+        result.value = image
+        if attachment is not None:
+            result.attachment.CopyFrom(attachment)
+        return frame
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.
@@ -204,8 +210,13 @@ class RunningCall:
             CallRefused: it cannot cross.
         """
         image, attachment = self._image(value, "chunk")
-        chunk = pb.Chunk(call_id=self.call.call_id, value=image, attachment=attachment)
-        self._sink.send(pb.WorkerFrame(chunk=chunk))
+        frame = pb.WorkerFrame()
+        chunk = frame.chunk
+        chunk.call_id = self.call.call_id
+        chunk.value = image
+        if attachment is not None:
+            chunk.attachment.CopyFrom(attachment)
+        self._sink.send(frame)
 
     def end(self) -> pb.WorkerFrame:
         """Returns the frame that says that the stream ended well."""
@@ -215,7 +226,7 @@ class RunningCall:
         memory = self._sink.shared_memory
         attachment = None
         try:
-            if memory is None:
+            if memory is None or type(value) in _NEVER_SHARED:
                 image = encode(value)
             else:
                 image, attachment = memory.share(

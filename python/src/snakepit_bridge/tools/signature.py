@@ -66,10 +66,12 @@ class Signature:
                 crosses has its type.
         """
         hints = _hints(function)
-        self._positional: list[tuple[str, Check, bool]] = []
+        self._positional: list[tuple[str, Check, Path]] = []
         self._named: dict[str, Check] = {}
         self._only_positional: set[str] = set()
         self._required: list[str] = []
+        # They come first: Python lets none follow one with a default.
+        self._required_positional = 0
         self._defaults: dict[str, Any] = {}
         self._rest: Check | None = None
         self._other: Check | None = None
@@ -148,7 +150,9 @@ class Signature:
             self._other = check
             return
         if parameter.kind is not _KINDS.KEYWORD_ONLY:
-            self._positional.append((name, check, required))
+            self._positional.append((name, check, (None, key_place(name))))
+            if required:
+                self._required_positional += 1
         self._named[name] = check
         if parameter.kind is _KINDS.POSITIONAL_ONLY:
             self._only_positional.add(name)
@@ -205,8 +209,7 @@ class Signature:
         positional: list[Any] = []
         for i, value in enumerate(given):
             if i < len(self._positional):
-                name, check, _ = self._positional[i]
-                path: Path = (None, key_place(name))
+                _, check, path = self._positional[i]
             elif self._rest is not None:
                 check, path = self._rest, (None, i)
             else:
@@ -216,10 +219,12 @@ class Signature:
                     f"at most {most} positional arguments, got {len(given)}",
                 )
             positional.append(check.check(value, path))
-        given_names = {name for name, _, _ in self._positional[: len(given)]}
-        for name in self._required:
-            if name not in given_names:
-                raise self._missing(name)
+        filled = min(len(given), self._required_positional)
+        if filled < len(self._required):
+            given_names = {name for name, _, _ in self._positional[: len(given)]}
+            for name in self._required:
+                if name not in given_names:
+                    raise self._missing(name)
         return Arguments(positional, {})
 
     def _missing(self, name: str) -> ArgumentsInvalid:

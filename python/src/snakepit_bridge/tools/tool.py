@@ -17,22 +17,21 @@ __all__ = ["Tool", "ToolKind"]
 
 
 class ToolKind(enum.Enum):
-    """How a tool runs and answers."""
+    """How a tool runs and answers.
+
+    Attributes:
+        streams: whether it answers with chunks.
+        is_async: whether it runs on the main thread's event loop.
+    """
 
     FUNCTION = "function"
     COROUTINE = "coroutine"
     GENERATOR = "generator"
     ASYNC_GENERATOR = "async generator"
 
-    @property
-    def streams(self) -> bool:
-        """Whether it answers with chunks."""
-        return self in (ToolKind.GENERATOR, ToolKind.ASYNC_GENERATOR)
-
-    @property
-    def is_async(self) -> bool:
-        """Whether it runs on the main thread's event loop."""
-        return self in (ToolKind.COROUTINE, ToolKind.ASYNC_GENERATOR)
+    def __init__(self, kind: str) -> None:
+        self.streams = kind.endswith("generator")
+        self.is_async = kind in ("coroutine", "async generator")
 
 
 class Tool:

@@ -60,9 +60,12 @@ def encode(
     Raises:
         NoImage: the value, or a part of it, cannot cross.
     """
-    encoder = _Encoder(attachment)
     try:
-        image = encoder.image(value, None, ())
+        image = (
+            value
+            if type(value) in _PLAIN_BUT_BYTES
+            else _Encoder(attachment).image(value, None, ())
+        )
         try:
             return _pack(image)
         except UnicodeEncodeError:
