@@ -1,33 +1,30 @@
-// A host of three workers that know nothing of it, and so outlive it when it is killed.
-// Says as JSON lines where its metrics are; `dataDir` is its first argument.
+// A host of three workers that know nothing of it, and so outlive it when it is killed and
+// nothing protects it. Its arguments are `dataDir` and the names of its protections. Says as a
+// line of JSON where its metrics are, and which processes shall end with it.
 import { metrics } from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { type Adapter, createPool } from "@snakepit/core";
+import { createPool } from "@snakepit/core";
+import { guard, watchdog } from "@snakepit/watchdog";
 import { telemetry } from "../../src/index.ts";
-
-const adapter: Adapter = {
-	name: "sleeper",
-	launch: () => ({
-		executable: process.execPath,
-		args: ["-e", "setInterval(() => {}, 1e6)"],
-	}),
-	connect: async () => ({
-		execute: async (_command, args) => args,
-		ping: async () => ({ callsRunning: 0 }),
-		[Symbol.asyncDispose]: async () => {},
-	}),
-};
+import type { HostNews } from "./host.ts";
+import { sleeper } from "./sleeper.ts";
 
 const exporter = new PrometheusExporter({ host: "127.0.0.1", port: 0 });
 await exporter.startServer();
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 
-const [, , dataDir = ""] = process.argv;
+const [, , dataDir = "", ...names] = process.argv;
+const pids = new Set<number>();
 const pool = await createPool({
-	adapter,
+	adapter: sleeper,
 	dataDir,
 	size: 3,
+	protections: [watchdog(), guard()].filter(({ name }) => names.includes(name)),
+	onEvent: (event) => {
+		if (event.type === "worker.spawned" || event.type === "protection.started")
+			pids.add(event.pid);
+	},
 	heartbeat: { intervalMs: 200 },
 	instruments: [telemetry()],
 });
@@ -35,6 +32,7 @@ for (let index = 0; index < 100; index++) await pool.execute("echo", index);
 const server = (
 	exporter as unknown as { _server: { address(): { port: number } } }
 )._server;
-console.log(JSON.stringify({ port: server.address().port }));
+const news: HostNews = { port: server.address().port, pids: [...pids] };
+console.log(JSON.stringify(news));
 setInterval(() => {}, 1_000_000);
 process.on("SIGTERM", () => void pool.close().then(() => process.exit(0)));

@@ -1,14 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
-import { end, PrometheusServer } from "../support/prometheus-server.ts";
+import { PrometheusServer } from "../support/prometheus-server.ts";
 import { hasProgram } from "../support/prometheus-tools.ts";
+import { allGone, startHost } from "./host.ts";
 
 const own = join(import.meta.dirname, "../..");
 const rules = join(own, "prometheus/alerts.exporter.yml");
@@ -24,40 +21,19 @@ const ONLY_IN_TROUBLE: readonly MetricName[] = [
 	"snakepit.telemetry.dropped",
 ];
 
-interface Host {
-	readonly child: ChildProcess;
-	readonly port: number;
-}
-
-async function startHost(dataDir: string): Promise<Host> {
-	const child = spawn(
-		process.execPath,
-		[
-			"--conditions=snakepit-source",
-			join(import.meta.dirname, "host-program.ts"),
-			dataDir,
-		],
-		{ stdio: ["ignore", "pipe", "inherit"] },
-	);
-	onTestFinished(async () => {
-		const exit = once(child, "exit");
-		if (child.exitCode !== null || child.signalCode !== null) return;
-		child.kill("SIGTERM");
-		await exit;
-	});
-	for await (const line of createInterface({ input: child.stdout as Readable }))
-		return { child, port: JSON.parse(line).port };
-	throw new Error("the host said nothing");
+function temporaryDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-live-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
 }
 
 test.skipIf(!hasProgram("prometheus"))(
 	"a host is killed: Prometheus reads the next start's metrics, and the alert for what it left fires",
 	{ timeout: 120_000 },
 	async () => {
-		const dataDir = mkdtempSync(join(tmpdir(), "snakepit-live-"));
-		onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+		const dataDir = temporaryDirectory();
 		const first = await startHost(dataDir);
-		await end(first.child);
+		await first.kill();
 		const next = await startHost(dataDir);
 		const prometheus = await PrometheusServer.start(next.port, rules);
 
@@ -89,5 +65,35 @@ test.skipIf(!hasProgram("prometheus"))(
 			return !names.some((each) => each === name || each === `${name}_bucket`);
 		});
 		expect(new Set(missing)).toEqual(new Set(ONLY_IN_TROUBLE));
+	},
+);
+
+test.skipIf(!hasProgram("prometheus"))(
+	"a host with a watchdog is killed: nothing is left, the next start tells, and the alert for the host fires alone",
+	{ timeout: 120_000 },
+	async () => {
+		const dataDir = temporaryDirectory();
+		const first = await startHost(dataDir, "watchdog");
+		await first.kill();
+		await allGone(first.pids);
+		const next = await startHost(dataDir, "watchdog");
+		const prometheus = await PrometheusServer.start(next.port, rules);
+
+		const [activations] = await prometheus.until(
+			"snakepit_protection_activations_total",
+		);
+		expect(activations).toMatchObject({
+			metric: { snakepit_protection_name: "watchdog" },
+			value: [expect.any(Number), "1"],
+		});
+		const [kills] = await prometheus.until("snakepit_protection_kills_total");
+		expect(kills?.value[1]).toBe("3");
+		const alerts = await prometheus.until('ALERTS{alertstate="firing"}');
+		expect(alerts.map(({ metric }) => metric["alertname"])).toEqual([
+			"SnakepitHostDied",
+		]);
+		expect(await prometheus.query("snakepit_orphan_found_total > 0")).toEqual(
+			[],
+		);
 	},
 );

@@ -1,0 +1,15 @@
+import type { Adapter } from "@snakepit/core";
+
+/** A program that knows nothing of its host, and a conversation that never leaves this one. */
+export const sleeper: Adapter = {
+	name: "sleeper",
+	launch: () => ({
+		executable: process.execPath,
+		args: ["-e", "setInterval(() => {}, 1e6)"],
+	}),
+	connect: async () => ({
+		execute: async (_command, args) => args,
+		ping: async () => ({ callsRunning: 0 }),
+		[Symbol.asyncDispose]: async () => {},
+	}),
+};
