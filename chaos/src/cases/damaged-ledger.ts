@@ -9,7 +9,7 @@ import {
 	onOwnDisk,
 } from "../harness/small-disk.ts";
 import type { Stage } from "../harness/stage.ts";
-import { ALONE, withLayers } from "./layers.ts";
+import { ALONE, WATCHDOG, withLayers } from "./layers.ts";
 
 const ROW = "a ledger that is damaged, locked, read-only or full";
 const SIZE = 2;
@@ -65,6 +65,13 @@ export const damagedLedger: readonly ChaosCase[] = [
 		rounds: 3,
 		unavailable: mountsUnavailable,
 		round: fillsUp,
+	}),
+	withLayers(WATCHDOG, {
+		row: ROW,
+		name: "the disk of the ledger is full when the host is killed: the watchdog ends the workers all the same",
+		rounds: 5,
+		unavailable: mountsUnavailable,
+		round: fullAtDeath,
 	}),
 ];
 
@@ -143,4 +150,16 @@ async function fillsUp(stage: Stage): Promise<RoundOutcome> {
 	empty();
 	await host.told("registry.recovered");
 	return await stage.killAfterwards(host);
+}
+
+/** Shell workers: no lifeline of theirs ends them. */
+async function fullAtDeath(stage: Stage): Promise<RoundOutcome> {
+	const host = await stage.ready(
+		{ worker: "shell", size: SIZE },
+		{ before: onOwnDisk(stage.dataDir, "size=2m") },
+	);
+	await stage.sees("worker", SIZE);
+	const { pid } = stage.programOf(host);
+	fillDisk(join("/proc", String(pid), "root", stage.dataDir));
+	return await stage.untilGone(host.kill());
 }

@@ -2,12 +2,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Adapter } from "../adapter.ts";
+import type { Protection } from "../protection.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { type StartWorkerOptions, startWorker } from "./start-worker.ts";
 
 /** What can be said about a real start. */
-export type RealStartOptions = Omit<StartWorkerOptions, "world" | "directory">;
+export type RealStartOptions = Omit<
+	StartWorkerOptions,
+	"world" | "directory"
+> & {
+	/** As a pool has them. Default: none. */
+	readonly protections?: readonly Protection[];
+};
 
 /**
  * Starts one real process of an adapter exactly as a pool does, with a ledger
@@ -26,6 +33,7 @@ export async function startForReal(
 	const run = await acquireRun({
 		dataDir,
 		strategy: undefined,
+		...(options.protections && { protections: options.protections }),
 		emit: events.record,
 	});
 	const cleanUp = async (): Promise<void> => {

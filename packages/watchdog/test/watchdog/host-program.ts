@@ -67,7 +67,7 @@ async function open(dataDir: string, name: string): Promise<Pool> {
 			if (event.type === "worker.spawned") pids.add(event.pid);
 			if (event.type === "worker.output" && event.line === "up") up += 1;
 			if (up === commands.length) isUp.resolve();
-			if (/^(protection|run|orphan)\./.test(event.type))
+			if (/^(protection|run|orphan|registry)\./.test(event.type))
 				tell({ kind: "event", pool: name, event });
 		},
 	});

@@ -1,0 +1,59 @@
+import { fileURLToPath } from "node:url";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import {
+	adapterContract,
+	type ContractCommands,
+	startForReal,
+} from "@snakepit/core/testing";
+import { guard, watchdog } from "@snakepit/watchdog";
+import { describe, expect, test } from "vitest";
+import { PYTHON } from "../programs/worker-adapter.ts";
+import { everyProcess } from "../src/harness/process-table.ts";
+
+const TOOLS = fileURLToPath(
+	new URL(
+		"../../packages/adapter-grpc-python/test/tools/bench.py",
+		import.meta.url,
+	),
+);
+const commands: ContractCommands = {
+	echo: { command: "echo", args: { value: [1, "x"] }, result: [1, "x"] },
+	hang: { command: "hang", args: {} },
+	fail: { command: "fail", args: {} },
+	count: { command: "count", args: { below: 3 }, items: [0, 1, 2] },
+	endless: {
+		command: "endless",
+		args: {},
+		window: 64,
+		produced: async ({ execute }) => Number(await execute("how_many_produced")),
+	},
+	silent: { command: "silent", args: {} },
+};
+const refuse = { whenUnavailable: "refuse" } as const;
+
+describe.skipIf(process.platform !== "linux").each([
+	{ transport: "grpc", by: "the guard", protections: [guard(refuse)] },
+	{
+		transport: "framed",
+		by: "the guard and the watchdog",
+		protections: [watchdog(refuse), guard(refuse)],
+	},
+] as const)(
+	"the Python adapter over $transport, its workers protected by $by, keeps the adapter contract",
+	({ transport, protections }) => {
+		const cases = adapterContract({
+			adapter: () => pythonGrpc({ tools: TOOLS, python: PYTHON, transport }),
+			start: async (adapter) => {
+				const worker = await startForReal(adapter, { protections });
+				const parent = everyProcess().find(
+					({ pid }) => pid === worker.process.pid,
+				)?.parent;
+				// Otherwise nothing here is about the guard.
+				expect(parent).not.toBe(process.pid);
+				return worker;
+			},
+			commands,
+		});
+		test.concurrent.each(cases)("$title", ({ run }) => run());
+	},
+);
