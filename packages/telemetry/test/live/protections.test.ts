@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPool, type Protection } from "@snakepit/core";
+import { EventRecorder } from "@snakepit/core/testing";
+import { guard, watchdog } from "@snakepit/watchdog";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { EVENTS, telemetry } from "../../src/index.ts";
+import { MemorySdk, milliseconds, unregister } from "../support/memory-sdk.ts";
+import { allGone, startHost } from "./host.ts";
+import { sleeper } from "./sleeper.ts";
+
+let sdk: MemorySdk;
+beforeEach(() => {
+	sdk = new MemorySdk().register();
+});
+afterEach(unregister);
+
+function temporaryDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-live-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}
+
+/** What was told of protections, in this order: the events and how long after `sinceMs` they happened. */
+function told(): readonly (readonly [string, number])[] {
+	return sdk
+		.logs()
+		.filter(({ eventName }) => eventName?.startsWith("snakepit.protection."))
+		.map(({ eventName = "", hrTime }) => [eventName, milliseconds(hrTime)]);
+}
+
+/** Every attribute that the catalogue has for an event. */
+function catalogued(type: keyof typeof EVENTS): readonly string[] {
+	return Object.keys(EVENTS[type].told?.attributes ?? {}).sort();
+}
+
+function attributesOf(name: string): Readonly<Record<string, unknown>> {
+	const record = sdk.logs().find(({ eventName }) => eventName === name);
+	if (record === undefined) throw new Error(`No event ${name}.`);
+	return record.attributes;
+}
+
+test.each([
+	["watchdog", "told"],
+	["guard", "descent"],
+] as const)(
+	"what a %s did for a dead host is told by the next start, with its times",
+	{ timeout: 60_000 },
+	async (name, foundBy) => {
+		const dataDir = temporaryDirectory();
+		const host = await startHost(dataDir, name);
+		const fromMs = Date.now();
+		await host.kill();
+		await allGone(host.pids);
+		const toMs = Date.now();
+
+		const pool = await createPool({
+			adapter: sleeper,
+			dataDir,
+			size: 1,
+			instruments: [telemetry()],
+		});
+		await pool.close();
+		const events = told();
+		expect(events.map(([event]) => event)).toEqual([
+			"snakepit.protection.host_death_detected",
+			"snakepit.protection.process_killed",
+			"snakepit.protection.process_killed",
+			"snakepit.protection.process_killed",
+			"snakepit.protection.run_settled",
+		]);
+		for (const [, atMs] of events) {
+			expect(atMs).toBeGreaterThanOrEqual(fromMs);
+			expect(atMs).toBeLessThanOrEqual(toMs);
+		}
+		for (const type of [
+			"protection.host_death_detected",
+			"protection.process_killed",
+			"protection.run_settled",
+		] as const)
+			expect(Object.keys(attributesOf(`snakepit.${type}`)).sort()).toEqual(
+				catalogued(type),
+			);
+		expect(attributesOf("snakepit.protection.process_killed")).toMatchObject({
+			"snakepit.protection.name": name,
+			"snakepit.found_by": foundBy,
+		});
+		expect(attributesOf("snakepit.protection.run_settled")).toMatchObject({
+			"snakepit.protection.killed": 3,
+		});
+
+		const settle = await sdk.span("protection settle");
+		expect(milliseconds(settle.startTime)).toBeGreaterThanOrEqual(fromMs - 1);
+		expect(milliseconds(settle.endTime)).toBeLessThanOrEqual(toMs);
+		expect(await sdk.series("snakepit.protection.activations")).toEqual([
+			{ attributes: { "snakepit.protection.name": name }, value: 1 },
+		]);
+		expect(await sdk.series("snakepit.protection.kills")).toEqual([
+			{
+				attributes: {
+					"snakepit.protection.name": name,
+					"snakepit.found_by": foundBy,
+				},
+				value: 3,
+			},
+		]);
+	},
+);
+
+test.each([watchdog(), guard()] as const)(
+	"the life of a $name is told: its start, its loss, the next one, its end",
+	{ timeout: 60_000 },
+	async (protection: Protection) => {
+		const events = new EventRecorder();
+		const pool = await createPool({
+			adapter: sleeper,
+			dataDir: temporaryDirectory(),
+			size: 1,
+			protections: [protection],
+			instruments: [telemetry()],
+			onEvent: events.record,
+		});
+		const [started] = events.of("protection.started");
+		if (started === undefined) throw new Error("no protection");
+		process.kill(started.pid, "SIGKILL");
+		await events.waitFor(
+			"protection.started",
+			({ restarts }) => restarts === 1,
+		);
+		await pool.close();
+		const own = sdk
+			.logs()
+			.filter(({ eventName }) => eventName?.startsWith("snakepit.protection."));
+		expect(
+			own.map(({ eventName, severityText, attributes }) => [
+				eventName,
+				severityText,
+				attributes["snakepit.protection.restarts"] ??
+					attributes["snakepit.reason"],
+			]),
+		).toEqual([
+			["snakepit.protection.started", "INFO", 0],
+			["snakepit.protection.ended", "ERROR", "lost"],
+			["snakepit.protection.started", "WARN", 1],
+			["snakepit.protection.ended", "INFO", "released"],
+		]);
+		expect(own[1]?.attributes).toMatchObject({
+			"process.pid": started.pid,
+			"snakepit.worker.exit.signal": "SIGKILL",
+		});
+		expect(Object.keys(own[0]?.attributes ?? {}).sort()).toEqual(
+			catalogued("protection.started"),
+		);
+	},
+);
+
+test("a protection that cannot work is told with its reason", async () => {
+	const pool = await createPool({
+		adapter: sleeper,
+		dataDir: temporaryDirectory(),
+		size: 1,
+		protections: [guard({ python: "/nowhere/python3" })],
+		instruments: [telemetry()],
+	});
+	await pool.close();
+	expect(attributesOf("snakepit.protection.unavailable")).toEqual({
+		"snakepit.protection.name": "guard",
+		"snakepit.reason": expect.stringContaining("/nowhere/python3"),
+	});
+});
