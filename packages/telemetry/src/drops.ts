@@ -16,8 +16,13 @@ export class Drops {
 		this.#count = count;
 	}
 
+	/** Never throws: who counts is somebody else's code too. */
 	count(reason: DropReason): void {
-		this.#count(reason);
+		try {
+			this.#count(reason);
+		} catch {
+			// There is nobody left to tell.
+		}
 	}
 
 	/** Does something with somebody else's code; what it throws is counted, and that is all. */
@@ -28,7 +33,7 @@ export class Drops {
 		try {
 			return action();
 		} catch {
-			this.#count(reason);
+			this.count(reason);
 			return undefined;
 		}
 	}

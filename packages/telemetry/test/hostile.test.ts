@@ -12,6 +12,10 @@ afterEach(unregister);
 
 const MEGABYTE = "x".repeat(1_000_000);
 
+function fail(): never {
+	throw new Error("mine");
+}
+
 async function drops(reason: string): Promise<number> {
 	const series = await sdk.series("snakepit.telemetry.dropped");
 	return (
@@ -77,10 +81,83 @@ test("a thousand commands have a hundred series, and one for the others", async 
 	await close();
 });
 
-test("a tracer, a meter and a logger that throw hurt no call, and what they lost is counted where it can be", async () => {
-	const fail = (): never => {
-		throw new Error("mine");
-	};
+test("what workers log is cut in the same way", async () => {
+	const { adapter, close } = await virtualPool(
+		{ commands: scripts },
+		{ instruments: [telemetry({ workerLogs: true })] },
+	);
+	adapter.workers[0]?.log(MEGABYTE, { traceback: MEGABYTE });
+	const record = sdk
+		.logs()
+		.find(({ eventName }) => eventName === "snakepit.worker.logged");
+	expect(String(record?.body).length).toBe(4_096);
+	expect(
+		String(record?.attributes["exception.stacktrace"]).length,
+	).toBeLessThanOrEqual(16_384);
+	expect(await drops("attribute_cut")).toBe(2);
+	await close();
+});
+
+test("instruments of a meter that throw hurt no call, and are counted by those that do not", async () => {
+	const meter = sdk.meters.getMeter("test");
+	const { pool, close } = await virtualPool(
+		{ commands: scripts },
+		{
+			instruments: [
+				telemetry({
+					meterProvider: {
+						getMeter: () =>
+							new Proxy(meter, {
+								get: (target, name) =>
+									name === "createHistogram"
+										? () => ({ record: fail })
+										: Reflect.get(target, name).bind(target),
+							}),
+					},
+				}),
+			],
+		},
+	);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	// The wait, the attempt and the call, and the start of the worker.
+	expect(await drops("meter_threw")).toBe(4);
+	await close();
+});
+
+test("where nothing can be counted nothing is told of it, and no call is hurt", async () => {
+	const instrument = { add: fail, record: fail };
+	const observable = { addCallback: fail, removeCallback: fail };
+	const threw: unknown[] = [];
+	const { pool, close } = await virtualPool(
+		{ commands: { [MEGABYTE]: scripts.echo } },
+		{
+			instruments: [
+				telemetry({
+					meterProvider: {
+						getMeter: () =>
+							({
+								createCounter: () => instrument,
+								createHistogram: () => instrument,
+								createObservableCounter: () => observable,
+								createObservableUpDownCounter: () => observable,
+								createObservableGauge: () => observable,
+								addBatchObservableCallback: () => {},
+							}) as never,
+					},
+				}),
+			],
+			onEvent: (event) => {
+				if (event.type === "listener.threw") threw.push(event.error);
+			},
+		},
+	);
+	expect(await pool.execute(MEGABYTE, 1)).toBe(1);
+	expect((await sdk.spans()).map(({ name }) => name)).toContain("attempt");
+	await close();
+	expect(threw).toEqual([]);
+});
+
+test("a tracer and a logger that throw hurt no call, and what they lost is counted where it can be", async () => {
 	const tracer = { startSpan: fail, startActiveSpan: fail };
 	const { pool, clock, close } = await virtualPool(
 		{ commands: scripts },
@@ -131,12 +208,15 @@ test("spans that throw when they are touched hurt no call", async () => {
 	expect(new Set(threw.map(({ of }) => of))).toEqual(
 		new Set(["instrument.released", "instrument.settled"]),
 	);
+	expect(await drops("listener_threw")).toBe(threw.length);
 });
 
 test("an exporter that throws hurts no call", async () => {
+	const given: unknown[] = [];
 	sdk = new MemorySdk({
 		exporter: {
-			export: () => {
+			export: (spans) => {
+				given.push(...spans);
 				throw new Error("mine");
 			},
 			shutdown: async () => {},
@@ -147,7 +227,14 @@ test("an exporter that throws hurts no call", async () => {
 		{ instruments: [telemetry()] },
 	);
 	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(await pool.execute("echo", 2)).toBe(2);
 	await close();
+	await sdk.tracers.forceFlush();
+	// Two calls with their attempts, at least: each was given, and threw.
+	expect(given.length).toBeGreaterThan(4);
+	expect(await sdk.series("snakepit.call.duration")).toMatchObject([
+		{ value: 2 },
+	]);
 });
 
 test("another listener that throws is counted", async () => {
@@ -177,7 +264,7 @@ test("an SDK that is shut down in the middle of a call hurts neither it nor the 
 		sdk.loggers.shutdown(),
 	]);
 	await clock.advance(200);
-	await call;
+	expect(await call).toBeUndefined();
 	expect(await pool.execute("echo", 1)).toBe(1);
 	await close();
 });
