@@ -21,6 +21,7 @@ const SIZE = 2;
 /** More than it needs, and soon taken. */
 const MOST_DESCRIPTORS = 256;
 const MB = 1024 * 1024;
+const SHARED_MEMORY = "/dev/shm";
 /** Quick to try again, and never out of tries. */
 const HEALS = {
 	start: {
@@ -60,6 +61,13 @@ export const resources: readonly ChaosCase[] = [
 		rounds: 3,
 		unavailable: mountsUnavailable,
 		round: noDisk,
+	}),
+	withLayers(ALONE, {
+		row: ROW,
+		name: "shared memory is full: large values take the plain way, and worker and host live on",
+		rounds: 3,
+		unavailable: mountsUnavailable,
+		round: noSharedMemory,
 	}),
 ];
 
@@ -126,6 +134,25 @@ async function noDisk(stage: Stage): Promise<RoundOutcome> {
 	await host.call("pid", {}, 10);
 	empty();
 	return await heals(stage, host);
+}
+
+async function noSharedMemory(stage: Stage): Promise<RoundOutcome> {
+	const host = await stage.ready(
+		{ size: SIZE, events: EVENTS },
+		{ before: onOwnDisk(SHARED_MEMORY, "size=32m") },
+	);
+	const { pid } = stage.programOf(host);
+	const large = { megabytes: 8 };
+	await host.call("large_result", large);
+	const empty = fillDisk(join("/proc", String(pid), "root", SHARED_MEMORY));
+	await host.call("large_result", large);
+	empty();
+	await host.call("large_result", large);
+	const lost = host.all("worker.exited").length;
+	return {
+		broken: lost === 0 ? [] : [`${lost} workers ended.`],
+		...(await stage.killAfterwards(host)),
+	};
 }
 
 async function open(stage: Stage): Promise<HostProcess> {
