@@ -59,6 +59,12 @@ export const START_ERRORS = {
 			'A protection made with `whenUnavailable: "refuse"` cannot work on this machine.',
 		remedy: "The message says what it lacks; `doctor`.",
 	},
+	START_WITHDRAWN: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "The pool was closed while the worker started.",
+		remedy: "Nothing; the process is ended.",
+	},
 	START_TIMEOUT: {
 		thrown: "StartError",
 		ran: "no",

@@ -139,7 +139,6 @@ export type { Census, CensusHost } from "./os/census.ts";
 // What another process source is made of.
 export type { Answer } from "./os/fork/answer.ts";
 export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
-// For an adapter that keeps files of its own.
 export { makeDirectories } from "./os/make-directories.ts";
 export { ProcessGroup } from "./os/process-group.ts";
 export { SystemProcessHost } from "./os/process-host.ts";

@@ -1,4 +1,10 @@
-import type { SnakepitEvent } from "@snakepit/core";
+import {
+	type Check,
+	checkOptions,
+	oneOf,
+	optional,
+	type SnakepitEvent,
+} from "@snakepit/core";
 import type { Severity } from "./catalogue/event-place.ts";
 import { tellingOf } from "./catalogue/telling.ts";
 
@@ -9,10 +15,19 @@ export interface EventLogger {
 	error(line: string): void;
 }
 
+const isLogger: Check = (value) =>
+	(["info", "warn", "error"] as const).every(
+		(level) =>
+			typeof (value as Partial<EventLogger> | null | undefined)?.[level] ===
+			"function",
+	)
+		? undefined
+		: "must have the methods info, warn and error, as console has";
+
 const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 
 export interface LogEventsOptions {
-	/** What is less important is left out; `"info"` by default. */
+	/** What is less important is left out; `"info"`, all that is told, by default. */
 	readonly from?: "info" | "warn" | "error";
 }
 
@@ -20,11 +35,21 @@ export interface LogEventsOptions {
  * Writes the important events as readable lines, for programs without a backend:
  * `createPool({ adapter, onEvent: logEvents(console) })`. What workers print is
  * left out: core echoes it (`output.echo`).
+ *
+ * @throws OptionsError `INVALID_OPTION` when the logger lacks one of the three methods; `UNKNOWN_OPTION`.
  */
 export function logEvents(
 	logger: EventLogger,
 	options: LogEventsOptions = {},
 ): (event: SnakepitEvent) => void {
+	checkOptions(
+		"logEvents",
+		{ logger, ...options },
+		{
+			logger: isLogger,
+			from: optional(oneOf("info", "warn", "error")),
+		},
+	);
 	const least = ORDER.indexOf(options.from ?? "info");
 	return (event) => {
 		const telling = tellingOf(event);

@@ -22,7 +22,7 @@ export function startTimedOut(worker: Worker, timeoutMs: number): StartError {
 
 export function withdrawn(worker: Worker): StartError {
 	return new StartError({
-		code: "WORKER_EXITED_EARLY",
+		code: "START_WITHDRAWN",
 		ran: "no",
 		message: `Worker ${worker.seat.workerId} was told to go before it was ready: its pool is closing.`,
 	});

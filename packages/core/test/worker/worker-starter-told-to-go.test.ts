@@ -5,7 +5,7 @@ import { type WorkerBench, workerBench } from "./worker-bench.ts";
 
 const speaksControl = { launchPayload: {} };
 const closing = {
-	code: "WORKER_EXITED_EARLY",
+	code: "START_WITHDRAWN",
 	ran: "no",
 	message: expect.stringContaining(
 		"told to go before it was ready: its pool is closing",

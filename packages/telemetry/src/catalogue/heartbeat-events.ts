@@ -1,4 +1,5 @@
 import { type EventPlaces, seconds, WORKER } from "./event-place.ts";
+import { counted, duration } from "./wording.ts";
 
 export const HEARTBEAT_EVENTS: Pick<
 	EventPlaces,
@@ -38,7 +39,7 @@ export const HEARTBEAT_EVENTS: Pick<
 		told: {
 			severity: "warn",
 			line: ({ workerId, silentMs }) =>
-				`${workerId} is silent for ${seconds(silentMs)} s but computes: it gets one more grace`,
+				`${workerId} is silent for ${duration(silentMs)} but computes: it gets one more grace`,
 			attributes: {
 				...WORKER,
 				"snakepit.heartbeat.silence": ({ silentMs }) => seconds(silentMs),
@@ -61,7 +62,7 @@ export const HEARTBEAT_EVENTS: Pick<
 		told: {
 			severity: "error",
 			line: ({ workerId, silentMs, missedInARow }) =>
-				`${workerId} hangs: silent for ${seconds(silentMs)} s, ${missedInARow} pings missed in a row`,
+				`${workerId} hangs: silent for ${duration(silentMs)}, ${counted(missedInARow, "ping")} missed in a row`,
 			attributes: {
 				...WORKER,
 				"snakepit.heartbeat.silence": ({ silentMs }) => seconds(silentMs),

@@ -1,4 +1,5 @@
 import { type EventPlaces, seconds } from "./event-place.ts";
+import { counted, duration } from "./wording.ts";
 
 const PROTECTION = {
 	"snakepit.protection.name": ({
@@ -91,7 +92,7 @@ export const PROTECTION_EVENTS: Pick<
 		told: {
 			severity: "warn",
 			line: ({ protection, ofRun, killed, durationMs }) =>
-				`the ${protection} of run ${ofRun} was done ${seconds(durationMs)} s after the death of its host: ${killed} processes ended`,
+				`the ${protection} of run ${ofRun} was done ${duration(durationMs)} after the death of its host: ${counted(killed, "process", "processes")} ended`,
 			attributes: {
 				...PROTECTION,
 				"snakepit.run.of": ({ ofRun }) => ofRun,

@@ -1,4 +1,5 @@
 import { type EventPlaces, POOL, RUN, seconds } from "./event-place.ts";
+import { counted, duration } from "./wording.ts";
 import { codeOf } from "./worker-events.ts";
 
 export const RUN_EVENTS: Pick<
@@ -49,7 +50,7 @@ export const RUN_EVENTS: Pick<
 		told: {
 			severity: ({ found }) => (found > 0 ? "warn" : "debug"),
 			line: ({ deadRuns, found, killed, spared, durationMs }) =>
-				`cleaned up in ${seconds(durationMs)} s: ${deadRuns} dead runs, ${found} processes found, ${killed} killed, ${spared} spared`,
+				`cleaned up in ${duration(durationMs)}: ${counted(deadRuns, "dead run")}, ${counted(found, "process", "processes")} found, ${killed} killed, ${spared} spared`,
 			attributes: {
 				...RUN,
 				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
@@ -145,7 +146,8 @@ export const RUN_EVENTS: Pick<
 		metrics: ["snakepit.registry.unwritten"],
 		told: {
 			severity: "info",
-			line: ({ written }) => `the ledger is written again: ${written} rows`,
+			line: ({ written }) =>
+				`the ledger is written again: ${counted(written, "row")}`,
 			attributes: { "snakepit.count": ({ written }) => written },
 		},
 	},
@@ -154,7 +156,7 @@ export const RUN_EVENTS: Pick<
 		told: {
 			severity: "warn",
 			line: ({ vanished, strays, unwritten }) =>
-				`the ledger did not agree with the process table: ${vanished} workers had vanished, ${strays} strays, ${unwritten} rows were not written`,
+				`the ledger did not agree with the process table: ${counted(vanished, "worker")} vanished, ${counted(strays, "stray")}, ${counted(unwritten, "row")} not written`,
 			attributes: { ...RUN, "snakepit.count": ({ vanished }) => vanished },
 		},
 	},
@@ -164,7 +166,7 @@ export const RUN_EVENTS: Pick<
 		told: {
 			severity: "info",
 			line: ({ pool, workers, durationMs }) =>
-				`pool ${pool} has ${workers} workers after ${seconds(durationMs)} s`,
+				`pool ${pool} has ${counted(workers, "worker")} after ${duration(durationMs)}`,
 			attributes: {
 				...POOL,
 				"snakepit.adapter": ({ adapter }) => adapter,
@@ -195,7 +197,7 @@ export const RUN_EVENTS: Pick<
 		told: {
 			severity: ({ cutShort }) => (cutShort > 0 ? "warn" : "info"),
 			line: ({ pool, durationMs, cutShort }) =>
-				`pool ${pool} is closed after ${seconds(durationMs)} s, ${cutShort} calls cut short`,
+				`pool ${pool} is closed after ${duration(durationMs)}, ${counted(cutShort, "call")} cut short`,
 			attributes: {
 				...POOL,
 				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
@@ -208,7 +210,7 @@ export const RUN_EVENTS: Pick<
 		told: {
 			severity: "error",
 			line: ({ pool, restarts, windowMs }) =>
-				`pool ${pool} spent its restart budget: ${restarts} within ${seconds(windowMs)} s`,
+				`pool ${pool} spent its restart budget: ${counted(restarts, "restart")} within ${duration(windowMs)}`,
 			attributes: {
 				...POOL,
 				"snakepit.count": ({ restarts }) => restarts,

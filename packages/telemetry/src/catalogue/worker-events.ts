@@ -5,6 +5,7 @@ import {
 	seconds,
 	WORKER,
 } from "./event-place.ts";
+import { counted, duration } from "./wording.ts";
 
 const LOG_SEVERITY = {
 	debug: "debug",
@@ -43,7 +44,7 @@ export const WORKER_EVENTS: Pick<
 		told: {
 			severity: "info",
 			line: ({ workerId, pid, durationMs }) =>
-				`${workerId} is ready after ${seconds(durationMs)} s, pid ${pid}`,
+				`${workerId} is ready after ${duration(durationMs)}, pid ${pid}`,
 			attributes: {
 				...WORKER,
 				"process.pid": ({ pid }) => pid,
@@ -57,7 +58,9 @@ export const WORKER_EVENTS: Pick<
 		spans: ["worker start"],
 		metrics: ["snakepit.worker.start.duration"],
 		told: {
-			severity: "error",
+			// A pool that closes takes back what it has begun: nothing is wrong then.
+			severity: ({ error }) =>
+				codeOf(error) === "START_WITHDRAWN" ? "info" : "error",
 			line: ({ workerId, error }) =>
 				`${workerId} did not start: ${error.message}`,
 			attributes: {
@@ -103,7 +106,7 @@ export const WORKER_EVENTS: Pick<
 						: exit.kind === "code"
 							? `exit code ${exit.code}`
 							: exit.signal;
-				return `${workerId} is gone after ${seconds(lifetimeMs)} s, pid ${pid ?? "unknown"}: ${reason}, ${how}, ${callsLost} calls lost`;
+				return `${workerId} is gone after ${duration(lifetimeMs)}, pid ${pid ?? "unknown"}: ${reason}, ${how}, ${counted(callsLost, "call")} lost`;
 			},
 			attributes: {
 				...WORKER,

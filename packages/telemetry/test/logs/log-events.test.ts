@@ -1,5 +1,6 @@
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
+import { duration } from "../../src/catalogue/wording.ts";
 import { logEvents } from "../../src/index.ts";
 import { RARE_EVENTS } from "../support/rare-events.ts";
 
@@ -29,16 +30,18 @@ test("the important events are lines that a person can read", async () => {
 	await close();
 	expect(
 		lines.map((line) =>
-			line.replaceAll(/pid \d+/g, "pid N").replaceAll(/[\d.]+ s\b/g, "N s"),
+			line
+				.replaceAll(/pid \d+/g, "pid N")
+				.replaceAll(/after [\d.]+ m?s\b/g, "after N"),
 		),
 	).toEqual([
-		"info [snakepit] scripted-0 is ready after N s, pid N",
-		"info [snakepit] pool scripted has 1 workers after N s",
-		"warn [snakepit] scripted-0 is gone after N s, pid N: exited, SIGSEGV, 1 calls lost",
-		"info [snakepit] scripted-0 is ready after N s, pid N",
+		"info [snakepit] scripted-0 is ready after N, pid N",
+		"info [snakepit] pool scripted has 1 worker after N",
+		"warn [snakepit] scripted-0 is gone after N, pid N: exited, SIGSEGV, 1 call lost",
+		"info [snakepit] scripted-0 is ready after N, pid N",
 		"info [snakepit] scripted-0 finishes its calls and leaves: closed",
-		"info [snakepit] scripted-0 is gone after N s, pid N: closed, exit code 0, 0 calls lost",
-		"info [snakepit] pool scripted is closed after N s, 0 calls cut short",
+		"info [snakepit] scripted-0 is gone after N, pid N: closed, exit code 0, 0 calls lost",
+		"info [snakepit] pool scripted is closed after N, 0 calls cut short",
 	]);
 });
 
@@ -51,4 +54,51 @@ test("what is less important than asked for is left out", () => {
 	expect(lines).toContain(
 		"error [snakepit] the watchdog of run gfedcba saw the death of its host",
 	);
+});
+
+test("a pool that closes while a worker starts tells of no error", async () => {
+	const { lines, logger } = keep();
+	const { pool, clock, close } = await virtualPool(
+		{
+			commands: scripts,
+			launchPayload: {},
+			boot: async (process, attempt) => {
+				if (attempt > 1) await process.sleep(100);
+			},
+		},
+		{ onEvent: logEvents(logger) },
+	);
+	const lost = pool.execute("crash").catch(() => undefined);
+	await clock.advance(50);
+	await lost;
+	await close();
+	expect(lines.filter((line) => line.includes("did not start"))).toEqual([
+		expect.stringMatching(/^info .* its pool is closing/),
+	]);
+	expect(lines.filter((line) => line.startsWith("error "))).toEqual([]);
+});
+
+test.each([[undefined], [{ info: () => {}, warn: () => {} }]])(
+	"a logger that is none is refused at once: %j",
+	(logger) => {
+		expect(() =>
+			logEvents(logger as unknown as Parameters<typeof logEvents>[0]),
+		).toThrow(
+			expect.objectContaining({
+				code: "INVALID_OPTION",
+				message: expect.stringMatching(/"logger" must have the methods info/),
+			}),
+		);
+	},
+);
+
+test.each([
+	[0, "0 ms"],
+	[4.2578, "4.26 ms"],
+	[65.4, "65.4 ms"],
+	[999.4, "999 ms"],
+	[1144.18539, "1.14 s"],
+	[3_600_000, "3600 s"],
+])("%d ms are told as %s", (ms, told) => {
+	expect(duration(ms)).toBe(told);
 });
