@@ -64,7 +64,13 @@ test("the heartbeat's last word counts", () => {
 	const ref = { workerId: "digits-0", incarnation: "r-1" };
 	const made = board(
 		starting("digits-0", "r-1"),
-		event({ type: "heartbeat.missed", ...ref, sequence: 1, missedInARow: 1 }),
+		event({
+			type: "heartbeat.missed",
+			...ref,
+			sequence: 1,
+			missedInARow: 1,
+			timeoutMs: 2_000,
+		}),
 	);
 	expect(made.rows[0]?.pulse).toEqual({ kind: "missed", inARow: 1 });
 	made.hear(

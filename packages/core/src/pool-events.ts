@@ -141,6 +141,8 @@ export type PoolEvent =
 			readonly type: "heartbeat.missed";
 			readonly sequence: number;
 			readonly missedInARow: number;
+			/** How long its answer was waited for, at most. */
+			readonly timeoutMs: number;
 	  })
 	| (WorkerRef & {
 			readonly type: "heartbeat.busy";

@@ -137,6 +137,7 @@ export class HeartbeatMonitor {
 				type: "heartbeat.missed",
 				sequence,
 				missedInARow: this.#missedInARow,
+				timeoutMs: this.#subject.options.pingTimeoutMs,
 			});
 			return undefined;
 		}

@@ -66,7 +66,7 @@ describe("a ping", () => {
 		await clock.advance(1);
 		expect(signals[0]?.aborted).toBe(true);
 		expect(events.of("heartbeat.missed")).toMatchObject([
-			{ sequence: 1, missedInARow: 1 },
+			{ sequence: 1, missedInARow: 1, timeoutMs: 500 },
 		]);
 		await clock.advance(2_000);
 		expect(signals[1]?.aborted).toBe(true);

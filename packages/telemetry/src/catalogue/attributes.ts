@@ -29,6 +29,7 @@ export type AttributeName =
 	| "snakepit.pool.drain_time"
 	| "snakepit.pool.cut_short"
 	| "snakepit.heartbeat.missed_in_a_row"
+	| "snakepit.heartbeat.timeout"
 	| "snakepit.heartbeat.silence"
 	| "snakepit.heartbeat.cpu_time"
 	| "snakepit.run.id"
@@ -134,6 +135,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, AttributeDefinition>> =
 			"Calls that were outstanding when the drain time was over.",
 		),
 		"snakepit.heartbeat.missed_in_a_row": integer("Pings missed in a row."),
+		"snakepit.heartbeat.timeout": seconds("The answer was waited for at most"),
 		"snakepit.heartbeat.silence": seconds("Since its last answer"),
 		"snakepit.heartbeat.cpu_time": seconds(
 			"Processor time it used while silent",

@@ -31,6 +31,7 @@ export const HEARTBEAT_EVENTS: Pick<
 				...WORKER,
 				"snakepit.heartbeat.missed_in_a_row": ({ missedInARow }) =>
 					missedInARow,
+				"snakepit.heartbeat.timeout": ({ timeoutMs }) => seconds(timeoutMs),
 			},
 		},
 	},
