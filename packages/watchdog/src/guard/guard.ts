@@ -32,6 +32,10 @@ const COVERS =
  * which they are forked, so that no descendant of a worker outlives the host,
  * whatever it does to get away.
  *
+ * `createPool({ adapter, protections: [guard()] })`. Where it cannot work the
+ * pool starts without, with the event `protection.unavailable`; with
+ * `whenUnavailable: "refuse"` `createPool` throws StartError `PROTECTION_UNAVAILABLE`.
+ *
  * Linux, with Python 3.10 or newer. One chain serves every pool of the program
  * that asks for it.
  *

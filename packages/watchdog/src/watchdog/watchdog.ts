@@ -10,6 +10,10 @@ const keeper = new WatchdogKeeper(startWatchdog);
  * A process beside this program that ends its workers when it is killed,
  * whatever they are: one for all pools, with no code in the workers.
  *
+ * `createPool({ adapter, protections: [watchdog()] })`. Where it cannot be
+ * started the pool starts without, with the event `protection.unavailable`; with
+ * `whenUnavailable: "refuse"` `createPool` throws StartError `PROTECTION_UNAVAILABLE`.
+ *
  * @throws OptionsError naming the option that is wrong.
  */
 export function watchdog(options: WatchdogOptions = {}): Protection {
