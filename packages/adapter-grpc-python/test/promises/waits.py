@@ -13,7 +13,8 @@ from snakepit_bridge import tool
 
 
 def begun(name: str) -> None:
-    print(f"begun {name}", flush=True)
+    # As one: of what threads print at once the lines would be mixed.
+    os.write(1, f"begun {name}\n".encode())
 
 
 @tool
