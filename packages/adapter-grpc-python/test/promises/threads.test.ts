@@ -43,8 +43,8 @@ describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
 		expect(pool.statistics().restarts).toBe(0);
 	});
 
-	test.each(["sleep", "hold_the_gil"])(
-		"a cancelled %s in a thread is replaced after the grace, and the other calls of the worker are lost with it",
+	test.each(["stay_in_c", "hold_the_gil"])(
+		"where a cancelled call in a thread does not come back (%s), the worker is replaced after the grace, and its other calls are lost",
 		{ timeout: 60_000 },
 		async (tool) => {
 			const pool = await open(300);

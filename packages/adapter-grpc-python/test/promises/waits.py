@@ -79,10 +79,15 @@ def between_items() -> int:
     return sum(items())
 
 
+# What begins is told from within C: a cancel that comes after that finds it there.
 @tool
 def hold_the_gil() -> None:
-    begun("hold_the_gil")
-    ctypes.PyDLL(None).sleep(60)
+    ctypes.PyDLL(None).system(b"echo begun hold_the_gil; exec sleep 60")
+
+
+@tool
+def stay_in_c() -> None:
+    ctypes.CDLL(None).system(b"echo begun stay_in_c; exec sleep 60")
 
 
 released = threading.Event()
