@@ -22,6 +22,7 @@ AT_ONCE = 4
 
 TOOLS = """
     import asyncio
+    import ctypes
     import logging
     import os
     import threading
@@ -57,6 +58,13 @@ TOOLS = """
     @tool
     def read() -> bytes:
         return os.read(reader, 1)
+
+    @tool
+    def stays_in_c() -> int:
+        # Told from within C: a cancel that comes after that finds it there.
+        os.set_inheritable(reader, True)
+        command = f"echo in c >&2; exec head -c 1 <&{reader} >/dev/null"
+        return ctypes.CDLL(None).system(command.encode())
 
     @tool
     def write(data: bytes) -> int:
@@ -332,8 +340,10 @@ WORDS = {
 def test_a_call_in_c_is_cancelled_when_it_comes_back_and_others_go_on(
     start: Host,
 ) -> None:
-    conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
-    reader = conversation.begin("read")
+    worker = start(TOOLS, callsPerWorker=AT_ONCE)
+    conversation = worker.converse()
+    reader = conversation.begin("stays_in_c")
+    worker.wait_for_stderr("in c\n")
     conversation.cancel(reader)
     # It cannot be interrupted where it is. Meanwhile the worker works.
     assert conversation.call("name_of_thread").startswith("tool-")
