@@ -63,7 +63,7 @@ TOOLS = """
     def stays_in_c() -> int:
         # Told from within C: a cancel that comes after that finds it there.
         os.set_inheritable(reader, True)
-        command = f"echo in c >&2; exec head -c 1 <&{reader} >/dev/null"
+        command = f"echo in c >&2; exec head -c 1 /dev/fd/{reader} >/dev/null"
         return ctypes.CDLL(None).system(command.encode())
 
     @tool
