@@ -20,7 +20,7 @@ test.concurrent.each(
 )(
 	"$row, $name, with $with: nothing survives that must not",
 	{
-		timeout: 120_000,
+		timeout: 300_000,
 	},
 	async ({ chaos }) => {
 		const { outcomes } = await runCase(chaos, chaos.selected ?? 1, SEED);

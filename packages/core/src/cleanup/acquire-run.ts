@@ -7,9 +7,12 @@ import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";
 import type { Protection } from "../protection.ts";
-import { HISTORY_BOUND, type HistoryBound } from "../registry/history.ts";
+import { HISTORY_BOUND, type HistoryBound } from "../registry/history-bound.ts";
+import type {
+	ProcessRegistry,
+	RunRecord,
+} from "../registry/process-registry.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
-import type { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import type { Clock } from "../world.ts";
 import type { AuditRule } from "./auditor.ts";
 import type { CleanupStrategy } from "./cleanup-strategy.ts";
@@ -99,8 +102,13 @@ export function thisMachine(): SystemProcessHost {
 	return machine;
 }
 
+/** A registry that knows its own run; spelt here, since the types of a ledger's file are nothing for users. */
+export interface OwnRegistry extends Pick<ProcessRegistry, "runId" | "list"> {
+	readonly record: RunRecord;
+}
+
 /** The registry of this process's own run in a data directory, if this copy of the package has one there. */
-export function ownRegistry(path: string): SqliteRegistry | undefined {
+export function ownRegistry(path: string): OwnRegistry | undefined {
 	return sharedRuns.get(path)?.registry;
 }
 

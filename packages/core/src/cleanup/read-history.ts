@@ -8,16 +8,20 @@ import {
 } from "../option-check.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
-import { HISTORY_BOUND } from "../registry/history.ts";
+import { HISTORY_BOUND } from "../registry/history-bound.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
 import { readRunFile } from "../registry/run-file.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
-import type { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import { drawnAt } from "../run-id.ts";
-import { assertPlatform, ownRegistry, thisMachine } from "./acquire-run.ts";
+import {
+	assertPlatform,
+	type OwnRegistry,
+	ownRegistry,
+	thisMachine,
+} from "./acquire-run.ts";
 
 export interface HistoryOptions {
 	/** Where the ledger is; the user's state directory by default. */
@@ -117,7 +121,7 @@ async function historyOf(
 	return [{ ...record, workers, workerCount, incidents }];
 }
 
-function ownHistory(registry: SqliteRegistry, latest: number): RunHistory {
+function ownHistory(registry: OwnRegistry, latest: number): RunHistory {
 	const all = registry.list();
 	return {
 		...registry.record,

@@ -4,11 +4,8 @@ import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { Engagements } from "../protection/engagements.ts";
-import {
-	boundHistory,
-	type HistoryBound,
-	readRuns,
-} from "../registry/history.ts";
+import { boundHistory, readRuns } from "../registry/history.ts";
+import type { HistoryBound } from "../registry/history-bound.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { ownerKey } from "../registry/run-name.ts";

@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { doctor, examine, exitHooks } from "../../src/doctor/doctor.ts";
+import { doctor } from "../../src/doctor/doctor.ts";
+import { examine, exitHooks } from "../../src/doctor/examine.ts";
 import { formatDoctorReport } from "../../src/doctor/format-report.ts";
 import { inspectLedger } from "../../src/doctor/ledger-report.ts";
 import type { CensusHost } from "../../src/os/census.ts";

@@ -1,0 +1,140 @@
+import { DEFAULTS } from "../option-defaults.ts";
+import type { CensusHost } from "../os/census.ts";
+import { placeForRunDirectories } from "../os/private-directory.ts";
+import { processEvents } from "../os/process-events.ts";
+import { findStateDirectory } from "../os/state-directory.ts";
+import type { LayerReport, Protection } from "../protection.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import type { Sqlite } from "../registry/sqlite.ts";
+import { inspectLedger } from "./ledger-report.ts";
+import { lookAsReaper, reaperReport } from "./reaper-report.ts";
+
+/** Tells the state of every layer, of a machine and a database that may not be usable. */
+export async function examine(
+	machine: CensusHost | Error,
+	sqlite: Sqlite | Error,
+	dataDir: string | undefined,
+	protections: readonly Protection[],
+): Promise<readonly LayerReport[]> {
+	const table = processTable(machine);
+	const host =
+		machine instanceof Error || table.status === "unavailable"
+			? undefined
+			: machine;
+	return [
+		exitHooks(processEvents.mainThread),
+		lifeline(),
+		table,
+		...ledgerAndReaper(sqlite, host, dataDir),
+		auditor(host),
+		...(await Promise.all(protections.map(inspect))),
+	];
+}
+
+export function exitHooks(mainThread: boolean): LayerReport {
+	return mainThread
+		? {
+				layer: "exit hooks",
+				status: "active",
+				detail:
+					"SIGINT, SIGTERM, SIGHUP, uncaught errors and every other exit end the workers with this program",
+			}
+		: {
+				layer: "exit hooks",
+				status: "unavailable",
+				detail:
+					"this is a worker thread: no signal arrives here, and its exit is not the program's",
+				remedy: "Make pools in the main thread.",
+			};
+}
+
+function lifeline(): LayerReport {
+	const place = attempt(() => placeForRunDirectories());
+	if (place instanceof Error) return unavailable("lifeline", place);
+	return {
+		layer: "lifeline",
+		status: "available",
+		detail:
+			process.platform === "linux"
+				? `workers that know it, such as the Python bridge, are killed by the kernel when this program dies; sockets are in ${place}`
+				: `workers that know it, such as the Python bridge, watch it in a thread, which a call that holds the interpreter's lock holds up; sockets are in ${place}`,
+	};
+}
+
+function processTable(machine: CensusHost | Error): LayerReport {
+	const layer = "process table";
+	if (machine instanceof Error) return unavailable(layer, machine);
+	const census = attempt(() => machine.census());
+	if (census instanceof Error) return unavailable(layer, census);
+	return {
+		layer,
+		status: "active",
+		detail: `${census.processes.length} processes are seen, ${census.marked.length} of them with a marker of Snakepit's`,
+	};
+}
+
+function ledgerAndReaper(
+	sqlite: Sqlite | Error,
+	host: CensusHost | undefined,
+	dataDir: string | undefined,
+): readonly LayerReport[] {
+	if (sqlite instanceof Error)
+		return [unavailable("ledger", sqlite), unavailable("reaper", sqlite)];
+	if (host === undefined)
+		return ["ledger", "reaper"].map((layer) => withoutTable(layer));
+	const path = findStateDirectory(dataDir, host.self.machineId);
+	const ledger = inspectLedger(sqlite, path, dataDir);
+	if (path === undefined) return [ledger, reaperReport(NOTHING_FOUND)];
+	const findings = attempt(() =>
+		lookAsReaper(sqlite, new LedgerDirectory(path, "look"), host),
+	);
+	return [
+		ledger,
+		findings instanceof Error
+			? unavailable("reaper", findings)
+			: reaperReport(findings),
+	];
+}
+
+const NOTHING_FOUND = { living: 0, dead: 0, orphans: 0, unclear: 0 };
+
+function auditor(host: CensusHost | undefined): LayerReport {
+	if (host === undefined) return withoutTable("auditor");
+	return {
+		layer: "auditor",
+		status: "active",
+		detail: `looks every ${DEFAULTS["audit.intervalMs"].value / 1000} s for strays of a running pool, unless audit.intervalMs says otherwise`,
+	};
+}
+
+async function inspect(protection: Protection): Promise<LayerReport> {
+	try {
+		return await protection.inspect();
+	} catch (error) {
+		return unavailable(protection.name, asError(error));
+	}
+}
+
+function withoutTable(layer: string): LayerReport {
+	return {
+		layer,
+		status: "unavailable",
+		detail: "needs the process table",
+	};
+}
+
+function unavailable(layer: string, { message }: Error): LayerReport {
+	return { layer, status: "unavailable", detail: message };
+}
+
+export function attempt<Value>(look: () => Value): Value | Error {
+	try {
+		return look();
+	} catch (error) {
+		return asError(error);
+	}
+}
+
+export function asError(error: unknown): Error {
+	return error instanceof Error ? error : new Error(String(error));
+}
