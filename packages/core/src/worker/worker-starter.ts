@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Adapter, LaunchSpec, Seat, WorkerProcess } from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { LifelineListener, StartedProcess, World } from "../world.ts";
+import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { processSpec } from "./process-spec.ts";
@@ -119,7 +120,8 @@ export class WorkerStarter {
 	async #spawn(worker: Worker): Promise<Spawned> {
 		try {
 			if (worker.state !== "starting") throw withdrawn(worker);
-			const spec = this.#setting.adapter.launch(worker.seat);
+			const { adapter } = this.#setting;
+			const spec = checkedLaunch(adapter.name, adapter.launch(worker.seat));
 			this.#setting.world.registry.reserve({
 				incarnation: worker.seat.incarnation,
 				workerId: worker.seat.workerId,
@@ -240,7 +242,7 @@ export class WorkerStarter {
 				),
 		};
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
-		const connection = await adapter.connect(view, signal);
+		const connection = checkedConnection(await adapter.connect(view, signal));
 		return { ready, connection, launchedMs };
 	}
 }
