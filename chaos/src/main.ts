@@ -51,14 +51,19 @@ async function runAll(
 			chosen.rounds ??
 			(chosen.what === "selection" ? (chaos.selected ?? 1) : chaos.rounds);
 		const ran = await runCase(chaos, rounds, chosen.seed);
-		const summary = summarize(chaos, ran.outcomes, ran.skipped);
+		const summary = {
+			...summarize(chaos, ran.outcomes, ran.skipped),
+			tookMs: Math.round(ran.tookMs),
+		};
 		summaries[cases.indexOf(chaos)] = summary;
-		console.log(terminalLine(cells(summary)));
+		console.log(
+			`${terminalLine(cells(summary))} (${(ran.tookMs / 1_000).toFixed(0)} s)`,
+		);
 		for (const sentence of summary.broken) console.log(`    ${sentence}`);
 	};
 	console.log(terminalLine(heads));
 	const isTimed = (chaos: ChaosCase): boolean =>
-		chaos.timed === true || chaos.target !== undefined;
+		chaos.timed ?? chaos.target !== undefined;
 	for (const chaos of cases.filter(isTimed)) await run(chaos);
 	const others = cases.filter((chaos) => !isTimed(chaos));
 	const lane = async (): Promise<void> => {

@@ -4,6 +4,8 @@ import { ALONE, BOTH, LAYERS, withLayers } from "./layers.ts";
 
 const ROW = "SIGKILL of the host";
 const SIZE = 4;
+const KERNEL =
+	"the kernel frees the memory of the host, then that of the workers, before anything of them is closed: see the limit";
 
 /** What the workers do when their host is killed. */
 interface Occupation {
@@ -32,7 +34,7 @@ export const hostKilled: readonly ChaosCase[] = [
 				name,
 				rounds: protections === ALONE ? 40 : 10,
 				...(protections === ALONE && selected ? { selected } : {}),
-				target: { p50Ms: 10, p99Ms: 100 },
+				target: { p50Ms: 10, p99Ms: 100, reason: KERNEL },
 				round: (stage) => killHost(stage, { size: SIZE }, begins),
 			}),
 		),

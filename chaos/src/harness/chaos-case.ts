@@ -41,7 +41,7 @@ export interface ChaosCase {
 	/** Rounds at the same time: where counts are what matters, not times. */
 	readonly parallel?: number;
 	readonly target?: TimeTarget;
-	/** Its times are figures although they have no target: it runs alone too. */
+	/** Whether its times are figures, for which it runs alone. Default: when they have a target. */
 	readonly timed?: boolean;
 	/** Why it cannot run on this machine. */
 	readonly unavailable?: () => string | undefined;
