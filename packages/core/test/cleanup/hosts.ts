@@ -115,7 +115,7 @@ export function endGroup(leader: ProcessIdentity): void {
 	machine.signal(leader, "SIGKILL");
 }
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 25_000;
 
 /** Waits until something is seen that nobody tells of. */
 export async function eventually(

@@ -89,7 +89,7 @@ export async function firstLine(process: StartedProcess): Promise<string> {
 	return text.split("\n")[0] ?? "";
 }
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 25_000;
 
 /** Waits until something is seen that nobody tells of. */
 export async function eventually(

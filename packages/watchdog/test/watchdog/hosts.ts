@@ -212,7 +212,7 @@ export function carrying(text: string): readonly number[] {
 		.map(Number);
 }
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 25_000;
 
 /** Waits until something is seen that nobody tells of. */
 export async function eventually(
