@@ -64,6 +64,7 @@ export class PoolTelemetry implements PoolInstrument {
 		const { on, drops, metrics, log, told } = this.#parts;
 		const place = EVENTS[event.type];
 		if (place.group === "calls" && place.told === undefined) {
+			if (metrics.isSilent) return;
 			// Four times in every call: only measured, and without a closure.
 			try {
 				metrics.hear(event);

@@ -36,6 +36,11 @@ export class EventMetrics {
 		this.#sightings = sightings;
 	}
 
+	/** Whether to measure is of no use. */
+	get isSilent(): boolean {
+		return this.#meters.isSilent;
+	}
+
 	hear(event: SnakepitEvent): void {
 		const meters = this.#meters;
 		switch (event.type) {

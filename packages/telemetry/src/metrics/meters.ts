@@ -1,5 +1,6 @@
 import {
 	type Counter,
+	createNoopMeter,
 	type Histogram,
 	type Meter,
 	type MeterProvider,
@@ -27,6 +28,11 @@ export class Meters {
 		this.#meter = (provider ?? metrics).getMeter(SCOPE);
 		for (const name of Object.keys(METRICS) as MetricName[])
 			if (on(METRICS[name].group)) this.#make(name);
+	}
+
+	/** No SDK was registered when this was made: what is measured goes nowhere, for ever. */
+	get isSilent(): boolean {
+		return this.#meter === createNoopMeter();
 	}
 
 	count(name: MetricName, value: number, attributes: MetricAttributes): void {
