@@ -39,7 +39,8 @@ async function main(chosen: ChaosArguments): Promise<number> {
 
 /**
  * Cases whose times are figures run one at a time; then the others, two at a
- * time. Told as they come, returned in their order.
+ * time, and beside them those that wait. Told as they come, returned in their
+ * order.
  */
 async function runAll(
 	cases: readonly ChaosCase[],
@@ -66,11 +67,12 @@ async function runAll(
 		chaos.timed ?? chaos.target !== undefined;
 	for (const chaos of cases.filter(isTimed)) await run(chaos);
 	const others = cases.filter((chaos) => !isTimed(chaos));
-	const lane = async (): Promise<void> => {
-		for (let next = others.shift(); next; next = others.shift())
-			await run(next);
+	const lane = async (left: ChaosCase[]): Promise<void> => {
+		for (let next = left.shift(); next; next = left.shift()) await run(next);
 	};
-	await Promise.all([lane(), lane()]);
+	const working = others.filter(({ waits }) => !waits);
+	const waiting = others.filter(({ waits }) => waits);
+	await Promise.all([lane(working), lane(working), lane(waiting)]);
 	return summaries;
 }
 

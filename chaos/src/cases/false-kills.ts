@@ -113,6 +113,7 @@ export const falseKills: readonly ChaosCase[] = [
 			name: `${spell.name}, ${spell.fullMs / 1_000} s`,
 			rounds: 2,
 			parallel: 2,
+			waits: true,
 			round: (stage) => endure(stage, spell, spell.fullMs, {}),
 		}),
 	),

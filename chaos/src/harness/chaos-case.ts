@@ -43,6 +43,8 @@ export interface ChaosCase {
 	readonly target?: TimeTarget;
 	/** Whether its times are figures, for which it runs alone. Default: when they have a target. */
 	readonly timed?: boolean;
+	/** Most of it is waiting: it runs beside the others. */
+	readonly waits?: boolean;
 	/** Why it cannot run on this machine. */
 	readonly unavailable?: () => string | undefined;
 	/** One round: throws when it could not be brought about at all. */
