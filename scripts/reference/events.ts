@@ -47,6 +47,11 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"pool.restart_budget_spent": "Workers ended too often; the pool waits.",
 	"pool.adapter_noted":
 		"Something the adapter found out, such as which interpreter it chose and why.",
+	"preload.started": "A preloaded parent is ready to fork workers.",
+	"preload.ended":
+		"The preloaded parent is gone: released with the pool, or lost, and its workers with it.",
+	"preload.unavailable":
+		"Workers start by themselves from now on, and why they cannot be forked.",
 	"worker.starting": "A worker is about to be spawned.",
 	"worker.spawned": "Its process exists and is recorded.",
 	"worker.ready": "It can take calls; how long each phase took.",

@@ -102,6 +102,55 @@ export const START_ERRORS = {
 			"Workers ended again and again; the pool waits before it tries again.",
 		remedy: "Look at `worker.exited`; `start.maxRestarts`.",
 	},
+	PRELOAD_FAILED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"A preloaded parent could not be started, or an import of it raised. Told by `preload.unavailable`.",
+		remedy: "The message has the reason; workers start by themselves.",
+	},
+	PRELOAD_LOST: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"A preloaded parent ended too often. Told by `preload.unavailable`.",
+		remedy: "Look at `preload.ended`; workers start by themselves.",
+	},
+	FORK_UNSAFE_PLATFORM: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"This system does not allow a fork without an exec. Told by `preload.unavailable`.",
+		remedy: "Leave `preload` out.",
+	},
+	FORK_UNSAFE_THREADS: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"A preloaded import has started threads, which a fork does not have. Told by `preload.unavailable`.",
+		remedy: "Start them in a start-up hook.",
+	},
+	FORK_UNSAFE_GRPC: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"A preloaded import has initialised gRPC. Told by `preload.unavailable`.",
+		remedy: "Make channels and servers in a start-up hook.",
+	},
+	FORK_UNSAFE_CUDA: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"A preloaded import has initialised the driver of a GPU. Told by `preload.unavailable`.",
+		remedy: "Do that in a start-up hook.",
+	},
+	FORK_UNSAFE_CONNECTIONS: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"A preloaded import has opened sockets, which all workers would share. Told by `preload.unavailable`.",
+		remedy: "Open connections and event loops in a start-up hook.",
+	},
 	PROTOCOL_MISMATCH: {
 		thrown: "StartError",
 		ran: "no",

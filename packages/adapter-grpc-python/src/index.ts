@@ -8,7 +8,12 @@ export {
 	type PythonEnvironmentOptions,
 	pythonEnvironment,
 } from "./environment/python-environment.ts";
-export { DEFAULTS, type PythonGrpcOptions, type WorkerEnv } from "./options.ts";
+export {
+	DEFAULTS,
+	type PreloadOptions,
+	type PythonGrpcOptions,
+	type WorkerEnv,
+} from "./options.ts";
 export { type PythonGrpcAdapter, pythonGrpc } from "./python-grpc.ts";
 export { decodeValue } from "./values/decode-value.ts";
 export type { DType, DTypeData } from "./values/dtype.ts";

@@ -43,6 +43,13 @@ export interface PythonGrpcOptions {
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
 	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. */
 	readonly transport?: Transport;
+	/**
+	 * One process imports what all workers need and forks them from there (Linux):
+	 * `true` with the tools, or the modules that are named, and then each worker
+	 * imports the tools itself. Where that is unsafe, workers start by themselves,
+	 * and `preload.unavailable` says why.
+	 */
+	readonly preload?: boolean | PreloadOptions;
 	/** The limit of one message, both ways. */
 	readonly maxMessageBytes?: number;
 	/** How many chunks of a stream may be on the way to a slow consumer. */
@@ -54,6 +61,12 @@ export interface PythonGrpcOptions {
 	readonly sharedMemory?: SharedMemoryOptions | "off";
 	/** Records of Python's `logging` below it are not sent. */
 	readonly logLevel?: "debug" | "info" | "warning" | "error" | "critical";
+}
+
+/** What a preloaded parent imports. */
+export interface PreloadOptions {
+	/** Names of Python modules; the bridge is always among them. */
+	readonly modules: readonly string[];
 }
 
 /** Values in shared memory. */
@@ -75,10 +88,17 @@ export interface ResolvedOptions {
 	readonly threadsPerWorker: number | "inherit" | undefined;
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
 	readonly transport: Transport;
+	readonly preload: ResolvedPreload | "off";
 	readonly maxMessageBytes: number;
 	readonly streamCredit: number;
 	readonly sharedMemory: Required<SharedMemoryOptions> | "off";
 	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
+}
+
+/** What a preloaded parent imports besides the bridge. */
+export interface ResolvedPreload {
+	readonly modules: readonly string[];
+	readonly tools: "imported" | "left";
 }
 
 /** What is not given. */
@@ -159,6 +179,11 @@ const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
 			: `must be an object of functions, and "${wrong}" is none`;
 	}),
 	transport: optional(oneOf("grpc", "framed")),
+	preload: optional((value) =>
+		typeof value === "boolean" || isPlainObject(value)
+			? undefined
+			: "must be true, false or { modules }",
+	),
 	maxMessageBytes: optional(
 		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
 	),
@@ -208,10 +233,29 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 		threadsPerWorker: given.threadsPerWorker,
 		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
 		transport: given.transport ?? DEFAULTS.transport,
+		preload: resolvePreload(given.preload),
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
 		streamCredit: given.streamCredit ?? DEFAULTS.streamCredit,
 		sharedMemory: resolveSharedMemory(given.sharedMemory),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
+	});
+}
+
+function resolvePreload(
+	given: PythonGrpcOptions["preload"],
+): ResolvedOptions["preload"] {
+	if (given === undefined || given === false) return "off";
+	if (given === true) return { modules: [], tools: "imported" };
+	checkOptions("pythonGrpc preload", given, {
+		modules: (value) =>
+			Array.isArray(value) &&
+			value.every((name) => nonEmptyText(name) === undefined)
+				? undefined
+				: "must be an array of names of modules",
+	});
+	return Object.freeze({
+		modules: Object.freeze([...given.modules]),
+		tools: "left",
 	});
 }
 

@@ -7,6 +7,7 @@ import {
 	ConnectionBrokenError,
 	type LaunchSpec,
 	OptionsError,
+	type PreloadPlace,
 	type Seat,
 	StartError,
 	type WorkerProcess,
@@ -34,7 +35,9 @@ import {
 } from "./options.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
 import {
+	type LaunchHost,
 	launchSpec,
+	preloadSpec,
 	sharedMemorySetting,
 	socketPath,
 } from "./worker/launch-spec.ts";
@@ -77,6 +80,7 @@ const OPENERS: Readonly<Record<Transport, () => Promise<OpenChannel>>> = {
 
 class PythonGrpc implements PythonGrpcAdapter {
 	readonly name = "grpc-python";
+	readonly preload?: (place: PreloadPlace) => LaunchSpec;
 	private readonly options: ResolvedOptions;
 	private interpreter: Choice | undefined;
 	/** Those of workers that have gone are dropped when another begins. */
@@ -84,6 +88,10 @@ class PythonGrpc implements PythonGrpcAdapter {
 
 	constructor(options: ResolvedOptions) {
 		this.options = options;
+		const { preload } = options;
+		if (preload !== "off")
+			this.preload = (place) =>
+				preloadSpec(place, this.chosen(), options, preload, this.host());
 	}
 
 	async prepare(signal: AbortSignal): Promise<void> {
@@ -101,13 +109,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 	}
 
 	launch(seat: Seat): LaunchSpec {
-		if (this.interpreter === undefined) {
-			throw new TypeError(
-				"pythonGrpc: prepare() must have resolved before launch().",
-			);
-		}
-		const host = { parallelism: availableParallelism(), env: process.env };
-		return launchSpec(seat, this.interpreter, this.options, host);
+		return launchSpec(seat, this.chosen(), this.options, this.host());
 	}
 
 	async connect(
@@ -164,6 +166,17 @@ class PythonGrpc implements PythonGrpcAdapter {
 		} finally {
 			clearInterval(hold);
 		}
+	}
+
+	private chosen(): Choice {
+		if (this.interpreter !== undefined) return this.interpreter;
+		throw new TypeError(
+			"pythonGrpc: prepare() must have resolved before launch().",
+		);
+	}
+
+	private host(): LaunchHost {
+		return { parallelism: availableParallelism(), env: process.env };
 	}
 
 	private async sources(

@@ -27,17 +27,34 @@ const blocking: ContractCommands = {
 	silent: { command: "silent", args: {} },
 };
 
-describe.each([
+describe.each<{
+	readonly transport: "grpc" | "framed";
+	readonly callsPerWorker: number;
+	readonly commands: ContractCommands;
+	readonly preload?: boolean;
+}>([
 	{ transport: "grpc", callsPerWorker: 1, commands: blocking },
 	{ transport: "grpc", callsPerWorker: 3, commands },
 	{ transport: "framed", callsPerWorker: 1, commands: blocking },
 	{ transport: "framed", callsPerWorker: 3, commands },
-] as const)(
-	"the Python adapter over $transport with $callsPerWorker calls per worker keeps the adapter contract",
-	({ transport, callsPerWorker, commands }) => {
+	{
+		transport: "grpc",
+		callsPerWorker: 1,
+		commands: blocking,
+		preload: true,
+	},
+	{ transport: "framed", callsPerWorker: 3, commands, preload: true },
+])(
+	"the Python adapter over $transport with $callsPerWorker calls per worker and preload $preload keeps the adapter contract",
+	({ transport, callsPerWorker, commands, preload = false }) => {
 		const cases = adapterContract({
 			adapter: () =>
-				pythonGrpc({ tools: toolsFile("bench.py"), python: PYTHON, transport }),
+				pythonGrpc({
+					tools: toolsFile("bench.py"),
+					python: PYTHON,
+					transport,
+					preload,
+				}),
 			start: (adapter) => startForReal(adapter, { callsPerWorker }),
 			callsPerWorker,
 			commands,

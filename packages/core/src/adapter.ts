@@ -16,6 +16,13 @@ export interface Adapter {
 	/** Says what to execute for one seat. Pure: called again for every start. */
 	launch(seat: Seat): LaunchSpec;
 	/**
+	 * Says what to execute as the preloaded parent of a pool: a process that has
+	 * imported what all workers need, and forks them (docs/bridge-protocol.md,
+	 * section 6) when it is asked for what {@link launch} says. Absent: each worker
+	 * is started by itself. Pure: called again for every start of a parent.
+	 */
+	preload?(place: PreloadPlace): LaunchSpec;
+	/**
 	 * Resolves when the first call can be taken. Aborted when the start takes too
 	 * long or the process ends.
 	 */
@@ -43,6 +50,26 @@ export interface Seat {
 	readonly callsPerWorker: number;
 	/** How long the start may take, in milliseconds. */
 	readonly startTimeoutMs: number;
+}
+
+/** Where a preloaded parent is: beside the seats of its pool. */
+export interface PreloadPlace
+	extends Pick<
+		Seat,
+		| "pool"
+		| "seats"
+		| "incarnation"
+		| "runId"
+		| "directory"
+		| "callsPerWorker"
+		| "startTimeoutMs"
+	> {
+	/** `pool-preload`. */
+	readonly workerId: string;
+	/** Where the parent takes the connections that become the descriptors of its workers. */
+	readonly forkSocket: string;
+	/** The only process that may connect there. */
+	readonly hostPid: number;
 }
 
 /** What to execute. */

@@ -9,6 +9,7 @@ export type {
 	Connection,
 	LaunchSpec,
 	PingReply,
+	PreloadPlace,
 	Seat,
 	WorkerLogRecord,
 	WorkerProcess,

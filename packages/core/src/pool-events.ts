@@ -64,6 +64,31 @@ export type PoolEvent =
 			readonly adapter: string;
 			readonly note: string;
 	  }
+	// A preloaded parent, from which the workers of a pool are forked.
+	| {
+			readonly type: "preload.started";
+			readonly pool: string;
+			readonly pid: number;
+			/** From spawn to ready to fork, in milliseconds. */
+			readonly durationMs: number;
+			/** How often it was started before in this pool. */
+			readonly restarts: number;
+	  }
+	| {
+			readonly type: "preload.ended";
+			readonly pool: string;
+			readonly pid: number;
+			readonly exit: ProcessExit;
+			/** `"lost"`: it ended while the pool goes on, and its workers with it; the next start has another. */
+			readonly how: "released" | "lost";
+	  }
+	| {
+			readonly type: "preload.unavailable";
+			readonly pool: string;
+			/** Why workers start by themselves from now on. */
+			readonly code: ErrorCode;
+			readonly reason: string;
+	  }
 	// A worker.
 	| (WorkerRef & {
 			readonly type: "worker.starting";

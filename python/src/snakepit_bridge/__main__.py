@@ -8,6 +8,7 @@ USAGE = """\
 usage: python -m snakepit_bridge call FILE_OR_MODULE TOOL [--json JSON] [NAME=VALUE ...]
        python -m snakepit_bridge tools FILE_OR_MODULE [--json]
        python -m snakepit_bridge worker --run-id RUNID    (started by a host only)
+       python -m snakepit_bridge preload --run-id RUNID   (started by a host only)
        python -m snakepit_bridge --version
 """
 WRONG_USAGE = 64
@@ -24,6 +25,10 @@ def main(arguments: list[str]) -> int:
         from snakepit_bridge.boot.worker import run_worker
 
         return run_worker(arguments[1:])
+    if command == "preload":
+        from snakepit_bridge.preload.program import run_preload
+
+        return run_preload(arguments[1:])
     if command == "call":
         from snakepit_bridge.cli.call import call_command
 

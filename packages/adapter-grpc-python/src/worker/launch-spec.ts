@@ -1,7 +1,17 @@
 import { join } from "node:path";
-import { type LaunchSpec, OptionsError, type Seat } from "@snakepit/core";
+import {
+	type LaunchSpec,
+	OptionsError,
+	type PreloadPlace,
+	type Seat,
+} from "@snakepit/core";
 import type { Interpreter } from "../interpreter/interpreter.ts";
-import { isEnv, type ResolvedOptions, type WorkerEnv } from "../options.ts";
+import {
+	isEnv,
+	type ResolvedOptions,
+	type ResolvedPreload,
+	type WorkerEnv,
+} from "../options.ts";
 import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
 import { hostPackage, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
@@ -26,19 +36,66 @@ export function socketPath(seat: Seat): string {
 	return join(seat.directory, "s");
 }
 
+/** What of this program a launch depends on. */
+export interface LaunchHost {
+	readonly parallelism: number;
+	readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /** What to execute for one seat. */
 export function launchSpec(
 	seat: Seat,
 	interpreter: Interpreter,
 	options: ResolvedOptions,
-	host: {
-		readonly parallelism: number;
-		readonly env: Readonly<Record<string, string | undefined>>;
-	},
+	host: LaunchHost,
 ): LaunchSpec {
-	const userEnv = envOf(seat, options);
+	return {
+		...programSpec("worker", seat, interpreter, options, {
+			host,
+			userEnv: envOf(seat, options),
+		}),
+		dumpSignal: DUMP_SIGNAL,
+		launchPayload: {
+			...commonPayload(seat, options),
+			socket: socketPath(seat),
+			...sharedMemorySetting(seat, options),
+		},
+	};
+}
+
+/** What to execute as the preloaded parent of a pool: with the variables of its workers, but for those that differ between seats. */
+export function preloadSpec(
+	place: PreloadPlace,
+	interpreter: Interpreter,
+	options: ResolvedOptions,
+	{ modules, tools }: ResolvedPreload,
+	host: LaunchHost,
+): LaunchSpec {
+	return {
+		...programSpec("preload", place, interpreter, options, {
+			host,
+			userEnv: typeof options.env === "function" ? {} : options.env,
+		}),
+		launchPayload: {
+			...commonPayload(place, options),
+			socket: place.forkSocket,
+			hostPid: place.hostPid,
+			modules,
+			importTools: tools === "imported",
+		},
+	};
+}
+
+/** What the bridge's programs have in common: the interpreter, its switches, the environment. */
+function programSpec(
+	command: "worker" | "preload",
+	{ seats, runId }: Pick<Seat, "seats" | "runId">,
+	interpreter: Interpreter,
+	options: ResolvedOptions,
+	{ host, userEnv }: { readonly host: LaunchHost; readonly userEnv: WorkerEnv },
+): Pick<LaunchSpec, "executable" | "args" | "env" | "cwd"> {
 	const threads =
-		options.threadsPerWorker ?? fairThreads(host.parallelism, seat.seats);
+		options.threadsPerWorker ?? fairThreads(host.parallelism, seats);
 	const limits =
 		threads === "inherit"
 			? {}
@@ -53,28 +110,34 @@ export function launchSpec(
 			"-u",
 			"-m",
 			"snakepit_bridge",
-			"worker",
+			command,
 			"--run-id",
-			seat.runId,
+			runId,
 		],
 		// Python's own buffering is off in the programs that a tool starts, too.
 		env: { PYTHONUNBUFFERED: "1", ...limits, ...userEnv },
 		...(options.cwd !== undefined && { cwd: options.cwd }),
-		dumpSignal: DUMP_SIGNAL,
-		launchPayload: {
-			protocol: PROTOCOL,
-			hostPackage: hostPackage(),
-			socket: socketPath(seat),
-			transport: options.transport,
-			tools: options.tools,
-			toolPath: options.toolPath,
-			callsPerWorker: seat.callsPerWorker,
-			maxMessageBytes: options.maxMessageBytes,
-			startTimeoutMs: seat.startTimeoutMs,
-			silenceWarnMs: SILENCE_WARN_MS,
-			logLevel: LOG_LEVELS[options.logLevel],
-			...sharedMemorySetting(seat, options),
-		},
+	};
+}
+
+function commonPayload(
+	{
+		callsPerWorker,
+		startTimeoutMs,
+	}: Pick<Seat, "callsPerWorker" | "startTimeoutMs">,
+	options: ResolvedOptions,
+): object {
+	return {
+		protocol: PROTOCOL,
+		hostPackage: hostPackage(),
+		transport: options.transport,
+		tools: options.tools,
+		toolPath: options.toolPath,
+		callsPerWorker,
+		maxMessageBytes: options.maxMessageBytes,
+		startTimeoutMs,
+		silenceWarnMs: SILENCE_WARN_MS,
+		logLevel: LOG_LEVELS[options.logLevel],
 	};
 }
 

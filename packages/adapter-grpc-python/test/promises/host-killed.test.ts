@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
 	freshDirectory,
 	marked,
@@ -11,40 +11,92 @@ const SIZE = 2;
 /** What the issue allows; the usual time is some milliseconds. */
 const GONE_MS = 1_000;
 
+describe.each<[string, object]>([
+	["started by themselves", {}],
+	["forked from a preloaded parent", { preload: true }],
+	[
+		"forked from a preloaded parent, framed",
+		{ preload: true, transport: "framed" },
+	],
+])("workers %s", (_how, adapter) => {
+	test.each([
+		["is idle", {}],
+		[
+			"has a child in its group that ignores SIGTERM",
+			{ first: "with_a_child" },
+		],
+		["sleeps", { afterwards: "sleep" }],
+		["runs a busy loop", { afterwards: "busy_loop" }],
+		["holds Python's lock in C", { afterwards: "hold_the_gil" }],
+		["is stopped", { afterwards: "stop_itself" }],
+	])(
+		"kill -9 of the host leaves nothing when a worker %s",
+		{ timeout: 120_000 },
+		async (_how, orders) => {
+			const host = startHost(program, {
+				dataDir: freshDirectory(),
+				size: SIZE,
+				...orders,
+				adapter,
+			});
+			const runId = (await host.told("runId")) as string;
+			await host.told("ready");
+			expect(marked(runId).length).toBeGreaterThanOrEqual(SIZE);
+			await host.kill();
+			await untilNothingIsLeft(runId, GONE_MS);
+		},
+	);
+
+	test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
+		timeout: 300_000,
+	}, async () => {
+		for (let round = 0; round < 6; round++) {
+			const host = startHost(program, {
+				dataDir: freshDirectory(),
+				size: SIZE,
+				adapter,
+			});
+			const runId = (await host.told("runId")) as string;
+			if (round > 0) await host.told("spawned");
+			// Somewhere between the spawn and ready, each round a little later.
+			await new Promise((resolve) => setTimeout(resolve, round * 80));
+			await host.kill();
+			await untilNothingIsLeft(runId, GONE_MS);
+		}
+	});
+});
+
 test.each([
-	["is idle", {}],
-	["has a child in its group that ignores SIGTERM", { first: "with_a_child" }],
-	["sleeps", { afterwards: "sleep" }],
-	["runs a busy loop", { afterwards: "busy_loop" }],
-	["holds Python's lock in C", { afterwards: "hold_the_gil" }],
-	["is stopped", { afterwards: "stop_itself" }],
+	["at once", 0],
+	["host last", 30],
+	["host first", -30],
 ])(
-	"kill -9 of the host leaves nothing when a worker %s",
+	"kill -9 of the preloaded parent and the host leaves nothing: %s",
 	{ timeout: 120_000 },
-	async (_how, orders) => {
+	async (_how, apartMs) => {
 		const host = startHost(program, {
 			dataDir: freshDirectory(),
 			size: SIZE,
-			...orders,
+			first: "with_a_child",
+			adapter: { preload: true },
 		});
 		const runId = (await host.told("runId")) as string;
+		const parent = (await host.told("preloaded")) as number;
 		await host.told("ready");
-		expect(marked(runId).length).toBeGreaterThanOrEqual(SIZE);
-		await host.kill();
+		const kills = [
+			() => void process.kill(parent, "SIGKILL"),
+			() => void host.child.kill("SIGKILL"),
+		];
+		if (apartMs < 0) kills.reverse();
+		kills[0]?.();
+		// Into what the first one sets off: no event tells of it.
+		if (apartMs !== 0)
+			await new Promise((resolve) => setTimeout(resolve, Math.abs(apartMs)));
+		try {
+			kills[1]?.();
+		} catch (error) {
+			expect(error).toMatchObject({ code: "ESRCH" }); // It has died of the first.
+		}
 		await untilNothingIsLeft(runId, GONE_MS);
 	},
 );
-
-test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
-	timeout: 300_000,
-}, async () => {
-	for (let round = 0; round < 6; round++) {
-		const host = startHost(program, { dataDir: freshDirectory(), size: SIZE });
-		const runId = (await host.told("runId")) as string;
-		if (round > 0) await host.told("spawned");
-		// Somewhere between the spawn and ready, each round a little later.
-		await new Promise((resolve) => setTimeout(resolve, round * 80));
-		await host.kill();
-		await untilNothingIsLeft(runId, GONE_MS);
-	}
-});

@@ -1,6 +1,6 @@
 // A host program for tests: opens a pool and does what its one argument says.
 import { createPool } from "@snakepit/core";
-import { pythonGrpc } from "../../src/index.ts";
+import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
 
 interface Orders {
@@ -10,6 +10,8 @@ interface Orders {
 	readonly first?: string;
 	/** Called on every worker, not awaited. */
 	readonly afterwards?: string;
+	/** Further options of the adapter. */
+	readonly adapter?: Partial<PythonGrpcOptions>;
 }
 
 const orders: Orders = JSON.parse(process.argv[2] ?? "{}");
@@ -21,12 +23,14 @@ const pool = await createPool({
 	adapter: pythonGrpc({
 		python: PYTHON,
 		tools: new URL("./tools.py", import.meta.url).pathname,
+		...orders.adapter,
 	}),
 	size: orders.size,
 	dataDir: orders.dataDir,
 	output: { echo: "none" },
 	onEvent: (event) => {
 		if (event.type === "run.started") tell({ runId: event.runId });
+		if (event.type === "preload.started") tell({ preloaded: event.pid });
 		if (event.type === "worker.spawned") tell({ spawned: event.pid });
 		if (event.type === "orphan.reaped") tell({ reaped: event.pid });
 	},

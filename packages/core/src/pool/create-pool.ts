@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { acquireRun, runClock } from "../cleanup/acquire-run.ts";
 import { applicationCleanup } from "../cleanup/application-cleanup.ts";
 import type { PoolOptions } from "../options.ts";
+import { preloadedSource } from "../preload/preloaded-source.ts";
 import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
@@ -37,15 +38,24 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		instrumentation?.detach();
 		throw error;
 	});
-	const { clock, host, source, registry, random } = run;
-	const world: World = {
+	const { clock, host, registry, random } = run;
+	const inherited = { marker: run.marker, environment: process.env };
+	const cold: World = {
 		clock,
 		host,
-		source,
+		source: run.source,
 		registry,
 		random,
 		emit: hub.emit,
 	};
+	const preloaded = preloadedSource({
+		adapter: options.adapter,
+		options,
+		world: cold,
+		runDirectory: run.runDirectory,
+		...inherited,
+	});
+	const world: World = { ...cold, source: preloaded ?? run.source };
 	const pool = new Pool<Tools>({
 		options,
 		world,
@@ -62,10 +72,10 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 			options,
 			world,
 			gate: new StartGate(options.start.concurrency),
-			marker: run.marker,
-			environment: process.env,
+			...inherited,
 		}),
 		release: async () => {
+			await preloaded?.release();
 			unregister();
 			await run.release();
 			instrumentation?.detach();
@@ -73,7 +83,10 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 	});
 	const unregister = applicationCleanup.register({
 		close: (graceMs, afterwards) => pool.endWithProgram(graceMs, afterwards),
-		killNow: () => pool.killNow(),
+		killNow: () => {
+			pool.killNow();
+			preloaded?.killNow();
+		},
 	});
 	instrumentation?.watch(pool.observed());
 	await pool.open();

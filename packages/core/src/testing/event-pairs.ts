@@ -41,6 +41,12 @@ export const EVENT_PAIRS: readonly EventPair[] = [
 		key: field("pool"),
 	},
 	{
+		what: "preloaded parent",
+		start: "preload.started",
+		ends: ["preload.ended"],
+		key: field("pool", "pid"),
+	},
+	{
 		what: "start of worker",
 		start: "worker.starting",
 		ends: ["worker.ready", "worker.start_failed"],

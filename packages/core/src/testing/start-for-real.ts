@@ -2,7 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Adapter } from "../adapter.ts";
+import {
+	type PreloadedSource,
+	preloadedSource,
+} from "../preload/preloaded-source.ts";
 import type { Protection } from "../protection.ts";
+import { resolveOptions } from "../resolve-options.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { type StartWorkerOptions, startWorker } from "./start-worker.ts";
@@ -36,14 +41,28 @@ export async function startForReal(
 		...(options.protections && { protections: options.protections }),
 		emit: events.record,
 	});
+	let preloaded: PreloadedSource | undefined;
 	const cleanUp = async (): Promise<void> => {
+		await preloaded?.release();
 		await run.release();
 		await rm(dataDir, { recursive: true, force: true });
 	};
 	try {
-		const { clock, host, source, registry, random } = run;
+		const { clock, host, registry, random } = run;
 		const emit = events.record;
-		const world = { clock, host, source, registry, random, emit };
+		const cold = { clock, host, source: run.source, registry, random, emit };
+		preloaded = preloadedSource({
+			adapter,
+			options: resolveOptions(
+				{ adapter, size: 1, output: { echo: "none" } },
+				1,
+			),
+			world: cold,
+			runDirectory: run.runDirectory,
+			marker: run.marker,
+			environment: options.environment ?? process.env,
+		});
+		const world = { ...cold, source: preloaded ?? run.source };
 		const worker = await startWorker(adapter, {
 			...options,
 			world,

@@ -8,7 +8,7 @@ const CONTROL_VERSION = 1;
 
 /** The launch message of docs/bridge-protocol.md, without its line break. */
 export function formatLaunchMessage(
-	seat: Seat,
+	seat: Pick<Seat, "runId" | "workerId" | "incarnation" | "directory">,
 	lifeline: string,
 	token: string,
 	payload: unknown,
@@ -41,6 +41,12 @@ const REFUSAL_CODES: readonly StartErrorCode[] = [
 	"BRIDGE_MISSING",
 	"TOOLS_IMPORT_FAILED",
 	"STARTUP_HOOK_FAILED",
+	"PRELOAD_FAILED",
+	"FORK_UNSAFE_PLATFORM",
+	"FORK_UNSAFE_THREADS",
+	"FORK_UNSAFE_GRPC",
+	"FORK_UNSAFE_CUDA",
+	"FORK_UNSAFE_CONNECTIONS",
 ];
 
 /**

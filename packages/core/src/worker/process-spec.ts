@@ -8,7 +8,7 @@ import type { ProcessSpec } from "../world.ts";
  */
 export function processSpec(
 	spec: LaunchSpec,
-	seat: Seat,
+	{ incarnation }: Pick<Seat, "incarnation">,
 	marker: string,
 	environment: Readonly<Record<string, string | undefined>>,
 ): ProcessSpec {
@@ -18,7 +18,7 @@ export function processSpec(
 		if (value !== undefined) env[name] = value;
 	}
 	env[MARKER_VARIABLE] = marker;
-	env[INCARNATION_VARIABLE] = seat.incarnation;
+	env[INCARNATION_VARIABLE] = incarnation;
 	return {
 		executable: spec.executable,
 		args: spec.args,

@@ -22,6 +22,9 @@ export const RUN_EVENTS: Pick<
 	| "pool.closed"
 	| "pool.restart_budget_spent"
 	| "pool.adapter_noted"
+	| "preload.started"
+	| "preload.ended"
+	| "preload.unavailable"
 	| "host.signal_received"
 	| "listener.threw"
 > = {
@@ -228,6 +231,41 @@ export const RUN_EVENTS: Pick<
 				"snakepit.adapter": ({ adapter }) => adapter,
 				"snakepit.reason": ({ note }) => note,
 			},
+		},
+	},
+	"preload.started": {
+		group: "process",
+		told: {
+			severity: ({ restarts }) => (restarts > 0 ? "warn" : "info"),
+			line: ({ pool, pid }) =>
+				`the preloaded parent of ${pool} is ready, pid ${pid}`,
+			attributes: {
+				...POOL,
+				"process.pid": ({ pid }) => pid,
+				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
+			},
+		},
+	},
+	"preload.ended": {
+		group: "process",
+		told: {
+			severity: ({ how }) => (how === "lost" ? "error" : "info"),
+			line: ({ pool, pid, how }) =>
+				`the preloaded parent of ${pool}, pid ${pid}, has ended: ${how}`,
+			attributes: {
+				...POOL,
+				"process.pid": ({ pid }) => pid,
+				"snakepit.reason": ({ how }) => how,
+			},
+		},
+	},
+	"preload.unavailable": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ pool, code, reason }) =>
+				`workers of ${pool} start by themselves: ${code}: ${reason}`,
+			attributes: { ...POOL, "snakepit.reason": ({ code }) => code },
 		},
 	},
 	"host.signal_received": {

@@ -49,6 +49,7 @@ class Launch:
         payload = message.get("payload")
         if not isinstance(payload, dict):
             raise LaunchInvalid("it has no payload")
+        self.payload: dict[str, object] = payload
         protocol = payload.get("protocol")
         if not isinstance(protocol, dict):
             raise LaunchInvalid("payload.protocol is no object")

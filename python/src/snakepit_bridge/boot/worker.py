@@ -18,12 +18,21 @@ from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import set_up_process
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 OLDEST_PYTHON = (3, 10)
 GRPC_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
-def run_worker(arguments: list[str]) -> int:
-    """Runs a worker from its first step to its last; returns the exit status."""
+def run_worker(arguments: list[str], tied: Callable[[], None] = lambda: None) -> int:
+    """Runs a worker from its first step to its last; returns the exit status.
+
+    Args:
+        arguments: `--run-id RUNID`.
+        tied: Called when its life is tied to the host's.
+    """
     if len(arguments) != 2 or arguments[0] != "--run-id":
         sys.stderr.write("usage: python -m snakepit_bridge worker --run-id RUNID\n")
         return exit_status.WRONG_USAGE
@@ -37,15 +46,15 @@ def run_worker(arguments: list[str]) -> int:
         )
         return exit_status.WRONG_USAGE
     try:
-        return _start(channel, arguments[1])
+        return _start(channel, arguments[1], tied)
     except HostGone:
         return exit_status.HOST_GONE
     except StartFailed as failure:
-        _report(channel, failure)
+        report(channel, failure)
         return exit_status.FAILED
 
 
-def _start(channel: ControlChannel, run_id: str) -> int:
+def _start(channel: ControlChannel, run_id: str, tied: Callable[[], None]) -> int:
     try:
         launch = Launch(channel.read_launch_message())
     except LaunchInvalid as error:
@@ -53,16 +62,18 @@ def _start(channel: ControlChannel, run_id: str) -> int:
             "LAUNCH_INVALID", f"the launch message cannot be used: {error}"
         ) from None
     lifeline = Lifeline(launch.lifeline)
+    tied()
     set_up_process()
     launch.read(run_id)
-    _check_versions(launch)
-    _check_dependencies(launch.transport)
+    check_versions(launch)
+    check_dependencies(launch.transport)
     from snakepit_bridge.bridge.worker import work
 
     return work(channel, lifeline, launch)
 
 
-def _check_versions(launch: Launch) -> None:
+def check_versions(launch: Launch) -> None:
+    """Raises `StartFailed` where Python or the protocol do not fit."""
     if sys.version_info < OLDEST_PYTHON:
         raise StartFailed(
             "PYTHON_TOO_OLD",
@@ -90,7 +101,8 @@ def _check_versions(launch: Launch) -> None:
 DEPENDENCIES = ("msgpack", "snakepit_bridge._gen.bridge_pb2")
 
 
-def _check_dependencies(transport: str) -> None:
+def check_dependencies(transport: str) -> None:
+    """Imports what a transport needs; raises `StartFailed` where that is not there."""
     # gRPC takes time and memory: who does not speak it does not import it.
     names = ("grpc.aio", *DEPENDENCIES) if transport == "grpc" else DEPENDENCIES
     # gRPC's handlers of a fork give up where a thread is inside of gRPC, as ours
@@ -113,7 +125,8 @@ def _check_dependencies(transport: str) -> None:
             os.environ[GRPC_FORK_SUPPORT] = before
 
 
-def _report(channel: ControlChannel, failure: StartFailed) -> None:
+def report(channel: ControlChannel, failure: StartFailed) -> None:
+    """Tells the host why there will be no worker."""
     try:
         channel.failed(failure)
     except OSError:

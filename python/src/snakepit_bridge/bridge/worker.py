@@ -81,7 +81,9 @@ def _check_descriptors(channel: ControlChannel, lifeline: Lifeline) -> None:
 
 
 def _load_tools(launch: Launch) -> Toolbox:
-    sys.path[:0] = launch.tool_path
+    # A preloaded parent may have put them there.
+    if sys.path[: len(launch.tool_path)] != launch.tool_path:
+        sys.path[:0] = launch.tool_path
     wanted = launch.tools_module or launch.tools_file or ""
     try:
         if launch.tools_module is not None:

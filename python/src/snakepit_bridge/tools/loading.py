@@ -8,12 +8,20 @@ import os
 import sys
 from types import ModuleType
 
-__all__ = ["load_file", "load_module"]
+__all__ = ["keep_file", "load_file", "load_module"]
+
+# By path: what a preloaded parent has loaded, and its workers do not load again.
+_kept: dict[str, ModuleType] = {}
 
 
 def load_module(name: str) -> ModuleType:
     """Imports a module by its name. Raises whatever the module raises."""
     return importlib.import_module(name)
+
+
+def keep_file(path: str) -> None:
+    """Imports a file for every process that is forked from this one."""
+    _kept[os.path.abspath(path)] = load_file(path)
 
 
 def load_file(path: str) -> ModuleType:
@@ -28,6 +36,8 @@ def load_file(path: str) -> ModuleType:
         ImportError: there is no such file, or it is no Python source.
     """
     path = os.path.abspath(path)
+    if path in _kept:
+        return _kept[path]
     if os.path.isdir(path):
         raise ImportError(
             f"{path} is a directory; name a .py file in it, or a module and its path"
