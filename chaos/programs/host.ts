@@ -19,6 +19,8 @@ const told = new Set([
 	"worker.exited",
 	"orphan.reaped",
 	"cleanup.finished",
+	"preload.started",
+	"preload.unavailable",
 	"protection.started",
 	"protection.unavailable",
 	"registry.set_aside",

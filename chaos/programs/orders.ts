@@ -16,6 +16,8 @@ export interface HostOrders {
 	readonly ballastMb?: number;
 	/** Another program for the workers than that of their kind. */
 	readonly program?: string;
+	/** Whether Python workers are forked from a preloaded parent. */
+	readonly preload?: boolean;
 	/** Types of events that the host tells beside those that every case needs. */
 	readonly events?: readonly string[];
 }

@@ -10,10 +10,19 @@ const at = (path: string): string =>
 export const PYTHON: string = at("../../python/.venv/bin/python");
 
 /** The adapter for one kind of worker. */
-export function workerAdapter({ worker, program }: HostOrders): Adapter {
+export function workerAdapter({
+	worker,
+	program,
+	preload,
+}: HostOrders): Adapter {
 	switch (worker) {
 		case "python":
-			return pythonGrpc({ python: PYTHON, tools: program ?? at("./tools.py") });
+			return pythonGrpc({
+				python: PYTHON,
+				tools: program ?? at("./tools.py"),
+				// The tools hold the witness, each worker its own.
+				...(preload && { preload: { modules: ["numpy"] } }),
+			});
 		case "shell":
 			return stubborn("/bin/sh", program ?? at("./worker.sh"));
 		case "node":

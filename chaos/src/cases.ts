@@ -12,6 +12,7 @@ import { manyHosts } from "./cases/many-hosts.ts";
 import { manySpawns } from "./cases/many-spawns.ts";
 import { nextStart } from "./cases/next-start.ts";
 import { otherPrograms } from "./cases/other-programs.ts";
+import { preloaded } from "./cases/preloaded.ts";
 import { resources } from "./cases/resources.ts";
 import { settings } from "./cases/settings.ts";
 import { startUp } from "./cases/start-up.ts";
@@ -26,6 +27,7 @@ export const CASES: readonly ChaosCase[] = [
 	...trees,
 	...otherPrograms,
 	...layersKilled,
+	...preloaded,
 	...nextStart,
 	...manyHosts,
 	...identities,

@@ -15,7 +15,7 @@ interface Occupation {
 	readonly selected?: number;
 }
 
-const OCCUPATIONS: readonly Occupation[] = [
+export const OCCUPATIONS: readonly Occupation[] = [
 	{ name: "4 workers idle" },
 	{ name: "4 workers busy", begins: "busy_loop" },
 	{
@@ -64,7 +64,7 @@ export const hostMemory: readonly ChaosCase[] = [100, 500, 1_000, 2_000].map(
 		}),
 );
 
-async function killHost(
+export async function killHost(
 	stage: Stage,
 	orders: StageOrders & { readonly size: number },
 	begins?: string,

@@ -42,6 +42,7 @@ class FakeHost:
         self.pid = 0
         self.interpreter = sys.executable
         self.program = ["-u", "-m", "snakepit_bridge"]
+        self.command = "worker"
         self.environment = dict(os.environ)
         is_file = isinstance(tools, Path)
         self.message: dict[str, Any] = {
@@ -91,7 +92,13 @@ class FakeHost:
         actions.append((os.POSIX_SPAWN_DUP2, channel, 3))
         self.pid = os.posix_spawn(
             self.interpreter,
-            [self.interpreter, *self.program, "worker", "--run-id", self.run_id],
+            [
+                self.interpreter,
+                *self.program,
+                self.command,
+                "--run-id",
+                self.run_id,
+            ],
             self.environment,
             file_actions=actions,
             setsid=True,

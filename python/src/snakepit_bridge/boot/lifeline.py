@@ -18,6 +18,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 
 from snakepit_bridge.boot import exit_status
@@ -26,6 +27,10 @@ from snakepit_bridge.boot import exit_status
 # killed: the fork is not in the group yet when the first signal is sent.
 CONNECTIONS = 2
 SET_SIGNAL = getattr(fcntl, "F_SETSIG", 10)
+# Of /proc/PID/stat: the kernel takes the process down.
+EXITING = 0x4
+# Of SO_PEERCRED: pid, user, group.
+PEER = struct.Struct("iII")
 ENDED = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
@@ -52,8 +57,14 @@ class Lifeline:
             _thread.start_new_thread(_watch, (self._descriptors,))
 
     def ended(self) -> bool:
-        """Returns whether the host is gone."""
-        return bool(_poller(self._descriptors).poll(0))
+        """Returns whether the host is gone, or is on its way out.
+
+        What a host has open is closed one after the other, the lifelines last as a
+        rule: the conversation may have ended, and they have not.
+        """
+        if _poller(self._descriptors).poll(0):
+            return True
+        return any(map(peer_exits, self._descriptors))
 
     def intact(self) -> bool:
         """Returns whether the descriptors are still ours; user code may close them."""
@@ -94,6 +105,22 @@ def _arm(connection: int) -> bool:
         fcntl.fcntl(connection, fcntl.F_SETFL, flags | os.O_ASYNC)
         return bool(fcntl.fcntl(connection, fcntl.F_GETFL) & os.O_ASYNC)
     except (OSError, AttributeError):
+        return False
+
+
+def peer_exits(connection: int) -> bool:
+    """Returns whether the process at the other end is ending, where that can be seen."""
+    if sys.platform != "linux":
+        return False
+    try:
+        with socket.socket(fileno=os.dup(connection)) as peer:
+            level, option = socket.SOL_SOCKET, socket.SO_PEERCRED
+            pid, _, _ = PEER.unpack(peer.getsockopt(level, option, PEER.size))
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+        fields = text[text.rfind(b")") + 2 :].split()
+        return fields[0] in (b"Z", b"X") or bool(int(fields[6]) & EXITING)
+    except (OSError, ValueError, IndexError):
         return False
 
 

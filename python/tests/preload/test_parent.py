@@ -1,0 +1,162 @@
+"""A preloaded parent, started and asked as a host does it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Host
+from support.fake_host import FakeHost
+from support.guard_host import DEADLINE_S, Death
+
+from snakepit_guard.frames import FrameReader, encode_frame
+from snakepit_guard.reception import HEADER
+from snakepit_guard.requests import DESCRIPTORS
+
+TOOLS = """
+from snakepit_bridge import tool
+
+@tool
+def f() -> int:
+    return 1
+"""
+
+
+class Parent:
+    """A parent that is ready."""
+
+    def __init__(self, fake: FakeHost) -> None:
+        self.fake = fake
+        self.fake.command = "preload"
+        self.fake.message["payload"].update(
+            modules=[], importTools=True, hostPid=os.getpid()
+        )
+        self._reader = FrameReader()
+        self._inbox: list[dict[str, Any]] = []
+        self.deaths: list[Death] = []
+        self.sockets: list[socket.socket] = []
+
+    def ask(self, **message: object) -> None:
+        self.fake.channel.sendall(encode_frame(message))
+
+    def expect(self, type: str) -> dict[str, Any]:
+        while not self._inbox:
+            data = self.fake.channel.recv(65536)
+            assert data, f"no {type}"
+            self._inbox += self._reader.feed(data)
+        message = self._inbox.pop(0)
+        assert message["type"] == type, message
+        return message
+
+    def start(self, id: int, args: list[str] | None = None) -> dict[str, socket.socket]:
+        """Asks for a worker, which is not yet let go."""
+        usual = ["-m", "snakepit_bridge", "worker", "--run-id", self.fake.run_id]
+        self.ask(
+            type="start",
+            id=id,
+            label=None,
+            executable="python",
+            args=usual if args is None else args,
+            env={**os.environ, "SNAKEPIT_WORKER": f"{self.fake.run_id}-{id}"},
+            cwd="/",
+            descriptors=["stdout", "stderr", "control"],
+        )
+        sockets = {}
+        for name in ("stdout", "stderr", "control"):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(DEADLINE_S)
+            connection.connect(self.fake.socket_path)
+            connection.sendall(HEADER.pack(id, DESCRIPTORS[name]))
+            sockets[name] = connection
+            self.sockets.append(connection)
+        return sockets
+
+    def watch(self, pid: int) -> Death:
+        death = Death(pid)
+        self.deaths.append(death)
+        return death
+
+
+@pytest.fixture
+def parent(host: Host) -> Iterator[Parent]:
+    started = Parent(host(TOOLS))
+    started.fake.start()
+    yield started
+    for death in started.deaths:
+        death.close()
+    for connection in started.sockets:
+        connection.close()
+
+
+def test_a_child_is_held_until_it_may_go(parent: Parent) -> None:
+    sockets = parent.start(1)
+    held = parent.expect("held")
+    worker = parent.watch(held["pid"])
+    assert os.getsid(held["pid"]) == held["pid"]
+    with open(f"/proc/{held['pid']}/environ", "rb") as shown:
+        assert f"SNAKEPIT_WORKER={parent.fake.run_id}-1".encode() in shown.read()
+    parent.ask(type="go", id=1)
+    assert parent.expect("running")["id"] == 1
+    # Without a launch message it waits; the end of its channel is its host's.
+    sockets["control"].close()
+    assert worker.within()
+    assert parent.expect("exited") == {
+        "type": "exited",
+        "id": 1,
+        "how": "code",
+        "status": 71,
+    }
+
+
+def test_a_child_that_is_held_dies_with_its_parent(parent: Parent) -> None:
+    parent.start(1)
+    worker = parent.watch(parent.expect("held")["pid"])
+    parent.fake.signal(signal.SIGKILL)
+    assert worker.within()
+
+
+def test_the_end_of_the_host_ends_parent_and_held_child(parent: Parent) -> None:
+    parent.start(1)
+    worker = parent.watch(parent.expect("held")["pid"])
+    itself = parent.watch(parent.fake.pid)
+    # Whoever accepts the lifeline is the host.
+    parent.fake.lifeline.accept()[0].close()
+    assert itself.within()
+    assert worker.within()
+
+
+def test_another_program_than_a_worker_is_refused(parent: Parent) -> None:
+    parent.start(1, ["-c", "print(1)"])
+    failed = parent.expect("failed")
+    assert "workers of the bridge only" in failed["message"]
+
+
+def test_it_ends_when_it_is_told_to(parent: Parent) -> None:
+    parent.ask(type="end")
+    assert parent.fake.exit_status() == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("import socket\nkept = socket.socketpair()", "FORK_UNSAFE_CONNECTIONS"),
+        (
+            "import threading as t\nt.Thread(target=t.Event().wait, daemon=True).start()",
+            "FORK_UNSAFE_THREADS",
+        ),
+        ("raise SystemExit(3)", "PRELOAD_FAILED"),
+    ],
+)
+def test_an_import_after_which_a_fork_is_unsafe_is_told(
+    host: Host, tmp_path: Path, source: str, code: str
+) -> None:
+    started = Parent(host(source + "\n"))
+    started.fake.spawn()
+    started.fake.launch()
+    assert started.fake.answer()["failed"]["code"] == code
+    assert started.fake.exit_status() == 70
