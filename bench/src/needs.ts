@@ -1,4 +1,4 @@
-import { ourVariants } from "./contestants/our-variants.ts";
+import { startVariants } from "./contestants/our-variants.ts";
 
 /** What a row needs beside this repository. */
 export interface Needs {
@@ -22,6 +22,6 @@ export function whatIsMissing(
 	if (needs?.linux && platform !== "linux") return "only on Linux";
 	if (needs?.peer !== undefined && peers[needs.peer] !== undefined)
 		return `does not install here: ${peers[needs.peer]}`;
-	const variant = ourVariants.find(({ name }) => name === needs?.variant);
+	const variant = startVariants.find(({ name }) => name === needs?.variant);
 	return variant?.problem;
 }

@@ -2,7 +2,7 @@ import type { Pool } from "@snakepit/core";
 import type { Case, Row, Setting } from "../case.ts";
 import { best } from "../case.ts";
 import { openBareGrpc } from "../contestants/bare-grpc.ts";
-import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
+import { type OurVariant, startVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 
 const [ALONE, SPARE] = ["one worker", "one worker and a spare"] as const;
@@ -41,7 +41,7 @@ export const replace: Case = {
 				return { without_capacity_ms: performance.now() - begin };
 			},
 		},
-		...ourVariants.flatMap((variant) => [
+		...startVariants.flatMap((variant) => [
 			rowFor(variant, ALONE, 1),
 			rowFor(variant, SPARE, 2),
 		]),
@@ -53,7 +53,7 @@ export const replace: Case = {
 			atMost: 50,
 			value: (of) =>
 				best(
-					ourVariants.flatMap(({ name }) =>
+					startVariants.flatMap(({ name }) =>
 						[ALONE, SPARE].map((how) =>
 							of(named(name, how), "without_capacity_ms"),
 						),

@@ -8,7 +8,7 @@ import {
 import { openBareGrpc } from "../contestants/bare-grpc.ts";
 import type { Line } from "../contestants/contestant.ts";
 import { openFramedSocket } from "../contestants/framed-socket.ts";
-import { ourVariants } from "../contestants/our-variants.ts";
+import { startVariants } from "../contestants/our-variants.ts";
 import {
 	openPoolOf,
 	ourAdapter,
@@ -47,7 +47,7 @@ export const start: Case = {
 		rowFor("bare grpcio server", "bare", modules, (setting, workers) =>
 			openBareGrpc({ ...setting, workers }, "threads", modules),
 		),
-		...ourVariants.map((variant) => ({
+		...startVariants.map((variant) => ({
 			...rowFor(
 				ourName(variant.name),
 				"ours",
@@ -101,7 +101,7 @@ export const start: Case = {
 };
 
 function ourRows(modules: readonly string[]): readonly string[] {
-	return ourVariants.map(({ name }) => named(ourName(name), modules));
+	return startVariants.map(({ name }) => named(ourName(name), modules));
 }
 
 function readyFigure(workers: number): string {

@@ -16,6 +16,13 @@ export const ourVariants: readonly OurVariant[] = [
 	variant("framed", { transport: "framed" }),
 ];
 
+/** Ways to start: of interest where workers are started. */
+export const startVariants: readonly OurVariant[] = [
+	...ourVariants,
+	variant("gRPC, preloaded", { preload: true }),
+	variant("framed, preloaded", { transport: "framed", preload: true }),
+];
+
 /** The options are looser than their type: the adapter itself says whether it has them. */
 function variant(
 	name: string,
