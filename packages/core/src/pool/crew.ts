@@ -12,7 +12,13 @@ import { Recycler } from "./recycler.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import { type RunDirectories, seatFor } from "./seat.ts";
 import { workersToStart } from "./sizing.ts";
-import { failuresAfter, isStarting, isTaken, type Slot } from "./slot.ts";
+import {
+	failuresAfter,
+	isStarting,
+	isTaken,
+	type Slot,
+	type SlotState,
+} from "./slot.ts";
 
 export interface CrewSetting {
 	readonly options: ResolvedOptions;
@@ -49,6 +55,8 @@ export class Crew {
 	readonly #recycler: Recycler;
 	/** Replaced, but needed by sessions that were bound while the successor warmed up. */
 	readonly #lingering = new Map<Worker, RecycleReason>();
+	/** Looked at for every call that has to wait. */
+	#emptySlots: number;
 	#failuresInARow = 0;
 	#phase: "opening" | "open" | "closing" = "opening";
 
@@ -78,6 +86,7 @@ export class Crew {
 			failures: 0,
 			previous: undefined,
 		}));
+		this.#emptySlots = this.#slots.length;
 	}
 
 	/** Every worker that is not gone. */
@@ -111,7 +120,7 @@ export class Crew {
 
 	/** Starts what is missing. */
 	fill(): void {
-		if (this.#phase !== "open") return;
+		if (this.#phase !== "open" || this.#emptySlots === 0) return;
 		const { options, waitingCalls } = this.#setting;
 		let missing = workersToStart({
 			min: options.size.min,
@@ -131,6 +140,12 @@ export class Crew {
 		}
 	}
 
+	#put(slot: Slot, state: SlotState): void {
+		this.#emptySlots +=
+			Number(state.kind === "empty") - Number(slot.state.kind === "empty");
+		slot.state = state;
+	}
+
 	/** Every worker goes: gently, or at once. Resolves when all are gone. */
 	async close(manner: "gentle" | "forced"): Promise<void> {
 		this.#phase = "closing";
@@ -139,7 +154,7 @@ export class Crew {
 		for (const slot of this.#slots) {
 			if (slot.state.kind !== "backing_off") continue;
 			slot.state.timer.cancel();
-			slot.state = { kind: "empty" };
+			this.#put(slot, { kind: "empty" });
 		}
 		const workers = this.workers();
 		for (const worker of workers) {
@@ -177,7 +192,7 @@ export class Crew {
 			return;
 		}
 		const timer = world.clock.after(pauseMs, () => this.#startAgain(slot));
-		slot.state = { kind: "backing_off", timer };
+		this.#put(slot, { kind: "backing_off", timer });
 	}
 
 	#startAgain(slot: Slot): void {
@@ -187,7 +202,7 @@ export class Crew {
 
 	async #start(slot: Slot): Promise<void> {
 		const worker = this.#hire(slot);
-		slot.state = { kind: "starting", worker };
+		this.#put(slot, { kind: "starting", worker });
 		try {
 			await this.#setting.starter.start(
 				worker,
@@ -201,7 +216,7 @@ export class Crew {
 		this.#failuresInARow = 0;
 		// It may be gone again by now: then its release came before this turn.
 		if (isStarting(slot, worker))
-			slot.state = { kind: "occupied", worker, successor: undefined };
+			this.#put(slot, { kind: "occupied", worker, successor: undefined });
 	}
 
 	async #startFailed(
@@ -217,7 +232,7 @@ export class Crew {
 			worker.neverSpawned();
 		}
 		await worker.gone;
-		if (isStarting(slot, worker)) slot.state = { kind: "empty" };
+		if (isStarting(slot, worker)) this.#put(slot, { kind: "empty" });
 		world.emit({
 			type: "worker.start_failed",
 			wallMs: world.clock.wall(),
@@ -271,10 +286,12 @@ export class Crew {
 			slot.failures = failuresAfter(slot.failures, ending);
 			// A successor that warms up takes the seat when it is ready.
 			const successor = state.kind === "occupied" ? state.successor : undefined;
-			slot.state =
+			this.#put(
+				slot,
 				successor === undefined
 					? { kind: "empty" }
-					: { kind: "starting", worker: successor };
+					: { kind: "starting", worker: successor },
+			);
 		}
 		this.#setting.onReleased(worker);
 		if (held) this.fill();
@@ -306,21 +323,21 @@ export class Crew {
 		if (this.#phase !== "open" || slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
 		const successor = this.#hire(slot);
-		slot.state = { kind: "occupied", worker, successor };
+		this.#put(slot, { kind: "occupied", worker, successor });
 		this.#setting.starter.start(successor, 1, worker.ref.incarnation).then(
 			() => {
 				slot.previous = worker.ref.incarnation;
 				slot.failures = 0;
-				slot.state = {
+				this.#put(slot, {
 					kind: "occupied",
 					worker: successor,
 					successor: undefined,
-				};
+				});
 				this.#replaced(worker, reason);
 			},
 			(error: unknown) => {
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)
-					slot.state = { kind: "occupied", worker, successor: undefined };
+					this.#put(slot, { kind: "occupied", worker, successor: undefined });
 				return this.#startFailed(slot, successor, asStartError(error));
 			},
 		);
