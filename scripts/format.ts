@@ -1,13 +1,14 @@
 import { developmentPython } from "./python-environment.ts";
 import { must } from "./run.ts";
 
+const python = developmentPython();
+const elsewhere = [
+	...["--config", "python/pyproject.toml"],
+	...["apps", "bench", "chaos", "examples", "packages"],
+];
+
 must("biome", ["check", "--write", "."]);
-must(developmentPython(), [
-	"-m",
-	"ruff",
-	"check",
-	"--fix",
-	"python",
-	"scripts",
-]);
-must(developmentPython(), ["-m", "ruff", "format", "python", "scripts"]);
+for (const where of [["python", "scripts"], elsewhere]) {
+	must(python, ["-m", "ruff", "check", "--fix", ...where]);
+	must(python, ["-m", "ruff", "format", ...where]);
+}

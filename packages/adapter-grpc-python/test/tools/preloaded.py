@@ -5,7 +5,6 @@ import random
 import tempfile
 
 import numpy
-
 from snakepit_bridge import on_startup, tool
 
 IMPORTED_IN = os.getpid()
@@ -32,7 +31,9 @@ def facts() -> dict[str, object]:
         "importedIn": IMPORTED_IN,
         "startedIn": started_in,
         "session": os.getsid(0),
-        "shown": {name: shown.get(name) for name in ("SNAKEPIT_RUN", "SNAKEPIT_WORKER")},
+        "shown": {
+            name: shown.get(name) for name in ("SNAKEPIT_RUN", "SNAKEPIT_WORKER")
+        },
         "seat": os.environ.get("SEAT"),
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "kept": os.pread(KEPT.fileno(), 10, 0).decode(),
