@@ -8,7 +8,8 @@ import numpy
 from snakepit_bridge import on_startup, tool
 
 IMPORTED_IN = os.getpid()
-KEPT = tempfile.TemporaryFile()
+# Open for as long as the process lives: what is forked from it has it too.
+KEPT = tempfile.TemporaryFile()  # noqa: SIM115
 KEPT.write(b"kept")
 KEPT.flush()
 started_in = 0
