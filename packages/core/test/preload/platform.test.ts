@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { preloadedSource } from "../../src/preload/preloaded-source.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
+import { FakeProcessHost, scriptedAdapter, virtualWorld } from "../../src/testing.ts";
+import type { ProcessSource } from "../../src/world.ts";
+
+test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is told", async () => {
+	const { world, clock, events, host } = virtualWorld();
+	const adapter = Object.assign(scriptedAdapter({ commands: {} }), {
+		preload: () => expect.unreachable("a parent is asked for"),
+	});
+	const asked: unknown[] = [];
+	const source: ProcessSource = {
+		...host.source,
+		start: async (spec) => {
+			asked.push(spec);
+			throw new Error("by itself");
+		},
+	};
+	const mac = new FakeProcessHost({ clock, platform: "darwin" });
+	const preloaded = preloadedSource({
+		adapter,
+		options: resolveOptions({ adapter }, 2),
+		world: { ...world, host: mac, source },
+		runDirectory: "/virtual",
+		marker: "virtual",
+		environment: {},
+	});
+	const spec = { command: "python" } as unknown as Parameters<
+		ProcessSource["start"]
+	>[0];
+	await expect(preloaded?.start(spec, () => {})).rejects.toThrow("by itself");
+	expect(asked).toEqual([spec]);
+	expect(events.of("preload.unavailable")).toMatchObject([
+		{ code: "FORK_UNSAFE_PLATFORM", reason: expect.stringContaining("darwin") },
+	]);
+});
