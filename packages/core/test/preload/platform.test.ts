@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { preloadedSource } from "../../src/preload/preloaded-source.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
-import { FakeProcessHost, scriptedAdapter, virtualWorld } from "../../src/testing.ts";
+import {
+	FakeProcessHost,
+	scriptedAdapter,
+	virtualWorld,
+} from "../../src/testing.ts";
 import type { ProcessSource } from "../../src/world.ts";
 
 test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is told", async () => {
