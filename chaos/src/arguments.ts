@@ -21,7 +21,8 @@ export const USAGE = `npx pnpm@12 chaos [options]
   --peers       only the side by side with what others offer
   --list        only the names of the cases
 
-Without --only, --selection and --peers it writes docs/chaos-results.md.`;
+Without --only, --selection and --peers it writes docs/chaos-results.md. Ctrl-C lets
+what has begun finish; the page then says of the rest that it did not run.`;
 
 /** @throws Error when an argument is none. */
 export function readArguments(args: readonly string[]): ChaosArguments {

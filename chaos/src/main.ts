@@ -11,6 +11,9 @@ import { cells, heads, terminalLine } from "./report/terminal-table.ts";
 
 const PAGE = new URL("../../docs/chaos-results.md", import.meta.url);
 const PEER_ROUNDS = 3;
+/** Ctrl-C: what has begun is finished, the rest is shown as not run. */
+const interrupted = new AbortController();
+process.once("SIGINT", () => interrupted.abort());
 const chosen = argumentsOrUsage();
 if (chosen) process.exitCode = await main(chosen);
 
@@ -51,7 +54,7 @@ async function runAll(
 		const rounds =
 			chosen.rounds ??
 			(chosen.what === "selection" ? (chaos.selected ?? 1) : chaos.rounds);
-		const ran = await runCase(chaos, rounds, chosen.seed);
+		const ran = await runCase(chaos, rounds, chosen.seed, interrupted.signal);
 		const summary = {
 			...summarize(chaos, ran.outcomes, ran.skipped),
 			tookMs: Math.round(ran.tookMs),

@@ -16,13 +16,20 @@ export async function runCase(
 	chaos: ChaosCase,
 	rounds: number,
 	seed: number,
+	interrupted: AbortSignal = new AbortController().signal,
 ): Promise<RanCase> {
 	const startedAt = performance.now();
-	const skipped = chaos.unavailable?.();
+	const skipped = interrupted.aborted
+		? "the run was interrupted before"
+		: chaos.unavailable?.();
 	const outcomes: RoundOutcome[] = [];
 	let next = 0;
 	const lane = async (): Promise<void> => {
-		for (let round = next++; round < rounds; round = next++)
+		for (
+			let round = next++;
+			round < rounds && !interrupted.aborted;
+			round = next++
+		)
 			outcomes[round] = await runRound(chaos, seedOf(chaos, round, seed));
 	};
 	if (skipped === undefined)
