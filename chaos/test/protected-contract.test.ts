@@ -31,18 +31,13 @@ const commands: ContractCommands = {
 };
 const refuse = { whenUnavailable: "refuse" } as const;
 
-describe.skipIf(process.platform !== "linux").each([
-	{ transport: "grpc", by: "the guard", protections: [guard(refuse)] },
-	{
-		transport: "framed",
-		by: "the guard and the watchdog",
-		protections: [watchdog(refuse), guard(refuse)],
-	},
-] as const)(
-	"the Python adapter over $transport, its workers protected by $by, keeps the adapter contract",
-	({ transport, protections }) => {
+const protections = [watchdog(refuse), guard(refuse)];
+
+describe.skipIf(process.platform !== "linux")(
+	"the Python adapter, its workers protected by watchdog and guard, keeps the adapter contract",
+	() => {
 		const cases = adapterContract({
-			adapter: () => pythonGrpc({ tools: TOOLS, python: PYTHON, transport }),
+			adapter: () => pythonGrpc({ tools: TOOLS, python: PYTHON }),
 			start: async (adapter) => {
 				const worker = await startForReal(adapter, { protections });
 				const parent = everyProcess().find(

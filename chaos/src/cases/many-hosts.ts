@@ -20,7 +20,6 @@ export const manyHosts: readonly ChaosCase[] = [ALONE, BOTH].flatMap(
 				row: "hosts on one ledger, killed and started at random",
 				name: `${hosts} hosts, ${STEPS} kills or starts a round`,
 				rounds: 6,
-				...(protections === ALONE && hosts === 2 ? { selected: 1 } : {}),
 				round: (stage) => killAndStart(stage, hosts),
 			}),
 		),

@@ -38,9 +38,6 @@ export const preloaded: readonly ChaosCase[] = [
 				row: "the preloaded parent is killed, alone or with the host or a worker",
 				name: parties.join(", then "),
 				rounds: 10,
-				...(protections === ALONE && parties.includes("host")
-					? { selected: 1 }
-					: {}),
 				target: { maxMs: 1_000 },
 				round: (stage) => killSome(stage, parties),
 			}),

@@ -21,10 +21,10 @@ const sketch = {
 };
 
 export const startUp: readonly ChaosCase[] = [
-	withLayers(ALONE, { ...sketch, rounds: 1_000, selected: 3 }),
+	withLayers(ALONE, { ...sketch, rounds: 1_000, selected: 2 }),
 	withLayers(WATCHDOG, { ...sketch, rounds: 50 }),
 	withLayers(GUARD, { ...sketch, rounds: 50 }),
-	withLayers(BOTH, { ...sketch, rounds: 50, selected: 2 }),
+	withLayers(BOTH, { ...sketch, rounds: 50, selected: 1 }),
 ];
 
 /** The moment follows a fact that the host told, so that every part of the start has its share. */

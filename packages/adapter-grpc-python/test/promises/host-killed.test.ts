@@ -8,44 +8,36 @@ import {
 
 const program = new URL("./host.ts", import.meta.url);
 const SIZE = 2;
+/** What workers do when their host is killed; one more is idle. */
+const OCCUPATIONS = ["sleep", "busy_loop", "hold_the_gil", "stop_itself"];
 /** What the issue allows; the usual time is some milliseconds. */
 const GONE_MS = 1_000;
 
 describe.each<[string, object]>([
 	["started by themselves", {}],
-	["forked from a preloaded parent", { preload: true }],
 	[
 		"forked from a preloaded parent, framed",
 		{ preload: true, transport: "framed" },
 	],
 ])("workers %s", (_how, adapter) => {
-	test.each([
-		["is idle", {}],
-		[
-			"has a child in its group that ignores SIGTERM",
-			{ first: "with_a_child" },
-		],
-		["sleeps", { afterwards: "sleep" }],
-		["runs a busy loop", { afterwards: "busy_loop" }],
-		["holds Python's lock in C", { afterwards: "hold_the_gil" }],
-		["is stopped", { afterwards: "stop_itself" }],
-	])(
-		"kill -9 of the host leaves nothing when a worker %s",
-		{ timeout: 120_000 },
-		async (_how, orders) => {
-			const host = startHost(program, {
-				dataDir: freshDirectory(),
-				size: SIZE,
-				...orders,
-				adapter,
-			});
-			const runId = (await host.told("runId")) as string;
-			await host.told("ready");
-			expect(marked(runId).length).toBeGreaterThanOrEqual(SIZE);
-			await host.kill();
-			await untilNothingIsLeft(runId, GONE_MS);
-		},
-	);
+	test("kill -9 of the host leaves nothing: of workers that are idle, sleep, run a busy loop, hold Python's lock in C, are stopped, each with a child that ignores SIGTERM", {
+		timeout: 120_000,
+	}, async () => {
+		const host = startHost(program, {
+			dataDir: freshDirectory(),
+			size: 1 + OCCUPATIONS.length,
+			first: "with_a_child",
+			afterwards: OCCUPATIONS,
+			adapter,
+		});
+		const runId = (await host.told("runId")) as string;
+		await host.told("ready");
+		expect(marked(runId).length).toBeGreaterThanOrEqual(
+			2 * (1 + OCCUPATIONS.length),
+		);
+		await host.kill();
+		await untilNothingIsLeft(runId, GONE_MS);
+	});
 
 	test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
 		timeout: 300_000,

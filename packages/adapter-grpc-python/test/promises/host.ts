@@ -8,8 +8,8 @@ interface Orders {
 	readonly size: number;
 	/** Called on every worker before the host says that it is ready; awaited. */
 	readonly first?: string;
-	/** Called on every worker, not awaited. */
-	readonly afterwards?: string;
+	/** Each called on a worker of its own, not awaited. */
+	readonly afterwards?: readonly string[];
 	/** Further options of the adapter. */
 	readonly adapter?: Partial<PythonGrpcOptions>;
 }
@@ -38,7 +38,7 @@ const pool = await createPool({
 const everywhere = (command: string): readonly Promise<unknown>[] =>
 	Array.from({ length: orders.size }, () => pool.execute(command));
 if (orders.first !== undefined) await Promise.all(everywhere(orders.first));
-if (orders.afterwards !== undefined)
-	for (const call of everywhere(orders.afterwards)) call.catch(() => {});
+for (const command of orders.afterwards ?? [])
+	pool.execute(command).catch(() => {});
 tell({ ready: pool.workers().map(({ pid }) => pid) });
 setInterval(() => {}, 60_000); // Stays until it is ended.

@@ -8,17 +8,13 @@ import { Worker } from "../worker/worker.ts";
 import type { WorkerEnding } from "../worker/worker-parts.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
+import { LingeringWorkers } from "./lingering-workers.ts";
 import { Recycler } from "./recycler.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import { type RunDirectories, seatFor } from "./seat.ts";
 import { workersToStart } from "./sizing.ts";
-import {
-	failuresAfter,
-	isStarting,
-	isTaken,
-	type Slot,
-	type SlotState,
-} from "./slot.ts";
+import { failuresAfter, isStarting, type Slot } from "./slot.ts";
+import { SlotTable } from "./slot-table.ts";
 
 export interface CrewSetting {
 	readonly options: ResolvedOptions;
@@ -48,15 +44,12 @@ const HOPELESS_FAILURES = 3;
  */
 export class Crew {
 	readonly #setting: CrewSetting;
-	readonly #slots: readonly Slot[];
+	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
 	readonly #sweep: StragglerSweep;
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
-	/** Replaced, but needed by sessions that were bound while the successor warmed up. */
-	readonly #lingering = new Map<Worker, RecycleReason>();
-	/** Looked at for every call that has to wait. */
-	#emptySlots: number;
+	readonly #lingering: LingeringWorkers;
 	#failuresInARow = 0;
 	#phase: "opening" | "open" | "closing" = "opening";
 
@@ -78,15 +71,10 @@ export class Crew {
 			workers: () => this.workers(),
 			isNeeded: setting.isNeeded,
 			onWorn: (worker, reason) => this.#recycle(worker, reason),
-			onLook: () => this.#retireLingering(),
+			onLook: () => this.#lingering.retireUnneeded(),
 		});
-		this.#slots = Array.from({ length: options.size.max }, (_, index) => ({
-			index,
-			state: { kind: "empty" },
-			failures: 0,
-			previous: undefined,
-		}));
-		this.#emptySlots = this.#slots.length;
+		this.#lingering = new LingeringWorkers(setting);
+		this.#slots = new SlotTable(options.size.max);
 	}
 
 	/** Every worker that is not gone. */
@@ -105,7 +93,7 @@ export class Crew {
 	 * @throws StartError of the first worker that failed; the others go on until `close`.
 	 */
 	async open(): Promise<void> {
-		const slots = this.#slots.slice(0, this.#setting.options.size.min);
+		const slots = this.#slots.all.slice(0, this.#setting.options.size.min);
 		if (this.#phase === "closing") return;
 		await Promise.all(slots.map((slot) => this.#start(slot)));
 		if (this.#isClosing()) return;
@@ -120,18 +108,17 @@ export class Crew {
 
 	/** Starts what is missing. */
 	fill(): void {
-		if (this.#phase !== "open" || this.#emptySlots === 0) return;
+		if (this.#phase !== "open" || !this.#slots.hasEmpty) return;
 		const { options, waitingCalls } = this.#setting;
 		let missing = workersToStart({
 			min: options.size.min,
 			max: options.size.max,
-			occupied: this.#slots.filter(isTaken).length,
-			starting: this.#slots.filter((slot) => slot.state.kind === "starting")
-				.length,
+			occupied: this.#slots.taken,
+			starting: this.#slots.count("starting"),
 			waitingCalls: waitingCalls(),
 			callsPerWorker: options.callsPerWorker,
 		});
-		for (const slot of this.#slots) {
+		for (const slot of this.#slots.all) {
 			if (missing <= 0) return;
 			if (slot.state.kind === "backing_off") missing--; // It is on its way already.
 			if (slot.state.kind !== "empty") continue;
@@ -140,21 +127,15 @@ export class Crew {
 		}
 	}
 
-	#put(slot: Slot, state: SlotState): void {
-		this.#emptySlots +=
-			Number(state.kind === "empty") - Number(slot.state.kind === "empty");
-		slot.state = state;
-	}
-
 	/** Every worker goes: gently, or at once. Resolves when all are gone. */
 	async close(manner: "gentle" | "forced"): Promise<void> {
 		this.#phase = "closing";
 		this.#recycler.stop();
 		this.#governor.stop();
-		for (const slot of this.#slots) {
+		for (const slot of this.#slots.all) {
 			if (slot.state.kind !== "backing_off") continue;
 			slot.state.timer.cancel();
-			this.#put(slot, { kind: "empty" });
+			this.#slots.put(slot, { kind: "empty" });
 		}
 		const workers = this.workers();
 		for (const worker of workers) {
@@ -177,7 +158,7 @@ export class Crew {
 		if (slot.failures > 0) {
 			const refused = this.#governor.take();
 			if (refused !== undefined) {
-				if (!this.#slots.some(isTaken)) onHopeless(refused);
+				if (this.#slots.taken === 0) onHopeless(refused);
 				return;
 			}
 		}
@@ -192,7 +173,7 @@ export class Crew {
 			return;
 		}
 		const timer = world.clock.after(pauseMs, () => this.#startAgain(slot));
-		this.#put(slot, { kind: "backing_off", timer });
+		this.#slots.put(slot, { kind: "backing_off", timer });
 	}
 
 	#startAgain(slot: Slot): void {
@@ -202,7 +183,7 @@ export class Crew {
 
 	async #start(slot: Slot): Promise<void> {
 		const worker = this.#hire(slot);
-		this.#put(slot, { kind: "starting", worker });
+		this.#slots.put(slot, { kind: "starting", worker });
 		try {
 			await this.#setting.starter.start(
 				worker,
@@ -216,7 +197,7 @@ export class Crew {
 		this.#failuresInARow = 0;
 		// It may be gone again by now: then its release came before this turn.
 		if (isStarting(slot, worker))
-			this.#put(slot, { kind: "occupied", worker, successor: undefined });
+			this.#slots.put(slot, { kind: "occupied", worker, successor: undefined });
 	}
 
 	async #startFailed(
@@ -232,14 +213,14 @@ export class Crew {
 			worker.neverSpawned();
 		}
 		await worker.gone;
-		if (isStarting(slot, worker)) this.#put(slot, { kind: "empty" });
+		if (isStarting(slot, worker)) this.#slots.put(slot, { kind: "empty" });
 		world.emit({
 			type: "worker.start_failed",
 			wallMs: world.clock.wall(),
 			...worker.ref,
 			error,
 		});
-		const nobody = !this.#slots.some((each) => each.state.kind === "occupied");
+		const nobody = this.#slots.count("occupied") === 0;
 		if (nobody && this.#failuresInARow >= HOPELESS_FAILURES) onHopeless(error);
 		this.fill();
 	}
@@ -270,7 +251,7 @@ export class Crew {
 
 	#dismiss(worker: Worker): void {
 		this.#workers.delete(worker);
-		this.#lingering.delete(worker);
+		this.#lingering.forget(worker);
 		this.#recycler.forget(worker);
 		this.#sweep.noteEnded(worker.ref.incarnation);
 	}
@@ -286,7 +267,7 @@ export class Crew {
 			slot.failures = failuresAfter(slot.failures, ending);
 			// A successor that warms up takes the seat when it is ready.
 			const successor = state.kind === "occupied" ? state.successor : undefined;
-			this.#put(
+			this.#slots.put(
 				slot,
 				successor === undefined
 					? { kind: "empty" }
@@ -297,47 +278,31 @@ export class Crew {
 		if (held) this.fill();
 	}
 
-	/** Its successor has the seat: it goes when no session needs it any more. */
-	#replaced(worker: Worker, reason: RecycleReason): void {
-		if (!this.#setting.isNeeded(worker.ref.incarnation)) {
-			worker.retire(reason);
-			return;
-		}
-		this.#lingering.set(worker, reason);
-		this.#setting.onReserved(worker);
-	}
-
-	#retireLingering(): void {
-		for (const [worker, reason] of this.#lingering) {
-			if (this.#setting.isNeeded(worker.ref.incarnation)) continue;
-			this.#lingering.delete(worker);
-			worker.retire(reason);
-		}
-	}
-
 	/** The replacement is ready before the old one is asked to leave. */
 	#recycle(worker: Worker, reason: RecycleReason): void {
-		const slot = this.#slots.find(
-			({ state }) => state.kind === "occupied" && state.worker === worker,
-		);
+		const slot = this.#slots.occupiedBy(worker);
 		if (this.#phase !== "open" || slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
 		const successor = this.#hire(slot);
-		this.#put(slot, { kind: "occupied", worker, successor });
+		this.#slots.put(slot, { kind: "occupied", worker, successor });
 		this.#setting.starter.start(successor, 1, worker.ref.incarnation).then(
 			() => {
 				slot.previous = worker.ref.incarnation;
 				slot.failures = 0;
-				this.#put(slot, {
+				this.#slots.put(slot, {
 					kind: "occupied",
 					worker: successor,
 					successor: undefined,
 				});
-				this.#replaced(worker, reason);
+				this.#lingering.add(worker, reason);
 			},
 			(error: unknown) => {
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)
-					this.#put(slot, { kind: "occupied", worker, successor: undefined });
+					this.#slots.put(slot, {
+						kind: "occupied",
+						worker,
+						successor: undefined,
+					});
 				return this.#startFailed(slot, successor, asStartError(error));
 			},
 		);

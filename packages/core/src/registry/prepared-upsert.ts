@@ -1,6 +1,8 @@
-import { getTableColumns, sql } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { orm } from "./drizzle.ts";
+
+const { getTableColumns, sql } = orm;
 
 /** Writes one row; its values by the names of the columns in code, as SQLite keeps them. */
 export interface RowWriter {

@@ -1,15 +1,9 @@
-import { asc, count, desc, eq, ne } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
-import {
-	integer,
-	real,
-	type SQLiteTable,
-	sqliteTable,
-	text,
-} from "drizzle-orm/sqlite-core";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
+import { orm, sqliteCore } from "./drizzle.ts";
 import { type Incident, parseIncident } from "./incident.ts";
 import { prepareUpsert, type RowWriter } from "./prepared-upsert.ts";
 import type {
@@ -20,6 +14,9 @@ import type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./process-registry.ts";
+
+const { asc, count, desc, eq, ne } = orm;
+const { integer, real, sqliteTable, text } = sqliteCore;
 
 /** A run as its file keeps it. */
 export interface StoredRun extends RunRecord {

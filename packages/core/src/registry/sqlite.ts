@@ -46,8 +46,8 @@ const installed: SqliteModules = {
 	nodeVersion: process.versions.node,
 	async load() {
 		const { default: Database } = await import("better-sqlite3");
-		const { drizzle } = await import("drizzle-orm/better-sqlite3");
-		const { migrate } = await import("drizzle-orm/better-sqlite3/migrator");
+		const { loadDriver } = await import("./drizzle.ts");
+		const { drizzle, migrate } = loadDriver();
 		return {
 			Database,
 			drizzle: (client) => drizzle({ client }),

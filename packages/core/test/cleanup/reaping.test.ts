@@ -127,10 +127,17 @@ test("a descendant that left the group is found by its marker", async () => {
 	const dataDir = temporaryDirectory();
 	const killed = new Host({ dataDir, workers: ["leaves-its-group.cjs"] });
 	const dead = await killed.up();
-	const escaped = machine
-		.marked()
-		.filter(({ marker }) => marker.runId === dead.runId)
-		.map(({ identity }) => identity.pid);
+	const marked = (): readonly number[] =>
+		machine
+			.marked()
+			.filter(({ marker }) => marker.runId === dead.runId)
+			.map(({ identity }) => identity.pid);
+	// Its worker, which made it and has no more to do, ends at some time.
+	await eventually("the descendant, alone", () => {
+		const pids = marked();
+		return pids.length === 1 && pids[0] !== dead.pids[0];
+	});
+	const escaped = marked();
 	killed.watch(escaped);
 	await killed.kill();
 	const next = await new Host({ dataDir }).up();
