@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 
-#: The header of an HTTP/2 frame of DATA on stream 1: 24 bits of length, type, flags, stream.
+#: Over gRPC the header of an HTTP/2 frame of DATA on stream 1: 24 bits of length, type, flags, stream. Framed, it is a length of 4 GB.
 LARGEST_FRAME = b"\xff\xff\xff" + b"\x00" + b"\x00" + b"\x00\x00\x00\x01"
 KINDS = {
     "malformed": b"404 page not found\r\n" * 50,

@@ -18,6 +18,8 @@ export interface HostOrders {
 	readonly program?: string;
 	/** Whether Python workers are forked from a preloaded parent. */
 	readonly preload?: boolean;
+	/** How Python workers and the host talk; gRPC by default. */
+	readonly transport?: "grpc" | "framed";
 	/** Types of events that the host tells beside those that every case needs. */
 	readonly events?: readonly string[];
 }

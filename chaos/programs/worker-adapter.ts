@@ -14,12 +14,14 @@ export function workerAdapter({
 	worker,
 	program,
 	preload,
+	transport,
 }: HostOrders): Adapter {
 	switch (worker) {
 		case "python":
 			return pythonGrpc({
 				python: PYTHON,
 				tools: program ?? at("./tools.py"),
+				...(transport && { transport }),
 				// The tools hold the witness, each worker its own.
 				...(preload && { preload: { modules: ["numpy"] } }),
 			});

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { WorkerChoice } from "./harness/stage.ts";
 
 /** What is to be run. */
 export interface ChaosArguments {
@@ -8,6 +9,8 @@ export interface ChaosArguments {
 	readonly only: readonly string[];
 	readonly json: string | undefined;
 	readonly seed: number;
+	/** How the Python workers of every case are made that does not say it itself. */
+	readonly workers: WorkerChoice;
 	readonly what: "everything" | "selection" | "peers" | "list";
 }
 
@@ -17,11 +20,13 @@ export const USAGE = `npx pnpm@12 chaos [options]
   --only TEXT   cases with TEXT in their row, name or protections; may be given again
   --seed N      chooses the random moments; 1 by default
   --json FILE   also writes the results there
+  --framed      Python workers talk framed instead of gRPC
+  --preload     Python workers are forked from a preloaded parent
   --selection   the short selection that runs with the tests
   --peers       only the side by side with what others offer
   --list        only the names of the cases
 
-Without --only, --selection and --peers it writes docs/chaos-results.md. Ctrl-C lets
+Without --only, --framed, --preload, --selection and --peers it writes docs/chaos-results.md. Ctrl-C lets
 what has begun finish; the page then says of the rest that it did not run.`;
 
 /** @throws Error when an argument is none. */
@@ -33,6 +38,8 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 			only: { type: "string", multiple: true },
 			json: { type: "string" },
 			seed: { type: "string" },
+			framed: { type: "boolean" },
+			preload: { type: "boolean" },
 			selection: { type: "boolean" },
 			peers: { type: "boolean" },
 			list: { type: "boolean" },
@@ -44,6 +51,10 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 		only: values.only ?? [],
 		json: values.json,
 		seed: values.seed === undefined ? 1 : whole("seed", values.seed),
+		workers: {
+			...(values.framed && { transport: "framed" as const }),
+			...(values.preload && { preload: true }),
+		},
 		what: values.list
 			? "list"
 			: values.peers

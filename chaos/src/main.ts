@@ -26,7 +26,10 @@ async function main(chosen: ChaosArguments): Promise<number> {
 	developmentPython();
 	const startedAt = performance.now();
 	const summaries = chosen.what === "peers" ? [] : await runAll(cases, chosen);
-	const isFull = chosen.what === "everything" && chosen.only.length === 0;
+	const isFull =
+		chosen.what === "everything" &&
+		chosen.only.length === 0 &&
+		Object.keys(chosen.workers).length === 0;
 	const peers =
 		isFull || chosen.what === "peers" ? await besidePeers(chosen) : [];
 	const command = ["npx pnpm@12 chaos", ...process.argv.slice(2)].join(" ");
@@ -54,7 +57,13 @@ async function runAll(
 		const rounds =
 			chosen.rounds ??
 			(chosen.what === "selection" ? (chaos.selected ?? 1) : chaos.rounds);
-		const ran = await runCase(chaos, rounds, chosen.seed, interrupted.signal);
+		const ran = await runCase(
+			chaos,
+			rounds,
+			chosen.seed,
+			interrupted.signal,
+			chosen.workers,
+		);
 		const summary = {
 			...summarize(chaos, ran.outcomes, ran.skipped),
 			tookMs: Math.round(ran.tookMs),

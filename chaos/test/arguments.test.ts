@@ -8,18 +8,20 @@ test("without arguments everything runs, with the seed 1 and the rounds of each 
 		rounds: undefined,
 		json: undefined,
 		seed: 1,
+		workers: {},
 	});
 });
 
 test("every option is read; --only may be given again", () => {
 	const words =
-		"-- --rounds 3 --seed 42 --json out.json --only idle --only tree --selection";
+		"-- --rounds 3 --seed 42 --json out.json --only idle --only tree --framed --preload --selection";
 	expect(readArguments(words.split(" "))).toEqual({
 		what: "selection",
 		only: ["idle", "tree"],
 		rounds: 3,
 		json: "out.json",
 		seed: 42,
+		workers: { transport: "framed", preload: true },
 	});
 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { HostOrders } from "../../programs/orders.ts";
 import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import type { HostProcess } from "../harness/host-process.ts";
 import type { Stage } from "../harness/stage.ts";
@@ -18,59 +19,72 @@ const POOL = {
 		pingTimeoutMs: 300,
 	},
 };
+type Transport = NonNullable<HostOrders["transport"]>;
 /** The worker died, hung, or was replaced: nothing vaguer. */
 const TYPED = new Set(["WORKER_EXITED", "WORKER_HUNG", "WORKER_REPLACED"]);
 
 export const bridgeFaults: readonly ChaosCase[] = [
-	...["malformed", "oversized", "noise"].map((kind) =>
+	...faultsOver("grpc"),
+	...faultsOver("framed"),
+];
+
+function faultsOver(transport: Transport): readonly ChaosCase[] {
+	return [
+		...["malformed", "oversized", "noise"].map((kind) =>
+			withLayers(ALONE, {
+				row: ROW,
+				name: `${transport}: the worker writes onto the stream: ${kind}`,
+				rounds: 5,
+				...(kind === "malformed" ? { selected: 1 } : {}),
+				round: (stage) =>
+					fault(stage, transport, {
+						call: "speak_nonsense",
+						args: { kind },
+					}),
+			}),
+		),
 		withLayers(ALONE, {
 			row: ROW,
-			name: `the worker writes onto the stream: ${kind}`,
+			name: `${transport}: half-open: the worker is stopped while it runs a call`,
 			rounds: 5,
-			...(kind === "malformed" ? { selected: 1 } : {}),
 			round: (stage) =>
-				fault(stage, { call: "speak_nonsense", args: { kind } }),
-		}),
-	),
-	withLayers(ALONE, {
-		row: ROW,
-		name: "half-open: the worker is stopped while it runs a call",
-		rounds: 5,
-		round: (stage) =>
-			fault(stage, { call: "sleep" }, async (pid) => {
-				await stage.sees("begun", 1);
-				process.kill(pid, "SIGSTOP");
-			}),
-	}),
-	withLayers(ALONE, {
-		row: ROW,
-		name: `the worker is stopped in the middle of a result of ${RESULT_MB} MB`,
-		rounds: 5,
-		round: (stage) =>
-			fault(
-				stage,
-				{ call: "large_result", args: { megabytes: RESULT_MB } },
-				async (pid) => {
-					await sleep(20 + stage.random.fraction() * 30);
+				fault(stage, transport, { call: "sleep" }, async (pid) => {
+					await stage.sees("begun", 1);
 					process.kill(pid, "SIGSTOP");
-				},
-			),
-	}),
-	withLayers(ALONE, {
-		row: ROW,
-		name: `a result of ${RESULT_MB} MB trickles: the worker runs a millisecond of every twenty`,
-		rounds: 3,
-		round: trickle,
-	}),
-];
+				}),
+		}),
+		withLayers(ALONE, {
+			row: ROW,
+			name: `${transport}: the worker is stopped in the middle of a result of ${RESULT_MB} MB`,
+			rounds: 5,
+			round: (stage) =>
+				fault(
+					stage,
+					transport,
+					{ call: "large_result", args: { megabytes: RESULT_MB } },
+					async (pid) => {
+						await sleep(20 + stage.random.fraction() * 30);
+						process.kill(pid, "SIGSTOP");
+					},
+				),
+		}),
+		withLayers(ALONE, {
+			row: ROW,
+			name: `${transport}: a result of ${RESULT_MB} MB trickles: the worker runs a millisecond of every twenty`,
+			rounds: 3,
+			round: (stage) => trickle(stage, transport),
+		}),
+	];
+}
 
 /** The call fails as one whose worker is lost, and another worker takes the next. */
 async function fault(
 	stage: Stage,
+	transport: Transport,
 	order: { readonly call: string; readonly args?: unknown },
 	afterwards: (pid: number) => Promise<void> = async () => {},
 ): Promise<RoundOutcome> {
-	const { host, pid, before } = await open(stage);
+	const { host, pid, before } = await open(stage, transport);
 	host.order({ ...order, id: "fault", times: 1 });
 	await afterwards(pid);
 	await Promise.race([
@@ -89,8 +103,11 @@ async function fault(
 }
 
 /** Slow is not dead: the call succeeds, or the worker is judged hung, and nothing in between. */
-async function trickle(stage: Stage): Promise<RoundOutcome> {
-	const { host, pid, before } = await open(stage);
+async function trickle(
+	stage: Stage,
+	transport: Transport,
+): Promise<RoundOutcome> {
+	const { host, pid, before } = await open(stage, transport);
 	const args = { megabytes: RESULT_MB };
 	host.order({ id: "slow", call: "large_result", args, times: 1 });
 	const settled = Promise.race([
@@ -111,8 +128,8 @@ async function trickle(stage: Stage): Promise<RoundOutcome> {
 	};
 }
 
-async function open(stage: Stage) {
-	const host = await stage.ready({ size: 1, pool: POOL });
+async function open(stage: Stage, transport: Transport) {
+	const host = await stage.ready({ size: 1, transport, pool: POOL });
 	const [pid = 0] = await host.told<readonly number[]>("ready");
 	return { host, pid, before: vitalSigns(host.pid).residentMb };
 }

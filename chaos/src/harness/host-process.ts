@@ -56,8 +56,11 @@ export interface Layer {
 export class HostProcess {
 	readonly child: ChildProcess;
 	readonly exited: Promise<HostExit>;
-	readonly #facts: Record<string, unknown>[] = [];
+	/** What was told, by its name: a run of many lives tells tens of thousands. */
+	readonly #facts = new Map<string, unknown[]>();
 	readonly #looks = new Set<() => void>();
+	/** The last lines, for an error. */
+	#lastLines: string[] = [];
 	#errors = "";
 	readonly #layers: Layer[] = [];
 	readonly #stage: string;
@@ -95,11 +98,11 @@ export class HostProcess {
 		});
 		createInterface({ input: stdout }).on("line", (line) => {
 			try {
-				this.#facts.push(JSON.parse(line));
+				this.#hear(JSON.parse(line));
+				this.#lastLines = [...this.#lastLines.slice(-20), line];
 			} catch {
 				this.#errors += `${line}\n`;
 			}
-			this.#noteLayer();
 			for (const check of this.#looks) check();
 		});
 	}
@@ -117,11 +120,18 @@ export class HostProcess {
 		return this.#errors;
 	}
 
+	#hear(facts: Readonly<Record<string, unknown>>): void {
+		for (const [name, fact] of Object.entries(facts)) {
+			const told = this.#facts.get(name);
+			if (told) told.push(fact);
+			else this.#facts.set(name, [fact]);
+			if (name === "protection.started")
+				this.#noteLayer(fact as { pid: number; protection: string });
+		}
+	}
+
 	/** Of the guards the outermost is told; each of the others is the only child of the one before. */
-	#noteLayer(): void {
-		const fact = this.#facts.at(-1)?.["protection.started"];
-		if (fact === undefined) return;
-		const { pid, protection } = fact as { pid: number; protection: string };
+	#noteLayer({ pid, protection }: { pid: number; protection: string }): void {
 		const told = look(pid);
 		// In another pid namespace the number is a stranger's here.
 		if (!told || !isOf(this.#stage, told.parent)) return;
@@ -138,9 +148,7 @@ export class HostProcess {
 
 	/** Everything told so far under this name, in order. */
 	all<Fact = unknown>(name: string): readonly Fact[] {
-		return this.#facts
-			.filter((fact) => name in fact)
-			.map((fact) => fact[name] as Fact);
+		return [...(this.#facts.get(name) ?? [])] as Fact[];
 	}
 
 	/**
@@ -157,12 +165,16 @@ export class HostProcess {
 		const fail = (why: string): void =>
 			reject(
 				new Error(
-					`The host never told "${name}": ${why}. It told ${JSON.stringify(this.#facts).slice(-2_000)}\n${this.#errors}`,
+					`The host never told "${name}": ${why}. It told ${this.#lastLines.join("\n").slice(-2_000)}\n${this.#errors}`,
 				),
 			);
+		let looked = 0;
 		const check = (): void => {
-			const fact = this.all<Fact>(name).find(fits);
-			if (fact !== undefined) resolve(fact);
+			const told = this.#facts.get(name) ?? [];
+			let found = false;
+			while (!found && looked < told.length)
+				found = fits(told[looked++] as Fact);
+			if (found) resolve(told[looked - 1] as Fact);
 			else if (this.#closed) fail("it ended");
 		};
 		const deadline = setTimeout(

@@ -1,6 +1,6 @@
 import { SeededRandom } from "@snakepit/core/testing";
 import type { ChaosCase, RoundOutcome } from "./chaos-case.ts";
-import { Stage } from "./stage.ts";
+import { Stage, type WorkerChoice } from "./stage.ts";
 
 /** A case with the outcome of every round. */
 export interface RanCase {
@@ -17,6 +17,7 @@ export async function runCase(
 	rounds: number,
 	seed: number,
 	interrupted: AbortSignal = new AbortController().signal,
+	workers: WorkerChoice = {},
 ): Promise<RanCase> {
 	const startedAt = performance.now();
 	const skipped = interrupted.aborted
@@ -30,7 +31,11 @@ export async function runCase(
 			round < rounds && !interrupted.aborted;
 			round = next++
 		)
-			outcomes[round] = await runRound(chaos, seedOf(chaos, round, seed));
+			outcomes[round] = await runRound(
+				chaos,
+				seedOf(chaos, round, seed),
+				workers,
+			);
 	};
 	if (skipped === undefined)
 		await Promise.all(Array.from({ length: chaos.parallel ?? 1 }, lane));
@@ -38,10 +43,15 @@ export async function runCase(
 	return { case: chaos, outcomes, skipped, tookMs };
 }
 
-async function runRound(chaos: ChaosCase, seed: number): Promise<RoundOutcome> {
+async function runRound(
+	chaos: ChaosCase,
+	seed: number,
+	workers: WorkerChoice,
+): Promise<RoundOutcome> {
 	await using stage = await Stage.open(
 		new SeededRandom(seed),
 		chaos.protections,
+		workers,
 	);
 	try {
 		return await chaos.round(stage);

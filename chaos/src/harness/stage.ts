@@ -36,6 +36,9 @@ const LAYERS_LEAVE_MS = 30_000;
 /** What is left out takes the value of the case. */
 export type StageOrders = Partial<HostOrders>;
 
+/** How Python workers of every case are made, where the case does not say. */
+export type WorkerChoice = Pick<HostOrders, "transport" | "preload">;
+
 /** How it ended: when the last was gone, or who was left. */
 export interface Ending {
 	readonly goneMs: number;
@@ -51,6 +54,7 @@ export class Stage implements AsyncDisposable {
 	readonly random: Random;
 	readonly witness: Witness;
 	readonly #protections: readonly ProtectionName[];
+	readonly #workers: WorkerChoice;
 	readonly #hosts: HostProcess[] = [];
 	readonly #bystanders: SeenProcess[] = [];
 
@@ -59,6 +63,7 @@ export class Stage implements AsyncDisposable {
 		witness: Witness,
 		random: Random,
 		protections: readonly ProtectionName[],
+		workers: WorkerChoice,
 	) {
 		this.directory = directory;
 		this.dataDir = join(directory, "data");
@@ -66,15 +71,17 @@ export class Stage implements AsyncDisposable {
 		this.witness = witness;
 		this.random = random;
 		this.#protections = protections;
+		this.#workers = workers;
 	}
 
 	static async open(
 		random: Random,
 		protections: readonly ProtectionName[],
+		workers: WorkerChoice = {},
 	): Promise<Stage> {
 		const directory = mkdtempSync(join(tmpdir(), "snakepit-chaos-"));
 		const witness = await Witness.open(join(directory, "witness"));
-		return new Stage(directory, witness, random, protections);
+		return new Stage(directory, witness, random, protections, workers);
 	}
 
 	/** In the environment of everything that is started here, but for descendants that clear it. */
@@ -96,6 +103,7 @@ export class Stage implements AsyncDisposable {
 				worker: "python",
 				size: 4,
 				protections: this.#protections,
+				...this.#workers,
 				...orders,
 			},
 			{ ...setting, env: { ...this.env, ...setting.env } },
