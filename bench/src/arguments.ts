@@ -11,13 +11,14 @@ export const HELP = `Usage: pnpm bench [options]
   --json FILE         write what was found
   --svg FILE          draw it
   --docs FILE         measure nothing: write docs/benchmarks.md and its plot from
-                      what --json wrote there
+                      what --json wrote there; given again, the cases of a later
+                      file take the place of an earlier one's
 `;
 
 export type Request =
 	| { readonly kind: "help" }
 	| { readonly kind: "list" }
-	| { readonly kind: "docs"; readonly file: string }
+	| { readonly kind: "docs"; readonly files: readonly string[] }
 	| { readonly kind: "mistake"; readonly message: string }
 	| {
 			readonly kind: "run";
@@ -60,7 +61,7 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	const { values } = parseArgs({
 		args: [...args],
 		options: {
-			docs: { type: "string" },
+			docs: { type: "string", multiple: true },
 			help: { type: "boolean", short: "h" },
 			json: { type: "string" },
 			list: { type: "boolean" },
@@ -73,7 +74,7 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	});
 	if (values.help) return { kind: "help" };
 	if (values.list) return { kind: "list" };
-	if (values.docs !== undefined) return { kind: "docs", file: values.docs };
+	if (values.docs !== undefined) return { kind: "docs", files: values.docs };
 	const only = (values.only ?? []).flatMap((names) => names.split(","));
 	const stranger = only.find((name) => !known.includes(name));
 	if (stranger !== undefined)

@@ -65,6 +65,8 @@ export interface Case {
 	readonly plot: string;
 	/** How many interleaved runs, when it cannot be as many as asked for. */
 	readonly mostRuns?: number;
+	/** Whether its rows run at the same time: they tell what grows, and none of them is a time. */
+	readonly together?: true;
 	readonly rows: readonly Row[];
 	readonly aims: readonly Aim[];
 }

@@ -29,7 +29,9 @@ switch (request.kind) {
 		for (const { name, title } of cases) console.log(`${name}: ${title}`);
 		break;
 	case "docs":
-		writeDocs(JSON.parse(readFileSync(request.file, "utf8")));
+		writeDocs(
+			request.files.map((file) => JSON.parse(readFileSync(file, "utf8"))),
+		);
 		break;
 	case "run":
 		await run(request);
@@ -72,7 +74,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 		// After every case: what is measured is not lost when a later one is interrupted.
 		if (wanted.json !== undefined)
 			writeFileSync(wanted.json, `${JSON.stringify(whole(), null, "\t")}\n`);
-		if (wanted.svg !== undefined) writeFileSync(wanted.svg, drawPlot(whole()));
+		if (wanted.svg !== undefined) writeFileSync(wanted.svg, drawPlot(results));
 	}
 }
 

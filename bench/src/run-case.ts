@@ -26,11 +26,13 @@ export async function runCase(
 	const outcomes = new Map<Row, RowOutcome[]>(there.map((row) => [row, []]));
 	const times = Math.min(runs, one.mostRuns ?? runs);
 	for (let run = 0; run < times; run++) {
-		for (const row of rotated(there, run)) {
+		const measure = async (row: Row): Promise<void> => {
 			onStep(`${one.name}, run ${run + 1} of ${times}: ${row.name}`);
 			const request = { caseName: one.name, rowName: row.name, setting };
 			outcomes.get(row)?.push(await runRow(request));
-		}
+		};
+		if (one.together) await Promise.all(there.map(measure));
+		else for (const row of rotated(there, run)) await measure(row);
 	}
 	const rows = one.rows.map((row): RowResult => {
 		const problem = missing.get(row);

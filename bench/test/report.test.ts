@@ -47,14 +47,29 @@ test("a table tells medians, extremes, what is missing, and the aims", () => {
 });
 
 test("the page says that the machine was busy and the run quick", () => {
-	const page = benchmarksPage(result);
+	const page = benchmarksPage([result]);
 	expect(page).toContain("others were using this machine");
 	expect(page).toContain("Quick:");
 	expect(page).toContain("| ours | 20.0 (10.0 - 30.0) |");
 });
 
+test("a case of a later run takes the place of an earlier one's and says where it is from", () => {
+	const again: CaseResult = { ...one, title: "A small call again", runs: 1 };
+	const other: CaseResult = { ...one, name: "other", title: "Another" };
+	const page = benchmarksPage([
+		{ ...result, cases: [one, other] },
+		{ ...result, command: "pnpm bench --only small-call", cases: [again] },
+	]);
+	expect(page.match(/^## .*$/gm)).toEqual([
+		"## A small call again",
+		"## Another",
+	]);
+	expect(page).toContain("By `pnpm bench --only small-call` on 2026-11-21.");
+	expect(page).toContain("1 run)");
+});
+
 test("the plot has a bar for each row that was measured", () => {
-	const svg = drawPlot(result);
+	const svg = drawPlot([one]);
 	expect(svg.match(/<rect/g)).toHaveLength(1);
 	expect(svg).toContain("lower is better");
 });

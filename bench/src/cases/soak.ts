@@ -37,6 +37,7 @@ export const soak: Case = {
 	},
 	plot: "heap_growth_percent",
 	mostRuns: 1,
+	together: true,
 	rows: ourVariants.map(rowFor),
 	aims: ourVariants.flatMap(({ name }) => {
 		const our = ourName(name);

@@ -1,4 +1,4 @@
-import type { BenchResult, CaseResult, RowResult } from "../result.ts";
+import type { CaseResult, RowResult } from "../result.ts";
 import { formatFigure } from "./format-figure.ts";
 
 const WIDTH = 920;
@@ -17,7 +17,7 @@ line{stroke:#222;stroke-width:1.5}
 @media(prefers-color-scheme:dark){text{fill:#ddd}.quiet{fill:#999}line{stroke:#ddd}}`;
 
 /** Bars of medians with their least and most, on a logarithmic scale, one panel for each case. */
-export function drawPlot({ cases }: BenchResult): string {
+export function drawPlot(cases: readonly CaseResult[]): string {
 	const parts: string[] = [];
 	let y = 0;
 	for (const one of cases) {
