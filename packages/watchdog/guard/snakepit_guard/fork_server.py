@@ -1,0 +1,105 @@
+"""Forks for the host what it asks for: what the guard and a preloaded parent have in common."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Callable, Mapping
+
+from snakepit_guard.births import Births
+from snakepit_guard.exit_status import ENDED, HOST_GONE, PROTOCOL_BROKEN
+from snakepit_guard.frames import FrameError
+from snakepit_guard.host_link import HostGone, HostLink
+from snakepit_guard.reception import Reception
+from snakepit_guard.requests import About, End, Start
+from snakepit_guard.wakeup import Wakeup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_guard.fork import Becoming
+
+
+class ForkServer:
+    """One side of the guard's protocol: the control channel, the connections for workers, and their births."""
+
+    def __init__(
+        self,
+        protocol: int,
+        path: str,
+        host: int,
+        becoming: Callable[[Start], Becoming],
+        kept: frozenset[int] = frozenset(),
+    ) -> None:
+        """Listens.
+
+        Args:
+            protocol: The control channel.
+            path: Where connections are taken that become a worker's descriptors.
+            host: The only process whose connections are taken.
+            becoming: What a child that was asked for becomes.
+            kept: Descriptors that children have too.
+        """
+        self.wakeup = Wakeup()
+        self._reception = Reception(path, host)
+        self.link = HostLink(socket.socket(fileno=protocol))
+        self.births = Births(
+            self.link, self._reception, becoming, self.wakeup.close, kept
+        )
+
+    def register(self, poll: select.poll) -> None:
+        """Adds what is waited for."""
+        answers = select.POLLOUT if self.link.waiting else 0
+        poll.register(self.link.descriptor, select.POLLIN | answers)
+        for descriptor in (
+            self.wakeup.descriptor,
+            *self._reception.waiting,
+            *self.births.reports,
+        ):
+            poll.register(descriptor, select.POLLIN)
+
+    def serve(self, happened: Mapping[int, int]) -> int | None:
+        """Does what is to be done; the exit status once there is nobody to serve."""
+        for descriptor in self.births.reports:
+            if descriptor in happened:
+                self.births.reported(descriptor)
+        if self.wakeup.descriptor in happened:
+            self.wakeup.clear()
+            self.births.collect()
+        for descriptor in self._reception.waiting:
+            if descriptor in happened:
+                self._arrival(descriptor)
+        return self._requests() if self.link.descriptor in happened else None
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        self._reception.close()
+
+    def _arrival(self, descriptor: int) -> None:
+        arrival = self._reception.happened(descriptor)
+        if arrival is None:
+            return
+        if arrival.error == 0:
+            self.births.arrived(arrival.start)
+        else:
+            error = OSError(arrival.error, os.strerror(arrival.error))
+            self.births.refused(arrival.start, error)
+
+    def _requests(self) -> int | None:
+        self.link.flush()
+        try:
+            for request in self.link.receive():
+                if isinstance(request, End):
+                    return ENDED
+                self._do(request)
+        except HostGone:
+            return HOST_GONE
+        except FrameError:
+            return PROTOCOL_BROKEN
+        return None
+
+    def _do(self, request: Start | About) -> None:
+        if isinstance(request, Start):
+            self.births.start(request)
+        else:
+            self.births.told(request)
