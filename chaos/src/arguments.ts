@@ -11,7 +11,11 @@ export interface ChaosArguments {
 	readonly seed: number;
 	/** How the Python workers of every case are made that does not say it itself. */
 	readonly workers: WorkerChoice;
-	readonly what: "everything" | "selection" | "peers" | "list";
+	/** Files of earlier runs, for the page. */
+	readonly pages: readonly string[];
+	/** Whether only cases whose times are figures are meant. */
+	readonly isTimed: boolean;
+	readonly what: "everything" | "selection" | "peers" | "list" | "page";
 }
 
 export const USAGE = `npx pnpm@12 chaos [options]
@@ -25,8 +29,11 @@ export const USAGE = `npx pnpm@12 chaos [options]
   --selection   the short selection that runs with the tests
   --peers       only the side by side with what others offer
   --list        only the names of the cases
+  --timed       only the cases whose times are figures
+  --page FILE   runs nothing: writes docs/chaos-results.md from what --json wrote there;
+                given again, from all of them: counts add up, times are of the last
 
-Without --only, --framed, --preload, --selection and --peers it writes docs/chaos-results.md. Ctrl-C lets
+Without --only, --timed, --framed, --preload, --selection and --peers it writes docs/chaos-results.md. Ctrl-C lets
 what has begun finish; the page then says of the rest that it did not run.`;
 
 /** @throws Error when an argument is none. */
@@ -43,6 +50,8 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 			selection: { type: "boolean" },
 			peers: { type: "boolean" },
 			list: { type: "boolean" },
+			timed: { type: "boolean" },
+			page: { type: "string", multiple: true },
 		},
 	});
 	return {
@@ -55,13 +64,17 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 			...(values.framed && { transport: "framed" as const }),
 			...(values.preload && { preload: true }),
 		},
-		what: values.list
-			? "list"
-			: values.peers
-				? "peers"
-				: values.selection
-					? "selection"
-					: "everything",
+		isTimed: values.timed ?? false,
+		pages: values.page ?? [],
+		what: values.page
+			? "page"
+			: values.list
+				? "list"
+				: values.peers
+					? "peers"
+					: values.selection
+						? "selection"
+						: "everything",
 	};
 }
 

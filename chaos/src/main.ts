@@ -1,11 +1,15 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { developmentPython } from "../../scripts/python-environment.ts";
 import { type ChaosArguments, readArguments, USAGE } from "./arguments.ts";
 import { CASES } from "./cases.ts";
 import { type CaseSummary, summarize } from "./figures/summary.ts";
 import type { ChaosCase } from "./harness/chaos-case.ts";
 import { runCase } from "./harness/run-case.ts";
-import { type PeerSummary, resultsPage } from "./report/markdown.ts";
+import {
+	type ChaosRun,
+	type PeerSummary,
+	resultsPage,
+} from "./report/markdown.ts";
 import { runFacts } from "./report/run-facts.ts";
 import { cells, heads, terminalLine } from "./report/terminal-table.ts";
 
@@ -23,23 +27,29 @@ async function main(chosen: ChaosArguments): Promise<number> {
 		for (const chaos of cases) console.log(lineOf(chaos));
 		return 0;
 	}
+	if (chosen.what === "page") {
+		const runs = chosen.pages.map((file): ChaosRun => {
+			return JSON.parse(readFileSync(file, "utf8"));
+		});
+		writeFileSync(PAGE, resultsPage(runs));
+		return 0;
+	}
 	developmentPython();
 	const startedAt = performance.now();
 	const summaries = chosen.what === "peers" ? [] : await runAll(cases, chosen);
 	const isFull =
 		chosen.what === "everything" &&
 		chosen.only.length === 0 &&
+		!chosen.isTimed &&
 		Object.keys(chosen.workers).length === 0;
 	const peers =
 		isFull || chosen.what === "peers" ? await besidePeers(chosen) : [];
-	const command = ["npx pnpm@12 chaos", ...process.argv.slice(2)].join(" ");
+	const command = commandOf(process.argv.slice(2));
 	const facts = runFacts(chosen.seed, performance.now() - startedAt, command);
+	const run: ChaosRun = { ...facts, cases: summaries, peers };
 	if (chosen.json)
-		writeFileSync(
-			chosen.json,
-			`${JSON.stringify({ ...facts, cases: summaries, peers }, null, "\t")}\n`,
-		);
-	if (isFull) writeFileSync(PAGE, resultsPage(facts, summaries, peers));
+		writeFileSync(chosen.json, `${JSON.stringify(run, null, "\t")}\n`);
+	if (isFull) writeFileSync(PAGE, resultsPage([run]));
 	return verdictOf(summaries);
 }
 
@@ -75,8 +85,6 @@ async function runAll(
 		for (const sentence of summary.broken) console.log(`    ${sentence}`);
 	};
 	console.log(terminalLine(heads));
-	const isTimed = (chaos: ChaosCase): boolean =>
-		chaos.timed ?? chaos.target !== undefined;
 	for (const chaos of cases.filter(isTimed)) await run(chaos);
 	const others = cases.filter((chaos) => !isTimed(chaos));
 	const lane = async (left: ChaosCase[]): Promise<void> => {
@@ -114,11 +122,25 @@ function verdictOf(summaries: readonly CaseSummary[]): number {
 	return broken.length === 0 ? 0 : 1;
 }
 
+/** How this run is repeated; where its results went is of no account. */
+function commandOf(words: readonly string[]): string {
+	const kept = words.filter(
+		(word, at) => !word.startsWith("--json") && words[at - 1] !== "--json",
+	);
+	return ["npx pnpm@12 chaos", ...kept].join(" ");
+}
+
 function lineOf({ row, name, protections }: ChaosCase): string {
 	return [row, name, protections.join(" + ") || "none"].join(" | ");
 }
 
-function isChosen(chaos: ChaosCase, { only, what }: ChaosArguments): boolean {
+function isTimed(chaos: ChaosCase): boolean {
+	return chaos.timed ?? chaos.target !== undefined;
+}
+
+function isChosen(chaos: ChaosCase, chosen: ChaosArguments): boolean {
+	const { only, what } = chosen;
+	if (chosen.isTimed && !isTimed(chaos)) return false;
 	if (what === "selection" && chaos.selected === undefined) return false;
 	const text = lineOf(chaos);
 	return only.length === 0 || only.some((each) => text.includes(each));

@@ -9,12 +9,14 @@ test("without arguments everything runs, with the seed 1 and the rounds of each 
 		json: undefined,
 		seed: 1,
 		workers: {},
+		isTimed: false,
+		pages: [],
 	});
 });
 
 test("every option is read; --only may be given again", () => {
 	const words =
-		"-- --rounds 3 --seed 42 --json out.json --only idle --only tree --framed --preload --selection";
+		"-- --rounds 3 --seed 42 --json out.json --only idle --only tree --timed --framed --preload --selection";
 	expect(readArguments(words.split(" "))).toEqual({
 		what: "selection",
 		only: ["idle", "tree"],
@@ -22,7 +24,18 @@ test("every option is read; --only may be given again", () => {
 		json: "out.json",
 		seed: 42,
 		workers: { transport: "framed", preload: true },
+		isTimed: true,
+		pages: [],
 	});
+});
+
+test("a page is made of the runs that are named", () => {
+	expect(readArguments(["--page", "a.json", "--page", "b.json"])).toMatchObject(
+		{
+			what: "page",
+			pages: ["a.json", "b.json"],
+		},
+	);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { joinRuns } from "../figures/join-runs.ts";
 import type { CaseSummary } from "../figures/summary.ts";
 import { cells, heads } from "./terminal-table.ts";
 
@@ -25,17 +26,25 @@ export interface PeerSummary {
 	readonly note: string;
 }
 
-/** docs/chaos-results.md, whole. */
-export function resultsPage(
-	facts: RunFacts,
-	cases: readonly CaseSummary[],
-	peers: readonly PeerSummary[],
-): string {
+/** One run: what `--json` writes and `--page` reads. */
+export interface ChaosRun extends RunFacts {
+	readonly cases: readonly CaseSummary[];
+	readonly peers: readonly PeerSummary[];
+}
+
+/**
+ * docs/chaos-results.md, whole.
+ *
+ * @param runs - At least one, of one machine; see `joinRuns`.
+ */
+export function resultsPage(runs: readonly ChaosRun[]): string {
+	const cases = joinRuns(runs.map((run) => run.cases));
+	const peers = runs.findLast((run) => run.peers.length > 0)?.peers ?? [];
 	const rows = [...new Set(cases.map(({ row }) => row))];
 	return [
 		"# Chaos results",
-		`<!-- Written by \`${facts.command}\`. -->`,
-		introduction(facts, cases),
+		"<!-- Written by the chaos suite; see chaos/README.md. -->",
+		introduction(runs, cases),
 		...rows.flatMap((row) => [
 			`## ${capital(row)}`,
 			table(heads, cases.filter((each) => each.row === row).map(cells)),
@@ -49,11 +58,24 @@ export function resultsPage(
 		.concat("\n");
 }
 
-function introduction(facts: RunFacts, cases: readonly CaseSummary[]): string {
+function introduction(
+	runs: readonly ChaosRun[],
+	cases: readonly CaseSummary[],
+): string {
+	const [facts] = runs;
+	if (facts === undefined) throw new TypeError("There is no run.");
+	const made = runs.map(
+		({ command, seed, tookMinutes }) =>
+			`\`${command}\` with seed ${seed} in ${tookMinutes} minutes`,
+	);
+	const several =
+		runs.length > 1
+			? " Counts are of all runs together, times of the last one that measured them."
+			: "";
 	const count = (verdict: CaseSummary["verdict"]): number =>
 		cases.filter((each) => each.verdict === verdict).length;
 	return `Real hosts with real workers, killed and mistreated; seen from outside by a socket that only workers and descendants
-hold, and by the process table. Made by \`${facts.command}\` with seed ${facts.seed} in ${facts.tookMinutes} minutes.
+hold, and by the process table. Made by ${made.join(", then ")}.${several}
 
 | | |
 |---|---|

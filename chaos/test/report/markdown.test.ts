@@ -28,7 +28,7 @@ const summary: CaseSummary = {
 };
 
 test("the page says on what and how it was made, and has every case under its row", () => {
-	const page = resultsPage(facts, [summary], []);
+	const page = resultsPage([{ ...facts, cases: [summary], peers: [] }]);
 	for (const said of [
 		"seed 42 in 30 minutes",
 		"| kernel | Linux 6.18 |",
@@ -56,8 +56,21 @@ test("what is broken is said in full, and peers have a table of their own", () =
 		maxMs: undefined,
 		note: "",
 	};
-	const page = resultsPage(facts, [broken], [peer]);
+	const page = resultsPage([{ ...facts, cases: [broken], peers: [peer] }]);
 	expect(page).toContain("Broken, idle | busy (none):\n\n- It exited with 1.");
 	expect(page).not.toContain("and a stack");
 	expect(page).toContain("| execa, cleanup | 9.0.0 | 3 | 6 | 6 |  |  |  |");
+});
+
+test("a page of two runs names both, and says whose the times are", () => {
+	const run = { ...facts, cases: [summary], peers: [] };
+	const page = resultsPage([
+		run,
+		{ ...run, command: "npx pnpm@12 chaos --timed" },
+	]);
+	expect(page).toContain(
+		"`npx pnpm@12 chaos --seed 42` with seed 42 in 30 minutes, then `npx pnpm@12 chaos --timed`",
+	);
+	expect(page).toContain("times of the last one");
+	expect(page.match(/^\| idle/gm)).toHaveLength(1);
 });
