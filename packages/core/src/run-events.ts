@@ -137,6 +137,8 @@ export type RunEvent =
 			readonly type: "protection.host_death_detected";
 			readonly protection: string;
 			readonly ofRun: RunId;
+			/** The protection's own process; `undefined` when it did not write that down. */
+			readonly pid: number | undefined;
 	  }
 	| {
 			readonly type: "protection.process_killed";
@@ -146,6 +148,8 @@ export type RunEvent =
 			/** Which worker it was, or descends from; `undefined` when that is not known. */
 			readonly incarnation: string | undefined;
 			readonly foundBy: "told" | "ledger" | "group" | "marker" | "descent";
+			/** The last that the protection sent it; `undefined` when that was not written down. */
+			readonly signal: "SIGTERM" | "SIGKILL" | undefined;
 	  }
 	| {
 			readonly type: "protection.run_settled";

@@ -36,7 +36,7 @@ class Incidents:
     def host_death(self) -> None:
         """The host is gone; from here on time is counted."""
         self._began = time.monotonic()
-        self._add("protection.host_death_detected")
+        self._add("protection.host_death_detected", pid=os.getpid())
 
     def process_killed(self, pid: int, label: str | None) -> None:
         """A process that lived was sent its SIGKILL."""
@@ -44,7 +44,13 @@ class Incidents:
         if self._killed > MAX_PROCESSES:
             return
         known = {} if label is None else {"incarnation": label}
-        self._add("protection.process_killed", pid=pid, **known, foundBy="descent")
+        self._add(
+            "protection.process_killed",
+            pid=pid,
+            **known,
+            foundBy="descent",
+            signal="SIGKILL",
+        )
 
     def settled(self) -> None:
         """Nothing is left."""

@@ -182,6 +182,8 @@ def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> N
     ]
     assert {line["protection"] for line in lines} == {"guard"}
     assert {line["ofRun"] for line in lines} == {"k3x9a2p"}
+    assert lines[0]["pid"] == host.inner.pid
+    assert {line["signal"] for line in lines[1:4]} == {"SIGKILL"}
     killed = {line["pid"]: line.get("incarnation") for line in lines[1:4]}
     daemon = deaths[2].pid
     # Who it was is known through its parent, which a daemon has lost.
@@ -212,7 +214,10 @@ def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
     lines = [json.loads(line) for line in host.incidents.read_text().splitlines()]
     assert lines[0]["type"] == "protection.host_death_detected"
     assert lines[-1]["type"] == "protection.run_settled"
-    killed = {line["pid"] for line in lines if "pid" in line}
+    assert lines[0]["pid"] in {guard_.pid for guard_ in host.guards}
+    killed = {
+        line["pid"] for line in lines if line["type"] == "protection.process_killed"
+    }
     tree = {death.pid for death in deaths}
     if whom == "outer":
         # The inner one is there, and knows them all.

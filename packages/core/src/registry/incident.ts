@@ -17,6 +17,7 @@ export const INCIDENT_LIMIT_BYTES = 4_096;
 const PROTECTION_NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const INCARNATION = /^[0-9a-z]{7}-[0-9]{1,15}$/;
 const FOUND_BY = ["told", "ledger", "group", "marker", "descent"] as const;
+const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
 
 /**
  * Reads one incident of the run `ofRun` from JSON; `undefined` when `text` is
@@ -34,8 +35,11 @@ export function parseIncident(
 	if (fields["ofRun"] !== ofRun) return undefined;
 	const common = { wallMs, protection, ofRun };
 	switch (type) {
-		case "protection.host_death_detected":
-			return { type, ...common };
+		case "protection.host_death_detected": {
+			const { pid } = fields;
+			if (pid !== undefined && !isCount(pid)) return undefined;
+			return { type, ...common, pid };
+		}
 		case "protection.process_killed":
 			return killed(fields, common);
 		case "protection.run_settled": {
@@ -49,11 +53,13 @@ export function parseIncident(
 }
 
 function killed(
-	{ pid, incarnation, foundBy }: Readonly<Record<string, unknown>>,
+	{ pid, incarnation, foundBy, signal }: Readonly<Record<string, unknown>>,
 	common: Pick<Incident, "wallMs" | "protection" | "ofRun">,
 ): Incident | undefined {
 	const how = FOUND_BY.find((word) => word === foundBy);
 	if (!isCount(pid) || how === undefined) return undefined;
+	const sent = SIGNALS.find((word) => word === signal);
+	if (signal !== undefined && sent === undefined) return undefined;
 	const isKnown = typeof incarnation === "string";
 	if (isKnown && !INCARNATION.test(incarnation)) return undefined;
 	return {
@@ -62,6 +68,7 @@ function killed(
 		pid,
 		incarnation: isKnown ? incarnation : undefined,
 		foundBy: how,
+		signal: sent,
 	};
 }
 

@@ -34,6 +34,7 @@ function detected(ofRun: RunId, wallMs = 5): Incident {
 		wallMs,
 		protection: "watchdog",
 		ofRun,
+		pid: 70,
 	};
 }
 
@@ -55,6 +56,7 @@ async function runOfAGuard(bench: Bench): Promise<CraftedRun> {
 		pid: 4_194_302,
 		incarnation: `${runId}-1`,
 		foundBy: "descent",
+		signal: "SIGKILL",
 	};
 	writeFileSync(
 		join(directory, "incidents.guard.jsonl"),

@@ -84,6 +84,7 @@ test("a worker that a protection killed before anybody settled the run is the pr
 		pid,
 		incarnation,
 		foundBy: "descent",
+		signal: "SIGKILL",
 	});
 	const reaped = {
 		incarnation: "w10",
@@ -94,6 +95,7 @@ test("a worker that a protection killed before anybody settled the run is the pr
 		wallMs: 1,
 		protection: "guard",
 		ofRun: RUN,
+		pid: 70,
 	};
 	expect(
 		creditProtections([reaped, ...ends.slice(1)], rows, [

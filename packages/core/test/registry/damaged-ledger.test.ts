@@ -75,6 +75,7 @@ test("the private directories of a run whose file is of no use go too, when noth
 		wallMs: 5,
 		protection: "guard",
 		ofRun: runId,
+		pid: 70,
 	};
 	writeFileSync(
 		join(runDirectory, "incidents.guard.jsonl"),

@@ -21,6 +21,7 @@ const DETECTED: Incident = {
 	wallMs: 1,
 	protection: "guard",
 	ofRun: RUN,
+	pid: 70,
 };
 const KILLED: Incident = {
 	type: "protection.process_killed",
@@ -30,6 +31,7 @@ const KILLED: Incident = {
 	pid: 77,
 	incarnation: "abcdefg-1",
 	foundBy: "descent",
+	signal: "SIGKILL",
 };
 const SETTLED: Incident = {
 	type: "protection.run_settled",
@@ -40,12 +42,16 @@ const SETTLED: Incident = {
 	durationMs: 2,
 };
 
-test.each([DETECTED, KILLED, { ...KILLED, incarnation: undefined }, SETTLED])(
-	"what is written as JSON is read again: $type",
-	(incident) => {
-		expect(parseIncident(JSON.stringify(incident), RUN)).toEqual(incident);
-	},
-);
+test.each([
+	DETECTED,
+	{ ...DETECTED, pid: undefined },
+	KILLED,
+	{ ...KILLED, incarnation: undefined, signal: undefined },
+	{ ...KILLED, signal: "SIGTERM" as const },
+	SETTLED,
+])("what is written as JSON is read again: $type", (incident) => {
+	expect(parseIncident(JSON.stringify(incident), RUN)).toEqual(incident);
+});
 
 test("what is not known is left out", () => {
 	const text = JSON.stringify({ ...DETECTED, more: { deep: [1] } });
@@ -63,6 +69,8 @@ test.each<[string, string]>([
 	["before all time", JSON.stringify({ ...DETECTED, wallMs: -1 })],
 	["nobody's", JSON.stringify({ ...DETECTED, protection: "../x" })],
 	["numbered protection", JSON.stringify({ ...DETECTED, protection: 1 })],
+	["seen by nothing", JSON.stringify({ ...DETECTED, pid: "70" })],
+	["ended by a wish", JSON.stringify({ ...KILLED, signal: "SIGNAL" })],
 	["without a pid", JSON.stringify({ ...KILLED, pid: 1.5 })],
 	["found somehow", JSON.stringify({ ...KILLED, foundBy: "luck" })],
 	["a long name", JSON.stringify({ ...KILLED, incarnation: "x".repeat(99) })],

@@ -163,7 +163,9 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, AttributeDefinition>> =
 		),
 		"snakepit.protection.killed": integer("Processes that it ended."),
 		"snakepit.duration": seconds("How long it took"),
-		"snakepit.signal": text("The signal that this program got."),
+		"snakepit.signal": text(
+			"The signal that this program got, or with which a protection ended a process.",
+		),
 		"snakepit.forced": {
 			type: "boolean",
 			description: "Whether it was the second one.",

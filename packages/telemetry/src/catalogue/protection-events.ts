@@ -67,7 +67,11 @@ export const PROTECTION_EVENTS: Pick<
 			severity: "fatal",
 			line: ({ protection, ofRun }) =>
 				`the ${protection} of run ${ofRun} saw the death of its host`,
-			attributes: { ...PROTECTION, "snakepit.run.of": ({ ofRun }) => ofRun },
+			attributes: {
+				...PROTECTION,
+				"snakepit.run.of": ({ ofRun }) => ofRun,
+				"process.pid": ({ pid }) => pid,
+			},
 		},
 	},
 	"protection.process_killed": {
@@ -83,6 +87,7 @@ export const PROTECTION_EVENTS: Pick<
 				"process.pid": ({ pid }) => pid,
 				"snakepit.worker.incarnation": ({ incarnation }) => incarnation,
 				"snakepit.found_by": ({ foundBy }) => foundBy,
+				"snakepit.signal": ({ signal }) => signal,
 			},
 		},
 	},

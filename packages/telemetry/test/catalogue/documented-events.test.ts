@@ -76,7 +76,7 @@ const DOCUMENTED = [
 		event: "watchdog beam_death_detected",
 		type: "protection.host_death_detected",
 		metrics: ["snakepit.protection.activations"],
-		attributes: ["snakepit.protection.name", "snakepit.run.of"],
+		attributes: ["snakepit.protection.name", "snakepit.run.of", "process.pid"],
 	},
 	{
 		event: "watchdog python_terminated",
@@ -86,6 +86,7 @@ const DOCUMENTED = [
 			"snakepit.protection.name",
 			"snakepit.worker.incarnation",
 			"process.pid",
+			"snakepit.signal",
 		],
 	},
 	{

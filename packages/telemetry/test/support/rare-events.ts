@@ -33,7 +33,13 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		foundBy: "ledger",
 	},
 	{ type: "orphan.spared", wallMs, ofRun, pid: 8, reason: "own_ancestor" },
-	{ type: "protection.host_death_detected", wallMs, protection, ofRun },
+	{
+		type: "protection.host_death_detected",
+		wallMs,
+		protection,
+		ofRun,
+		pid: 70,
+	},
 	{
 		type: "protection.process_killed",
 		wallMs,
@@ -42,6 +48,7 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		pid: 9,
 		incarnation: "gfedcba-1",
 		foundBy: "ledger",
+		signal: "SIGKILL",
 	},
 	{
 		type: "protection.run_settled",

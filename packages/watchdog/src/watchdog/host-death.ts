@@ -13,7 +13,6 @@ import {
 	type Orphan,
 	type ProcessIdentity,
 	ProcessKiller,
-	type RunId,
 	type SystemProcessHost,
 } from "@snakepit/core/processes";
 import type { ListedRun } from "./watch-list.ts";
@@ -203,7 +202,7 @@ export class HostDeath {
 					owner,
 					limits: limitsOf(run),
 					ended,
-					witness: (end) => this.#incidents(runId, ended, end, durationMs),
+					witness: (end) => this.#incidents(run, ended, end, durationMs),
 				})
 			: { kind: "over" };
 		if (outcome.kind === "over" && isRunDirectory(runDirectory, runId))
@@ -211,29 +210,34 @@ export class HostDeath {
 	}
 
 	#incidents(
-		ofRun: RunId,
+		{ runId: ofRun, graceMs }: ListedRun,
 		ended: readonly KillResult<Doomed>[],
 		{ reaped }: SettledRun,
 		durationMs: number,
 	): readonly Incident[] {
-		const { clock } = this.#parts;
+		const { clock, host } = this.#parts;
 		const common = { protection: "watchdog", ofRun };
-		const killed = reaped.map(({ pid, incarnation, foundBy }): Incident => {
-			const known = ended.find(({ target }) => target.pid === pid)?.target;
-			return {
-				type: "protection.process_killed",
-				wallMs: known?.wallMs ?? clock.wall(),
-				...common,
-				pid,
-				incarnation,
-				foundBy: known?.knownBy ?? foundBy,
-			};
-		});
+		const killed = reaped.map(
+			({ pid, incarnation, foundBy, how }): Incident => {
+				const known = ended.find(({ target }) => target.pid === pid)?.target;
+				return {
+					type: "protection.process_killed",
+					wallMs: known?.wallMs ?? clock.wall(),
+					...common,
+					pid,
+					incarnation,
+					foundBy: known?.knownBy ?? foundBy,
+					// Without a grace nothing else is ever sent.
+					signal: graceMs === 0 || how === "killed" ? "SIGKILL" : "SIGTERM",
+				};
+			},
+		);
 		return [
 			{
 				type: "protection.host_death_detected",
 				wallMs: this.#noticedWallMs,
 				...common,
+				pid: host.self.pid,
 			},
 			...killed,
 			{

@@ -89,6 +89,9 @@ test("the whole tree dies with its host, and the next start tells what the guard
 	await run.release();
 	const killed = events.of("protection.process_killed");
 	expect(killed.map(({ pid }) => pid).sort()).toEqual(pids.slice(1).sort());
+	expect(new Set(killed.map(({ signal }) => signal))).toEqual(
+		new Set(["SIGKILL"]),
+	);
 	expect(events.of("protection.run_settled")).toMatchObject([
 		{ protection: "guard", killed: 3 },
 	]);

@@ -146,7 +146,13 @@ test("with a grace a worker that leaves on SIGTERM may do so", async () => {
 		],
 		options: { graceMs: 5_000 },
 	});
+	const { pid } = await host.event("protection.started");
 	host.kill();
-	await allGone(host.pids);
+	await allGone([...host.pids, pid]);
 	expect(existsSync(note)).toBe(true);
+	const next = await hostUp({ dataDirs: [dataDir], commands: [shell(SLEEPS)] });
+	expect(await next.event("protection.process_killed")).toMatchObject({
+		pid: host.pids[0],
+		signal: "SIGTERM",
+	});
 });

@@ -27,13 +27,14 @@ test("what a watchdog did is told by the next start, once, with the times at whi
 	]);
 	const common = { protection: "watchdog", ofRun: runId };
 	expect(told).toMatchObject([
-		{ type: "protection.host_death_detected", ...common },
+		{ type: "protection.host_death_detected", ...common, pid },
 		{
 			type: "protection.process_killed",
 			...common,
 			pid: dead.pids[0],
 			incarnation: `${runId}-1`,
 			foundBy: "told",
+			signal: "SIGKILL",
 		},
 		{ type: "protection.run_settled", ...common, killed: 1 },
 	]);
