@@ -2,49 +2,93 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from snakepit_bridge.boot.lifeline import peer_exits
+from snakepit_bridge.boot.lifeline import Lifeline, peer_exits
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seen in /proc")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="seen in /proc")
-def test_a_connection_that_is_open_does_not_hide_the_end_of_its_host(
-    tmp_path: Path,
-) -> None:
-    path = str(tmp_path / "l")
-    with (
-        socket.socket(socket.AF_UNIX) as listener,
-        socket.socket(socket.AF_UNIX) as mine,
-    ):
-        listener.bind(path)
+class Listening:
+    """A host in a process of its own, and what it listens with: that outlives it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(path)
         ready, told = os.pipe()
-        host = os.fork()
-        if host == 0:
+        self._pid = os.fork()
+        if self._pid == 0:
             # Who listens is who is at the other end, for the kernel.
-            listener.listen()
+            self._listener.listen()
             os.write(told, b"1")
             signal.pause()
             os._exit(1)
-        try:
-            assert os.read(ready, 1) == b"1"
-            mine.connect(path)
-            assert not peer_exits(mine.fileno())
-        finally:
-            os.kill(host, signal.SIGKILL)
-            # It is dead, and not yet reaped; we hold what it listened with.
-            os.waitid(os.P_PID, host, os.WEXITED | os.WNOWAIT)
-            try:
-                assert peer_exits(mine.fileno())
-            finally:
-                os.waitpid(host, 0)
-                os.close(ready)
-                os.close(told)
+        assert os.read(ready, 1) == b"1"
+        os.close(ready)
+        os.close(told)
+
+    def kill(self) -> None:
+        """Returns when it is dead, and not yet reaped."""
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        self._listener.close()
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[Listening]:
+    host = Listening(str(tmp_path / "l"))
+    yield host
+    host.close()
+
+
+def test_a_connection_that_is_open_does_not_hide_the_end_of_its_host(
+    listening: Listening,
+) -> None:
+    with socket.socket(socket.AF_UNIX) as mine:
+        mine.connect(listening.path)
+        assert not peer_exits(mine.fileno())
+        listening.kill()
+        assert peer_exits(mine.fileno())
+
+
+def test_a_lifeline_that_is_open_does_not_hide_the_end_of_its_host(
+    listening: Listening,
+) -> None:
+    asked, asking = os.pipe()
+    answer, answered = os.pipe()
+    # In a process of its own: a lifeline kills the one that has it.
+    worker = os.fork()
+    if worker == 0:
+        lifeline = Lifeline(listening.path)
+        while os.read(asked, 1):
+            os.write(answered, b"1" if lifeline.ended() else b"0")
+        os._exit(0)
+    os.close(answered)
+    try:
+        os.write(asking, b"?")
+        assert os.read(answer, 1) == b"0"
+        listening.kill()
+        os.write(asking, b"?")
+        assert os.read(answer, 1) == b"1"
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        os.waitpid(worker, 0)
+        for descriptor in (asked, asking, answer):
+            os.close(descriptor)
 
 
 def test_a_descriptor_that_is_no_socket_tells_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import signal
 import socket
 import time
 from pathlib import Path
@@ -122,6 +123,49 @@ def test_one_who_trickles_is_sent_away(start: Host) -> None:
             time.sleep(0.05)
     assert time.monotonic() - begun < 20
     connection.close()
+
+
+PATIENT = """
+    from snakepit_bridge import tool
+    from snakepit_bridge.bridge.framed_transport import reception
+
+    reception.PATIENCE_S = {seconds}
+
+    @tool
+    def nothing() -> None:
+        pass
+"""
+
+
+def is_served(connection: FramedSocket) -> bool:
+    connection.say(health=pb.HealthRequest())
+    return connection.heard().health.serving
+
+
+def test_one_who_says_no_token_is_sent_away(start: Host) -> None:
+    connection = stranger(start(PATIENT.format(seconds=0.7)))
+    assert is_served(connection)
+    assert connection.socket.recv(1) == b""
+    connection.close()
+
+
+def test_the_time_in_which_the_worker_is_stopped_is_nobodys_silence(
+    start: Host,
+) -> None:
+    seconds = 2
+    worker = start(PATIENT.format(seconds=seconds))
+    guest = stranger(worker)
+    assert is_served(guest)
+    worker.signal(signal.SIGSTOP)
+    # Nothing happens in this time; it is what the promise is about.
+    time.sleep(seconds + 1)
+    worker.signal(signal.SIGCONT)
+    # It runs again, and has looked at what is due.
+    later = stranger(worker)
+    assert is_served(later)
+    assert is_served(guest)
+    for connection in (guest, later):
+        connection.close()
 
 
 def test_a_frame_beyond_the_limit_ends_the_conversation_and_says_why(

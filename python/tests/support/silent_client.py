@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from collections.abc import Iterator
 
 __all__ = ["PING", "SETTINGS", "SilentClient"]
@@ -16,8 +17,8 @@ ACK = 0x1
 END_HEADERS = 0x4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 STREAM = 1
-# Beyond any that a test sets.
-DEADLINE_S = 30.0
+# Beyond any that a test sets, and before any that gRPC has by itself.
+DEADLINE_S = 20.0
 
 
 class SilentClient:
@@ -26,7 +27,7 @@ class SilentClient:
     def __init__(self, path: str, token: str) -> None:
         self._token = token
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(DEADLINE_S)
+        self._deadline = time.monotonic() + DEADLINE_S
         self._socket.connect(path)
         self._socket.sendall(PREFACE + _frame(SETTINGS))
 
@@ -61,7 +62,7 @@ class SilentClient:
         """Yields the kind of each frame until the worker closes the connection.
 
         Raises:
-            TimeoutError: it does not.
+            TimeoutError: it has not within `DEADLINE_S` of the connection.
         """
         while head := self._read(9):
             self._read(int.from_bytes(head[:3], "big"))
@@ -70,6 +71,11 @@ class SilentClient:
     def _read(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
+            # Frames that go on coming are no reason to wait for longer.
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"still open after {DEADLINE_S} s")
+            self._socket.settimeout(left)
             more = self._socket.recv(size - len(data))
             if not more:
                 return b""

@@ -7,7 +7,7 @@ import {
 	pythonEnvironment,
 	pythonGrpc,
 } from "../../src/index.ts";
-import { resolveOptions } from "../../src/options.ts";
+import { type ResolvedPreload, resolveOptions } from "../../src/options.ts";
 
 test.each<[string, unknown, RegExp]>([
 	["UNKNOWN_OPTION", { tools: "a.py", pythn: "x" }, /"pythn".*"python"/],
@@ -37,6 +37,27 @@ test.each<[string, unknown, RegExp]>([
 	],
 	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
 	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],
+	["INVALID_OPTION", { tools: "a.py", transport: "http" }, /"transport"/],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", preload: "numpy" },
+		/"preload" must be true, false or \{ modules \}/,
+	],
+	[
+		"UNKNOWN_OPTION",
+		{ tools: "a.py", preload: { modules: [], module: "numpy" } },
+		/pythonGrpc preload.*"module"/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", preload: {} },
+		/"modules" must be an array of names/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", preload: { modules: ["numpy", ""] } },
+		/"modules" must be an array of names/,
+	],
 	["INVALID_OPTION", { tools: "a.py", toolPath: "x" }, /"toolPath"/],
 	["INVALID_OPTION", { tools: "a.py", environment: {} }, /"environment"/],
 	[
@@ -91,13 +112,37 @@ test("tools are a path, a URL, or a module with a path of its own", () => {
 	]);
 });
 
+test("a preloaded parent imports the tools, or what is named and not the tools", () => {
+	const preload = (given?: PythonGrpcOptions["preload"]) =>
+		resolveOptions({
+			tools: "a.py",
+			...(given !== undefined && { preload: given }),
+		}).preload;
+	expect(preload()).toBe("off");
+	expect(preload(false)).toBe("off");
+	expect(preload(true)).toEqual({ modules: [], tools: "imported" });
+	const modules = ["numpy"];
+	const named = preload({ modules });
+	modules.push("scipy");
+	expect(named).toEqual({ modules: ["numpy"], tools: "left" });
+});
+
 test("what was resolved cannot be changed", () => {
-	const resolved = resolveOptions({ tools: "a.py", env: { A: "1" } });
+	const resolved = resolveOptions({
+		tools: "a.py",
+		env: { A: "1" },
+		preload: { modules: ["numpy"] },
+		sharedMemory: { fromBytes: 8_192 },
+	});
+	const preload = resolved.preload as ResolvedPreload;
 	for (const part of [
 		resolved,
 		resolved.tools,
 		resolved.toolPath,
 		resolved.env,
+		resolved.sharedMemory,
+		preload,
+		preload.modules,
 	])
 		expect(Object.isFrozen(part)).toBe(true);
 });

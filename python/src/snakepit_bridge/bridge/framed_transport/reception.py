@@ -18,12 +18,14 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     Malformed,
     framed,
 )
+from snakepit_bridge.bridge.patience import Patience
 
 __all__ = ["Reception"]
 
 # A token and what surrounds it.
 MAX_MESSAGE = 4 << 10
-# So long somebody has to say the token, or to ask for the health.
+# So long somebody has to say the token, or to ask for the health; a host that was
+# suspended together with us has not begun to.
 PATIENCE_S = 5.0
 # Whoever comes next takes the place of the one who is silent for longest.
 MOST_GUESTS = 16
@@ -123,7 +125,7 @@ class _Guest:
         self._connection = connection
         self._parser = FrameParser(MAX_MESSAGE)
         loop = reception._loop
-        self._timer = loop.call_later(PATIENCE_S, self.dismiss)
+        self._patience = Patience(loop, PATIENCE_S, self.dismiss)
         loop.add_reader(connection.fileno(), self._read)
 
     def say(self, signal: pb.WorkerSignal) -> None:
@@ -143,7 +145,7 @@ class _Guest:
 
     def release(self) -> socket.socket:
         """Gives the connection away."""
-        self._timer.cancel()
+        self._patience.cancel()
         self._reception._loop.remove_reader(self._connection.fileno())
         self._reception._guests.pop(self._connection.fileno(), None)
         return self._connection
