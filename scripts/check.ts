@@ -64,6 +64,7 @@ function generatedIsFresh(): boolean {
 			"docs/reference/",
 			"packages/telemetry/grafana/",
 			"packages/telemetry/prometheus/",
+			"python/src/snakepit_bridge/_version.py",
 		],
 		{ cwd: root, encoding: "utf8" },
 	);

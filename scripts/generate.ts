@@ -1,4 +1,10 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	mkdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { toolPython } from "./python-environment.ts";
 import { must, root } from "./run.ts";
@@ -43,6 +49,19 @@ cpSync(join(root, "python/src/snakepit_guard"), guard, {
 	recursive: true,
 	filter: (path) => !path.endsWith("__pycache__"),
 });
+
+// The packages of both languages are released together, under one version.
+const { version } = JSON.parse(
+	readFileSync(join(core, "package.json"), "utf8"),
+) as { version: string };
+const versionFile = join(root, "python/src/snakepit_bridge/_version.py");
+writeFileSync(
+	versionFile,
+	readFileSync(versionFile, "utf8").replace(
+		/^__version__ = ".*"$/m,
+		`__version__ = "${version}"`,
+	),
+);
 
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
