@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { testWorkersSettings } from "./scripts/test-workers.ts";
 
 // `snakepit-source` makes `@snakepit/*` resolve to its TypeScript sources, here,
 // in tsc, and in programs that tests start: node --conditions=snakepit-source x.ts
@@ -42,6 +43,8 @@ class LongestFirst extends BaseSequencer {
 	}
 }
 
+const workers = testWorkersSettings();
+
 export default defineConfig({
 	resolve: { conditions },
 	ssr: { resolve: { conditions } },
@@ -53,7 +56,8 @@ export default defineConfig({
 		pool: "forks",
 		// No test leaves anything in its process, and a start is dear.
 		isolate: false,
-		env: { NODE_COMPILE_CACHE: compiled },
+		env: { NODE_COMPILE_CACHE: compiled, ...workers.env },
+		setupFiles: workers.setupFiles,
 		globalSetup: "scripts/compile-sources.ts",
 		// Most tests wait for processes: one file for each core, and no core left out.
 		maxWorkers: "100%",

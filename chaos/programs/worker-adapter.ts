@@ -21,9 +21,9 @@ export function workerAdapter({
 			return pythonGrpc({
 				python: PYTHON,
 				tools: program ?? at("./tools.py"),
-				...(transport && { transport }),
+				transport: transport ?? "grpc",
 				// The tools hold the witness, each worker its own.
-				...(preload && { preload: { modules: ["numpy"] } }),
+				preload: preload ? { modules: ["numpy"] } : false,
 			});
 		case "shell":
 			return stubborn("/bin/sh", program ?? at("./worker.sh"));

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { testWorkers } from "../../scripts/test-workers.ts";
 import { CASES } from "../src/cases.ts";
 import { summarize } from "../src/figures/summary.ts";
 import { runCase } from "../src/harness/run-case.ts";
@@ -23,7 +24,13 @@ test.concurrent.each(
 		timeout: 300_000,
 	},
 	async ({ chaos }) => {
-		const { outcomes } = await runCase(chaos, chaos.selected ?? 1, SEED);
+		const { outcomes } = await runCase(
+			chaos,
+			chaos.selected ?? 1,
+			SEED,
+			undefined,
+			testWorkers(),
+		);
 		const { survivors, wrongKills, falseKills, broken } = summarize(
 			chaos,
 			outcomes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -29,7 +30,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def transport() -> str:
     """What the workers of a test speak, where nothing is said about it."""
-    return "grpc"
+    chosen = os.environ.get("SNAKEPIT_TEST_WORKERS", "").split("+")
+    return "framed" if "framed" in chosen else "grpc"
 
 
 @pytest.fixture

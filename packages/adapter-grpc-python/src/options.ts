@@ -37,7 +37,7 @@ export interface PythonGrpcOptions {
 	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv);
 	/** Working directory of the workers; by default that of this program. */
 	readonly cwd?: string;
-	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out fairly. */
+	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out among the workers; the calls of one worker share its threads. */
 	readonly threadsPerWorker?: number | "inherit";
 	/** Functions of this program that tools may call by name. */
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
@@ -106,10 +106,15 @@ export const DEFAULTS: Readonly<
 	Pick<
 		ResolvedOptions,
 		"transport" | "maxMessageBytes" | "streamCredit" | "logLevel"
-	> & { readonly sharedMemory: Required<SharedMemoryOptions> }
+	> & {
+		readonly preload: boolean;
+		readonly sharedMemory: Required<SharedMemoryOptions>;
+	}
 > = {
 	/** The contract: probes and tools of others understand it. */
 	transport: "grpc",
+	/** What runs at import would run once: that is for the author of the tools to say. */
+	preload: false,
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
 	/** Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. */
@@ -233,7 +238,7 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 		threadsPerWorker: given.threadsPerWorker,
 		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
 		transport: given.transport ?? DEFAULTS.transport,
-		preload: resolvePreload(given.preload),
+		preload: resolvePreload(given.preload ?? DEFAULTS.preload),
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
 		streamCredit: given.streamCredit ?? DEFAULTS.streamCredit,
 		sharedMemory: resolveSharedMemory(given.sharedMemory),
@@ -242,9 +247,9 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 }
 
 function resolvePreload(
-	given: PythonGrpcOptions["preload"],
+	given: NonNullable<PythonGrpcOptions["preload"]>,
 ): ResolvedOptions["preload"] {
-	if (given === undefined || given === false) return "off";
+	if (given === false) return "off";
 	if (given === true) return { modules: [], tools: "imported" };
 	checkOptions("pythonGrpc preload", given, {
 		modules: (value) =>

@@ -7,7 +7,7 @@ import type { ProcessExit } from "./world.ts";
  * adapter owns the conversation: an adapter never holds the means to kill.
  */
 export interface Adapter {
-	/** Stable and lower case, for example `grpc-python`; appears in events. */
+	/** Stable and lower case, for example `grpc-python`; appears in events. 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name: string;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;

@@ -21,14 +21,22 @@ import type {
 import type { Protection } from "./protection.ts";
 
 const anything: Check = () => undefined;
-const isAdapter: Check = (value) =>
-	typeof value === "object" &&
-	value !== null &&
-	typeof (value as Adapter).name === "string" &&
-	typeof (value as Adapter).launch === "function" &&
-	typeof (value as Adapter).connect === "function"
+/** In log lines, paths and ids of workers. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
+const NAME_IS = "1 to 40 letters, digits, dots, dashes or underscores";
+const isAdapter: Check = (value) => {
+	if (
+		typeof value !== "object" ||
+		value === null ||
+		typeof (value as Adapter).name !== "string" ||
+		typeof (value as Adapter).launch !== "function" ||
+		typeof (value as Adapter).connect !== "function"
+	)
+		return "must be an Adapter: an object with name, a text, and the functions launch and connect";
+	return NAME.test((value as Adapter).name)
 		? undefined
-		: "must be an Adapter: an object with name, a text, and the functions launch and connect";
+		: `must have a name of ${NAME_IS}, not ${JSON.stringify((value as Adapter).name.slice(0, 60))}`;
+};
 const isProtection = (value: unknown): boolean =>
 	typeof value === "object" &&
 	value !== null &&
@@ -59,11 +67,10 @@ const isHeartbeat: Check = (value) =>
 	value === "off" || isGroup(value)
 		? undefined
 		: 'must be an object of options, or "off"';
-const POOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 const isPoolName: Check = (value) =>
-	typeof value === "string" && POOL_NAME.test(value)
+	typeof value === "string" && NAME.test(value)
 		? undefined
-		: "must be 1 to 40 letters, digits, dots, dashes or underscores";
+		: `must be ${NAME_IS}`;
 
 /**
  * Checks the options of a pool, fills in the defaults and freezes the result.

@@ -113,12 +113,8 @@ test("tools are a path, a URL, or a module with a path of its own", () => {
 });
 
 test("a preloaded parent imports the tools, or what is named and not the tools", () => {
-	const preload = (given?: PythonGrpcOptions["preload"]) =>
-		resolveOptions({
-			tools: "a.py",
-			...(given !== undefined && { preload: given }),
-		}).preload;
-	expect(preload()).toBe("off");
+	const preload = (given: NonNullable<PythonGrpcOptions["preload"]>) =>
+		resolveOptions({ tools: "a.py", preload: given }).preload;
 	expect(preload(false)).toBe("off");
 	expect(preload(true)).toEqual({ modules: [], tools: "imported" });
 	const modules = ["numpy"];

@@ -136,11 +136,15 @@ test("a program that is ready, and is no bridge", async () => {
 	).toMatchObject({ code: "READY_LINE_INVALID" });
 });
 
-test("a wrong token", async () => {
-	const error = await failureOf(startBench({}, { token: "0".repeat(64) }));
+test.each([
+	["grpc", "UNAUTHENTICATED"],
+	["framed", "the token is wrong"],
+] as const)("a wrong token over %s", async (transport, says) => {
+	const token = "0".repeat(64);
+	const error = await failureOf(startBench({ transport }, { token }));
 	expect(error).toMatchObject({ code: "CONNECT_FAILED", ran: "no" });
-	expect(String(error)).toContain("UNAUTHENTICATED");
-	expect(String(error)).not.toContain("0".repeat(64));
+	expect(String(error)).toContain(says);
+	expect(String(error)).not.toContain(token);
 });
 
 /** The pool may wrap the first worker's error into its own. */

@@ -3,6 +3,7 @@ import {
 	constants,
 	existsSync,
 	mkdtempSync,
+	rmdirSync,
 	rmSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -32,7 +33,7 @@ export function inspectLedger(
 			detail: "is not there yet; the first start of a pool makes it",
 		};
 	const nearest = nearestExisting(resolve(dataDir));
-	const complaint = complaintAboutWriting(nearest);
+	const complaint = complaintAboutMaking(nearest);
 	return complaint === undefined
 		? {
 				layer: LAYER,
@@ -68,6 +69,16 @@ function complaintAboutWriting(path: string): string | undefined {
 		return undefined;
 	} catch (error) {
 		return `${path} cannot be written (${(error as Error).message})`;
+	}
+}
+
+/** Makes a directory in it, which is removed at once: permissions do not say whether that can be done. */
+function complaintAboutMaking(path: string): string | undefined {
+	try {
+		rmdirSync(mkdtempSync(join(path, ".doctor-")));
+		return undefined;
+	} catch (error) {
+		return `in ${path} no directory can be made (${(error as Error).message})`;
 	}
 }
 

@@ -109,7 +109,11 @@ export class SessionTable {
 	}
 
 	end(session: Session, how: "closed" | "expired" | "lost"): void {
-		if (session.state !== "open") return;
+		if (session.state !== "open") {
+			// What its user did last is what a later call is told.
+			if (how === "closed") session.state = how;
+			return;
+		}
 		session.state = how;
 		this.#sessions.delete(session.id);
 		this.#emit({

@@ -1,4 +1,10 @@
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { doctor } from "../../src/doctor/doctor.ts";
@@ -111,6 +117,14 @@ test("a ledger that cannot be made or used says why, and what helps", async () =
 		status: "unavailable",
 		detail: expect.stringContaining("cannot be made"),
 	});
+	// Whatever the permissions of /proc say, and to whom.
+	if (existsSync("/proc/self"))
+		expect(
+			layer(await doctor({ dataDir: "/proc/x/y" }), "ledger"),
+		).toMatchObject({
+			status: "unavailable",
+			detail: expect.stringContaining("in /proc no directory can be made"),
+		});
 	const refusing: Sqlite = {
 		...sqlite,
 		open: () => {

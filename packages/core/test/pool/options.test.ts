@@ -157,6 +157,15 @@ test("options that are no object are refused", () => {
 	);
 });
 
+test.each(["", "a b", "two\nlines", "x".repeat(41), "../up"])(
+	"an adapter whose name is %j is refused: it is in paths and log lines",
+	(name) => {
+		expect(() => resolveOptions({ adapter: { ...adapter, name } }, 2)).toThrow(
+			/"adapter" must have a name of 1 to 40 letters/,
+		);
+	},
+);
+
 test("protections are an array, each of them named once", () => {
 	const protection: Protection = {
 		name: "a",

@@ -48,6 +48,22 @@ test("a strict session whose worker died is lost, for running, waiting and later
 	events.assertPaired();
 });
 
+test("a session that was closed after its worker died says that it was closed", async () => {
+	const { pool, clock, close, events } = await virtualPool({ commands });
+	const session = pool.session({ affinity: "strict" });
+	const running = outcome(session.execute("crash"));
+	await clock.advance(1_000);
+	expect(await running).toMatchObject({ code: "WORKER_EXITED" });
+	session.close();
+	expect(await outcome(session.execute("whoami"))).toMatchObject({
+		code: "SESSION_CLOSED",
+		ran: "no",
+		error: { message: expect.stringContaining("it was closed") },
+	});
+	expect(events.of("session.ended")).toMatchObject([{ reason: "lost" }]);
+	await close();
+});
+
 test("a hint session prefers its worker and takes another one when that is busy", async () => {
 	const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
 	const session = pool.session();

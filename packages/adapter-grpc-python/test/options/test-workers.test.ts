@@ -1,0 +1,53 @@
+import { execFileSync } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import {
+	OPTIONS_FILE,
+	TEST_WORKERS,
+	testWorkers,
+	testWorkersSettings,
+} from "../../../../scripts/test-workers.ts";
+import { resolveOptions } from "../../src/options.ts";
+
+const IMPORTED = { modules: [], tools: "imported" };
+
+test("tests have the workers that SNAKEPIT_TEST_WORKERS chooses", () => {
+	const { transport = "grpc", preload } = testWorkers();
+	expect(resolveOptions({ tools: "a.py" })).toMatchObject({
+		transport,
+		preload: preload ? IMPORTED : "off",
+	});
+});
+
+const print = `
+	import { resolveOptions } from "${pathToFileURL(OPTIONS_FILE)}";
+	const { transport, preload } = resolveOptions({ tools: "a.py" });
+	console.log(JSON.stringify([transport, preload]));
+`;
+
+test.each([
+	["", "grpc", "off"],
+	["framed", "framed", "off"],
+	["preloaded", "grpc", IMPORTED],
+	["framed+preloaded", "framed", IMPORTED],
+])('and so do programs that they start: "%s"', (chosen, ...expected) => {
+	const printed = execFileSync(
+		process.execPath,
+		["--conditions=snakepit-source", "--input-type=module", "--eval", print],
+		{
+			env: {
+				...process.env,
+				...testWorkersSettings(chosen).env,
+				[TEST_WORKERS]: chosen,
+			},
+			encoding: "utf8",
+		},
+	);
+	expect(JSON.parse(printed)).toEqual(expected);
+});
+
+test("what is none of the ways is refused", () => {
+	expect(() => testWorkers("farmed")).toThrow(
+		"framed, preloaded, framed+preloaded or not set",
+	);
+});

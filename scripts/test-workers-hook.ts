@@ -1,0 +1,16 @@
+// Loaded before the programs that tests start; most of them have no adapter.
+import { registerHooks } from "node:module";
+import { pathToFileURL } from "node:url";
+import { OPTIONS_FILE, testWorkers } from "./test-workers.ts";
+
+const options = pathToFileURL(OPTIONS_FILE).href;
+const ending = `\nObject.assign(DEFAULTS, ${JSON.stringify(testWorkers())});\n`;
+
+registerHooks({
+	load: (url, context, load) => {
+		const loaded = load(url, context);
+		return url === options
+			? { ...loaded, source: String(loaded.source) + ending }
+			: loaded;
+	},
+});
