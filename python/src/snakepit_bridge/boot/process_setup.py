@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-from snakepit_bridge.boot import exit_status
+from snakepit_bridge.boot import exit_status, forked_copy
 
 # Under memory pressure the kernel shall take a worker and not the host.
 OOM_SCORE = 500
@@ -72,4 +72,5 @@ def _be_child() -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)
+    forked_copy.this_is_one = True
     _release_sigterm()

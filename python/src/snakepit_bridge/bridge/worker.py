@@ -17,6 +17,7 @@ from snakepit_bridge.bridge.log_forwarding import forward_logs
 from snakepit_bridge.bridge.wiring import wiring_of
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.tools.loading import load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
@@ -40,7 +41,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     forwarder = forward_logs(wiring.outbox, launch.log_level)
     tracing = find_tracing(launch.worker_id, launch.incarnation)
     forwarder.tracing = tracing
-    toolbox = _load_tools(launch)
+    toolbox = invoke(_load_tools, launch)
     _run_startup_hooks(toolbox, main)
     if tracing is not None:
         # After the hooks: what the tools configure themselves stays as it is.
@@ -103,7 +104,7 @@ def _load_tools(launch: Launch) -> Toolbox:
 def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
     try:
         for hook in toolbox.startup_hooks():
-            main.complete(hook())
+            main.complete(invoke(hook))
     except ToolsInvalid as error:
         raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
     except BaseException as error:
@@ -117,6 +118,6 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
 def _run_shutdown_hooks(toolbox: Toolbox, main: MainThread) -> None:
     for hook in toolbox.shutdown_hooks():
         try:
-            main.complete(hook())
+            main.complete(invoke(hook))
         except BaseException:
             _logger.exception("a shut-down hook failed")

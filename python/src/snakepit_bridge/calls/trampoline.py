@@ -2,6 +2,7 @@
 
 A cancel signal raises only where one of them is on the stack, above the frames
 of the bridge that take the exception: so it cannot escape, whenever it comes.
+A copy of the worker, which user code has forked, gets no further down than here.
 """
 
 from __future__ import annotations
@@ -9,17 +10,27 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from snakepit_bridge.boot import forked_copy
+
 __all__ = ["TRAMPOLINES", "drive", "invoke"]
 
 
 def invoke(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -> Any:
     """Calls user code."""
-    return function(*positional, **keywords)
+    try:
+        return function(*positional, **keywords)
+    finally:
+        if forked_copy.this_is_one:
+            forked_copy.end()
 
 
 async def drive(awaitable: Awaitable[Any]) -> Any:
     """Awaits user code."""
-    return await awaitable
+    try:
+        return await awaitable
+    finally:
+        if forked_copy.this_is_one:
+            forked_copy.end()
 
 
 TRAMPOLINES: Final = frozenset({invoke.__code__, drive.__code__})
