@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import INTERRUPTED, TOOL_FAILED, WRONG_CALL
 from snakepit_bridge.cli.json_values import from_json, to_json
 from snakepit_bridge.cli.load_target import CommandFailed, load_target
@@ -30,7 +31,7 @@ def call_command(arguments: list[str]) -> int:
     """Calls a tool and prints its result, or each chunk, as a line of JSON."""
     options = _parser().parse_intermixed_args(arguments)
     logging.basicConfig(level=options.log_level, stream=sys.stderr)
-    main = MainThread()
+    main = WaitingMainThread()
     try:
         toolbox = load_target(options.target, main)
         tool = _find(toolbox, options.tool)

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import WRONG_USAGE
 from snakepit_bridge.cli.load_target import CommandFailed, load_target
 from snakepit_bridge.tools.tool import Tool
@@ -22,7 +22,7 @@ def tools_command(arguments: list[str]) -> int:
     if len(targets) != 1 or targets[0].startswith("-"):
         sys.stderr.write(USAGE)
         return WRONG_USAGE
-    main = MainThread()
+    main = WaitingMainThread()
     try:
         tools = load_target(targets[0], main).tools
     except CommandFailed as failed:

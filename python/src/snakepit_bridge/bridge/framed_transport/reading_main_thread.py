@@ -6,22 +6,17 @@ back, so a small call has none: it is read, run and answered here.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from contextvars import Context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.shared_selector import SharedSelector
 from snakepit_bridge.calls.main_thread import MainThread
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVarTuple, Unpack
-
-    _Ts = TypeVarTuple("_Ts")
+from snakepit_bridge.calls.tool_loop import ToolLoop
 
 __all__ = ["ReadingMainThread"]
 
@@ -56,31 +51,6 @@ class _TurnSelector(SharedSelector):
         return ready
 
 
-class _ToolLoop(asyncio.SelectorEventLoop):
-    """Says when it wants a turn, which it gets only then."""
-
-    wants_turn = True
-
-    def call_soon(
-        self,
-        callback: Callable[[Unpack[_Ts]], object],
-        *args: Unpack[_Ts],
-        context: Context | None = None,
-    ) -> asyncio.Handle:
-        self.wants_turn = True
-        return super().call_soon(callback, *args, context=context)
-
-    def call_at(
-        self,
-        when: float,
-        callback: Callable[[Unpack[_Ts]], object],
-        *args: Unpack[_Ts],
-        context: Context | None = None,
-    ) -> asyncio.TimerHandle:
-        self.wants_turn = True
-        return super().call_at(when, callback, *args, context=context)
-
-
 class ReadingMainThread(MainThread):
     """A `MainThread` that waits for the host and for its loop at once.
 
@@ -93,16 +63,14 @@ class ReadingMainThread(MainThread):
         self.progress = 0
         self._outbox = outbox
         self._selector = _TurnSelector()
+        self._tool_loop = ToolLoop(self._selector)
+        super().__init__(self._tool_loop)
+        self._work: deque[Callable[[], None]] = deque()
         self._is_idle = False
         self._ident = threading.get_ident()
         self._many_calls: Callable[[], bool] = lambda: False
         self._on_hold: Callable[[], None] = lambda: None
-        super().__init__()
         self._selector.on_idle = self._idle
-
-    def _new_loop(self) -> asyncio.AbstractEventLoop:
-        self._tool_loop = _ToolLoop(self._selector)
-        return self._tool_loop
 
     def read_with(
         self,

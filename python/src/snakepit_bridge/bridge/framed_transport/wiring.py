@@ -20,6 +20,7 @@ from snakepit_bridge.bridge.framed_transport.shared_selector import (
     SharedSelector,
 )
 from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 __all__ = ["FramedWiring"]
 
@@ -38,7 +39,7 @@ class FramedWiring:
             self.main = ReadingMainThread(self.outbox)
             self._selector = SharedSelector()
         else:
-            self.main = MainThread()
+            self.main = WaitingMainThread()
 
     def bridge_loop(self) -> asyncio.AbstractEventLoop:
         """Returns a loop for the bridge's thread."""

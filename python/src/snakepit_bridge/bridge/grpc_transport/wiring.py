@@ -11,7 +11,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.server import GrpcTransport
-from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 __all__ = ["GrpcWiring"]
 
@@ -21,7 +21,7 @@ class GrpcWiring:
 
     def __init__(self) -> None:
         self.outbox = GrpcOutbox()
-        self.main = MainThread()
+        self.main = WaitingMainThread()
 
     def bridge_loop(self) -> asyncio.AbstractEventLoop:
         """Returns a loop for the bridge's thread."""
