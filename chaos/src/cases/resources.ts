@@ -85,18 +85,22 @@ async function noDescriptors(stage: Stage): Promise<RoundOutcome> {
 async function noProcesses(stage: Stage): Promise<RoundOutcome> {
 	await using group = new ControlGroup("pids");
 	const host = await open(stage);
-	group.add(host.pid);
-	// Threads count: it has those that it has, and not one process more.
-	const threads = /^Threads:\s+(\d+)/m.exec(
-		readFileSync(`/proc/${host.pid}/status`, "utf8"),
-	)?.[1];
-	group.limit(Number(threads));
+	const parents = host.all<{ pid: number }>("preload.started");
+	const forking = [host.pid, ...parents.map(({ pid }) => pid)];
+	for (const pid of forking) group.add(pid);
+	// They have the threads that they have, and not one process more.
+	group.limit(forking.map(threadsOf).reduce((sum, threads) => sum + threads));
 	await loseOne(host);
 	await host.told("worker.start_failed");
 	group.limit("none");
 	const outcome = await heals(stage, host);
 	await host.exited;
 	return outcome;
+}
+
+function threadsOf(pid: number): number {
+	const status = readFileSync(`/proc/${pid}/status`, "utf8");
+	return Number(/^Threads:\s+(\d+)/m.exec(status)?.[1]);
 }
 
 async function noMemory(stage: Stage): Promise<RoundOutcome> {

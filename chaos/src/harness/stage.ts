@@ -2,7 +2,10 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import {
+	setImmediate as nextTurn,
+	setTimeout as sleep,
+} from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Random } from "@snakepit/core";
 import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
@@ -179,15 +182,18 @@ export class Stage implements AsyncDisposable {
 		const deadline = sinceMs + survivedMs;
 		const quiet = (): boolean => this.#due(except).length === 0;
 		await this.witness.until(quiet, deadline - performance.now());
-		const last = Math.max(
-			sinceMs,
-			...this.witness.sightings.map(({ goneAtMs }) => goneAtMs ?? 0),
-		);
+		const last = (): number =>
+			Math.max(
+				sinceMs,
+				...this.witness.sightings.map(({ goneAtMs }) => goneAtMs ?? 0),
+			);
 		for (let first = true; ; first = false) {
-			const left = this.#left(except);
 			const now = performance.now();
+			// Timers come first: what ended while we stood still is not read yet.
+			await nextTurn();
+			const left = this.#left(except);
 			if (left.length === 0 && quiet())
-				return await this.#layersGone((first ? last : now) - sinceMs);
+				return await this.#layersGone((first ? last() : now) - sinceMs);
 			if (now > deadline) {
 				const due = this.#due(except).map(({ role, pid }) => `${role} ${pid}`);
 				const words = left.length >= due.length ? left.map(inWords) : due;

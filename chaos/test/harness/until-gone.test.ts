@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { SeededRandom } from "@snakepit/core/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { PYTHON } from "../../programs/worker-adapter.ts";
+import { lives, look } from "../../src/harness/process-table.ts";
+import { Stage } from "../../src/harness/stage.ts";
+
+const HOLDER = fileURLToPath(
+	new URL("../../programs/holds_the_witness.py", import.meta.url),
+);
+const SURVIVED_MS = 50;
+
+/** A stage, and a process that holds its witness. */
+async function holding() {
+	const stage = await Stage.open(new SeededRandom(1), []);
+	const child = spawn(PYTHON, [HOLDER, "worker"], {
+		stdio: "ignore",
+		env: { ...process.env, ...stage.env },
+	});
+	onTestFinished(async () => {
+		child.kill("SIGKILL");
+		await stage[Symbol.asyncDispose]();
+	});
+	await stage.sees("worker", 1);
+	const seen = look(child.pid ?? -1);
+	if (seen === undefined) throw new Error("It did not start.");
+	return { stage, child, seen };
+}
+
+test("an end that came in time and was read late is no survivor", async () => {
+	const { stage, child, seen } = await holding();
+	const began = performance.now();
+	const ending = stage.untilGone(began, [], SURVIVED_MS);
+	child.kill("SIGKILL");
+	// This program stands still, as on a machine with too much to do.
+	while (lives(seen) || performance.now() - began < 2 * SURVIVED_MS);
+	expect(await ending).toMatchObject({ survivors: 0, left: [] });
+});
+
+test("what lives at the deadline is a survivor", async () => {
+	const { stage, seen } = await holding();
+	const ending = stage.untilGone(performance.now(), [], SURVIVED_MS);
+	expect(await ending).toMatchObject({
+		survivors: 1,
+		left: [expect.stringContaining(String(seen.pid))],
+	});
+});
