@@ -115,7 +115,7 @@ def test_what_a_cancelled_tool_raises_is_told_as_the_cancellations_end(
     failure = conversation.terminal(call_id).failure
     assert failure.kind == pb.FAILURE_KIND_CANCELLED
     assert failure.error.type == "ValueError"
-    assert failure.error.cause.type == "snakepit_bridge.calls.cancelled.CallCancelled"
+    assert failure.error.cause.type == "snakepit_bridge.CallCancelled"
 
 
 def test_a_tool_that_returns_nevertheless_has_a_result(start: Host) -> None:
@@ -154,4 +154,4 @@ def test_the_reason_reaches_the_tool_and_comes_back(
     failure = conversation.terminal(call_id).failure
     assert failure.message == f"the call was cancelled: {words}"
     assert failure.error.message == failure.message
-    assert failure.error.type == "snakepit_bridge.calls.cancelled.CallCancelled"
+    assert failure.error.type == "snakepit_bridge.CallCancelled"

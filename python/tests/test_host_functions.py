@@ -172,7 +172,7 @@ def test_an_argument_that_cannot_cross_raises_in_the_tool(start: Host) -> None:
     )
     failure = start(source).converse().failure("asks_odd")
     assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
-    assert failure.error.type == "snakepit_bridge.values.no_image.NoImage"
+    assert failure.error.type == "snakepit_bridge.NoImage"
     assert "$.a is a object" in failure.message
 
 

@@ -255,7 +255,7 @@ def test_an_input_stream_that_fails_raises_in_the_tool(start: Host) -> None:
     end = pb.InputEnd(call_id=call_id, error_message="file is gone")
     conversation.send(input_end=end)
     failure = conversation.terminal(call_id).failure
-    assert failure.error.type == "snakepit_bridge.calls.input_stream.InputFailed"
+    assert failure.error.type == "snakepit_bridge.InputFailed"
     assert "file is gone" in failure.message
 
 

@@ -81,7 +81,7 @@ export interface StopOptions {
 
 /** What workers print. */
 export interface OutputOptions {
-	/** Whether their lines also appear on the host's standard error, with the worker's name. */
+	/** Whether their lines also appear on the host's standard error, with the worker's name; they do by default (`"stderr"`). */
 	readonly echo?: "stderr" | "none";
 	/** A longer line is cut. */
 	readonly maxLineBytes?: number;
@@ -93,7 +93,7 @@ export interface OutputOptions {
 export interface AuditOptions {
 	/** Where pools of one program differ, the shortest holds. */
 	readonly intervalMs?: number;
-	/** What becomes of a process that belongs to no worker; one pool that asks for `"killed"` is enough. */
+	/** What becomes of a process that belongs to no worker; by default it is `"reported"`, and one pool that asks for `"killed"` is enough. */
 	readonly strays?: "reported" | "killed";
 }
 
@@ -107,10 +107,11 @@ export interface HistoryBoundOptions {
 
 /** Everything that can be said about a pool, grouped by the moment in life that it governs. */
 export interface PoolOptions {
+	/** What to execute and how to converse with it: `pythonGrpc()`, or one of your own. */
 	readonly adapter: Adapter;
-	/** Appears in worker names and events; the adapter's name by default. */
+	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; the adapter's name by default. */
 	readonly name?: string;
-	/** A number means `{min: n, max: n}`. */
+	/** A number means `{min: n, max: n}`; by default one worker is kept and as many are started on demand as there are processors. */
 	readonly size?: number | SizeOptions;
 	/** How many calls one worker may run at once. */
 	readonly callsPerWorker?: number;

@@ -9,6 +9,6 @@ export function messageTooLarge(
 	return new InputError({
 		code: "MESSAGE_TOO_LARGE",
 		ran: "no",
-		message: `${what}: a message of ${bytes ?? "more"} bytes, and the limit is ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.`,
+		message: `${what}: a message of ${bytes ?? `more than ${limit}`} bytes, and the limit is ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.`,
 	});
 }

@@ -20,6 +20,8 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 		return `Its working directory ${spec.cwd} does not exist.`;
 	switch (code) {
 		case "ENOENT":
+			if (spec.executable.includes("/"))
+				return "There is no such file, or no interpreter that its first line names; it may have been moved or removed since.";
 			return `Install it, put its directory into PATH (now ${spec.env["PATH"] ?? "not set"}), or name it with its full path.`;
 		case "EACCES":
 			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";

@@ -49,6 +49,7 @@ export function poolClosed(
 	pool: string,
 	command: string,
 	ran: Ran,
+	drainMs = 0,
 ): QueueError {
 	return new QueueError({
 		code: "POOL_CLOSED",
@@ -56,7 +57,7 @@ export function poolClosed(
 		message:
 			ran === "no"
 				? `Pool ${pool} is closed, so "${command}" was not run. Make calls before close().`
-				: `Pool ${pool} was closed while "${command}" was running, and it did not end within the drain time (stop.drainMs).`,
+				: `Pool ${pool} was closed while "${command}" was running, and it did not end within ${drainMs} ms: close() leaves calls stop.drainMs or its own drainMs, a signal to the program leaves them less.`,
 	});
 }
 

@@ -127,7 +127,7 @@ export class PoolLife {
 		if (manner === "gentle") await intake.drain(drainMs);
 		const cutShort = intake.outstanding.size;
 		dispatcher.fail(intake.outstanding, ({ command, attempts }) =>
-			poolClosed(pool, command, attempts > 0 ? "maybe" : "no"),
+			poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
 		);
 		sessions.endAll();
 		await crew.close(cutShort > 0 ? "forced" : manner);

@@ -75,6 +75,7 @@ test("what cannot be started says why and what to do", async () => {
 	const cases: [string, Partial<ProcessSpec>, RegExp][] = [
 		["no-such-program", {}, /Install it.*PATH/],
 		["no-such-program", { env: {} }, /now not set/],
+		[join(directory, "removed"), {}, /no such file.*moved or removed since/],
 		[file, {}, /chmod \+x/],
 		[
 			"true",

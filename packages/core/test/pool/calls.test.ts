@@ -70,6 +70,17 @@ test("a call that waits too long for a worker never ran", async () => {
 	expect(await running).toMatchObject({ code: "POOL_CLOSED", ran: "maybe" });
 });
 
+test("a call that the close cut short says how long it was left", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const told = expect(pool.execute("hang")).rejects.toThrow(
+		/did not end within 70 ms.*drainMs/,
+	);
+	await close({ drainMs: 70 });
+	await told;
+});
+
 test("a deadline counts the wait in the queue and tells whether the call may have run", async () => {
 	const { pool, clock, close } = await virtualPool({
 		commands: { hang: scripts.hang },

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator
 from types import TracebackType
 
+import snakepit_bridge
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
 
@@ -28,9 +29,13 @@ def python_error(error: BaseException) -> pb.PythonError:
 def error_type(error: BaseException) -> str:
     """Returns `module.QualifiedName`, without the module for builtins."""
     kind = type(error)
-    if kind.__module__ in ("builtins", "__main__"):
+    module = kind.__module__
+    if module in ("builtins", "__main__"):
         return kind.__qualname__
-    return f"{kind.__module__}.{kind.__qualname__}"
+    if getattr(snakepit_bridge, kind.__qualname__, None) is kind:
+        # What the host reads is what tools import it by, not where it lies.
+        module = snakepit_bridge.__name__
+    return f"{module}.{kind.__qualname__}"
 
 
 def error_text(error: BaseException) -> str:
