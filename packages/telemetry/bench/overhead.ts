@@ -1,27 +1,19 @@
-// What telemetry costs: calls per second of a pool without it, with it and no SDK, and with it and an SDK that
-// batches spans, interleaved in one run. From the root of the repository:
+// What telemetry costs: calls per second of a pool without it, with it and no SDK, and with it and an SDK that sends in
+// batches, interleaved in one run; and beside them a pool with nothing but the SDK's own calls, which is the floor. From
+// the root of the repository:
 //
-//   node_modules/.bin/node --expose-gc --conditions=snakepit-source packages/telemetry/bench/overhead.ts [--python PATH] [--rounds N]
+//   node_modules/.bin/node --expose-gc --conditions=snakepit-source packages/telemetry/bench/overhead.ts \
+//     [--python PATH [--transport framed]] [--in-flight N] [--rounds N] [--calls N]
 //   node_modules/.bin/node --expose-gc --conditions=snakepit-source packages/telemetry/bench/overhead.ts --memory
 //
-// With --python: one real Python worker, 16 calls in flight. Without: a worker that answers in this program and does
-// nothing at all, so that what is measured is the pool itself: the harshest base there is.
+// With --python: one real Python worker. Without: a worker that answers in this program and does nothing at all, so
+// that what is measured is the pool itself: the harshest base there is.
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
 import { context, propagation } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import {
-	BatchLogRecordProcessor,
-	LoggerProvider,
-} from "@opentelemetry/sdk-logs";
-import {
-	AggregationTemporality,
-	InMemoryMetricExporter,
-	MeterProvider,
-	PeriodicExportingMetricReader,
-} from "@opentelemetry/sdk-metrics";
-import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import {
 	type Adapter,
 	createPool,
@@ -29,22 +21,24 @@ import {
 	type Pool,
 } from "@snakepit/core";
 import { telemetry } from "../src/index.ts";
+import { providers } from "./providers.ts";
+import { SdkAlone } from "./sdk-alone.ts";
 
 const { values } = parseArgs({
 	options: {
 		python: { type: "string" },
+		transport: { type: "string", default: "grpc" },
+		"in-flight": { type: "string", default: "16" },
 		rounds: { type: "string", default: "15" },
+		calls: { type: "string" },
 		memory: { type: "boolean", default: false },
 	},
 });
 
-/** Takes what it is given and drops it: what sending costs is the exporter's own. */
-const sink = {
-	export: (_: unknown, done: (result: { code: 0 }) => void): void =>
-		done({ code: 0 }),
-	shutdown: async (): Promise<void> => {},
-	forceFlush: async (): Promise<void> => {},
-};
+// Garbage is collected before each slice: what only one of the pools runs must not be forgotten as unused by that.
+setFlagsFromString("--no-flush-bytecode");
+
+const inFlight = Number(values["in-flight"]);
 
 /** A process that sleeps, and a conversation that never leaves this program. */
 const nothing: Adapter = {
@@ -59,38 +53,10 @@ const nothing: Adapter = {
 	}),
 };
 
-function withSdk(): Instrument {
-	return telemetry({
-		tracerProvider: new TracerProvider({
-			spanProcessors: [
-				// Nothing may be dropped for want of room: that would be cheaper.
-				new BatchSpanProcessor({
-					exporter: sink,
-					maxQueueSize: 1_000_000,
-					scheduledDelayMillis: 100,
-				}),
-			],
-		}),
-		meterProvider: new MeterProvider({
-			readers: [
-				new PeriodicExportingMetricReader({
-					exporter: new InMemoryMetricExporter(
-						AggregationTemporality.CUMULATIVE,
-					),
-					exportIntervalMillis: 3_600_000,
-				}),
-			],
-		}),
-		loggerProvider: new LoggerProvider({
-			processors: [new BatchLogRecordProcessor({ exporter: sink })],
-		}),
-	});
-}
-
 async function openPool(instruments: readonly Instrument[]): Promise<Pool> {
 	const common = {
 		size: 1,
-		callsPerWorker: 16,
+		callsPerWorker: inFlight,
 		heartbeat: "off",
 		instruments,
 	} as const;
@@ -101,6 +67,7 @@ async function openPool(instruments: readonly Instrument[]): Promise<Pool> {
 		adapter: pythonGrpc({
 			tools: new URL("./tools.py", import.meta.url),
 			python: values.python,
+			transport: values.transport === "framed" ? "framed" : "grpc",
 		}),
 		...common,
 	});
@@ -115,7 +82,6 @@ interface Slice {
 	readonly workerUs: number;
 }
 
-/** 16 calls in flight. */
 async function measure(pool: Pool, calls: number): Promise<Slice> {
 	const pid = pool.workers()[0]?.pid;
 	const begunMs = performance.now();
@@ -125,7 +91,7 @@ async function measure(pool: Pool, calls: number): Promise<Slice> {
 	const line = async (): Promise<void> => {
 		while (left-- > 0) await pool.execute("echo", [1]);
 	};
-	await Promise.all(Array.from({ length: 16 }, line));
+	await Promise.all(Array.from({ length: inFlight }, line));
 	const wallMs = performance.now() - begunMs;
 	const { user, system } = process.cpuUsage(begun);
 	return {
@@ -152,7 +118,7 @@ function median(numbers: readonly number[]): number {
 function globals(mode: string): void {
 	context.disable();
 	propagation.disable();
-	if (mode !== "SDK, batch exporter") return;
+	if (!mode.includes("SDK") || mode === "no SDK") return;
 	context.setGlobalContextManager(
 		new AsyncLocalStorageContextManager().enable(),
 	);
@@ -163,9 +129,13 @@ async function compare(): Promise<void> {
 	const modes = {
 		unattached: await openPool([]),
 		"no SDK": await openPool([telemetry()]),
-		"SDK, batch exporter": await openPool([withSdk()]),
+		SDK: await openPool([telemetry(providers())]),
+		"SDK, 1 in 10": await openPool([telemetry(providers(0.1))]),
+		"SDK's own calls": await openPool([new SdkAlone(providers())]),
 	};
-	const calls = values.python === undefined ? 5_000 : 1_000;
+	const calls = Number(
+		values.calls ?? (values.python === undefined ? 5_000 : 1_000),
+	);
 	const slices = new Map<string, Slice[]>();
 	for (let round = -3; round < Number(values.rounds); round++) {
 		// Another order each round, so that no mode always comes after the same one.
@@ -194,15 +164,17 @@ async function compare(): Promise<void> {
 			`${mode.padEnd(20)} ${Math.round(of("callsPerSecond")).toLocaleString("en-US").padStart(8)} calls/s (${ratio("callsPerSecond")} of unattached)   host ${of("hostUs").toFixed(1)} us/call (${ratio("hostUs")})${of("workerUs") > 0 ? `   worker ${of("workerUs").toFixed(1)} us/call (${ratio("workerUs")})` : ""}`,
 		);
 	}
-	console.log(`medians of ${base.length} rounds of ${calls} calls`);
+	console.log(
+		`medians of ${base.length} rounds of ${calls} calls, ${inFlight} in flight`,
+	);
 	await Promise.all(
 		Object.values(modes).map((pool) => pool.close({ manner: "forced" })),
 	);
 }
 
 async function memory(): Promise<void> {
-	globals("SDK, batch exporter");
-	const pool = await openPool([withSdk()]);
+	globals("SDK");
+	const pool = await openPool([telemetry(providers())]);
 	for (let done = 0; done <= 1_000_000; done += 100_000) {
 		// Time for the batches, which are sent from a timer.
 		await new Promise((resolve) => setTimeout(resolve, 300));

@@ -40,7 +40,7 @@ export class AttemptTrace implements AttemptInstrument {
 		this.#span = spans.start("attempt", {
 			within: call,
 			links,
-			attributes: {
+			details: {
 				"snakepit.pool.name": attempt.pool,
 				"snakepit.worker.id": attempt.workerId,
 				"snakepit.worker.incarnation": attempt.incarnation,

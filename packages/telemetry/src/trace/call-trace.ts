@@ -45,6 +45,8 @@ export class CallTrace implements CallInstrument {
 			attributes: {
 				"snakepit.pool.name": call.pool,
 				"snakepit.command": command,
+			},
+			details: {
 				"snakepit.call.id": call.callId,
 				"snakepit.call.shape": call.shape,
 				"snakepit.session.id":

@@ -14,6 +14,7 @@ from snakepit_bridge._version import __version__
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.telemetry import names, sdk
+from snakepit_bridge.telemetry.callers_context import callers_context
 from snakepit_bridge.telemetry.outcome import outcome
 from snakepit_bridge.tools.tool import Tool
 
@@ -42,8 +43,7 @@ class OtelTracing:
         span: trace.Span | None = None
         current = context.get_current()
         try:
-            current = _TRACE_CONTEXT.extract(call.trace_context, current)
-            current = _BAGGAGE.extract(call.trace_context, current)
+            current = callers_context(call.trace_context, current)
             span = self._tracer.start_span(
                 tool.name,
                 current,
@@ -60,6 +60,9 @@ class OtelTracing:
             if span.get_span_context().is_valid:
                 # Without an SDK it may be none: then the caller's stays current.
                 current = trace.set_span_in_context(span, current)
+            if not span.is_recording():
+                # Its end is of interest to nobody.
+                span = None
         except BaseException:  # noqa: BLE001 - samplers and processors are user code
             _say_once("a span could not be begun")
         # Never detached: the contextvars.Context that has it ends with the call.

@@ -1,0 +1,66 @@
+// The SDK as a program has it that sends in batches, but for what sending costs: that is the exporter's own.
+import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
+import {
+	BatchLogRecordProcessor,
+	LoggerProvider,
+} from "@opentelemetry/sdk-logs";
+import {
+	AggregationTemporality,
+	InMemoryMetricExporter,
+	PeriodicExportingMetricReader,
+	MeterProvider as SdkMeterProvider,
+} from "@opentelemetry/sdk-metrics";
+import {
+	BatchSpanProcessor,
+	ParentBasedSampler,
+	TracerProvider as SdkTracerProvider,
+	TraceIdRatioBasedSampler,
+} from "@opentelemetry/sdk-trace";
+
+/** Takes what it is given and drops it. */
+const sink = {
+	export: (_: unknown, done: (result: { code: 0 }) => void): void =>
+		done({ code: 0 }),
+	shutdown: async (): Promise<void> => {},
+	forceFlush: async (): Promise<void> => {},
+};
+
+export interface Providers {
+	readonly tracerProvider: TracerProvider;
+	readonly meterProvider: MeterProvider;
+	readonly loggerProvider: LoggerProvider;
+}
+
+/** @param share - Of the traces, so many are sampled; 1: all. */
+export function providers(share = 1): Providers {
+	return {
+		tracerProvider: new SdkTracerProvider({
+			...(share < 1 && {
+				sampler: new ParentBasedSampler({
+					root: new TraceIdRatioBasedSampler(share),
+				}),
+			}),
+			spanProcessors: [
+				// Nothing may be dropped for want of room: that would be cheaper.
+				new BatchSpanProcessor({
+					exporter: sink,
+					maxQueueSize: 1_000_000,
+					scheduledDelayMillis: 100,
+				}),
+			],
+		}),
+		meterProvider: new SdkMeterProvider({
+			readers: [
+				new PeriodicExportingMetricReader({
+					exporter: new InMemoryMetricExporter(
+						AggregationTemporality.CUMULATIVE,
+					),
+					exportIntervalMillis: 3_600_000,
+				}),
+			],
+		}),
+		loggerProvider: new LoggerProvider({
+			processors: [new BatchLogRecordProcessor({ exporter: sink })],
+		}),
+	};
+}

@@ -1,0 +1,36 @@
+"""The caller's span and baggage, read from what a call carries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from opentelemetry import trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.context import Context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+__all__ = ["callers_context"]
+
+_TRACE_CONTEXT = TraceContextTextMapPropagator()
+_BAGGAGE = W3CBaggagePropagator()
+
+# What nearly every call carries: the propagator takes ten times as long to read it.
+_PLAIN = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+
+
+def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
+    """Returns `current` with the caller's span and baggage, where the carrier has any.
+
+    The same that OpenTelemetry's own propagators return, sooner.
+    """
+    plain = _PLAIN.fullmatch(carrier.get("traceparent", ""))
+    if plain is None or "tracestate" in carrier:
+        current = _TRACE_CONTEXT.extract(carrier, current)
+    else:
+        trace_id, span_id, flags = (int(digits, 16) for digits in plain.groups())
+        caller = trace.SpanContext(trace_id, span_id, True, trace.TraceFlags(flags))
+        if caller.is_valid:
+            span = trace.NonRecordingSpan(caller)
+            current = trace.set_span_in_context(span, current)
+    return _BAGGAGE.extract(carrier, current) if "baggage" in carrier else current
