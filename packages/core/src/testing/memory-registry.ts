@@ -172,6 +172,7 @@ export class MemoryRegistry implements ProcessRegistry {
 
 	close(): void {
 		if (this.#state === "terminated") return;
+		this.flush();
 		// With workers that were not seen to end, the next start shall look.
 		this.#clean = this.living().length === 0;
 		if (this.#state !== "shutting_down") this.transition("shutting_down");

@@ -72,6 +72,20 @@ export function registryFailureCases(
 				]);
 			},
 		),
+		whenFailing(
+			"what is written only at the close is told before the end of the run",
+			({ registry, events }, fail, heal) => {
+				const first = reserve(registry);
+				fail();
+				registry.end(first.incarnation, CLOSED);
+				heal();
+				registry.close();
+				assert.deepEqual(namesOf(events), [
+					"registry.degraded",
+					"registry.recovered",
+				]);
+			},
+		),
 		whenFailing("closing never throws", ({ registry }, fail) => {
 			reserve(registry);
 			fail();
