@@ -16,6 +16,12 @@ from support.fake_host import FakeHost
 from snakepit_bridge import __version__
 from snakepit_bridge._gen import bridge_pb2 as pb
 
+
+@pytest.fixture
+def transport() -> str:
+    return "grpc"
+
+
 HEALTH = "/grpc.health.v1.Health/"
 SERVING = b"\x08\x01"
 NOT_SERVING = b"\x08\x02"

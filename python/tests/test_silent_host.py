@@ -12,6 +12,12 @@ from support.silent_client import PING, SETTINGS, SilentClient
 
 from snakepit_bridge.bridge.grpc_transport import server
 
+
+@pytest.fixture
+def transport() -> str:
+    return "grpc"
+
+
 # What gRPC reads as "for ever": it keeps milliseconds in a C int.
 FOR_EVER = 2**31 - 1
 
