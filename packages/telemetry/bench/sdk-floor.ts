@@ -1,36 +1,67 @@
-// What OpenTelemetry's SDK costs by itself for what one call tells, without a pool. From the root of the repository:
+// What one call costs whoever follows it, without a pool around it: OpenTelemetry's own SDK for what has to be told, and
+// telemetry, which tells it. Taken in turns in one program. From the root of the repository:
 //
 //   node_modules/.bin/node --conditions=snakepit-source packages/telemetry/bench/sdk-floor.ts
 import { setImmediate } from "node:timers/promises";
-import { propagation } from "@opentelemetry/api";
+import { context, propagation } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import type { PoolInstrument } from "@snakepit/core";
+import { telemetry } from "../src/index.ts";
 import { providers } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";
 
-const CALLS = 20_000;
-const RUNS = 7;
+const CALLS = 5_000;
+const ROUNDS = 15;
 
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());
-const alone = new SdkAlone(providers());
-const attempt = {
+
+const pool = { name: "python", adapter: "python-grpc" };
+const worker = {
 	pool: "python",
 	workerId: "python-0",
 	incarnation: "abcdefg-1",
-	attempt: 1,
-	pid: 7,
 } as const;
+const followers: Readonly<Record<string, PoolInstrument>> = {
+	"the SDK's own calls": new SdkAlone(providers()).attach(),
+	"telemetry, SDK": telemetry(providers()).attach(pool),
+	"telemetry, SDK, 1 in 10": telemetry(providers(0.1)).attach(pool),
+	"telemetry, no SDK": telemetry().attach(pool),
+};
+const times = new Map<string, number[]>();
 
-function tell(index: number): void {
-	const call = alone.begin(`c${index}`);
-	call.dispatched(attempt).released(undefined);
-	call.settled(undefined);
+/** What a pool tells of a call that succeeds at once. */
+function follow(follower: PoolInstrument, callId: string): void {
+	const of = { wallMs: 1, pool: "python", callId, command: "echo" } as const;
+	const call = follower.accept?.({
+		...of,
+		shape: "unary",
+		sessionId: undefined,
+		traceContext: {},
+	});
+	follower.hear({ ...of, type: "call.accepted", queued: 0 });
+	const attempt = call?.dispatched({ ...worker, attempt: 1, pid: 7 });
+	const by = { ...of, ...worker, attempt: 1 } as const;
+	follower.hear({ ...by, type: "call.dispatched", waitedMs: 1 });
+	follower.hear({ ...by, type: "call.released", ranMs: 1 });
+	attempt?.released(undefined);
+	call?.settled(undefined);
+	follower.hear({
+		...of,
+		type: "call.settled",
+		outcome: "succeeded",
+		code: undefined,
+		attempts: 1,
+		totalMs: 2,
+	});
 }
 
 /** Microseconds of processor time per call. */
-async function cost(): Promise<number> {
+async function cost(follower: PoolInstrument): Promise<number> {
 	const begun = process.cpuUsage();
 	for (let index = 0; index < CALLS; index++) {
-		tell(index);
+		follow(follower, `c${index}`);
 		// Batches are sent between turns.
 		if (index % 16 === 0) await setImmediate();
 	}
@@ -38,11 +69,18 @@ async function cost(): Promise<number> {
 	return (user + system) / CALLS;
 }
 
-await cost();
-const costs: number[] = [];
-for (let run = 0; run < RUNS; run++) costs.push(await cost());
-costs.sort((a, b) => a - b);
+for (let round = -2; round < ROUNDS; round++)
+	for (const [name, follower] of Object.entries(followers)) {
+		const us = await cost(follower);
+		if (round >= 0) times.set(name, [...(times.get(name) ?? []), us]);
+	}
+for (const [name, each] of times) {
+	each.sort((a, b) => a - b);
+	console.log(
+		`${name.padEnd(24)} ${each[(ROUNDS - 1) / 2]?.toFixed(1).padStart(5)} us/call, at best ${each[0]?.toFixed(1)}`,
+	);
+}
 console.log(
-	`the SDK alone: ${costs[(RUNS - 1) / 2]?.toFixed(1)} us of processor time per call, the median of ${RUNS} runs of ${CALLS.toLocaleString("en-US")} calls`,
+	`processor time, medians of ${ROUNDS} rounds of ${CALLS.toLocaleString("en-US")} calls`,
 );
 process.exit(0);
