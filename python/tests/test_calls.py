@@ -122,3 +122,58 @@ def test_frames_about_unknown_calls_are_ignored(start: Host) -> None:
     conversation.send(session_end=pb.SessionEnd(session_id="nobody"))
     conversation.send()
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+TASKS = """
+    import asyncio
+    import gc
+    import weakref
+    from typing import Any
+    from snakepit_bridge import on_startup, tool
+
+    futures: list[Any] = []
+    made: list[str] = []
+
+    @on_startup
+    async def start() -> None:
+        def make(loop: Any, coroutine: Any, **options: Any) -> Any:
+            # As an eager one: user code runs where the task is made.
+            made.append(str(asyncio.current_task() is None and loop.is_running()))
+            return asyncio.Task(coroutine, loop=loop, **options)
+
+        if HAS_FACTORY:
+            asyncio.get_running_loop().set_task_factory(make)
+
+    @tool
+    async def waits() -> str:
+        future = asyncio.get_running_loop().create_future()
+        futures.append(weakref.ref(future))
+        await future
+        return "kept"
+
+    @tool
+    async def releases() -> bool:
+        gc.collect()
+        future = futures.pop()()
+        if future is not None:
+            future.set_result(None)
+        return future is not None
+
+    @tool
+    def makers() -> list[str]:
+        return made
+"""
+
+
+@pytest.mark.parametrize("has_factory", [True, False])
+def test_a_call_keeps_its_task_and_a_factory_makes_it_in_the_loop(
+    start: Host, has_factory: bool
+) -> None:
+    tools = TASKS.replace("HAS_FACTORY", str(has_factory))
+    conversation = start(tools, callsPerWorker=2).converse()
+    for _ in range(3):
+        waiting = conversation.begin("waits")
+        assert conversation.call("releases") is True
+        assert decode(conversation.terminal(waiting).result.value) == "kept"
+    made = conversation.call("makers")
+    assert set(made) == ({"True"} if has_factory else set())

@@ -15,7 +15,7 @@ import type {
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
-import { dispatchFrame } from "./dispatch-frame.ts";
+import { dispatchFrame, type FrameTargets } from "./dispatch-frame.ts";
 import { conversationBroken } from "./failure-error.ts";
 import {
 	decodeFrame,
@@ -61,6 +61,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 	private readonly process: ConversationProcess;
 	private readonly setting: ConversationSetting;
 	private readonly hostFunctions: HostFunctions;
+	private readonly targets: FrameTargets;
 	readonly crossing: ValueCrossing;
 	private readonly calls = new Map<number, OngoingCall>();
 	private readonly overWith = Promise.withResolvers<void>();
@@ -78,6 +79,12 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			setting.hostFunctions,
 			(message, what) => this.send(message, what),
 		);
+		this.targets = {
+			calls: this.calls,
+			hostFunctions: this.hostFunctions,
+			log: (record) => process.log(record),
+			crossing: this.crossing,
+		};
 	}
 
 	/** Takes the channel that this listens to. */
@@ -182,14 +189,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			this.break(`a malformed frame of ${bytes.length} bytes arrived`, error);
 			return;
 		}
-		const { calls, hostFunctions, process } = this;
-		const log = process.log.bind(process);
-		dispatchFrame(message, {
-			calls,
-			hostFunctions,
-			log,
-			crossing: this.crossing,
-		});
+		dispatchFrame(message, this.targets);
 	}
 
 	over(error: Error | undefined): void {

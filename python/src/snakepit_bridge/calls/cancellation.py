@@ -24,6 +24,8 @@ class Cancellation:
             thread while it runs code of this call.
     """
 
+    __slots__ = ("_undisturbed_until", "_waiting", "by_signal", "reason")
+
     def __init__(self) -> None:
         self.reason: CancelReason | None = None
         self.by_signal = False

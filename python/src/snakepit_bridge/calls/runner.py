@@ -29,7 +29,6 @@ class Runner:
         self._main = main
         self._threads = ToolThreads(calls_per_worker) if calls_per_worker > 1 else None
         self._context = copy_context()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, running: RunningCall) -> None:
         """Has a call run; in the bridge's thread."""
@@ -76,9 +75,8 @@ class Runner:
         # Given to the task by copy: Python 3.10 has no other way.
         running.context.run(CURRENT.set, running.call)
         task = running.context.run(self._main.loop.create_task, self._run_task(running))
+        # It keeps the task as long as the call runs: a loop does not.
         running.interrupt = self._task_interrupt(running, task)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _run_task(self, running: RunningCall) -> None:
         if not running.begin():

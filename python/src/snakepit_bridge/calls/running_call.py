@@ -68,6 +68,24 @@ class RunningCall:
         context: the context variables that the tool runs with.
     """
 
+    __slots__ = (
+        "_arguments",
+        "_attachment",
+        "_began",
+        "_lock",
+        "_sink",
+        "_span",
+        "_state",
+        "_tracing",
+        "call",
+        "cancellation",
+        "context",
+        "credit",
+        "interrupt",
+        "shield",
+        "tool",
+    )
+
     def __init__(
         self,
         tool: Tool,

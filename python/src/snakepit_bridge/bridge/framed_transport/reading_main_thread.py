@@ -113,9 +113,13 @@ class ReadingMainThread(MainThread):
             self.loop.stop()
 
     def submit_to_loop(self, callback: Callable[[], None]) -> None:
-        """Has a callback called by the loop; from any thread."""
+        """Has a callback called that adds to the loop; from any thread."""
         if threading.get_ident() == self._ident:
-            self.loop.call_soon(callback)
+            # A factory of the tools' own may run their code, in a turn of the loop only.
+            if self.loop.get_task_factory() is None:
+                callback()
+            else:
+                self.loop.call_soon(callback)
         else:
             self.loop.call_soon_threadsafe(callback)
 
