@@ -32,7 +32,8 @@ def error_type(error: BaseException) -> str:
     module = kind.__module__
     if module in ("builtins", "__main__"):
         return kind.__qualname__
-    if getattr(snakepit_bridge, kind.__qualname__, None) is kind:
+    name = kind.__qualname__
+    if str(module).startswith(_PACKAGE) and name in snakepit_bridge.__all__:
         # What the host reads is what tools import it by, not where it lies.
         module = snakepit_bridge.__name__
     return f"{module}.{kind.__qualname__}"
