@@ -39,6 +39,12 @@ GENERATORS = """
             log.append("closed")
 
     @tool
+    def large() -> Iterator[bytes]:
+        for i in range(1000):
+            log.append(f"made {i}")
+            yield bytes(1024)
+
+    @tool
     def breaks() -> Iterator[int]:
         yield 1
         raise ValueError("in the middle")
@@ -88,6 +94,31 @@ def test_a_generator_is_advanced_only_while_credit_is_left(
     conversation.send(credit=pb.Credit(call_id=call_id, chunks=1))
     assert conversation.chunk() == 2
     assert conversation.call("seen") == ["made 0", "made 1", "made 2"]
+
+
+@THREADS
+@BOTH
+def test_small_chunks_go_beyond_the_credit_while_together_they_are_small(
+    start: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = start(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    # Each counts as 256 bytes.
+    call_id = conversation.begin(tool, stream_credit=2, stream_bytes=1024)
+    assert [conversation.chunk() for _ in range(4)] == [0, 1, 2, 3]
+    assert len(conversation.call("seen")) == 4
+    conversation.send(credit=pb.Credit(call_id=call_id, chunks=3))
+    assert [conversation.chunk() for _ in range(3)] == [4, 5, 6]
+    assert len(conversation.call("seen")) == 7
+
+
+def test_large_chunks_stay_within_the_credit(start: Host) -> None:
+    conversation = start(GENERATORS).converse()
+    call_id = conversation.begin("large", stream_credit=2, stream_bytes=1024)
+    assert [len(conversation.chunk()) for _ in range(2)] == [1024, 1024]
+    assert conversation.call("seen") == ["made 0", "made 1"]
+    conversation.send(credit=pb.Credit(call_id=call_id, chunks=1))
+    assert len(conversation.chunk()) == 1024
+    assert len(conversation.call("seen")) == 3
 
 
 @BOTH

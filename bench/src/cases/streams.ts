@@ -65,7 +65,7 @@ export const streams: Case = {
 				text: `${name}: the producer stays within its credit`,
 				unit: "items",
 				// One item is in the hands of the generator.
-				atMost: DEFAULTS.streamCredit + 1,
+				atMost: DEFAULTS.streamCredit.chunks + 1,
 				value: (of) => of(our, "ahead"),
 			},
 		] satisfies Case["aims"];

@@ -11,6 +11,7 @@ import {
 	type Seat,
 	wholeNumber,
 } from "@snakepit/core";
+import type { StreamCredit } from "./conversation/credit-window.ts";
 import type { HostFunction } from "./conversation/host-functions.ts";
 import type { PythonEnvironment } from "./environment/python-environment.ts";
 
@@ -52,7 +53,10 @@ export interface PythonGrpcOptions {
 	readonly preload?: boolean | PreloadOptions;
 	/** The limit of one message, both ways. */
 	readonly maxMessageBytes?: number;
-	/** How many chunks of a stream may be on the way to a slow consumer. */
+	/**
+	 * How many chunks of a stream may be on the way to a slow consumer. By default 16,
+	 * and more of small ones, as long as all together have less than 64 KiB.
+	 */
 	readonly streamCredit?: number;
 	/**
 	 * Arrays and bytes that are large are handed over in shared memory (Linux),
@@ -90,7 +94,7 @@ export interface ResolvedOptions {
 	readonly transport: Transport;
 	readonly preload: ResolvedPreload | "off";
 	readonly maxMessageBytes: number;
-	readonly streamCredit: number;
+	readonly streamCredit: StreamCredit;
 	readonly sharedMemory: Required<SharedMemoryOptions> | "off";
 	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
 }
@@ -117,8 +121,11 @@ export const DEFAULTS: Readonly<
 	preload: false,
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
-	/** Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. */
-	streamCredit: 16,
+	/**
+	 * Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. Small
+	 * chunks are worth their way only many at a time.
+	 */
+	streamCredit: { chunks: 16, smallBytes: 64 * 1024 },
 	/** From where a file is cheaper than a message; and as much as a machine can miss for a moment. */
 	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
 	/** What a person would want to see of a service that runs. */
@@ -240,7 +247,10 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 		transport: given.transport ?? DEFAULTS.transport,
 		preload: resolvePreload(given.preload ?? DEFAULTS.preload),
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
-		streamCredit: given.streamCredit ?? DEFAULTS.streamCredit,
+		streamCredit:
+			given.streamCredit === undefined
+				? DEFAULTS.streamCredit
+				: { chunks: given.streamCredit, smallBytes: 0 },
 		sharedMemory: resolveSharedMemory(given.sharedMemory),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
 	});

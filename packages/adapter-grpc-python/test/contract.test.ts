@@ -15,7 +15,8 @@ const commands: ContractCommands = {
 	endless: {
 		command: "endless",
 		args: {},
-		window: 64,
+		// What small chunks count at least, against the default credit.
+		window: (64 * 1024) / 256,
 		produced: async ({ execute }) => Number(await execute("how_many_produced")),
 	},
 };

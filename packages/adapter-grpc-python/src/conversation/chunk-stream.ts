@@ -1,8 +1,13 @@
 import type { SnakepitError } from "@snakepit/core";
-import { CreditWindow } from "./credit-window.ts";
+import { CreditWindow, type StreamCredit } from "./credit-window.ts";
 import type { CallAnswers, OngoingCall } from "./ongoing-call.ts";
 
 type Step = IteratorResult<unknown, undefined>;
+/** What arrived before it was asked for. */
+interface Arrived {
+	readonly value: unknown;
+	readonly bytes: number;
+}
 interface Demand {
 	readonly resolve: (step: Step | Promise<Step>) => void;
 }
@@ -24,10 +29,10 @@ const DONE: Step = { done: true, value: undefined };
 export class ChunkStream
 	implements AsyncIterableIterator<unknown, undefined>, CallAnswers
 {
-	readonly credit: CreditWindow;
+	private readonly window: CreditWindow;
 	private readonly begin: (stream: ChunkStream) => OngoingCall;
 	private readonly allow: (call: OngoingCall, chunks: number) => void;
-	private readonly buffered: unknown[] = [];
+	private readonly buffered: Arrived[] = [];
 	private readonly demands: Demand[] = [];
 	private readonly settled = Promise.withResolvers<void>();
 	private state: StreamState = { kind: "fresh" };
@@ -37,11 +42,11 @@ export class ChunkStream
 	 * @param allow sends credit.
 	 */
 	constructor(
-		window: number,
+		credit: StreamCredit,
 		begin: (stream: ChunkStream) => OngoingCall,
 		allow: (call: OngoingCall, chunks: number) => void,
 	) {
-		this.credit = new CreditWindow(window);
+		this.window = new CreditWindow(credit);
 		this.begin = begin;
 		this.allow = allow;
 	}
@@ -54,7 +59,8 @@ export class ChunkStream
 		if (this.state.kind === "fresh") this.start();
 		if (this.state.kind === "over" && this.buffered.length === 0)
 			return this.ending();
-		if (this.buffered.length > 0) return this.taken(this.buffered.shift());
+		const arrived = this.buffered.shift();
+		if (arrived !== undefined) return this.taken(arrived);
 		return new Promise((resolve) => this.demands.push({ resolve }));
 	}
 
@@ -76,11 +82,11 @@ export class ChunkStream
 	}
 
 	/** The worker sent a chunk. */
-	chunk(value: unknown): boolean {
-		if (!this.credit.arrive()) return false;
+	chunk(value: unknown, bytes: number): boolean {
+		if (!this.window.arrive(bytes)) return false;
 		const demand = this.demands.shift();
-		if (demand === undefined) this.buffered.push(value);
-		else demand.resolve(this.taken(value));
+		if (demand === undefined) this.buffered.push({ value, bytes });
+		else demand.resolve(this.taken({ value, bytes }));
 		return true;
 	}
 
@@ -105,8 +111,8 @@ export class ChunkStream
 		}
 	}
 
-	private taken(value: unknown): Step {
-		const grant = this.credit.take();
+	private taken({ value, bytes }: Arrived): Step {
+		const grant = this.window.take(bytes);
 		if (grant > 0 && this.state.kind === "running")
 			this.allow(this.state.call, grant);
 		return { done: false, value };

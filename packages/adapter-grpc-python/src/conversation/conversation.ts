@@ -15,6 +15,7 @@ import type {
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
+import type { StreamCredit } from "./credit-window.ts";
 import { dispatchFrame, type FrameTargets } from "./dispatch-frame.ts";
 import { conversationBroken } from "./failure-error.ts";
 import {
@@ -36,8 +37,7 @@ import { ValueCrossing } from "./value-crossing.ts";
 /** What a conversation is held under. */
 export interface ConversationSetting {
 	readonly maxMessageBytes: number;
-	/** How many chunks of a stream may be on the way. */
-	readonly streamCredit: number;
+	readonly streamCredit: StreamCredit;
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
 	/** How large values are handed over; `undefined` where they are sent. */
 	readonly sharedMemory: SharedMemory | undefined;
@@ -116,17 +116,11 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		options: CallOptions,
 	): AsyncIterableIterator<unknown> {
 		const inContext = captureContext();
+		const { streamCredit } = this.setting;
 		return new ChunkStream(
-			this.setting.streamCredit,
+			streamCredit,
 			(stream) =>
-				this.begin(
-					command,
-					args,
-					options,
-					inContext,
-					stream,
-					stream.credit.size,
-				),
+				this.begin(command, args, options, inContext, stream, streamCredit),
 			(call, chunks) =>
 				this.send(
 					{ $case: "credit", value: { callId: call.number, chunks } },
@@ -229,7 +223,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		options: CallOptions,
 		inContext: <T>(action: () => T) => T,
 		answers: CallAnswers,
-		streamCredit?: number,
+		credit?: StreamCredit,
 	): OngoingCall {
 		this.openChannel();
 		if (options.signal.aborted)
@@ -253,7 +247,8 @@ export class Conversation implements Connection, FrameListener, CallLine {
 							: Math.max(1, Math.round(options.timeoutMs)),
 					sessionId: options.sessionId ?? "",
 					traceContext: { ...options.traceContext },
-					streamCredit,
+					streamCredit: credit?.chunks,
+					streamBytes: credit?.smallBytes ?? 0,
 					hasInput: options.input !== undefined,
 				},
 			},

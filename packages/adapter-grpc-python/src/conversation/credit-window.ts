@@ -1,29 +1,56 @@
-/** How many chunks a worker may send ahead of the consumer. */
-export class CreditWindow {
-	readonly size: number;
-	/** What the worker may still send. */
-	private granted: number;
-	/** What the consumer took since the last grant. */
-	private taken = 0;
+/** What a chunk counts at least, in bytes: an object costs more than its image. */
+const LEAST_COUNTED_BYTES = 256;
 
-	constructor(size: number) {
-		this.size = size;
-		this.granted = size;
+/** How far a worker may send ahead of the consumer. */
+export interface StreamCredit {
+	/** So many chunks. */
+	readonly chunks: number;
+	/** More than that, while all that are out have fewer bytes together; 0: never. */
+	readonly smallBytes: number;
+}
+
+/** The credit of one stream. */
+export class CreditWindow {
+	readonly credit: StreamCredit;
+	/** What arrived, and was not granted again. */
+	private outChunks = 0;
+	private outBytes = 0;
+	/** What the consumer took since the last grant. */
+	private takenChunks = 0;
+	private takenBytes = 0;
+
+	constructor(credit: StreamCredit) {
+		this.credit = credit;
 	}
 
 	/** A chunk arrived; false when the worker had no credit for it. */
-	arrive(): boolean {
-		if (this.granted === 0) return false;
-		this.granted--;
+	arrive(bytes: number): boolean {
+		const { chunks, smallBytes } = this.credit;
+		if (this.outChunks >= chunks && this.outBytes >= smallBytes) return false;
+		this.outChunks++;
+		this.outBytes += counted(bytes);
 		return true;
 	}
 
 	/** The consumer took a chunk; returns how many more to allow now. Half a window at a time, to save frames. */
-	take(): number {
-		if (++this.taken < Math.max(1, Math.floor(this.size / 2))) return 0;
-		const grant = this.taken;
-		this.taken = 0;
-		this.granted += grant;
+	take(bytes: number): number {
+		const { chunks, smallBytes } = this.credit;
+		this.takenChunks++;
+		this.takenBytes += counted(bytes);
+		if (
+			this.takenChunks < Math.max(1, Math.floor(chunks / 2)) ||
+			this.takenBytes < smallBytes / 2
+		)
+			return 0;
+		const grant = this.takenChunks;
+		this.outChunks -= grant;
+		this.outBytes -= this.takenBytes;
+		this.takenChunks = 0;
+		this.takenBytes = 0;
 		return grant;
 	}
+}
+
+function counted(bytes: number): number {
+	return Math.max(bytes, LEAST_COUNTED_BYTES);
 }

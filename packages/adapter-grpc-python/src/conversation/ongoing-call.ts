@@ -1,6 +1,6 @@
 import type { CallOptions, SnakepitError } from "@snakepit/core";
 import type { Failure } from "../gen/bridge.ts";
-import type { ValueImage } from "../shared-memory/attachment.ts";
+import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -16,8 +16,8 @@ export interface CallAnswers {
 	/** One result, or the end of a stream. */
 	succeeded(value: unknown): void;
 	failed(error: SnakepitError): void;
-	/** Only for streams; false when the worker had no credit for it. */
-	chunk?(value: unknown): boolean;
+	/** Only for streams; `bytes` is what it had on its way. False when the worker had no credit for it. */
+	chunk?(value: unknown, bytes: number): boolean;
 	/** Only for streams: the call is asked to end, nobody wants what was not taken yet. */
 	cancelled?(): void;
 }
@@ -123,7 +123,7 @@ export class OngoingCall {
 			this.line.violated(`a chunk for call ${this.number}, which is no stream`);
 		else if (this.state.kind === "running") {
 			this.decoded(image, (value) => {
-				if (!chunk.call(this.answers, value))
+				if (!chunk.call(this.answers, value, bytesOf(image)))
 					this.line.violated(
 						`a chunk beyond the credit of call ${this.number}`,
 					);

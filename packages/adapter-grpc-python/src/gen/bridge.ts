@@ -156,7 +156,14 @@ export interface Call {
   /** The caller sends an input stream. */
   hasInput: boolean;
   /** The large parts of the arguments, where there are any. */
-  attachment: Attachment | undefined;
+  attachment:
+    | Attachment
+    | undefined;
+  /**
+   * Small chunks may go beyond the credit: while all that are out have fewer
+   * bytes than this together, each counted as 256 at least. 0: none may.
+   */
+  streamBytes: number;
 }
 
 export interface Call_TraceContextEntry {
@@ -170,7 +177,10 @@ export interface Cancel {
   reason: CancelReason;
 }
 
-/** Allows `chunks` more chunks of a stream, from the receiver to the sender. */
+/**
+ * `chunks` of a stream were taken: so many more are allowed, from the receiver to
+ * the sender.
+ */
 export interface Credit {
   callId: number;
   chunks: number;
@@ -657,6 +667,7 @@ function createBaseCall(): Call {
     streamCredit: undefined,
     hasInput: false,
     attachment: undefined,
+    streamBytes: 0,
   };
 }
 
@@ -688,6 +699,9 @@ export const Call: MessageFns<Call> = {
     }
     if (message.attachment !== undefined) {
       Attachment.encode(message.attachment, writer.uint32(74).fork()).join();
+    }
+    if (message.streamBytes !== 0) {
+      writer.uint32(80).uint32(message.streamBytes);
     }
     return writer;
   },
@@ -778,6 +792,14 @@ export const Call: MessageFns<Call> = {
             }
 
             message.attachment = Attachment.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.streamBytes = reader.uint32();
             continue;
           }
         }

@@ -16,6 +16,11 @@ export interface ValueImage {
 	readonly attachment?: AttachmentName | undefined;
 }
 
+/** How much a value has on its way. */
+export function bytesOf({ value, attachment }: ValueImage): number {
+	return value.length + (attachment?.size ?? 0);
+}
+
 /** Elements of every dtype are aligned, also for vector instructions. */
 const ALIGNMENT = 64;
 

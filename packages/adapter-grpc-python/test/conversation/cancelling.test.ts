@@ -116,6 +116,37 @@ test("credit is half a window at a time, and never more than the window is out",
 	expect(worker.all("credit")).toHaveLength(2);
 });
 
+test("small chunks go beyond the credit while together they are small, and are granted many at a time", async () => {
+	const worker = new FakeWorker({ streamCredit: 2, smallBytes: 1024 });
+	const stream = streamOf(worker.conversation, "one");
+	const first = stream.next();
+	expect(worker.all("call")[0]?.streamBytes).toBe(1024);
+	// Each counts as 256 bytes.
+	for (let i = 0; i < 4; i++) worker.chunk(1, i);
+	await first;
+	expect(worker.all("credit")).toEqual([]);
+	await stream.next();
+	expect(worker.all("credit")).toEqual([{ callId: 1, chunks: 2 }]);
+	worker.chunk(1, new Uint8Array(1024));
+	expect(worker.brokenBy).toEqual([]);
+	worker.chunk(1, "beyond");
+	expect(worker.brokenBy[0]?.message).toContain("beyond the credit");
+});
+
+test("large chunks are granted by their number alone", async () => {
+	const worker = new FakeWorker({ streamCredit: 2, smallBytes: 1024 });
+	const stream = streamOf(worker.conversation, "one");
+	const first = stream.next();
+	worker.chunk(1, new Uint8Array(1024));
+	await first;
+	expect(worker.all("credit")).toEqual([{ callId: 1, chunks: 1 }]);
+	worker.chunk(1, new Uint8Array(1024));
+	worker.chunk(1, new Uint8Array(1024));
+	expect(worker.brokenBy).toEqual([]);
+	worker.chunk(1, new Uint8Array(1024));
+	expect(worker.brokenBy).toHaveLength(1);
+});
+
 test("leaving waits for the worker's end, and gives up with its signal", async () => {
 	const worker = new FakeWorker();
 	const patience = new AbortController();

@@ -33,6 +33,7 @@ export class FakeWorker implements FrameChannel {
 	constructor(
 		setting: {
 			readonly streamCredit?: number;
+			readonly smallBytes?: number;
 			readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
 			readonly sharedMemory?: SharedMemory;
 		} = {},
@@ -44,7 +45,10 @@ export class FakeWorker implements FrameChannel {
 		};
 		this.conversation = new Conversation(process, {
 			maxMessageBytes: 1024 * 1024,
-			streamCredit: setting.streamCredit ?? 4,
+			streamCredit: {
+				chunks: setting.streamCredit ?? 4,
+				smallBytes: setting.smallBytes ?? 0,
+			},
 			hostFunctions: new Map(Object.entries(setting.hostFunctions ?? {})),
 			sharedMemory: setting.sharedMemory,
 		});

@@ -100,7 +100,7 @@ class Attachment(_message.Message):
     def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
-    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment")
+    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes")
     class TraceContextEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -117,6 +117,7 @@ class Call(_message.Message):
     STREAM_CREDIT_FIELD_NUMBER: _ClassVar[int]
     HAS_INPUT_FIELD_NUMBER: _ClassVar[int]
     ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
+    STREAM_BYTES_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     tool: str
     arguments: bytes
@@ -126,7 +127,8 @@ class Call(_message.Message):
     stream_credit: int
     has_input: bool
     attachment: Attachment
-    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
+    stream_bytes: int
+    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ("call_id", "reason")

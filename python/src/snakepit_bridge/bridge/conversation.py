@@ -112,7 +112,7 @@ class Conversation:
             cancellation=cancellation,
             is_async=tool.kind.is_async,
         )
-        credit = Credit(frame.stream_credit) if streams else None
+        credit = Credit(frame.stream_credit, frame.stream_bytes) if streams else None
         return RunningCall(
             tool,
             call,

@@ -45,8 +45,6 @@ async def run_async_generator(running: RunningCall, credit: Credit) -> pb.Worker
                 value = await drive(anext(generator))
             except StopAsyncIteration:
                 return running.end()
-            # Taken first: what is sent has been allowed.
-            credit.take()
             running.send_chunk(value)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
         frame = failure_frame(running, error)

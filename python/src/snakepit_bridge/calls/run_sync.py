@@ -75,8 +75,6 @@ class GeneratorRun:
                 value = invoke(next, self._generator, _END)
                 if value is _END:
                     return running.end()
-                # Taken first: what is sent has been allowed.
-                self._credit.take()
                 running.send_chunk(value)
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
             running.shield()

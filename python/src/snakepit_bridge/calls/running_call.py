@@ -228,6 +228,10 @@ class RunningCall:
             CallRefused: it cannot cross.
         """
         image, attachment = self._image(value, "chunk")
+        if self.credit is not None:
+            # Taken first: what is sent has been allowed.
+            shared = 0 if attachment is None else attachment.size
+            self.credit.take(len(image) + shared)
         frame = pb.WorkerFrame()
         chunk = frame.chunk
         chunk.call_id = self.call.call_id
