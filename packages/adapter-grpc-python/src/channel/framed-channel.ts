@@ -22,6 +22,19 @@ const RECEIVE_MARGIN_BYTES = 65_536;
 
 type HostSaying = NonNullable<HostSignal["signal"]>;
 
+/**
+ * What every socket of this thread reads into: it is read and told of in one
+ * turn. A buffer for each read would have V8 collect garbage all the time.
+ */
+let sharedBuffer: Uint8Array | undefined;
+/** More does not stay in the processor's cache until it is copied out. */
+const READ_BYTES = 64 * 1024;
+
+function readBuffer(): Uint8Array {
+	sharedBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
+	return sharedBuffer;
+}
+
 /** A question and who waits for its answer. */
 interface Question<Answer> {
 	readonly resolve: (answer: Answer) => void;
@@ -45,12 +58,22 @@ export async function openFramedChannel(
 	signal: AbortSignal,
 ): Promise<FrameChannel> {
 	signal.throwIfAborted();
-	const socket = connect(address.socket);
+	let channel: FramedChannel | undefined;
+	const socket = connect({
+		path: address.socket,
+		onread: {
+			buffer: readBuffer(),
+			callback: (size, buffer) => {
+				channel?.arrived(buffer.subarray(0, size));
+				return true;
+			},
+		},
+	});
 	// The pool keeps the program alive while calls run, and nothing else does.
 	socket.unref();
 	try {
 		await once(socket, "connect", { signal });
-		const channel = new FramedChannel(socket, address, listener);
+		channel = new FramedChannel(socket, address, listener);
 		await abortable(channel.greet(address.token), signal);
 		return channel;
 	} catch (error) {
@@ -63,6 +86,7 @@ class FramedChannel implements FrameChannel {
 	private readonly socket: Socket;
 	private readonly listener: FrameListener;
 	private readonly writer: FrameWriter;
+	private readonly cutter: FrameCutter;
 	private readonly pings = new PendingPings();
 	/** Answered in order. */
 	private readonly descriptions: Question<DescribeResponse>[] = [];
@@ -76,24 +100,26 @@ class FramedChannel implements FrameChannel {
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.welcomed = promise;
 		this.state = { kind: "greeting", welcome: { resolve, reject } };
-		const cutter = new FrameCutter(
+		this.cutter = new FrameCutter(
 			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
 			(kind, body) => {
 				if (kind === FRAME) this.frame(body);
 				else this.heard(WorkerSignal.decode(body).signal);
 			},
 		);
-		socket.on("data", (chunk: Uint8Array) => {
-			try {
-				if (this.state.kind !== "over") cutter.take(chunk);
-			} catch (error) {
-				this.conclude(error as Error);
-			}
-		});
 		socket.on("error", (error) => this.conclude(error));
 		socket.on("close", () =>
 			this.conclude(new Error("the connection ended without a goodbye")),
 		);
+	}
+
+	/** The socket has read something; the bytes are written over afterwards. */
+	arrived(bytes: Uint8Array): void {
+		try {
+			if (this.state.kind !== "over") this.cutter.take(bytes);
+		} catch (error) {
+			this.conclude(error as Error);
+		}
 	}
 
 	greet(token: string): Promise<void> {

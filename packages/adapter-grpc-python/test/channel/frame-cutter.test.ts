@@ -47,13 +47,40 @@ test("messages arrive whole and in order, however they are cut", () => {
 	);
 });
 
-test("a message that arrives in one piece is not copied", () => {
-	const chunk = message(FRAME, Uint8Array.of(1, 2, 3));
-	let buffer: ArrayBufferLike | undefined;
-	new FrameCutter(LIMIT, (_, body) => {
-		buffer = body.buffer;
+test("what was told lasts when the buffer is written over, whatever its size", () => {
+	const sizes = fc.array(fc.constantFrom(0, 3, 20_000, 70_000, 300_000), {
+		maxLength: 6,
+	});
+	const reads = fc.constantFrom(4, 999, 65_536, 262_144);
+	fc.assert(
+		fc.property(sizes, reads, (sent, read) => {
+			const bodies = sent.map((size, i) => new Uint8Array(size).fill(i + 1));
+			const bytes = Buffer.concat(bodies.map((body) => message(FRAME, body)));
+			const heard: Uint8Array[] = [];
+			const cutter = new FrameCutter(1_000_000, (_, body) => heard.push(body));
+			// As the socket has it.
+			const buffer = Buffer.alloc(read);
+			for (let at = 0; at < bytes.length; at += read) {
+				const here = bytes.subarray(at, at + read);
+				buffer.set(here);
+				cutter.take(buffer.subarray(0, here.length));
+				buffer.fill(0xff);
+			}
+			expect(heard.map(({ length }) => length)).toEqual(sent);
+			for (const [i, body] of heard.entries())
+				expect(Buffer.compare(body, bodies[i] as Uint8Array)).toBe(0);
+		}),
+		{ numRuns: 30 },
+	);
+});
+
+test("a large message has memory of its own, of its size", () => {
+	const chunk = message(FRAME, new Uint8Array(70_000));
+	let bytes = 0;
+	new FrameCutter(100_000, (_, body) => {
+		bytes = body.buffer.byteLength;
 	}).take(chunk);
-	expect(buffer).toBe(chunk.buffer);
+	expect(bytes).toBe(70_000);
 });
 
 test.each([

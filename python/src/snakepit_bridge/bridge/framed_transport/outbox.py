@@ -17,6 +17,9 @@ __all__ = ["FramedOutbox"]
 
 # So much is written at once; a larger frame goes alone.
 BATCH_BYTES = 256 << 10
+# What the kernel keeps for the host to read: the usual 208 KiB are three large
+# chunks, and both sides would take turns for each. It may allow less.
+KERNEL_BYTES = 1 << 20
 
 
 class _LogBytes(bytes):
@@ -148,6 +151,7 @@ class FramedOutbox:
         """Begins to write: first that the host is welcome."""
         welcome = pb.WorkerSignal(welcome=pb.Welcome())
         self._waiting.appendleft(framed(SIGNAL, welcome.SerializeToString()))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
         # A descriptor of its own: that of the reading is shared between selectors.
         self._writable_fd = connection.dup().detach()
         self._socket = connection
