@@ -1,20 +1,28 @@
+import { spawn } from "node:child_process";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Pool } from "@snakepit/core";
 import { type Case, ratio, type Setting } from "../case.ts";
-import { catAdapter } from "../contestants/cat.ts";
+import { catAdapter, converse } from "../contestants/cat.ts";
 import { inProcessAdapter } from "../contestants/in-process.ts";
 import { openPoolOf } from "../contestants/ours.ts";
+import { collectGarbage } from "../measure/collect-garbage.ts";
 import { watchLoop } from "../measure/loop-lag.ts";
+import { percentile } from "../measure/percentile.ts";
 
 const WORKERS = 250;
 const CALLS = 10_000;
 const QUEUED = [1_000, 100_000];
+/** So many calls are queued, then served, so often. */
+const ROUND = 500;
+const ROUNDS = 200;
 const PROCESSES = `${WORKERS} processes`;
+const BARE = `limit, ${WORKERS} processes without a pool`;
 const QUEUE = "queue alone";
 
 export const manyCalls: Case = {
 	name: "many-calls",
 	title: "250 workers, 10,000 queued calls",
-	about: `${WORKERS} workers that are \`cat\` (so many Pythons are too heavy for a small machine), each echoing one line at a time; ${CALLS.toLocaleString("en-US")} calls made in one turn. Lag: how late the host's event loop is, from the turn after that one until the last answer; a long turn counts for every millisecond of it. Queue alone: one worker in this process that is busy, then free; what it costs to queue a call and to serve it when 1,000 and 100,000 wait. The 100,000 also pay for a heap that has to grow.`,
+	about: `${WORKERS} workers that are \`cat\` (so many Pythons are too heavy for a small machine), each echoing one line at a time; ${CALLS.toLocaleString("en-US")} calls made in one turn. Lag: how late the host's event loop is, from the turn after that one until the last answer; a long turn counts for every millisecond of it. Queue alone: one worker in this process; what it costs to queue ${ROUND} more calls and to serve the ${ROUND} oldest, ${ROUNDS} times, while 1,000 and 100,000 wait all the time: two pools by turns, the median of the rounds.`,
 	figures: {
 		lag_p99_ms: { title: "loop lag p99", unit: "ms", better: "lower" },
 		lag_max_ms: { title: "loop lag max", unit: "ms", better: "lower" },
@@ -36,6 +44,7 @@ export const manyCalls: Case = {
 	},
 	plot: "lag_p99_ms",
 	rows: [
+		{ name: BARE, kind: "limit", measure: withoutPool },
 		{ name: PROCESSES, kind: "ours", measure: processes },
 		{ name: QUEUE, kind: "ours", measure: queueAlone },
 	],
@@ -61,6 +70,33 @@ export const manyCalls: Case = {
 		})),
 	],
 };
+
+/** Each gets its next line when it has answered. */
+async function withoutPool(_: Setting): Promise<Record<string, number>> {
+	const children = Array.from({ length: WORKERS }, () => spawn("cat"));
+	const lines = children.map(converse);
+	await Promise.all(lines.map((echo) => echo("0")));
+	let [next, failed] = [0, 0];
+	const began = performance.now();
+	const all = lines.map(async (echo) => {
+		while (next < CALLS) {
+			const text = String(next++);
+			if ((await echo(text)) !== text) failed++;
+		}
+	});
+	await nextTurn();
+	const loop = watchLoop();
+	await Promise.all(all);
+	const { p99Ms, maxMs } = loop.stop();
+	const seconds = (performance.now() - began) / 1000;
+	for (const child of children) child.stdin.end();
+	return {
+		lag_p99_ms: p99Ms,
+		lag_max_ms: maxMs,
+		calls_per_s: CALLS / seconds,
+		failed,
+	};
+}
 
 async function processes(_: Setting): Promise<Record<string, number>> {
 	await using pool = await openPoolOf({
@@ -94,37 +130,83 @@ async function processes(_: Setting): Promise<Record<string, number>> {
 	};
 }
 
-async function queueAlone(_: Setting): Promise<Record<string, number>> {
-	const figures: Record<string, number> = {};
-	let gate: Promise<void> = Promise.resolve();
-	await using pool = await openPoolOf({
-		adapter: inProcessAdapter(async () => await gate),
-		size: 1,
-	});
-	const round = async (calls: number): Promise<[number, number]> => {
-		const { promise, resolve } = Promise.withResolvers<void>();
-		gate = promise;
-		const began = performance.now();
-		const answers = Array.from({ length: calls }, () => pool.execute("wait"));
-		const queued = performance.now();
-		resolve();
-		await Promise.all(answers);
-		const us = (ms: number): number => (ms * 1000) / calls;
-		return [us(queued - began), us(performance.now() - queued)];
-	};
-	// Warm: as many calls as the larger round, in small ones.
-	for (let done = 0; done < 50_000; done += 1_000) await round(1_000);
-	for (const calls of QUEUED) {
-		// As many calls in all: garbage is collected in both.
-		const rounds = Math.max(...QUEUED) / calls;
-		let [queue, serve] = [0, 0];
-		for (let i = 0; i < rounds; i++) {
-			const [queued, served] = await round(calls);
-			queue += queued / rounds;
-			serve += served / rounds;
+/** Lets as many calls of the one worker end as it is told to. */
+class Gate {
+	#open = 0;
+	#waits: (() => void) | undefined;
+
+	open(calls: number): void {
+		this.#open += calls;
+		this.#waits?.();
+	}
+
+	async pass(): Promise<void> {
+		while (this.#open === 0) {
+			await new Promise<void>((resolve) => {
+				this.#waits = resolve;
+			});
 		}
-		figures[`queue_us_${calls}`] = queue;
-		figures[`serve_us_${calls}`] = serve;
+		this.#open--;
+	}
+}
+
+/** A pool whose one worker is in this process, and calls that wait for it. */
+class Line implements AsyncDisposable {
+	readonly #gate = new Gate();
+	readonly #waiting: Promise<unknown>[] = [];
+	#pool: Pool | undefined;
+	readonly queueUs: number[] = [];
+	readonly serveUs: number[] = [];
+
+	async open(calls: number): Promise<void> {
+		this.#pool = await openPoolOf({
+			adapter: inProcessAdapter(() => this.#gate.pass()),
+			size: 1,
+		});
+		this.#add(calls);
+	}
+
+	async round(): Promise<void> {
+		const began = performance.now();
+		this.#add(ROUND);
+		const queued = performance.now();
+		await this.#serve(ROUND);
+		this.queueUs.push(((queued - began) * 1000) / ROUND);
+		this.serveUs.push(((performance.now() - queued) * 1000) / ROUND);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#serve(this.#waiting.length);
+		await this.#pool?.close();
+	}
+
+	#add(calls: number): void {
+		for (let i = 0; i < calls; i++)
+			this.#waiting.push(this.#pool?.execute("wait") ?? Promise.reject());
+	}
+
+	async #serve(calls: number): Promise<void> {
+		const oldest = this.#waiting.splice(0, calls);
+		this.#gate.open(calls);
+		await Promise.all(oldest);
+	}
+}
+
+async function queueAlone(_: Setting): Promise<Record<string, number>> {
+	await using stack = new AsyncDisposableStack();
+	const lines = QUEUED.map(() => stack.use(new Line()));
+	for (const [i, line] of lines.entries()) await line.open(QUEUED[i] ?? 0);
+	// What making them left behind is not of those that follow.
+	collectGarbage();
+	for (let i = 0; i < ROUNDS; i++) for (const line of lines) await line.round();
+	const figures: Record<string, number> = {};
+	for (const [i, { queueUs, serveUs }] of lines.entries()) {
+		figures[`queue_us_${QUEUED[i]}`] = median(queueUs);
+		figures[`serve_us_${QUEUED[i]}`] = median(serveUs);
 	}
 	return figures;
+}
+
+function median(values: readonly number[]): number {
+	return percentile(Float64Array.from(values), 50);
 }

@@ -1,15 +1,32 @@
+import type { Readable, Writable } from "node:stream";
 import type { Adapter, Connection, WorkerProcess } from "@snakepit/core";
 
 /** Workers that are `cat`: the smallest real conversation with a process. One call at a time. */
 export const catAdapter: Adapter = {
 	name: "cat",
 	launch: () => ({ executable: "cat", args: [], stdio: "adapter" }),
-	connect: async (process) => converse(process),
+	connect: async (process) => connectionTo(process),
 };
 
-function converse({ stdin, stdout }: WorkerProcess): Connection {
+function connectionTo({ stdin, stdout }: WorkerProcess): Connection {
 	if (stdin === undefined || stdout === undefined)
 		throw new TypeError('launch says stdio: "adapter"');
+	const echo = converse({ stdin, stdout });
+	return {
+		execute: (_command, args) => echo(String(args)),
+		leave: async () => void stdin.end(),
+		[Symbol.asyncDispose]: async () => {},
+	};
+}
+
+/** Sends a line at a time; answers with the line that comes back. */
+export function converse({
+	stdin,
+	stdout,
+}: {
+	readonly stdin: Writable;
+	readonly stdout: Readable;
+}): (text: string) => Promise<string> {
 	let wanted: ((line: string) => void) | undefined;
 	let line = "";
 	stdout.setEncoding("utf8");
@@ -19,13 +36,9 @@ function converse({ stdin, stdout }: WorkerProcess): Connection {
 		wanted?.(line.slice(0, -1));
 		line = "";
 	});
-	return {
-		execute: (_command, args) =>
-			new Promise((resolve) => {
-				wanted = resolve;
-				stdin.write(`${String(args)}\n`);
-			}),
-		leave: async () => void stdin.end(),
-		[Symbol.asyncDispose]: async () => {},
-	};
+	return (text) =>
+		new Promise((resolve) => {
+			wanted = resolve;
+			stdin.write(`${text}\n`);
+		});
 }
