@@ -6,7 +6,7 @@ import {
 	namespacesUnavailable,
 	roundInPidNamespace,
 } from "../harness/enclosed.ts";
-import { end, look, type SeenProcess } from "../harness/process-table.ts";
+import { look, type SeenProcess } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
 import { ALONE, withLayers } from "./layers.ts";
 
@@ -86,10 +86,7 @@ export const identities: readonly ChaosCase[] = [
 async function tellTale(stage: Stage, tale: Tale): Promise<RoundOutcome> {
 	const bystander = await stage.bystander();
 	const dead = await stage.ready({ worker: "shell", size: SIZE });
-	const everything = stage.ofHost(dead);
-	everything.forEach(end);
-	await dead.exited;
-	await stage.untilGone(performance.now());
+	await stage.killWithItsWorkers(dead);
 	const [file] = openRunFiles(stage.dataDir);
 	if (file === undefined) throw new Error("The dead host left no run.");
 	const { owner = {}, workers } = tale.of(bystander);
@@ -112,10 +109,7 @@ async function tellTale(stage: Stage, tale: Tale): Promise<RoundOutcome> {
 export async function reuseAPid(stage: Stage): Promise<RoundOutcome> {
 	const dead = await stage.ready({ worker: "shell", size: SIZE });
 	const [pid = 0] = await dead.told<readonly number[]>("ready");
-	const everything = stage.ofHost(dead);
-	everything.forEach(end);
-	await dead.exited;
-	await stage.untilGone(performance.now());
+	await stage.killWithItsWorkers(dead);
 	// Its pid is free when it was collected.
 	while (look(pid)) await sleep(2);
 	const stranger = await stage.bystander(pid);

@@ -224,6 +224,27 @@ export class Stage implements AsyncDisposable {
 		];
 	}
 
+	/**
+	 * SIGKILL to a host and its workers, and to what they start while they are
+	 * ended: nobody is left whom the next start would have to end.
+	 *
+	 * @throws Error when something is left all the same.
+	 */
+	async killWithItsWorkers(host: HostProcess): Promise<void> {
+		const deadline = performance.now() + SURVIVED_MS;
+		for (
+			let left = this.ofHost(host);
+			left.length > 0 && performance.now() < deadline;
+			left = this.ofHost(host)
+		) {
+			for (const each of left) end(each);
+			await sleep(2);
+		}
+		await host.exited;
+		const { left } = await this.untilGone(performance.now());
+		if (left.length > 0) throw new Error(`${left.join("; ")} did not end.`);
+	}
+
 	/** The process of a host itself, where something stands before it: it alone has a run. */
 	programOf(host: HostProcess): SeenProcess {
 		const found = processesWith([`CHAOS_STAGE=${this.directory}\0`]).find(
