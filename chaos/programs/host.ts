@@ -65,8 +65,15 @@ input.on("close", () => {});
 function obey(order: HostOrder): void {
 	if ("call" in order) call(order);
 	else if ("descriptors" in order) hog(order.descriptors);
+	else if ("measure" in order) measureHeap();
 	else if ("blockMs" in order) block(order.blockMs);
 	else end(order.end);
+}
+
+function measureHeap(): void {
+	globalThis.gc?.();
+	const { heapUsed, external } = process.memoryUsage();
+	tell({ heapMb: (heapUsed + external) / 2 ** 20 });
 }
 
 const hogged: number[] = [];

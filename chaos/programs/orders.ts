@@ -36,6 +36,8 @@ export type HostOrder =
 	  }
 	/** Opens as many descriptors as it can, again and again, or lets go of them. */
 	| { readonly descriptors: "take" | "free" }
+	/** Tells what is held after a full collection; takes a host that was started with `--expose-gc`. */
+	| { readonly measure: "heap" }
 	/** Keeps the event loop from turning. */
 	| { readonly blockMs: number }
 	| {

@@ -48,6 +48,8 @@ describe.skipIf(process.platform !== "linux")(
 				return worker;
 			},
 			commands,
+			// All at once, each with protections of its own: generous, for a busy machine.
+			withinMs: 60_000,
 		});
 		test.concurrent.each(cases)("$title", ({ run }) => run());
 	},

@@ -191,6 +191,13 @@ export class HostProcess {
 		}
 	}
 
+	/** The next fact under this name, after those that were told already. */
+	async next<Fact>(name: string): Promise<Fact> {
+		const known = this.all(name).length;
+		let seen = 0;
+		return await this.told<Fact>(name, undefined, () => ++seen > known);
+	}
+
 	order(order: HostOrder): void {
 		this.child.stdin?.write(`${JSON.stringify(order)}\n`);
 	}
