@@ -24,7 +24,7 @@ const commands: ContractCommands = {
 	endless: {
 		command: "endless",
 		args: {},
-		window: 64,
+		window: (64 * 1024) / 256,
 		produced: async ({ execute }) => Number(await execute("how_many_produced")),
 	},
 	silent: { command: "silent", args: {} },

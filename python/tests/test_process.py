@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -186,9 +187,9 @@ def test_before_the_lifeline_only_light_modules_are_imported() -> None:
     assert {name.split(".")[1] for name in ours} == {"__main__", "_version", "boot"}
 
 
-def test_the_version_is_that_of_the_package() -> None:
-    project = (TOOLS.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'\nversion = "{__version__}"\n' in project
+def test_the_version_is_that_of_the_npm_packages() -> None:
+    core = TOOLS.parents[2] / "packages" / "core" / "package.json"
+    assert json.loads(core.read_text(encoding="utf-8"))["version"] == __version__
 
 
 def test_every_public_name_is_there() -> None:

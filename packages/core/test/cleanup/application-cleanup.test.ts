@@ -276,10 +276,11 @@ test("in another thread no signal arrives, and its exit still kills what is its 
 });
 
 test("two copies of the package share one, so that a signal is handled once", async () => {
-	const before = process.listenerCount("SIGTERM");
 	const copy = await import(
 		`${new URL("../../src/cleanup/application-cleanup.ts", import.meta.url)}?copy`
 	);
+	// Not before: while it is imported the runner itself may cease to listen.
+	const before = process.listenerCount("SIGTERM");
 	const participant = { close: async () => {}, killNow: () => {} };
 	const leave = applicationCleanup.register(participant);
 	const leaveToo = copy.applicationCleanup.register({ ...participant });

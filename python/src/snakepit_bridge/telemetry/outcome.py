@@ -14,7 +14,7 @@ __all__ = ["Outcome", "outcome"]
 _BY_CANCELLATION = (
     "asyncio.exceptions.CancelledError",
     "GeneratorExit",
-    "snakepit_bridge.calls.cancelled.CallCancelled",
+    "snakepit_bridge.CallCancelled",
 )
 
 
