@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from conftest import Host
+
+from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
+from snakepit_bridge.bridge.framed_transport.reading_main_thread import (
+    ReadingMainThread,
+)
+from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 BOTH_TRANSPORTS = True
 
@@ -195,3 +203,37 @@ def test_calls_are_answered_while_the_loop_waits_for_something_far_away(
         assert [conversation.receive().result.call_id for _ in begun] == begun
         assert conversation.call("add", [1, 2]) == 3
         assert conversation.call("add_later", [1, 2]) == 3
+
+
+class _NoOutbox:
+    """Frames go nowhere."""
+
+    held = False
+
+    def flush(self) -> None: ...
+
+
+MAIN_THREADS: list[Callable[[], MainThread]] = [
+    WaitingMainThread,
+    lambda: ReadingMainThread(cast(FramedOutbox, _NoOutbox())),
+]
+
+
+@pytest.mark.parametrize("make", MAIN_THREADS, ids=["waiting", "reading"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_a_signals_handler_that_raises_between_two_works_ends_nothing(
+    make: Callable[[], MainThread], error: type[BaseException]
+) -> None:
+    main = make()
+    done: list[str] = []
+
+    def interrupted() -> None:
+        raise error
+
+    main.submit(interrupted)
+    main.submit(lambda: done.append("work"))
+    main.submit_to_loop(lambda: done.append("callback"))
+    main.submit(main.stop)
+    main.run()
+    main.close()
+    assert sorted(done) == ["callback", "work"]

@@ -69,10 +69,19 @@ class WaitingMainThread(MainThread):
     def run(self) -> None:
         """Runs until `stop`; whatever user code does to the loop."""
         while not self._stopping:
-            self._wait()
-            while self._work and not self._stopping:
-                self._work.popleft()()
-            self._turn()
+            try:
+                self._go_on()
+            except (SystemExit, KeyboardInterrupt):
+                # Raised by a signal's handler, wherever this thread was.
+                _logger.exception("a signal's handler tried to end the worker")
+                self._is_turning = False
+                self._tool_loop.wants_turn = True
+
+    def _go_on(self) -> None:
+        self._wait()
+        while self._work and not self._stopping:
+            self._work.popleft()()
+        self._turn()
 
     def submit(self, work: Callable[[], None]) -> None:
         """Has work done outside of the loop; from any thread."""
@@ -118,10 +127,7 @@ class WaitingMainThread(MainThread):
         # In this order: whoever comes from here on wakes this thread again.
         self._is_woken = False
         while not (self._work or self._tool_loop.wants_turn or self._stopping):
-            try:
-                self._wakes.get()
-            except (SystemExit, KeyboardInterrupt):
-                _logger.exception("a signal's handler tried to end the worker")
+            self._wakes.get()
             self._is_woken = False
 
     def _turn(self) -> None:
