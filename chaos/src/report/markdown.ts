@@ -28,6 +28,8 @@ export interface PeerSummary {
 
 /** One run: what `--json` writes and `--page` reads. */
 export interface ChaosRun extends RunFacts {
+	/** What a reader has to know of this run, written into its file by hand: a row that was left out, and why. */
+	readonly remark?: string;
 	readonly cases: readonly CaseSummary[];
 	readonly peers: readonly PeerSummary[];
 }
@@ -76,7 +78,7 @@ function introduction(
 		cases.filter((each) => each.verdict === verdict).length;
 	return `Real hosts with real workers, killed and mistreated; seen from outside by a socket that only workers and descendants
 hold, and by the process table. Made by ${made.join(", then ")}.${several}
-
+${runs.flatMap(({ remark }) => (remark === undefined ? [] : [`\n${remark}\n`])).join("")}
 | | |
 |---|---|
 | machine | ${facts.machine} |

@@ -63,7 +63,12 @@ test("what is broken is said in full, and peers have a table of their own", () =
 });
 
 test("a page of two runs names both, and says whose the times are", () => {
-	const run = { ...facts, cases: [summary], peers: [] };
+	const run = {
+		...facts,
+		cases: [summary],
+		peers: [],
+		remark: "A row was left out.",
+	};
 	const page = resultsPage([
 		run,
 		{ ...run, command: "npx pnpm@12 chaos --timed" },
@@ -72,5 +77,6 @@ test("a page of two runs names both, and says whose the times are", () => {
 		"`npx pnpm@12 chaos --seed 42` with seed 42 in 30 minutes, then `npx pnpm@12 chaos --timed`",
 	);
 	expect(page).toContain("times of the last one");
+	expect(page).toContain("\n\nA row was left out.\n");
 	expect(page.match(/^\| idle/gm)).toHaveLength(1);
 });
