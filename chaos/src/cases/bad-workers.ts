@@ -11,9 +11,9 @@ const program = (name: string): string =>
 const HABITS = program("habits.sh");
 const MAX_RESTARTS = 5;
 /**
- * What a host may grow by, whatever a worker prints. V8 lets some 64 MB of buffers
- * and 50 MB of young objects come together before it collects them: on a machine
- * that is busy otherwise it was seen to take just that.
+ * What a host may grow by, whatever a worker prints: a fifth of it. V8 lets buffers
+ * and young objects come together before it collects them, beyond 100 MB where
+ * others keep the machine busy.
  */
 const GROWTH_MB = 200;
 

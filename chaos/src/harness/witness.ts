@@ -62,7 +62,10 @@ export class Witness implements AsyncDisposable {
 		const check = (): void => {
 			if (holds()) resolve(true);
 		};
-		const deadline = setTimeout(() => resolve(holds()), deadlineMs);
+		const deadline = setTimeout(
+			() => resolve(holds()),
+			Math.max(0, deadlineMs),
+		);
 		this.#changed.add(check);
 		try {
 			return await promise;

@@ -12,8 +12,8 @@ const SMALL_BYTES = 16 * 1024;
 export type MessageListener = (kind: number, body: Uint8Array) => void;
 
 /**
- * Cuts what a socket brings into messages. Each is copied once, out of the buffer
- * that the socket reads into: memory of its own for each read costs far more.
+ * Cuts what a socket brings into messages. Each is copied out of the buffer that the
+ * socket reads into, since memory of its own for each read costs far more.
  */
 export class FrameCutter {
 	private readonly limit: number;

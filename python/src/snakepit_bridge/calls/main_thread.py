@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 __all__ = ["MainThread"]
+
+_logger = logging.getLogger(__name__)
 
 
 class MainThread(abc.ABC):
@@ -27,9 +30,23 @@ class MainThread(abc.ABC):
         asyncio.set_event_loop(loop)
         self._stopping = False
 
-    @abc.abstractmethod
     def run(self) -> None:
         """Runs until `stop`; whatever user code does to the loop."""
+        while not self._stopping:
+            try:
+                self._go_on()
+            except (SystemExit, KeyboardInterrupt):
+                # By the handler of a signal, wherever this thread was; calls take theirs.
+                _logger.exception("a signal's handler tried to end the worker")
+                self._recover()
+
+    @abc.abstractmethod
+    def _go_on(self) -> None:
+        """Waits, and does what there is to do then."""
+
+    @abc.abstractmethod
+    def _recover(self) -> None:
+        """Lets `_go_on` be called again after it was interrupted anywhere."""
 
     @abc.abstractmethod
     def submit(self, work: Callable[[], None]) -> None:

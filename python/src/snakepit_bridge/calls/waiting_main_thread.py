@@ -66,22 +66,15 @@ class WaitingMainThread(MainThread):
         self._is_idle = False
         self._is_calling = False
 
-    def run(self) -> None:
-        """Runs until `stop`; whatever user code does to the loop."""
-        while not self._stopping:
-            try:
-                self._go_on()
-            except (SystemExit, KeyboardInterrupt):
-                # Raised by a signal's handler, wherever this thread was.
-                _logger.exception("a signal's handler tried to end the worker")
-                self._is_turning = False
-                self._tool_loop.wants_turn = True
-
     def _go_on(self) -> None:
         self._wait()
         while self._work and not self._stopping:
             self._work.popleft()()
         self._turn()
+
+    def _recover(self) -> None:
+        self._is_turning = False
+        self._tool_loop.wants_turn = True
 
     def submit(self, work: Callable[[], None]) -> None:
         """Has work done outside of the loop; from any thread."""

@@ -95,22 +95,15 @@ class ReadingMainThread(MainThread):
         """Ends that; from any thread."""
         self._selector.unshare()
 
-    def run(self) -> None:
-        """Runs until `stop`; whatever user code does to the loop."""
-        while not self._stopping:
-            try:
-                self._go_on()
-            except (SystemExit, KeyboardInterrupt):
-                # Raised by a signal's handler, wherever this thread was.
-                _logger.exception("a signal's handler tried to end the worker")
-                self._outbox.held = False
-                self._tool_loop.wants_turn = True
-
     def _go_on(self) -> None:
         self._turn()
         self._do_work()
         self._outbox.flush()
         self._wait()
+
+    def _recover(self) -> None:
+        self._outbox.held = False
+        self._tool_loop.wants_turn = True
 
     def submit(self, work: Callable[[], None]) -> None:
         """Has work done outside of the loop; from any thread."""

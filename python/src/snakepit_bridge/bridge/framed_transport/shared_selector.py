@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import selectors
@@ -12,8 +11,6 @@ __all__ = ["CAN_SHARE", "SharedSelector"]
 
 # Linux from 4.5 on.
 CAN_SHARE = hasattr(select, "EPOLLEXCLUSIVE")
-
-_logger = logging.getLogger(__name__)
 
 
 class SharedSelector(selectors.EpollSelector):
@@ -77,14 +74,8 @@ class SharedSelector(selectors.EpollSelector):
         return ready
 
     def wait(self, timeout: float | None) -> bool:
-        """Waits like `select`; returns False if the shared one alone was readable.
-
-        In the main thread, where the handler of a signal may raise."""
-        try:
-            events = self._epoll.poll(timeout, 2)
-        except (SystemExit, KeyboardInterrupt):
-            _logger.exception("a signal's handler tried to end the worker")
-            return False
+        """Waits like `select`; returns False if the shared one alone was readable."""
+        events = self._epoll.poll(timeout, 2)
         other = not events
         for descriptor, _ in events:
             if descriptor == self._shared:
