@@ -75,13 +75,12 @@ class InnerGuard:
         # First: looking for processes takes descriptors, and there may be no other.
         self._server.close()
         left = kill_until_none(self._server.wakeup, self._killed)
-        if reason == HOST_GONE:
-            self._incidents.settled()
-            self._incidents.write()
+        self._incidents.settled()
         self._server.link.send("ended", killed=self._incidents.killed, left=left)
         return reason
 
-    def _killed(self, step: Step) -> None:
-        self._incidents.process_killed(
-            step.process.pid, self._server.births.label_of(step.root)
-        )
+    def _killed(self, steps: list[Step]) -> None:
+        label_of = self._server.births.label_of
+        for step in steps:
+            self._incidents.process_killed(step.process.pid, label_of(step.root))
+        self._incidents.write()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Outcome = Literal["sent", "gone", "refused"]
+    Whom = Literal["all", "workers"]
 
 _FIRST_PAUSE_S = 0.001
 # Nothing new appears, and what was killed does not die: it is stuck in the kernel.
@@ -24,8 +25,8 @@ _LAST_PAUSE_S = 1.0
 
 def kill_until_none(
     wakeup: Wakeup,
-    killed: Callable[[Step], None],
-    last: int | None = None,
+    killed: Callable[[list[Step]], None],
+    whom: Whom = "all",
 ) -> int:
     """Ends every descendant of this process, and reaps all that become its children.
 
@@ -35,8 +36,9 @@ def kill_until_none(
 
     Args:
         wakeup: Tells of children that ended.
-        killed: Called once for each process that was seen and sent its SIGKILL.
-        last: A child that is spared as long as anything else lives: the other guard.
+        killed: Called with the processes that were seen and sent their SIGKILL, each once.
+        whom: Spares guards and what has not left their session yet where it is
+            "workers", and returns when nothing else lives.
 
     Returns:
         How many are left, all of them another user's: 0 unless a program changed users.
@@ -44,16 +46,19 @@ def kill_until_none(
     told: set[tuple[int, int]] = set()
     pause = _FIRST_PAUSE_S
     while not reap_all():
-        steps = _steps(last)
+        steps = _steps(whom)
+        if whom == "workers" and not steps:
+            break
         outcomes = []
-        fresh = False
+        fresh = []
         for step in steps:
             outcomes.append(_send(step))
             key = (step.process.pid, step.process.start)
             if outcomes[-1] == "sent" and key not in told:
                 told.add(key)
-                fresh = True
-                killed(step)
+                fresh.append(step)
+        if fresh:
+            killed(fresh)
         if outcomes and all(outcome == "refused" for outcome in outcomes):
             return len(outcomes)
         pause = _FIRST_PAUSE_S if fresh else min(2 * pause, _LAST_PAUSE_S)
@@ -88,16 +93,15 @@ def kill_exactly(pid: int, start: int) -> Outcome:
         os.close(reference)
 
 
-def _steps(last: int | None) -> list[Step]:
+def _steps(whom: Whom) -> list[Step]:
     guard = look(os.getpid())
     if guard is None:
         raise OSError(errno.ENOENT, "/proc does not show this process")
     descendants = descendants_of(guard.pid)
-    if last is None:
+    if whom == "all":
         return kill_order(descendants, guard)
-    return kill_order(descendants, guard, frozenset({last})) or kill_order(
-        descendants, guard
-    )
+    ours = frozenset(each.pid for each in descendants if each.session == guard.session)
+    return kill_order(descendants, guard, ours)
 
 
 def _send(step: Step) -> Outcome:

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.guard_host import Death, GuardHost, start_time
@@ -23,6 +24,15 @@ Guard = Callable[[], GuardHost]
 GUARDS = ("outer", "middle", "inner")
 ALIVE = ("host", *GUARDS, "worker")
 PAIRS = [(one, two) for one in ALIVE for two in ALIVE if one < two]
+
+
+def incidents(host: GuardHost) -> list[dict[str, Any]]:
+    """What the guards wrote down."""
+    return [json.loads(line) for line in host.incidents.read_text().splitlines()]
+
+
+def of_type(lines: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [line for line in lines if line["type"] == f"protection.{name}"]
 
 
 def strike(host: GuardHost, worker: Death, whom: str) -> None:
@@ -174,27 +184,28 @@ def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> N
     _, deaths = host.beast("has_a_tree")
     host.die()
     assert host.exit_status() == HOST_GONE
-    lines = [json.loads(line) for line in host.incidents.read_text().splitlines()]
-    assert [line["type"] for line in lines] == [
+    lines = incidents(host)
+    # A guard further out that had to wait long has helped, and tells that too.
+    assert {line["type"] for line in lines} == {
         "protection.host_death_detected",
-        *["protection.process_killed"] * 3,
+        "protection.process_killed",
         "protection.run_settled",
-    ]
+    }
     assert {line["protection"] for line in lines} == {"guard"}
     assert {line["ofRun"] for line in lines} == {"k3x9a2p"}
-    assert lines[0]["pid"] == host.inner.pid
-    assert {line["signal"] for line in lines[1:4]} == {"SIGKILL"}
-    killed = {line["pid"]: line.get("incarnation") for line in lines[1:4]}
-    daemon = deaths[2].pid
+    dead = of_type(lines, "host_death_detected")
+    assert host.inner.pid in {line["pid"] for line in dead}
+    killed = of_type(lines, "process_killed")
+    assert {line["signal"] for line in killed} == {"SIGKILL"}
     # Who it was is known through its parent, which a daemon has lost.
-    assert {pid for pid, label in killed.items() if label == "w1"} == {
+    assert {line["pid"] for line in killed if line.get("incarnation") == "w1"} == {
         deaths[0].pid,
         deaths[1].pid,
     }
-    assert killed.keys() == {death.pid for death in deaths}
-    assert killed[daemon] is None
-    assert lines[4]["killed"] == 3
-    assert 0 < lines[4]["durationMs"] < 20_000
+    assert {line["pid"] for line in killed} == {death.pid for death in deaths}
+    for line in of_type(lines, "run_settled"):
+        assert 0 <= line["killed"] <= 3
+        assert 0 < line["durationMs"] < 20_000
     assert stat.S_IMODE(host.incidents.stat().st_mode) == 0o600
 
 
@@ -211,20 +222,21 @@ def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
     lost.kill()
     assert all(guard_.within() for guard_ in host.guards)
     assert all(death.within() for death in deaths)
-    lines = [json.loads(line) for line in host.incidents.read_text().splitlines()]
+    lines = incidents(host)
     assert lines[0]["type"] == "protection.host_death_detected"
     assert lines[-1]["type"] == "protection.run_settled"
     assert lines[0]["pid"] in {guard_.pid for guard_ in host.guards}
-    killed = {
-        line["pid"] for line in lines if line["type"] == "protection.process_killed"
-    }
+    killed = {line["pid"] for line in of_type(lines, "process_killed")}
     tree = {death.pid for death in deaths}
-    if whom == "outer":
-        # The inner one is there, and knows them all.
-        assert killed == tree
+    # No guard is among them.
+    assert killed <= tree
+    if whom == "inner":
+        # The kernel ends a worker that loses its parent, and a group dies at once with
+        # members that were not seen while they changed parents.
+        assert deaths[2].pid in killed
     else:
-        # What a guard ended that was then ended itself, by the one above, is not told.
-        assert killed <= tree | {guard_.pid for guard_ in host.guards}
+        # By one guard, or by two that worked side by side.
+        assert killed == tree
 
 
 def test_a_lost_twin_is_told_by_the_exit_status(guard: Guard) -> None:

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { RunId } from "../run-id.ts";
 import { type Incident, parseIncident } from "./incident.ts";
+import { joinIncidents } from "./joined-incidents.ts";
 import { fileNamesIn } from "./ledger-directory.ts";
 
 /** A protection without a database writes its incidents into such a file of the run's directory, one line of JSON each. */
@@ -24,10 +25,12 @@ export function readIncidentFiles(
 		.slice(0, INCIDENT_FILES_LIMIT)
 		.flatMap((fileName) => {
 			const protection = FILE_NAME.exec(fileName)?.[1];
-			return beginningOf(join(runDirectory, fileName))
-				.split("\n")
-				.flatMap((line) => parseIncident(line, ofRun) ?? [])
-				.filter((incident) => incident.protection === protection);
+			return joinIncidents(
+				beginningOf(join(runDirectory, fileName))
+					.split("\n")
+					.flatMap((line) => parseIncident(line, ofRun) ?? [])
+					.filter((incident) => incident.protection === protection),
+			);
 		});
 }
 

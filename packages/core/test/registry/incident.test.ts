@@ -100,11 +100,14 @@ test("a protection's file is read line by line, and what is not an incident of i
 
 test("a file is read up to a bound, and so many files", () => {
 	const directory = temporaryDirectory();
-	const line = lines(DETECTED);
-	const count = Math.ceil(INCIDENT_FILE_LIMIT_BYTES / line.length) + 100;
-	writeFileSync(join(directory, "incidents.guard.jsonl"), line.repeat(count));
+	const first = lines({ ...KILLED, pid: 1_000_000 });
+	const count = Math.ceil(INCIDENT_FILE_LIMIT_BYTES / first.length) + 100;
+	const all = Array.from({ length: count }, (_, n) =>
+		lines({ ...KILLED, pid: 1_000_000 + n }),
+	);
+	writeFileSync(join(directory, "incidents.guard.jsonl"), all.join(""));
 	expect(readIncidentFiles(directory, RUN).length).toBe(
-		Math.floor(INCIDENT_FILE_LIMIT_BYTES / line.length),
+		Math.floor(INCIDENT_FILE_LIMIT_BYTES / first.length),
 	);
 	const many = temporaryDirectory();
 	for (let n = 10; n < 30; n++) {

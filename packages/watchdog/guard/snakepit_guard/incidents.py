@@ -14,7 +14,11 @@ MAX_PROCESSES = 256
 
 
 class Incidents:
-    """A file of the run directory that is only written where there is something to tell."""
+    """A file of the run directory that is only written where there is something to tell.
+
+    Several guards may write, each what it did: whoever reads joins what it finds twice.
+    What is known is written before there is more, for a guard can be killed as well.
+    """
 
     def __init__(self, path: str, run_id: str) -> None:
         self._path = path
@@ -53,17 +57,22 @@ class Incidents:
         )
 
     def settled(self) -> None:
-        """Nothing is left."""
-        assert self._began is not None
+        """Nothing is left: writes the rest, if there was a death to tell."""
+        if self._began is None:
+            return
         duration = (time.monotonic() - self._began) * 1000
         self._add(
             "protection.run_settled",
             killed=self._killed,
             durationMs=round(duration, 3),
         )
+        self.write()
 
     def write(self) -> None:
-        """Appends what is new; a directory that is gone already wants to know nothing."""
+        """Appends what is new, once the host's death is known; a directory that is gone
+        already wants to know nothing."""
+        if self._began is None:
+            return
         text = "".join(self._lines)
         self._lines = []
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

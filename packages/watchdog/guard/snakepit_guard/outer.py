@@ -11,7 +11,7 @@ from snakepit_guard.exit_status import FAILED, HOST_GONE, TWIN_GONE
 from snakepit_guard.incidents import Incidents
 from snakepit_guard.inner import GONE
 from snakepit_guard.kill_order import Step
-from snakepit_guard.killing import kill_until_none
+from snakepit_guard.killing import kill_until_none, reap_all
 from snakepit_guard.setting import Setting
 from snakepit_guard.wakeup import Wakeup
 
@@ -46,6 +46,7 @@ class OuterGuard:
         self._above = above
         self._patience = PATIENCE_S * below
         self._wakeup = wakeup
+        self._session = os.getsid(0)
         self._incidents = Incidents(setting.incidents, setting.run_id)
 
     def run(self) -> int:
@@ -58,9 +59,9 @@ class OuterGuard:
         while True:
             happened = dict(poll.poll())
             gone = {each for each, events in happened.items() if events & GONE}
-            if self._setting.lifeline in gone:
-                self._incidents.host_death()
             over = bool(gone & {self._setting.lifeline, *self._above})
+            if over:
+                self._note_host_death()
             status = self._inner_status(self._patience if over else 0)
             if status is not None or over:
                 return self._leave(status)
@@ -79,24 +80,35 @@ class OuterGuard:
             self._wakeup.wait(left)
 
     def _leave(self, status: int | None) -> int:
-        kill_until_none(
-            self._wakeup, self._killed, self._inner if status is None else None
-        )
+        self._note_host_death()
+        kill_until_none(self._wakeup, self._killed, "workers")
+        if not self._alone(self._patience):
+            kill_until_none(self._wakeup, self._killed)
         if status is not None and status >= 0 and status != FAILED:
             return status
-        if self._host_gone():
-            if not self._incidents.began:
-                self._incidents.host_death()
-            self._incidents.settled()
-            self._incidents.write()
-            return HOST_GONE
-        return TWIN_GONE
+        self._note_host_death()
+        self._incidents.settled()
+        return HOST_GONE if self._incidents.began else TWIN_GONE
 
-    def _host_gone(self) -> bool:
+    def _alone(self, patience: float) -> bool:
+        """Returns whether the guards further in have ended, once there is nothing for them
+        to do any more: each tells best itself what it did."""
+        until = time.monotonic() + patience
+        while not reap_all():
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            self._wakeup.wait(left)
+        return True
+
+    def _note_host_death(self) -> None:
         poll = select.poll()
         poll.register(self._setting.lifeline, select.POLLRDHUP)
-        return bool(poll.poll(0))
+        if poll.poll(0) and not self._incidents.began:
+            self._incidents.host_death()
 
-    def _killed(self, step: Step) -> None:
-        if step.process.pid != self._inner:
-            self._incidents.process_killed(step.process.pid, None)
+    def _killed(self, steps: list[Step]) -> None:
+        for step in steps:
+            if step.process.session != self._session:
+                self._incidents.process_killed(step.process.pid, None)
+        self._incidents.write()
