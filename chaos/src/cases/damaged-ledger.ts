@@ -9,6 +9,7 @@ import {
 	onOwnDisk,
 } from "../harness/small-disk.ts";
 import type { Stage } from "../harness/stage.ts";
+import { processesOf, programBehind } from "../harness/stage-processes.ts";
 import { ALONE, WATCHDOG, withLayers } from "./layers.ts";
 
 const ROW = "a ledger that is damaged, locked, read-only or full";
@@ -100,7 +101,7 @@ async function startOn(
 			: ["It did not say that it set the file aside."];
 	const { survivors } = await stage.untilGone(
 		performance.now(),
-		stage.ofHost(next),
+		processesOf(next),
 	);
 	const last = await stage.killAfterwards(next);
 	return { goneMs: upMs, broken, survivors: survivors + last.survivors };
@@ -141,7 +142,7 @@ async function fillsUp(stage: Stage): Promise<RoundOutcome> {
 		{ size: SIZE, events: ["registry.degraded", "registry.recovered"] },
 		{ before: onOwnDisk(stage.dataDir, "size=2m") },
 	);
-	const { pid } = stage.programOf(host);
+	const { pid } = programBehind(host, stage);
 	const empty = fillDisk(join("/proc", String(pid), "root", stage.dataDir));
 	// A death has to be written down; the seat is filled again all the same.
 	host.order({ id: "die", call: "die", times: 1 });
@@ -159,7 +160,7 @@ async function fullAtDeath(stage: Stage): Promise<RoundOutcome> {
 		{ before: onOwnDisk(stage.dataDir, "size=2m") },
 	);
 	await stage.sees("worker", SIZE);
-	const { pid } = stage.programOf(host);
+	const { pid } = programBehind(host, stage);
 	fillDisk(join("/proc", String(pid), "root", stage.dataDir));
 	return await stage.untilGone(host.kill());
 }

@@ -5,6 +5,7 @@ import { attachDebugger } from "../harness/debugger.ts";
 import type { HostProcess, HostSetting } from "../harness/host-process.ts";
 import { lives } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
+import { everythingOf } from "../harness/stage-processes.ts";
 import { ALONE, BOTH, withLayers } from "./layers.ts";
 
 const SIZE = 2;
@@ -86,7 +87,7 @@ const SPELLS: readonly Spell[] = [
 		selected: 1,
 		setting: jumping(600_000),
 		cast: async (stage, host, ms) => {
-			const everything = stage.everything();
+			const everything = everythingOf(stage);
 			for (const { pid } of everything) process.kill(pid, "SIGSTOP");
 			await sleep(ms);
 			host.child.kill("SIGUSR2");

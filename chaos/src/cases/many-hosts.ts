@@ -2,6 +2,7 @@ import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import type { HostProcess } from "../harness/host-process.ts";
 import { lives, type SeenProcess } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
+import { processesOf } from "../harness/stage-processes.ts";
 import { ALONE, BOTH, withLayers } from "./layers.ts";
 
 /** Kills and starts in one round, drawn one after the other. */
@@ -36,7 +37,7 @@ async function killAndStart(stage: Stage, most: number): Promise<RoundOutcome> {
 		);
 	const start = async (): Promise<void> => {
 		const host = await stage.ready({ worker: "shell", size: SIZE });
-		living.push({ host, workers: stage.ofHost(host) });
+		living.push({ host, workers: processesOf(host) });
 	};
 	await Promise.all(Array.from({ length: most }, start));
 	for (let step = 0; step < STEPS; step++) {
@@ -52,7 +53,7 @@ async function killAndStart(stage: Stage, most: number): Promise<RoundOutcome> {
 	// One more start, so that the last of the dead are cleaned up after.
 	await start();
 	falseKills += living.map(lost).reduce((total, each) => total + each, 0);
-	const except = living.flatMap(({ host }) => stage.ofHost(host));
+	const except = living.flatMap(({ host }) => processesOf(host));
 	const { survivors } = await stage.untilGone(performance.now(), except);
 	return { survivors, falseKills };
 }

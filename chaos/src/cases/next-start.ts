@@ -2,6 +2,7 @@ import type { WorkerKind } from "../../programs/orders.ts";
 import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import { lives } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
+import { processesOf } from "../harness/stage-processes.ts";
 import { ALONE, LAYERS, withLayers } from "./layers.ts";
 
 const SIZE = 4;
@@ -25,7 +26,7 @@ async function killEverything(
 	await stage.bystander();
 	const neighbour = await stage.ready({ worker, size: 1 });
 	await stage.sees("worker", 1);
-	const neighbours = stage.ofHost(neighbour);
+	const neighbours = processesOf(neighbour);
 	const host = await stage.ready({ worker, size: SIZE });
 	await stage.sees("worker", 1 + SIZE);
 	host.killWithItsProtections();
@@ -35,7 +36,7 @@ async function killEverything(
 	await next.told("ready");
 	const ending = await stage.untilGone(startedAt, [
 		...neighbours,
-		...stage.ofHost(next),
+		...processesOf(next),
 	]);
 	const killed = neighbours.filter((each) => !lives(each)).length;
 	const exited = neighbour.all("worker.exited").length;

@@ -13,6 +13,7 @@ import {
 	onOwnDisk,
 } from "../harness/small-disk.ts";
 import type { Stage } from "../harness/stage.ts";
+import { programBehind } from "../harness/stage-processes.ts";
 import { ALONE, withLayers } from "./layers.ts";
 
 const ROW =
@@ -131,7 +132,7 @@ async function noDisk(stage: Stage): Promise<RoundOutcome> {
 			env: { XDG_RUNTIME_DIR: runtime, TMPDIR: runtime },
 		},
 	);
-	const { pid } = stage.programOf(host);
+	const { pid } = programBehind(host, stage);
 	const seen = join("/proc", String(pid), "root", runtime);
 	const empty = fillDisk(seen);
 	await loseOne(host);
@@ -145,7 +146,7 @@ async function noSharedMemory(stage: Stage): Promise<RoundOutcome> {
 		{ size: SIZE, events: EVENTS },
 		{ before: onOwnDisk(SHARED_MEMORY, "size=32m") },
 	);
-	const { pid } = stage.programOf(host);
+	const { pid } = programBehind(host, stage);
 	const large = { megabytes: 8 };
 	await host.call("large_result", large);
 	const empty = fillDisk(join("/proc", String(pid), "root", SHARED_MEMORY));

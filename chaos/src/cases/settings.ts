@@ -6,6 +6,7 @@ import { namespacesUnavailable, PID_NAMESPACE } from "../harness/enclosed.ts";
 import type { HostSetting } from "../harness/host-process.ts";
 import { end, everyProcess, lives } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
+import { programBehind } from "../harness/stage-processes.ts";
 import { ALONE, BOTH, withLayers } from "./layers.ts";
 
 const SIZE = 2;
@@ -77,7 +78,7 @@ async function killInPlace(
 		stage.witness.seen("worker") -
 		stage.witness.living("worker").length +
 		outer.all("worker.exited").length;
-	const host = stage.programOf(outer);
+	const host = programBehind(outer, stage);
 	const at = performance.now();
 	end(host);
 	const ending = await stage.untilGone(

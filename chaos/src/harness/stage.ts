@@ -10,20 +10,15 @@ import { fileURLToPath } from "node:url";
 import type { Random } from "@snakepit/core";
 import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
 import { PYTHON } from "../../programs/worker-adapter.ts";
-import {
-	HostProcess,
-	type HostSetting,
-	SOURCE_CONDITION,
-} from "./host-process.ts";
+import { HostProcess, type HostSetting } from "./host-process.ts";
 import {
 	commandLine,
 	end,
-	everyProcess,
 	lives,
 	look,
-	processesWith,
 	type SeenProcess,
 } from "./process-table.ts";
+import { everythingOf, processesOf } from "./stage-processes.ts";
 import { Witness } from "./witness.ts";
 
 /** After this a process that should have ended has survived. What its time was is published, whether it is counted is decided here. */
@@ -203,27 +198,6 @@ export class Stage implements AsyncDisposable {
 		}
 	}
 
-	/** Everything that was started here and lives, hosts and protections too: by its environment, or by its argument where it cleared that. */
-	everything(): readonly SeenProcess[] {
-		return [
-			...processesWith([`CHAOS_STAGE=${this.directory}\0`]),
-			...everyProcess().filter(({ pid }) =>
-				commandLine(pid).some((word) =>
-					word.endsWith(`.stay('forgotten', '${this.witness.path}')`),
-				),
-			),
-		];
-	}
-
-	/** A host, its workers and their descendants, by the marker of its run; without those that cleared it. */
-	ofHost(host: HostProcess): readonly SeenProcess[] {
-		const runs = host.all<{ runId: string }>("run.started");
-		return [
-			...(look(host.pid) ? [look(host.pid) as SeenProcess] : []),
-			...processesWith(runs.map(({ runId }) => `SNAKEPIT_RUN=${runId}:`)),
-		];
-	}
-
 	/**
 	 * SIGKILL to a host and its workers, and to what they start while they are
 	 * ended: nobody is left whom the next start would have to end.
@@ -233,9 +207,9 @@ export class Stage implements AsyncDisposable {
 	async killWithItsWorkers(host: HostProcess): Promise<void> {
 		const deadline = performance.now() + SURVIVED_MS;
 		for (
-			let left = this.ofHost(host);
+			let left = processesOf(host);
 			left.length > 0 && performance.now() < deadline;
-			left = this.ofHost(host)
+			left = processesOf(host)
 		) {
 			for (const each of left) end(each);
 			await sleep(2);
@@ -245,24 +219,12 @@ export class Stage implements AsyncDisposable {
 		if (left.length > 0) throw new Error(`${left.join("; ")} did not end.`);
 	}
 
-	/** The process of a host itself, where something stands before it: it alone has a run. */
-	programOf(host: HostProcess): SeenProcess {
-		const found = processesWith([`CHAOS_STAGE=${this.directory}\0`]).find(
-			({ pid }) => {
-				const [command, condition] = commandLine(pid);
-				return command?.endsWith("node") && condition === SOURCE_CONDITION;
-			},
-		);
-		if (!found) throw new Error(`No program behind ${host.pid}.`);
-		return found;
-	}
-
 	async [Symbol.asyncDispose](): Promise<void> {
 		for (const host of this.#hosts) host.killWithItsProtections();
 		await Promise.all(this.#hosts.map(({ exited }) => exited));
 		// What forks while it is ended needs more than one look.
 		for (let looks = 0; looks < 100; looks++) {
-			const left = this.everything();
+			const left = everythingOf(this);
 			if (left.length === 0) break;
 			for (const each of left) end(each);
 			await sleep(5);
@@ -310,7 +272,7 @@ export class Stage implements AsyncDisposable {
 				({ pid }) => pid,
 			),
 		);
-		return this.everything().filter(({ pid }) => !spared.has(pid));
+		return everythingOf(this).filter(({ pid }) => !spared.has(pid));
 	}
 }
 
