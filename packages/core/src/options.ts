@@ -77,6 +77,12 @@ export interface StopOptions {
 	readonly drainMs?: number;
 	/** How long a worker may take to leave before it is killed. */
 	readonly killAfterMs?: number;
+	/**
+	 * What becomes of the pool when the program gets SIGINT, SIGTERM or SIGHUP and listens to it itself: it is closed
+	 * within 2 s (`"closed"`, the default), or the program closes it when it wants (`"left_to_program"`). A program that
+	 * does not listen dies of the signal, and its pools are closed within 2 s in any case.
+	 */
+	readonly onSignal?: "closed" | "left_to_program";
 }
 
 /** What workers print. */

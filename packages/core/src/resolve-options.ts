@@ -9,6 +9,7 @@ import {
 	oneOf,
 	optional,
 	show,
+	wholeNumber,
 } from "./option-check.ts";
 import { DEFAULTS, type Default } from "./option-defaults.ts";
 import type {
@@ -17,6 +18,7 @@ import type {
 	PoolOptions,
 	ResolvedOptions,
 	SizeOptions,
+	StopOptions,
 } from "./options.ts";
 import type { Protection } from "./protection.ts";
 
@@ -59,10 +61,13 @@ const areInstruments: Check = (value) =>
 /** What is in a group is checked by its own table; here, whether it is one. */
 const isGroup = (value: unknown): boolean =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
+const isCount = wholeNumber(1, 10_000);
 const isSize: Check = (value) =>
-	typeof value === "number" || isGroup(value)
-		? undefined
-		: "must be how many workers there are, or { min, max, idleMs }";
+	typeof value === "number"
+		? isCount(value)
+		: isGroup(value)
+			? undefined
+			: "must be how many workers there are, or { min, max, idleMs }";
 const isHeartbeat: Check = (value) =>
 	value === "off" || isGroup(value)
 		? undefined
@@ -115,7 +120,12 @@ export function resolveOptions(
 			given.heartbeat === "off" ? "off" : group("heartbeat", given.heartbeat),
 		recycle: group("recycle", given.recycle),
 		sessions: group("sessions", given.sessions),
-		stop: group("stop", given.stop),
+		stop: {
+			...group<Omit<Required<StopOptions>, "onSignal">>("stop", given.stop, {
+				onSignal: optional(oneOf("closed", "left_to_program")),
+			}),
+			onSignal: given.stop?.onSignal ?? "closed",
+		},
 		output: {
 			...group<Omit<Required<OutputOptions>, "echo">>("output", given.output, {
 				echo: optional(oneOf("stderr", "none")),
@@ -149,11 +159,11 @@ function resolveSize(
 		typeof given === "number" ? { min: given, max: given } : (given ?? {});
 	const sizes = group<Required<SizeOptions>>("size", asked);
 	const max = asked.max ?? Math.max(processors, sizes.min);
-	if (max < 1 || sizes.min > max) {
+	if (sizes.min > max) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",
-			message: `createPool size: "min" (${sizes.min}) must not be greater than "max" (${show(max)}), and "max" must be at least 1.`,
+			message: `createPool size: "min" (${sizes.min}) must not be greater than "max" (${show(max)}).`,
 		});
 	}
 	return { min: sizes.min, max, idleMs: sizes.idleMs };

@@ -14,7 +14,8 @@ interface Orders {
 		| "busy"
 		| "script"
 		| "failing script"
-		| "exit with a stray";
+		| "exit with a stray"
+		| "closes its pool itself";
 }
 
 const orders: Orders = JSON.parse(process.argv[2] ?? "{}");
@@ -28,6 +29,12 @@ const options = {
 	}),
 	size: 2,
 	dataDir: orders.dataDir,
+	stop: {
+		onSignal:
+			orders.ending === "closes its pool itself"
+				? ("left_to_program" as const)
+				: ("closed" as const),
+	},
 	output: { echo: "none" as const },
 	onEvent: (event: import("@snakepit/core").SnakepitEvent) => {
 		if (event.type === "run.started") tell({ runId: event.runId });
@@ -66,6 +73,15 @@ if (orders.ending === "script" || orders.ending === "failing script") {
 			});
 			setInterval(() => {}, 60_000);
 			break;
+		case "closes its pool itself": {
+			const alive = setInterval(() => {}, 60_000);
+			process.once("SIGTERM", async () => {
+				tell({ answer: await pool.execute("ready") });
+				await pool.close();
+				clearInterval(alive);
+			});
+			break;
+		}
 		case "rejects":
 			void Promise.reject(new Error("on purpose"));
 			setInterval(() => {}, 60_000);

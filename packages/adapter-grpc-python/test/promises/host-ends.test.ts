@@ -54,6 +54,21 @@ test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
 );
 
 test(
+	"a pool that is left to a program that listens still takes calls after the signal, until the program closes it",
+	LONG,
+	async () => {
+		const { host, end } = start("closes its pool itself");
+		const runId = (await host.told("runId")) as string;
+		await host.told("ready");
+		host.child.kill("SIGTERM");
+		expect(await host.told("answer")).toEqual(expect.any(Number));
+		expect(await end).toEqual({ code: 0, signal: null });
+		await untilNothingIsLeft(runId, 1_000);
+		expect(host.all("ended")).toEqual([true]);
+	},
+);
+
+test(
 	"a second signal does not wait for what the first one is waiting for",
 	LONG,
 	async () => {

@@ -10,8 +10,13 @@ import type { Clock } from "../world.ts";
  */
 export type Afterwards = "dies" | "goes_on";
 
+/** What becomes of a participant when a signal comes that the program listens to itself. */
+export type OnSignal = "closed" | "left_to_program";
+
 /** Something that must not outlive the program. */
 export interface CleanupParticipant {
+	/** `"closed"` by default; where the program dies of the signal it is closed in any case. */
+	readonly onSignal?: OnSignal;
 	/** Ends in order, within about that time. */
 	close(graceMs: number, afterwards: Afterwards): Promise<void>;
 	/** Ends at once, in this very turn: nothing else runs after it. */
@@ -39,8 +44,8 @@ export interface ApplicationCleanupParts {
  *
  * After the first signal all participants close in order; after the second they
  * are killed at once. Then the signal is sent again without a handler, so that
- * the program ends of it, unless the program listens to it itself. With no
- * participant there is no handler.
+ * the program ends of it, unless the program listens to it itself, be it once.
+ * With no participant there is no handler.
  */
 export class ApplicationCleanup {
 	readonly #parts: ApplicationCleanupParts;
@@ -73,7 +78,7 @@ export class ApplicationCleanup {
 			...signals.map((signal) =>
 				events.onSignal(signal, () => this.#onSignal(signal)),
 			),
-			events.onExit(() => this.#killAll()),
+			events.onExit(() => killAll(this.#newestFirst())),
 			events.onBeforeExit(() => void this.#onIdle()),
 		];
 	}
@@ -82,44 +87,50 @@ export class ApplicationCleanup {
 		const forced = this.#answering !== undefined;
 		const answer = Symbol(signal);
 		this.#answering = answer;
+		// One listener is ours: with another one the program decides itself what follows.
+		const afterwards =
+			this.#parts.events.signalListeners(signal) > 1 ? "goes_on" : "dies";
 		for (const participant of this.#newestFirst())
 			attempt(() => participant.signalled?.(signal, forced));
+		const ended = this.#newestFirst().filter(
+			({ onSignal }) => afterwards === "dies" || onSignal !== "left_to_program",
+		);
 		if (forced) {
-			this.#killAll();
-			this.#raise(signal);
+			killAll(ended);
+			this.#conclude(signal, afterwards);
 			return;
 		}
-		void this.#close(this.#afterwards(signal)).then(() => {
-			if (this.#answering === answer) this.#raise(signal);
+		void this.#close(afterwards, ended).then(() => {
+			if (this.#answering === answer) this.#conclude(signal, afterwards);
 		});
-	}
-
-	/** One listener is ours: with another one the program decides itself what follows. */
-	#afterwards(signal: NodeJS.Signals): Afterwards {
-		return this.#parts.events.signalListeners(signal) > 1 ? "goes_on" : "dies";
 	}
 
 	/** Nothing is left to do: end in order instead of leaving it to the exit. */
 	async #onIdle(): Promise<void> {
-		await this.#close("goes_on");
+		await this.#close("goes_on", this.#newestFirst());
 		this.#uninstallIfIdle();
 	}
 
-	#close(afterwards: Afterwards): Promise<void> {
-		this.#closing ??= this.#closeAll(afterwards).finally(() => {
+	#close(
+		afterwards: Afterwards,
+		participants: readonly CleanupParticipant[],
+	): Promise<void> {
+		this.#closing ??= this.#closeAll(afterwards, participants).finally(() => {
 			this.#closing = undefined;
 		});
 		return this.#closing;
 	}
 
-	async #closeAll(afterwards: Afterwards): Promise<void> {
+	async #closeAll(
+		afterwards: Afterwards,
+		all: readonly CleanupParticipant[],
+	): Promise<void> {
 		const letGo = this.#parts.keepAlive();
-		const all = this.#newestFirst();
 		const closed = Promise.allSettled(
 			all.map(async (participant) => participant.close(GRACE_MS, afterwards)),
 		);
 		if (!(await this.#within(closed, GRACE_MS + MARGIN_MS))) {
-			this.#killAll();
+			killAll(all);
 			await this.#within(closed, MARGIN_MS);
 		}
 		for (const participant of all) this.#participants.delete(participant);
@@ -127,12 +138,11 @@ export class ApplicationCleanup {
 	}
 
 	/** Lets the signal do what it does without us. */
-	#raise(signal: NodeJS.Signals): void {
+	#conclude(signal: NodeJS.Signals, afterwards: Afterwards): void {
 		this.#answering = undefined;
 		this.#uninstall();
-		const { events } = this.#parts;
-		if (events.signalListeners(signal) === 0) events.raise(signal);
-		// The program listens itself and goes on: so does the watch over what takes part still.
+		if (afterwards === "dies") this.#parts.events.raise(signal);
+		// The program goes on: so does the watch over what takes part still.
 		if (this.#participants.size > 0) this.#handlers = this.#install();
 	}
 
@@ -147,11 +157,6 @@ export class ApplicationCleanup {
 		this.#handlers = [];
 	}
 
-	#killAll(): void {
-		for (const participant of this.#newestFirst())
-			attempt(() => participant.killNow());
-	}
-
 	#newestFirst(): readonly CleanupParticipant[] {
 		return [...this.#participants].reverse();
 	}
@@ -163,6 +168,10 @@ export class ApplicationCleanup {
 		timer.cancel();
 		return inTime;
 	}
+}
+
+function killAll(participants: readonly CleanupParticipant[]): void {
+	for (const participant of participants) attempt(() => participant.killNow());
 }
 
 /** One participant that throws must not keep the others alive. */

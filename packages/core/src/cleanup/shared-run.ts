@@ -95,6 +95,8 @@ export class SharedRun {
 		});
 		// Registered before every pool, so killed after them: their workers are gone by then.
 		const unregister = applicationCleanup.register({
+			// It is over when the last of its pools is.
+			onSignal: "left_to_program",
 			close: async () => {},
 			killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
 			signalled: (signal, forced) =>

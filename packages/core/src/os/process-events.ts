@@ -5,7 +5,10 @@ import { isMainThread } from "node:worker_threads";
 export interface ProcessEvents {
 	/** Signals only arrive in the main thread. */
 	readonly mainThread: boolean;
-	/** Listens for a signal; returns the function that stops it. */
+	/**
+	 * Listens for a signal before everybody who listens already, so that those who
+	 * listen once are still counted; returns the function that stops it.
+	 */
 	onSignal(signal: NodeJS.Signals, listener: () => void): () => void;
 	/** How many listen for a signal, of whomever they are. */
 	signalListeners(signal: NodeJS.Signals): number;
@@ -19,7 +22,12 @@ export interface ProcessEvents {
 
 export const processEvents: ProcessEvents = {
 	mainThread: isMainThread,
-	onSignal: (signal, listener) => listen(signal, listener),
+	onSignal(signal, listener) {
+		process.prependListener(signal, listener);
+		return () => {
+			process.off(signal, listener);
+		};
+	},
 	signalListeners: (signal) => process.listenerCount(signal),
 	onExit: (listener) => listen("exit", listener),
 	onBeforeExit: (listener) => listen("beforeExit", listener),

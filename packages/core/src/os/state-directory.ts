@@ -86,7 +86,7 @@ function placeAtHome(env: NodeJS.ProcessEnv): {
 	const state = env["XDG_STATE_HOME"];
 	const home = env["HOME"];
 	const [path, owner] = state?.startsWith("/")
-		? [state, state]
+		? [state, nearestOf(state)]
 		: home?.startsWith("/")
 			? [join(home, ".local/state"), home]
 			: ["HOME", undefined];
@@ -96,6 +96,11 @@ function placeAtHome(env: NodeJS.ProcessEnv): {
 	if (stats.uid !== process.getuid?.())
 		return { path, complaint: `belongs to user ${stats.uid}` };
 	return { path, complaint: undefined };
+}
+
+/** The directory itself, or the one above it that there is. */
+function nearestOf(path: string): string {
+	return statsOf(path) === undefined ? nearestOf(dirname(path)) : path;
 }
 
 /** Makes the directory and says what is wrong with it, or nothing. */

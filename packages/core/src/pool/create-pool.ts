@@ -82,6 +82,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		},
 	});
 	const unregister = applicationCleanup.register({
+		onSignal: options.stop.onSignal,
 		close: (graceMs, afterwards) => pool.endWithProgram(graceMs, afterwards),
 		killNow: () => {
 			pool.killNow();

@@ -19,8 +19,17 @@ class FakeProcessEvents implements ProcessEvents {
 		this.mainThread = mainThread;
 	}
 
+	/** Before everybody who listens already, as the real ones do. */
 	onSignal(signal: NodeJS.Signals, listener: Listener): Listener {
-		return this.listen(signal, listener);
+		const others = [...(this.listeners.get(signal) ?? [])];
+		this.listeners.get(signal)?.clear();
+		const leave = this.listen(signal, listener);
+		for (const other of others) this.listen(signal, other);
+		return leave;
+	}
+
+	listenOnce(event: string): void {
+		const leave = this.listen(event, () => leave());
 	}
 
 	signalListeners(signal: NodeJS.Signals): number {
@@ -83,8 +92,13 @@ class Bench {
 	}
 
 	/** Takes part, and leaves when its close is over. */
-	join(name: string, close: () => Promise<void> = async () => {}): () => void {
+	join(
+		name: string,
+		close: () => Promise<void> = async () => {},
+		fields: Pick<CleanupParticipant, "onSignal"> = {},
+	): () => void {
 		const participant: CleanupParticipant = {
+			...fields,
 			close: async (graceMs) => {
 				this.told.push(`${name} closes within ${graceMs}`);
 				await close();
@@ -191,6 +205,59 @@ test("a program that listens to the signal itself is not ended, and what takes p
 	await bench.clock.advance(0);
 	expect(bench.events.raised).toEqual([]);
 	expect(bench.events.installed).toEqual({ ...ALL, SIGTERM: 2 });
+});
+
+test("a program that listens once goes on as well; a second signal that nobody listens to is what it dies of", async () => {
+	const bench = new Bench();
+	bench.events.listenOnce("SIGTERM");
+	bench.join("pool", never);
+	bench.events.happen("SIGTERM");
+	await bench.clock.advance(0);
+	expect(bench.events.raised).toEqual([]);
+	bench.events.happen("SIGTERM");
+	expect(bench.told.at(-1)).toBe("pool is killed");
+	expect(bench.events.raised).toEqual(["SIGTERM"]);
+});
+
+test("whoever is left to a program that listens is not closed, hears the signal, and is watched further", async () => {
+	const bench = new Bench();
+	bench.events.listen("SIGTERM", () => {});
+	bench.join("mine", never, { onSignal: "left_to_program" });
+	bench.join("pool");
+	bench.events.happen("SIGTERM");
+	await bench.clock.advance(0);
+	bench.events.happen("SIGTERM");
+	await bench.clock.advance(10_000);
+	expect(bench.told).toEqual([
+		"pool hears SIGTERM",
+		"mine hears SIGTERM",
+		"pool closes within 2000",
+		"mine hears SIGTERM",
+	]);
+	expect(bench.events.installed).toEqual({ ...ALL, SIGTERM: 2 });
+	bench.events.happen("exit");
+	expect(bench.told.at(-1)).toBe("mine is killed");
+});
+
+test("a second signal spares whoever is left to a program that listens", async () => {
+	const bench = new Bench();
+	bench.events.listen("SIGTERM", () => {});
+	bench.join("mine", never, { onSignal: "left_to_program" });
+	bench.join("pool", never);
+	bench.events.happen("SIGTERM");
+	bench.events.happen("SIGTERM");
+	expect(bench.told.filter((each) => each.endsWith("killed"))).toEqual([
+		"pool is killed",
+	]);
+});
+
+test("whoever is left to the program is closed when that does not listen", async () => {
+	const bench = new Bench();
+	bench.join("mine", undefined, { onSignal: "left_to_program" });
+	bench.events.happen("SIGINT");
+	await bench.clock.advance(0);
+	expect(bench.told).toEqual(["mine hears SIGINT", "mine closes within 2000"]);
+	expect(bench.events.raised).toEqual(["SIGINT"]);
 });
 
 test("at the exit everybody is killed in that very turn, also when one throws", () => {

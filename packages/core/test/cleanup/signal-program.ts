@@ -4,6 +4,10 @@ import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { applicationCleanup } from "../../src/cleanup/application-cleanup.ts";
 
 const [dataDir, habit = "sleeps.sh", ending = "wait"] = process.argv.slice(2);
+if (ending === "listened_once_before")
+	process.once("SIGTERM", () =>
+		console.log(JSON.stringify({ listened: true })),
+	);
 const run = await acquireRun({
 	dataDir,
 	strategy: undefined,
@@ -46,19 +50,20 @@ const leave = applicationCleanup.register({
 		});
 		leave();
 		await run.release();
+		// What follows a close follows in the same turn.
+		setImmediate(() => console.log(JSON.stringify({ lives: true })));
 	},
 	killNow: () => {
 		worker.signal("SIGKILL", "group");
 	},
 });
 
+const listened = (): void => console.log(JSON.stringify({ listened: true }));
+if (ending === "listens") process.on("SIGTERM", listened);
+if (ending === "listens_once") process.once("SIGTERM", listened);
+
 console.log(JSON.stringify({ pid: worker.identity.pid }));
 switch (ending) {
-	case "listens":
-		process.on("SIGTERM", () =>
-			console.log(JSON.stringify({ listened: true })),
-		);
-		break;
 	case "exits":
 		process.exit(7);
 		break;

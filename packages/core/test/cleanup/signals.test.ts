@@ -7,13 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readRunFile } from "../../src/registry/run-file.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";
-import {
-	endGroup,
-	eventually,
-	isAlive,
-	machine,
-	temporaryDirectory,
-} from "./hosts.ts";
+import { endGroup, isAlive, machine, temporaryDirectory } from "./hosts.ts";
 
 class Program {
 	readonly dataDir = temporaryDirectory();
@@ -122,13 +116,17 @@ test("a program with nothing left to do ends by itself, in order, with code 0", 
 	]);
 });
 
-test("a program that listens to the signal itself decides when it ends; its worker leaves all the same", async () => {
-	const program = new Program("sleeps.sh", "listens");
-	const pid = await program.up();
-	program.child.kill("SIGTERM");
-	const lines = [await program.line(), await program.line()];
-	expect(lines).toContainEqual({ listened: true });
-	await eventually("the end of its worker", () => !isAlive(pid));
-	expect(program.child.exitCode).toBe(null);
-	expect(program.child.signalCode).toBe(null);
-});
+test.each(["listens", "listens_once", "listened_once_before"])(
+	"a program that listens to the signal itself (%s) decides when it ends; its worker leaves all the same",
+	async (ending) => {
+		const program = new Program("sleeps.sh", ending);
+		const pid = await program.up();
+		program.child.kill("SIGTERM");
+		const lines = [await program.line(), await program.line()];
+		expect(lines).toContainEqual({ listened: true });
+		expect(await program.line()).toEqual({ lives: true });
+		expect(isAlive(pid)).toBe(false);
+		expect(program.child.exitCode).toBe(null);
+		expect(program.child.signalCode).toBe(null);
+	},
+);

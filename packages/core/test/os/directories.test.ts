@@ -150,6 +150,11 @@ test("the ledger is in the state directory of the user, by machine", () => {
 	});
 	expect(path).toBe(join(state, "snakepit/machine"));
 	expect(statSync(path).mode & 0o777).toBe(0o700);
+	const fresh = join(state, "not/there/yet");
+	expect(
+		openStateDirectory(undefined, "machine", { XDG_STATE_HOME: fresh }),
+	).toEqual({ path: join(fresh, "snakepit/machine"), relocated: undefined });
+	expect(statSync(fresh).mode & 0o777).toBe(0o700);
 	expect(
 		openStateDirectory(undefined, "machine", {
 			HOME: home,

@@ -118,7 +118,12 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		"INVALID_OPTION",
 		/with name, a text, .* got \{.*name: undefined/,
 	],
-	["no workers at all", { size: 0 }, "INVALID_OPTION", /"max" must be/],
+	[
+		"no workers at all",
+		{ size: 0 },
+		"INVALID_OPTION",
+		/"size" must be a whole number from 1/,
+	],
 	["a name that is none", { name: "a b" }, "INVALID_OPTION", /"name"/],
 	["a group that is none", { queue: 5 }, "INVALID_OPTION", /must be an object/],
 	[
