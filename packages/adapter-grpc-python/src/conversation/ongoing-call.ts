@@ -1,6 +1,7 @@
 import type { CallOptions, SnakepitError } from "@snakepit/core";
 import type { Failure } from "../gen/bridge.ts";
 import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
+import type { StreamFile } from "../shared-memory/stream-file.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -57,6 +58,7 @@ export class OngoingCall {
 	private readonly line: CallLine;
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
+	private streamFile: StreamFile | undefined;
 	private state: CallState = { kind: "running" };
 
 	constructor(
@@ -122,6 +124,8 @@ export class OngoingCall {
 		if (chunk === undefined)
 			this.line.violated(`a chunk for call ${this.number}, which is no stream`);
 		else if (this.state.kind === "running") {
+			if (image.attachment !== undefined)
+				this.streamFile ??= this.line.crossing.streamFile();
 			this.decoded(image, (value) => {
 				if (!chunk.call(this.answers, value, bytesOf(image)))
 					this.line.violated(
@@ -162,7 +166,7 @@ export class OngoingCall {
 	private decoded(image: ValueImage, use: (value: unknown) => void): void {
 		let value: unknown;
 		try {
-			value = this.line.crossing.value(image);
+			value = this.line.crossing.value(image, this.streamFile);
 		} catch (error) {
 			// It is the worker's answer that is broken; nothing else on the conversation is.
 			this.answers.chunk === undefined
@@ -189,6 +193,7 @@ export class OngoingCall {
 		this.state = { kind: "over" };
 		this.options.signal.removeEventListener("abort", this.onAbort);
 		this.input?.stop();
+		this.streamFile?.close();
 		this.line.forget(this.number);
 		this.line.crossing.discard(this.sent);
 		tell();

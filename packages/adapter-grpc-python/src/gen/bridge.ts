@@ -123,15 +123,18 @@ export interface HostFrames {
 
 /**
  * A file in shared memory that holds the large parts of one value (extension 9
- * of docs/values.md). Who receives it removes it.
+ * of docs/values.md). Who receives it removes it as soon as it is open.
  */
 export interface Attachment {
   /**
    * In the directory that the launch message names: `h` and a number from the
-   * host, `w` and a number from the worker.
+   * host, `w` and a number from the worker; `s` and a number where the chunks of
+   * one stream take turns in a file, which the host keeps open until its end.
    */
   name: string;
   size: number;
+  /** Where it begins in such a file of a stream; 0 in any other. */
+  offset: number;
 }
 
 /** Begins a call. Exactly one Result, End or Failure answers it. */
@@ -600,7 +603,7 @@ export const HostFrames: MessageFns<HostFrames> = {
 };
 
 function createBaseAttachment(): Attachment {
-  return { name: "", size: 0 };
+  return { name: "", size: 0, offset: 0 };
 }
 
 export const Attachment: MessageFns<Attachment> = {
@@ -610,6 +613,9 @@ export const Attachment: MessageFns<Attachment> = {
     }
     if (message.size !== 0) {
       writer.uint32(16).uint64(message.size);
+    }
+    if (message.offset !== 0) {
+      writer.uint32(24).uint64(message.offset);
     }
     return writer;
   },
@@ -641,6 +647,14 @@ export const Attachment: MessageFns<Attachment> = {
             }
 
             message.size = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.offset = longToNumber(reader.uint64());
             continue;
           }
         }

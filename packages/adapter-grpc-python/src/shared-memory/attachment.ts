@@ -8,6 +8,8 @@ export interface AttachmentSink {
 export interface AttachmentName {
 	readonly name: string;
 	readonly size: number;
+	/** Where it begins, in a file that the chunks of a stream take turns in. */
+	readonly offset: number;
 }
 
 /** A value as it crosses: its image, and the file beside it. */

@@ -1,13 +1,4 @@
-import {
-	closeSync,
-	constants,
-	fstatSync,
-	openSync,
-	readSync,
-	rmSync,
-	statfsSync,
-	writevSync,
-} from "node:fs";
+import { closeSync, openSync, rmSync, statfsSync, writevSync } from "node:fs";
 import { join } from "node:path";
 import {
 	Attachment,
@@ -15,6 +6,8 @@ import {
 	type AttachmentSink,
 	type ValueImage,
 } from "./attachment.ts";
+import { openReceived, readBytes } from "./received-file.ts";
+import { StreamFile } from "./stream-file.ts";
 
 /** How values are shared with one worker. */
 export interface SharedMemorySetting {
@@ -28,8 +21,6 @@ export interface SharedMemorySetting {
 
 /** Others need shared memory too: of what is free, one value takes no more than this. */
 const SHARE_OF_FREE = 0.5;
-/** Nobody is waited for at a pipe that has the name of a file. */
-const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** What the worker calls its files. */
 const WORKERS_NAME = /^w[0-9]{1,15}$/;
 
@@ -57,7 +48,7 @@ export class SharedMemory {
 		if (attachment.size === 0) return { value };
 		const name = this.#write(attachment);
 		if (name === undefined) return { value: encode() };
-		return { value, attachment: { name, size: attachment.size } };
+		return { value, attachment: { name, size: attachment.size, offset: 0 } };
 	}
 
 	/**
@@ -72,31 +63,26 @@ export class SharedMemory {
 			throw new Error(
 				`an attachment of ${size} bytes, and the limit is ${this.#setting.limitBytes} (sharedMemory.limitBytes)`,
 			);
-		const path = join(this.#setting.directory, name);
-		const file = openSync(path, OPEN);
+		const { file, bytes } = openReceived(join(this.#setting.directory, name));
 		try {
-			rmSync(path);
-			const stats = fstatSync(file);
-			if (!stats.isFile() || stats.size !== size)
+			if (bytes !== size)
 				throw new Error(
-					`an attachment of ${stats.size} bytes where ${size} were announced`,
+					`an attachment of ${bytes} bytes where ${size} were announced`,
 				);
-			const bytes = Buffer.allocUnsafeSlow(size);
-			let at = 0;
-			while (at < size) {
-				const read = readSync(file, bytes, at, size - at, at);
-				if (read === 0) throw new Error("an attachment that was cut short");
-				at += read;
-			}
-			return bytes;
+			return readBytes(file, 0, size);
 		} finally {
 			closeSync(file);
 		}
 	}
 
+	/** What the worker shares of one stream in a file that is kept until its end. */
+	streamFile(): StreamFile {
+		return new StreamFile(this.#setting.directory);
+	}
+
 	/** Removes what nobody will receive any more. */
 	discard({ name }: AttachmentName): void {
-		if (/^[hw][0-9]{1,15}$/.test(name))
+		if (/^[hsw][0-9]{1,15}$/.test(name))
 			rmSync(join(this.#setting.directory, name), { force: true });
 	}
 

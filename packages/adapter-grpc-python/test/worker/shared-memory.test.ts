@@ -160,7 +160,11 @@ describe("what a worker says of its files", () => {
 		});
 		worker.say({
 			$case: "result",
-			value: { callId: 1, value, attachment: prepare(directory) },
+			value: {
+				callId: 1,
+				value,
+				attachment: { ...prepare(directory), offset: 0 },
+			},
 		});
 		expect(worker.brokenBy).toEqual([]);
 		return result;
@@ -198,20 +202,23 @@ describe("what a worker says of its files", () => {
 		});
 	});
 
-	test("a file of a call that is over is removed", async () => {
-		const directory = mkdtempSync("/tmp/snakepit-test-");
-		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-		writeFileSync(join(directory, "w1"), "12345678");
-		const worker = new FakeWorker({
-			sharedMemory: new SharedMemory({
-				directory,
-				fromBytes: 4096,
-				limitBytes: MEGABYTE,
-			}),
-		});
-		const attachment = { name: "w1", size: 8 };
-		const value = new Uint8Array();
-		worker.say({ $case: "result", value: { callId: 7, value, attachment } });
-		expect(readdirSync(directory)).toEqual([]);
-	});
+	test.each(["w1", "s1"])(
+		"a file of a call that is over is removed: %s",
+		(name) => {
+			const directory = mkdtempSync("/tmp/snakepit-test-");
+			onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+			writeFileSync(join(directory, name), "12345678");
+			const worker = new FakeWorker({
+				sharedMemory: new SharedMemory({
+					directory,
+					fromBytes: 4096,
+					limitBytes: MEGABYTE,
+				}),
+			});
+			const attachment = { name, size: 8, offset: 0 };
+			const value = new Uint8Array();
+			worker.say({ $case: "result", value: { callId: 7, value, attachment } });
+			expect(readdirSync(directory)).toEqual([]);
+		},
+	);
 });

@@ -92,12 +92,14 @@ class HostFrames(_message.Message):
     def __init__(self, frames: _Optional[_Iterable[_Union[HostFrame, _Mapping]]] = ...) -> None: ...
 
 class Attachment(_message.Message):
-    __slots__ = ("name", "size")
+    __slots__ = ("name", "size", "offset")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     name: str
     size: int
-    def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ...) -> None: ...
+    offset: int
+    def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
     __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes")

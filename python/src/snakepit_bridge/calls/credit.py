@@ -49,6 +49,16 @@ class Credit:
         self._forget_arrived()
         return self._out_bytes < self._small_bytes
 
+    @property
+    def sent(self) -> int:
+        """How many chunks were sent."""
+        return self._taken
+
+    @property
+    def arrived(self) -> int:
+        """How many of them the host has said that it took."""
+        return self._granted - self._window
+
     def take(self, size: int) -> None:
         """Uses it up for a chunk of so many bytes."""
         self._taken += 1

@@ -14,12 +14,13 @@ from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
+from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 from snakepit_bridge.tools.signature import Arguments
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
-from snakepit_bridge.values.encode import encode
+from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
 
 __all__ = ["CallSink", "CallState", "RunningCall"]
@@ -76,6 +77,7 @@ class RunningCall:
         "_sink",
         "_span",
         "_state",
+        "_stream_file",
         "_tracing",
         "call",
         "cancellation",
@@ -110,6 +112,7 @@ class RunningCall:
         self._tracing = tracing
         self._span: ToolSpan | None = None
         self._state = CallState.WAITING
+        self._stream_file: StreamFile | None = None
         self._lock = threading.Lock()
         self._began = False
         if credit is not None:
@@ -154,6 +157,8 @@ class RunningCall:
         with self._lock:
             late = self._state is CallState.ENDED
             self._state = CallState.ENDED
+        if self._stream_file is not None:
+            self._stream_file.close()
         if late:
             self._discard(frame)
             return
@@ -251,9 +256,7 @@ class RunningCall:
             if memory is None or type(value) in _NEVER_SHARED:
                 image = encode(value)
             else:
-                image, attachment = memory.share(
-                    lambda sink: encode(value, attachment=sink)
-                )
+                image, attachment = self._share(memory, value)
         except NoImage as error:
             raise not_transferable(error) from None
         limit = self._sink.max_message_bytes
@@ -267,3 +270,17 @@ class RunningCall:
                 "maxMessageBytes",
             )
         return image, attachment
+
+    def _share(
+        self, memory: SharedMemory, value: object
+    ) -> tuple[bytes, pb.Attachment | None]:
+        def write(sink: Attachment | None) -> bytes:
+            return encode(value, attachment=sink)
+
+        credit = self.credit
+        if credit is None:
+            return memory.share(write)
+        if self._stream_file is None:
+            self._stream_file = memory.stream_file()
+        shared = self._stream_file.share(write, credit.sent, credit.arrived)
+        return memory.share(write) if shared is None else shared

@@ -2,6 +2,8 @@
 
 Who receives a file removes it as soon as it is open; who made it removes what
 was never received; what both leave behind goes with the worker's directory.
+A file that the chunks of a stream take turns in is the same for both: it is only
+open for longer.
 """
 
 from __future__ import annotations
@@ -12,17 +14,14 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.shared_file import AttachmentParts, NoRoom, SharedFile
+from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.values.encode import Attachment
 
 __all__ = ["AttachmentInvalid", "SharedMemory"]
 
-# Elements of every dtype are aligned, also for vector instructions.
-ALIGNMENT = 64
-# Others need shared memory too: of what is free, one value takes no more than this.
-SHARE_OF_FREE = 0.5
 # Nobody is waited for at a pipe that has the name of a file.
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # What the host calls its files.
@@ -31,10 +30,6 @@ _HOSTS_NAME = re.compile(r"h[0-9]{1,15}")
 
 class AttachmentInvalid(Exception):
     """A frame names an attachment that is not there, or not as announced."""
-
-
-class _NoRoom(Exception):
-    """Shared memory is full, or the value is larger than the limit."""
 
 
 class SharedMemory:
@@ -98,11 +93,11 @@ class SharedMemory:
         Where there is no room for them all of it is in the image.
         """
         name = f"w{next(self._numbers)}"
-        path = os.path.join(self._directory, name)
-        file = _File(path, self._from_bytes, self._limit_bytes)
+        file = SharedFile(os.path.join(self._directory, name))
+        parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)
         try:
-            image = encode(file)
-        except _NoRoom:
+            image = encode(parts)
+        except NoRoom:
             file.remove()
             return encode(None), None
         except BaseException:
@@ -110,54 +105,11 @@ class SharedMemory:
             raise
         finally:
             file.close()
-        if file.size == 0:
+        if parts.size == 0:
             return image, None
-        return image, pb.Attachment(name=name, size=file.size)
+        return image, pb.Attachment(name=name, size=parts.size)
 
-
-class _File:
-    """The attachment of one value; the file is made with its first part."""
-
-    def __init__(self, path: str, from_bytes: int, limit_bytes: int) -> None:
-        self.size = 0
-        self._path = path
-        self._from_bytes = from_bytes
-        self._limit_bytes = limit_bytes
-        self._file: int | None = None
-
-    def take(self, data: Any) -> int | None:
-        """Writes a part and returns where it is; None if it is a small one."""
-        part = memoryview(data).cast("B")
-        if part.nbytes < self._from_bytes:
-            return None
-        offset = -(-self.size // ALIGNMENT) * ALIGNMENT
-        if offset + part.nbytes > self._limit_bytes:
-            raise _NoRoom
-        try:
-            self._write(part, offset)
-        except OSError:
-            raise _NoRoom from None
-        self.size = offset + part.nbytes
-        return offset
-
-    def close(self) -> None:
-        """Lets go of the file."""
-        if self._file is not None:
-            os.close(self._file)
-
-    def remove(self) -> None:
-        """Removes the file, if there is one."""
-        if self._file is not None:
-            os.unlink(self._path)
-
-    def _write(self, part: memoryview, offset: int) -> None:
-        if self._file is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._file = os.open(self._path, flags, 0o600)
-        facts = os.fstatvfs(self._file)
-        if part.nbytes > facts.f_bavail * facts.f_frsize * SHARE_OF_FREE:
-            raise _NoRoom
-        while part.nbytes > 0:
-            written = os.pwrite(self._file, part, offset)
-            part = part[written:]
-            offset += written
+    def stream_file(self) -> StreamFile:
+        """Returns a file for the chunks of one stream."""
+        name = f"s{next(self._numbers)}"
+        return StreamFile(self._directory, name, self._from_bytes, self._limit_bytes)
