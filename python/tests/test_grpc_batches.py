@@ -18,7 +18,7 @@ async def size(of: int) -> bytes:
 
 
 def test_frames_of_a_batch_are_acted_upon_in_order(start: Host) -> None:
-    conversation = start("greeter").converse()
+    conversation = start("greeter", transport="grpc").converse()
     image = encode({"name": "you"})
     calls = [
         pb.HostFrame(call=pb.Call(call_id=n, tool="greet", arguments=image))
@@ -30,7 +30,7 @@ def test_frames_of_a_batch_are_acted_upon_in_order(start: Host) -> None:
 
 
 def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
-    conversation = start("greeter").converse()
+    conversation = start("greeter", transport="grpc").converse()
     call = pb.HostFrame(call=pb.Call(call_id=1, tool="greet"))
     inner = pb.HostFrame(batch=pb.HostFrames(frames=[call]))
     conversation.send(batch=pb.HostFrames(frames=[inner]))
@@ -40,7 +40,7 @@ def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
 
 
 def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
-    conversation = start(SIZES).converse()
+    conversation = start(SIZES, transport="grpc").converse()
     sizes = [10, 20_000, 10, 10, 70_000, 15_000, 15_000, 15_000, 15_000, 15_000] * 5
     frames = [
         pb.HostFrame(call=pb.Call(call_id=n, tool="size", arguments=encode([size])))
@@ -59,7 +59,7 @@ def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
 
 
 def test_no_batch_is_larger_than_a_message_may_be(start: Host) -> None:
-    conversation = start(SIZES, maxMessageBytes=1000).converse()
+    conversation = start(SIZES, transport="grpc", maxMessageBytes=1000).converse()
     image = encode([100])
     for begin in range(1, 101, 10):
         calls = [

@@ -207,7 +207,7 @@ def test_versions_that_do_not_meet_are_both_named(
 def test_a_missing_dependency_is_named_with_the_remedy(
     host: Host, missing: str
 ) -> None:
-    fake = host("greeter")
+    fake = host("greeter", transport="grpc")
     fake.program = ["-u", "-c", f"import sys\nsys.modules[{missing!r}] = None\n{MAIN}"]
     failure = failed(fake)
     assert failure["code"] == "BRIDGE_MISSING"

@@ -50,7 +50,13 @@ test("two that worked side by side: one death, each process once, settled when t
 		killed(3, 81, `${RUN}-1`),
 		settled(9, 2, 8),
 	];
-	const outer = [death(2, 60), killed(2, 80), killed(4, 82), settled(7, 2, 5)];
+	const outer = [
+		death(2, 60),
+		killed(2, 80),
+		killed(4, 81),
+		killed(4, 82),
+		settled(7, 3, 5),
+	];
 	const joined = [
 		death(1, 70),
 		killed(2, 80, `${RUN}-1`),
