@@ -115,7 +115,7 @@ export interface HistoryBoundOptions {
 export interface PoolOptions {
 	/** What to execute and how to converse with it: `pythonGrpc()`, or one of your own. */
 	readonly adapter: Adapter;
-	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; the adapter's name by default. */
+	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`python-2`) where an open pool of the program has it. */
 	readonly name?: string;
 	/** A number means `{min: n, max: n}`; by default one worker is kept and as many are started on demand as there are processors. */
 	readonly size?: number | SizeOptions;

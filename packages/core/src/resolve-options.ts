@@ -81,11 +81,13 @@ const isPoolName: Check = (value) =>
  * Checks the options of a pool, fills in the defaults and freezes the result.
  *
  * @param processors how many processors this process may use; the default of `size.max`.
+ * @param freeName makes a name that is left out differ from those of other pools.
  * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, before anything was started.
  */
 export function resolveOptions(
 	given: PoolOptions,
 	processors: number,
+	freeName: (name: string) => string = (name) => name,
 ): ResolvedOptions {
 	checkOptions("createPool", given, {
 		adapter: isAdapter,
@@ -110,7 +112,7 @@ export function resolveOptions(
 	});
 	const resolved: ResolvedOptions = {
 		adapter: given.adapter,
-		name: given.name ?? given.adapter.name,
+		name: given.name ?? freeName(given.adapter.name),
 		size: resolveSize(given.size, processors),
 		callsPerWorker: given.callsPerWorker ?? DEFAULTS.callsPerWorker.value,
 		start: group("start", given.start),

@@ -10,6 +10,7 @@ import type { World } from "../world.ts";
 import { EventHub } from "./event-hub.ts";
 import { Instrumentation } from "./instrumentation.ts";
 import { Pool } from "./pool.ts";
+import { poolNames } from "./pool-names.ts";
 import type { ToolMap, UntypedTools } from "./tools.ts";
 
 /**
@@ -22,7 +23,10 @@ import type { ToolMap, UntypedTools } from "./tools.ts";
 export async function createPool<Tools extends ToolMap = UntypedTools>(
 	given: PoolOptions,
 ): Promise<Pool<Tools>> {
-	const options = resolveOptions(given, availableParallelism());
+	const options = resolveOptions(given, availableParallelism(), (name) =>
+		poolNames.free(name),
+	);
+	const giveNameBack = poolNames.take(options.name);
 	const hub = new EventHub();
 	if (options.onEvent !== undefined) hub.subscribe(options.onEvent);
 	const instrumentation = Instrumentation.attach(options, hub, runClock.wall);
@@ -36,6 +40,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		emit: hub.emit,
 	}).catch((error: unknown) => {
 		instrumentation?.detach();
+		giveNameBack();
 		throw error;
 	});
 	const { clock, host, registry, random } = run;
@@ -79,6 +84,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 			unregister();
 			await run.release();
 			instrumentation?.detach();
+			giveNameBack();
 		},
 	});
 	const unregister = applicationCleanup.register({
