@@ -1,6 +1,9 @@
 // A host of three workers that know nothing of it, and so outlive it when it is killed and
 // nothing protects it. Its arguments are `dataDir` and the names of its protections. Says as a
 // line of JSON where its metrics are, and which processes shall end with it.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { metrics } from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
@@ -10,8 +13,12 @@ import { telemetry } from "../../src/index.ts";
 import type { HostNews } from "./host.ts";
 import { sleeper } from "./sleeper.ts";
 
-const exporter = new PrometheusExporter({ host: "127.0.0.1", port: 0 });
-await exporter.startServer();
+// Its own server takes port 0 for the usual one, which another host may have.
+const exporter = new PrometheusExporter({ preventServerStart: true });
+const server = createServer((request, response) =>
+	exporter.getMetricsRequestHandler(request, response),
+).listen(0, "127.0.0.1");
+await once(server, "listening");
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 
 const [, , dataDir = "", ...names] = process.argv;
@@ -29,10 +36,10 @@ const pool = await createPool({
 	instruments: [telemetry()],
 });
 for (let index = 0; index < 100; index++) await pool.execute("echo", index);
-const server = (
-	exporter as unknown as { _server: { address(): { port: number } } }
-)._server;
-const news: HostNews = { port: server.address().port, pids: [...pids] };
+const news: HostNews = {
+	port: (server.address() as AddressInfo).port,
+	pids: [...pids],
+};
 console.log(JSON.stringify(news));
 setInterval(() => {}, 1_000_000);
 process.on("SIGTERM", () => void pool.close().then(() => process.exit(0)));
