@@ -30,6 +30,8 @@ export interface Clock {
 	 * open: {@link ProcessHost.keepAlive} does that.
 	 */
 	after(ms: number, action: () => void): Timer;
+	/** Calls `action` in the next turn of the event loop, after what has arrived meanwhile was read. */
+	soon(action: () => void): void;
 }
 
 export interface Timer {

@@ -9,6 +9,7 @@ export const systemClock: Clock = {
 		const timer = setTimeout(action, Math.min(ms, 2 ** 31 - 1)).unref();
 		return { cancel: () => clearTimeout(timer) };
 	},
+	soon: (action) => void setImmediate(action),
 };
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));

@@ -115,8 +115,8 @@ export class CallAttempt implements Attempt {
 			traceContext: this.#instrument?.traceContext ?? call.traceContext,
 			backCall: this.#instrument?.backCall,
 		};
-		call
-			.inContext(() =>
+		call.context
+			.runInAsyncScope(() =>
 				call.work.run(connection, call.command, call.args, options),
 			)
 			.then(

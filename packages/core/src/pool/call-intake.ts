@@ -159,10 +159,10 @@ export class CallIntake {
 			args,
 			work,
 			session,
-			inContext: captureContext(),
+			context: captureContext(),
 			signal: options.signal,
 			input: options.input,
-			traceContext: options.traceContext ?? {},
+			traceContext: options.traceContext ?? NO_HEADERS,
 			// An input stream is read once: such a call cannot be made again.
 			idempotentRetries:
 				options.input === undefined ? (options.idempotentRetries ?? 0) : 0,
@@ -178,6 +178,9 @@ export class CallIntake {
 }
 
 function nothing(): void {}
+
+/** Of every call without headers: many calls may wait. */
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 function outcomeOf(error: SnakepitError | undefined): CallOutcome {
 	switch (error?.code) {

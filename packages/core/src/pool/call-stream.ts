@@ -33,12 +33,12 @@ export function callStream<Chunk>(
 	session: Session | undefined,
 ): AsyncIterableIterator<Chunk> {
 	const work = new StreamWork();
-	const inContext = captureContext();
+	const context = captureContext();
 	let state: StreamState = { kind: "fresh" };
 	return {
 		async next(): Promise<IteratorResult<Chunk, undefined>> {
 			if (state.kind === "fresh") {
-				const call = inContext(() =>
+				const call = context.runInAsyncScope(() =>
 					taker.submit(command, args, options, work, session),
 				);
 				state = { kind: "running", call };

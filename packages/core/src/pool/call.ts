@@ -3,7 +3,7 @@ import type { Timer } from "../world.ts";
 import type { CallAttempt } from "./attempt.ts";
 import type { Waiting } from "./priority-queue.ts";
 import type { Session } from "./session-table.ts";
-import type { InContext, Work } from "./work.ts";
+import type { CallerContext, Work } from "./work.ts";
 
 /** Where a call is. A field exists only where it means something. */
 export type CallState =
@@ -22,7 +22,7 @@ export interface Call extends Waiting {
 	readonly args: unknown;
 	readonly work: Work;
 	readonly session: Session | undefined;
-	readonly inContext: InContext;
+	readonly context: CallerContext;
 	readonly signal: AbortSignal | undefined;
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	readonly traceContext: Readonly<Record<string, string>>;

@@ -7,6 +7,7 @@ import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
+import { DISPATCHES_AT_ONCE } from "./dispatch-pace.ts";
 import { EventHub } from "./event-hub.ts";
 import { Instrumentation } from "./instrumentation.ts";
 import { Pool } from "./pool.ts";
@@ -66,6 +67,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		world,
 		hub,
 		instrumentation,
+		dispatchesAtOnce: DISPATCHES_AT_ONCE,
 		runDirectories: {
 			directory: run.runDirectory,
 			shared: run.sharedDirectory,

@@ -5,14 +5,10 @@ import type { Worker } from "../worker/worker.ts";
 import type { Clock } from "../world.ts";
 import { type AttemptListener, CallAttempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
-import {
-	aborted,
-	noWorker,
-	queueFull,
-	queueTimedOut,
-	timedOut,
-} from "./call-errors.ts";
+import { aborted, noWorker, queueFull, queueTimedOut } from "./call-errors.ts";
+import { watchCall } from "./call-watch.ts";
 import { CapacityIndex } from "./capacity-index.ts";
+import { DispatchPace } from "./dispatch-pace.ts";
 import { judgeRetry } from "./retry-policy.ts";
 import { sessionLost } from "./session-table.ts";
 import { boundTo, WaitingRoom } from "./waiting-room.ts";
@@ -21,6 +17,8 @@ export interface DispatcherSetting {
 	readonly pool: string;
 	readonly options: ResolvedOptions;
 	readonly clock: Clock;
+	/** How many calls that waited are sent in one turn of the event loop. */
+	readonly atOnce: number;
 	readonly emit: (event: SnakepitEvent) => void;
 	/** Calls wait and no worker has room. */
 	readonly onDemand: () => void;
@@ -44,11 +42,16 @@ export class Dispatcher {
 	readonly #workers = new Map<string, Worker>();
 	/** Replaced already, but still needed by strict sessions. */
 	readonly #reserved = new Set<Worker>();
+	readonly #pace: DispatchPace<Worker>;
 	#running = 0;
 	#failures: "told" | "withheld" = "told";
 
 	constructor(setting: DispatcherSetting) {
 		this.#setting = setting;
+		const { clock, atOnce } = setting;
+		this.#pace = new DispatchPace(clock, atOnce, (worker) =>
+			this.#serve(worker),
+		);
 	}
 
 	get waiting(): number {
@@ -57,13 +60,12 @@ export class Dispatcher {
 	get running(): number {
 		return this.#running;
 	}
-
 	/** Takes a call: runs it now, or lets it wait, or refuses it. */
 	submit(call: Call): void {
-		this.#watch(call);
+		const { pool, clock, options } = this.#setting;
+		watchCall(call, pool, clock, this.#settle);
 		if (call.state.kind === "settled") return;
-		const { pool, options } = this.#setting;
-		const hasRoom = this.waiting < options.queue.limit;
+		const hasRoom = this.#hasRoom(options.queue.limit);
 		if (this.#tryNow(call)) return;
 		if (hasRoom) this.#wait(call);
 		else this.#settle(call, queueFull(pool, this.waiting, this.#running));
@@ -76,16 +78,8 @@ export class Dispatcher {
 	}
 
 	capacityOffered(worker: Worker): void {
-		const { incarnation } = worker.ref;
-		this.#workers.set(incarnation, worker);
-		while (worker.hasCapacity) {
-			const call = this.#reserved.has(worker)
-				? this.#waiting.takeBound(incarnation)
-				: this.#waiting.takeFor(incarnation);
-			if (call === undefined) break;
-			this.#dispatch(call, worker);
-		}
-		this.#noteCapacity(worker);
+		this.#workers.set(worker.ref.incarnation, worker);
+		this.#serve(worker);
 	}
 
 	capacityWithdrawn(worker: Worker): void {
@@ -124,14 +118,43 @@ export class Dispatcher {
 		this.#settle(call, aborted(this.#setting.pool, call, undefined));
 	}
 
-	/** Runs a call if a worker that may take it has room. */
+	/** Whether one more may wait. Those that get a worker in the next turns are as good as gone. */
+	#hasRoom(limit: number): boolean {
+		if (this.waiting < limit) return true;
+		let taken = 0;
+		for (const worker of this.#pace.postponed)
+			if (worker.hasCapacity && !this.#reserved.has(worker))
+				taken += worker.seat.callsPerWorker - worker.callsRunning;
+		return this.waiting - taken < limit;
+	}
+
+	/** Gives a worker what waits for it, as far as it has room and the pace allows. */
+	#serve(worker: Worker): void {
+		const { incarnation } = worker.ref;
+		while (worker.hasCapacity) {
+			if (this.#pace.isReached && this.waiting > 0) {
+				this.#pace.postpone(worker);
+				return;
+			}
+			const call = this.#reserved.has(worker)
+				? this.#waiting.takeBound(incarnation)
+				: this.#waiting.takeFor(incarnation);
+			if (call === undefined) break;
+			this.#pace.count();
+			this.#dispatch(call, worker);
+		}
+		this.#noteCapacity(worker);
+	}
+
+	/** Runs a call if a worker that may take it has room, and no other call has a claim to that. */
 	#tryNow(call: Call): boolean {
+		if (this.waiting === 0) this.#pace.release();
 		const incarnation = call.session?.incarnation;
 		const preferred =
 			incarnation === undefined ? undefined : this.#workers.get(incarnation);
 		const onlyThat = boundTo(call) !== undefined;
 		const worker =
-			preferred?.hasCapacity === true
+			preferred?.hasCapacity === true && !this.#pace.postponed.has(preferred)
 				? preferred
 				: onlyThat
 					? undefined
@@ -231,32 +254,8 @@ export class Dispatcher {
 		if (!this.#tryNow(call)) this.#wait(call);
 	}
 
-	/** Watches for the caller's abort and the deadline. */
-	#watch(call: Call): void {
-		const { clock, pool } = this.#setting;
-		const { signal, deadlineMs } = call;
-		if (signal === undefined && deadlineMs === undefined) return;
-		const onAbort = (): void =>
-			this.#settle(call, aborted(pool, call, signal?.reason));
-		if (signal?.aborted === true) {
-			onAbort();
-			return;
-		}
-		signal?.addEventListener("abort", onAbort, { once: true });
-		const timer =
-			deadlineMs === undefined
-				? undefined
-				: clock.after(Math.max(0, deadlineMs - clock.now()), () =>
-						this.#settle(call, timedOut(pool, call, clock.now())),
-					);
-		call.unwatch = () => {
-			signal?.removeEventListener("abort", onAbort);
-			timer?.cancel();
-		};
-	}
-
 	/** The one place where a call ends for its caller. */
-	#settle(call: Call, error: SnakepitError | undefined): void {
+	readonly #settle = (call: Call, error: SnakepitError | undefined): void => {
 		const { state } = call;
 		if (state.kind === "settled") return;
 		call.state = { kind: "settled" };
@@ -270,7 +269,7 @@ export class Dispatcher {
 		this.#setting.onSettled(call, error);
 		if (error === undefined) call.work.succeed();
 		else if (this.#failures === "told") call.work.fail(error);
-	}
+	};
 }
 
 /** Whether its call still waits for this very attempt. */

@@ -1,3 +1,4 @@
+import { callAnswer } from "./call-answer.ts";
 import type { Affinity, ExecuteOptions } from "./call-options.ts";
 import { checkExecuteOptions } from "./call-options.ts";
 import { type CallTaker, callStream } from "./call-stream.ts";
@@ -11,7 +12,6 @@ import type {
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
-import { UnaryWork } from "./work.ts";
 
 /**
  * Calls that find each other's state in the worker. Close it when it is over, or
@@ -40,14 +40,18 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 	}
 
 	/** @throws as `Pool.execute`; WorkerLostError `SESSION_LOST` when a strict session's worker is gone. */
-	async execute<Command extends AnswerCommandOf<Tools>>(
+	execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
 		args?: ArgsOf<Tools, Command>,
 		options: ExecuteOptions = {},
 	): Promise<ResultOf<Tools, Command>> {
-		const work = new UnaryWork();
-		this.#taker.submit(command, args, options, work, this.#session);
-		return (await work.promise) as ResultOf<Tools, Command>;
+		return callAnswer<ResultOf<Tools, Command>>(
+			this.#taker,
+			command,
+			args,
+			options,
+			this.#session,
+		);
 	}
 
 	/** @throws as `Pool.stream`, from the iteration. */

@@ -14,6 +14,8 @@ export interface PoolSetting {
 	readonly hub: EventHub;
 	/** `undefined` when nobody follows the pool. */
 	readonly instrumentation: Instrumentation | undefined;
+	/** How many calls that waited are sent in one turn of the event loop. */
+	readonly dispatchesAtOnce: number;
 	readonly starter: WorkerStarter;
 	readonly runDirectories: RunDirectories;
 	/** What the start of the run cleaned up. */

@@ -12,6 +12,7 @@ import {
 } from "../option-check.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
+import { callAnswer } from "./call-answer.ts";
 import { poolClosed } from "./call-errors.ts";
 import { CallIntake } from "./call-intake.ts";
 import {
@@ -42,7 +43,6 @@ import type {
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
-import { UnaryWork } from "./work.ts";
 import { workersUsage } from "./workers-usage.ts";
 
 /** What can be asked of the ledger. */
@@ -115,6 +115,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			pool,
 			options,
 			clock,
+			atOnce: setting.dispatchesAtOnce,
 			emit: hub.emit,
 			onDemand: () => this.#crew.fill(),
 			onSettled: (call, error) => this.#intake.settled(call, error),
@@ -173,14 +174,18 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was never run;
 	 *   CallTimeoutError, CallAbortedError; WorkerLostError the worker died under it; OptionsError.
 	 */
-	async execute<Command extends AnswerCommandOf<Tools>>(
+	execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
 		args?: ArgsOf<Tools, Command>,
 		options: ExecuteOptions = {},
 	): Promise<ResultOf<Tools, Command>> {
-		const work = new UnaryWork();
-		this.#intake.submit(command, args, options, work, undefined);
-		return (await work.promise) as ResultOf<Tools, Command>;
+		return callAnswer<ResultOf<Tools, Command>>(
+			this.#taker,
+			command,
+			args,
+			options,
+			undefined,
+		);
 	}
 
 	/**

@@ -2,13 +2,12 @@ import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "../adapter.ts";
 import { InputError } from "../errors.ts";
 
-/** Runs something in the caller's asynchronous context. */
-export type InContext = <T>(action: () => T) => T;
+/** The asynchronous context of a caller. */
+export type CallerContext = Pick<AsyncResource, "runInAsyncScope">;
 
 /** Takes the context that holds now. Not `AsyncLocalStorage.snapshot()`: it binds a function anew, which costs as much as the rest of a call. */
-export function captureContext(): InContext {
-	const context = new AsyncResource("snakepit.call");
-	return (action) => context.runInAsyncScope(action);
+export function captureContext(): CallerContext {
+	return new AsyncResource("snakepit.call");
 }
 
 /**

@@ -31,6 +31,7 @@ export class VirtualClock implements Clock {
 	#order = 0;
 	#steps: Promise<unknown> = Promise.resolve();
 	readonly #entries = new Set<Entry>();
+	#soon = 0;
 
 	constructor(options: VirtualClockOptions = {}) {
 		this.#nowMs = options.nowMs ?? 0;
@@ -57,6 +58,15 @@ export class VirtualClock implements Clock {
 		return entry;
 	}
 
+	/** Also while the clock does not move: a turn of the event loop is no time. */
+	soon(action: () => void): void {
+		this.#soon++;
+		setImmediate(() => {
+			this.#soon--;
+			action();
+		});
+	}
+
 	/** How many timers are set. */
 	pending(): number {
 		return this.#entries.size;
@@ -78,11 +88,11 @@ export class VirtualClock implements Clock {
 			);
 		return this.#enqueue(async () => {
 			const targetMs = this.#nowMs + ms;
-			await turns();
+			await this.#turns();
 			for (let due = this.#next(targetMs); due; due = this.#next(targetMs))
 				await this.#fire(due);
 			this.#nowMs = targetMs;
-			await turns();
+			await this.#turns();
 		});
 	}
 
@@ -102,7 +112,7 @@ export class VirtualClock implements Clock {
 		promise.then(settle, settle);
 		return this.#enqueue(async () => {
 			const limit = this.#nowMs + limitMs;
-			await turns();
+			await this.#turns();
 			while (!settled) {
 				const due = this.#next(limit);
 				if (!due) {
@@ -155,11 +165,14 @@ export class VirtualClock implements Clock {
 		this.#entries.delete(entry);
 		this.#nowMs = Math.max(this.#nowMs, entry.dueMs);
 		entry.action();
-		await turns();
+		await this.#turns();
 	}
-}
 
-async function turns(): Promise<void> {
-	for (let turn = 0; turn < SETTLE_TURNS; turn++)
-		await new Promise<void>((resolve) => setImmediate(resolve));
+	/** As many as it takes, and some more. */
+	async #turns(): Promise<void> {
+		for (let left = SETTLE_TURNS; left > 0; left--) {
+			if (this.#soon > 0) left = SETTLE_TURNS;
+			await new Promise<void>((resolve) => setImmediate(resolve));
+		}
+	}
 }

@@ -1,4 +1,5 @@
 import type { PoolOptions } from "../options.ts";
+import { DISPATCHES_AT_ONCE } from "../pool/dispatch-pace.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import { Instrumentation } from "../pool/instrumentation.ts";
 import { Pool } from "../pool/pool.ts";
@@ -24,6 +25,7 @@ export function closedVirtualPool(
 	script: ScriptedAdapterOptions,
 	given: Omit<PoolOptions, "adapter"> = {},
 	seed = 1,
+	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
 ): VirtualPool {
 	const adapter = scriptedAdapter(script);
 	const virtual = virtualWorld({ seed, adapters: [adapter] });
@@ -45,6 +47,7 @@ export function closedVirtualPool(
 		world,
 		hub,
 		instrumentation,
+		dispatchesAtOnce,
 		runDirectories: { directory: "/virtual", shared: "/shared" },
 		audit: () => ({
 			looks: 0,
@@ -89,8 +92,9 @@ export async function virtualPool(
 	script: ScriptedAdapterOptions,
 	given: Omit<PoolOptions, "adapter"> = {},
 	seed = 1,
+	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
 ): Promise<VirtualPool> {
-	const made = closedVirtualPool(script, given, seed);
+	const made = closedVirtualPool(script, given, seed, dispatchesAtOnce);
 	await Promise.all([made.pool.open(), made.clock.advance(0)]);
 	return made;
 }

@@ -72,6 +72,7 @@ test("the exit does not wait for those that do not die: they stay on record for 
 		now: () => now,
 		wall: () => 0,
 		after: () => ({ cancel() {} }),
+		soon: () => {},
 	};
 	recordExit({
 		registry,

@@ -59,7 +59,8 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 			fc.array(step, { minLength: 5, maxLength: 40 }),
 			fc.nat(3),
 			fc.constantFrom("gentle" as const, "forced" as const),
-			async (steps, drainIndex, manner) => {
+			fc.constantFrom(1, 32),
+			async (steps, drainIndex, manner, dispatchesAtOnce) => {
 				const { pool, clock, adapter, events, host, registry } =
 					await virtualPool(
 						{ commands: { ...scripts, stuck: scripts.hangIgnoringAbort } },
@@ -71,6 +72,8 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 							recycle: { afterCalls: 5, checkIntervalMs: 50 },
 							start: { maxRestarts: 1_000 },
 						},
+						1,
+						dispatchesAtOnce,
 					);
 				const settlements: number[] = [];
 				const aborts: AbortController[] = [];

@@ -75,6 +75,20 @@ describe("VirtualClock", () => {
 		expect([at, clock.wall()]).toEqual([[1000], 1000]);
 	});
 
+	test("what is to come soon comes without any time, before the next timer, however long its chain", async () => {
+		const clock = new VirtualClock();
+		const seen: string[] = [];
+		const chain = (left: number): void => {
+			if (left > 0) clock.soon(() => chain(left - 1));
+			else seen.push(`end of the chain at ${clock.now()}`);
+		};
+		clock.after(1, () => chain(50));
+		clock.after(1, () => seen.push("second"));
+		await clock.advance(1);
+		expect(seen).toEqual(["end of the chain at 1", "second"]);
+		await new Promise<void>((resolve) => clock.soon(resolve));
+	});
+
 	test("advanceUntil moves just far enough, and passes the outcome on", async () => {
 		const clock = new VirtualClock();
 		clock.after(1000, () => expect.unreachable());

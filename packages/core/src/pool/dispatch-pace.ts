@@ -1,0 +1,78 @@
+import type { Clock } from "../world.ts";
+
+/**
+ * How many calls that waited are sent to workers before the event loop gets its
+ * turn. Without a limit, workers that come free together make one long turn, in
+ * which nothing else of the program happens (docs/decisions/0014).
+ */
+export const DISPATCHES_AT_ONCE = 32;
+
+/**
+ * The pace at which workers that come free get calls that waited: so many at once,
+ * the others in the next turns of the event loop, in the order in which they came.
+ *
+ * The count goes on over turns: to know where one begins would cost every call more
+ * than it costs one in so many to wait for the next.
+ */
+export class DispatchPace<Worker> {
+	readonly #clock: Clock;
+	readonly #atOnce: number;
+	readonly #serve: (worker: Worker) => void;
+	readonly #postponed = new Set<Worker>();
+	#sent = 0;
+	#next: "not asked for" | "asked for" = "not asked for";
+
+	/** @param serve gives a worker that was postponed what it can take; may postpone it again. */
+	constructor(clock: Clock, atOnce: number, serve: (worker: Worker) => void) {
+		this.#clock = clock;
+		this.#atOnce = atOnce;
+		this.#serve = serve;
+	}
+
+	/** No more is sent before the next turn. */
+	get isReached(): boolean {
+		return this.#sent >= this.#atOnce;
+	}
+
+	/** Those that are served in the next turns. Empty unless the pace is reached. */
+	get postponed(): ReadonlySet<Worker> {
+		return this.#postponed;
+	}
+
+	/** One more is sent. */
+	count(): void {
+		this.#sent++;
+	}
+
+	postpone(worker: Worker): void {
+		this.#postponed.add(worker);
+		this.#askForNext();
+	}
+
+	/** Serves all now: there is nothing to send. */
+	release(): void {
+		for (const worker of this.#postponed) {
+			this.#postponed.delete(worker);
+			this.#serve(worker);
+		}
+	}
+
+	#askForNext(): void {
+		if (this.#next === "asked for") return;
+		this.#next = "asked for";
+		this.#clock.soon(this.#goOn);
+	}
+
+	readonly #goOn = (): void => {
+		this.#next = "not asked for";
+		this.#sent = 0;
+		for (const worker of this.#postponed) {
+			if (this.isReached) {
+				this.#askForNext();
+				return;
+			}
+			this.#postponed.delete(worker);
+			this.#serve(worker);
+		}
+	};
+}
