@@ -14,8 +14,9 @@ import { toolsFile } from "../support/pythons.ts";
 import { typescriptValue, VECTORS } from "../support/value-vectors.ts";
 
 const tools = toolsFile("values.py");
+const LONG = { timeout: 120_000 };
 
-test("every value goes to Python and comes back as it was", async () => {
+test("every value goes to Python and comes back as it was", LONG, async () => {
 	const { connection } = await startBench({ tools });
 	await fc.assert(
 		fc.asyncProperty(anyValue(), async (value) => {
