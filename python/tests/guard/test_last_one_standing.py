@@ -123,6 +123,9 @@ def test_a_stopped_worker_and_a_stopped_guard_do_not_hold_up_the_end(
     assert all(death.within() for death in deaths)
     assert host.exit_status() == HOST_GONE
     assert host.inner.within()
+    # The guard that was stopped had to be killed too, and is no process of the run.
+    killed = {line["pid"] for line in of_type(incidents(host), "process_killed")}
+    assert killed == {death.pid for death in deaths}
 
 
 def test_the_middle_guard_does_not_wait_for_an_inner_one_that_is_stopped(
