@@ -121,6 +121,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 		readReadyPayload(worker.seat.workerId, worker.ready, transport);
 		const { sharedMemory } = sharedMemorySetting(worker.seat, this.options);
 		const conversation = new Conversation(worker, {
+			callsAtOnce: worker.seat.callsPerWorker,
 			maxMessageBytes,
 			streamCredit,
 			hostFunctions,

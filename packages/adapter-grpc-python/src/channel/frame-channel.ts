@@ -7,6 +7,8 @@ import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 export interface FrameChannel {
 	/** Takes one frame; the order is kept. Dropped when the channel is over. */
 	send(frame: Uint8Array): void;
+	/** Has what was sent leave now, where the transport can: by default it leaves with what else is sent in this turn. */
+	flush(): void;
 	/** Settles when there is room for more: at once unless the worker reads slowly. Never rejects. */
 	drained(): Promise<void>;
 	/** Says that no more frames will come; those of the worker still arrive. */

@@ -4,16 +4,19 @@ import { HEADER_BYTES, writeHeader } from "./frame-cutter.ts";
 /** From here on a copy costs more than a second piece in the same write. */
 const COPIED_BYTES = 16 * 1024;
 
+/** What it needs of a socket. */
+type Outlet = Pick<Socket, "writable" | "write" | "cork" | "uncork">;
+
 /**
  * Writes messages to a socket. All of one turn leave together, when the code that
  * sends them has returned: a lone one waits for nothing, a hundred cost one write.
  */
 export class FrameWriter {
-	private readonly socket: Socket;
+	private readonly socket: Outlet;
 	private kinds: number[] = [];
 	private bodies: Uint8Array[] = [];
 
-	constructor(socket: Socket) {
+	constructor(socket: Outlet) {
 		this.socket = socket;
 	}
 
@@ -23,9 +26,10 @@ export class FrameWriter {
 		if (this.bodies.push(body) === 1) process.nextTick(this.flush);
 	}
 
-	private readonly flush = (): void => {
+	/** Writes what waits. */
+	readonly flush = (): void => {
 		const { kinds, bodies, socket } = this;
-		if (!socket.writable) return;
+		if (bodies.length === 0 || !socket.writable) return;
 		this.kinds = [];
 		this.bodies = [];
 		const pieces = piecesOf(kinds, bodies);

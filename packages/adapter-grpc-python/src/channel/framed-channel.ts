@@ -131,6 +131,10 @@ class FramedChannel implements FrameChannel {
 		if (this.state.kind === "open") this.writer.write(FRAME, frame);
 	}
 
+	flush(): void {
+		this.writer.flush();
+	}
+
 	drained(): Promise<void> {
 		const { socket } = this;
 		if (!socket.writableNeedDrain) return Promise.resolve();

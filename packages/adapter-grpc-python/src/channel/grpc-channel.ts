@@ -106,6 +106,9 @@ class GrpcChannel implements FrameChannel {
 		this.batch.add(frame);
 	}
 
+	/** Nothing: Node's HTTP/2 writes when the turn is over, whatever is done before. */
+	flush(): void {}
+
 	drained(): Promise<void> {
 		const { stream } = this;
 		if (!stream?.writableNeedDrain) return Promise.resolve();

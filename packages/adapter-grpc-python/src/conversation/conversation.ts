@@ -36,6 +36,8 @@ import { ValueCrossing } from "./value-crossing.ts";
 
 /** What a conversation is held under. */
 export interface ConversationSetting {
+	/** How many calls the worker takes at once. */
+	readonly callsAtOnce: number;
 	readonly maxMessageBytes: number;
 	readonly streamCredit: StreamCredit;
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
@@ -254,6 +256,8 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			},
 			`The arguments of "${command}"`,
 		);
+		// No other call can join it, and the worker is idle: it shall not wait for what callers do in this turn, with the answer before.
+		if (this.setting.callsAtOnce === 1) this.channel?.flush();
 		this.lastCall = number;
 		const call = new OngoingCall(
 			number,

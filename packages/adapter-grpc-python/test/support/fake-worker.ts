@@ -29,9 +29,12 @@ export class FakeWorker implements FrameChannel {
 	readonly brokenBy: Error[] = [];
 	closed = false;
 	ended = false;
+	/** How many of the messages were asked to leave now. */
+	flushed = 0;
 
 	constructor(
 		setting: {
+			readonly callsAtOnce?: number;
 			readonly streamCredit?: number;
 			readonly smallBytes?: number;
 			readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
@@ -44,6 +47,7 @@ export class FakeWorker implements FrameChannel {
 			broken: (error) => this.brokenBy.push(error),
 		};
 		this.conversation = new Conversation(process, {
+			callsAtOnce: setting.callsAtOnce ?? 4,
 			maxMessageBytes: 1024 * 1024,
 			streamCredit: {
 				chunks: setting.streamCredit ?? 4,
@@ -111,6 +115,10 @@ export class FakeWorker implements FrameChannel {
 	send(frame: Uint8Array): void {
 		const message = HostFrame.decode(frame).frame;
 		if (message !== undefined) this.heard.push(message as HostMessage);
+	}
+
+	flush(): void {
+		this.flushed = this.heard.length;
 	}
 
 	drained(): Promise<void> {
