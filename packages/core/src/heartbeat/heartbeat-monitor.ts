@@ -3,7 +3,8 @@ import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { HeartbeatOptions } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
-import type { Timer, World } from "../world.ts";
+import type { World } from "../world.ts";
+import type { HeartbeatRounds } from "./heartbeat-rounds.ts";
 import { judgeHeartbeat } from "./verdict.ts";
 
 export type HealthStatus =
@@ -34,6 +35,8 @@ export interface HeartbeatSubject {
 	readonly ping: Ping | undefined;
 	readonly options: Required<HeartbeatOptions>;
 	readonly world: World;
+	/** Say when it is asked. */
+	readonly rounds: HeartbeatRounds;
 	/** Called once, when the verdict is that the worker hangs. */
 	readonly onHung: (silentMs: number) => void;
 }
@@ -45,8 +48,8 @@ export interface HeartbeatSubject {
  */
 export class HeartbeatMonitor {
 	readonly #subject: HeartbeatSubject;
-	/** Of the next beat; `undefined` once stopped. */
-	#timer: Timer | undefined;
+	/** Ends the beats; `undefined` once stopped. */
+	#leave: (() => void) | undefined;
 	readonly #outstanding = new Set<AbortController>();
 	#status: HealthStatus = "healthy";
 	#sequence = 0;
@@ -71,7 +74,12 @@ export class HeartbeatMonitor {
 		this.#lastAnswerMs = nowMs;
 		this.#previous = { nowMs, wallMs: clock.wall() };
 		this.#count = { sinceMs: nowMs, cpuMs: this.#cpuTimeMs() };
-		if (subject.ping !== undefined) this.#schedule(subject.ping);
+		const { ping, rounds, options } = subject;
+		if (ping === undefined) return;
+		this.#leave = rounds.join(options.intervalMs, (lateMs) => {
+			this.#noteLateness(lateMs);
+			void this.#beat(ping);
+		});
 	}
 
 	statistics(): HeartbeatStatistics {
@@ -94,41 +102,28 @@ export class HeartbeatMonitor {
 
 	/** Asks no more, and tells no more. Pings that are outstanding are given up. */
 	stop(): void {
-		this.#timer?.cancel();
-		this.#timer = undefined;
+		this.#leave?.();
+		this.#leave = undefined;
 		for (const ping of this.#outstanding) ping.abort();
 	}
 
-	#schedule(ping: Ping): void {
-		this.#timer = this.#after(this.#subject.options.intervalMs, () => {
-			this.#schedule(ping);
-			void this.#beat(ping);
-		});
-	}
-
-	/** A timer that notes how late it came. */
-	#after(ms: number, action: () => void): Timer {
-		const { clock } = this.#subject.world;
-		const due = clock.now() + ms;
-		return clock.after(ms, () => {
-			this.#latenessMs = Math.max(this.#latenessMs, clock.now() - due);
-			action();
-		});
+	#noteLateness(ms: number): void {
+		this.#latenessMs = Math.max(this.#latenessMs, ms);
 	}
 
 	async #beat(ping: Ping): Promise<void> {
 		await this.#ask(ping);
-		if (this.#timer !== undefined) this.#judge(); // A stopped monitor judges no more.
+		if (this.#leave !== undefined) this.#judge(); // A stopped monitor judges no more.
 	}
 
 	async #ask(ping: Ping): Promise<number | undefined> {
-		if (this.#timer === undefined) return undefined;
+		if (this.#leave === undefined) return undefined;
 		const { clock } = this.#subject.world;
 		const sequence = ++this.#sequence;
 		const sentAt = clock.now();
 		this.#emit({ type: "heartbeat.sent", sequence });
 		const answer = await this.#answerInTime(ping);
-		if (this.#timer === undefined) return undefined;
+		if (this.#leave === undefined) return undefined;
 		const nowMs = clock.now();
 		if (answer === "missed") {
 			this.#missed++;
@@ -158,9 +153,13 @@ export class HeartbeatMonitor {
 		const deadline = new AbortController();
 		this.#outstanding.add(deadline);
 		deadline.signal.addEventListener("abort", () => resolve("missed"));
-		const timer = this.#after(this.#subject.options.pingTimeoutMs, () =>
-			deadline.abort(),
-		);
+		const { clock } = this.#subject.world;
+		const { pingTimeoutMs } = this.#subject.options;
+		const dueMs = clock.now() + pingTimeoutMs;
+		const timer = clock.after(pingTimeoutMs, () => {
+			this.#noteLateness(clock.now() - dueMs);
+			deadline.abort();
+		});
 		answerOf(ping, deadline.signal).then(resolve, () => resolve("missed"));
 		try {
 			return await promise;

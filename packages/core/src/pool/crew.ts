@@ -1,4 +1,5 @@
 import type { StartError } from "../errors.ts";
+import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { RecycleReason } from "../pool-events.ts";
 import { backoffMs } from "../worker/backoff.ts";
@@ -50,6 +51,7 @@ export class Crew {
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
 	readonly #lingering: LingeringWorkers;
+	readonly #rounds: HeartbeatRounds;
 	#failuresInARow = 0;
 	#phase: "opening" | "open" | "closing" = "opening";
 
@@ -74,6 +76,7 @@ export class Crew {
 			onLook: () => this.#lingering.retireUnneeded(),
 		});
 		this.#lingering = new LingeringWorkers(setting);
+		this.#rounds = new HeartbeatRounds(world.clock);
 		this.#slots = new SlotTable(options.size.max);
 	}
 
@@ -237,14 +240,20 @@ export class Crew {
 			runDirectories,
 			options,
 		);
-		const worker = new Worker(seat, options, world, {
-			capacityOffered: (offered) => {
-				this.#setting.onOffered(offered);
-				this.#recycler.offered(offered);
+		const worker = new Worker(
+			seat,
+			options,
+			world,
+			{
+				capacityOffered: (offered) => {
+					this.#setting.onOffered(offered);
+					this.#recycler.offered(offered);
+				},
+				capacityWithdrawn: (withdrawn) => this.#setting.onWithdrawn(withdrawn),
+				released: (released, ending) => this.#released(slot, released, ending),
 			},
-			capacityWithdrawn: (withdrawn) => this.#setting.onWithdrawn(withdrawn),
-			released: (released, ending) => this.#released(slot, released, ending),
-		});
+			this.#rounds,
+		);
 		this.#workers.add(worker);
 		return worker;
 	}

@@ -1,5 +1,6 @@
 import type { Connection } from "../adapter.ts";
 import { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
+import type { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { World } from "../world.ts";
@@ -12,6 +13,7 @@ export function watchHeartbeat(
 	connection: Connection,
 	options: ResolvedOptions["heartbeat"],
 	world: World,
+	rounds: HeartbeatRounds,
 ): HeartbeatMonitor | undefined {
 	if (options === "off") return undefined;
 	return new HeartbeatMonitor({
@@ -20,6 +22,7 @@ export function watchHeartbeat(
 		ping: connection.ping?.bind(connection),
 		options,
 		world,
+		rounds,
 		onHung: (silentMs) =>
 			worker.condemn(
 				"hung",

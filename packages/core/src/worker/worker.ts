@@ -1,6 +1,7 @@
 import type { Connection, Seat } from "../adapter.ts";
 import { SnakepitError } from "../errors.ts";
 import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
+import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { RecycleReason, WorkerRef } from "../pool-events.ts";
@@ -39,6 +40,7 @@ export class Worker {
 	readonly #options: ResolvedOptions;
 	readonly #world: World;
 	readonly #listener: WorkerListener;
+	readonly #rounds: HeartbeatRounds;
 	readonly #attempts = new Set<Attempt>();
 	readonly #resolveGone: () => void;
 	#state: WorkerState = "starting";
@@ -55,11 +57,13 @@ export class Worker {
 	readonly #ladder: StopLadder;
 	#departure: Promise<void> | undefined;
 
+	/** @param rounds of its pool; a worker alone has its own. */
 	constructor(
 		seat: Seat,
 		options: ResolvedOptions,
 		world: World,
 		listener: WorkerListener,
+		rounds: HeartbeatRounds = new HeartbeatRounds(world.clock),
 	) {
 		this.seat = seat;
 		this.ref = {
@@ -70,6 +74,7 @@ export class Worker {
 		this.#options = options;
 		this.#world = world;
 		this.#listener = listener;
+		this.#rounds = rounds;
 		this.#ladder = new StopLadder(options.stop.killAfterMs, world);
 		const gone = Promise.withResolvers<void>();
 		this.gone = gone.promise;
@@ -158,6 +163,7 @@ export class Worker {
 				connection,
 				this.#options.heartbeat,
 				this.#world,
+				this.#rounds,
 			);
 			tell(); // Calls may be waiting: the news comes before they begin.
 		}

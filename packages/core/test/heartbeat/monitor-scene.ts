@@ -1,5 +1,6 @@
 import type { PingReply } from "../../src/adapter.ts";
 import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
+import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
 import type { HeartbeatOptions } from "../../src/options.ts";
 import {
 	type FakeProcess,
@@ -45,6 +46,7 @@ export function monitorScene(
 		ping: ping === "not offered" ? undefined : (signal) => current(signal),
 		options: { ...OPTIONS, ...options },
 		world: virtual.world,
+		rounds: new HeartbeatRounds(virtual.clock),
 		onHung: (silentMs) => hung.push(silentMs),
 	});
 	return {

@@ -45,3 +45,19 @@ test("health and a forced ping can be asked for", async () => {
 	expect(await pool.ping("nobody")).toBeUndefined();
 	await close();
 });
+
+test("workers are asked together, also one that became ready later", async () => {
+	const { pool, clock, adapter, close, events } = await virtualPool(
+		{ commands: {} },
+		{ size: 2, heartbeat },
+	);
+	await clock.advance(300);
+	adapter.living()[0]?.crash();
+	await clock.advance(10_000);
+	const late = pool.workers().map(({ readyMs }) => readyMs);
+	expect(new Set(late).size).toBe(2);
+	const [before, last] = events.of("heartbeat.sent").slice(-2);
+	expect(last?.wallMs).toBe(before?.wallMs);
+	expect(last?.workerId).not.toBe(before?.workerId);
+	await close();
+});
