@@ -52,6 +52,8 @@ class GrpcOutbox:
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
         self._frames.append(frame)
+        if self._is_awake():
+            return
         if threading.get_ident() == self._main:
             self._wake()
         elif self._loop is not None:
@@ -61,7 +63,8 @@ class GrpcOutbox:
     def put_last(self, frame: pb.WorkerFrame) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         self._frames.append(frame)
-        self._wake()
+        if not self._is_awake():
+            self._wake()
 
     def put_first(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame before all that wait; in the bridge's thread."""
@@ -84,6 +87,11 @@ class GrpcOutbox:
         """Lets `take` return None once all frames are taken."""
         self._closed = True
         self._filled.set()
+
+    def _is_awake(self) -> bool:
+        """Returns whether the task looks at the frames before it waits again: it
+        clears first and looks second, and the caller has added a frame before."""
+        return self._filled.is_set()
 
     def _wake(self) -> None:
         """Wakes the task once for all frames that come before it does."""
