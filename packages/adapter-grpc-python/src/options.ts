@@ -75,7 +75,7 @@ export interface PreloadOptions {
 
 /** Values in shared memory. */
 export interface SharedMemoryOptions {
-	/** An array or bytes of this size or more are shared. */
+	/** An array or bytes of this size or more are shared; in the chunks of a stream, from a quarter of it. */
 	readonly fromBytes?: number;
 	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. */
 	readonly limitBytes?: number;
