@@ -72,6 +72,7 @@ test("the plot has a bar for each row that was measured", () => {
 	const svg = drawPlot([one]);
 	expect(svg.match(/<rect/g)).toHaveLength(1);
 	expect(svg).toContain("lower is better");
+	expect(svg).toMatch(/<title>.*medians.*<\/title>/);
 });
 
 test("figures have three digits and no exponent", () => {

@@ -26,6 +26,7 @@ export function drawPlot(cases: readonly CaseResult[]): string {
 		y = panel.end;
 	}
 	return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}">
+<title>Benchmarks: medians of each case, with the least and the most</title>
 <style>${STYLE}</style>
 ${parts.join("\n")}
 </svg>
