@@ -115,6 +115,18 @@ TOOLS = """
         signal.signal(signal.SIGUSR1, handler)
 
     @tool
+    def by_a_thread_that_is_sent_one(path: str) -> None:
+        signal.signal(signal.SIGUSR1, lambda *_: tells.info("another thread's signal"))
+
+        def wait_and_send() -> None:
+            with open(path, "rb") as fifo:
+                fifo.read(1)
+            # The handler in Python is for the main thread, which this interrupts nowhere.
+            signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+
+        threading.Thread(target=wait_and_send, daemon=True).start()
+
+    @tool
     async def with_a_task_left_behind(path: str) -> None:
         global task, event
         event = asyncio.Event()
@@ -157,6 +169,7 @@ WAYS = [
     ("by_the_loops_signal_of_a_function", "loop's signal of a function"),
     ("by_a_signal", "signal"),
     ("by_a_signal_that_raises", "signal that raises"),
+    ("by_a_thread_that_is_sent_one", "another thread's signal"),
     ("with_a_task_left_behind", "task"),
 ]
 

@@ -17,7 +17,7 @@ from snakepit_bridge.bridge.answers import Answers
 from snakepit_bridge.bridge.call_soon import call_soon
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.sigterm import SigtermListener
+from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport
 from snakepit_bridge.bridge.wiring import Wiring
 from snakepit_bridge.calls.cancelled import CancelReason
@@ -34,6 +34,10 @@ FINISH_S = 0.5
 LIFELINE_S = 0.5
 
 _logger = logging.getLogger(__name__)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _shared_memory(launch: Launch) -> SharedMemory | None:
@@ -70,7 +74,7 @@ class BridgeThread:
         self._closing = asyncio.Event()
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
-        self._sigterm = SigtermListener(self.leave)
+        self._signals = SignalListener(self.leave, self._wake_main)
         self._thread = threading.Thread(
             target=self._run, name="snakepit-bridge", daemon=True
         )
@@ -90,6 +94,9 @@ class BridgeThread:
         """Has the worker leave; from any thread, and from a signal handler."""
         call_soon(self._loop, lambda: self._leave(False))
 
+    def _wake_main(self) -> None:
+        self._main.submit(_nothing)
+
     def close(self) -> None:
         """Sends what is left to send and ends the thread."""
         call_soon(self._loop, self._closing.set)
@@ -106,7 +113,7 @@ class BridgeThread:
 
     async def _serve(self) -> None:
         self._calls.attach(self._loop)
-        self._sigterm.attach(self._loop)
+        self._signals.attach(self._loop)
         transport = self._wiring.transport(
             self._launch,
             self._loop,

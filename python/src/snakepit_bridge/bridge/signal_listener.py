@@ -1,0 +1,56 @@
+"""Signals, noticed by the bridge's thread while the main thread waits or is stuck."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+
+from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
+
+__all__ = ["SignalListener"]
+
+
+class SignalListener:
+    """Calls back when the process is asked to end, and when a tool's signal comes.
+
+    A handler in Python runs in the main thread, and not before that runs Python
+    again: a signal that comes just before a long `time.sleep`, or that the kernel
+    gives to another thread, would wait for its end. So what counts is the byte
+    that Python's own handler in C writes; the handler in Python is for the time
+    when a tool has put another descriptor in the place of ours.
+    """
+
+    def __init__(
+        self, on_sigterm: Callable[[], None], on_other: Callable[[], None]
+    ) -> None:
+        """Listens; in the main thread.
+
+        Args:
+            on_sigterm: is called once or more, in the main thread or the loop's.
+            on_other: is called in the loop's thread when there is a signal of the
+                tools, for which the main thread has to run Python.
+        """
+        self._on_sigterm = on_sigterm
+        self._on_other = on_other
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        signal.signal(signal.SIGTERM, lambda _signal, _frame: on_sigterm())
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Has a loop read the bytes; in the loop's thread."""
+        loop.add_reader(self._reader, self._read)
+
+    def _read(self) -> None:
+        try:
+            signals = set(self._reader.recv(4096))
+        except BlockingIOError:
+            return
+        if signal.SIGTERM in signals:
+            self._on_sigterm()
+        # The cancel signal comes again and again until the call is over.
+        if signals - {signal.SIGTERM, CANCEL_SIGNAL}:
+            self._on_other()
