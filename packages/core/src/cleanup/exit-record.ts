@@ -23,28 +23,36 @@ export interface ExitParts {
  * gone stays on record, or keeps the run open: the next start looks for it.
  */
 export function recordExit({ registry, host, clock, pause }: ExitParts): void {
-	const isGone = (pid: number): boolean => host.observe(pid) === "gone";
 	const begunAt = clock.now();
 	let strays = killMarked(host, registry.runId);
+	let isLastLook = registry.living().length === 0;
 	while (clock.now() - begunAt < PATIENCE_MS) {
-		let waiting = strays > 0;
-		for (const { incarnation, identity } of registry.living()) {
-			if (identity === undefined) continue;
-			if (isGone(identity.pid))
-				registry.end(incarnation, {
-					exit: undefined,
-					reason: "host_exit",
-					killer: "application_cleanup",
-				});
-			else waiting = true;
-		}
-		if (!waiting) break;
-		pause(PAUSE_MS);
-		// Whoever is killed may have forked meanwhile.
-		if (strays > 0) strays = killMarked(host, registry.runId);
+		const areGone = recordGone(registry, host);
+		if (areGone && strays === 0 && isLastLook) break;
+		if (strays > 0 || !areGone) pause(PAUSE_MS);
+		// Whoever is killed may have forked meanwhile; and what a worker had just forked
+		// carries the marker only once it executes its program.
+		isLastLook = areGone;
+		if (strays > 0 || areGone) strays = killMarked(host, registry.runId);
 	}
 	// A run that is not over is looked at by the next start of any program.
 	if (strays === 0) registry.close("at_once");
+}
+
+/** Records the workers that are gone; returns whether all of them are. */
+function recordGone(registry: ProcessRegistry, host: ProcessHost): boolean {
+	let areGone = true;
+	for (const { incarnation, identity } of registry.living()) {
+		if (identity === undefined) continue;
+		if (host.observe(identity.pid) === "gone")
+			registry.end(incarnation, {
+				exit: undefined,
+				reason: "host_exit",
+				killer: "application_cleanup",
+			});
+		else areGone = false;
+	}
+	return areGone;
 }
 
 /** Kills whatever carries the marker of the run; returns how many were found. */

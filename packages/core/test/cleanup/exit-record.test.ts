@@ -123,3 +123,34 @@ test("what left its group is killed by its marker, and as long as it is seen the
 	recordExit({ ...parts, registry: second.registry });
 	expect(second.registry.state).not.toBe("terminated");
 });
+
+test("what a worker forked in its last instant carries the marker only once it executes: it is looked for again when the worker is gone", () => {
+	const { registry, clock, worker } = bench();
+	const stray = {
+		identity: deadOwner(),
+		groupId: 1,
+		marker: markerOf(registry.runId, machine.self),
+		incarnation: undefined,
+		name: "stray",
+	};
+	worker(deadOwner());
+	let pauses = 0;
+	const killed: unknown[] = [];
+	recordExit({
+		registry,
+		host: seenAs({
+			observe: () => (pauses < 2 ? deadOwner() : "gone"),
+			marked: () => (pauses < 2 || killed.length > 0 ? [] : [stray]),
+			signal: (identity) => {
+				killed.push(identity);
+				return "sent";
+			},
+		}),
+		clock,
+		pause: () => {
+			pauses += 1;
+		},
+	});
+	expect(killed).toEqual([stray.identity]);
+	expect(registry.state).toBe("terminated");
+});

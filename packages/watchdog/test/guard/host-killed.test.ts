@@ -65,14 +65,15 @@ if os.fork() == 0:
         os.execve("/bin/sleep", ["sleep", "100000"], {})
     os._exit(0)
 os.wait()
-'; wait`;
+'; echo whole; wait`;
 
 test("the whole tree dies with its host, and the next start tells what the guard did", async () => {
 	const host = startHost(TREE);
-	await eventually("a daemon", () =>
-		host.seen.some((line) => line.startsWith("daemon")),
-	);
-	const pids = host.seen.map((line) => Number(line.split(" ")[1]));
+	// When those that only start the others have ended.
+	await eventually("the whole tree", () => host.seen.includes("whole"));
+	const pids = host.seen
+		.filter((line) => line !== "whole")
+		.map((line) => Number(line.split(" ")[1]));
 	expect(pids.length).toBe(4);
 	const before = pids.map(startOf);
 	expect(before).not.toContain(undefined);
