@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { type HeapBytes, heapBytes } from "../src/measure/heap.ts";
+
+describe("heapBytes", () => {
+	it("counts what a program holds as objects", () => {
+		const held: object[] = [];
+		const grown = growthBy(() => {
+			for (let n = 0; n < 100_000; n++) held.push({ n });
+		});
+		expect(held).toHaveLength(100_000);
+		expect(grown.objects).toBeGreaterThan(1_000_000);
+		expect(grown.objects).toBeGreaterThan(10 * grown.code);
+	});
+
+	it("counts what V8 compiles as code", () => {
+		const held: unknown[] = [];
+		const grown = growthBy(() => {
+			for (let n = 0; n < 2_000; n++) {
+				const sum = Array.from({ length: 50 }, (_, i) => `a*${n + i}`);
+				const compiled = new Function("a", `return ${sum.join("+")}`);
+				held.push(compiled, compiled(n));
+			}
+		});
+		expect(grown.code).toBeGreaterThan(200_000);
+	});
+});
+
+function growthBy(work: () => void): HeapBytes {
+	const before = heapBytes();
+	work();
+	const after = heapBytes();
+	return {
+		objects: after.objects - before.objects,
+		code: after.code - before.code,
+	};
+}
