@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { installPeers } from "../../scripts/install-peers.ts";
+import { installEach } from "../../scripts/packages-on-demand.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
 import { HELP, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
@@ -45,7 +45,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const rows = chosen.flatMap((one) => one.rows);
 	const python = developmentPython();
 	const needed = new Set(rows.map(({ needs }) => needs?.peer));
-	const found = installPeers(PEERS, (name) => needed.has(name));
+	const found = installEach(PEERS, "peers", (name) => needed.has(name));
 	const directories = found.map(({ name, directory }) => [name, directory]);
 	const setting = { pace, python, peers: Object.fromEntries(directories) };
 	const peers = Object.fromEntries(

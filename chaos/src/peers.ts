@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { SeededRandom } from "@snakepit/core/testing";
-import { installPeers } from "../../scripts/install-peers.ts";
+import { installEach } from "../../scripts/packages-on-demand.ts";
 import type { ProtectionName } from "../programs/orders.ts";
 import { PYTHON } from "../programs/worker-adapter.ts";
 import { summarizeTimes } from "./figures/summary.ts";
@@ -148,7 +148,7 @@ function program(
 
 /** Installs them; one that cannot be had is told of and left out. */
 function packages(): readonly Peer[] {
-	return installPeers(folder("package.json")).flatMap(
+	return installEach(folder("package.json"), "peers").flatMap(
 		({ name, version, directory, problem }) => {
 			if (problem !== undefined) return leftOut(name, problem);
 			const peer = program(name, version, `${name}.mjs`);

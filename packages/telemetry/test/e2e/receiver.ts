@@ -2,32 +2,67 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { onTestFinished } from "vitest";
 
 const DEADLINE_MS = 30_000;
 
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** What everything has that is received. */
+interface Sent {
+	/** The name of the service that sent it. */
+	readonly service: string;
+	readonly scope: string;
+	readonly attributes: Attributes;
+}
+
 /** A span as the receiver got it, whoever sent it. */
-export interface ReceivedSpan {
+export interface ReceivedSpan extends Sent {
+	readonly signal: "span";
 	readonly traceId: string;
 	readonly spanId: string;
 	readonly parentSpanId: string;
 	readonly name: string;
-	readonly scope: string;
-	readonly attributes: Readonly<Record<string, unknown>>;
 	/** The names of its events. */
 	readonly events: readonly string[];
 	readonly links: readonly {
 		readonly spanId: string;
-		readonly attributes: Readonly<Record<string, unknown>>;
+		readonly attributes: Attributes;
 	}[];
 }
+
+/** One series of a metric at one moment. */
+export interface ReceivedPoint extends Sent {
+	readonly signal: "point";
+	readonly name: string;
+	readonly unit: string;
+	readonly kind: "sum" | "gauge" | "histogram";
+	/** Of a histogram the number of measurements. */
+	readonly value: number;
+	/** Of a histogram. */
+	readonly boundaries?: readonly number[];
+}
+
+/** A log record; an event where it has a name. */
+export interface ReceivedRecord extends Sent {
+	readonly signal: "record";
+	readonly eventName: string;
+	readonly severity: string;
+	readonly body: unknown;
+	/** Of the span that it was told in; empty outside of one. */
+	readonly traceId: string;
+	readonly spanId: string;
+}
+
+type Received = ReceivedSpan | ReceivedPoint | ReceivedRecord;
 
 /** An OTLP receiver in a process of its own; gone when the test is finished. */
 export class Receiver {
 	readonly url: string;
 	readonly spans: ReceivedSpan[] = [];
-	#changed: () => void = () => {};
+	readonly points: ReceivedPoint[] = [];
+	readonly records: ReceivedRecord[] = [];
+	readonly #waiting = new Set<() => void>();
 
 	private constructor(url: string) {
 		this.url = url;
@@ -49,35 +84,69 @@ export class Receiver {
 		const lines = createInterface({ input: child.stdout });
 		const [first] = (await once(lines, "line")) as [string];
 		const receiver = new Receiver(`http://127.0.0.1:${JSON.parse(first).port}`);
-		lines.on("line", (line) => {
-			receiver.spans.push(JSON.parse(line));
-			receiver.#changed();
-		});
+		lines.on("line", (line) => receiver.#take(JSON.parse(line)));
 		return receiver;
 	}
 
+	#take(received: Received): void {
+		if (received.signal === "span") this.spans.push(received);
+		else if (received.signal === "point") this.points.push(received);
+		else this.records.push(received);
+		for (const look of [...this.#waiting]) look();
+	}
+
 	/** Resolves when a span of this name was received, of which `isMeant` is so. */
-	async until(
+	until(
 		name: string,
 		isMeant: (span: ReceivedSpan) => boolean = () => true,
 	): Promise<ReceivedSpan> {
-		const tooLate = AbortSignal.timeout(DEADLINE_MS);
-		for (;;) {
-			const found = this.spans.find(
-				(span) => span.name === name && isMeant(span),
-			);
-			if (found !== undefined) return found;
-			await new Promise<void>((resolve, reject) => {
-				this.#changed = resolve;
-				tooLate.addEventListener("abort", () =>
-					reject(
-						new Error(
-							`No span "${name}"; received: ${this.spans.map((span) => span.name)}.`,
-						),
-					),
-				);
-			});
-		}
+		return this.#until(
+			() => this.spans.find((span) => span.name === name && isMeant(span)),
+			() => `No span "${name}"; received: ${namesOf(this.spans)}.`,
+		);
+	}
+
+	/** Resolves when a point of this metric was received, of which `isMeant` is so. */
+	untilPoint(
+		name: string,
+		isMeant: (point: ReceivedPoint) => boolean = () => true,
+	): Promise<ReceivedPoint> {
+		return this.#until(
+			() => this.points.find((point) => point.name === name && isMeant(point)),
+			() => `No metric "${name}"; received: ${namesOf(this.points)}.`,
+		);
+	}
+
+	/** Resolves when a log record was received that is meant. */
+	untilRecord(
+		isMeant: (record: ReceivedRecord) => boolean,
+	): Promise<ReceivedRecord> {
+		return this.#until(
+			() => this.records.find(isMeant),
+			() =>
+				`No such record; received: ${this.records.map(({ eventName, body }) => eventName || body)}.`,
+		);
+	}
+
+	#until<What>(
+		find: () => What | undefined,
+		explain: () => string,
+	): Promise<What> {
+		return new Promise((resolve, reject) => {
+			const tooLate = setTimeout(() => {
+				this.#waiting.delete(look);
+				reject(new Error(explain()));
+			}, DEADLINE_MS);
+			const look = () => {
+				const found = find();
+				if (found === undefined) return;
+				this.#waiting.delete(look);
+				clearTimeout(tooLate);
+				resolve(found);
+			};
+			this.#waiting.add(look);
+			look();
+		});
 	}
 
 	/** The trace that a span is part of, children indented below their parents. */
@@ -99,42 +168,6 @@ export class Receiver {
 	}
 }
 
-/** Sends spans to a receiver; reports a failure as exporters do. */
-export class ReceiverExporter implements SpanExporter {
-	readonly #url: string;
-
-	constructor(url: string) {
-		this.#url = `${url}/v1/traces`;
-	}
-
-	export(
-		spans: ReadableSpan[],
-		done: (result: { code: number; error?: Error }) => void,
-	): void {
-		const sent = spans.map(
-			(span): ReceivedSpan => ({
-				traceId: span.spanContext().traceId,
-				spanId: span.spanContext().spanId,
-				parentSpanId: span.parentSpanContext?.spanId ?? "",
-				name: span.name,
-				scope: span.instrumentationScope.name,
-				attributes: span.attributes,
-				events: span.events.map(({ name }) => name),
-				links: span.links.map(({ context, attributes = {} }) => ({
-					spanId: context.spanId,
-					attributes,
-				})),
-			}),
-		);
-		fetch(this.#url, {
-			method: "POST",
-			headers: { "content-type": "application/json" },
-			body: JSON.stringify(sent),
-		}).then(
-			() => done({ code: 0 }),
-			(error) => done({ code: 1, error }),
-		);
-	}
-
-	async shutdown(): Promise<void> {}
+function namesOf(all: readonly { readonly name: string }[]): string {
+	return [...new Set(all.map(({ name }) => name))].join(", ");
 }

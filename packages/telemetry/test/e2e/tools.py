@@ -1,16 +1,21 @@
 """Tools that are seen in a trace."""
 
 import itertools
+import logging
 import os
 import pathlib
 import signal
 import time
 from collections.abc import Iterator
 
-from opentelemetry import trace
+from opentelemetry import metrics, trace
 from snakepit_bridge import current_call, tool
 
+logger = logging.getLogger("tools")
 tracer = trace.get_tracer("tools")
+meter = metrics.get_meter("tools")
+weighed = meter.create_counter("weighed", unit="kg")
+weights = meter.create_histogram("weights", explicit_bucket_boundaries_advisory=[1, 10])
 
 
 @tool
@@ -18,6 +23,14 @@ def price(of: str) -> int:
     """Asks the host, within a span of its own."""
     with tracer.start_as_current_span("look up"):
         return int(current_call().host("catalogue", of))
+
+
+@tool
+def weigh(kilograms: int) -> None:
+    """Measures, and says so."""
+    weighed.add(kilograms, {"of": "tea"})
+    weights.record(kilograms)
+    logger.warning("weighed %d kg", kilograms)
 
 
 @tool

@@ -8,7 +8,7 @@ import { createPool, type Pool } from "@snakepit/core";
 import { onTestFinished } from "vitest";
 import { telemetry } from "../../src/index.ts";
 import { MemorySdk } from "../support/memory-sdk.ts";
-import { ReceiverExporter } from "./receiver.ts";
+import { ReceiverExporter } from "./receiver-exporter.ts";
 
 /** The development environment, which has the SDK for Python. */
 export const PYTHON: string = fileURLToPath(
@@ -45,7 +45,11 @@ export async function openTracedPool(
 			env: {
 				OTEL_TRACES_EXPORTER: "otlp",
 				OTEL_EXPORTER_OTLP_ENDPOINT: url,
+				OTEL_SERVICE_NAME: "workers",
 				OTEL_BSP_SCHEDULE_DELAY: "100",
+				OTEL_BLRP_SCHEDULE_DELAY: "100",
+				OTEL_METRIC_EXPORT_INTERVAL: "100",
+				OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED: "true",
 			},
 		}),
 		dataDir,
