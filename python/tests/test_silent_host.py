@@ -1,16 +1,19 @@
 """A host that is stopped lives: gRPC must not end its conversation for being silent.
 
 By itself gRPC does so after a minute. That each of its limits is ours to set is seen
-with a short one.
+with a short one. Nor does gRPC say anything by itself to a host that says little.
 """
 
 from __future__ import annotations
 
 import pytest
 from conftest import Host
-from support.silent_client import PING, SETTINGS, SilentClient
+from support.silent_client import DATA, PING, SETTINGS, SilentClient
 
+from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport import server
+
+CONVERSE = "/snakepit.bridge.v1.Bridge/Converse"
 
 
 @pytest.fixture
@@ -26,6 +29,7 @@ IMPATIENT = """
     from snakepit_bridge.bridge.grpc_transport import server
 
     server.HOST_SILENCE.update({limits!r})
+    server.NO_BANDWIDTH_PINGS.clear()
 
     @tool
     def nothing() -> None:
@@ -60,5 +64,39 @@ def test_each_limit_is_what_ends_a_silent_connection(
     with SilentClient(worker.socket_path, worker.token) as client:
         if unanswered != SETTINGS:
             client.acknowledge_settings()
-        client.ask("/snakepit.bridge.v1.Bridge/Converse")
+        client.ask(CONVERSE)
         assert unanswered in list(client.until_closed())
+
+
+BY_ITSELF = """
+    from snakepit_bridge import tool
+    from snakepit_bridge.bridge.grpc_transport import server
+
+    server.NO_BANDWIDTH_PINGS.clear()
+
+    @tool
+    def nothing() -> None:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("tools", "pings"),
+    [("greeter", False), (BY_ITSELF, True)],
+    ids=["ours", "by itself"],
+)
+def test_a_heartbeat_is_answered_and_nothing_else_is_said(
+    start: Host, tools: str, pings: bool
+) -> None:
+    worker = start(tools)
+    beat = pb.HostFrame(ping=pb.PingRequest(sequence=7))
+    kinds = []
+    with SilentClient(worker.socket_path, worker.token) as client:
+        client.acknowledge_settings()
+        client.ask(CONVERSE)
+        client.say(beat.SerializeToString())
+        for kind, body in client.frames():
+            kinds.append(kind)
+            if kind == DATA and pb.WorkerFrame.FromString(body[5:]).HasField("ping"):
+                break
+    assert (PING in kinds) == pings

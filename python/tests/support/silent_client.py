@@ -7,7 +7,7 @@ import struct
 import time
 from collections.abc import Iterator
 
-__all__ = ["PING", "SETTINGS", "SilentClient"]
+__all__ = ["DATA", "PING", "SETTINGS", "SilentClient"]
 
 DATA = 0x0
 HEADERS = 0x1
@@ -51,8 +51,12 @@ class SilentClient:
         block = b"".join(_literal(*field) for field in fields.items())
         self._socket.sendall(
             _frame(HEADERS, END_HEADERS, STREAM, block)
-            + _frame(DATA, 0, STREAM, bytes(5))
+            + _frame(DATA, 0, STREAM, _message(b""))
         )
+
+    def say(self, message: bytes) -> None:
+        """Sends one more message of the call."""
+        self._socket.sendall(_frame(DATA, 0, STREAM, _message(message)))
 
     def acknowledge_settings(self) -> None:
         """Takes the worker's settings, as a host does when it connects."""
@@ -64,9 +68,17 @@ class SilentClient:
         Raises:
             TimeoutError: it has not within `DEADLINE_S` of the connection.
         """
+        return (kind for kind, _ in self.frames())
+
+    def frames(self) -> Iterator[tuple[int, bytes]]:
+        """Yields kind and body of each frame until the worker closes the connection.
+
+        Raises:
+            TimeoutError: none came within `DEADLINE_S` of the connection.
+        """
         while head := self._read(9):
-            self._read(int.from_bytes(head[:3], "big"))
-            yield head[3]
+            body = self._read(int.from_bytes(head[:3], "big"))
+            yield head[3], body
 
     def _read(self, size: int) -> bytes:
         data = b""
@@ -81,6 +93,11 @@ class SilentClient:
                 return b""
             data += more
         return data
+
+
+def _message(body: bytes) -> bytes:
+    """A message as gRPC frames it: not compressed, and its length."""
+    return struct.pack(">BI", 0, len(body)) + body
 
 
 def _frame(kind: int, flags: int = 0, stream: int = 0, body: bytes = b"") -> bytes:

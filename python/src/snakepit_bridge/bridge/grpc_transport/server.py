@@ -32,6 +32,10 @@ HOST_SILENCE = {
     "grpc.http2.settings_timeout": NEVER_MS,
     "grpc.keepalive_time_ms": NEVER_MS,
 }
+# gRPC measures by pings how much a connection carries. There is nothing to learn of a
+# socket of this machine, and each ping, with the timer for the next, wakes a worker
+# that has nothing else to do than to answer heartbeats.
+NO_BANDWIDTH_PINGS = {"grpc.http2.bdp_probe": 0}
 
 
 class GrpcTransport:
@@ -66,6 +70,7 @@ class GrpcTransport:
                 ("grpc.max_metadata_size", MAX_METADATA),
                 ("grpc.absolute_max_metadata_size", MAX_METADATA),
                 *HOST_SILENCE.items(),
+                *NO_BANDWIDTH_PINGS.items(),
             ]
         )
         guard = Guard(self._launch.token)
