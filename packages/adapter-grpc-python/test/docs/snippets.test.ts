@@ -1,9 +1,11 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { PYTHON } from "../support/pythons.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const own = fileURLToPath(new URL("../..", import.meta.url));
@@ -20,11 +22,7 @@ test.each([
 	"the program in %s runs and prints what its comments say",
 	{ timeout: 120_000 },
 	async (page) => {
-		// Inside the package, so that its imports resolve as a user's would.
-		const directory = join(own, `.snippets-${basename(page)}-${page.length}`);
-		rmSync(directory, { recursive: true, force: true });
-		mkdirSync(directory);
-		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+		const directory = snippetDirectory(page);
 		const blocks = [...readFileSync(join(root, page), "utf8").matchAll(BLOCK)];
 		for (const [, name = "", text = ""] of blocks)
 			writeFileSync(join(directory, name), text);
@@ -47,3 +45,59 @@ test.each([
 		}
 	},
 );
+
+const AROUND_A_SERVER = (server: string): string => `
+import { createPool } from "@snakepit/core";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+
+const adapter = pythonGrpc({ python: ${JSON.stringify(PYTHON)}, tools: "tools.py" });
+const requests = setInterval(() => {}, 60_000);
+const lastRequest = async () => {
+	console.log(await pool.execute("last"));
+	clearInterval(requests);
+};
+${server}
+process.kill(process.pid, "SIGTERM");
+`;
+
+test("the server in packages/core/README.md answers its last request after SIGTERM, and ends", {
+	timeout: 120_000,
+}, async () => {
+	const page = "packages/core/README.md";
+	const directory = snippetDirectory(page);
+	const [, server] =
+		/^```ts\n([^`]*"left_to_program".*?)^```$/ms.exec(
+			readFileSync(join(root, page), "utf8"),
+		) ?? [];
+	writeFileSync(join(directory, "server.ts"), AROUND_A_SERVER(server ?? ""));
+	writeFileSync(
+		join(directory, "tools.py"),
+		"from snakepit_bridge import tool\n\n\n@tool\ndef last() -> str:\n    return 'answered'\n",
+	);
+	const program = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", "server.ts"],
+		{
+			cwd: directory,
+			env: { ...process.env, XDG_STATE_HOME: directory },
+			stdio: ["ignore", "pipe", "inherit"],
+		},
+	);
+	onTestFinished(() => void program.kill("SIGKILL"));
+	const ended = new Promise((resolve) =>
+		program.once("exit", (code, signal) => resolve({ code, signal })),
+	);
+	expect(await textOf(program.stdout)).toContain("answered");
+	expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+/** Inside the package, so that imports resolve as a user's would; goes with the test. */
+function snippetDirectory(page: string): string {
+	const directory = join(own, `.snippets-${basename(page)}-${page.length}`);
+	const remove = (): void =>
+		rmSync(directory, { recursive: true, force: true });
+	remove();
+	mkdirSync(directory);
+	onTestFinished(remove);
+	return directory;
+}
