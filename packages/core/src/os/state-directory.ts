@@ -54,14 +54,29 @@ export function findStateDirectory(
 	machineId: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
+	if (dataDir !== undefined) return readable(dataDir);
 	const home = placeAtHome(env);
-	const usual =
-		home.complaint === undefined
-			? [join(home.path, "snakepit", machineId)]
-			: [];
-	const places =
-		dataDir === undefined ? [...usual, temporaryPlace(machineId)] : [dataDir];
-	return places.find(isReadable);
+	const usual = join(home.path, "snakepit", machineId);
+	if (home.complaint === undefined) {
+		if (isReadable(usual)) return usual;
+		// The next start makes it there: one in the temporary place is another's.
+		if (canBeMade(usual)) return undefined;
+	}
+	return readable(temporaryPlace(machineId));
+}
+
+function readable(path: string): string | undefined {
+	return isReadable(path) ? path : undefined;
+}
+
+function canBeMade(path: string): boolean {
+	if (statsOf(path) !== undefined) return false;
+	try {
+		accessSync(nearestOf(dirname(path)), constants.W_OK | constants.X_OK);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 function isReadable(path: string): boolean {

@@ -217,10 +217,17 @@ test("a reader finds the ledger where a writer made it, and makes nothing", () =
 	expect(find()).toBeUndefined();
 	expect(readdirSync(home)).toEqual([]);
 	const relocated = openStateDirectory(undefined, "machine", {}).path;
-	expect([find(), find(undefined, {})]).toEqual([relocated, relocated]);
+	// With this home the next start makes it there, whatever there is elsewhere.
+	expect([find(), find(undefined, {})]).toEqual([undefined, relocated]);
 	const usual = openStateDirectory(undefined, "machine", env).path;
 	expect([find(), find(undefined, {})]).toEqual([usual, relocated]);
 	expect([find(home), find(join(home, "nothing"))]).toEqual([home, undefined]);
+	const hopeless = temporaryDirectory();
+	writeFileSync(join(hopeless, ".local"), "not a directory");
+	expect(find(undefined, { HOME: hopeless })).toBe(relocated);
+	expect(
+		openStateDirectory(undefined, "machine", { HOME: hopeless }).path,
+	).toBe(relocated);
 });
 
 test("the directory of a run whose record is lost is found by its name, and no other", () => {
