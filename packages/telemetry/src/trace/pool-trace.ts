@@ -20,7 +20,8 @@ export interface PoolTraceParts {
 export class PoolTrace {
 	readonly #parts: PoolTraceParts;
 	readonly #pool: InstrumentedPool;
-	readonly #start: Span;
+	/** Until it is ready, or not: a span ends once. */
+	#start: Span | undefined;
 	/** What happens now belongs to it: the start, the end, or nothing. */
 	#now: Context;
 	#close: Span | undefined;
@@ -30,14 +31,15 @@ export class PoolTrace {
 		this.#parts = parts;
 		this.#pool = pool;
 		const parent = context.active();
-		this.#start = parts.spans.start("pool start", {
+		const start = parts.spans.start("pool start", {
 			within: parent,
 			attributes: {
 				"snakepit.pool.name": pool.name,
 				"snakepit.adapter": pool.adapter,
 			},
 		});
-		this.#now = within(this.#start, parent);
+		this.#start = start;
+		this.#now = within(start, parent);
 	}
 
 	/** @returns the context in which the event happened, for its log record. */
@@ -45,10 +47,11 @@ export class PoolTrace {
 		const { workers } = this.#parts;
 		switch (event.type) {
 			case "pool.started":
-				this.#start.setAttribute("snakepit.pool.workers", event.workers);
+				this.#start?.setAttribute("snakepit.pool.workers", event.workers);
 				return this.#endStart();
 			case "pool.start_failed":
-				recordError(this.#parts.spans, this.#start, event.error);
+				if (this.#start !== undefined)
+					recordError(this.#parts.spans, this.#start, event.error);
 				return this.#endStart();
 			case "pool.closing":
 				this.#closing(event.wallMs, event.drainMs);
@@ -105,7 +108,7 @@ export class PoolTrace {
 
 	/** Nothing is told any more. */
 	detach(): void {
-		this.#start.end();
+		this.#start?.end();
 		this.#close?.end();
 		this.#parts.workers.forget(this.#pool.name);
 	}
@@ -118,7 +121,8 @@ export class PoolTrace {
 
 	#endStart(): Context {
 		const during = this.#now;
-		this.#start.end();
+		this.#start?.end();
+		this.#start = undefined;
 		this.#now = ROOT_CONTEXT;
 		return during;
 	}

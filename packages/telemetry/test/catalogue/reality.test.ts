@@ -5,9 +5,10 @@ import { everything } from "../support/scenario.ts";
 import { catalogueLines, Told, type ToldLines } from "../support/told.ts";
 
 let lines: ToldLines;
+let sdk: MemorySdk;
 
 beforeAll(async () => {
-	const sdk = new MemorySdk().register();
+	sdk = new MemorySdk().register();
 	const told = new Told();
 	const collect = async (): Promise<void> =>
 		told.addMetrics(await sdk.metrics());
@@ -32,6 +33,10 @@ describe("the catalogue and what is told are the same, name by name and attribut
 	test("attributes", () => {
 		expect(lines.attributes).toEqual(Object.keys(ATTRIBUTES).sort());
 	});
+});
+
+test("the SDK finds nothing wrong with how it is used", () => {
+	expect(sdk.complaints).toEqual([]);
 });
 
 describe("of every event of core", () => {

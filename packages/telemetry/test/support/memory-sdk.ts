@@ -1,5 +1,7 @@
 import {
 	context,
+	DiagLogLevel,
+	diag,
 	type HrTime,
 	logs,
 	metrics,
@@ -57,6 +59,8 @@ export class MemorySdk {
 		exporter: this.#metrics,
 		exportIntervalMillis: 3_600_000,
 	});
+	/** What the SDK warns of: that it is used wrongly. */
+	readonly complaints: string[] = [];
 	readonly tracers: TracerProvider;
 	readonly meters: MeterProvider;
 	readonly loggers: LoggerProvider;
@@ -89,6 +93,18 @@ export class MemorySdk {
 					new W3CBaggagePropagator(),
 				],
 			}),
+		);
+		const complain = (what: string) => this.complaints.push(what);
+		const silent = () => {};
+		diag.setLogger(
+			{
+				error: complain,
+				warn: complain,
+				info: silent,
+				debug: silent,
+				verbose: silent,
+			},
+			DiagLogLevel.WARN,
 		);
 		trace.setGlobalTracerProvider(this.tracers);
 		metrics.setGlobalMeterProvider(this.meters);
@@ -146,7 +162,8 @@ export class MemorySdk {
 
 /** No SDK is registered any more. */
 export function unregister(): void {
-	for (const api of [context, propagation, trace, metrics, logs]) api.disable();
+	for (const api of [context, propagation, trace, metrics, logs, diag])
+		api.disable();
 }
 
 /** Milliseconds since the Unix epoch. */
