@@ -8,16 +8,21 @@ import { duration } from "./figures.ts";
 /** The bridge of this very repository, not the one of the package index. */
 const BRIDGE = join(import.meta.dirname, "../../../python");
 
-/** The Python of the workers. */
-export const digitsEnvironment: PythonEnvironment = pythonEnvironment({
-	requirements: ["scikit-learn>=1.5,<2", BRIDGE],
-});
+/** The Python of the workers, with what else they need. */
+export function digitsEnvironment(
+	also: readonly string[] = [],
+): PythonEnvironment {
+	return pythonEnvironment({
+		requirements: ["scikit-learn>=1.5,<2", BRIDGE, ...also],
+	});
+}
 
 /** What takes longer than this is made, not found. */
 const PATIENCE_MS = 1_000;
 
 /** Makes the environment, or finds it made; a pool does so by itself, but does not tell that it takes a while. */
-export async function makeDigitsEnvironment(
+export async function makeEnvironment(
+	environment: PythonEnvironment,
 	say: (line: string) => void,
 ): Promise<void> {
 	const explain = setTimeout(() => {
@@ -27,7 +32,7 @@ export async function makeDigitsEnvironment(
 	}, PATIENCE_MS);
 	try {
 		const begunMs = performance.now();
-		const { directory, reused } = await digitsEnvironment.make();
+		const { directory, reused } = await environment.make();
 		if (!reused)
 			say(`made ${directory} in ${duration(performance.now() - begunMs)}`);
 	} finally {

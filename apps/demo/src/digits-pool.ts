@@ -1,7 +1,11 @@
 import { join } from "node:path";
-import { type NdArray, pythonGrpc } from "@snakepit/adapter-grpc-python";
+import {
+	type NdArray,
+	type PythonEnvironment,
+	pythonGrpc,
+} from "@snakepit/adapter-grpc-python";
 import type { PoolOptions, SnakepitEvent } from "@snakepit/core";
-import { digitsEnvironment } from "./digits-environment.ts";
+import type { DemoTelemetry } from "./otlp/demo-telemetry.ts";
 
 /** One image, as the tool `images` yields it. */
 export interface DigitImage {
@@ -20,13 +24,16 @@ export type DigitTools = {
 
 /** What the pool is: four Python workers that know how to read digits. */
 export function digitsPool(
+	environment: PythonEnvironment,
 	onEvent: (event: SnakepitEvent) => void,
+	telemetry: DemoTelemetry | undefined,
 ): PoolOptions {
 	return {
 		name: "digits",
 		adapter: pythonGrpc({
 			tools: join(import.meta.dirname, "digits.py"),
-			environment: digitsEnvironment,
+			environment,
+			...(telemetry && { env: telemetry.workerVariables }),
 		}),
 		size: 4,
 		// Every image is asked for at once: the pool's queue is what holds them.
@@ -36,5 +43,6 @@ export function digitsPool(
 		// The display shows what workers print.
 		output: { echo: "none" },
 		onEvent,
+		...(telemetry && { instruments: telemetry.instruments }),
 	};
 }

@@ -26,16 +26,22 @@ const PATIENCE_MS = 15_000;
  * Runs the demo in a child, kills that with SIGKILL in full flight, and looks at
  * the system until nothing of it is left.
  *
+ * @param flags - Of the child.
  * @returns the exit code: 0 when nothing was left within a second.
  */
 export async function killHost(
 	program: string,
+	flags: readonly string[],
 	show: (line: Line) => void,
 ): Promise<number> {
 	const say = (text: string) => show([["plain", text]]);
-	const host = spawn(process.execPath, [...process.execArgv, program], {
-		stdio: ["ignore", "pipe", "inherit"],
-	});
+	const host = spawn(
+		process.execPath,
+		[...process.execArgv, program, ...flags],
+		{
+			stdio: ["ignore", "pipe", "inherit"],
+		},
+	);
 	const exited = once(host, "exit");
 	const share = await inFullFlight(host.stdout, (line) =>
 		show([["faint", `host | ${line}`]]),

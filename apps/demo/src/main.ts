@@ -1,10 +1,19 @@
-import { type Pool, SnakepitError, withPool } from "@snakepit/core";
+import {
+	type Pool,
+	SnakepitError,
+	type SnakepitEvent,
+	withPool,
+} from "@snakepit/core";
 import { HELP, readArguments } from "./arguments.ts";
-import { makeDigitsEnvironment } from "./digits-environment.ts";
+import { digitsEnvironment, makeEnvironment } from "./digits-environment.ts";
 import { type DigitTools, digitsPool } from "./digits-pool.ts";
 import type { Display } from "./display.ts";
 import { killHost } from "./kill-host.ts";
 import { LiveDisplay } from "./live-display.ts";
+import { DemoTelemetry, PYTHON_SDK } from "./otlp/demo-telemetry.ts";
+import { drawEnding } from "./otlp/draw-ending.ts";
+import { whyNoReceiver } from "./otlp/receiver.ts";
+import { loadSdk, SdkMissingError } from "./otlp/sdk.ts";
 import { plainDisplay } from "./plain-display.ts";
 import { seeProcesses } from "./process-table.ts";
 import { drawReport, isAsPromised } from "./report.ts";
@@ -17,8 +26,10 @@ const { stdout } = process;
 try {
 	process.exitCode = await answer(process.argv.slice(2));
 } catch (error) {
-	// Snakepit's own errors say what to do next; of any other the stack is wanted.
-	console.error(error instanceof SnakepitError ? error.message : error);
+	// Errors of our own say what to do next; of any other the stack is wanted.
+	const isOurs =
+		error instanceof SnakepitError || error instanceof SdkMissingError;
+	console.error(isOurs ? error.message : error);
 	process.exitCode = 1;
 }
 
@@ -32,30 +43,61 @@ async function answer(args: readonly string[]): Promise<number> {
 			stdout.write(HELP);
 			return 0;
 		case "kill_host":
-			return await killHost(import.meta.filename, show);
-		case "run":
-			return await demo(
+			return await killHost(
+				import.meta.filename,
+				request.otlp === undefined ? [] : ["--otlp", request.otlp],
+				show,
+			);
+		case "run": {
+			const display =
 				isTerminal && !request.plain
 					? new LiveDisplay(stdout, paint)
-					: plainDisplay((text) => stdout.write(text)),
-			);
+					: plainDisplay((text) => stdout.write(text));
+			return request.otlp === undefined
+				? await demo(display)
+				: await toldDemo(display, request.otlp);
+		}
+	}
+}
+
+/** The main job, told to a receiver; where there is none, the main job. */
+async function toldDemo(display: Display, endpoint: string): Promise<number> {
+	const problem = await whyNoReceiver(endpoint);
+	if (problem !== undefined) {
+		display.say(`no telemetry: nobody takes OTLP at ${endpoint}: ${problem}`);
+		return await demo(display);
+	}
+	const telemetry = new DemoTelemetry(endpoint, loadSdk());
+	try {
+		return await demo(display, telemetry);
+	} finally {
+		const ending = await telemetry.end();
+		show(drawEnding(ending, endpoint));
+		telemetry.signals.raise();
+		// It would hold the program open for as long as it tries.
+		if (ending.kind === "given_up") setImmediate(() => process.exit());
 	}
 }
 
 /** The main job: has every image read by a pool, ends that, and looks at what is left. */
-async function demo(display: Display): Promise<number> {
+async function demo(
+	display: Display,
+	telemetry?: DemoTelemetry,
+): Promise<number> {
 	const trail = new EventTrail();
 	let interrupted = false;
-	const options = digitsPool((event) => {
+	const environment = digitsEnvironment(telemetry && PYTHON_SDK);
+	const hear = (event: SnakepitEvent) => {
 		trail.hear(event);
 		// What a signal brings to an end would only be told as a failure.
-		if (!interrupted) display.hear(event);
+		if (!telemetry?.takes(event) && !interrupted) display.hear(event);
 		if (event.type === "host.signal_received") interrupted = true;
-	});
+	};
 	try {
-		await makeDigitsEnvironment((line) => display.say(line));
-		const outcome = await withPool(options, (pool: Pool<DigitTools>) =>
-			runDigits(pool, display),
+		await makeEnvironment(environment, (line) => display.say(line));
+		const outcome = await withPool(
+			digitsPool(environment, hear, telemetry),
+			(pool: Pool<DigitTools>) => runDigits(pool, display),
 		);
 		const processes = seeProcesses();
 		const survivors = survivorsOf(trail, processes);

@@ -1,14 +1,10 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testWorkers } from "../../../scripts/test-workers.ts";
+import { type Ended, FIRST_RUN_MS, runDemo } from "./demo-program.ts";
 
-/** The first run on a machine makes a Python environment with scikit-learn: a download. */
-const FIRST_RUN_MS = 300_000;
-const program = join(import.meta.dirname, "../src/main.ts");
 /** A ledger of its own for all that is started here. */
 let state = "";
 let whole: Ended;
@@ -19,34 +15,7 @@ beforeAll(async () => {
 }, FIRST_RUN_MS);
 afterAll(() => rmSync(state, { recursive: true, force: true }));
 
-interface Ended {
-	readonly code: number | null;
-	readonly output: string;
-	readonly errors: string;
-}
-
-/** Runs the demo as a user does, without a terminal. */
-async function demo(...flags: string[]): Promise<Ended> {
-	const child = spawn(
-		process.execPath,
-		["--conditions=snakepit-source", program, ...flags],
-		{
-			stdio: ["ignore", "pipe", "pipe"],
-			// FORCE_COLOR must not matter: a pipe is no terminal.
-			env: { ...process.env, XDG_STATE_HOME: state, FORCE_COLOR: "1" },
-		},
-	);
-	const ended = new Promise<number | null>((resolve, reject) => {
-		child.once("error", reject);
-		child.once("close", resolve);
-	});
-	const [output, errors, code] = await Promise.all([
-		text(child.stdout),
-		text(child.stderr),
-		ended,
-	]);
-	return { code, output, errors };
-}
+const demo = (...flags: string[]): Promise<Ended> => runDemo(state, flags);
 
 test("every image is answered exactly once although a worker is killed, and nothing is left", () => {
 	const { code, output, errors } = whole;
@@ -95,7 +64,7 @@ test(
 test("an unknown flag is an error that names the flags there are", async () => {
 	const { code, output, errors } = await demo("--kill-hosts");
 	expect(errors).toMatch(
-		/'--kill-hosts'.*--kill-host, --plain and --help\.\n$/,
+		/'--kill-hosts'.*--kill-host, --otlp URL, --plain and --help\.\n$/,
 	);
 	expect(output).toBe("");
 	expect(code).toBe(2);

@@ -22,7 +22,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
-from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 SAYING = threading.Lock()
 LIMIT = 16 * 1024 * 1024
@@ -50,11 +49,6 @@ def attributes_of(attributes: Iterable[KeyValue]) -> Said:
     return {each.key: value_of(each.value) for each in attributes}
 
 
-def service_of(resource: Resource) -> Any:
-    """Returns who sent it."""
-    return attributes_of(resource.attributes).get("service.name", "")
-
-
 def spans_of(body: bytes) -> Iterator[Said]:
     """Yields the spans of an export."""
     request = ExportTraceServiceRequest.FromString(body)
@@ -63,7 +57,7 @@ def spans_of(body: bytes) -> Iterator[Said]:
             for span in scope.spans:
                 yield {
                     "signal": "span",
-                    "service": service_of(of.resource),
+                    "resource": attributes_of(of.resource.attributes),
                     "traceId": span.trace_id.hex(),
                     "spanId": span.span_id.hex(),
                     "parentSpanId": span.parent_span_id.hex(),
@@ -90,7 +84,7 @@ def points_of(body: bytes) -> Iterator[Said]:
                 for point in values_of(metric):
                     yield {
                         "signal": "point",
-                        "service": service_of(of.resource),
+                        "resource": attributes_of(of.resource.attributes),
                         "scope": scope.scope.name,
                         "name": metric.name,
                         "unit": metric.unit,
@@ -125,7 +119,7 @@ def records_of(body: bytes) -> Iterator[Said]:
             for record in scope.log_records:
                 yield {
                     "signal": "record",
-                    "service": service_of(of.resource),
+                    "resource": attributes_of(of.resource.attributes),
                     "scope": scope.scope.name,
                     "eventName": record.event_name,
                     "severity": record.severity_text,

@@ -16,7 +16,7 @@ export class ReceiverExporter implements SpanExporter {
 		const sent = spans.map(
 			(span): ReceivedSpan => ({
 				signal: "span",
-				service: "",
+				resource: span.resource.attributes,
 				traceId: span.spanContext().traceId,
 				spanId: span.spanContext().spanId,
 				parentSpanId: span.parentSpanContext?.spanId ?? "",

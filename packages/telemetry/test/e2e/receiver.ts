@@ -10,8 +10,8 @@ type Attributes = Readonly<Record<string, unknown>>;
 
 /** What everything has that is received. */
 interface Sent {
-	/** The name of the service that sent it. */
-	readonly service: string;
+	/** Who sent it. */
+	readonly resource: Attributes;
 	readonly scope: string;
 	readonly attributes: Attributes;
 }
@@ -62,6 +62,7 @@ export class Receiver {
 	readonly spans: ReceivedSpan[] = [];
 	readonly points: ReceivedPoint[] = [];
 	readonly records: ReceivedRecord[] = [];
+	#marks = 0;
 	readonly #waiting = new Set<() => void>();
 
 	private constructor(url: string) {
@@ -147,6 +148,17 @@ export class Receiver {
 			this.#waiting.add(look);
 			look();
 		});
+	}
+
+	/** Resolves when all that the receiver has answered is here. */
+	async caughtUp(): Promise<void> {
+		const name = `mark ${++this.#marks}`;
+		await fetch(`${this.url}/v1/traces`, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify([{ signal: "span", name }]),
+		});
+		await this.until(name);
 	}
 
 	/** The trace that a span is part of, children indented below their parents. */

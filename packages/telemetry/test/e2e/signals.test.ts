@@ -14,9 +14,10 @@ test("what a tool measures and logs is received, the record in the tool's span",
 	const { pool } = await openTracedPool(receiver.url);
 	await pool.execute("weigh", { kilograms: 3 });
 	const tool = await receiver.until("weigh");
-	expect(tool.service).toBe("workers");
+	const resource = { "service.name": "workers" };
+	expect(tool).toMatchObject({ resource });
 	expect(await receiver.untilPoint("weighed")).toMatchObject({
-		service: "workers",
+		resource,
 		scope: "tools",
 		unit: "kg",
 		kind: "sum",
@@ -31,7 +32,7 @@ test("what a tool measures and logs is received, the record in the tool's span",
 	expect(
 		await receiver.untilRecord(({ body }) => body === "weighed 3 kg"),
 	).toMatchObject({
-		service: "workers",
+		resource,
 		eventName: "",
 		severity: "WARN",
 		traceId: tool.traceId,

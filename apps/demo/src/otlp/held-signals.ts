@@ -1,0 +1,43 @@
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * Listens once for a signal that ends the program. Where the program listens
+ * itself, Snakepit ends the workers and leaves the rest to the program: so there
+ * is time to send what happened last. A second signal ends it at once.
+ */
+export class HeldSignals {
+	readonly #listeners: readonly (readonly [NodeJS.Signals, () => void])[];
+	#came: NodeJS.Signals | undefined;
+	#life: "listening" | "held" = "listening";
+
+	constructor() {
+		this.#listeners = SIGNALS.map((signal) => {
+			const listener = () => {
+				this.#came = signal;
+				this.#stopListening();
+				// Where no pool has heard it, there is nothing to wait for.
+				setImmediate(() => {
+					if (this.#life === "listening") this.raise();
+				});
+			};
+			process.once(signal, listener);
+			return [signal, listener];
+		});
+	}
+
+	/** The signal that comes now waits for `raise`. */
+	hold(): void {
+		this.#life = "held";
+	}
+
+	/** Ends the program of the signal that came, if one came; listens no more. */
+	raise(): void {
+		this.#stopListening();
+		if (this.#came !== undefined) process.kill(process.pid, this.#came);
+	}
+
+	#stopListening(): void {
+		for (const [signal, listener] of this.#listeners)
+			process.off(signal, listener);
+	}
+}
