@@ -8,6 +8,7 @@ import { smallCall } from "./cases/small-call.ts";
 import { soak } from "./cases/soak.ts";
 import { start } from "./cases/start.ts";
 import { streams } from "./cases/streams.ts";
+import { telemetry } from "./cases/telemetry.ts";
 import { threads } from "./cases/threads.ts";
 import { throughput } from "./cases/throughput.ts";
 import { values } from "./cases/values.ts";
@@ -25,5 +26,6 @@ export const cases: readonly Case[] = [
 	manyCalls,
 	heartbeat,
 	ledger,
+	telemetry,
 	soak,
 ];

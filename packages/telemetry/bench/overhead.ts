@@ -12,8 +12,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { context, propagation } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
 	type Adapter,
 	createPool,
@@ -21,7 +19,7 @@ import {
 	type Pool,
 } from "@snakepit/core";
 import { telemetry } from "../src/index.ts";
-import { providers } from "./providers.ts";
+import { providers, setGlobals } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";
 
 const { values } = parseArgs({
@@ -118,11 +116,7 @@ function median(numbers: readonly number[]): number {
 function globals(mode: string): void {
 	context.disable();
 	propagation.disable();
-	if (!mode.includes("SDK") || mode === "no SDK") return;
-	context.setGlobalContextManager(
-		new AsyncLocalStorageContextManager().enable(),
-	);
-	propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+	if (mode.includes("SDK") && mode !== "no SDK") setGlobals();
 }
 
 async function compare(): Promise<void> {

@@ -1,5 +1,12 @@
 // The SDK as a program has it that sends in batches, but for what sending costs: that is the exporter's own.
-import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
+import {
+	context,
+	type MeterProvider,
+	propagation,
+	type TracerProvider,
+} from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
 	BatchLogRecordProcessor,
 	LoggerProvider,
@@ -63,4 +70,12 @@ export function providers(share = 1): Providers {
 			processors: [new BatchLogRecordProcessor({ exporter: sink })],
 		}),
 	};
+}
+
+/** What of an SDK is the whole program's: contexts that follow asynchronous code, and the headers of W3C. */
+export function setGlobals(): void {
+	context.setGlobalContextManager(
+		new AsyncLocalStorageContextManager().enable(),
+	);
+	propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 }

@@ -1,0 +1,136 @@
+import type { Instrument, Pool } from "@snakepit/core";
+import { telemetry as attach } from "@snakepit/telemetry";
+import {
+	providers,
+	setGlobals,
+} from "../../../packages/telemetry/bench/providers.ts";
+import type { Case, Figures, Pace, Row } from "../case.ts";
+import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
+import { openPool, ourName } from "../contestants/ours.ts";
+import { percentile } from "../measure/percentile.ts";
+import { SMALL_TEXT } from "./small-call.ts";
+
+const IN_FLIGHT = 16;
+/** As short as the machine's moods, as long as hundreds of calls. */
+const SLICE_MS = 200;
+
+interface Manner {
+	readonly name: string;
+	/** Of the calls a second of a pool without telemetry, in percent. */
+	readonly atLeast: number;
+	instrument(): Instrument;
+}
+
+const manners: readonly Manner[] = [
+	{ name: "no SDK", atLeast: 98, instrument: () => attach() },
+	{
+		name: "SDK that sends in batches",
+		atLeast: 90,
+		instrument: () => {
+			setGlobals();
+			return attach(providers());
+		},
+	},
+];
+
+export const telemetry: Case = {
+	name: "telemetry",
+	title: "What telemetry costs",
+	about: `Two pools of one worker each in one program, one of them with telemetry attached, echo of 100 characters with ${IN_FLIGHT} calls under way: slices of ${SLICE_MS} ms by turns, and the median of what each slice has of its neighbour. Once without an SDK, once with one that samples every call, sends in batches, and whose exporter drops what it gets; the worker has no SDK.`,
+	figures: {
+		calls_percent: {
+			title: "calls a second, of those without telemetry",
+			unit: "%",
+			better: "higher",
+		},
+		more_cpu_us: {
+			title: "more host CPU a call",
+			unit: "us",
+			better: "lower",
+		},
+	},
+	plot: "calls_percent",
+	rows: ourVariants.flatMap((variant) =>
+		manners.map((manner) => rowFor(variant, manner)),
+	),
+	aims: ourVariants.flatMap((variant) =>
+		manners.map((manner) => ({
+			text: `${rowName(variant, manner)}: calls a second, of those without telemetry`,
+			unit: "%",
+			atLeast: manner.atLeast,
+			value: (of) => of(rowName(variant, manner), "calls_percent"),
+		})),
+	) satisfies Case["aims"],
+};
+
+function rowName(variant: OurVariant, manner: Manner): string {
+	return `${ourName(variant.name)}, ${manner.name}`;
+}
+
+function rowFor(variant: OurVariant, manner: Manner): Row {
+	return {
+		name: rowName(variant, manner),
+		kind: "ours",
+		needs: { variant: variant.name },
+		measure: async (setting) => {
+			const size = { size: 1 } as const;
+			await using without = await openPool(variant, setting, size);
+			await using attached = await openPool(variant, setting, {
+				...size,
+				instruments: [manner.instrument()],
+			});
+			return await compare(without, attached, setting.pace);
+		},
+	};
+}
+
+interface Slice {
+	readonly callsPerSecond: number;
+	readonly cpuUs: number;
+}
+
+async function compare(
+	without: Pool,
+	attached: Pool,
+	{ warmUpMs, measureMs }: Pace,
+): Promise<Figures> {
+	await slice(without, warmUpMs);
+	await slice(attached, warmUpMs);
+	const shares: number[] = [];
+	const more: number[] = [];
+	// As long for each of the two as any other row is measured, and twice that.
+	const pairs = Math.max(5, Math.ceil((2 * measureMs) / SLICE_MS));
+	for (let pair = 0; pair < pairs; pair++) {
+		// By turns also who is first, or whatever comes in waves would be one's own.
+		const order = pair % 2 === 0 ? [without, attached] : [attached, without];
+		const slices = new Map<Pool, Slice>();
+		for (const pool of order) slices.set(pool, await slice(pool, SLICE_MS));
+		const [base, own] = [slices.get(without), slices.get(attached)];
+		if (base === undefined || own === undefined) continue;
+		shares.push((own.callsPerSecond / base.callsPerSecond) * 100);
+		more.push(own.cpuUs - base.cpuUs);
+	}
+	return {
+		calls_percent: percentile(Float64Array.from(shares), 50),
+		more_cpu_us: percentile(Float64Array.from(more), 50),
+	};
+}
+
+async function slice(pool: Pool, ms: number): Promise<Slice> {
+	const begun = performance.now();
+	const end = begun + ms;
+	const before = process.cpuUsage();
+	let calls = 0;
+	const line = async (): Promise<void> => {
+		while (performance.now() < end) {
+			await pool.execute("echo", [SMALL_TEXT]);
+			calls++;
+		}
+	};
+	await Promise.all(Array.from({ length: IN_FLIGHT }, line));
+	const { user, system } = process.cpuUsage(before);
+	return {
+		callsPerSecond: (calls / (performance.now() - begun)) * 1_000,
+		cpuUs: (user + system) / calls,
+	};
+}
