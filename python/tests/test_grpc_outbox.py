@@ -66,6 +66,34 @@ def test_a_loop_that_is_awake_is_not_woken_again(
     loop.run_until_complete(scenario())
 
 
+def test_the_main_thread_wakes_the_loop_once_for_all_that_it_adds(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox = GrpcOutbox()
+    wake = Mock(wraps=loop.call_soon_threadsafe)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
+    outbox.attach(loop, 1 << 20)
+    for number in range(10):
+        outbox.put(frame(number))
+    for number in range(10, 20):
+        outbox.put_last(frame(number))
+    assert wake.call_count == 1
+    message = loop.run_until_complete(outbox.take())
+    assert numbers(message or b"") == [*range(20)]
+
+
+def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    outbox = GrpcOutbox()
+    outbox.attach(loop, 1 << 20)
+    for number in range(3):
+        outbox.put(frame(number))
+    outbox.put_first(frame(7))
+    message = loop.run_until_complete(outbox.take())
+    assert numbers(message or b"") == [7, 0, 1, 2]
+
+
 def test_no_frame_is_left_lying_whenever_it_comes(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
