@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.call_memory import ArgumentsReader
 from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -33,12 +34,21 @@ def as_the_hosts(directory: Path, attachment: pb.Attachment) -> pb.Attachment:
     return pb.Attachment(name=name, size=attachment.size)
 
 
+def taken(shared: SharedMemory, attachment: pb.Attachment) -> ArgumentsReader:
+    """Returns what reads it, in a call that it arrives with."""
+    memory = shared.call(pb.Call(attachment=attachment))
+    reader = None if memory is None else memory.reader()
+    assert reader is not None
+    return reader
+
+
 def crossed(directory: Path, value: object) -> Any:
     shared = memory(directory)
     image, attachment = share(shared, value)
     assert attachment is not None
     assert len(image) < 200
-    return decode(image, attachment=shared.take(as_the_hosts(directory, attachment)))
+    reader = taken(shared, as_the_hosts(directory, attachment))
+    return decode(image, attachment=reader)
 
 
 def test_bytes_and_arrays_come_as_they_were(tmp_path: Path) -> None:
@@ -71,8 +81,8 @@ def test_every_layout_crosses_in_c_order(tmp_path: Path, array: Any) -> None:
         assert attachment is None
         return
     assert attachment is not None
-    taken = shared.take(as_the_hosts(tmp_path, attachment))
-    arrived = decode(image, attachment=taken)
+    reader = taken(shared, as_the_hosts(tmp_path, attachment))
+    arrived = decode(image, attachment=reader)
     assert arrived.dtype == array.dtype.newbyteorder("=")
     numpy.testing.assert_array_equal(arrived, array)
 
@@ -112,17 +122,20 @@ def test_only_files_of_the_host_are_taken(tmp_path: Path) -> None:
     (tmp_path / "h2").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "h3")
     shared = memory(tmp_path)
-    refused = [("w1", 4096), ("../h1", 4096), ("h9", 4096), ("h1", 4095), ("h2", 9)]
+    refused = [("w1", 4096), ("../h1", 4096), ("h9", 4096), ("h1", 4097), ("h2", 9)]
     (tmp_path / "h4").touch()
     refused += [("h3", 0), ("h4", 0)]
     for name, size in refused:
         with pytest.raises(AttachmentInvalid):
-            shared.take(pb.Attachment(name=name, size=size))
+            taken(shared, pb.Attachment(name=name, size=size))
 
 
 def test_a_part_must_lie_within_the_attachment(tmp_path: Path) -> None:
-    image, attachment = share(memory(tmp_path), LARGE)
+    shared = memory(tmp_path)
+    image, attachment = share(shared, LARGE)
     assert attachment is not None
-    for short in (memoryview(LARGE)[:-1], None):
+    attachment.size -= 1
+    short = taken(shared, as_the_hosts(tmp_path, attachment))
+    for attached in (short, None):
         with pytest.raises(NoImage, match="of an attachment of"):
-            decode(image, attachment=short)
+            decode(image, attachment=attached)

@@ -8,10 +8,8 @@ import type {
 } from "@snakepit/core";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
-import type {
-	AttachmentSink,
-	ValueImage,
-} from "../shared-memory/attachment.ts";
+import type { AttachmentSink } from "../shared-memory/attachment.ts";
+import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { encodeArguments } from "./call-arguments.ts";
 import { ChunkStream } from "./chunk-stream.ts";
@@ -233,16 +231,23 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		const number = this.lastCall + 1;
 		const encode = (attachment?: AttachmentSink): Uint8Array =>
 			encodeArguments(command, args, this.setting.maxMessageBytes, attachment);
-		const image = this.crossing.image(encode);
-		this.sendOrDiscard(
-			image,
+		const memory = this.crossing.call(command);
+		const { value, attachment } = memory?.arguments(encode) ?? {
+			value: encode(),
+			attachment: undefined,
+		};
+		if (credit === undefined) memory?.expectResult();
+		this.sendOrClose(
+			memory,
 			{
 				$case: "call",
 				value: {
 					callId: number,
 					tool: command,
-					arguments: image.value,
-					attachment: image.attachment,
+					arguments: value,
+					attachment,
+					resultSegment: memory?.resultSegment ?? "",
+					segmentsGone: (memory?.segmentsGone as string[]) ?? [],
 					timeoutMs:
 						options.timeoutMs === undefined
 							? 0
@@ -263,7 +268,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			number,
 			command,
 			options,
-			image,
+			memory,
 			inContext,
 			this,
 			answers,
@@ -272,17 +277,19 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		return call;
 	}
 
-	private sendOrDiscard(
-		image: ValueImage,
+	private sendOrClose(
+		memory: CallMemory | undefined,
 		message: HostMessage,
 		what: string,
 	): void {
 		try {
 			this.send(message, what);
 		} catch (error) {
-			this.crossing.discard(image);
+			// The worker never heard of it.
+			memory?.close(true);
 			throw error;
 		}
+		memory?.sent();
 	}
 
 	private openChannel(): FrameChannel {
@@ -309,6 +316,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		if (this.state.kind === "over") return;
 		this.state = { kind: "over", problem };
 		this.channel?.close();
+		this.crossing.close();
 		for (const call of [...this.calls.values()]) {
 			call.lost(conversationBroken(this.workerId, problem, "maybe", cause));
 		}

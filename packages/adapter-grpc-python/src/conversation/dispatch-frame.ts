@@ -40,7 +40,7 @@ export function dispatchFrame(
 			call.chunk(message.value);
 			break;
 		case "end":
-			call.end();
+			call.end(message.value);
 			break;
 		case "failure":
 			call.failure(message.value);

@@ -1,7 +1,11 @@
 import type { CallOptions, SnakepitError } from "@snakepit/core";
-import type { Failure } from "../gen/bridge.ts";
-import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
-import type { StreamFile } from "../shared-memory/stream-file.ts";
+import type { Chunk, End, Failure, Result } from "../gen/bridge.ts";
+import {
+	type AttachmentName,
+	bytesOf,
+	type ValueImage,
+} from "../shared-memory/attachment.ts";
+import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -51,21 +55,19 @@ export class OngoingCall {
 	readonly number: number;
 	readonly command: string;
 	readonly options: CallOptions;
-	/** The arguments as they were sent: what of them the worker never took is removed at the end. */
-	private readonly sent: ValueImage;
+	private readonly memory: CallMemory | undefined;
 	/** Runs something in the asynchronous context of the caller. */
 	readonly inContext: <T>(action: () => T) => T;
 	private readonly line: CallLine;
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
-	private streamFile: StreamFile | undefined;
 	private state: CallState = { kind: "running" };
 
 	constructor(
 		number: number,
 		command: string,
 		options: CallOptions,
-		sent: ValueImage,
+		memory: CallMemory | undefined,
 		inContext: <T>(action: () => T) => T,
 		line: CallLine,
 		answers: CallAnswers,
@@ -73,7 +75,7 @@ export class OngoingCall {
 		this.number = number;
 		this.command = command;
 		this.options = options;
-		this.sent = sent;
+		this.memory = memory;
 		this.inContext = inContext;
 		this.line = line;
 		this.answers = answers;
@@ -110,32 +112,45 @@ export class OngoingCall {
 		else this.inContext(() => this.input?.grant(items));
 	}
 
-	result(image: ValueImage): void {
-		if (this.answers.chunk !== undefined)
+	result(result: Result): void {
+		const { argumentsFree } = result;
+		if (this.answers.chunk !== undefined) {
 			this.line.violated(`a result for the stream ${this.number}`);
-		else
-			this.decoded(image, (value) =>
-				this.finish(() => this.answers.succeeded(value)),
+			return;
+		}
+		let tell: () => void;
+		try {
+			const value = this.decoded(result, (memory, attachment) =>
+				memory.result(attachment, argumentsFree),
 			);
+			tell = () => this.answers.succeeded(value);
+		} catch (error) {
+			// It is the worker's answer that is broken; nothing else on the conversation is.
+			tell = () => this.answers.failed(error as SnakepitError);
+		}
+		this.finish(tell, argumentsFree);
 	}
 
-	chunk(image: ValueImage): void {
-		const { chunk } = this.answers;
-		if (chunk === undefined)
+	chunk(chunk: Chunk): void {
+		const { answers } = this;
+		if (answers.chunk === undefined)
 			this.line.violated(`a chunk for call ${this.number}, which is no stream`);
 		else if (this.state.kind === "running") {
-			if (image.attachment !== undefined)
-				this.streamFile ??= this.line.crossing.streamFile();
-			this.decoded(image, (value) => {
-				if (!chunk.call(this.answers, value, bytesOf(image)))
-					this.line.violated(
-						`a chunk beyond the credit of call ${this.number}`,
-					);
-			});
-		} else this.line.crossing.discard(image);
+			let value: unknown;
+			try {
+				value = this.decoded(chunk, (memory, attachment) =>
+					memory.chunk(attachment),
+				);
+			} catch (error) {
+				this.cancel(error, error as SnakepitError);
+				return;
+			}
+			if (!answers.chunk(value, bytesOf(chunk)))
+				this.line.violated(`a chunk beyond the credit of call ${this.number}`);
+		} else this.line.crossing.discard(chunk);
 	}
 
-	end(): void {
+	end({ argumentsFree }: End): void {
 		const { state } = this;
 		if (this.answers.chunk === undefined)
 			this.line.violated(`the end of a stream for call ${this.number}`);
@@ -143,8 +158,8 @@ export class OngoingCall {
 			// Chunks were dropped: this is not the end that the caller asked for.
 			const error =
 				state.error ?? callAborted(this.failed(), "maybe", state.reason);
-			this.finish(() => this.answers.failed(error));
-		} else this.finish(() => this.answers.succeeded(undefined));
+			this.finish(() => this.answers.failed(error), argumentsFree);
+		} else this.finish(() => this.answers.succeeded(undefined), argumentsFree);
 	}
 
 	failure(failure: Failure): void {
@@ -152,29 +167,27 @@ export class OngoingCall {
 		const error =
 			(state.kind === "cancelling" ? state.error : undefined) ??
 			errorOfFailure(failure, this.failed());
-		this.finish(() => this.answers.failed(error));
+		this.finish(() => this.answers.failed(error), failure.argumentsFree);
 	}
 
 	/** The conversation is over, and with it the call. */
 	lost(error: SnakepitError): void {
-		this.finish(() => this.answers.failed(error));
+		this.finish(() => this.answers.failed(error), false);
 	}
 
 	private readonly onAbort = (): void =>
 		this.cancel(this.options.signal.reason);
 
-	private decoded(image: ValueImage, use: (value: unknown) => void): void {
-		let value: unknown;
-		try {
-			value = this.line.crossing.value(image, this.streamFile);
-		} catch (error) {
-			// It is the worker's answer that is broken; nothing else on the conversation is.
-			this.answers.chunk === undefined
-				? this.finish(() => this.answers.failed(error as SnakepitError))
-				: this.cancel(error, error as SnakepitError);
-			return;
-		}
-		use(value);
+	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
+	private decoded(
+		image: ValueImage,
+		take: (memory: CallMemory, attachment: AttachmentName) => Uint8Array,
+	): unknown {
+		const { memory } = this;
+		return this.line.crossing.value(
+			image,
+			memory && ((attachment) => take(memory, attachment)),
+		);
 	}
 
 	private failed(): FailedCall {
@@ -188,14 +201,13 @@ export class OngoingCall {
 		};
 	}
 
-	private finish(tell: () => void): void {
+	private finish(tell: () => void, argumentsFree: boolean): void {
 		if (this.state.kind === "over") return;
 		this.state = { kind: "over" };
 		this.options.signal.removeEventListener("abort", this.onAbort);
 		this.input?.stop();
-		this.streamFile?.close();
+		this.memory?.close(argumentsFree);
 		this.line.forget(this.number);
-		this.line.crossing.discard(this.sent);
 		tell();
 	}
 }

@@ -1,10 +1,10 @@
 import { InputError } from "@snakepit/core";
 import type {
-	AttachmentSink,
+	AttachmentName,
 	ValueImage,
 } from "../shared-memory/attachment.ts";
+import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
-import { StreamFile } from "../shared-memory/stream-file.ts";
 import { decodeValue } from "../values/decode-value.ts";
 
 /** How values cross on one conversation: in frames, and their large parts in shared memory where there is some. */
@@ -15,27 +15,26 @@ export class ValueCrossing {
 		this.memory = memory;
 	}
 
-	/** Makes the image of a value that `encode` writes. */
-	image(encode: (attachment?: AttachmentSink) => Uint8Array): ValueImage {
-		return this.memory?.encode(encode) ?? { value: encode() };
+	/** What a call has of the shared memory. */
+	call(command: string): CallMemory | undefined {
+		return this.memory?.call(command);
 	}
 
-	/** What the chunks of one stream may come in. */
-	streamFile(): StreamFile | undefined {
-		return this.memory?.streamFile();
-	}
-
-	/** Reads what arrived; @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
-	value({ value, attachment }: ValueImage, ofStream?: StreamFile): unknown {
+	/**
+	 * Reads what arrived.
+	 *
+	 * @param take reads what is beside it; absent where nothing was agreed to be.
+	 * @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value.
+	 */
+	value(
+		{ value, attachment }: ValueImage,
+		take: ((attachment: AttachmentName) => Uint8Array) | undefined,
+	): unknown {
 		if (attachment === undefined) return decodeValue(value);
 		try {
-			if (this.memory === undefined)
+			if (take === undefined)
 				throw new Error("an attachment, and none was agreed");
-			const bytes =
-				ofStream !== undefined && StreamFile.holds(attachment)
-					? ofStream.take(attachment)
-					: this.memory.take(attachment);
-			return decodeValue(value, bytes);
+			return decodeValue(value, take(attachment));
 		} catch (cause) {
 			if (cause instanceof InputError) throw cause;
 			throw new InputError({
@@ -51,5 +50,10 @@ export class ValueCrossing {
 	/** Removes what came beside a value that nobody will read. */
 	discard({ attachment }: ValueImage): void {
 		if (attachment !== undefined) this.memory?.discard(attachment);
+	}
+
+	/** The conversation is over. */
+	close(): void {
+		this.memory?.close();
 	}
 }

@@ -130,6 +130,8 @@ export interface Attachment {
    * In the directory that the launch message names: `h` and a number from the
    * host, `w` and a number from the worker; `s` and a number where the chunks of
    * one stream take turns in a file, which the host keeps open until its end.
+   * That of arguments or of a result is a segment: both keep it open, and the
+   * same name later means the same file with another value.
    */
   name: string;
   size: number;
@@ -167,6 +169,13 @@ export interface Call {
    * bytes than this together, each counted as 256 at least. 0: none may.
    */
   streamBytes: number;
+  /**
+   * A segment for the large parts of the result, of this call alone while it
+   * runs. Empty: none.
+   */
+  resultSegment: string;
+  /** Segments that the host let go of. Their names do not come again. */
+  segmentsGone: string[];
 }
 
 export interface Call_TraceContextEntry {
@@ -243,8 +252,18 @@ export interface WorkerFrames {
 export interface Result {
   callId: number;
   value: Uint8Array;
-  /** The large parts of the value, where there are any. */
-  attachment: Attachment | undefined;
+  /**
+   * The large parts of the value, where there are any: in the segment of the
+   * arguments if that is free, in the one that came with the call, or in a new one.
+   */
+  attachment:
+    | Attachment
+    | undefined;
+  /**
+   * Nothing in the worker refers to the segment of the arguments any more: it is
+   * the host's again. Otherwise the host lets go of it.
+   */
+  argumentsFree: boolean;
 }
 
 /** One item of a call's output stream; sent only within the host's credit. */
@@ -258,6 +277,8 @@ export interface Chunk {
 /** The output stream ended well. */
 export interface End {
   callId: number;
+  /** As in `Result`. */
+  argumentsFree: boolean;
 }
 
 export interface Failure {
@@ -271,6 +292,8 @@ export interface Failure {
   began: boolean;
   /** For invalid arguments and values: where, as `$.images[3]`. */
   path: string;
+  /** As in `Result`. */
+  argumentsFree: boolean;
 }
 
 export interface PythonError {
@@ -682,6 +705,8 @@ function createBaseCall(): Call {
     hasInput: false,
     attachment: undefined,
     streamBytes: 0,
+    resultSegment: "",
+    segmentsGone: [],
   };
 }
 
@@ -716,6 +741,12 @@ export const Call: MessageFns<Call> = {
     }
     if (message.streamBytes !== 0) {
       writer.uint32(80).uint32(message.streamBytes);
+    }
+    if (message.resultSegment !== "") {
+      writer.uint32(90).string(message.resultSegment);
+    }
+    for (const v of message.segmentsGone) {
+      writer.uint32(98).string(v!);
     }
     return writer;
   },
@@ -814,6 +845,22 @@ export const Call: MessageFns<Call> = {
             }
 
             message.streamBytes = reader.uint32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.resultSegment = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.segmentsGone.push(reader.string());
             continue;
           }
         }
@@ -1479,7 +1526,7 @@ export const WorkerFrames: MessageFns<WorkerFrames> = {
 };
 
 function createBaseResult(): Result {
-  return { callId: 0, value: new Uint8Array(0), attachment: undefined };
+  return { callId: 0, value: new Uint8Array(0), attachment: undefined, argumentsFree: false };
 }
 
 export const Result: MessageFns<Result> = {
@@ -1492,6 +1539,9 @@ export const Result: MessageFns<Result> = {
     }
     if (message.attachment !== undefined) {
       Attachment.encode(message.attachment, writer.uint32(26).fork()).join();
+    }
+    if (message.argumentsFree !== false) {
+      writer.uint32(32).bool(message.argumentsFree);
     }
     return writer;
   },
@@ -1531,6 +1581,14 @@ export const Result: MessageFns<Result> = {
             }
 
             message.attachment = Attachment.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.argumentsFree = reader.bool();
             continue;
           }
         }
@@ -1615,13 +1673,16 @@ export const Chunk: MessageFns<Chunk> = {
 };
 
 function createBaseEnd(): End {
-  return { callId: 0 };
+  return { callId: 0, argumentsFree: false };
 }
 
 export const End: MessageFns<End> = {
   encode(message: End, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.callId !== 0) {
       writer.uint32(8).uint64(message.callId);
+    }
+    if (message.argumentsFree !== false) {
+      writer.uint32(16).bool(message.argumentsFree);
     }
     return writer;
   },
@@ -1647,6 +1708,14 @@ export const End: MessageFns<End> = {
             message.callId = longToNumber(reader.uint64());
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.argumentsFree = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1661,7 +1730,7 @@ export const End: MessageFns<End> = {
 };
 
 function createBaseFailure(): Failure {
-  return { callId: 0, kind: 0, message: "", error: undefined, began: false, path: "" };
+  return { callId: 0, kind: 0, message: "", error: undefined, began: false, path: "", argumentsFree: false };
 }
 
 export const Failure: MessageFns<Failure> = {
@@ -1683,6 +1752,9 @@ export const Failure: MessageFns<Failure> = {
     }
     if (message.path !== "") {
       writer.uint32(50).string(message.path);
+    }
+    if (message.argumentsFree !== false) {
+      writer.uint32(56).bool(message.argumentsFree);
     }
     return writer;
   },
@@ -1746,6 +1818,14 @@ export const Failure: MessageFns<Failure> = {
             }
 
             message.path = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.argumentsFree = reader.bool();
             continue;
           }
         }

@@ -8,7 +8,7 @@ import {
 } from "node:fs";
 
 /** Nobody is waited for at a pipe that has the name of a file. */
-const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Opens a file that the worker made, and removes it.

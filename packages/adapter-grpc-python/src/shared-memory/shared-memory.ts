@@ -1,13 +1,10 @@
-import { closeSync, openSync, rmSync, statfsSync, writevSync } from "node:fs";
+import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import {
-	Attachment,
-	type AttachmentName,
-	type AttachmentSink,
-	type ValueImage,
-} from "./attachment.ts";
+import type { Attachment, AttachmentName } from "./attachment.ts";
+import { CallMemory } from "./call-memory.ts";
 import { openReceived, readBytes } from "./received-file.ts";
-import { StreamFile } from "./stream-file.ts";
+import type { Segment } from "./segment.ts";
+import { type After, afterUnreferenced, Segments } from "./segments.ts";
 
 /** How values are shared with one worker. */
 export interface SharedMemorySetting {
@@ -19,8 +16,10 @@ export interface SharedMemorySetting {
 	readonly limitBytes: number;
 }
 
-/** Others need shared memory too: of what is free, one value takes no more than this. */
-const SHARE_OF_FREE = 0.5;
+/** Of what one value may take, so much is kept for later ones. */
+const KEPT_SHARE = 0.25;
+const KEPT_COUNT = 8;
+const KEPT_MS = 5000;
 /** What the worker calls its files. */
 const WORKERS_NAME = /^w[0-9]{1,15}$/;
 
@@ -31,39 +30,67 @@ const WORKERS_NAME = /^w[0-9]{1,15}$/;
  * was never received; what both leave behind goes with the worker's directory.
  */
 export class SharedMemory {
-	readonly #setting: SharedMemorySetting;
-	#lastFile = 0;
+	readonly setting: SharedMemorySetting;
+	readonly segments: Segments;
+	readonly #resultBytes = new Map<string, number>();
 
-	constructor(setting: SharedMemorySetting) {
-		this.#setting = setting;
+	constructor(setting: SharedMemorySetting, after: After = afterUnreferenced) {
+		this.setting = setting;
+		const bytes = setting.limitBytes * KEPT_SHARE;
+		const kept = { count: KEPT_COUNT, bytes, ms: KEPT_MS };
+		this.segments = new Segments(setting.directory, kept, after);
+	}
+
+	/** What a call gets of it. */
+	call(command: string): CallMemory {
+		return new CallMemory(this, command);
+	}
+
+	/** Returns where the parts are; `undefined` when there is no room for them. */
+	write({ parts, size }: Attachment): Segment | undefined {
+		if (size > this.setting.limitBytes) return undefined;
+		let segment: Segment | undefined;
+		try {
+			segment = this.segments.take(size);
+			segment.write(parts, size);
+			return segment;
+		} catch {
+			// Full, or gone: the plain way is there still.
+			if (segment !== undefined) this.segments.discard(segment);
+			return undefined;
+		}
+	}
+
+	/** @throws Error when it is more than a value may have. */
+	checkSize(size: number): void {
+		const { limitBytes } = this.setting;
+		if (size > limitBytes)
+			throw new Error(
+				`an attachment of ${size} bytes, and the limit is ${limitBytes} (sharedMemory.limitBytes)`,
+			);
+	}
+
+	/** A result of this command was so large. */
+	remember(command: string, bytes: number): void {
+		this.#resultBytes.set(command, bytes);
+	}
+
+	/** A segment for a result like the one before, if that was shared and there is one. */
+	spareForResult(command: string): Segment | undefined {
+		const bytes = this.#resultBytes.get(command);
+		return bytes === undefined ? undefined : this.segments.spare(bytes);
 	}
 
 	/**
-	 * Encodes a value with its large parts beside it; all of it in the image where
-	 * there is no room for them.
-	 */
-	encode(encode: (sink?: AttachmentSink) => Uint8Array): ValueImage {
-		const attachment = new Attachment(this.#setting.fromBytes);
-		const value = encode(attachment);
-		if (attachment.size === 0) return { value };
-		const name = this.#write(attachment);
-		if (name === undefined) return { value: encode() };
-		return { value, attachment: { name, size: attachment.size, offset: 0 } };
-	}
-
-	/**
-	 * Takes what the worker shared.
+	 * Takes what the worker shared in a file that is read once.
 	 *
 	 * @throws Error when there is no such file, or it is not what was announced.
 	 */
-	take({ name, size }: AttachmentName): Uint8Array {
+	once({ name, size }: AttachmentName): Uint8Array {
 		if (!WORKERS_NAME.test(name))
 			throw new Error(`no attachment has the name ${JSON.stringify(name)}`);
-		if (size > this.#setting.limitBytes)
-			throw new Error(
-				`an attachment of ${size} bytes, and the limit is ${this.#setting.limitBytes} (sharedMemory.limitBytes)`,
-			);
-		const { file, bytes } = openReceived(join(this.#setting.directory, name));
+		this.checkSize(size);
+		const { file, bytes } = openReceived(join(this.setting.directory, name));
 		try {
 			if (bytes !== size)
 				throw new Error(
@@ -75,52 +102,14 @@ export class SharedMemory {
 		}
 	}
 
-	/** What the worker shares of one stream in a file that is kept until its end. */
-	streamFile(): StreamFile {
-		return new StreamFile(this.#setting.directory);
-	}
-
 	/** Removes what nobody will receive any more. */
 	discard({ name }: AttachmentName): void {
-		if (/^[hsw][0-9]{1,15}$/.test(name))
-			rmSync(join(this.#setting.directory, name), { force: true });
+		if (/^[sw][0-9]{1,15}$/.test(name))
+			rmSync(join(this.setting.directory, name), { force: true });
 	}
 
-	/** Returns the name of the file; `undefined` when there is no room for it. */
-	#write(attachment: Attachment): string | undefined {
-		const { directory, limitBytes } = this.#setting;
-		if (attachment.size > limitBytes) return undefined;
-		const name = `h${++this.#lastFile}`;
-		const path = join(directory, name);
-		try {
-			const { bavail, bsize } = statfsSync(directory);
-			if (attachment.size > bavail * bsize * SHARE_OF_FREE) return undefined;
-			writeFile(path, attachment.parts);
-			return name;
-		} catch {
-			// Full, or gone: the plain way is there still.
-			rmSync(path, { force: true });
-			return undefined;
-		}
+	/** Lets go of what is kept: the conversation is over. */
+	close(): void {
+		this.segments.close();
 	}
-}
-
-function writeFile(path: string, parts: readonly Uint8Array[]): void {
-	const file = openSync(path, "wx", 0o600);
-	try {
-		let left = [...parts];
-		while (left.length > 0) left = rest(left, writevSync(file, left));
-	} finally {
-		closeSync(file);
-	}
-}
-
-/** What is left of some parts after the first `bytes` of them. */
-function rest(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
-	let written = bytes;
-	return parts.flatMap((part) => {
-		const here = Math.min(written, part.byteLength);
-		written -= here;
-		return here === part.byteLength ? [] : [part.subarray(here)];
-	});
 }

@@ -23,7 +23,12 @@ const results = fc.array(
 type Sent = { readonly callId: number; readonly value: Uint8Array };
 
 function frameOf({ callId, value }: Sent): Uint8Array {
-	const result = { callId, value, attachment: undefined };
+	const result = {
+		callId,
+		value,
+		attachment: undefined,
+		argumentsFree: false,
+	};
 	return WorkerFrame.encode({
 		frame: { $case: "result", value: result },
 	}).finish();

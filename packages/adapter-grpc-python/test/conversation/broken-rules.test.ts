@@ -92,7 +92,12 @@ test("a result that is no value fails its call alone", async () => {
 	const good = call(worker.conversation, "two");
 	worker.say({
 		$case: "result",
-		value: { callId: 1, value: new Uint8Array([0xc1]), attachment: undefined },
+		value: {
+			callId: 1,
+			value: new Uint8Array([0xc1]),
+			attachment: undefined,
+			argumentsFree: false,
+		},
 	});
 	worker.result(2, "fine");
 	expect(await bad).toMatchObject({

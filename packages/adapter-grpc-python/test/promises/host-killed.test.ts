@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
 	freshDirectory,
@@ -38,6 +39,32 @@ describe.each<[string, object]>([
 		await host.kill();
 		await untilNothingIsLeft(runId, GONE_MS);
 	});
+
+	test.skipIf(!existsSync("/dev/shm"))(
+		"kill -9 of the host while large values cross leaves no file in shared memory",
+		{ timeout: 120_000 },
+		async () => {
+			const host = startHost(program, {
+				dataDir: freshDirectory(),
+				size: SIZE,
+				echoed: 5_000_000,
+				adapter,
+			});
+			const runId = (await host.told("runId")) as string;
+			await host.told("ready");
+			await host.kill();
+			await untilNothingIsLeft(runId, GONE_MS);
+			const own = readdirSync("/dev/shm").filter((name) =>
+				name.includes(runId),
+			);
+			expect(own).toHaveLength(1);
+			const left = readdirSync(`/dev/shm/${own[0]}`, {
+				recursive: true,
+				withFileTypes: true,
+			});
+			expect(left.filter((entry) => !entry.isDirectory())).toEqual([]);
+		},
+	);
 
 	test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
 		timeout: 300_000,

@@ -10,6 +10,8 @@ interface Orders {
 	readonly first?: string;
 	/** Each called on a worker of its own, not awaited. */
 	readonly afterwards?: readonly string[];
+	/** So many bytes go there and back on every worker, again and again, from before the host is ready. */
+	readonly echoed?: number;
 	/** Further options of the adapter. */
 	readonly adapter?: Partial<PythonGrpcOptions>;
 }
@@ -40,5 +42,16 @@ const everywhere = (command: string): readonly Promise<unknown>[] =>
 if (orders.first !== undefined) await Promise.all(everywhere(orders.first));
 for (const command of orders.afterwards ?? [])
 	pool.execute(command).catch(() => {});
+if (orders.echoed !== undefined) {
+	const bytes = new Uint8Array(orders.echoed);
+	await Promise.all(
+		Array.from({ length: orders.size }, async () => {
+			await pool.execute("echo", [bytes]);
+			void (async () => {
+				for (;;) await pool.execute("echo", [bytes]);
+			})();
+		}),
+	);
+}
 tell({ ready: pool.workers().map(({ pid }) => pid) });
 setInterval(() => {}, 60_000); // Stays until it is ended.

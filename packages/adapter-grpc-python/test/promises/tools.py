@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 from snakepit_bridge import tool
 
@@ -13,6 +14,11 @@ from snakepit_bridge import tool
 @tool
 def ready() -> int:
     return os.getpid()
+
+
+@tool
+def echo(value: Any) -> Any:
+    return value
 
 
 @tool

@@ -75,7 +75,12 @@ export class FakeWorker implements FrameChannel {
 	result(callId: number, value: unknown): void {
 		this.say({
 			$case: "result",
-			value: { callId, value: encodeValue(value), attachment: undefined },
+			value: {
+				callId,
+				value: encodeValue(value),
+				attachment: undefined,
+				argumentsFree: false,
+			},
 		});
 	}
 
@@ -88,7 +93,7 @@ export class FakeWorker implements FrameChannel {
 
 	end(callId?: number): void {
 		if (callId === undefined) this.ended = true;
-		else this.say({ $case: "end", value: { callId } });
+		else this.say({ $case: "end", value: { callId, argumentsFree: false } });
 	}
 
 	fail(

@@ -164,6 +164,7 @@ describe("what a worker says of its files", () => {
 				callId: 1,
 				value,
 				attachment: { ...prepare(directory), offset: 0 },
+				argumentsFree: false,
 			},
 		});
 		expect(worker.brokenBy).toEqual([]);
@@ -217,7 +218,10 @@ describe("what a worker says of its files", () => {
 			});
 			const attachment = { name, size: 8, offset: 0 };
 			const value = new Uint8Array();
-			worker.say({ $case: "result", value: { callId: 7, value, attachment } });
+			worker.say({
+				$case: "result",
+				value: { callId: 7, value, attachment, argumentsFree: false },
+			});
 			expect(readdirSync(directory)).toEqual([]);
 		},
 	);

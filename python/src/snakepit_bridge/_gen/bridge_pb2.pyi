@@ -102,7 +102,7 @@ class Attachment(_message.Message):
     def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
-    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes")
+    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone")
     class TraceContextEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -120,6 +120,8 @@ class Call(_message.Message):
     HAS_INPUT_FIELD_NUMBER: _ClassVar[int]
     ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
     STREAM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RESULT_SEGMENT_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_GONE_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     tool: str
     arguments: bytes
@@ -130,7 +132,9 @@ class Call(_message.Message):
     has_input: bool
     attachment: Attachment
     stream_bytes: int
-    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ...) -> None: ...
+    result_segment: str
+    segments_gone: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ("call_id", "reason")
@@ -219,14 +223,16 @@ class WorkerFrames(_message.Message):
     def __init__(self, frames: _Optional[_Iterable[_Union[WorkerFrame, _Mapping]]] = ...) -> None: ...
 
 class Result(_message.Message):
-    __slots__ = ("call_id", "value", "attachment")
+    __slots__ = ("call_id", "value", "attachment", "arguments_free")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FREE_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     value: bytes
     attachment: Attachment
-    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
+    arguments_free: bool
+    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., arguments_free: bool = ...) -> None: ...
 
 class Chunk(_message.Message):
     __slots__ = ("call_id", "value", "attachment")
@@ -239,26 +245,30 @@ class Chunk(_message.Message):
     def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
 
 class End(_message.Message):
-    __slots__ = ("call_id",)
+    __slots__ = ("call_id", "arguments_free")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FREE_FIELD_NUMBER: _ClassVar[int]
     call_id: int
-    def __init__(self, call_id: _Optional[int] = ...) -> None: ...
+    arguments_free: bool
+    def __init__(self, call_id: _Optional[int] = ..., arguments_free: bool = ...) -> None: ...
 
 class Failure(_message.Message):
-    __slots__ = ("call_id", "kind", "message", "error", "began", "path")
+    __slots__ = ("call_id", "kind", "message", "error", "began", "path", "arguments_free")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     BEGAN_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FREE_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     kind: FailureKind
     message: str
     error: PythonError
     began: bool
     path: str
-    def __init__(self, call_id: _Optional[int] = ..., kind: _Optional[_Union[FailureKind, str]] = ..., message: _Optional[str] = ..., error: _Optional[_Union[PythonError, _Mapping]] = ..., began: bool = ..., path: _Optional[str] = ...) -> None: ...
+    arguments_free: bool
+    def __init__(self, call_id: _Optional[int] = ..., kind: _Optional[_Union[FailureKind, str]] = ..., message: _Optional[str] = ..., error: _Optional[_Union[PythonError, _Mapping]] = ..., began: bool = ..., path: _Optional[str] = ..., arguments_free: bool = ...) -> None: ...
 
 class PythonError(_message.Message):
     __slots__ = ("type", "message", "traceback", "notes", "frames", "cause")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.host_link import HostLink
+from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
@@ -19,9 +20,11 @@ from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.sessions import Sessions
-from snakepit_bridge.failures.failure import CallRefused, refused
+from snakepit_bridge.calls.shared_memory import AttachmentInvalid
+from snakepit_bridge.failures.failure import CallRefused, not_transferable, refused
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.values.no_image import NoImage
 
 __all__ = ["Conversation"]
 
@@ -80,15 +83,33 @@ class Conversation:
         if self._calls.get(frame.call_id) is not None:
             _logger.error("ignored a second call %d", frame.call_id)
             return
+        memory: CallMemory | None = None
         try:
-            running = self._accept(frame)
+            memory = self._memory(frame)
+            running = self._accept(frame, memory)
         except CallRefused as refusal:
-            self._calls.send(refused(frame.call_id, refusal, began=False))
+            answer = refused(frame.call_id, refusal, began=False)
+            if memory is not None:
+                memory.end(answer)
+            self._calls.send(answer)
             return
         self._calls.add(running)
         self._runner.submit(running)
 
-    def _accept(self, frame: pb.Call) -> RunningCall:
+    def _memory(self, frame: pb.Call) -> CallMemory | None:
+        """Returns what the call has of the shared memory, also if it is refused: its
+        segments are known here then."""
+        shared = self._calls.shared_memory
+        try:
+            if shared is not None:
+                return shared.call(frame)
+            if frame.HasField("attachment"):
+                raise AttachmentInvalid("an attachment came, and none was agreed")
+        except AttachmentInvalid as error:
+            raise not_transferable(NoImage("$", str(error))) from None
+        return None
+
+    def _accept(self, frame: pb.Call, memory: CallMemory | None) -> RunningCall:
         if self._leaving:
             raise CallRefused(pb.FAILURE_KIND_LEAVING, "the worker is leaving")
         tool = self._tools.get(frame.tool)
@@ -118,7 +139,7 @@ class Conversation:
             call,
             cancellation,
             frame.arguments,
-            frame.attachment if frame.HasField("attachment") else None,
+            memory,
             credit,
             self._calls,
             self._tracing,

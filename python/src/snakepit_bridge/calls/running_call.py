@@ -9,11 +9,12 @@ from contextvars import Context
 from typing import Any, Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.credit import Credit
-from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
+from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
@@ -71,9 +72,9 @@ class RunningCall:
 
     __slots__ = (
         "_arguments",
-        "_attachment",
         "_began",
         "_lock",
+        "_memory",
         "_sink",
         "_span",
         "_state",
@@ -94,7 +95,7 @@ class RunningCall:
         call: Call,
         cancellation: Cancellation,
         arguments: bytes,
-        attachment: pb.Attachment | None,
+        memory: CallMemory | None,
         credit: Credit | None,
         sink: CallSink,
         tracing: Tracing | None = None,
@@ -107,7 +108,7 @@ class RunningCall:
         self.shield: Callable[[], None] = _nothing
         self.context = Context()
         self._arguments = arguments
-        self._attachment = attachment
+        self._memory = memory
         self._sink = sink
         self._tracing = tracing
         self._span: ToolSpan | None = None
@@ -159,20 +160,19 @@ class RunningCall:
             self._state = CallState.ENDED
         if self._stream_file is not None:
             self._stream_file.close()
+        memory, self._memory = self._memory, None
         if late:
-            self._discard(frame)
+            if memory is not None:
+                memory.take_back()
             return
+        if memory is not None:
+            memory.end(frame)
         # It knows this call: the two would be left to the cycle collector.
         self.interrupt = _nothing
         span, self._span = self._span, None
         if span is not None:
             span.end(frame, self.cancellation.reason)
         self._sink.settle(self.call.call_id, frame)
-
-    def _discard(self, frame: pb.WorkerFrame) -> None:
-        memory = self._sink.shared_memory
-        if memory is not None and frame.result.HasField("attachment"):
-            memory.discard(frame.result.attachment)
 
     def arguments(self) -> Arguments:
         """Returns what to call the tool with.
@@ -194,15 +194,8 @@ class RunningCall:
     def _given(self) -> Any:
         if not self._arguments:
             return None
-        if self._attachment is None:
-            return decode(self._arguments)
-        memory = self._sink.shared_memory
-        try:
-            if memory is None:
-                raise AttachmentInvalid("an attachment came, and none was agreed")
-            attached = memory.take(self._attachment)
-        except AttachmentInvalid as error:
-            raise NoImage("$", str(error)) from None
+        memory = self._memory
+        attached = None if memory is None else memory.reader()
         return decode(self._arguments, attachment=attached)
 
     @property
@@ -262,7 +255,7 @@ class RunningCall:
         limit = self._sink.max_message_bytes
         if len(image) + FRAME_ROOM > limit:
             if memory is not None and attachment is not None:
-                memory.discard(attachment)
+                self._take_back(memory, attachment)
             raise CallRefused(
                 pb.FAILURE_KIND_RESULT_TOO_LARGE,
                 f"the {what} of {self.tool.name} has {len(image)} bytes, the limit of "
@@ -279,8 +272,16 @@ class RunningCall:
 
         credit = self.credit
         if credit is None:
-            return memory.share(write)
+            if self._memory is None:
+                self._memory = CallMemory(memory)
+            return self._memory.share(write)
         if self._stream_file is None:
             self._stream_file = memory.stream_file()
         shared = self._stream_file.share(write, credit.sent, credit.arrived)
         return memory.share(write) if shared is None else shared
+
+    def _take_back(self, memory: SharedMemory, attachment: pb.Attachment) -> None:
+        if self.credit is not None:
+            memory.discard(attachment.name)
+        elif self._memory is not None:
+            self._memory.take_back()

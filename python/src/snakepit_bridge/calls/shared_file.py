@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["AttachmentParts", "NoRoom", "SharedFile"]
+__all__ = ["AttachmentParts", "NoRoom", "SharedFile", "write_all"]
 
 # Elements of every dtype are aligned, also for vector instructions.
 ALIGNMENT = 64
@@ -32,17 +32,17 @@ class SharedFile:
         """
         try:
             if self._file is None:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                 self._file = os.open(self._path, flags, 0o600)
-            facts = os.fstatvfs(self._file)
-            if part.nbytes > facts.f_bavail * facts.f_frsize * SHARE_OF_FREE:
-                raise NoRoom
-            while part.nbytes > 0:
-                written = os.pwrite(self._file, part, offset)
-                part = part[written:]
-                offset += written
+            write_all(self._file, part, offset)
         except OSError:
             raise NoRoom from None
+
+    def detach(self) -> int | None:
+        """Returns the open file, which is the caller's to close; None if it was not
+        made."""
+        file, self._file = self._file, None
+        return file
 
     def close(self) -> None:
         """Lets go of it."""
@@ -60,6 +60,35 @@ class SharedFile:
             pass
 
 
+def write_all(file: int, part: memoryview, offset: int) -> None:
+    """Writes bytes at their place, where there may be no memory for them yet.
+
+    Raises:
+        NoRoom: they would take too much of what is free.
+        OSError: they find no room.
+    """
+    if part.nbytes == 0:
+        return
+    facts = os.fstatvfs(file)
+    if part.nbytes > facts.f_bavail * facts.f_frsize * SHARE_OF_FREE:
+        raise NoRoom
+    while part.nbytes > 0:
+        written = os.pwrite(file, part, offset)
+        part = part[written:]
+        offset += written
+
+
+class Writable(Protocol):
+    """What the parts of a value are written into."""
+
+    def write(self, part: memoryview, offset: int) -> None:
+        """Writes bytes at their place.
+
+        Raises:
+            NoRoom: they find no room.
+        """
+
+
 class AttachmentParts:
     """The large parts of one value, written one after the other.
 
@@ -68,7 +97,7 @@ class AttachmentParts:
     """
 
     def __init__(
-        self, file: SharedFile, from_bytes: int, limit_bytes: int, begin: int = 0
+        self, file: Writable, from_bytes: int, limit_bytes: int, begin: int = 0
     ) -> None:
         """Names the file and where in it they begin.
 

@@ -2,20 +2,20 @@
 
 Who receives a file removes it as soon as it is open; who made it removes what
 was never received; what both leave behind goes with the worker's directory.
-A file that the chunks of a stream take turns in is the same for both: it is only
-open for longer.
+A file that values take turns in is the same for both: it is only open for longer.
 """
 
 from __future__ import annotations
 
 import itertools
-import mmap
 import os
 import re
 import stat
 from collections.abc import Callable
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.call_memory import CallMemory
+from snakepit_bridge.calls.segment import Segment
 from snakepit_bridge.calls.shared_file import AttachmentParts, NoRoom, SharedFile
 from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.values.encode import Attachment
@@ -23,7 +23,7 @@ from snakepit_bridge.values.encode import Attachment
 __all__ = ["AttachmentInvalid", "SharedMemory"]
 
 # Nobody is waited for at a pipe that has the name of a file.
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # What the host calls its files.
 _HOSTS_NAME = re.compile(r"h[0-9]{1,15}")
 
@@ -47,39 +47,70 @@ class SharedMemory:
         self._from_bytes = from_bytes
         self._limit_bytes = limit_bytes
         self._numbers = itertools.count(1)
+        # Those that no call has.
+        self._segments: dict[str, Segment] = {}
 
-    def take(self, attachment: pb.Attachment) -> memoryview:
-        """Returns what the host shared: writable, and nobody else's any more.
+    def call(self, frame: pb.Call) -> CallMemory | None:
+        """Returns what a call has of it; None where that is nothing so far.
 
         Raises:
             AttachmentInvalid: there is no such file, or it is not as announced.
         """
-        if _HOSTS_NAME.fullmatch(attachment.name) is None:
-            raise AttachmentInvalid(f"no attachment is called {attachment.name!r}")
-        path = os.path.join(self._directory, attachment.name)
+        for name in frame.segments_gone:
+            gone = self._segments.pop(name, None)
+            if gone is not None:
+                gone.close()
+        if not frame.HasField("attachment") and not frame.result_segment:
+            return None
+        result = self._segments.pop(frame.result_segment, None)
+        try:
+            arguments = (
+                self._arrived(frame.attachment)
+                if frame.HasField("attachment")
+                else None
+            )
+        except AttachmentInvalid:
+            if result is not None:
+                self.keep(result)
+            raise
+        return CallMemory(self, arguments, frame.attachment.size, result)
+
+    def keep(self, segment: Segment) -> None:
+        """Takes a segment that no call has any more."""
+        self._segments[segment.name] = segment
+
+    def _arrived(self, attachment: pb.Attachment) -> Segment:
+        """Returns the segment that the host wrote to."""
+        name = attachment.name
+        segment = self._segments.pop(name, None) or self._opened(name)
+        size = segment.size
+        if not 0 < attachment.size <= size:
+            segment.close()
+            raise AttachmentInvalid(
+                f"the attachment {name} has {size} bytes "
+                f"where {attachment.size} were announced"
+            )
+        return segment
+
+    def _opened(self, name: str) -> Segment:
+        if _HOSTS_NAME.fullmatch(name) is None:
+            raise AttachmentInvalid(f"no attachment is called {name!r}")
+        path = os.path.join(self._directory, name)
         try:
             file = os.open(path, _OPEN)
         except OSError as error:
             raise AttachmentInvalid(
-                f"the attachment {attachment.name} cannot be opened: {error.strerror}"
+                f"the attachment {name} cannot be opened: {error.strerror}"
             ) from None
-        try:
-            os.unlink(path)
-            facts = os.fstat(file)
-            announced = 0 < attachment.size == facts.st_size
-            if not stat.S_ISREG(facts.st_mode) or not announced:
-                raise AttachmentInvalid(
-                    f"the attachment {attachment.name} has {facts.st_size} bytes "
-                    f"where {attachment.size} were announced"
-                )
-            # A page that the tool writes to becomes a copy; the others are shared.
-            return memoryview(mmap.mmap(file, attachment.size, access=mmap.ACCESS_COPY))
-        finally:
+        os.unlink(path)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
+            raise AttachmentInvalid(f"the attachment {name} is no file")
+        return Segment(name, file)
 
-    def discard(self, attachment: pb.Attachment) -> None:
+    def discard(self, name: str) -> None:
         """Removes what nobody will receive."""
-        path = os.path.join(self._directory, os.path.basename(attachment.name))
+        path = os.path.join(self._directory, os.path.basename(name))
         try:
             os.unlink(path)
         except OSError:
@@ -88,15 +119,50 @@ class SharedMemory:
     def share(
         self, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, pb.Attachment | None]:
-        """Encodes a value with its large parts beside it.
+        """Encodes a value with its large parts beside it, in a file that is read once.
 
         Where there is no room for them all of it is in the image.
         """
+        image, made = self._in_new_file(encode)
+        if made is None:
+            return image, None
+        name, file, size = made
+        os.close(file)
+        return image, pb.Attachment(name=name, size=size)
+
+    def share_in(
+        self, segment: Segment, encode: Callable[[Attachment | None], bytes]
+    ) -> tuple[bytes, pb.Attachment | None]:
+        """Encodes a value with its large parts in a segment; likewise."""
+        parts = AttachmentParts(segment, self._from_bytes, self._limit_bytes)
+        try:
+            image = encode(parts)
+        except NoRoom:
+            return encode(None), None
+        if parts.size == 0:
+            return image, None
+        return image, pb.Attachment(name=segment.name, size=parts.size)
+
+    def share_in_new_segment(
+        self, encode: Callable[[Attachment | None], bytes]
+    ) -> tuple[bytes, Segment | None]:
+        """Encodes a value with its large parts in a segment that is made for them."""
+        image, made = self._in_new_file(encode)
+        if made is None:
+            return image, None
+        name, file, _ = made
+        return image, Segment(name, file)
+
+    def _in_new_file(
+        self, encode: Callable[[Attachment | None], bytes]
+    ) -> tuple[bytes, tuple[str, int, int] | None]:
+        """Returns the image, and name, descriptor and size of what is beside it."""
         name = f"w{next(self._numbers)}"
         file = SharedFile(os.path.join(self._directory, name))
         parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)
         try:
             image = encode(parts)
+            made = file.detach() if parts.size > 0 else None
         except NoRoom:
             file.remove()
             return encode(None), None
@@ -105,9 +171,7 @@ class SharedMemory:
             raise
         finally:
             file.close()
-        if parts.size == 0:
-            return image, None
-        return image, pb.Attachment(name=name, size=parts.size)
+        return image, None if made is None else (name, made, parts.size)
 
     def stream_file(self) -> StreamFile:
         """Returns a file for the chunks of one stream."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgpack
 
@@ -16,12 +16,28 @@ from snakepit_bridge.values.no_image import (
 )
 from snakepit_bridge.values.numpy_image import revive_array
 
-__all__ = ["decode"]
+__all__ = ["Attached", "decode"]
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes})
 
 
-def decode(image: bytes, root: str = "$", attachment: memoryview | None = None) -> Any:
+class Attached(Protocol):
+    """What holds the large parts of a value.
+
+    Attributes:
+        size: how many bytes they take.
+    """
+
+    size: int
+
+    def copy(self, begin: int, end: int) -> bytes:
+        """Returns bytes of their own."""
+
+    def view(self, begin: int, end: int) -> memoryview:
+        """Returns memory that is nobody else's; it can be written to."""
+
+
+def decode(image: bytes, root: str = "$", attachment: Attached | None = None) -> Any:
     """Returns the value of an image. Never runs code that the image brings.
 
     Args:
@@ -61,7 +77,7 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
 class _Decoder:
     """Puts values in the place of extensions; the containers are our own to change."""
 
-    def __init__(self, attachment: memoryview | None) -> None:
+    def __init__(self, attachment: Attached | None) -> None:
         self._attachment = attachment
 
     def revive(self, value: Any, path: Path, depth: int) -> Any:
@@ -95,7 +111,8 @@ class _Decoder:
             if code == ext.ND_ARRAY:
                 return self._array(data, path)
             if code == ext.ATTACHED:
-                return bytes(self._attached(data, path))
+                attachment, begin, end = self._attached(data, path)
+                return attachment.copy(begin, end)
         except ValueError as error:
             raise Refused(path, str(error)) from None
         if code in (ext.MAP, ext.TUPLE, ext.SET):
@@ -135,7 +152,8 @@ class _Decoder:
             raise ValueError("is an array without dtype, shape and bytes")
         dtype, shape, elements = parts
         if type(elements) is msgpack.ExtType and elements.code == ext.ATTACHED:
-            elements = self._attached(elements.data, path)
+            attachment, begin, end = self._attached(elements.data, path)
+            elements = attachment.view(begin, end)
         if (
             type(dtype) is not str
             or type(shape) is not list
@@ -145,11 +163,13 @@ class _Decoder:
             raise ValueError("is an array without dtype, shape and bytes")
         return revive_array(dtype, shape, elements)
 
-    def _attached(self, data: bytes, path: Path) -> memoryview:
+    def _attached(self, data: bytes, path: Path) -> tuple[Attached, int, int]:
         place, _ = _unpack(data, path)
-        available = 0 if self._attachment is None else self._attachment.nbytes
+        attachment = self._attachment
+        available = 0 if attachment is None else attachment.size
         if (
-            type(place) is not list
+            attachment is None
+            or type(place) is not list
             or [type(part) for part in place] != [int, int]
             or min(place) < 0
             or sum(place) > available
@@ -157,8 +177,7 @@ class _Decoder:
             raise ValueError(
                 f"is a part {place!r:.60} of an attachment of {available} bytes"
             )
-        offset, size = place
-        return (self._attachment or memoryview(b""))[offset : offset + size]
+        return attachment, place[0], sum(place)
 
 
 def _check_depth(path: Path, depth: int) -> None:

@@ -1,0 +1,237 @@
+import {
+	mkdtempSync,
+	readdirSync,
+	readlinkSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { encodeValue } from "../../src/index.ts";
+import { Attachment } from "../../src/shared-memory/attachment.ts";
+import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
+import { call, failureOf, streamOf } from "../support/calls.ts";
+import { FakeWorker } from "../support/fake-worker.ts";
+
+const SIZE = 8192;
+const LIMIT = 1024 * 1024;
+const bytes = new Uint8Array(SIZE).fill(7);
+
+class Bench {
+	readonly directory = mkdtempSync("/tmp/snakepit-test-");
+	readonly worker = new FakeWorker({
+		sharedMemory: new SharedMemory(
+			{ directory: this.directory, fromBytes: 4096, limitBytes: LIMIT },
+			() => () => {},
+		),
+	});
+
+	constructor() {
+		onTestFinished(async () => {
+			await this.worker.conversation[Symbol.asyncDispose]();
+			rmSync(this.directory, { recursive: true, force: true });
+		});
+	}
+
+	call(command = "echo", value: unknown = bytes): Promise<unknown> {
+		return call(this.worker.conversation, command, [value]);
+	}
+
+	/** What the host said of segments, call by call. */
+	get said() {
+		return this.worker
+			.all("call")
+			.map(({ attachment, resultSegment, segmentsGone }) => [
+				attachment?.name ?? "",
+				resultSegment,
+				...segmentsGone,
+			]);
+	}
+
+	/** The worker answers, with bytes in a file; `size` is what it announces. */
+	answer(
+		callId: number,
+		name: string | undefined,
+		argumentsFree: boolean,
+		size = SIZE,
+	): void {
+		const [value, attachment] =
+			name === undefined
+				? [encodeValue(1), undefined]
+				: [
+						encodeValue(bytes, { attachment: new Attachment(1) }),
+						{ name, size, offset: 0 },
+					];
+		this.worker.say({
+			$case: "result",
+			value: { callId, value, attachment, argumentsFree },
+		});
+	}
+
+	make(name: string): string {
+		writeFileSync(join(this.directory, name), bytes);
+		return name;
+	}
+
+	/** What this process holds open. */
+	get open(): readonly string[] {
+		return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+			try {
+				const path = readlinkSync(join("/proc/self/fd", descriptor));
+				return path.startsWith(`${this.directory}/`)
+					? [path.slice(this.directory.length + 1).replace(" (deleted)", "")]
+					: [];
+			} catch {
+				return []; // The one that the list itself was read with.
+			}
+		});
+	}
+}
+
+test("arguments are written over earlier ones that the worker called free", async () => {
+	const bench = new Bench();
+	for (const callId of [1, 2, 3]) {
+		const answered = bench.call();
+		bench.answer(callId, undefined, true);
+		await answered;
+	}
+	expect(bench.said).toEqual([
+		["h1", ""],
+		["h1", ""],
+		["h1", ""],
+	]);
+});
+
+test("arguments that are in use are never written over, and the host lets go of them", async () => {
+	const bench = new Bench();
+	for (const callId of [1, 2]) {
+		const answered = bench.call();
+		bench.answer(callId, undefined, false);
+		await answered;
+	}
+	expect(bench.said).toEqual([
+		["h1", ""],
+		["h2", ""],
+	]);
+	expect(bench.open).toEqual([]);
+});
+
+test("arguments of a call that is not over are never written over", async () => {
+	const bench = new Bench();
+	const first = bench.call();
+	const second = bench.call();
+	bench.answer(2, undefined, true);
+	await second;
+	const third = bench.call();
+	expect(bench.said.map(([name]) => name)).toEqual(["h1", "h2", "h2"]);
+	bench.answer(1, undefined, true);
+	bench.answer(3, undefined, true);
+	await Promise.all([first, third]);
+	expect(bench.open.toSorted()).toEqual(["h1", "h2"]);
+});
+
+test("a failure and the end of a stream say what is free, too", async () => {
+	const bench = new Bench();
+	const failed = failureOf(bench.call());
+	bench.worker.fail(1, 1, { argumentsFree: true });
+	await failed;
+	const stream = streamOf(bench.worker.conversation, "pieces", [bytes]);
+	const step = stream.next();
+	bench.worker.say({
+		$case: "end",
+		value: { callId: 2, argumentsFree: true },
+	});
+	expect((await step).done).toBe(true);
+	const last = bench.call();
+	bench.answer(3, undefined, true);
+	await last;
+	expect(bench.said.map(([name]) => name)).toEqual(["h1", "h1", "h1"]);
+});
+
+test("a result's segment comes with the next call of that command, and with no other", async () => {
+	const bench = new Bench();
+	const first = bench.call("make", 1);
+	bench.answer(1, bench.make("w1"), false);
+	expect(await first).toEqual(bytes);
+	for (const [callId, command] of [
+		[2, "other"],
+		[3, "make"],
+	] as const) {
+		const next = bench.call(command, 1);
+		bench.answer(callId, command === "make" ? "w1" : undefined, false);
+		await next;
+	}
+	expect(bench.said).toEqual([
+		["", ""],
+		["", ""],
+		["", "w1"],
+	]);
+});
+
+test("a result may lie where the arguments were, when these are free", async () => {
+	const bench = new Bench();
+	const answered = bench.call();
+	bench.answer(1, "h1", true);
+	expect(await answered).toEqual(bytes);
+	expect(bench.open).toEqual(["h1"]);
+});
+
+test("nothing is left open when the conversation is over, whatever is under way", async () => {
+	const bench = new Bench();
+	const [first, second] = [bench.call(), failureOf(bench.call())];
+	bench.answer(1, undefined, true);
+	await first;
+	bench.worker.hangUp();
+	await second;
+	expect(bench.open).toEqual([]);
+	expect(readdirSync(bench.directory)).toEqual([]);
+});
+
+test.each<[string, (bench: Bench) => void]>([
+	[
+		"in the segment of its arguments, which are in use",
+		(bench) => bench.answer(1, "h1", false),
+	],
+	["in that of another call", (bench) => bench.answer(1, "h2", true)],
+	["in one that is not there", (bench) => bench.answer(1, "w5", true)],
+	["outside of the directory", (bench) => bench.answer(1, "../h1", true)],
+	["in the file of a stream", (bench) => bench.answer(1, "s1", true)],
+	["larger than its segment", (bench) => bench.answer(1, "h1", true, SIZE + 1)],
+	["larger than the limit", (bench) => bench.answer(1, "h1", true, LIMIT + 1)],
+	[
+		"in a file that is smaller than announced",
+		(bench) => bench.answer(1, bench.make("w1"), true, SIZE + 1),
+	],
+])(
+	"a result %s is its call's failure, and nothing else's",
+	async (_, answer) => {
+		const bench = new Bench();
+		const bad = failureOf(bench.call());
+		const good = bench.call();
+		answer(bench);
+		expect(await bad).toMatchObject({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "maybe",
+		});
+		bench.answer(2, "h2", true);
+		expect(await good).toEqual(bytes);
+		expect(bench.worker.brokenBy).toEqual([]);
+	},
+);
+
+test("a call that cannot be sent gives its segment back", async () => {
+	const bench = new Bench();
+	const tooLarge = "x".repeat(2 * LIMIT);
+	for (let i = 0; i < 2; i++)
+		expect(
+			await failureOf(
+				call(bench.worker.conversation, "echo", [bytes], {
+					sessionId: tooLarge,
+				}),
+			),
+		).toMatchObject({ code: "MESSAGE_TOO_LARGE", ran: "no" });
+	const sent = bench.call();
+	bench.answer(1, undefined, true);
+	await sent;
+	expect(bench.said).toEqual([["h1", ""]]);
+});
