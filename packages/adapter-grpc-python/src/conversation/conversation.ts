@@ -247,7 +247,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 					arguments: value,
 					attachment,
 					resultSegment: memory?.resultSegment ?? "",
-					segmentsGone: (memory?.segmentsGone as string[]) ?? [],
+					segmentsGone: [...(memory?.segmentsGone ?? [])],
 					timeoutMs:
 						options.timeoutMs === undefined
 							? 0
