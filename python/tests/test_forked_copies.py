@@ -60,7 +60,7 @@ def test_it_ends_where_the_tool_returns(start: Host) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     assert conversation.call("returns") == "child ended with 1"
-    assert "forked by a tool" in worker.stderr()
+    worker.wait_for_stderr("forked by a tool")
     assert conversation.call("pid") == worker.pid
 
 
