@@ -29,6 +29,7 @@ from snakepit_bridge.calls.run_sync import run_function
 from snakepit_bridge.calls.runner import run_in_thread
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
+from snakepit_bridge.failures import failure
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
@@ -78,6 +79,24 @@ def make(seconds: float, sink: Settled) -> RunningCall:
     tool = Tool("spin", spin, ToolMark(None, NO_INPUT))
     arguments = encode([seconds])
     return RunningCall(tool, call, cancellation, arguments, None, None, sink)
+
+
+def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its frame gives the memory of its arguments back: nobody may read them then."""
+    sink = Settled()
+    running = make(0, sink)
+    began: list[bool] = []
+
+    def cancelled(*args: Any, **keywords: Any) -> pb.WorkerFrame:
+        # A thread that takes it up just now.
+        began.append(running.begin())
+        return failure.cancelled(*args, **keywords)
+
+    monkeypatch.setattr("snakepit_bridge.calls.running_call.cancelled", cancelled)
+    running.cancel(CancelReason.CALLER)
+    assert (began, sink.kinds) == ([False], ["failure"])
 
 
 @pytest.fixture

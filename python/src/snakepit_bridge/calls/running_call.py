@@ -149,22 +149,26 @@ class RunningCall:
         """
         with self._lock:
             self.cancellation.request(reason)
-            waiting = self._state is CallState.WAITING
-        if waiting:
-            self.settle(cancelled(self.call.call_id, reason, began=False))
+            waits = self._state is CallState.WAITING
+            if waits:
+                # From here on it does not begin: nobody reads its arguments any
+                # more, and their memory is given back.
+                self._state = CallState.ENDED
+        if waits:
+            self._end(cancelled(self.call.call_id, reason, began=False))
 
     def settle(self, frame: pb.WorkerFrame) -> None:
-        """Ends the call with its terminal frame; the first one counts."""
+        """Ends a call that began with its terminal frame; the first one counts."""
         with self._lock:
-            late = self._state is CallState.ENDED
+            if self._state is CallState.ENDED:
+                return
             self._state = CallState.ENDED
+        self._end(frame)
+
+    def _end(self, frame: pb.WorkerFrame) -> None:
         if self._stream_file is not None:
             self._stream_file.close()
         memory, self._memory = self._memory, None
-        if late:
-            if memory is not None:
-                memory.take_back()
-            return
         if memory is not None:
             memory.end(frame)
         # It knows this call: the two would be left to the cycle collector.
