@@ -1,6 +1,6 @@
 import type { Afterwards } from "../cleanup/application-cleanup.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
-import { OptionsError, type StartError } from "../errors.ts";
+import { OptionsError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import type { ObservedPool } from "../instrument.ts";
 import {
@@ -14,7 +14,6 @@ import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import { callAnswer } from "./call-answer.ts";
 import { poolClosed } from "./call-errors.ts";
-import { CallIntake } from "./call-intake.ts";
 import {
 	checkExecuteOptions,
 	checkSessionOptions,
@@ -22,18 +21,11 @@ import {
 	type SessionOptions,
 } from "./call-options.ts";
 import { type CallTaker, callStream } from "./call-stream.ts";
-import { Crew } from "./crew.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { type CloseManner, PoolLife } from "./pool-life.ts";
+import type { CloseManner } from "./pool-life.ts";
+import { type PoolParts, poolParts } from "./pool-parts.ts";
 import { PoolSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
-import { type Session, SessionTable } from "./session-table.ts";
-import {
-	type PoolStatistics,
-	StatisticsKeeper,
-	viewOf,
-	type WorkerView,
-} from "./statistics.ts";
+import { type PoolStatistics, viewOf, type WorkerView } from "./statistics.ts";
 import type {
 	AnswerCommandOf,
 	ArgsOf,
@@ -74,87 +66,23 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	/** The ledger of this program's run, to look at. */
 	readonly registry: RegistryView;
 	readonly #setting: PoolSetting;
-	readonly #crew: Crew;
-	readonly #dispatcher: Dispatcher;
-	readonly #sessions: SessionTable;
-	readonly #intake: CallIntake;
-	readonly #statistics = new StatisticsKeeper();
+	readonly #parts: PoolParts;
 	/** How streams and sessions make their calls. */
 	readonly #taker: CallTaker;
-	readonly #life: PoolLife;
 	#sessionsMade = 0;
 
 	constructor(setting: PoolSetting) {
-		const { options, world, hub } = setting;
-		const { clock, host } = world;
-		const pool = options.name;
+		const { options, world } = setting;
 		this.#setting = setting;
-		this.name = pool;
+		this.name = options.name;
 		this.runId = world.registry.runId;
 		this.cleanupReport = setting.cleanupReport;
 		this.registry = world.registry;
-		this.#sessions = new SessionTable(
-			pool,
-			clock,
-			options.sessions,
-			hub.emit,
-			(session) => this.#sessionEnded(session),
-		);
-		this.#intake = new CallIntake({
-			pool,
-			options,
-			clock,
-			host,
-			emit: hub.emit,
-			sessions: this.#sessions,
-			statistics: this.#statistics,
-			dispatcher: () => this.#dispatcher,
-			instrumentation: setting.instrumentation,
-		});
-		this.#dispatcher = new Dispatcher({
-			pool,
-			options,
-			clock,
-			atOnce: setting.dispatchesAtOnce,
-			emit: hub.emit,
-			onDemand: () => this.#crew.fill(),
-			onSettled: (call, error) => this.#intake.settled(call, error),
-			onDispatched: (waitedMs) => this.#statistics.dispatched(waitedMs),
-			onReleased: (ranMs) => {
-				this.#statistics.released(ranMs);
-				this.#intake.letGoIfIdle();
-			},
-		});
-		this.#crew = new Crew({
-			options,
-			world,
-			starter: setting.starter,
-			runDirectories: setting.runDirectories,
-			waitingCalls: () => this.#dispatcher.waiting,
-			isNeeded: (incarnation) => this.#sessions.needs(incarnation),
-			onOffered: (worker) => this.#dispatcher.capacityOffered(worker),
-			onWithdrawn: (worker) => this.#dispatcher.capacityWithdrawn(worker),
-			onReserved: (worker) => this.#dispatcher.reserveForSessions(worker),
-			onReleased: (worker) => {
-				this.#sessions.processGone(worker.ref.incarnation);
-				this.#dispatcher.released(worker);
-			},
-			onHopeless: (error: StartError) => this.#dispatcher.failWaiting(error),
-		});
-		this.#life = new PoolLife({
-			pool,
-			options,
-			world,
-			emit: hub.emit,
-			crew: this.#crew,
-			dispatcher: this.#dispatcher,
-			intake: this.#intake,
-			sessions: this.#sessions,
-			release: setting.release,
-		});
+		this.#parts = poolParts(setting);
+		const { intake, dispatcher } = this.#parts;
 		this.#taker = {
-			submit: (...call) => this.#intake.submit(...call),
-			abandon: (call) => this.#dispatcher.abandon(call),
+			submit: (...call) => intake.submit(...call),
+			abandon: (call) => dispatcher.abandon(call),
 		};
 	}
 
@@ -165,7 +93,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * @throws StartError, or what the adapter's `prepare` threw.
 	 */
 	async open(): Promise<void> {
-		await this.#life.open();
+		await this.#parts.life.open();
 	}
 
 	/**
@@ -217,13 +145,14 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
-		if (this.#life.isClosing) throw poolClosed(this.name, "pool.session", "no");
-		const session = this.#sessions.open(
+		const { life, sessions } = this.#parts;
+		if (life.isClosing) throw poolClosed(this.name, "pool.session", "no");
+		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? "hint",
 		);
 		return new PoolSession<Tools>(this.#taker, session, () =>
-			this.#sessions.end(session, "closed"),
+			sessions.end(session, "closed"),
 		);
 	}
 
@@ -252,16 +181,17 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 
 	/** Its workers now, those that start or leave included. */
 	workers(): readonly WorkerView[] {
-		return this.#crew.workers().map(viewOf);
+		return this.#parts.crew.workers().map(viewOf);
 	}
 
 	statistics(): PoolStatistics {
-		return this.#statistics.view({
-			waiting: this.#dispatcher.waiting,
-			running: this.#dispatcher.running,
-			sessions: this.#sessions.size,
-			restarts: this.#crew.restarts,
-			workers: this.#crew.workers(),
+		const { statistics, dispatcher, sessions, crew } = this.#parts;
+		return statistics.view({
+			waiting: dispatcher.waiting,
+			running: dispatcher.running,
+			sessions: sessions.size,
+			restarts: crew.restarts,
+			workers: crew.workers(),
 			registry: this.#setting.world.registry.statistics(),
 			audit: this.#setting.audit(),
 		});
@@ -273,7 +203,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * @returns the latency in milliseconds; `undefined` when it did not answer, is not ready, or cannot be asked.
 	 */
 	async ping(workerId: string): Promise<number | undefined> {
-		const worker = this.#crew
+		const worker = this.#parts.crew
 			.workers()
 			.find((each) => each.ref.workerId === workerId && each.state === "ready");
 		return await worker?.heartbeat?.forcePing();
@@ -289,7 +219,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 			drainMs: optional(milliseconds(0)),
 			manner: optional(oneOf("gentle", "forced")),
 		});
-		return this.#life.close(options.manner ?? "gentle", options.drainMs);
+		return this.#parts.life.close(options.manner ?? "gentle", options.drainMs);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -311,26 +241,18 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 					...{ commits, commitMs, unwritten },
 				};
 			},
-			usage: () => workersUsage(this.#crew.workers(), this.#setting.world.host),
+			usage: () =>
+				workersUsage(this.#parts.crew.workers(), this.#setting.world.host),
 		};
 	}
 
 	/** For the orderly end of the host, which knows whether the program goes on afterwards. */
 	endWithProgram(drainMs: number, afterwards: Afterwards): Promise<void> {
-		return this.#life.close("gentle", drainMs, afterwards);
+		return this.#parts.life.close("gentle", drainMs, afterwards);
 	}
 
 	/** Kills every worker in this very turn. For the exit of the host; `close()` is for everything else. */
 	killNow(): void {
-		this.#crew.killNow();
-	}
-
-	#sessionEnded(session: Session): void {
-		if (session.incarnation === undefined || session.state === "lost") return;
-		for (const worker of this.#crew.workers()) {
-			// A hint session may have left its dictionary in several workers.
-			if (worker.state === "ready" || worker.state === "draining")
-				worker.connection?.endSession?.(session.id);
-		}
+		this.#parts.crew.killNow();
 	}
 }
