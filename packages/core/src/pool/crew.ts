@@ -1,7 +1,6 @@
 import type { StartError } from "../errors.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { RecycleReason } from "../pool-events.ts";
 import { backoffMs } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import { StragglerSweep } from "../worker/straggler-sweep.ts";
@@ -14,8 +13,9 @@ import { Recycler } from "./recycler.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import { type RunDirectories, seatFor } from "./seat.ts";
 import { workersToStart } from "./sizing.ts";
-import { failuresAfter, isStarting, type Slot } from "./slot.ts";
+import { failuresAfter, isStarting, type Slot, stateLeftBy } from "./slot.ts";
 import { SlotTable } from "./slot-table.ts";
+import { Succession } from "./succession.ts";
 
 export interface CrewSetting {
 	readonly options: ResolvedOptions;
@@ -51,6 +51,7 @@ export class Crew {
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
 	readonly #lingering: LingeringWorkers;
+	readonly #succession: Succession;
 	readonly #rounds: HeartbeatRounds;
 	#failuresInARow = 0;
 	#phase: "opening" | "open" | "closing" = "opening";
@@ -72,12 +73,21 @@ export class Crew {
 			host: world.host,
 			workers: () => this.workers(),
 			isNeeded: setting.isNeeded,
-			onWorn: (worker, reason) => this.#recycle(worker, reason),
+			onWorn: (worker, reason) => {
+				if (this.#phase === "open") this.#succession.begin(worker, reason);
+			},
 			onLook: () => this.#lingering.retireUnneeded(),
 		});
 		this.#lingering = new LingeringWorkers(setting);
 		this.#rounds = new HeartbeatRounds(world.clock);
 		this.#slots = new SlotTable(options.size.max);
+		this.#succession = new Succession({
+			slots: this.#slots,
+			starter: setting.starter,
+			lingering: this.#lingering,
+			hire: (slot) => this.#hire(slot),
+			onFailed: (...start) => this.#startFailed(...start),
+		});
 	}
 
 	/** Every worker that is not gone. */
@@ -268,52 +278,12 @@ export class Crew {
 	#released(slot: Slot, worker: Worker, ending: WorkerEnding): void {
 		this.#dismiss(worker);
 		slot.previous = worker.ref.incarnation;
-		const { state } = slot;
-		const held =
-			(state.kind === "occupied" && state.worker === worker) ||
-			(isStarting(slot, worker) && ending.reason !== "start_failed");
-		if (held) {
+		const left = stateLeftBy(slot, worker, ending);
+		if (left !== undefined) {
 			slot.failures = failuresAfter(slot.failures, ending);
-			// A successor that warms up takes the seat when it is ready.
-			const successor = state.kind === "occupied" ? state.successor : undefined;
-			this.#slots.put(
-				slot,
-				successor === undefined
-					? { kind: "empty" }
-					: { kind: "starting", worker: successor },
-			);
+			this.#slots.put(slot, left);
 		}
 		this.#setting.onReleased(worker);
-		if (held) this.fill();
-	}
-
-	/** The replacement is ready before the old one is asked to leave. */
-	#recycle(worker: Worker, reason: RecycleReason): void {
-		const slot = this.#slots.occupiedBy(worker);
-		if (this.#phase !== "open" || slot?.state.kind !== "occupied") return;
-		if (slot.state.successor !== undefined || worker.state !== "ready") return;
-		const successor = this.#hire(slot);
-		this.#slots.put(slot, { kind: "occupied", worker, successor });
-		this.#setting.starter.start(successor, 1, worker.ref.incarnation).then(
-			() => {
-				slot.previous = worker.ref.incarnation;
-				slot.failures = 0;
-				this.#slots.put(slot, {
-					kind: "occupied",
-					worker: successor,
-					successor: undefined,
-				});
-				this.#lingering.add(worker, reason);
-			},
-			(error: unknown) => {
-				if (slot.state.kind === "occupied" && slot.state.worker === worker)
-					this.#slots.put(slot, {
-						kind: "occupied",
-						worker,
-						successor: undefined,
-					});
-				return this.#startFailed(slot, successor, asStartError(error));
-			},
-		);
+		if (left !== undefined) this.fill();
 	}
 }

@@ -34,6 +34,25 @@ export function isStarting(slot: Slot, worker: Worker): boolean {
 	return slot.state.kind === "starting" && slot.state.worker === worker;
 }
 
+/** What a seat holds when a worker is gone; `undefined` when that did not hold it. */
+export function stateLeftBy(
+	slot: Slot,
+	worker: Worker,
+	ending: WorkerEnding,
+): SlotState | undefined {
+	const { state } = slot;
+	if (state.kind === "occupied" && state.worker === worker) {
+		// A successor that warms up takes the seat when it is ready.
+		return state.successor === undefined
+			? { kind: "empty" }
+			: { kind: "starting", worker: state.successor };
+	}
+	// The seat of a failed start is emptied by whoever started it.
+	return isStarting(slot, worker) && ending.reason !== "start_failed"
+		? { kind: "empty" }
+		: undefined;
+}
+
 /** A worker that was ready this long has proved itself: its end is no crash loop. */
 const PROVEN_MS = 10_000;
 

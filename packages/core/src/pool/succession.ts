@@ -1,0 +1,58 @@
+import type { StartError } from "../errors.ts";
+import type { RecycleReason } from "../pool-events.ts";
+import { asStartError } from "../worker/start-errors.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { WorkerStarter } from "../worker/worker-starter.ts";
+import type { LingeringWorkers } from "./lingering-workers.ts";
+import type { Slot } from "./slot.ts";
+import type { SlotTable } from "./slot-table.ts";
+
+export interface SuccessionSetting {
+	readonly slots: SlotTable;
+	readonly starter: WorkerStarter;
+	readonly lingering: LingeringWorkers;
+	/** Makes a worker for a seat, without a process yet. */
+	readonly hire: (slot: Slot) => Worker;
+	/** The successor could not be started. */
+	readonly onFailed: (
+		slot: Slot,
+		successor: Worker,
+		error: StartError,
+	) => Promise<void>;
+}
+
+/** Gives the seat of a worker that still works to another: that one is ready before the old one is asked to leave. */
+export class Succession {
+	readonly #setting: SuccessionSetting;
+
+	constructor(setting: SuccessionSetting) {
+		this.#setting = setting;
+	}
+
+	/** Begins to replace a worker, unless that is under way or it goes by itself. */
+	begin(worker: Worker, reason: RecycleReason): void {
+		const { slots, starter, lingering, hire, onFailed } = this.#setting;
+		const slot = slots.occupiedBy(worker);
+		if (slot?.state.kind !== "occupied") return;
+		if (slot.state.successor !== undefined || worker.state !== "ready") return;
+		const successor = hire(slot);
+		slots.put(slot, { kind: "occupied", worker, successor });
+		starter.start(successor, 1, worker.ref.incarnation).then(
+			() => {
+				slot.previous = worker.ref.incarnation;
+				slot.failures = 0;
+				slots.put(slot, {
+					kind: "occupied",
+					worker: successor,
+					successor: undefined,
+				});
+				lingering.add(worker, reason);
+			},
+			(error: unknown) => {
+				if (slot.state.kind === "occupied" && slot.state.worker === worker)
+					slots.put(slot, { kind: "occupied", worker, successor: undefined });
+				return onFailed(slot, successor, asStartError(error));
+			},
+		);
+	}
+}
