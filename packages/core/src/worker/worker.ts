@@ -5,7 +5,7 @@ import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { RecycleReason, WorkerRef } from "../pool-events.ts";
-import type { EndReason, Killer } from "../registry/process-registry.ts";
+import type { EndReason } from "../registry/process-registry.ts";
 import {
 	stepWorker,
 	type WorkerEffect,
@@ -13,6 +13,7 @@ import {
 	type WorkerState,
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
+import { EndCause } from "./end-cause.ts";
 import {
 	mannerOf,
 	StopLadder,
@@ -49,11 +50,7 @@ export class Worker {
 	#heartbeat: HeartbeatMonitor | undefined;
 	#readyAt: number | undefined;
 	#callsTaken = 0;
-	/** Why it goes, once that is decided. */
-	#reason: EndReason | undefined;
-	#verdict = "";
-	/** Who ended it outside the stop ladder. */
-	#killer: Killer | undefined;
+	readonly #cause = new EndCause();
 	readonly #ladder: StopLadder;
 	#departure: Promise<void> | undefined;
 
@@ -98,11 +95,11 @@ export class Worker {
 	}
 	/** Why it goes, once that is decided. */
 	get reason(): EndReason | undefined {
-		return this.#reason;
+		return this.#cause.reason;
 	}
 	/** The same in words; empty when nobody condemned it. */
 	get verdict(): string {
-		return this.#verdict;
+		return this.#cause.verdict;
 	}
 	get callsRunning(): number {
 		return this.#attempts.size;
@@ -187,7 +184,7 @@ export class Worker {
 	/** Takes no more calls, finishes those it has, and then leaves. */
 	retire(reason: RecycleReason | "closed" | "idle"): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
-		this.#reason ??= reason === "closed" ? "closed" : "recycled";
+		this.#cause.presume(reason === "closed" ? "closed" : "recycled");
 		const { clock, emit } = this.#world;
 		const wallMs = clock.wall();
 		emit({ type: "worker.retiring", wallMs, ...this.ref, reason });
@@ -199,11 +196,8 @@ export class Worker {
 	condemn(reason: EndReason, verdict: string): void {
 		if (this.#state === "exited") return;
 		// Told by the conversation and by each call on it: to hear it again is no reason to hurry.
-		if (reason === "broken" && this.#reason === "broken") return;
-		// A word is final, but for one that only drains.
-		if (this.#state !== "stopping" && this.#reason !== "host_exit") {
-			this.#reason = reason;
-			this.#verdict = verdict;
+		if (reason === "broken" && this.reason === "broken") return;
+		if (this.#cause.condemn(this.#state, reason, verdict)) {
 			this.#world.emit({
 				type: "worker.condemned",
 				wallMs: this.#world.clock.wall(),
@@ -218,9 +212,9 @@ export class Worker {
 	/** Kills the group at once, in this very turn. For the exit of the host. */
 	killNow(): void {
 		if (this.#state === "exited") return;
-		this.#reason ??= "host_exit";
+		this.#cause.presume("host_exit");
 		const sent = this.#belongings?.process.signal("SIGKILL", "group");
-		if (sent === "sent") this.#killer = "application_cleanup";
+		if (sent === "sent") this.#cause.killedBy("application_cleanup");
 	}
 
 	#step(occurrence: WorkerOccurrence): void {
@@ -254,7 +248,7 @@ export class Worker {
 				this.#stop("gentle");
 				break;
 			case "force_stop":
-				this.#stop(mannerOf(this.#reason));
+				this.#stop(mannerOf(this.reason));
 				break;
 			case "release":
 				this.#heartbeat?.stop();
@@ -276,7 +270,7 @@ export class Worker {
 	}
 
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
-		if (this.#state === "starting") this.#reason ??= "start_failed";
+		if (this.#state === "starting") this.#cause.presume("start_failed");
 		this.#step("process_exited");
 		this.#departure ??= this.#settle(belongings, exit);
 	}
@@ -288,17 +282,12 @@ export class Worker {
 	): Promise<void> {
 		const target = this.#stopTarget(belongings);
 		const { signalled } = await this.#ladder.finish(target);
-		const killer = this.#killer ?? (signalled ? "stop_ladder" : "none");
-		// The conversation broke because it was dying: its own end is the reason.
-		if (this.#reason === "broken" && killer === "none") {
-			this.#reason = "exited";
-			this.#verdict = "";
-		}
+		const killer = this.#cause.conclude(signalled);
 		await belongings.output.lastLines();
 		const lost = [...this.#attempts];
 		this.#attempts.clear();
 		for (const attempt of lost) attempt.lost(workerLost(this, exit));
-		const reason = this.#reason ?? "exited";
+		const reason = this.reason ?? "exited";
 		const facts = { exit, reason, killer, callsLost: lost.length };
 		closeBooks(this, belongings, facts, this.#world);
 		this.#listener.released(this, { reason, exit, readyMs: this.readyMs });
