@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { abortable } from "../abortable.ts";
 import {
 	type Bye,
 	ByeReason,
@@ -232,21 +233,5 @@ class FramedChannel implements FrameChannel {
 		for (const { reject } of this.descriptions) reject(reason);
 		this.descriptions.length = 0;
 		if (state.kind === "open") tell();
-	}
-}
-
-/** The same, or a rejection with the signal's reason when that is first. */
-async function abortable<T>(
-	promise: Promise<T>,
-	signal: AbortSignal,
-): Promise<T> {
-	const aborted = Promise.withResolvers<never>();
-	const abort = (): void => aborted.reject(signal.reason);
-	if (signal.aborted) abort();
-	signal.addEventListener("abort", abort);
-	try {
-		return await Promise.race([promise, aborted.promise]);
-	} finally {
-		signal.removeEventListener("abort", abort);
 	}
 }

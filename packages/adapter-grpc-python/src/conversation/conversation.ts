@@ -1,4 +1,3 @@
-import { AsyncResource } from "node:async_hooks";
 import type {
 	CallOptions,
 	Connection,
@@ -6,12 +5,13 @@ import type {
 	Seat,
 	WorkerProcess,
 } from "@snakepit/core";
+import { abortable } from "../abortable.ts";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
-import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
-import { encodeArguments } from "./call-arguments.ts";
+import { callFrame } from "./call-frame.ts";
+import { captureContext, type InContext } from "./caller-context.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { dispatchFrame, type FrameTargets } from "./dispatch-frame.ts";
@@ -159,14 +159,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		signal.throwIfAborted();
 		this.state = { kind: "leaving" };
 		this.channel?.end();
-		const aborted = Promise.withResolvers<never>();
-		const abort = (): void => aborted.reject(signal.reason);
-		signal.addEventListener("abort", abort);
-		try {
-			await Promise.race([this.overWith.promise, aborted.promise]);
-		} finally {
-			signal.removeEventListener("abort", abort);
-		}
+		await abortable(this.overWith.promise, signal);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -221,7 +214,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		command: string,
 		args: unknown,
 		options: CallOptions,
-		inContext: <T>(action: () => T) => T,
+		inContext: InContext,
 		answers: CallAnswers,
 		credit?: StreamCredit,
 	): OngoingCall {
@@ -229,36 +222,18 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		if (options.signal.aborted)
 			throw abortedBefore(this.workerId, command, options.signal);
 		const number = this.lastCall + 1;
-		const encode = (attachment?: AttachmentSink): Uint8Array =>
-			encodeArguments(command, args, this.setting.maxMessageBytes, attachment);
 		const memory = this.crossing.call(command);
-		const { value, attachment } = memory?.arguments(encode) ?? {
-			value: encode(),
-			attachment: undefined,
-		};
-		if (credit === undefined) memory?.expectResult();
 		this.sendOrClose(
 			memory,
-			{
-				$case: "call",
-				value: {
-					callId: number,
-					tool: command,
-					arguments: value,
-					attachment,
-					resultSegment: memory?.resultSegment ?? "",
-					segmentsGone: [...(memory?.segmentsGone ?? [])],
-					timeoutMs:
-						options.timeoutMs === undefined
-							? 0
-							: Math.max(1, Math.round(options.timeoutMs)),
-					sessionId: options.sessionId ?? "",
-					traceContext: { ...options.traceContext },
-					streamCredit: credit?.chunks,
-					streamBytes: credit?.smallBytes ?? 0,
-					hasInput: options.input !== undefined,
-				},
-			},
+			callFrame(
+				number,
+				command,
+				args,
+				options,
+				this.setting.maxMessageBytes,
+				memory,
+				credit,
+			),
 			`The arguments of "${command}"`,
 		);
 		// No other call can join it, and the worker is idle: it shall not wait for what callers do in this turn, with the answer before.
@@ -322,10 +297,4 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		}
 		this.overWith.resolve();
 	}
-}
-
-/** Takes the context that holds now. Not `AsyncLocalStorage.snapshot()`: it binds a function anew, which costs as much as the rest of a call. */
-function captureContext(): <T>(action: () => T) => T {
-	const context = new AsyncResource("snakepit.conversation");
-	return (action) => context.runInAsyncScope(action);
 }

@@ -6,6 +6,7 @@ import {
 	type ValueImage,
 } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
+import type { InContext } from "./caller-context.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -56,8 +57,7 @@ export class OngoingCall {
 	readonly command: string;
 	readonly options: CallOptions;
 	private readonly memory: CallMemory | undefined;
-	/** Runs something in the asynchronous context of the caller. */
-	readonly inContext: <T>(action: () => T) => T;
+	readonly inContext: InContext;
 	private readonly line: CallLine;
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
@@ -68,7 +68,7 @@ export class OngoingCall {
 		command: string,
 		options: CallOptions,
 		memory: CallMemory | undefined,
-		inContext: <T>(action: () => T) => T,
+		inContext: InContext,
 		line: CallLine,
 		answers: CallAnswers,
 	) {
