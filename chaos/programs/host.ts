@@ -66,8 +66,19 @@ function obey(order: HostOrder): void {
 	if ("call" in order) call(order);
 	else if ("descriptors" in order) hog(order.descriptors);
 	else if ("measure" in order) measureHeap();
+	else if ("values" in order) void exerciseValues(order.values);
 	else if ("blockMs" in order) block(order.blockMs);
 	else end(order.end);
+}
+
+async function exerciseValues(wanted: {
+	readonly seed: number;
+	readonly calls: number;
+}): Promise<void> {
+	// Not loaded by the hosts of other cases: they are to start fast.
+	const { callWithLargeValues } = await import("./large-values.ts");
+	const { seed, calls } = wanted;
+	tell({ values: await callWithLargeValues(pool, seed, calls) });
 }
 
 function measureHeap(): void {

@@ -38,6 +38,8 @@ export type HostOrder =
 	| { readonly descriptors: "take" | "free" }
 	/** Tells what is held after a full collection; takes a host that was started with `--expose-gc`. */
 	| { readonly measure: "heap" }
+	/** So many calls of the tools in `value_tools.py`; answers `{ values: report }`. */
+	| { readonly values: { readonly seed: number; readonly calls: number } }
 	/** Keeps the event loop from turning. */
 	| { readonly blockMs: number }
 	| {

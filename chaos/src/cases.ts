@@ -6,6 +6,7 @@ import { falseKills } from "./cases/false-kills.ts";
 import { hostKilled, hostMemory } from "./cases/host-killed.ts";
 import { identities } from "./cases/identities.ts";
 import { kernelLimit } from "./cases/kernel-limit.ts";
+import { largeValues } from "./cases/large-values.ts";
 import { layersKilled } from "./cases/layers-killed.ts";
 import { ledgerWrites } from "./cases/ledger-writes.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
@@ -40,5 +41,6 @@ export const CASES: readonly ChaosCase[] = [
 	...damagedLedger,
 	...resources,
 	...bridgeFaults,
+	...largeValues,
 	...hostMemory,
 ];
