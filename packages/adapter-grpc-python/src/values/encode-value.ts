@@ -1,18 +1,8 @@
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
-import { bigIntegerBytes, fitsLong } from "./big-integer.ts";
-import { dtypeOf } from "./dtype.ts";
-import {
-	EXTENSION,
-	FIRST_INSTANT_MS,
-	LAST_INSTANT_MS,
-	MAX_DEPTH,
-} from "./extension-types.ts";
-import { Float } from "./float.ts";
-import { ImageWriter } from "./image-writer.ts";
-import { NdArray } from "./nd-array.ts";
+import { encodeBigInteger, encodeLeaf, encodeNumber } from "./encode-leaf.ts";
+import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
+import { EXTENSION_GUESS, ImageWriter } from "./image-writer.ts";
 import { describe, NoImage, propertyPlace, within } from "./no-image.ts";
-import { PlainDate } from "./plain-date.ts";
-import { PlainDateTime } from "./plain-date-time.ts";
 import { Tuple } from "./tuple.ts";
 
 export interface EncodeOptions {
@@ -47,8 +37,6 @@ export function encodeValue(
 	return encoder.writer.finish();
 }
 
-const EXTENSION_GUESS = 64;
-
 class Encoder {
 	readonly writer: ImageWriter;
 	/** The containers around the value at hand. */
@@ -66,17 +54,18 @@ class Encoder {
 				this.writer.text(value);
 				break;
 			case "number":
-				this.number(value);
+				encodeNumber(this.writer, value);
 				break;
 			case "boolean":
 				this.writer.boolean(value);
 				break;
 			case "bigint":
-				this.bigInteger(value);
+				encodeBigInteger(this.writer, value);
 				break;
 			case "object":
 				if (value === null) this.writer.nil();
-				else if (!this.leaf(value)) this.container(value);
+				else if (!encodeLeaf(this.writer, value, this.attachment))
+					this.container(value);
 				break;
 			case "undefined":
 				throw new NoImage(
@@ -87,39 +76,6 @@ class Encoder {
 					`is ${describe(value)}, which cannot leave this program; send plain data`,
 				);
 		}
-	}
-
-	private number(value: number): void {
-		if (Number.isSafeInteger(value) && !Object.is(value, -0))
-			this.writer.integer(value);
-		else this.writer.float(value);
-	}
-
-	private bigInteger(value: bigint): void {
-		if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER)
-			this.writer.integer(Number(value));
-		else if (fitsLong(value)) this.writer.longInteger(value);
-		else {
-			const bytes = bigIntegerBytes(value);
-			this.writer.extension(EXTENSION.bigInteger, bytes.length, () =>
-				this.writer.raw(bytes),
-			);
-		}
-	}
-
-	/** Writes an object that holds no other values; false when it is none of those. */
-	private leaf(value: object): boolean {
-		if (ArrayBuffer.isView(value)) this.view(value);
-		else if (value instanceof ArrayBuffer) this.binary(new Uint8Array(value));
-		else if (value instanceof Date) this.instant(value);
-		else if (value instanceof Float) this.writer.float(value.value);
-		else if (value instanceof PlainDate)
-			this.extensionText(EXTENSION.date, value.toString());
-		else if (value instanceof PlainDateTime)
-			this.extensionText(EXTENSION.dateTime, value.toString());
-		else if (value instanceof NdArray) this.ndArray(value);
-		else return false;
-		return true;
 	}
 
 	private container(value: object): void {
@@ -234,66 +190,6 @@ class Encoder {
 				}
 			}
 		});
-	}
-
-	private view(value: ArrayBufferView): void {
-		if (value instanceof Uint8Array) this.binary(value);
-		else if (dtypeOf(value) !== undefined) this.ndArray(NdArray.from(value));
-		else
-			throw new NoImage(
-				`is ${describe(value)}, which has no image; send a Uint8Array or an NdArray`,
-			);
-	}
-
-	private ndArray(value: NdArray): void {
-		const bytes = value.bytes();
-		const offset = this.attachment?.take(bytes);
-		const inside = offset === undefined ? bytes.byteLength : 0;
-		this.writer.extension(EXTENSION.ndArray, inside + EXTENSION_GUESS, () => {
-			this.writer.arrayHeader(3);
-			this.writer.text(value.dtype);
-			this.writer.arrayHeader(value.shape.length);
-			for (const extent of value.shape) this.writer.integer(extent);
-			if (offset === undefined) this.writer.binary(bytes);
-			else this.attached(offset, bytes.byteLength);
-		});
-	}
-
-	private binary(bytes: Uint8Array): void {
-		const offset = this.attachment?.take(bytes);
-		if (offset === undefined) this.writer.binary(bytes);
-		else this.attached(offset, bytes.byteLength);
-	}
-
-	private attached(offset: number, size: number): void {
-		this.writer.extension(EXTENSION.attached, EXTENSION_GUESS, () => {
-			this.writer.arrayHeader(2);
-			this.writer.integer(offset);
-			this.writer.integer(size);
-		});
-	}
-
-	private instant(value: Date): void {
-		const ms = value.getTime();
-		if (Number.isNaN(ms))
-			throw new NoImage(
-				"is an invalid Date; send null where there is no instant",
-			);
-		if (ms < FIRST_INSTANT_MS || ms > LAST_INSTANT_MS) {
-			throw new NoImage(
-				`is ${value.toISOString()}, and Python's datetime has the years 1 to 9999`,
-			);
-		}
-		const bytes = Buffer.allocUnsafe(8);
-		bytes.writeBigInt64BE(BigInt(ms) * 1000n);
-		this.writer.extension(EXTENSION.instant, bytes.length, () =>
-			this.writer.raw(bytes),
-		);
-	}
-
-	private extensionText(type: number, text: string): void {
-		const bytes = Buffer.from(text, "latin1");
-		this.writer.extension(type, bytes.length, () => this.writer.raw(bytes));
 	}
 }
 

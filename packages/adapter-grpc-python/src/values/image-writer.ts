@@ -5,6 +5,9 @@ const TWO_TO_32 = 2 ** 32;
 /** Up to here a loop beats the call into the runtime. */
 const SHORT_TEXT = 31;
 
+/** The guess for the content of an extension that nobody counted: most have a length of one byte. */
+export const EXTENSION_GUESS = 64;
+
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
 export class ImageWriter {
 	private bytes: Buffer = Buffer.allocUnsafe(SMALLEST_CAPACITY);
