@@ -1,130 +1,115 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { DEFAULTS } from "@snakepit/core";
-import { WATCHDOG_DEFAULTS } from "../../packages/watchdog/src/watchdog/options.ts";
+import { globSync } from "node:fs";
+import type { Check } from "@snakepit/core";
 import { root } from "../run.ts";
-import { page, table } from "./page.ts";
+import {
+	type Declared,
+	declaredInterface,
+	exportedOptionTypes,
+	type Property,
+} from "./declared.ts";
+import { type Left, OPTION_TYPES, type OptionType } from "./option-types.ts";
+import { grouped, page, table } from "./page.ts";
 
-/** Names of the option groups and the interface that documents each. */
-const GROUPS: Readonly<Record<string, string>> = {
-	"": "PoolOptions",
-	size: "SizeOptions",
-	start: "StartOptions",
-	queue: "QueueOptions",
-	calls: "CallsOptions",
-	heartbeat: "HeartbeatOptions",
-	recycle: "RecycleOptions",
-	sessions: "SessionsOptions",
-	stop: "StopOptions",
-	output: "OutputOptions",
-	audit: "AuditOptions",
-	history: "HistoryBoundOptions",
-};
-
-/** Options of other packages than core: the function that takes them, and where their interface is. */
-const ELSEWHERE: readonly {
-	readonly title: string;
-	readonly file: string;
-	readonly name: string;
-	readonly defaults: Defaults;
-}[] = [
-	{
-		title: "watchdog",
-		file: "packages/watchdog/src/watchdog/options.ts",
-		name: "WatchdogOptions",
-		defaults: WATCHDOG_DEFAULTS,
-	},
-	{
-		title: "guard",
-		file: "packages/watchdog/src/guard/guard.ts",
-		name: "GuardOptions",
-		defaults: {},
-	},
-];
-
-type Defaults = Readonly<
-	Record<string, { readonly value: number | string; readonly reason: string }>
->;
+/** Ends in `Options` and is nothing that a user gives: what an adapter is told of a call. */
+const GIVEN_TO_ADAPTERS = "CallOptions";
+/** What a timer can hold. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 /** docs/reference/options.md */
 export function optionsReference(): string {
-	const source = sourceOf("packages/core/src/options.ts");
-	const ofPool = Object.entries(GROUPS).map(([group, name]) =>
-		section(group === "" ? "createPool" : group, source, name, (option) => {
-			const key = group === "" ? option : `${group}.${option}`;
-			return Object.entries(DEFAULTS).find(([each]) => each === key)?.[1];
-		}),
+	assertComplete();
+	return page(
+		"Options",
+		`What every function takes. The unit is in the name: \`…Ms\` are milliseconds, and 24.8 days (${grouped(LONGEST_MS)} ms) is what a timer can hold; \`…Bytes\` are bytes; other numbers count. What is misspelt, out of its limits or of another type is refused as an \`OptionsError\` before anything is started; \`acquireRun\` and \`encodeValue\` alone trust their types. Options of \`@snakepit/core/testing\` are described where they are declared.`,
+		...OPTION_TYPES.map(section),
 	);
-	const elsewhere = ELSEWHERE.map(({ title, file, name, defaults }) =>
-		section(title, sourceOf(file), name, (option) => defaults[option]),
-	);
-	return page("Options", ...ofPool, ...elsewhere);
 }
 
-function sourceOf(file: string): string {
-	return readFileSync(join(root, file), "utf8");
+/** @throws Error when an entry exports a type of options that is not in the list. */
+function assertComplete(): void {
+	const listed = new Set(OPTION_TYPES.map(({ name }) => name));
+	const missing = globSync("packages/*/src/index.ts", { cwd: root })
+		.flatMap(exportedOptionTypes)
+		.filter((name) => !listed.has(name) && name !== GIVEN_TO_ADAPTERS);
+	if (missing.length > 0)
+		throw new Error(
+			`scripts/reference/option-types.ts lacks ${missing.join(", ")}.`,
+		);
 }
 
-function section(
-	title: string,
-	source: string,
-	name: string,
-	defaultOf: (option: string) => Defaults[string] | undefined,
+function section(type: OptionType): string {
+	const declared = declaredInterface(type.file, type.name);
+	const rows = declared.properties.map((property) => row(type, property));
+	return [
+		`${"#".repeat(type.level)} ${type.title}`,
+		declared.comment,
+		table(
+			[
+				"option",
+				"type",
+				"default",
+				"limits",
+				"meaning, *reason for the default*",
+			],
+			rows,
+		),
+	].join("\n\n");
+}
+
+function row(of: OptionType, { option, type, comment }: Property): string[] {
+	const left = of.defaults[option];
+	const group = OPTION_TYPES.find(
+		({ name, level }) => level === 3 && new RegExp(`\\b${name}\\b`).test(type),
+	);
+	const meaning = comment === "" && group ? declaredOf(group).comment : comment;
+	if (meaning === "")
+		throw new Error(`${of.file}: ${of.name}.${option} has no comment.`);
+	return [
+		`\`${option}\``,
+		group === undefined
+			? `\`${type}\``
+			: `[\`${type}\`](#${group.title.toLowerCase()})`,
+		left?.value === undefined ? "" : shown(option, left),
+		limits(option, type, of.checks[option]),
+		left?.reason === undefined ? meaning : `${meaning} *${left.reason}*`,
+	];
+}
+
+function declaredOf({ file, name }: OptionType): Declared {
+	return declaredInterface(file, name);
+}
+
+function shown(option: string, { value, and }: Left): string {
+	const text =
+		typeof value !== "number"
+			? `\`${JSON.stringify(value)}\``
+			: value === Number.POSITIVE_INFINITY
+				? "no bound"
+				: withUnit(option, grouped(value));
+	return and === undefined ? text : `${text}, ${and}`;
+}
+
+/** What the check says to a value of no type that it takes, as far as the type does not say it. */
+function limits(
+	option: string,
+	type: string,
+	check: Check | undefined,
 ): string {
-	const rows = properties(source, name).map(({ option, type, comment }) => {
-		const entry = defaultOf(option);
-		return [
-			`\`${option}\``,
-			`\`${type}\``,
-			entry === undefined ? "" : shown(entry.value),
-			[comment, entry === undefined ? "" : `*${entry.reason}*`]
-				.filter((text) => text !== "")
-				.join(" "),
-		];
-	});
-	return `## ${title}\n\n${interfaceComment(source, name)}\n\n${table(["option", "type", "default", "meaning, *reason for the default*"], rows)}`;
+	const wrong = check?.(Symbol("of no type"))?.replace(/^must be /, "") ?? "";
+	const range = /^a whole number from (-?\d+) to (\d+)$/.exec(wrong);
+	if (range === null)
+		return type === "string" ? wrong.replace("a text that is ", "") : "";
+	const [least, most] = [Number(range[1]), Number(range[2])];
+	if (most === Number.MAX_SAFE_INTEGER)
+		return `${withUnit(option, grouped(least))} or more`;
+	return most === LONGEST_MS && option.endsWith("Ms")
+		? `${grouped(least)} ms to 24.8 days`
+		: withUnit(option, `${grouped(least)} to ${grouped(most)}`);
 }
 
-function shown(value: number | string): string {
-	if (typeof value === "string") return `\`"${value}"\``;
-	return value === Number.POSITIVE_INFINITY
-		? "no bound"
-		: value.toLocaleString("en-US").replaceAll(",", " ");
-}
-
-function body(source: string, name: string): string {
-	const start = source.indexOf(`export interface ${name} {`);
-	if (start === -1) throw new Error(`options.ts has no interface ${name}.`);
-	return source.slice(
-		source.indexOf("{", start) + 1,
-		source.indexOf("\n}", start),
-	);
-}
-
-function interfaceComment(source: string, name: string): string {
-	const before = source.slice(0, source.indexOf(`export interface ${name} {`));
-	return plain(before.slice(before.lastIndexOf("/**")));
-}
-
-function properties(
-	source: string,
-	name: string,
-): readonly { option: string; type: string; comment: string }[] {
-	const found = body(source, name).matchAll(
-		/(\/\*\*[\s\S]*?\*\/\s*)?readonly (\w+)\??: ([^;]+);/g,
-	);
-	return [...found].map(([, comment = "", option = "", type = ""]) => ({
-		option,
-		type: type.replaceAll(/\s+/g, " "),
-		comment: plain(comment),
-	}));
-}
-
-/** A comment without its signs. */
-function plain(comment: string): string {
-	return comment
-		.replaceAll(/^\s*\/\*\*|\s*\*\/\s*$|^\s*\*(?!\/)/gm, "")
-		.replaceAll(/\{@link (\w+)\}/g, "`$1`")
-		.replaceAll(/\s+/g, " ")
-		.trim();
+function withUnit(option: string, text: string): string {
+	if (option.endsWith("Ms")) return `${text} ms`;
+	return option.endsWith("Bytes")
+		? `${text} ${text === "1" ? "byte" : "bytes"}`
+		: text;
 }

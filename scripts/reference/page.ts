@@ -13,3 +13,8 @@ export function table(
 		"\n",
 	);
 }
+
+/** A number with its thousands apart. */
+export function grouped(value: number): string {
+	return value.toLocaleString("en-US").replaceAll(",", " ");
+}

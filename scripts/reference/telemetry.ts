@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { SnakepitEventType } from "@snakepit/core";
 import {
 	ATTRIBUTES,
@@ -11,7 +9,6 @@ import {
 	SPAN_EVENTS,
 	SPANS,
 } from "@snakepit/telemetry";
-import { root } from "../run.ts";
 import { page, table } from "./page.ts";
 
 const code = (text: string): string => `\`${text}\``;
@@ -55,10 +52,7 @@ const SOURCE: readonly (readonly [string, string])[] = [
 export function telemetryReference(): string {
 	return page(
 		"Telemetry",
-		"Everything that `@snakepit/telemetry` tells OpenTelemetry. A test runs a scenario and compares this catalogue with what was told, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md).",
-		"## Options",
-		table(["option", "meaning"], options()),
-		"What is switched off by one of the first four is neither told, counted nor traced. Calls are told whenever telemetry is on.",
+		"Everything that `@snakepit/telemetry` tells OpenTelemetry. A test runs a scenario and compares this catalogue with what was told, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md); what can be switched off: [options](options.md#telemetry).",
 		"## Spans",
 		table(
 			["span", "kind", "parent", "links", "meaning", "attributes", "events"],
@@ -159,23 +153,4 @@ function elsewhere({
 		...spans.map((name) => `span ${code(name)}`),
 		...metrics.map((name) => `metric ${code(name)}`),
 	].join(", ");
-}
-
-function options(): readonly (readonly string[])[] {
-	const source = readFileSync(
-		join(root, "packages/telemetry/src/options.ts"),
-		"utf8",
-	);
-	const start = source.indexOf("export interface TelemetryOptions {");
-	const body = source.slice(start, source.indexOf("\n}", start));
-	const found = body.matchAll(
-		/\/\*\*([\s\S]*?)\*\/\s*readonly (\w+)\??: [^;]+;/g,
-	);
-	return [...found].map(([, comment = "", option = ""]) => [
-		code(option),
-		comment
-			.replaceAll(/^\s*\*/gm, "")
-			.replaceAll(/\s+/g, " ")
-			.trim(),
-	]);
 }

@@ -21,7 +21,7 @@ export type WorkerEnv = Readonly<Record<string, string | undefined>>;
 /** How frames travel between this program and its workers. */
 export type Transport = "grpc" | "framed";
 
-/** What `pythonGrpc` takes. */
+/** Python workers: what they execute, in which interpreter and surroundings, and how values and frames reach them. */
 export interface PythonGrpcOptions {
 	/** The tools: path or URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
 	readonly tools:
@@ -30,11 +30,11 @@ export interface PythonGrpcOptions {
 		| { readonly module: string; readonly path?: string | URL };
 	/** Directories put in front of Python's module path, in order. */
 	readonly toolPath?: readonly (string | URL)[];
-	/** The interpreter, by path or by name. Without it and `environment`: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
+	/** The interpreter, by path or by name; by default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
 	readonly python?: string;
-	/** What `pythonEnvironment` describes; it is made when the pool starts. */
+	/** What `pythonEnvironment()` describes; it is made when the pool starts. */
 	readonly environment?: PythonEnvironment;
-	/** Variables of the workers; a function gets the seat, so that each can have a GPU of its own. */
+	/** Variables laid over those of this program, `undefined` to remove one; a function gets the seat, so that each worker can have a GPU of its own. */
 	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv);
 	/** Working directory of the workers; by default that of this program. */
 	readonly cwd?: string;
@@ -51,11 +51,11 @@ export interface PythonGrpcOptions {
 	 * and `preload.unavailable` says why.
 	 */
 	readonly preload?: boolean | PreloadOptions;
-	/** The limit of one message, both ways. */
+	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. */
 	readonly maxMessageBytes?: number;
 	/**
-	 * How many chunks of a stream may be on the way to a slow consumer. By default 16,
-	 * and more of small ones, as long as all together have less than 64 KiB.
+	 * How many chunks of a stream may be on the way to a slow consumer. Where it is
+	 * given, small chunks count like large ones.
 	 */
 	readonly streamCredit?: number;
 	/**
@@ -149,7 +149,9 @@ const isPath: Check = (value) =>
 			? undefined
 			: "must be a path or a file: URL";
 
-const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
+export const PYTHON_GRPC_CHECKS: Readonly<
+	Record<keyof PythonGrpcOptions, Check>
+> = {
 	tools: (value) =>
 		isPlainObject(value)
 			? (nonEmptyText(value["module"]) ?? optional(isPath)(value["path"])) ===
@@ -208,13 +210,28 @@ const CHECKS: Readonly<Record<keyof PythonGrpcOptions, Check>> = {
 	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
 };
 
+export const PRELOAD_CHECKS: Readonly<Record<keyof PreloadOptions, Check>> = {
+	modules: (value) =>
+		Array.isArray(value) &&
+		value.every((name) => nonEmptyText(name) === undefined)
+			? undefined
+			: "must be an array of names of modules",
+};
+
+export const SHARED_MEMORY_CHECKS: Readonly<
+	Record<keyof SharedMemoryOptions, Check>
+> = {
+	fromBytes: optional(wholeNumber(LEAST_SHARED_BYTES)),
+	limitBytes: optional(wholeNumber(0, MOST_MESSAGE_BYTES)),
+};
+
 /**
  * Checks and completes the options.
  *
  * @throws OptionsError
  */
 export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
-	checkOptions("pythonGrpc", given, CHECKS);
+	checkOptions("pythonGrpc", given, PYTHON_GRPC_CHECKS);
 	if (given.python !== undefined && given.environment !== undefined) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
@@ -261,13 +278,7 @@ function resolvePreload(
 ): ResolvedOptions["preload"] {
 	if (given === false) return "off";
 	if (given === true) return { modules: [], tools: "imported" };
-	checkOptions("pythonGrpc preload", given, {
-		modules: (value) =>
-			Array.isArray(value) &&
-			value.every((name) => nonEmptyText(name) === undefined)
-				? undefined
-				: "must be an array of names of modules",
-	});
+	checkOptions("pythonGrpc preload", given, PRELOAD_CHECKS);
 	return Object.freeze({
 		modules: Object.freeze([...given.modules]),
 		tools: "left",
@@ -278,10 +289,7 @@ function resolveSharedMemory(
 	given: PythonGrpcOptions["sharedMemory"],
 ): ResolvedOptions["sharedMemory"] {
 	if (given === "off") return given;
-	checkOptions("pythonGrpc sharedMemory", given ?? {}, {
-		fromBytes: optional(wholeNumber(LEAST_SHARED_BYTES)),
-		limitBytes: optional(wholeNumber(0, MOST_MESSAGE_BYTES)),
-	});
+	checkOptions("pythonGrpc sharedMemory", given ?? {}, SHARED_MEMORY_CHECKS);
 	return Object.freeze({ ...DEFAULTS.sharedMemory, ...given });
 }
 

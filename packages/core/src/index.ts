@@ -152,9 +152,10 @@ export type {
 	ExecuteOptions,
 	SessionOptions,
 } from "./pool/call-options.ts";
+export type { CloseOptions } from "./pool/close-options.ts";
 export { createPool } from "./pool/create-pool.ts";
 export type { DurationSummary } from "./pool/histogram.ts";
-export type { CloseOptions, Pool, RegistryView } from "./pool/pool.ts";
+export type { Pool, RegistryView } from "./pool/pool.ts";
 export type { PoolSession } from "./pool/pool-session.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {

@@ -1,16 +1,23 @@
-import { type Check, milliseconds, wholeNumber } from "./option-check.ts";
+import {
+	type Check,
+	milliseconds,
+	oneOf,
+	wholeNumber,
+} from "./option-check.ts";
+import type { AuditOptions, OutputOptions, StopOptions } from "./options.ts";
 
-/** One number: what it is when left out, what it may be, and why. */
-export interface Default {
-	readonly value: number;
+/** One option: what it is when left out, what it may be, and why. `undefined` is not known before the machine is. */
+export interface Default<
+	Value extends number | string | undefined = number | string | undefined,
+> {
+	readonly value: Value;
 	readonly check: Check;
 	readonly reason: string;
 }
 
-/** The options that are numbers. */
-export type DefaultName =
+/** The options that are numbers of their own. */
+type NumberName =
 	| "size.min"
-	| "size.max"
 	| "size.idleMs"
 	| "callsPerWorker"
 	| "start.timeoutMs"
@@ -41,21 +48,31 @@ export type DefaultName =
 	| "history.runs"
 	| "history.ageMs";
 
+interface Words {
+	readonly "stop.onSignal": NonNullable<StopOptions["onSignal"]>;
+	readonly "output.echo": NonNullable<OutputOptions["echo"]>;
+	readonly "audit.strays": NonNullable<AuditOptions["strays"]>;
+}
+
+/** The options that are numbers or words. */
+export type DefaultName = NumberName | "size.max" | keyof Words;
+
 /**
- * Every number, with the reason for it. `Infinity` means: no bound.
+ * Every number and word, with the reason for it. `Infinity` means: no bound.
  * docs/reference/options.md is made from it.
  */
-export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
+export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
+	readonly "size.max": Default<undefined>;
+} & { readonly [Name in keyof Words]: Default<Words[Name]> } = {
 	"size.min": {
 		value: 1,
 		check: wholeNumber(0, 10_000),
 		reason: "a worker is expensive: one is kept warm, more come on demand",
 	},
 	"size.max": {
-		value: 4,
+		value: undefined,
 		check: wholeNumber(1, 10_000),
-		reason:
-			"replaced by the processors this process may use when that is known",
+		reason: "more workers that compute than processors only delay each other",
 	},
 	"size.idleMs": {
 		value: 60_000,
@@ -184,6 +201,16 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 		check: milliseconds(0),
 		reason: "time to run shut-down hooks",
 	},
+	"stop.onSignal": {
+		value: "closed",
+		check: oneOf("closed", "left_to_program"),
+		reason: "a handler that forgets its pools leaves no worker behind",
+	},
+	"output.echo": {
+		value: "stderr",
+		check: oneOf("stderr", "none"),
+		reason: "what a tool prints is seen without any set-up",
+	},
 	"output.maxLineBytes": {
 		value: 16_384,
 		check: wholeNumber(64, 16_777_216),
@@ -194,6 +221,17 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 		check: wholeNumber(0, 10_000),
 		reason: "a traceback and what led to it",
 	},
+	"audit.intervalMs": {
+		value: 30_000,
+		check: milliseconds(100),
+		reason:
+			"rare enough that one look at the process table costs nothing, often enough to keep the ledger true",
+	},
+	"audit.strays": {
+		value: "reported",
+		check: oneOf("reported", "killed"),
+		reason: "a tool may have left a process on purpose",
+	},
 	"history.runs": {
 		value: 200,
 		check: wholeNumber(0, 100_000),
@@ -203,11 +241,5 @@ export const DEFAULTS: Readonly<Record<DefaultName, Default>> = {
 		value: 30 * 24 * 60 * 60 * 1000,
 		check: wholeNumber(0),
 		reason: "a month shows a pattern",
-	},
-	"audit.intervalMs": {
-		value: 30_000,
-		check: milliseconds(100),
-		reason:
-			"from the source documents: rare enough that one look at the process table costs nothing, often enough to keep the ledger true",
 	},
 };

@@ -8,7 +8,7 @@ import type { Protection } from "./protection.ts";
 export interface SizeOptions {
 	/** Kept ready at all times. */
 	readonly min?: number;
-	/** Started on demand up to here, and retired again when idle. */
+	/** Started on demand up to here, and retired again when idle; by default as many as there are processors that this program may use, and not fewer than `min`. */
 	readonly max?: number;
 	/** How long a worker above `min` may be idle before it is retired. */
 	readonly idleMs?: number;
@@ -22,9 +22,11 @@ export interface StartOptions {
 	readonly concurrency?: number;
 	/** Delay before the second start in a row on one seat; doubles each time. The first restart is immediate. */
 	readonly backoffMs?: number;
+	/** The longest delay between two starts on one seat. */
 	readonly maxBackoffMs?: number;
 	/** How many restarts the pool allows itself within `restartWindowMs`; past it, it says so and stops spinning. */
 	readonly maxRestarts?: number;
+	/** How long a restart counts against `maxRestarts`. */
 	readonly restartWindowMs?: number;
 }
 
@@ -46,9 +48,11 @@ export interface CallsOptions {
 
 /** Finding workers that hang. */
 export interface HeartbeatOptions {
+	/** From one ping to the next. */
 	readonly intervalMs?: number;
 	/** A worker is hung when its last answer is older than this *and* `missedPings` in a row went unanswered. */
 	readonly hungAfterMs?: number;
+	/** How many pings in a row must go unanswered before a worker is hung. */
 	readonly missedPings?: number;
 	/** How long one ping may take. */
 	readonly pingTimeoutMs?: number;
@@ -56,18 +60,21 @@ export interface HeartbeatOptions {
 
 /** Replacing workers that still work. The replacement is ready before the old one is asked to leave. */
 export interface RecycleOptions {
+	/** Age of a worker, from ready. */
 	readonly afterMs?: number;
+	/** How many calls a worker runs. */
 	readonly afterCalls?: number;
-	/** Resident memory of the worker's whole process group, in bytes. */
+	/** Resident memory of the worker's whole process group. */
 	readonly aboveResidentBytes?: number;
 	/** How often age and memory are looked at. */
 	readonly checkIntervalMs?: number;
 }
 
-/** Sessions. */
+/** Calls that find each other's state in a worker: `pool.session()`. */
 export interface SessionsOptions {
 	/** A session that is not used for this long is over. */
 	readonly ttlMs?: number;
+	/** How many may be open at once; one more is refused as `QUEUE_FULL`. */
 	readonly limit?: number;
 }
 
@@ -79,7 +86,7 @@ export interface StopOptions {
 	readonly killAfterMs?: number;
 	/**
 	 * What becomes of the pool when the program gets SIGINT, SIGTERM or SIGHUP and listens to it itself: it is closed
-	 * within 2 s (`"closed"`, the default), or the program closes it when it wants (`"left_to_program"`). A program that
+	 * within 2 s (`"closed"`), or the program closes it when it wants (`"left_to_program"`). A program that
 	 * does not listen dies of the signal, and its pools are closed within 2 s in any case.
 	 */
 	readonly onSignal?: "closed" | "left_to_program";
@@ -87,7 +94,7 @@ export interface StopOptions {
 
 /** What workers print. */
 export interface OutputOptions {
-	/** Whether their lines also appear on the host's standard error, with the worker's name; they do by default (`"stderr"`). */
+	/** Whether their lines also appear on the host's standard error, with the worker's name. */
 	readonly echo?: "stderr" | "none";
 	/** A longer line is cut. */
 	readonly maxLineBytes?: number;
@@ -97,9 +104,9 @@ export interface OutputOptions {
 
 /** Looking, while the pool runs, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
 export interface AuditOptions {
-	/** Where pools of one program differ, the shortest holds. */
+	/** From one look to the next. Where pools of one program differ, the shortest holds. */
 	readonly intervalMs?: number;
-	/** What becomes of a process that belongs to no worker; by default it is `"reported"`, and one pool that asks for `"killed"` is enough. */
+	/** What becomes of a process that belongs to no worker. One pool that asks for `"killed"` is enough. */
 	readonly strays?: "reported" | "killed";
 }
 
@@ -117,13 +124,14 @@ export interface PoolOptions {
 	readonly adapter: Adapter;
 	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`python-2`) where an open pool of the program has it. */
 	readonly name?: string;
-	/** A number means `{min: n, max: n}`; by default one worker is kept and as many are started on demand as there are processors. */
+	/** How many workers there are. A number `n` means `{ min: n, max: n }`. */
 	readonly size?: number | SizeOptions;
 	/** How many calls one worker may run at once. */
 	readonly callsPerWorker?: number;
 	readonly start?: StartOptions;
 	readonly queue?: QueueOptions;
 	readonly calls?: CallsOptions;
+	/** Finding workers that hang. `"off"`: no worker is asked, and one that hangs is not found. */
 	readonly heartbeat?: HeartbeatOptions | "off";
 	readonly recycle?: RecycleOptions;
 	readonly sessions?: SessionsOptions;

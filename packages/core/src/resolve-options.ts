@@ -6,20 +6,12 @@ import {
 	type Check,
 	checkOptions,
 	nonEmptyText,
-	oneOf,
 	optional,
 	show,
 	wholeNumber,
 } from "./option-check.ts";
 import { DEFAULTS, type Default } from "./option-defaults.ts";
-import type {
-	AuditOptions,
-	OutputOptions,
-	PoolOptions,
-	ResolvedOptions,
-	SizeOptions,
-	StopOptions,
-} from "./options.ts";
+import type { PoolOptions, ResolvedOptions, SizeOptions } from "./options.ts";
 import type { Protection } from "./protection.ts";
 
 const anything: Check = () => undefined;
@@ -77,6 +69,29 @@ const isPoolName: Check = (value) =>
 		? undefined
 		: `must be ${NAME_IS}`;
 
+/** What is in a group is checked by the table of defaults. */
+export const POOL_CHECKS: Readonly<Record<keyof PoolOptions, Check>> = {
+	adapter: isAdapter,
+	name: optional(isPoolName),
+	size: optional(isSize),
+	callsPerWorker: optional(DEFAULTS.callsPerWorker.check),
+	start: anything,
+	queue: anything,
+	calls: anything,
+	heartbeat: optional(isHeartbeat),
+	recycle: anything,
+	sessions: anything,
+	stop: anything,
+	output: anything,
+	audit: anything,
+	history: anything,
+	dataDir: optional(nonEmptyText),
+	protections: optional(areProtections),
+	cleanupStrategy: optional(aFunction),
+	onEvent: optional(aFunction),
+	instruments: optional(areInstruments),
+};
+
 /**
  * Checks the options of a pool, fills in the defaults and freezes the result.
  *
@@ -89,27 +104,7 @@ export function resolveOptions(
 	processors: number,
 	freeName: (name: string) => string = (name) => name,
 ): ResolvedOptions {
-	checkOptions("createPool", given, {
-		adapter: isAdapter,
-		name: optional(isPoolName),
-		size: optional(isSize),
-		callsPerWorker: optional(DEFAULTS.callsPerWorker.check),
-		start: anything,
-		queue: anything,
-		calls: anything,
-		heartbeat: optional(isHeartbeat),
-		recycle: anything,
-		sessions: anything,
-		stop: anything,
-		output: anything,
-		audit: anything,
-		history: anything,
-		dataDir: optional(nonEmptyText),
-		protections: optional(areProtections),
-		cleanupStrategy: anything,
-		onEvent: optional(aFunction),
-		instruments: optional(areInstruments),
-	});
+	checkOptions("createPool", given, POOL_CHECKS);
 	const resolved: ResolvedOptions = {
 		adapter: given.adapter,
 		name: given.name ?? freeName(given.adapter.name),
@@ -122,25 +117,10 @@ export function resolveOptions(
 			given.heartbeat === "off" ? "off" : group("heartbeat", given.heartbeat),
 		recycle: group("recycle", given.recycle),
 		sessions: group("sessions", given.sessions),
-		stop: {
-			...group<Omit<Required<StopOptions>, "onSignal">>("stop", given.stop, {
-				onSignal: optional(oneOf("closed", "left_to_program")),
-			}),
-			onSignal: given.stop?.onSignal ?? "closed",
-		},
-		output: {
-			...group<Omit<Required<OutputOptions>, "echo">>("output", given.output, {
-				echo: optional(oneOf("stderr", "none")),
-			}),
-			echo: given.output?.echo ?? "stderr",
-		},
+		stop: group("stop", given.stop),
+		output: group("output", given.output),
+		audit: group("audit", given.audit),
 		history: group("history", given.history),
-		audit: {
-			...group<Omit<Required<AuditOptions>, "strays">>("audit", given.audit, {
-				strays: optional(oneOf("reported", "killed")),
-			}),
-			strays: given.audit?.strays ?? "reported",
-		},
 		dataDir: given.dataDir,
 		protections: [...(given.protections ?? [])],
 		cleanupStrategy: given.cleanupStrategy,
@@ -159,7 +139,7 @@ function resolveSize(
 ): ResolvedOptions["size"] {
 	const asked =
 		typeof given === "number" ? { min: given, max: given } : (given ?? {});
-	const sizes = group<Required<SizeOptions>>("size", asked);
+	const sizes = group<Required<Omit<SizeOptions, "max">>>("size", asked);
 	const max = asked.max ?? Math.max(processors, sizes.min);
 	if (sizes.min > max) {
 		throw new OptionsError({
@@ -175,13 +155,12 @@ function resolveSize(
 function group<Resolved extends object>(
 	name: string,
 	given: object | undefined,
-	extra: Readonly<Record<string, Check>> = {},
 ): Resolved {
 	const prefix = `${name}.`;
 	const rows = Object.entries(DEFAULTS).filter(([key]) =>
 		key.startsWith(prefix),
 	);
-	const table: Record<string, Check> = { ...extra };
+	const table: Record<string, Check> = {};
 	const filled: Record<string, unknown> = {};
 	for (const [key, { check, value }] of rows as [string, Default][]) {
 		const option = key.slice(prefix.length);

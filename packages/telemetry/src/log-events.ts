@@ -26,10 +26,17 @@ const isLogger: Check = (value) =>
 
 const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 
+/** What `logEvents` writes. */
 export interface LogEventsOptions {
-	/** What is less important is left out; `"info"`, all that is told, by default. */
+	/** What is less important is left out; `"info"` is all that is told. */
 	readonly from?: "info" | "warn" | "error";
 }
+
+export const LOG_EVENTS_DEFAULTS = { from: "info" } as const;
+
+export const LOG_EVENTS_CHECKS: Readonly<
+	Record<keyof LogEventsOptions, Check>
+> = { from: optional(oneOf("info", "warn", "error")) };
 
 /**
  * Writes the important events as readable lines, for programs without a backend:
@@ -45,12 +52,9 @@ export function logEvents(
 	checkOptions(
 		"logEvents",
 		{ logger, ...options },
-		{
-			logger: isLogger,
-			from: optional(oneOf("info", "warn", "error")),
-		},
+		{ logger: isLogger, ...LOG_EVENTS_CHECKS },
 	);
-	const least = ORDER.indexOf(options.from ?? "info");
+	const least = ORDER.indexOf(options.from ?? LOG_EVENTS_DEFAULTS.from);
 	return (event) => {
 		const telling = tellingOf(event);
 		if (telling === undefined || telling.onlyWith !== undefined) return;

@@ -2,7 +2,7 @@ import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import { type Check, checkOptions, optional } from "@snakepit/core";
 import type { LoggerProviderLike } from "./logs/logger-provider.ts";
 
-/** What is told. Everything is on unless it says otherwise. */
+/** What is told, and to whom. What is switched off by one of the first four is neither told, counted nor traced; calls are told whenever telemetry is on. */
 export interface TelemetryOptions {
 	/** `false`: nothing at all. */
 	readonly enabled?: boolean;
@@ -12,14 +12,14 @@ export interface TelemetryOptions {
 	readonly processEvents?: boolean;
 	/** What protections do when a host dies. */
 	readonly watchdogEvents?: boolean;
-	/** Also what workers print and log, as log records. Off by default: it is the tools' own text, and may be told by Python itself. */
+	/** Also what workers print and log, as log records. */
 	readonly workerLogs?: boolean;
-	/** The registered one by default. */
+	/** Whom spans are told; the registered one by default. */
 	readonly tracerProvider?: TracerProvider;
-	/** The registered one by default. */
+	/** Whom metrics are told; the registered one by default. */
 	readonly meterProvider?: MeterProvider;
 	/**
-	 * The registered one by default. With `@opentelemetry/api` before 1.10, which
+	 * Whom log records are told; the registered one by default. With `@opentelemetry/api` before 1.10, which
 	 * has no logs: that of `@opentelemetry/api-logs`.
 	 */
 	readonly loggerProvider?: LoggerProviderLike;
@@ -45,11 +45,20 @@ const has =
 			? undefined
 			: `must be a provider of OpenTelemetry, with ${method}()`;
 
-/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
-export function resolveOptions(
-	given: TelemetryOptions,
-): ResolvedTelemetryOptions {
-	checkOptions("telemetry", given, {
+/** What is used where nothing is said, and why. */
+export const TELEMETRY_DEFAULTS = {
+	enabled: { value: true, reason: "who attaches it wants to be told" },
+	heartbeatEvents: { value: true, reason: "see enabled" },
+	processEvents: { value: true, reason: "see enabled" },
+	watchdogEvents: { value: true, reason: "see enabled" },
+	workerLogs: {
+		value: false,
+		reason: "it is the tools' own text, and may be told by Python itself",
+	},
+} as const;
+
+export const TELEMETRY_CHECKS: Readonly<Record<keyof TelemetryOptions, Check>> =
+	{
 		enabled: optional(aSwitch),
 		heartbeatEvents: optional(aSwitch),
 		processEvents: optional(aSwitch),
@@ -58,13 +67,22 @@ export function resolveOptions(
 		tracerProvider: optional(has("getTracer")),
 		meterProvider: optional(has("getMeter")),
 		loggerProvider: optional(has("getLogger")),
-	});
+	};
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function resolveOptions(
+	given: TelemetryOptions,
+): ResolvedTelemetryOptions {
+	checkOptions("telemetry", given, TELEMETRY_CHECKS);
 	return {
-		enabled: given.enabled ?? true,
-		heartbeatEvents: given.heartbeatEvents ?? true,
-		processEvents: given.processEvents ?? true,
-		watchdogEvents: given.watchdogEvents ?? true,
-		workerLogs: given.workerLogs ?? false,
+		enabled: given.enabled ?? TELEMETRY_DEFAULTS.enabled.value,
+		heartbeatEvents:
+			given.heartbeatEvents ?? TELEMETRY_DEFAULTS.heartbeatEvents.value,
+		processEvents:
+			given.processEvents ?? TELEMETRY_DEFAULTS.processEvents.value,
+		watchdogEvents:
+			given.watchdogEvents ?? TELEMETRY_DEFAULTS.watchdogEvents.value,
+		workerLogs: given.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
 		tracerProvider: given.tracerProvider,
 		meterProvider: given.meterProvider,
 		loggerProvider: given.loggerProvider,

@@ -25,15 +25,16 @@ import {
 } from "./environment-key.ts";
 import { environmentsDirectory } from "./environments-directory.ts";
 
+/** What a virtual environment holds, and where it is. */
 export interface PythonEnvironmentOptions {
 	/**
 	 * What is installed, as `pip install` reads it: `"scikit-learn>=1.5"`; a directory is installed editable.
 	 * `snakepit-bridge` must be among it.
 	 */
 	readonly requirements: readonly string[];
-	/** The interpreter that it is for, by path or by name. Without it: uv's choice, `python3`. */
+	/** The interpreter that it is for, by path or by name; by default uv's choice, then `python3`. */
 	readonly python?: string;
-	/** Where environments are kept; each gets a directory in it. By default `snakepit/environments` in the user's cache. */
+	/** Where environments are kept, each in a directory of its own; by default `snakepit/environments` in the user's cache. */
 	readonly directory?: string;
 	/** How long making it may take, the wait for somebody else who makes it included. */
 	readonly buildTimeoutMs?: number;
@@ -60,12 +61,19 @@ export interface MadeEnvironment {
 	readonly reused: boolean;
 }
 
-/** A scientific stack of some gigabytes over a slow line. */
-const BUILD_TIMEOUT_MS = 900_000;
+/** What is used where nothing is said, and why. */
+export const ENVIRONMENT_DEFAULTS = {
+	buildTimeoutMs: {
+		value: 900_000,
+		reason: "a scientific stack of some gigabytes over a slow line",
+	},
+} as const;
 /** So many lines of pip tell what is wrong. */
 const SHOWN_LINES = 20;
 
-const CHECKS: Readonly<Record<keyof PythonEnvironmentOptions, Check>> = {
+export const ENVIRONMENT_CHECKS: Readonly<
+	Record<keyof PythonEnvironmentOptions, Check>
+> = {
 	requirements: (value) =>
 		Array.isArray(value) &&
 		value.every(
@@ -87,8 +95,10 @@ const CHECKS: Readonly<Record<keyof PythonEnvironmentOptions, Check>> = {
 export function pythonEnvironment(
 	options: PythonEnvironmentOptions,
 ): PythonEnvironment {
-	checkOptions("pythonEnvironment", options, CHECKS);
-	const { python, directory, buildTimeoutMs = BUILD_TIMEOUT_MS } = options;
+	checkOptions("pythonEnvironment", options, ENVIRONMENT_CHECKS);
+	const { python, directory } = options;
+	const buildTimeoutMs =
+		options.buildTimeoutMs ?? ENVIRONMENT_DEFAULTS.buildTimeoutMs.value;
 	const texts = Object.freeze([...options.requirements]);
 	return Object.freeze({
 		async make(

@@ -5,10 +5,11 @@ import { EXTENSION_GUESS, ImageWriter } from "./image-writer.ts";
 import { describe, NoImage, propertyPlace, within } from "./no-image.ts";
 import { Tuple } from "./tuple.ts";
 
+/** How `encodeValue` writes an image. */
 export interface EncodeOptions {
-	/** More bytes than this are a `MESSAGE_TOO_LARGE`. */
+	/** A longer image is `MESSAGE_TOO_LARGE`; without it there is no bound. */
 	readonly maxBytes?: number;
-	/** What paths in errors begin with. */
+	/** What paths in errors begin with; `$` by default. */
 	readonly root?: string;
 	/** Takes large parts; without it everything is in the image. */
 	readonly attachment?: AttachmentSink | undefined;

@@ -20,6 +20,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { SharedRun } from "./shared-run.ts";
 import { startRun } from "./start-run.ts";
 
+/** How a share in a run is taken. */
 export interface AcquireRunOptions {
 	/** Where the ledger is; the user's state directory when `undefined`. */
 	readonly dataDir: string | undefined;
@@ -27,16 +28,17 @@ export interface AcquireRunOptions {
 	readonly strategy: CleanupStrategy | undefined;
 	/** Engaged for this holder, if they are not yet; none when left out. */
 	readonly protections?: readonly Protection[];
-	/** How much of the past is kept; only that of whoever starts the run is asked. 200 runs and 30 days when left out. */
+	/** How much of the past is kept; only that of whoever starts the run is asked. As the options of a pool when left out. */
 	readonly history?: HistoryBound;
-	/** Every 30 s, and strays are reported, when left out. */
+	/** How often the run is audited, and what becomes of strays; as the options of a pool when left out. */
 	readonly audit?: AuditRule;
+	/** Hears the events of the run. */
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
 const DEFAULT_AUDIT: AuditRule = {
 	intervalMs: DEFAULTS["audit.intervalMs"].value,
-	strays: "reported",
+	strays: DEFAULTS["audit.strays"].value,
 };
 
 /** By data directory: this process has at most one run in each. */

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { access } from "node:fs/promises";
 import {
+	type Check,
 	checkOptions,
 	nonEmptyText,
 	optional,
@@ -23,12 +24,13 @@ import {
 	thisMachine,
 } from "./acquire-run.ts";
 
+/** How much `readHistory` tells. */
 export interface HistoryOptions {
 	/** Where the ledger is; the user's state directory by default. */
 	readonly dataDir?: string;
-	/** At most so many runs; 200 by default, as many as are kept. */
+	/** At most so many runs; by default as many as are kept. */
 	readonly runs?: number;
-	/** At most so many workers of each run, those that were reserved last; 1000 by default. */
+	/** At most so many workers of each run, those that were reserved last. */
 	readonly workersPerRun?: number;
 }
 
@@ -42,7 +44,18 @@ export interface RunHistory extends RunRecord {
 	readonly incidents: readonly Incident[];
 }
 
-const WORKERS_PER_RUN = 1_000;
+export const READ_DEFAULTS: Readonly<
+	Required<Omit<HistoryOptions, "dataDir">>
+> = {
+	runs: HISTORY_BOUND.runs,
+	workersPerRun: 1_000,
+};
+
+export const READ_CHECKS: Readonly<Record<keyof HistoryOptions, Check>> = {
+	dataDir: optional(nonEmptyText),
+	runs: optional(wholeNumber(1)),
+	workersPerRun: optional(wholeNumber(0)),
+};
 
 /**
  * Reads what became of the runs of a data directory, newest first, and of their
@@ -57,11 +70,7 @@ const WORKERS_PER_RUN = 1_000;
 export async function* readHistory(
 	options: HistoryOptions = {},
 ): AsyncGenerator<RunHistory, void, undefined> {
-	checkOptions("readHistory", options, {
-		dataDir: optional(nonEmptyText),
-		runs: optional(wholeNumber(1)),
-		workersPerRun: optional(wholeNumber(0)),
-	});
+	checkOptions("readHistory", options, READ_CHECKS);
 	assertPlatform(process.platform);
 	const sqlite = await loadSqlite();
 	const { self } = thisMachine();
@@ -70,8 +79,8 @@ export async function* readHistory(
 	const directory = new LedgerDirectory(realpathSync(path), "look");
 	const own = ownRegistry(directory.path);
 	const ownKey = ownerKey(self);
-	const latest = options.workersPerRun ?? WORKERS_PER_RUN;
-	let left = options.runs ?? HISTORY_BOUND.runs;
+	const latest = options.workersPerRun ?? READ_DEFAULTS.workersPerRun;
+	let left = options.runs ?? READ_DEFAULTS.runs;
 	for (const names of bySecond(directory)) {
 		const found: RunHistory[] = [];
 		for (const name of names) {

@@ -1,9 +1,11 @@
 import { assertPlatform, thisMachine } from "../cleanup/acquire-run.ts";
-import { checkOptions, nonEmptyText, optional } from "../option-check.ts";
+import { type Check, checkOptions } from "../option-check.ts";
 import type { LayerReport, Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
+import { POOL_CHECKS } from "../resolve-options.ts";
 import { asError, attempt, examine } from "./examine.ts";
 
+/** What is examined. */
 export interface DoctorOptions {
 	/** Where the ledger is; the user's state directory by default. */
 	readonly dataDir?: string;
@@ -11,22 +13,24 @@ export interface DoctorOptions {
 	readonly protections?: readonly Protection[];
 }
 
+export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
+	dataDir: POOL_CHECKS.dataDir,
+	protections: POOL_CHECKS.protections,
+};
+
 /**
  * Tells which layers of protection work on this machine and why one does not.
  *
  * Touches no process and no run, and leaves nothing behind; what cannot be
  * found out is a layer that is unavailable, with the reason.
  *
- * @throws OptionsError when an option is misspelt.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
  */
 export async function doctor(
 	options: DoctorOptions = {},
 ): Promise<readonly LayerReport[]> {
 	const { dataDir, protections = [] } = options;
-	checkOptions("doctor", options, {
-		dataDir: optional(nonEmptyText),
-		protections: () => undefined,
-	});
+	checkOptions("doctor", options, DOCTOR_CHECKS);
 	const machine = attempt(() => {
 		assertPlatform(process.platform);
 		return thisMachine();

@@ -6,7 +6,11 @@ import type { CallOutcome } from "../pool-events.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import type { Call } from "./call.ts";
 import { poolClosed } from "./call-errors.ts";
-import { checkExecuteOptions, type ExecuteOptions } from "./call-options.ts";
+import {
+	checkExecuteOptions,
+	EXECUTE_DEFAULTS,
+	type ExecuteOptions,
+} from "./call-options.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import { NOWHERE } from "./priority-queue.ts";
@@ -154,7 +158,7 @@ export class CallIntake {
 			callId: `c${sequence}`,
 			sequence,
 			place: NOWHERE,
-			priority: options.priority ?? 0,
+			priority: options.priority ?? EXECUTE_DEFAULTS.priority,
 			command,
 			args,
 			work,
@@ -165,7 +169,9 @@ export class CallIntake {
 			traceContext: options.traceContext ?? NO_HEADERS,
 			// An input stream is read once: such a call cannot be made again.
 			idempotentRetries:
-				options.input === undefined ? (options.idempotentRetries ?? 0) : 0,
+				options.input === undefined
+					? (options.idempotentRetries ?? EXECUTE_DEFAULTS.idempotentRetries)
+					: 0,
 			queueTimeoutMs: options.queueTimeoutMs ?? queue.timeoutMs,
 			acceptedMs: nowMs,
 			deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,

@@ -3,6 +3,7 @@ import {
 	checkOptions,
 	milliseconds,
 	nonEmptyText,
+	oneOf,
 	optional,
 	wholeNumber,
 } from "../option-check.ts";
@@ -11,15 +12,15 @@ import {
 export interface ExecuteOptions {
 	/** Ends the call: its promise rejects at once, and the tool is cancelled. */
 	readonly signal?: AbortSignal;
-	/** Deadline, the wait in the queue included. */
+	/** Deadline, the wait in the queue included; `calls.timeoutMs` by default. */
 	readonly timeoutMs?: number;
-	/** How long it may wait for a worker. */
+	/** How long it may wait for a worker; `queue.timeoutMs` by default. */
 	readonly queueTimeoutMs?: number;
-	/** Higher goes first; 0 by default. */
+	/** Higher goes first; among equals, who came first. */
 	readonly priority?: number;
 	/**
 	 * Declares the call idempotent, and says how often it may be made again when a
-	 * worker dies under it. 0 by default: never.
+	 * worker dies under it. A call with `input` is never made again: its items are gone.
 	 */
 	readonly idempotentRetries?: number;
 	/** Items that the command reads while it runs. */
@@ -43,7 +44,10 @@ const isHeaders: Check = (value) =>
 		? undefined
 		: "must be an object of texts";
 
-const TABLE: Readonly<Record<keyof ExecuteOptions, Check>> = {
+/** What one call is where nothing is said. */
+export const EXECUTE_DEFAULTS = { priority: 0, idempotentRetries: 0 } as const;
+
+export const EXECUTE_CHECKS: Readonly<Record<keyof ExecuteOptions, Check>> = {
 	signal: optional(isSignal),
 	timeoutMs: optional((value) =>
 		value === Number.POSITIVE_INFINITY ? undefined : milliseconds(1)(value),
@@ -59,7 +63,7 @@ const TABLE: Readonly<Record<keyof ExecuteOptions, Check>> = {
 
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
 export function checkExecuteOptions(at: string, options: ExecuteOptions): void {
-	checkOptions(at, options, TABLE);
+	checkOptions(at, options, EXECUTE_CHECKS);
 }
 
 /** How a session holds on to its worker. */
@@ -69,20 +73,22 @@ export type Affinity =
 	/** Only ever the one process of its first call; when that is gone, so is the session (`SESSION_LOST`). */
 	| "strict";
 
+/** How a session is opened. */
 export interface SessionOptions {
-	/** A fresh one by default. */
+	/** No other open session of the pool may have it; a fresh one by default. */
 	readonly id?: string;
+	/** `"hint"` prefers the worker of the session's last call, `"strict"` only ever takes the process of its first. */
 	readonly affinity?: Affinity;
 }
 
+export const SESSION_DEFAULTS = { affinity: "hint" } as const;
+
+export const SESSION_CHECKS: Readonly<Record<keyof SessionOptions, Check>> = {
+	id: optional(nonEmptyText),
+	affinity: optional(oneOf("hint", "strict")),
+};
+
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
 export function checkSessionOptions(options: SessionOptions): void {
-	checkOptions("pool.session", options, {
-		id: optional(nonEmptyText),
-		affinity: optional((value) =>
-			value === "hint" || value === "strict"
-				? undefined
-				: 'must be "hint" or "strict"',
-		),
-	});
+	checkOptions("pool.session", options, SESSION_CHECKS);
 }

@@ -3,13 +3,7 @@ import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import type { ObservedPool } from "../instrument.ts";
-import {
-	checkOptions,
-	milliseconds,
-	oneOf,
-	optional,
-	show,
-} from "../option-check.ts";
+import { show } from "../option-check.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import { callAnswer } from "./call-answer.ts";
@@ -18,10 +12,15 @@ import {
 	checkExecuteOptions,
 	checkSessionOptions,
 	type ExecuteOptions,
+	SESSION_DEFAULTS,
 	type SessionOptions,
 } from "./call-options.ts";
 import { type CallTaker, callStream } from "./call-stream.ts";
-import type { CloseManner } from "./pool-life.ts";
+import {
+	CLOSE_DEFAULTS,
+	type CloseOptions,
+	checkCloseOptions,
+} from "./close-options.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import { PoolSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
@@ -42,13 +41,6 @@ export type RegistryView = Pick<
 	ProcessRegistry,
 	"runId" | "state" | "list" | "living" | "lookup" | "runs" | "statistics"
 >;
-
-export interface CloseOptions {
-	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
-	readonly drainMs?: number;
-	/** `"forced"` kills at once. */
-	readonly manner?: CloseManner;
-}
 
 /**
  * A pool of workers that take calls. Heals itself, and leaves nothing behind.
@@ -149,7 +141,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		if (life.isClosing) throw poolClosed(this.name, "pool.session", "no");
 		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
-			options.affinity ?? "hint",
+			options.affinity ?? SESSION_DEFAULTS.affinity,
 		);
 		return new PoolSession<Tools>(this.#taker, session, () =>
 			sessions.end(session, "closed"),
@@ -215,11 +207,11 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * A second call with `manner: "forced"` kills what the first still waits for.
 	 */
 	close(options: CloseOptions = {}): Promise<void> {
-		checkOptions("pool.close", options, {
-			drainMs: optional(milliseconds(0)),
-			manner: optional(oneOf("gentle", "forced")),
-		});
-		return this.#parts.life.close(options.manner ?? "gentle", options.drainMs);
+		checkCloseOptions(options);
+		return this.#parts.life.close(
+			options.manner ?? CLOSE_DEFAULTS.manner,
+			options.drainMs,
+		);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

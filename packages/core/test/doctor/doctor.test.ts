@@ -252,6 +252,14 @@ test("misspelt options are refused", async () => {
 	).rejects.toMatchObject({ code: "UNKNOWN_OPTION" });
 });
 
+test("protections that nobody called are refused", async () => {
+	const protections = [() => undefined] as unknown as readonly Protection[];
+	await expect(doctor({ protections })).rejects.toMatchObject({
+		code: "INVALID_OPTION",
+		message: expect.stringContaining("for example [watchdog()]"),
+	});
+});
+
 test("the report is written in columns, what helps below", () => {
 	expect(formatDoctorReport([])).toBe("");
 	expect(

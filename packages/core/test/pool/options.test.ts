@@ -33,10 +33,12 @@ test("left out options get their defaults, and the result is frozen", () => {
 	);
 });
 
-test("every default passes its own check or means that there is no bound", () => {
+test("every default passes its own check, means that there is no bound, or is left to the machine", () => {
 	for (const { value, check, reason } of Object.values(DEFAULTS)) {
 		expect(
-			value === Number.POSITIVE_INFINITY || check(value) === undefined,
+			value === undefined ||
+				value === Number.POSITIVE_INFINITY ||
+				check(value) === undefined,
 		).toBe(true);
 		expect(reason).not.toBe("");
 	}
@@ -131,6 +133,12 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		{ output: { echo: "loud" } },
 		"INVALID_OPTION",
 		/"stderr" or "none"/,
+	],
+	[
+		"a strategy that is none",
+		{ cleanupStrategy: "spare" },
+		"INVALID_OPTION",
+		/"cleanupStrategy" must be a function, got "spare"/,
 	],
 	[
 		"a listener that is none",

@@ -1,4 +1,5 @@
 import {
+	type Check,
 	checkOptions,
 	type Engagement,
 	type LayerReport,
@@ -16,13 +17,26 @@ import {
 	GuardUnavailable,
 } from "./python-interpreter.ts";
 
-/** How {@link guard} works. */
+/** How a guard works. */
 export interface GuardOptions {
-	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH. Default: `python3`, then `python`. It needs no packages, and need not be that of the workers. */
+	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH; by default `python3`, then `python`. It needs no packages, and need not be that of the workers. */
 	readonly python?: string;
-	/** What happens to a pool where no guard can work. Default `"start"`: it starts without one, with an event. */
+	/** What happens to a pool where no guard can work: `"start"`, it starts without one, with the event `protection.unavailable`; `"refuse"`, `createPool` throws `PROTECTION_UNAVAILABLE`. */
 	readonly whenUnavailable?: "start" | "refuse";
 }
+
+/** What is used where nothing is said, and why. */
+export const GUARD_DEFAULTS = {
+	whenUnavailable: {
+		value: "start",
+		reason: "a protection is no reason not to work",
+	},
+} as const;
+
+export const GUARD_CHECKS: Readonly<Record<keyof GuardOptions, Check>> = {
+	python: optional(nonEmptyText),
+	whenUnavailable: optional(oneOf("start", "refuse")),
+};
 
 const COVERS =
 	"ends every descendant of a worker with the host, also one that left its group and session and carries no mark";
@@ -42,10 +56,7 @@ const COVERS =
  * @throws OptionsError naming the option that is wrong.
  */
 export function guard(options: GuardOptions = {}): Protection {
-	checkOptions("guard", options, {
-		python: optional(nonEmptyText),
-		whenUnavailable: optional(oneOf("start", "refuse")),
-	});
+	checkOptions("guard", options, GUARD_CHECKS);
 	const find = (): Promise<GuardPython> => {
 		if (process.platform !== "linux")
 			throw new GuardUnavailable(
@@ -56,7 +67,8 @@ export function guard(options: GuardOptions = {}): Protection {
 	};
 	return {
 		name: "guard",
-		whenUnavailable: options.whenUnavailable ?? "start",
+		whenUnavailable:
+			options.whenUnavailable ?? GUARD_DEFAULTS.whenUnavailable.value,
 		inspect: () => inspect(find),
 		engage: async (ward) => await engage(ward, await find()),
 	};

@@ -1,18 +1,21 @@
-import { checkOptions, milliseconds, oneOf, optional } from "@snakepit/core";
+import {
+	type Check,
+	checkOptions,
+	milliseconds,
+	oneOf,
+	optional,
+} from "@snakepit/core";
 
 /** What can be said about a watchdog. The first pool of a run decides for the run. */
 export interface WatchdogOptions {
-	/**
-	 * From SIGTERM to SIGKILL after the host's death, in milliseconds; 0 kills at
-	 * once.
-	 */
+	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. */
 	readonly graceMs?: number;
 	/**
-	 * How often the host is looked at where nothing else tells of its end, in
-	 * milliseconds: somebody closed the pipe and the host lives.
+	 * How often the host is looked at where nothing else tells of its end:
+	 * somebody closed the pipe and the host lives.
 	 */
 	readonly checkIntervalMs?: number;
-	/** What happens to a pool when the watchdog cannot be started. */
+	/** What happens to a pool when the watchdog cannot be started: `"start"`, it starts without one, with the event `protection.unavailable`; `"refuse"`, `createPool` throws `PROTECTION_UNAVAILABLE`. */
 	readonly whenUnavailable?: "start" | "refuse";
 }
 
@@ -40,7 +43,7 @@ export const WATCHDOG_DEFAULTS: Readonly<
 	},
 };
 
-const CHECKS = {
+export const WATCHDOG_CHECKS: Readonly<Record<keyof WatchdogOptions, Check>> = {
 	graceMs: optional(milliseconds(0)),
 	checkIntervalMs: optional(milliseconds(10)),
 	whenUnavailable: optional(oneOf("start", "refuse")),
@@ -50,7 +53,7 @@ const CHECKS = {
 export function resolveWatchdogOptions(
 	given: WatchdogOptions,
 ): ResolvedWatchdogOptions {
-	checkOptions("watchdog", given, CHECKS);
+	checkOptions("watchdog", given, WATCHDOG_CHECKS);
 	const { graceMs, checkIntervalMs, whenUnavailable } = WATCHDOG_DEFAULTS;
 	return {
 		graceMs: given.graceMs ?? (graceMs.value as number),

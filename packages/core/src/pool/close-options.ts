@@ -1,0 +1,28 @@
+import {
+	type Check,
+	checkOptions,
+	milliseconds,
+	oneOf,
+	optional,
+} from "../option-check.ts";
+import type { CloseManner } from "./pool-life.ts";
+
+/** How a pool is closed. */
+export interface CloseOptions {
+	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
+	readonly drainMs?: number;
+	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. */
+	readonly manner?: CloseManner;
+}
+
+export const CLOSE_DEFAULTS = { manner: "gentle" } as const;
+
+export const CLOSE_CHECKS: Readonly<Record<keyof CloseOptions, Check>> = {
+	drainMs: optional(milliseconds(0)),
+	manner: optional(oneOf("gentle", "forced")),
+};
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkCloseOptions(options: CloseOptions): void {
+	checkOptions("pool.close", options, CLOSE_CHECKS);
+}
