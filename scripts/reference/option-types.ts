@@ -3,12 +3,12 @@ import {
 	ENVIRONMENT_CHECKS,
 	ENVIRONMENT_DEFAULTS,
 } from "../../packages/adapter-grpc-python/src/environment/python-environment.ts";
+import { DEFAULTS as PYTHON_GRPC_DEFAULTS } from "../../packages/adapter-grpc-python/src/options.ts";
 import {
 	PRELOAD_CHECKS,
 	PYTHON_GRPC_CHECKS,
-	DEFAULTS as PYTHON_GRPC_DEFAULTS,
 	SHARED_MEMORY_CHECKS,
-} from "../../packages/adapter-grpc-python/src/options.ts";
+} from "../../packages/adapter-grpc-python/src/resolve-options.ts";
 import {
 	READ_CHECKS,
 	READ_DEFAULTS,

@@ -27,12 +27,12 @@ import {
 	type SearchSetting,
 	usualSources,
 } from "./interpreter/interpreter-sources.ts";
-import {
-	type PythonGrpcOptions,
-	type ResolvedOptions,
-	resolveOptions,
-	type Transport,
+import type {
+	PythonGrpcOptions,
+	ResolvedOptions,
+	Transport,
 } from "./options.ts";
+import { resolveOptions } from "./resolve-options.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
 import {
 	type LaunchHost,

@@ -6,12 +6,12 @@ import {
 	type Seat,
 } from "@snakepit/core";
 import type { Interpreter } from "../interpreter/interpreter.ts";
-import {
-	isEnv,
-	type ResolvedOptions,
-	type ResolvedPreload,
-	type WorkerEnv,
+import type {
+	ResolvedOptions,
+	ResolvedPreload,
+	WorkerEnv,
 } from "../options.ts";
+import { isEnv } from "../resolve-options.ts";
 import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
 import { hostPackage, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";

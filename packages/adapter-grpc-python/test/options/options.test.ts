@@ -7,7 +7,8 @@ import {
 	pythonEnvironment,
 	pythonGrpc,
 } from "../../src/index.ts";
-import { type ResolvedPreload, resolveOptions } from "../../src/options.ts";
+import type { ResolvedPreload } from "../../src/options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 
 test.each<[string, unknown, RegExp]>([
 	["UNKNOWN_OPTION", { tools: "a.py", pythn: "x" }, /"pythn".*"python"/],

@@ -1,13 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import {
-	OPTIONS_FILE,
 	TEST_WORKERS,
 	testWorkers,
 	testWorkersSettings,
 } from "../../../../scripts/test-workers.ts";
-import { resolveOptions } from "../../src/options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 
 const IMPORTED = { modules: [], tools: "imported" };
 
@@ -20,7 +18,7 @@ test("tests have the workers that SNAKEPIT_TEST_WORKERS chooses", () => {
 });
 
 const print = `
-	import { resolveOptions } from "${pathToFileURL(OPTIONS_FILE)}";
+	import { resolveOptions } from "${new URL("../../src/resolve-options.ts", import.meta.url)}";
 	const { transport, preload } = resolveOptions({ tools: "a.py" });
 	console.log(JSON.stringify([transport, preload]));
 `;

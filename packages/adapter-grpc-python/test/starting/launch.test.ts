@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { RunId, Seat } from "@snakepit/core";
 import { expect, test } from "vitest";
-import { resolveOptions } from "../../src/options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 import { launchSpec } from "../../src/worker/launch-spec.ts";
 import { fairThreads, threadLimits } from "../../src/worker/thread-limits.ts";
 import { startBench } from "../support/bench.ts";

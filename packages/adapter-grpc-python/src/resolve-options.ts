@@ -1,0 +1,204 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	nonEmptyText,
+	OptionsError,
+	oneOf,
+	optional,
+	wholeNumber,
+} from "@snakepit/core";
+import {
+	DEFAULTS,
+	type PreloadOptions,
+	type PythonGrpcOptions,
+	type ResolvedOptions,
+	type SharedMemoryOptions,
+	type WorkerEnv,
+} from "./options.ts";
+
+/** Below it not even the messages of errors fit. */
+const LEAST_MESSAGE_BYTES = 1024 * 1024;
+/** Past it a Buffer cannot hold one message together with its frame. */
+const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
+
+/** A file costs more than a message of so few bytes. */
+const LEAST_SHARED_BYTES = 4096;
+
+const isPath: Check = (value) =>
+	value instanceof URL
+		? value.protocol === "file:"
+			? undefined
+			: "must be a file: URL"
+		: nonEmptyText(value) === undefined
+			? undefined
+			: "must be a path or a file: URL";
+
+export const PYTHON_GRPC_CHECKS: Readonly<
+	Record<keyof PythonGrpcOptions, Check>
+> = {
+	tools: (value) =>
+		isPlainObject(value)
+			? (nonEmptyText(value["module"]) ?? optional(isPath)(value["path"])) ===
+				undefined
+				? undefined
+				: "must have a module, and a path where it is not installed"
+			: isPath(value) === undefined
+				? undefined
+				: "must be a path or a file: URL of a .py file, or { module }",
+	toolPath: optional((value) =>
+		Array.isArray(value) && value.every((item) => isPath(item) === undefined)
+			? undefined
+			: "must be an array of paths or file: URLs",
+	),
+	python: optional(nonEmptyText),
+	environment: optional((value) =>
+		isPlainObject(value) && aFunction(value["make"]) === undefined
+			? undefined
+			: "must be what pythonEnvironment() returns",
+	),
+	env: optional((value) =>
+		aFunction(value) === undefined || isEnv(value)
+			? undefined
+			: "must be an object of texts, or a function from the seat to one",
+	),
+	cwd: optional(nonEmptyText),
+	threadsPerWorker: optional((value) =>
+		oneOf("inherit")(value) === undefined
+			? undefined
+			: wholeNumber(1, 1024)(value),
+	),
+	hostFunctions: optional((value) => {
+		if (!isPlainObject(value)) return "must be an object of functions";
+		const wrong = Object.keys(value).find(
+			(name) => typeof value[name] !== "function",
+		);
+		return wrong === undefined
+			? undefined
+			: `must be an object of functions, and "${wrong}" is none`;
+	}),
+	transport: optional(oneOf("grpc", "framed")),
+	preload: optional((value) =>
+		typeof value === "boolean" || isPlainObject(value)
+			? undefined
+			: "must be true, false or { modules }",
+	),
+	maxMessageBytes: optional(
+		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
+	),
+	streamCredit: optional(wholeNumber(1, 65_536)),
+	sharedMemory: optional((value) =>
+		value === "off" || isPlainObject(value)
+			? undefined
+			: 'must be an object, or "off"',
+	),
+	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
+};
+
+export const PRELOAD_CHECKS: Readonly<Record<keyof PreloadOptions, Check>> = {
+	modules: (value) =>
+		Array.isArray(value) &&
+		value.every((name) => nonEmptyText(name) === undefined)
+			? undefined
+			: "must be an array of names of modules",
+};
+
+export const SHARED_MEMORY_CHECKS: Readonly<
+	Record<keyof SharedMemoryOptions, Check>
+> = {
+	fromBytes: optional(wholeNumber(LEAST_SHARED_BYTES)),
+	limitBytes: optional(wholeNumber(0, MOST_MESSAGE_BYTES)),
+};
+
+/**
+ * Checks and completes the options.
+ *
+ * @throws OptionsError
+ */
+export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
+	checkOptions("pythonGrpc", given, PYTHON_GRPC_CHECKS);
+	if (given.python !== undefined && given.environment !== undefined) {
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message:
+				'pythonGrpc: "python" and "environment" both name an interpreter; give one of them.',
+		});
+	}
+	const { tools } = given;
+	const isModule = typeof tools === "object" && !(tools instanceof URL);
+	const besideModule =
+		isModule && tools.path !== undefined ? [absolute(tools.path)] : [];
+	return Object.freeze({
+		tools: Object.freeze(
+			isModule ? { module: tools.module } : { file: absolute(tools) },
+		),
+		toolPath: Object.freeze([
+			...besideModule,
+			...(given.toolPath ?? []).map(absolute),
+		]),
+		python: given.python,
+		environment: given.environment,
+		env:
+			typeof given.env === "function"
+				? given.env
+				: Object.freeze({ ...given.env }),
+		cwd: given.cwd === undefined ? undefined : absolute(given.cwd),
+		threadsPerWorker: given.threadsPerWorker,
+		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
+		transport: given.transport ?? DEFAULTS.transport,
+		preload: resolvePreload(given.preload ?? DEFAULTS.preload),
+		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
+		streamCredit:
+			given.streamCredit === undefined
+				? DEFAULTS.streamCredit
+				: { chunks: given.streamCredit, smallBytes: 0 },
+		sharedMemory: resolveSharedMemory(given.sharedMemory),
+		logLevel: given.logLevel ?? DEFAULTS.logLevel,
+	});
+}
+
+function resolvePreload(
+	given: NonNullable<PythonGrpcOptions["preload"]>,
+): ResolvedOptions["preload"] {
+	if (given === false) return "off";
+	if (given === true) return { modules: [], tools: "imported" };
+	checkOptions("pythonGrpc preload", given, PRELOAD_CHECKS);
+	return Object.freeze({
+		modules: Object.freeze([...given.modules]),
+		tools: "left",
+	});
+}
+
+function resolveSharedMemory(
+	given: PythonGrpcOptions["sharedMemory"],
+): ResolvedOptions["sharedMemory"] {
+	if (given === "off") return given;
+	checkOptions("pythonGrpc sharedMemory", given ?? {}, SHARED_MEMORY_CHECKS);
+	return Object.freeze({ ...DEFAULTS.sharedMemory, ...given });
+}
+
+function absolute(path: string | URL): string {
+	return path instanceof URL ? fileURLToPath(path) : resolve(path);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+	return (
+		typeof value === "object" &&
+		value !== null &&
+		!Array.isArray(value) &&
+		!(value instanceof URL)
+	);
+}
+
+/** An object of texts; `undefined` removes a variable. */
+export function isEnv(value: unknown): value is WorkerEnv {
+	return (
+		isPlainObject(value) &&
+		Object.values(value).every(
+			(item) => item === undefined || typeof item === "string",
+		)
+	);
+}
