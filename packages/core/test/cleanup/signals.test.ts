@@ -73,7 +73,7 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
 	},
 );
 
-// That it waits for nothing is seen where time is handed in: application-cleanup.test.ts.
+// That it waits for nothing is seen where time is handed in: application-cleanup-signals.test.ts.
 test("a second signal ends a worker that does not leave", async () => {
 	const program = new Program("ignores-sigterm.sh");
 	const pid = await program.up();
