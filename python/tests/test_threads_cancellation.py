@@ -1,0 +1,137 @@
+"""Several calls at once in one worker: a cancel ends the one that it means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Host
+from support.calls_at_once import AT_ONCE, MEETING, answers
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.decode import decode
+
+BOTH_TRANSPORTS = True
+
+TOOLS = (
+    MEETING
+    + """
+    import ctypes
+    import os
+    import time
+    from collections.abc import Iterator
+    from typing import Any
+    from snakepit_bridge import current_call
+
+    reader, writer = os.pipe()
+
+    @tool
+    def is_busy() -> None:
+        current_call().logger.info("begun")
+        while True:
+            pass
+
+    @tool
+    def asks() -> None:
+        current_call().logger.info("begun")
+        while True:
+            current_call().raise_if_cancelled()
+            time.sleep(0.001)
+
+    @tool
+    def streams() -> Iterator[int]:
+        yield 1
+        current_call().logger.info("begun")
+        while True:
+            pass
+
+    @tool
+    def waits_for_the_host() -> Any:
+        current_call().logger.info("begun")
+        return current_call().host("never")
+
+    @tool(takes_input=int)
+    def waits_for_input() -> int:
+        current_call().logger.info("begun")
+        return sum(current_call().input)
+
+    @tool
+    def stays_in_c() -> int:
+        # Told from within C: a cancel that comes after that finds it there.
+        os.set_inheritable(reader, True)
+        command = f"echo in c >&2; exec head -c 1 /dev/fd/{reader} >/dev/null"
+        return ctypes.CDLL(None).system(command.encode())
+
+    @tool
+    def write(data: bytes) -> int:
+        return os.write(writer, data)
+
+    @tool
+    def name_of_thread() -> str:
+        return threading.current_thread().name
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    ["is_busy", "asks", "streams", "waits_for_the_host", "waits_for_input"],
+)
+def test_a_cancel_ends_the_call_that_it_means_and_no_other(
+    start: Host, tool: str
+) -> None:
+    conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
+    options: dict[str, Any] = {}
+    if tool == "streams":
+        options["stream_credit"] = 9
+    if tool == "waits_for_input":
+        options["has_input"] = True
+    calls = [conversation.begin(tool, **options) for _ in range(AT_ONCE)]
+    # Each says when it is where it is to be cancelled.
+    begun = {conversation.logs.get(timeout=30).call_id for _ in calls}
+    assert begun == set(calls)
+    reasons = [
+        pb.CANCEL_REASON_CALLER,
+        pb.CANCEL_REASON_DEADLINE,
+        pb.CANCEL_REASON_SHUTDOWN,
+        pb.CANCEL_REASON_DEADLINE,
+    ]
+    for index, reason in zip((2, 0, 3, 1), reasons, strict=True):
+        conversation.cancel(calls[index], reason)
+        while True:
+            frame = conversation.receive()
+            if frame.WhichOneof("frame") in ("failure", "result", "end"):
+                break
+        failure = frame.failure
+        assert failure.call_id == calls[index], frame
+        assert failure.kind == pb.FAILURE_KIND_CANCELLED
+        assert failure.message.endswith(WORDS[reason])
+    calls = [conversation.begin("meet") for _ in range(AT_ONCE)]
+    assert sorted(answers(conversation, calls).values()) == [[0], [1], [2], [3]]
+
+
+WORDS = {
+    pb.CANCEL_REASON_CALLER: "the caller gave up",
+    pb.CANCEL_REASON_DEADLINE: "its deadline passed",
+    pb.CANCEL_REASON_SHUTDOWN: "the worker is leaving",
+}
+
+
+def test_a_call_in_c_is_cancelled_when_it_comes_back_and_others_go_on(
+    start: Host,
+) -> None:
+    worker = start(TOOLS, callsPerWorker=AT_ONCE)
+    conversation = worker.converse()
+    reader = conversation.begin("stays_in_c")
+    worker.wait_for_stderr("in c\n")
+    conversation.cancel(reader)
+    # It cannot be interrupted where it is. Meanwhile the worker works.
+    assert conversation.call("name_of_thread").startswith("tool-")
+    write = conversation.begin("write", [b"x"])
+    frames = [conversation.receive() for _ in range(2)]
+    ends = {
+        getattr(frame, frame.WhichOneof("frame") or "").call_id: frame
+        for frame in frames
+    }
+    assert decode(ends[write].result.value) == 1
+    assert ends[reader].failure.kind == pb.FAILURE_KIND_CANCELLED
