@@ -115,14 +115,62 @@ def test_the_kernel_takes_a_worker_before_its_host(start: Host) -> None:
         assert int(score.read()) >= 500
 
 
-def test_the_dump_signal_writes_every_stack_even_where_the_gil_is_held(
+DUMPS = """
+    import ctypes
+    import os
+    import signal
+    import time
+    from snakepit_bridge import tool
+
+    @tool
+    def holds_the_gil() -> None:
+        # PyDLL keeps the GIL while it calls: no other thread runs any Python.
+        libc = ctypes.PyDLL(None)
+        libc.kill(os.getpid(), int(signal.SIGQUIT))
+        libc.sleep(600)
+
+    @tool
+    def sleeps() -> None:
+        os.write(2, b"begun")
+        time.sleep(600)
+
+    @tool
+    def child_by_dump_signal() -> list[int]:
+        ends = []
+        for number in (signal.SIGUSR1, signal.SIGQUIT):
+            child = os.fork()
+            if child == 0:
+                os.kill(os.getpid(), number)
+                time.sleep(600)
+            ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        return ends
+"""
+
+
+def test_the_last_dump_signal_writes_every_stack_even_where_the_gil_is_held(
     start: Host,
 ) -> None:
-    worker = start("mortal")
+    worker = start(DUMPS)
     worker.converse().begin("holds_the_gil")
+    worker.wait_for_stderr("in holds_the_gil")
+    worker.wait_for_stderr("bridge_thread.py")
+
+
+def test_the_dump_signal_writes_every_stack_also_while_a_tool_waits(
+    start: Host,
+) -> None:
+    worker = start(DUMPS)
+    worker.converse().begin("sleeps")
     worker.wait_for_stderr("begun")
     worker.signal(signal.SIGUSR1)
-    worker.wait_for_stderr("in holds_the_gil")
+    worker.wait_for_stderr("in sleeps")
+
+
+def test_a_child_that_a_tool_forks_has_the_dump_signals_as_the_system_has_them(
+    start: Host,
+) -> None:
+    ends = start(DUMPS).converse().call("child_by_dump_signal")
+    assert ends == [-signal.SIGUSR1, -signal.SIGQUIT]
 
 
 def test_the_dump_signal_does_not_disturb(start: Host) -> None:
@@ -131,6 +179,42 @@ def test_the_dump_signal_does_not_disturb(start: Host) -> None:
     worker.signal(signal.SIGUSR1)
     worker.wait_for_stderr("most recent call first")
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
+
+
+# Once in every dump.
+MAIN_THREAD = 'bridge/worker.py", line '
+
+THREADS = """
+    import threading
+    from snakepit_bridge import tool
+
+    def descend(depth: int) -> int:
+        return 0 if depth == 0 else 1 + descend(depth - 1)
+
+    def run() -> None:
+        while True:
+            descend(40)
+
+    @tool
+    def starts_threads(count: int) -> None:
+        for _ in range(count):
+            threading.Thread(target=run, daemon=True).start()
+
+    @tool
+    def answers() -> str:
+        return "yes"
+"""
+
+
+def test_the_dump_signal_does_not_disturb_threads_that_run(start: Host) -> None:
+    # Stacks that are read while they change are no stacks: it must not end there.
+    worker = start(THREADS)
+    conversation = worker.converse()
+    conversation.call("starts_threads", [2])
+    for dump in range(1, 51):
+        worker.signal(signal.SIGUSR1)
+        worker.wait_for_stderr(MAIN_THREAD, times=dump)
+    assert conversation.call("answers") == "yes"
 
 
 def test_the_cancel_signal_from_elsewhere_does_nothing(start: Host) -> None:

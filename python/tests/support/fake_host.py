@@ -185,9 +185,9 @@ class FakeHost:
         """Waits until the worker has written it."""
         self._outputs["stdout"].wait_for(text)
 
-    def wait_for_stderr(self, text: str) -> None:
-        """Waits until the worker has written it."""
-        self._outputs["stderr"].wait_for(text)
+    def wait_for_stderr(self, text: str, times: int = 1) -> None:
+        """Waits until the worker has written it, so many times."""
+        self._outputs["stderr"].wait_for(text, times)
 
     def close(self) -> None:
         """Ends the worker, whatever it does."""
@@ -225,9 +225,12 @@ class _Output:
     def text(self) -> str:
         return self._data.decode(errors="replace")
 
-    def wait_for(self, text: str) -> None:
+    def wait_for(self, text: str, times: int = 1) -> None:
+        def is_there() -> bool:
+            return self.text().count(text) >= times
+
         with self._changed:
-            found = self._changed.wait_for(lambda: text in self.text(), DEADLINE_S)
+            found = self._changed.wait_for(is_there, DEADLINE_S)
         if not found:
             raise AssertionError(f"not written: {text!r}\n{self.text()}")
 

@@ -18,8 +18,8 @@ import { fairThreads, threadLimits } from "./thread-limits.ts";
 
 /** Without a ping for so long a worker warns: ten of core's own intervals and a hung host's patience. */
 const SILENCE_WARN_MS = 30_000;
-/** `faulthandler` writes all stacks on it. */
-const DUMP_SIGNAL = "SIGUSR1";
+/** `faulthandler` writes all stacks on it, by force: only a worker that is about to be ended gets it. */
+const DUMP_SIGNAL = "SIGQUIT";
 /** From this version on `-P` keeps the working directory out of the module path. */
 const SAFE_PATH = [3, 11] as const;
 

@@ -48,7 +48,7 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 		startTimeoutMs: 5_000,
 		logLevel: 10,
 	});
-	expect(spec.dumpSignal).toBe("SIGUSR1");
+	expect(spec.dumpSignal).toBe("SIGQUIT");
 });
 
 test("Python 3.10 knows no -P", () => {

@@ -13,7 +13,10 @@ from snakepit_bridge.boot import exit_status, forked_copy
 # Under memory pressure the kernel shall take a worker and not the host.
 OOM_SCORE = 500
 
+# Writes all stacks, as soon as a thread of the bridge runs.
 DUMP_SIGNAL = signal.SIGUSR1
+# Writes all stacks at once, by force: for one who is about to end the process.
+LAST_DUMP_SIGNAL = signal.SIGQUIT
 CANCEL_SIGNAL = signal.SIGUSR2
 
 
@@ -24,9 +27,13 @@ def set_up_process() -> None:
     signal.signal(signal.SIGINT, _nothing)
     signal.signal(signal.SIGTERM, _leave_at_once)
     signal.signal(CANCEL_SIGNAL, _nothing)
-    # Written by a C signal handler: it answers even where the GIL is held.
+    signal.signal(DUMP_SIGNAL, _dumped_by_the_bridge)
     faulthandler.enable(file=sys.stderr, all_threads=True)
-    faulthandler.register(DUMP_SIGNAL, file=sys.stderr, all_threads=True, chain=False)
+    # A signal handler in C, which answers even where the GIL is held. Where it is not,
+    # it reads stacks that may change meanwhile: that can end the process.
+    faulthandler.register(
+        LAST_DUMP_SIGNAL, file=sys.stderr, all_threads=True, chain=False
+    )
     os.register_at_fork(
         before=_hold_sigterm, after_in_parent=_release_sigterm, after_in_child=_be_child
     )
@@ -46,6 +53,15 @@ def _raise_oom_score() -> None:
 
 def _nothing(_signal: int, _frame: object) -> None:
     """Does nothing."""
+
+
+def _dumped_by_the_bridge(_signal: int, _frame: object) -> None:
+    """Does nothing: the bridge's thread is told by itself."""
+
+
+def is_dump_signal_ours() -> bool:
+    """Returns whether the tools have left the signal to the bridge."""
+    return signal.getsignal(DUMP_SIGNAL) is _dumped_by_the_bridge
 
 
 def _leave_at_once(_signal: int, _frame: object) -> None:
@@ -72,5 +88,8 @@ def _be_child() -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)
+    if is_dump_signal_ours():
+        signal.signal(DUMP_SIGNAL, signal.SIG_DFL)
+    faulthandler.unregister(LAST_DUMP_SIGNAL)
     forked_copy.this_is_one = True
     _release_sigterm()

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import signal
 import socket
+import sys
 from collections.abc import Callable
 
-from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
+from snakepit_bridge.boot.process_setup import (
+    CANCEL_SIGNAL,
+    DUMP_SIGNAL,
+    is_dump_signal_ours,
+)
 
 __all__ = ["SignalListener"]
 
 
 class SignalListener:
-    """Calls back when the process is asked to end, and when a tool's signal comes.
+    """Calls back when the process is asked to end, and when a tool's signal comes;
+    writes all stacks when it is asked to.
 
     A handler in Python runs in the main thread, and not before that runs Python
     again: a signal that comes just before a long `time.sleep`, or that the kernel
@@ -52,5 +59,10 @@ class SignalListener:
         if signal.SIGTERM in signals:
             self._on_sigterm()
         # The cancel signal comes again and again until the call is over.
-        if signals - {signal.SIGTERM, CANCEL_SIGNAL}:
+        of_the_tools = signals - {signal.SIGTERM, CANCEL_SIGNAL}
+        if is_dump_signal_ours() and DUMP_SIGNAL in of_the_tools:
+            of_the_tools.remove(DUMP_SIGNAL)
+            # With the GIL, so that no stack changes while it is read.
+            faulthandler.dump_traceback(sys.__stderr__ or 2, all_threads=True)
+        if of_the_tools:
             self._on_other()
