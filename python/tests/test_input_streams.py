@@ -1,0 +1,143 @@
+"""Streams that a tool reads: items from the host, within the tool's credit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import Host
+from support.conversation import Conversation
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+
+BOTH_TRANSPORTS = True
+
+INPUT = """
+    from collections.abc import AsyncIterator, Iterator
+    from snakepit_bridge import InputFailed, current_call, tool
+
+    @tool(takes_input=float)
+    def total() -> float:
+        return sum(current_call().input)
+
+    @tool(takes_input=float)
+    async def total_later() -> float:
+        return sum([number async for number in current_call().input])
+
+    @tool(takes_input=int)
+    def doubled() -> Iterator[int]:
+        for number in current_call().input:
+            yield 2 * number
+
+    @tool(takes_input=int)
+    async def doubled_later() -> AsyncIterator[int]:
+        async for number in current_call().input:
+            yield 2 * number
+
+    @tool(takes_input=int)
+    def never_reads() -> None:
+        return None
+
+    @tool(takes_input=int)
+    async def blocks() -> list[int]:
+        return list(current_call().input)
+"""
+
+THREADS = pytest.mark.parametrize("calls_per_worker", [1, 2])
+
+
+def items(conversation: Conversation, call_id: int, numbers: Iterator[int]) -> None:
+    """Sends items as a host does: within the credit, then the end."""
+    credit = 0
+    for number in numbers:
+        while credit == 0:
+            frame = conversation.receive()
+            assert frame.input_credit.call_id == call_id
+            credit += frame.input_credit.chunks
+        credit -= 1
+        value = number.to_bytes(1, "big")
+        conversation.send(input=pb.Input(call_id=call_id, value=value))
+    conversation.send(input_end=pb.InputEnd(call_id=call_id))
+
+
+@THREADS
+@pytest.mark.parametrize("tool", ["total", "total_later"])
+def test_an_input_stream_is_read_to_its_end(
+    start: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = start(INPUT, callsPerWorker=calls_per_worker).converse()
+    call_id = conversation.begin(tool, has_input=True)
+    items(conversation, call_id, iter(range(100)))
+    frame = conversation.terminal(call_id)
+    assert frame.result.value == bytes.fromhex("cb40b3560000000000")
+
+
+@THREADS
+@pytest.mark.parametrize("tool", ["doubled", "doubled_later"])
+def test_input_and_output_flow_together(
+    start: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = start(INPUT, callsPerWorker=calls_per_worker).converse()
+    call_id = conversation.begin(tool, has_input=True, stream_credit=100)
+    assert conversation.receive().input_credit.chunks == 16
+    for number in range(5):
+        value = number.to_bytes(1, "big")
+        conversation.send(input=pb.Input(call_id=call_id, value=value))
+        assert conversation.chunk() == 2 * number
+    conversation.send(input_end=pb.InputEnd(call_id=call_id))
+    assert conversation.receive().HasField("end")
+
+
+def test_credit_for_input_is_given_back_as_items_are_read(start: Host) -> None:
+    conversation = start(INPUT).converse()
+    call_id = conversation.begin("doubled", has_input=True, stream_credit=8)
+    assert conversation.receive().input_credit.chunks == 16
+    for _ in range(16):
+        conversation.send(input=pb.Input(call_id=call_id, value=b"\1"))
+    frames = [conversation.receive() for _ in range(9)]
+    assert [f.WhichOneof("frame") for f in frames].count("input_credit") == 1
+    assert [f.input_credit.chunks for f in frames if f.HasField("input_credit")] == [8]
+
+
+def test_an_item_of_another_type_is_an_invalid_argument(start: Host) -> None:
+    conversation = start(INPUT).converse()
+    call_id = conversation.begin("total", has_input=True)
+    conversation.send(input=pb.Input(call_id=call_id, value=b"\1"))
+    conversation.send(input=pb.Input(call_id=call_id, value=b"\xa1a"))
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_INVALID_ARGUMENTS
+    assert failure.message == "$input[1]: expected float, got str"
+
+
+def test_an_input_stream_that_fails_raises_in_the_tool(start: Host) -> None:
+    conversation = start(INPUT).converse()
+    call_id = conversation.begin("total", has_input=True)
+    end = pb.InputEnd(call_id=call_id, error_message="file is gone")
+    conversation.send(input_end=end)
+    failure = conversation.terminal(call_id).failure
+    assert failure.error.type == "snakepit_bridge.InputFailed"
+    assert "file is gone" in failure.message
+
+
+def test_a_tool_without_its_input_sees_an_empty_stream(start: Host) -> None:
+    assert start(INPUT).converse().call("total") == 0
+
+
+def test_a_tool_need_not_read_its_input(start: Host) -> None:
+    conversation = start(INPUT).converse()
+    assert conversation.call("never_reads", has_input=True) is None
+
+
+def test_an_asynchronous_tool_must_not_block_on_its_input(start: Host) -> None:
+    failure = start(INPUT).converse().failure("blocks", has_input=True)
+    assert "use `async for`" in failure.message
+
+
+@pytest.mark.parametrize("tool", ["total", "total_later"])
+def test_a_call_that_waits_for_input_can_be_cancelled(start: Host, tool: str) -> None:
+    conversation = start(INPUT).converse()
+    call_id = conversation.begin(tool, has_input=True)
+    assert conversation.receive().HasField("input_credit")
+    conversation.cancel(call_id)
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
