@@ -90,7 +90,7 @@ test("a host that was killed between spawn and record leaves a reservation: its 
 	const dataDir = temporaryDirectory();
 	const killed = new Host({
 		dataDir,
-		workers: ["sleeps.sh"],
+		workers: ["says-nothing.sh"],
 		diesBeforeRecording: true,
 	});
 	const [pid] = (await killed.line()) as number[];
