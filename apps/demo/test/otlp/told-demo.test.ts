@@ -8,6 +8,7 @@ import {
 } from "../../../../packages/telemetry/test/e2e/receiver.ts";
 import { FIRST_RUN_MS, runDemo } from "../demo-program.ts";
 import { newState } from "../new-state.ts";
+import { Observation } from "../observe/observation.ts";
 import { hasSdk } from "./has-sdk.ts";
 import { listen, nobody } from "./listen.ts";
 
@@ -233,6 +234,27 @@ withSdk(
 		expect(heldUpMs).toBeLessThan(10_000);
 	},
 	FIRST_RUN_MS,
+);
+
+withSdk(
+	"beside a stand-in for the viewer it sends all three signals, and is seen until Ctrl-C",
+	async () => {
+		const observation = new Observation("none", { demo: "is real" });
+		await observation.says(/Ctrl-C ends the viewer/, FIRST_RUN_MS);
+		const { output } = observation;
+		expect(output).toMatch(/^left +0 processes/m);
+		expect(output).toMatch(
+			/^telemetry +sent {2}to http:\/\/127\.0\.0\.1:\d+$/m,
+		);
+		// The stand-in counts exports, of traces one more than the demo's.
+		expect(output).toMatch(
+			/^in all +([2-9]|\d{2,}) traces, [1-9]\d* metrics?, [1-9]\d* log records?, /m,
+		);
+		observation.child.kill("SIGINT");
+		expect(await observation.ends()).toBe(0);
+		expect(observation.left()).toEqual([]);
+	},
+	FIRST_RUN_MS + 60_000,
 );
 
 test(
