@@ -7,7 +7,7 @@ import { cases } from "./cases.ts";
 import { describeMachine } from "./machine.ts";
 import { writeDocs } from "./report/docs.ts";
 import { drawPlot } from "./report/plot.ts";
-import { caseTable, machineLines } from "./report/table.ts";
+import { caseTable, loadBefore, machineLines } from "./report/table.ts";
 import type { BenchResult, CaseResult } from "./result.ts";
 import { runCase } from "./run-case.ts";
 
@@ -65,7 +65,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	});
 	const startedAt = new Date().toISOString();
 	const machine = describeMachine(python);
-	console.log(machineLines(whole()).join("\n"));
+	console.log([...machineLines(whole()), loadBefore(whole())].join("\n"));
 	for (const one of chosen) {
 		const result = await runCase(one, { setting, runs, peers, onStep });
 		results.push(result);

@@ -46,9 +46,11 @@ test("a table tells medians, extremes, what is missing, and the aims", () => {
 	expect(caseTable(one)).toContain("p99, aim <= 25.0 us: not measured");
 });
 
-test("the page says that the machine was busy and the run quick", () => {
+test("the page says what load each run began under, and that a run was quick", () => {
 	const page = benchmarksPage([result]);
-	expect(page).toContain("others were using this machine");
+	expect(page).toMatch(
+		/^- `.*` on .* \(load average of the minute before: 3\)$/m,
+	);
 	expect(page).toContain("Quick:");
 	expect(page).toContain("| ours | 20.0 (10.0 - 30.0) |");
 });
@@ -64,7 +66,9 @@ test("a case of a later run takes the place of an earlier one's and says where i
 		"## A small call again",
 		"## Another",
 	]);
-	expect(page).toContain("By `pnpm bench --only small-call` on 2026-11-21.");
+	expect(page).toContain(
+		"By `pnpm bench --only small-call` on 2026-11-21 (load average of the minute before: 3).",
+	);
 	expect(page).toContain("1 run)");
 });
 

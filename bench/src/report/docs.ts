@@ -4,7 +4,7 @@ import { root } from "../../../scripts/run.ts";
 import type { BenchResult, CaseResult } from "../result.ts";
 import { aimLine, cellsOf } from "./cells.ts";
 import { drawPlot } from "./plot.ts";
-import { machineLines } from "./table.ts";
+import { loadBefore, machineLines } from "./table.ts";
 
 /** Writes docs/benchmarks.md and its plot from one run, or several of which each measured other cases. */
 export function writeDocs(results: readonly BenchResult[]): void {
@@ -35,8 +35,11 @@ export function benchmarksPage(results: readonly BenchResult[]): string {
 	if (first === undefined) throw new TypeError("There is no run.");
 	return `# Benchmarks
 
-Measured by ${results.map(origin).join(", ")} and written here by \`bench --docs\`: nothing on this
-page is typed by hand. Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians
+Measured by
+
+${results.map((result) => `- ${origin(result)}`).join("\n")}
+
+and written here by \`bench --docs\`: nothing on this page is typed by hand. A load is what others did, or the run before. Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians
 with the least and the most of all runs. Compare rows within a case; absolute figures are this machine's.
 
 ${machineLines(first).join("  \n")}
@@ -52,8 +55,9 @@ ${chosenCases(results)
 `;
 }
 
-function origin({ command, startedAt }: BenchResult): string {
-	return `\`${command}\` on ${startedAt.slice(0, 10)}`;
+function origin(result: BenchResult): string {
+	const { command, startedAt } = result;
+	return `\`${command}\` on ${startedAt.slice(0, 10)} (${loadBefore(result)})`;
 }
 
 function section({ one, from }: ChosenCase, isOfAnotherRun: boolean): string {

@@ -3,15 +3,19 @@ import { aimLine, cellsOf } from "./cells.ts";
 
 /** What the machine was, in lines. */
 export function machineLines({ machine, peers, quick }: BenchResult): string[] {
-	const { processor, processors, memoryGb, kernel, loadBefore } = machine;
+	const { processor, processors, memoryGb, kernel } = machine;
 	const versions = { ...machine.versions, ...peers };
 	const named = Object.entries(versions).map((pair) => pair.join(" "));
 	return [
 		`${processor}, ${processors} processors, ${memoryGb} GB, ${kernel}`,
 		named.join(", "),
-		`Load average before: ${loadBefore}${loadBefore > 0.5 ? " - others were using this machine: compare rows, not runs" : ""}`,
 		...(quick ? ["Quick: short runs, for a look only"] : []),
 	];
+}
+
+/** What else the machine did: of others, or of the run before this one. */
+export function loadBefore({ machine }: BenchResult): string {
+	return `load average of the minute before: ${machine.loadBefore}`;
 }
 
 /** One case for a terminal. */
