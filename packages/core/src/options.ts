@@ -122,7 +122,7 @@ export interface HistoryBoundOptions {
 export interface PoolOptions {
 	/** What to execute and how to converse with it: `pythonGrpc()`, or one of your own. */
 	readonly adapter: Adapter;
-	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`python-2`) where an open pool of the program has it. */
+	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`grpc-python-2`) where an open pool of the program has it. */
 	readonly name?: string;
 	/** How many workers there are. A number `n` means `{ min: n, max: n }`. */
 	readonly size?: number | SizeOptions;

@@ -39,7 +39,7 @@ export const GUARD_CHECKS: Readonly<Record<keyof GuardOptions, Check>> = {
 };
 
 const COVERS =
-	"ends every descendant of a worker with the host, also one that left its group and session and carries no mark";
+	"ends every descendant of a worker with the host, also one that left its group and session and carries no marker";
 
 /**
  * Makes the guard the parent of the workers: a chain of small processes from
