@@ -10,7 +10,7 @@ export const CALL_ERRORS = {
 	},
 	QUEUE_TIMEOUT: {
 		thrown: "QueueError",
-		ran: "no",
+		ran: "no or maybe",
 		meaning: "The call waited too long for a worker.",
 		remedy: "`queueTimeoutMs`, `size.max`.",
 	},
@@ -34,14 +34,14 @@ export const CALL_ERRORS = {
 	},
 	WORKER_REPLACED: {
 		thrown: "WorkerLostError",
-		ran: "maybe",
+		ran: "no or maybe",
 		meaning:
-			"Another call on the same worker could not be cancelled, so it was replaced.",
+			"Another call on the same worker could not be cancelled, so it was replaced; or the worker left before the call.",
 		remedy: "`calls.cancelGraceMs`, `callsPerWorker`.",
 	},
 	SESSION_LOST: {
 		thrown: "WorkerLostError",
-		ran: "no",
+		ran: "no or maybe",
 		meaning: "The process that held a strict session is gone.",
 		remedy: "Open a new session and build its state again.",
 	},
@@ -53,8 +53,9 @@ export const CALL_ERRORS = {
 	},
 	INVALID_ARGUMENTS: {
 		thrown: "InputError",
-		ran: "no",
-		meaning: "The arguments do not fit the tool's signature.",
+		ran: "no or maybe",
+		meaning:
+			"The arguments, or an item of the input, do not fit the tool's signature.",
 		remedy: "`path` says where, the message what is expected.",
 	},
 	VALUE_NOT_TRANSFERABLE: {
@@ -65,8 +66,9 @@ export const CALL_ERRORS = {
 	},
 	MESSAGE_TOO_LARGE: {
 		thrown: "InputError",
-		ran: "no",
-		meaning: "The arguments are larger than a message may be.",
+		ran: "no or maybe",
+		meaning:
+			"The arguments, or an item of the input, are larger than a message may be.",
 		remedy: "`maxMessageBytes`, or a stream.",
 	},
 	RESULT_TOO_LARGE: {
@@ -121,7 +123,7 @@ export const CALL_ERRORS = {
 	},
 	IMPOSSIBLE_TRANSITION: {
 		thrown: "SnakepitError",
-		ran: "maybe",
+		ran: "no or maybe",
 		meaning: "A defect in Snakepit.",
 		remedy: "Please report it.",
 	},

@@ -14,7 +14,7 @@ const ERRORS: Readonly<Record<ErrorCode, Entry>> = {
 export function errorsReference(): string {
 	return page(
 		"Errors",
-		'Every error is a `SnakepitError` with a stable `code`. `ran` says whether the work may have begun: after `"no"` a retry is safe, after `"maybe"` only if the work is idempotent.',
+		'Every error is a `SnakepitError` with a stable `code`. `ran` says whether the work may have begun: after `"no"` a retry is safe, after `"maybe"` only if the work is idempotent. A call that waits to be made again (`idempotentRetries`) is told `"maybe"`, also where the table says "no": a start error, for one.',
 		table(
 			["code", "class", "ran", "meaning", "what to do"],
 			Object.entries(ERRORS).map(([code, { thrown, ran, meaning, remedy }]) => [

@@ -114,7 +114,7 @@ export class RegistryError extends SnakepitError<RegistryErrorCode> {
 	override readonly name: string = "RegistryError";
 }
 
-/** The pool did not take the call, or did not come to it in time: it never ran. */
+/** The pool did not take the call, did not come to it in time, or was closed under it. */
 export class QueueError extends SnakepitError<QueueErrorCode> {
 	override readonly name: string = "QueueError";
 }
@@ -124,7 +124,7 @@ export class CallAbortedError extends SnakepitError<"CALL_ABORTED"> {
 	override readonly name: string = "AbortError";
 }
 
-/** The call's deadline passed; `ran` tells whether it was still waiting in the queue. */
+/** The call's deadline passed, in the queue or on a worker. */
 export class CallTimeoutError extends SnakepitError<"CALL_TIMEOUT"> {
 	override readonly name: string = "TimeoutError";
 }

@@ -75,7 +75,7 @@ export class InputPump {
 			try {
 				this.sendItem(next.value);
 			} catch (error) {
-				this.refuse(error as SnakepitError);
+				this.refuse(asBegun(error as SnakepitError));
 				return;
 			}
 			await this.line.drained();
@@ -108,6 +108,13 @@ export class InputPump {
 		};
 		this.line.send({ $case: "input", value }, root);
 	}
+}
+
+/** What encodes a value knows of no call; whoever takes input runs, or is about to. */
+function asBegun(error: SnakepitError): SnakepitError {
+	if (!(error instanceof InputError)) return error;
+	const { code, message, path, cause } = error;
+	return new InputError({ code, ran: "maybe", message, path, cause });
 }
 
 function iteratorOf(

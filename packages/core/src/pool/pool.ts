@@ -91,7 +91,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	/**
 	 * Runs one command on one worker.
 	 *
-	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was never run;
+	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was not taken, waited too long, or the pool was closed;
 	 *   CallTimeoutError, CallAbortedError; WorkerLostError the worker died under it; OptionsError.
 	 */
 	execute<Command extends AnswerCommandOf<Tools>>(
