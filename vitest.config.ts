@@ -58,7 +58,7 @@ export default defineConfig({
 		isolate: false,
 		env: { NODE_COMPILE_CACHE: compiled, ...workers.env },
 		setupFiles: workers.setupFiles,
-		globalSetup: "scripts/compile-sources.ts",
+		globalSetup: ["scripts/test-place.ts", "scripts/compile-sources.ts"],
 		// Most tests wait for processes: one file for each core, and no core left out.
 		maxWorkers: "100%",
 		sequence: { sequencer: LongestFirst },

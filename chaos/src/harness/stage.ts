@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -8,6 +8,7 @@ import {
 } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Random } from "@snakepit/core";
+import { removePlace } from "../../../scripts/remove-place.ts";
 import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
 import { PYTHON } from "../../programs/worker-adapter.ts";
 import { HostProcess, type HostSetting } from "./host-process.ts";
@@ -77,7 +78,7 @@ export class Stage implements AsyncDisposable {
 		protections: readonly ProtectionName[],
 		workers: WorkerChoice = {},
 	): Promise<Stage> {
-		const directory = mkdtempSync(join(tmpdir(), "snakepit-chaos-"));
+		const directory = mkdtempSync(join(tmpdir(), "chaos-"));
 		const witness = await Witness.open(join(directory, "witness"));
 		return new Stage(directory, witness, random, protections, workers);
 	}
@@ -230,7 +231,7 @@ export class Stage implements AsyncDisposable {
 			await sleep(5);
 		}
 		await this.witness[Symbol.asyncDispose]();
-		rmSync(this.directory, { recursive: true, force: true });
+		removePlace(this.directory);
 	}
 
 	/** What protects leaves after what it protected; that is not a part of the time, but it must leave. */

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
+import { removePlace } from "../../../../scripts/remove-place.ts";
 
 /** What a test may see of a host: it waits for what the host tells. */
 export interface HostProcess {
@@ -22,7 +23,7 @@ const DEADLINE_MS = 60_000;
 /** A fresh data directory that goes with the test. */
 export function freshDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	onTestFinished(() => removePlace(path));
 	return path;
 }
 

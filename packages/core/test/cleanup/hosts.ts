@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
+import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
@@ -36,7 +37,7 @@ export const machine: SystemProcessHost = new SystemProcessHost();
 /** A directory of its own for a test, removed after it. */
 export function temporaryDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	onTestFinished(() => removePlace(path));
 	return path;
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +11,7 @@ import {
 	SystemProcessHost,
 } from "@snakepit/core/processes";
 import { onTestFinished } from "vitest";
+import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { WatchdogOptions } from "../../src/index.ts";
 
 /** What a host program is told at its start. */
@@ -46,7 +47,7 @@ export const machine: SystemProcessHost = new SystemProcessHost();
 /** A directory of its own for a test, removed after it. */
 export function temporaryDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	onTestFinished(() => removePlace(path));
 	return path;
 }
 
