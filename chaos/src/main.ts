@@ -10,6 +10,7 @@ import {
 	type PeerSummary,
 	resultsPage,
 } from "./report/markdown.ts";
+import { repeatCommand } from "./report/repeat-command.ts";
 import { runFacts } from "./report/run-facts.ts";
 import { cells, heads, terminalLine } from "./report/terminal-table.ts";
 
@@ -44,7 +45,7 @@ async function main(chosen: ChaosArguments): Promise<number> {
 		Object.keys(chosen.workers).length === 0;
 	const peers =
 		isFull || chosen.what === "peers" ? await besidePeers(chosen) : [];
-	const command = commandOf(process.argv.slice(2));
+	const command = repeatCommand(process.argv.slice(2));
 	const facts = runFacts(chosen.seed, performance.now() - startedAt, command);
 	const run: ChaosRun = { ...facts, cases: summaries, peers };
 	if (chosen.json)
@@ -120,14 +121,6 @@ function verdictOf(summaries: readonly CaseSummary[]): number {
 			: `\n${broken.length} of ${summaries.length} cases are broken.`,
 	);
 	return broken.length === 0 ? 0 : 1;
-}
-
-/** How this run is repeated; where its results went is of no account. */
-function commandOf(words: readonly string[]): string {
-	const kept = words.filter(
-		(word, at) => !word.startsWith("--json") && words[at - 1] !== "--json",
-	);
-	return ["npx pnpm@12 chaos", ...kept].join(" ");
 }
 
 function lineOf({ row, name, protections }: ChaosCase): string {
