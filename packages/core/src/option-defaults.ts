@@ -77,13 +77,13 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 	"size.idleMs": {
 		value: 60_000,
 		check: milliseconds(0),
-		reason: "longer than the pauses of a user, shorter than a coffee",
+		reason: "a pause between two requests does not cost another start",
 	},
 	callsPerWorker: {
 		value: 1,
 		check: wholeNumber(1, 10_000),
 		reason:
-			"most tools hold the interpreter's lock: one at a time is the honest default",
+			"most tools hold the interpreter's lock, and are not written for several calls at once",
 	},
 	"start.timeoutMs": {
 		value: 60_000,
@@ -115,7 +115,7 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 	"start.restartWindowMs": {
 		value: 60_000,
 		check: milliseconds(1),
-		reason: "see start.maxRestarts",
+		reason: "see `start.maxRestarts`",
 	},
 	"queue.limit": {
 		value: 1_000,
@@ -136,19 +136,18 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		value: 2_000,
 		check: milliseconds(1),
 		reason:
-			"twenty times what a cancelled tool needs, short enough that a stuck worker is not missed",
+			"far more than a tool needs that heeds a cancel, and a stuck worker is back soon",
 	},
 	"heartbeat.intervalMs": {
 		value: 2_000,
 		check: milliseconds(10),
-		reason:
-			"quick enough to notice, and five workers cost one answer in 400 ms",
+		reason: "five pings before `hungAfterMs` has passed",
 	},
 	"heartbeat.hungAfterMs": {
 		value: 10_000,
 		check: milliseconds(10),
 		reason:
-			"no tool of good manners keeps the bridge's own thread silent for so long",
+			"only code that holds the interpreter's lock for so long keeps a worker from answering",
 	},
 	"heartbeat.missedPings": {
 		value: 3,

@@ -48,9 +48,9 @@ const has =
 /** What is used where nothing is said, and why. */
 export const TELEMETRY_DEFAULTS = {
 	enabled: { value: true, reason: "who attaches it wants to be told" },
-	heartbeatEvents: { value: true, reason: "see enabled" },
-	processEvents: { value: true, reason: "see enabled" },
-	watchdogEvents: { value: true, reason: "see enabled" },
+	heartbeatEvents: { value: true, reason: "see `enabled`" },
+	processEvents: { value: true, reason: "see `enabled`" },
+	watchdogEvents: { value: true, reason: "see `enabled`" },
 	workerLogs: {
 		value: false,
 		reason: "it is the tools' own text, and may be told by Python itself",

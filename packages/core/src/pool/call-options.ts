@@ -20,7 +20,7 @@ export interface ExecuteOptions {
 	readonly priority?: number;
 	/**
 	 * Declares the call idempotent, and says how often it may be made again when a
-	 * worker dies under it. A call with `input` is never made again: its items are gone.
+	 * worker dies under it. Of no effect with `input`, whose items can be read once.
 	 */
 	readonly idempotentRetries?: number;
 	/** Items that the command reads while it runs. */
