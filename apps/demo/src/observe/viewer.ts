@@ -4,7 +4,7 @@ import type { GoProgram } from "../../../../scripts/go-program-on-demand.ts";
  * What shows the demo's telemetry. Of the programs that take OTLP and show it, this
  * one is a single executable from a public registry with its page inside, shows
  * traces, metrics and logs, and keeps them in memory: there is nothing to set up
- * and nothing to clear away. Its go.mod asks for Go 1.26; its database is C++.
+ * and nothing to clear away. Its go.mod asks for Go 1.26, its database for a C compiler.
  */
 export const VIEWER: GoProgram = {
 	module: "github.com/CtrlSpice/otel-desktop-viewer",

@@ -126,8 +126,8 @@ export class Observation {
 	}
 }
 
-/** A program that stands in for the viewer, as an executable file. */
-function standInIn(directory: string): string {
+/** Makes a program that stands in for the viewer, as an executable file. */
+export function standInIn(directory: string): string {
 	const path = join(directory, "stand-in-viewer");
 	const standIn = join(import.meta.dirname, "stand-in-viewer.ts");
 	writeFileSync(

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { installedGoProgram } from "../../../../scripts/go-program-on-demand.ts";
 import { openViewer } from "../../src/observe/open-viewer.ts";
 import { VIEWER } from "../../src/observe/viewer.ts";
@@ -20,6 +20,8 @@ const EVER: TimeRange = ["0", `${2n ** 63n - 1n}`];
 test.skipIf(executable === undefined || !hasSdk())(
 	"the demo's traces, metrics and logs are read back from the viewer itself",
 	async () => {
+		vi.stubEnv("XDG_STATE_HOME", newState());
+		onTestFinished(() => void vi.unstubAllEnvs());
 		await using viewer = await openViewer({
 			executable: executable ?? "",
 			startWithinMs: 60_000,
@@ -34,7 +36,7 @@ test.skipIf(executable === undefined || !hasSdk())(
 		// A page, and the routes of its three signals.
 		for (const path of ["", "traces", "metrics", "logs"]) {
 			const response = await fetch(`${viewer.page}${path}`);
-			expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+			expect(response.headers.get("content-type") ?? "").toMatch(/^text\/html/);
 			expect(await response.text()).toContain("<title>otel-desktop-viewer");
 		}
 
