@@ -5,13 +5,11 @@ metrics and logs are seen, until Ctrl-C.
 
   npx pnpm@12 demo:observe [flags]
 
-  --kill-host   run the demo in a child that is killed with SIGKILL: see what
-                is told of it, and what is lost
-  --plain       plain lines, also in a terminal
-  --help        this text
+  --plain   plain lines, also in a terminal
+  --help    this text
 
-The viewer is compiled when it is first asked for, which takes minutes, Go 1.26
-and a C compiler.
+The viewer is compiled when it is first asked for: that takes minutes, and needs
+Go 1.26 and a C compiler.
 
 Exit code: 0 after Ctrl-C, 2 for a wrong flag, 1 when the demo or the viewer
 failed.
@@ -30,23 +28,18 @@ export function readArguments(args: readonly string[]): Request {
 			// `pnpm demo:observe -- --help` hands on the two dashes as well.
 			args: args[0] === "--" ? args.slice(1) : [...args],
 			options: {
-				"kill-host": { type: "boolean" },
 				plain: { type: "boolean" },
 				help: { type: "boolean", short: "h" },
 			},
 		});
 		if (values.help) return { kind: "help" };
-		const demoFlags = [
-			...(values["kill-host"] ? ["--kill-host"] : []),
-			...(values.plain ? ["--plain"] : []),
-		];
-		return { kind: "observe", demoFlags };
+		return { kind: "observe", demoFlags: values.plain ? ["--plain"] : [] };
 	} catch (error) {
 		// The first sentence names the argument; the rest is about parseArgs.
 		const [what] = (error as Error).message.split(". ");
 		return {
 			kind: "mistake",
-			message: `${what?.replace(/\.$/, "")}. There are --kill-host, --plain and --help.`,
+			message: `${what?.replace(/\.$/, "")}. There are --plain and --help.`,
 		};
 	}
 }

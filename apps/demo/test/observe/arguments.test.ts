@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { readArguments } from "../../src/observe/arguments.ts";
 
-test("flags of the demo are handed on", () => {
+test("a flag that is the demo's is handed on", () => {
 	expect(readArguments([])).toEqual({ kind: "observe", demoFlags: [] });
-	expect(readArguments(["--", "--plain", "--kill-host"])).toEqual({
+	expect(readArguments(["--", "--plain"])).toEqual({
 		kind: "observe",
-		demoFlags: ["--kill-host", "--plain"],
+		demoFlags: ["--plain"],
 	});
 });
 
@@ -17,7 +17,7 @@ test("the receiver is chosen by nobody else", () => {
 	expect(readArguments(["--otlp", "http://127.0.0.1:4318"])).toEqual({
 		kind: "mistake",
 		message: expect.stringMatching(
-			/^Unknown option '--otlp'\. There are --kill-host, --plain and --help\.$/,
+			/^Unknown option '--otlp'\. There are --plain and --help\.$/,
 		),
 	});
 });
