@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Pace } from "./case.ts";
 
-export const HELP = `Usage: pnpm bench [options]
+export const HELP = `Usage: npx pnpm@12 bench [options]
 
   --only CASE[,CASE]  only these cases
   --list              say which cases there are

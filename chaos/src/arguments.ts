@@ -15,7 +15,13 @@ export interface ChaosArguments {
 	readonly pages: readonly string[];
 	/** Whether only cases whose times are figures are meant. */
 	readonly isTimed: boolean;
-	readonly what: "everything" | "selection" | "peers" | "list" | "page";
+	readonly what:
+		| "everything"
+		| "selection"
+		| "peers"
+		| "list"
+		| "page"
+		| "help";
 }
 
 export const USAGE = `npx pnpm@12 chaos [options]
@@ -41,6 +47,7 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 	const { values } = parseArgs({
 		args: args.filter((each) => each !== "--"),
 		options: {
+			help: { type: "boolean", short: "h" },
 			rounds: { type: "string" },
 			only: { type: "string", multiple: true },
 			json: { type: "string" },
@@ -66,15 +73,17 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 		},
 		isTimed: values.timed ?? false,
 		pages: values.page ?? [],
-		what: values.page
-			? "page"
-			: values.list
-				? "list"
-				: values.peers
-					? "peers"
-					: values.selection
-						? "selection"
-						: "everything",
+		what: values.help
+			? "help"
+			: values.page
+				? "page"
+				: values.list
+					? "list"
+					: values.peers
+						? "peers"
+						: values.selection
+							? "selection"
+							: "everything",
 	};
 }
 

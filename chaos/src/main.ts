@@ -28,6 +28,10 @@ async function main(chosen: ChaosArguments): Promise<number> {
 		for (const chaos of cases) console.log(lineOf(chaos));
 		return 0;
 	}
+	if (chosen.what === "help") {
+		console.log(USAGE);
+		return 0;
+	}
 	if (chosen.what === "page") {
 		const runs = chosen.pages.map((file): ChaosRun => {
 			return JSON.parse(readFileSync(file, "utf8"));

@@ -29,6 +29,11 @@ test("every option is read; --only may be given again", () => {
 	});
 });
 
+test("who asks for help gets it, whatever else is asked for", () => {
+	expect(readArguments(["--help", "--list"]).what).toBe("help");
+	expect(readArguments(["-h"]).what).toBe("help");
+});
+
 test("a page is made of the runs that are named", () => {
 	expect(readArguments(["--page", "a.json", "--page", "b.json"])).toMatchObject(
 		{
