@@ -43,7 +43,7 @@ import {
 	WATCHDOG_DEFAULTS,
 } from "../../packages/watchdog/src/watchdog/options.ts";
 import { commentsOf } from "./declared.ts";
-import { grouped } from "./page.ts";
+import { quantity } from "./quantity.ts";
 
 /** What an option is when it is left out, and why. */
 export interface Left {
@@ -244,7 +244,7 @@ function pythonGrpcDefaults(): Readonly<Record<string, Left>> {
 			...plainly(rest),
 			streamCredit: {
 				value: chunks,
-				and: `and more of small ones, as long as all together have less than ${grouped(smallBytes)} bytes`,
+				and: `and more of small ones, as long as all together have less than ${quantity("smallBytes", smallBytes)}`,
 			},
 			sharedMemory: { value: undefined },
 		}).map(([option, left]) => [

@@ -9,6 +9,7 @@ import {
 } from "./declared.ts";
 import { type Left, OPTION_TYPES, type OptionType } from "./option-types.ts";
 import { grouped, page, table } from "./page.ts";
+import { quantity } from "./quantity.ts";
 
 /** Ends in `Options` and is nothing that a user gives: what an adapter is told of a call. */
 const GIVEN_TO_ADAPTERS = "CallOptions";
@@ -71,7 +72,7 @@ function row(of: OptionType, { option, type, comment }: Property): string[] {
 			: `[\`${type}\`](#${group.title.toLowerCase()})`,
 		left?.value === undefined ? "" : shown(option, left),
 		limits(option, type, of.checks[option]),
-		left?.reason === undefined ? meaning : `${meaning} *${left.reason}*`,
+		!left?.reason ? meaning : `${meaning} *${left.reason}*`,
 	];
 }
 
@@ -85,7 +86,7 @@ function shown(option: string, { value, and }: Left): string {
 			? `\`${JSON.stringify(value)}\``
 			: value === Number.POSITIVE_INFINITY
 				? "no bound"
-				: withUnit(option, grouped(value));
+				: quantity(option, value);
 	return and === undefined ? text : `${text}, ${and}`;
 }
 
@@ -101,15 +102,8 @@ function limits(
 		return type === "string" ? wrong.replace("a text that is ", "") : "";
 	const [least, most] = [Number(range[1]), Number(range[2])];
 	if (most === Number.MAX_SAFE_INTEGER)
-		return `${withUnit(option, grouped(least))} or more`;
+		return `${quantity(option, least)} or more`;
 	return most === LONGEST_MS && option.endsWith("Ms")
-		? `${grouped(least)} ms to 24.8 days`
-		: withUnit(option, `${grouped(least)} to ${grouped(most)}`);
-}
-
-function withUnit(option: string, text: string): string {
-	if (option.endsWith("Ms")) return `${text} ms`;
-	return option.endsWith("Bytes")
-		? `${text} ${text === "1" ? "byte" : "bytes"}`
-		: text;
+		? `${quantity(option, least)} to 24.8 days`
+		: `${quantity(option, least)} to ${quantity(option, most)}`;
 }

@@ -80,7 +80,7 @@ export interface SessionsOptions {
 
 /** The end of a worker. */
 export interface StopOptions {
-	/** How long `close()` waits for running calls. */
+	/** How long `close()` waits for calls that run or wait. */
 	readonly drainMs?: number;
 	/** How long a worker may take to leave before it is killed. */
 	readonly killAfterMs?: number;
