@@ -33,7 +33,7 @@ export interface Adapter {
 export interface Seat {
 	/** The name of the pool. */
 	readonly pool: string;
-	/** From 0 to the pool's maximum size minus 1; no two living workers of a pool share one. A GPU each, for example. */
+	/** From 0 to the pool's maximum size minus 1: a GPU each, for example. A worker that is replaced while it still works shares its own with its successor until it has left. */
 	readonly index: number;
 	/** The pool's maximum size. */
 	readonly seats: number;
