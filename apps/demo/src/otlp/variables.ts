@@ -62,7 +62,23 @@ function way(endpoint: string): OtelVariables {
 		OTEL_METRICS_EXPORTER: "otlp",
 		OTEL_LOGS_EXPORTER: "otlp",
 		OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-		OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+		OTEL_EXPORTER_OTLP_PROTOCOL: PROTOCOL,
+		...Object.assign({}, ...SIGNALS.map((name) => signalsWay(endpoint, name))),
+	};
+}
+
+const PROTOCOL = "http/protobuf";
+const SIGNALS = ["traces", "metrics", "logs"] as const;
+
+/** One signal's own variables, which go before those for all: somebody may have set them. */
+function signalsWay(
+	endpoint: string,
+	name: (typeof SIGNALS)[number],
+): OtelVariables {
+	const prefix = `OTEL_EXPORTER_OTLP_${name.toUpperCase()}` as const;
+	return {
+		[`${prefix}_ENDPOINT`]: `${endpoint}/v1/${name}`,
+		[`${prefix}_PROTOCOL`]: PROTOCOL,
 	};
 }
 

@@ -19,6 +19,8 @@ test("what the user has set stays, but for where it goes", () => {
 		OTEL_SERVICE_NAME: "mine",
 		OTEL_BSP_SCHEDULE_DELAY: "1000",
 		OTEL_EXPORTER_OTLP_ENDPOINT: "http://elsewhere",
+		OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://elsewhere/v1/traces",
+		OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "grpc",
 		OTEL_TRACES_EXPORTER: "none",
 		OTEL_METRIC_EXPORT_INTERVAL: "",
 	};
@@ -28,6 +30,8 @@ test("what the user has set stays, but for where it goes", () => {
 		expect(set).not.toHaveProperty("OTEL_BSP_SCHEDULE_DELAY");
 		expect(set).toMatchObject({
 			OTEL_EXPORTER_OTLP_ENDPOINT: url,
+			OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces`,
+			OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/protobuf",
 			OTEL_TRACES_EXPORTER: "otlp",
 			OTEL_METRIC_EXPORT_INTERVAL: "5000",
 		});
