@@ -124,7 +124,7 @@ export interface PoolOptions {
 	readonly adapter: Adapter;
 	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`grpc-python-2`) where an open pool of the program has it. */
 	readonly name?: string;
-	/** How many workers there are. A number `n` means `{ min: n, max: n }`. */
+	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */
 	readonly size?: number | SizeOptions;
 	/** How many calls one worker may run at once. */
 	readonly callsPerWorker?: number;
