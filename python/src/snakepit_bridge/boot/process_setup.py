@@ -90,6 +90,8 @@ def _be_child() -> None:
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)
     if is_dump_signal_ours():
         signal.signal(DUMP_SIGNAL, signal.SIG_DFL)
+    # That leaves what was there before: a shell's background job ignores it.
     faulthandler.unregister(LAST_DUMP_SIGNAL)
+    signal.signal(LAST_DUMP_SIGNAL, signal.SIG_DFL)
     forked_copy.this_is_one = True
     _release_sigterm()
