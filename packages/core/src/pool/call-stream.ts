@@ -37,7 +37,10 @@ export function callStream<Chunk>(
 	let state: StreamState = { kind: "fresh" };
 	return {
 		async next(): Promise<IteratorResult<Chunk, undefined>> {
+			if (state.kind === "closed") return { done: true, value: undefined };
 			if (state.kind === "fresh") {
+				// One that is refused is over, too: it is told once.
+				state = { kind: "closed" };
 				const call = context.runInAsyncScope(() =>
 					taker.submit(command, args, options, work, session),
 				);
@@ -46,9 +49,9 @@ export function callStream<Chunk>(
 			return (await work.next()) as IteratorResult<Chunk, undefined>;
 		},
 		async return(): Promise<IteratorResult<Chunk, undefined>> {
-			if (state.kind === "running") taker.abandon(state.call);
-			else work.succeed(); // One that never began must not begin now.
+			const { call } = state.kind === "running" ? state : { call: undefined };
 			state = { kind: "closed" };
+			if (call !== undefined) taker.abandon(call);
 			return { done: true, value: undefined };
 		},
 		[Symbol.asyncIterator](): AsyncIterableIterator<Chunk> {

@@ -35,6 +35,27 @@ test("a stream begins when it is first read, not before", async () => {
 	events.assertPaired();
 });
 
+test("a stream that was left is over for whoever asks again", async () => {
+	const { pool, close, events } = await virtualPool({ commands });
+	const stream = pool.stream("count", 1_000);
+	await stream.next();
+	await stream.return?.();
+	expect(await stream.next()).toEqual({ done: true, value: undefined });
+	const unread = pool.stream("count", 1_000);
+	await unread.return?.();
+	expect(await unread.next()).toEqual({ done: true, value: undefined });
+	expect(events.of("call.accepted")).toHaveLength(1);
+	await close();
+});
+
+test("a stream that is refused is told so once, and is over then", async () => {
+	const { pool, close } = await virtualPool({ commands });
+	const stream = pool.stream("count", 3);
+	await close();
+	await expect(stream.next()).rejects.toMatchObject({ code: "POOL_CLOSED" });
+	expect(await stream.next()).toEqual({ done: true, value: undefined });
+});
+
 test("leaving the loop frees the worker", async () => {
 	const { pool, clock, close, adapter } = await virtualPool({ commands });
 	for await (const item of pool.stream("count", 1_000)) if (item === 3) break;
