@@ -173,6 +173,7 @@ export type {
 	CallOutcome,
 	CallRef,
 	RecycleReason,
+	RetireReason,
 	WorkerRef,
 } from "./pool-events.ts";
 export type {

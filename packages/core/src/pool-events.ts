@@ -25,6 +25,9 @@ export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
 /** Why a worker is replaced while it still works. */
 export type RecycleReason = "age" | "calls" | "resident_memory";
 
+/** Why a worker takes no new calls; `"leaving"` is what it says itself, when somebody else told it to go. */
+export type RetireReason = RecycleReason | "closed" | "idle" | "leaving";
+
 /** What is told of a pool, and of its workers, calls and sessions. */
 export type PoolEvent =
 	| {
@@ -119,7 +122,7 @@ export type PoolEvent =
 	  })
 	| (WorkerRef & {
 			readonly type: "worker.retiring";
-			readonly reason: RecycleReason | "closed" | "idle";
+			readonly reason: RetireReason;
 	  })
 	| (WorkerRef & {
 			readonly type: "worker.condemned";

@@ -152,6 +152,8 @@ export class CallAttempt implements Attempt {
 			this.worker.condemn("broken", `its conversation broke: ${error.message}`);
 			return;
 		}
+		// Whoever takes no calls must not be offered this one again.
+		if (error?.code === "WORKER_REPLACED") this.worker.retire("leaving");
 		if (!this.#over(error)) return;
 		if (error === undefined) this.#listener.answered(this);
 		else this.#listener.failed(this, error);

@@ -3,6 +3,7 @@ import {
 	CallTimeoutError,
 	QueueError,
 	type Ran,
+	type SnakepitError,
 	StartError,
 } from "../errors.ts";
 import type { Call } from "./call.ts";
@@ -88,4 +89,11 @@ export function aborted(
 		message: `Call ${call.callId} (${call.command}) of pool ${pool} was aborted by its caller.`,
 		cause: reason,
 	});
+}
+
+/** The error of an attempt as that of its call, of which an earlier attempt may have begun. Returns the same error. */
+export function asBegun(error: SnakepitError): SnakepitError {
+	const told: { ran: Ran } = error;
+	told.ran = "maybe";
+	return error;
 }

@@ -177,6 +177,7 @@ export class CallIntake {
 			deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,
 			state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
 			attempts: 0,
+			begun: 0,
 			instrument: undefined,
 			unwatch: nothing,
 		};

@@ -33,6 +33,8 @@ export interface Call extends Waiting {
 	readonly deadlineMs: number | undefined;
 	state: CallState;
 	attempts: number;
+	/** Those of them that are over and may have begun. */
+	begun: number;
 	/** Whoever follows it; most often nobody. */
 	instrument: CallInstrument | undefined;
 	/** Undoes what watches for its abort and its deadline. */

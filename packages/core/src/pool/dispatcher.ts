@@ -5,7 +5,13 @@ import type { Worker } from "../worker/worker.ts";
 import type { Clock } from "../world.ts";
 import { type AttemptListener, CallAttempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
-import { aborted, noWorker, queueFull, queueTimedOut } from "./call-errors.ts";
+import {
+	aborted,
+	asBegun,
+	noWorker,
+	queueFull,
+	queueTimedOut,
+} from "./call-errors.ts";
 import { watchCall } from "./call-watch.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { DispatchPace } from "./dispatch-pace.ts";
@@ -231,11 +237,10 @@ export class Dispatcher {
 
 	#retryOrSettle({ call, number }: CallAttempt, error: SnakepitError): void {
 		const { clock, emit, pool } = this.#setting;
-		const verdict = call.work.begun
-			? "give_up"
-			: judgeRetry(error, call.attempts, call.idempotentRetries);
+		if (error.ran === "maybe") call.begun++;
+		const verdict = call.work.begun ? "give_up" : judgeRetry(error, call);
 		if (verdict === "give_up") {
-			this.#settle(call, error);
+			this.#settle(call, call.begun > 0 ? asBegun(error) : error);
 			return;
 		}
 		emit({

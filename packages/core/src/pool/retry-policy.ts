@@ -3,9 +3,13 @@ import {
 	type SnakepitError,
 	WorkerLostError,
 } from "../errors.ts";
+import type { Call } from "./call.ts";
 
 /** What happens to a call whose attempt failed. */
 export type RetryVerdict = "retry" | "give_up";
+
+/** How often a call was tried, the attempt that is judged included. */
+export type Tried = Pick<Call, "attempts" | "begun" | "idempotentRetries">;
 
 /** However often a call may be retried, a call that never began is not moved around for ever. */
 const MAX_UNBEGUN_ATTEMPTS = 5;
@@ -19,8 +23,7 @@ const MAX_UNBEGUN_ATTEMPTS = 5;
  */
 export function judgeRetry(
 	error: SnakepitError,
-	attempts: number,
-	idempotentRetries: number,
+	{ attempts, begun, idempotentRetries }: Tried,
 ): RetryVerdict {
 	if (
 		!(
@@ -30,6 +33,6 @@ export function judgeRetry(
 		return "give_up";
 	if (error.code === "SESSION_LOST") return "give_up";
 	if (error.ran === "no")
-		return attempts < MAX_UNBEGUN_ATTEMPTS ? "retry" : "give_up";
-	return attempts <= idempotentRetries ? "retry" : "give_up";
+		return attempts - begun < MAX_UNBEGUN_ATTEMPTS ? "retry" : "give_up";
+	return begun <= idempotentRetries ? "retry" : "give_up";
 }

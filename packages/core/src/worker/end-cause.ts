@@ -1,3 +1,4 @@
+import type { RetireReason } from "../pool-events.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { WorkerState } from "../worker-state.ts";
 
@@ -30,6 +31,11 @@ export class EndCause {
 		return true;
 	}
 
+	/** It ended by itself, whatever it was to be ended for later. */
+	surprise(): void {
+		if (this.#reason !== "host_exit") this.#reason = "exited";
+	}
+
 	/** Somebody ended it outside the stop ladder. */
 	killedBy(killer: Killer): void {
 		this.#killer = killer;
@@ -49,4 +55,10 @@ export class EndCause {
 		}
 		return killer;
 	}
+}
+
+/** What the end of a worker is told to be for that was retired. */
+export function endReasonOf(reason: RetireReason): EndReason {
+	if (reason === "closed") return "closed";
+	return reason === "leaving" ? "exited" : "recycled";
 }

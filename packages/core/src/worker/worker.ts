@@ -4,7 +4,7 @@ import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { RecycleReason, WorkerRef } from "../pool-events.ts";
+import type { RetireReason, WorkerRef } from "../pool-events.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import {
 	stepWorker,
@@ -13,7 +13,7 @@ import {
 	type WorkerState,
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { EndCause } from "./end-cause.ts";
+import { EndCause, endReasonOf } from "./end-cause.ts";
 import {
 	mannerOf,
 	StopLadder,
@@ -182,9 +182,9 @@ export class Worker {
 	}
 
 	/** Takes no more calls, finishes those it has, and then leaves. */
-	retire(reason: RecycleReason | "closed" | "idle"): void {
+	retire(reason: RetireReason): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
-		this.#cause.presume(reason === "closed" ? "closed" : "recycled");
+		this.#cause.presume(endReasonOf(reason));
 		const { clock, emit } = this.#world;
 		const wallMs = clock.wall();
 		emit({ type: "worker.retiring", wallMs, ...this.ref, reason });
@@ -271,6 +271,8 @@ export class Worker {
 
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
 		if (this.#state === "starting") this.#cause.presume("start_failed");
+		// It had calls, and was not asked yet: that is no end in order.
+		if (this.#state === "draining") this.#cause.surprise();
 		this.#step("process_exited");
 		this.#departure ??= this.#settle(belongings, exit);
 	}

@@ -36,11 +36,16 @@ test("a worker is worn by the limit it passed, and never without one", () => {
 test("only a lost worker is a reason to try again, and work that may have begun only as often as its caller allowed", () => {
 	const lost = (ran: "no" | "maybe") =>
 		new WorkerLostError({ code: "WORKER_EXITED", ran, message: "" });
-	expect(judgeRetry(lost("maybe"), 1, 0)).toBe("give_up");
-	expect(judgeRetry(lost("maybe"), 1, 1)).toBe("retry");
-	expect(judgeRetry(lost("maybe"), 2, 1)).toBe("give_up");
-	expect(judgeRetry(lost("no"), 1, 0)).toBe("retry");
-	expect(judgeRetry(lost("no"), 5, 9)).toBe("give_up");
+	const tried = (attempts: number, begun: number, idempotentRetries = 9) => ({
+		...{ attempts, begun, idempotentRetries },
+	});
+	expect(judgeRetry(lost("maybe"), tried(1, 1, 0))).toBe("give_up");
+	expect(judgeRetry(lost("maybe"), tried(1, 1, 1))).toBe("retry");
+	expect(judgeRetry(lost("maybe"), tried(2, 2, 1))).toBe("give_up");
+	expect(judgeRetry(lost("maybe"), tried(3, 1, 1))).toBe("retry");
+	expect(judgeRetry(lost("no"), tried(1, 0, 0))).toBe("retry");
+	expect(judgeRetry(lost("no"), tried(5, 0))).toBe("give_up");
+	expect(judgeRetry(lost("no"), tried(5, 1))).toBe("retry");
 	expect(
 		judgeRetry(
 			new ConnectionBrokenError({
@@ -48,22 +53,19 @@ test("only a lost worker is a reason to try again, and work that may have begun 
 				ran: "no",
 				message: "",
 			}),
-			1,
-			0,
+			tried(1, 0, 0),
 		),
 	).toBe("retry");
 	expect(
 		judgeRetry(
 			new WorkerLostError({ code: "SESSION_LOST", ran: "no", message: "" }),
-			1,
-			9,
+			tried(1, 0),
 		),
 	).toBe("give_up");
 	expect(
 		judgeRetry(
 			new InputError({ code: "TOOL_NOT_FOUND", ran: "no", message: "" }),
-			1,
-			9,
+			tried(1, 0),
 		),
 	).toBe("give_up");
 });

@@ -1,0 +1,53 @@
+import { createPool } from "@snakepit/core";
+import { expect, test } from "vitest";
+import { pythonGrpc } from "../../src/index.ts";
+import { PYTHON } from "../support/pythons.ts";
+import { freshDirectory } from "./host-process.ts";
+
+const tools = new URL("./waits.py", import.meta.url);
+
+test.each(["grpc", "framed"] as const)(
+	"%s: no call fails because somebody else told another worker to leave",
+	{ timeout: 60_000 },
+	async (transport) => {
+		await using pool = await createPool({
+			adapter: pythonGrpc({ tools, python: PYTHON, transport }),
+			size: 2,
+			callsPerWorker: 2,
+			dataDir: freshDirectory(),
+			output: { echo: "none" },
+		});
+		const begun = Promise.withResolvers<string>();
+		pool.on("worker.output", ({ line, incarnation }) => {
+			if (line === "begun async_sleep") begun.resolve(incarnation);
+		});
+		const leaving = Promise.withResolvers<string>();
+		pool.on("worker.retiring", ({ reason, incarnation }) => {
+			if (reason === "leaving") leaving.resolve(incarnation);
+		});
+		const left = Promise.withResolvers<void>();
+		pool.on("worker.exited", () => left.resolve());
+
+		// Until it is cancelled it keeps its worker, which refuses calls meanwhile.
+		const kept = pool.execute("async_sleep");
+		const cut = expect(kept).rejects.toMatchObject({
+			code: "WORKER_REPLACED",
+			ran: "maybe",
+		});
+		const incarnation = await begun.promise;
+		const worker = pool
+			.workers()
+			.find((each) => each.incarnation === incarnation);
+		process.kill(worker?.pid ?? Number.NaN, "SIGTERM");
+		let known = false;
+		void leaving.promise.then(() => {
+			known = true;
+		});
+		while (!known)
+			await Promise.all(Array.from({ length: 4 }, () => pool.execute("pid")));
+		expect(await leaving.promise).toBe(incarnation);
+		await cut;
+		await left.promise;
+		expect(await pool.execute("pid")).not.toBe(worker?.pid);
+	},
+);
