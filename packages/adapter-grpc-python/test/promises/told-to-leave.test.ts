@@ -51,3 +51,36 @@ test.each(["grpc", "framed"] as const)(
 		expect(await pool.execute("pid")).not.toBe(worker?.pid);
 	},
 );
+
+test("a call whose input was read and that never began is told so, and not made again without it", {
+	timeout: 60_000,
+}, async () => {
+	await using pool = await createPool({
+		adapter: pythonGrpc({ tools, python: PYTHON }),
+		size: 1,
+		callsPerWorker: 2,
+		dataDir: freshDirectory(),
+		output: { echo: "none" },
+	});
+	const begun = new Promise((resolve) => {
+		pool.on("worker.output", ({ line }) => {
+			if (line === "begun block_the_loop") resolve(undefined);
+		});
+	});
+	const blocks = pool.execute("block_the_loop").catch(() => {});
+	await begun;
+	const read = Promise.withResolvers<void>();
+	async function* numbers(): AsyncGenerator<number> {
+		yield 1;
+		yield 2;
+		read.resolve();
+	}
+	// It waits for the loop that the other one blocks.
+	const waits = expect(
+		pool.execute("collect", {}, { input: numbers() }),
+	).rejects.toMatchObject({ code: "WORKER_REPLACED", ran: "no" });
+	await read.promise;
+	process.kill(pool.workers()[0]?.pid ?? Number.NaN, "SIGTERM");
+	await waits;
+	await blocks;
+});

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from snakepit_bridge import tool
+from snakepit_bridge import current_call, tool
 
 
 def begun(name: str) -> None:
@@ -67,6 +67,22 @@ def child_process() -> None:
 async def async_sleep() -> None:
     begun("async_sleep")
     await asyncio.sleep(60)
+
+
+@tool
+async def block_the_loop() -> None:
+    begun("block_the_loop")
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            time.sleep(0.01)
+        except BaseException:  # noqa: BLE001 - it heeds no cancel
+            continue
+
+
+@tool(takes_input=int)
+async def collect() -> list[int]:
+    return [number async for number in current_call().input]
 
 
 @tool

@@ -111,7 +111,7 @@ export class CallAttempt implements Attempt {
 					? undefined
 					: Math.max(1, call.deadlineMs - this.#startedMs),
 			sessionId: call.session?.id,
-			input: call.input,
+			input: call.input?.items,
 			traceContext: this.#instrument?.traceContext ?? call.traceContext,
 			backCall: this.#instrument?.backCall,
 		};

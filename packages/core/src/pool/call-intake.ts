@@ -6,6 +6,7 @@ import type { CallOutcome } from "../pool-events.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import type { Call } from "./call.ts";
 import { poolClosed } from "./call-errors.ts";
+import { CallInput } from "./call-input.ts";
 import {
 	checkExecuteOptions,
 	EXECUTE_DEFAULTS,
@@ -165,7 +166,8 @@ export class CallIntake {
 			session,
 			context: captureContext(),
 			signal: options.signal,
-			input: options.input,
+			input:
+				options.input === undefined ? undefined : new CallInput(options.input),
 			traceContext: options.traceContext ?? NO_HEADERS,
 			// An input stream is read once: such a call cannot be made again.
 			idempotentRetries:

@@ -1,6 +1,7 @@
 import type { CallInstrument } from "../instrument.ts";
 import type { Timer } from "../world.ts";
 import type { CallAttempt } from "./attempt.ts";
+import type { CallInput } from "./call-input.ts";
 import type { Waiting } from "./priority-queue.ts";
 import type { Session } from "./session-table.ts";
 import type { CallerContext, Work } from "./work.ts";
@@ -24,7 +25,7 @@ export interface Call extends Waiting {
 	readonly session: Session | undefined;
 	readonly context: CallerContext;
 	readonly signal: AbortSignal | undefined;
-	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
+	readonly input: CallInput | undefined;
 	readonly traceContext: Readonly<Record<string, string>>;
 	readonly idempotentRetries: number;
 	readonly queueTimeoutMs: number;

@@ -238,7 +238,8 @@ export class Dispatcher {
 	#retryOrSettle({ call, number }: CallAttempt, error: SnakepitError): void {
 		const { clock, emit, pool } = this.#setting;
 		if (error.ran === "maybe") call.begun++;
-		const verdict = call.work.begun ? "give_up" : judgeRetry(error, call);
+		const spent = call.work.begun || call.input?.opened === "yes";
+		const verdict = spent ? "give_up" : judgeRetry(error, call);
 		if (verdict === "give_up") {
 			this.#settle(call, call.begun > 0 ? asBegun(error) : error);
 			return;

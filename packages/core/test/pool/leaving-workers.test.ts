@@ -71,6 +71,34 @@ test("a worker that says that it leaves gets no more calls, and is replaced when
 	events.assertPaired();
 });
 
+test("a call whose input was opened is not made again with what is left of it", async () => {
+	async function* numbers(): AsyncGenerator<number> {
+		yield* [1, 2, 3];
+	}
+	const { pool, clock, close } = await virtualPool({
+		commands: {
+			collect: async ({ input = [] }) => {
+				for await (const _ of input) throw leaving();
+			},
+			refuse: () => {
+				throw leaving();
+			},
+		},
+	});
+	const opened = outcome(pool.execute("collect", [], { input: numbers() }));
+	const plain = outcome(pool.execute("collect", [], { input: [1, 2, 3] }));
+	const unread = outcome(pool.execute("refuse", [], { input: numbers() }));
+	const attempts: Record<string, number> = {};
+	pool.on("call.settled", (event) => {
+		attempts[event.callId] = event.attempts;
+	});
+	await clock.advance(30_000);
+	for (const told of [opened, plain, unread])
+		expect(await told).toMatchObject({ code: "WORKER_REPLACED", ran: "no" });
+	expect(attempts).toEqual({ c1: 1, c2: 1, c3: 5 });
+	await close();
+});
+
 test("a worker that dies while it finishes its calls is told to have died, not to have been recycled", async () => {
 	const { pool, clock, close, events } = await virtualPool(
 		{
