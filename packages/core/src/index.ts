@@ -161,6 +161,7 @@ export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {
 	AnswerCommandOf,
 	ArgsOf,
+	CallParametersOf,
 	ChunkOf,
 	CommandOf,
 	ResultOf,

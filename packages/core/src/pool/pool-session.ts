@@ -5,7 +5,7 @@ import { type CallTaker, callStream } from "./call-stream.ts";
 import type { Session } from "./session-table.ts";
 import type {
 	AnswerCommandOf,
-	ArgsOf,
+	CallParametersOf,
 	ChunkOf,
 	ResultOf,
 	StreamCommandOf,
@@ -42,32 +42,28 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 	/** @throws as `Pool.execute`; WorkerLostError `SESSION_LOST` when a strict session's worker is gone. */
 	execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
-		args?: ArgsOf<Tools, Command>,
+		...given: CallParametersOf<Tools, Command>
+	): Promise<ResultOf<Tools, Command>>;
+	execute(
+		command: string,
+		args?: unknown,
 		options: ExecuteOptions = {},
-	): Promise<ResultOf<Tools, Command>> {
-		return callAnswer<ResultOf<Tools, Command>>(
-			this.#taker,
-			command,
-			args,
-			options,
-			this.#session,
-		);
+	): Promise<unknown> {
+		return callAnswer(this.#taker, command, args, options, this.#session);
 	}
 
 	/** @throws as `Pool.stream`, from the iteration. */
 	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
-		args?: ArgsOf<Tools, Command>,
+		...given: CallParametersOf<Tools, Command>
+	): AsyncIterableIterator<ChunkOf<Tools, Command>>;
+	stream(
+		command: string,
+		args?: unknown,
 		options: ExecuteOptions = {},
-	): AsyncIterableIterator<ChunkOf<Tools, Command>> {
+	): AsyncIterableIterator<unknown> {
 		checkExecuteOptions("session.stream", options);
-		return callStream<ChunkOf<Tools, Command>>(
-			this.#taker,
-			command,
-			args,
-			options,
-			this.#session,
-		);
+		return callStream(this.#taker, command, args, options, this.#session);
 	}
 
 	/** The worker drops its state. Idempotent. */

@@ -27,7 +27,7 @@ import type { PoolSetting } from "./pool-setting.ts";
 import { type PoolStatistics, viewOf, type WorkerView } from "./statistics.ts";
 import type {
 	AnswerCommandOf,
-	ArgsOf,
+	CallParametersOf,
 	ChunkOf,
 	ResultOf,
 	StreamCommandOf,
@@ -96,16 +96,14 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
-		args?: ArgsOf<Tools, Command>,
+		...given: CallParametersOf<Tools, Command>
+	): Promise<ResultOf<Tools, Command>>;
+	execute(
+		command: string,
+		args?: unknown,
 		options: ExecuteOptions = {},
-	): Promise<ResultOf<Tools, Command>> {
-		return callAnswer<ResultOf<Tools, Command>>(
-			this.#taker,
-			command,
-			args,
-			options,
-			undefined,
-		);
+	): Promise<unknown> {
+		return callAnswer(this.#taker, command, args, options, undefined);
 	}
 
 	/**
@@ -117,17 +115,15 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
-		args?: ArgsOf<Tools, Command>,
+		...given: CallParametersOf<Tools, Command>
+	): AsyncIterableIterator<ChunkOf<Tools, Command>>;
+	stream(
+		command: string,
+		args?: unknown,
 		options: ExecuteOptions = {},
-	): AsyncIterableIterator<ChunkOf<Tools, Command>> {
+	): AsyncIterableIterator<unknown> {
 		checkExecuteOptions("pool.stream", options);
-		return callStream<ChunkOf<Tools, Command>>(
-			this.#taker,
-			command,
-			args,
-			options,
-			undefined,
-		);
+		return callStream(this.#taker, command, args, options, undefined);
 	}
 
 	/**

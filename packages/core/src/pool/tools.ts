@@ -1,3 +1,5 @@
+import type { ExecuteOptions } from "./call-options.ts";
+
 /**
  * The commands of a pool as function types: what each takes and what it answers.
  *
@@ -19,11 +21,25 @@ export interface UntypedTools {
 /** The names of the commands. */
 export type CommandOf<Tools extends ToolMap> = keyof Tools & string;
 type Signature = (args: never) => unknown;
-/** What a command takes. */
+/** What a command takes; one that takes nothing may be given nothing as an object or a list, too. */
 export type ArgsOf<
 	Tools extends ToolMap,
 	Command extends CommandOf<Tools>,
-> = Tools[Command] extends Signature ? Parameters<Tools[Command]>[0] : never;
+> = Tools[Command] extends () => unknown
+	? Parameters<Tools[Command]> extends []
+		? Record<string, never> | readonly [] | undefined
+		: Parameters<Tools[Command]>[0]
+	: Tools[Command] extends Signature
+		? Parameters<Tools[Command]>[0]
+		: never;
+/** What follows a command's name: arguments that it needs cannot be left out. */
+export type CallParametersOf<
+	Tools extends ToolMap,
+	Command extends CommandOf<Tools>,
+> =
+	undefined extends ArgsOf<Tools, Command>
+		? [args?: ArgsOf<Tools, Command>, options?: ExecuteOptions]
+		: [args: ArgsOf<Tools, Command>, options?: ExecuteOptions];
 /** What a command answers. */
 export type ResultOf<
 	Tools extends ToolMap,

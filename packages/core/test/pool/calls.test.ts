@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
 import type { Pool } from "../../src/pool/pool.ts";
+import type { PoolSession } from "../../src/pool/pool-session.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -286,6 +287,16 @@ test("a described tool can be called only in the way it answers", async () => {
 		streamed: () => typed.stream("add", { a: 1, b: 2 }),
 		// @ts-expect-error not what it takes
 		misused: () => typed.execute("add", { a: "1" }),
+		// @ts-expect-error what it takes is left out
+		bare: () => typed.execute("add"),
+		// @ts-expect-error what it takes is left out
+		bareStream: () => typed.stream("primes"),
+		// @ts-expect-error it takes nothing
+		filled: () => typed.execute("words", { a: 1 }),
+		sessionBare: (session: PoolSession<Tools>) =>
+			// @ts-expect-error what it takes is left out
+			session.execute("add"),
+		nothing: () => typed.execute("words", {}, { priority: 1 }),
 	};
 	await expect(calls.executed()).rejects.toThrow();
 	await close();
