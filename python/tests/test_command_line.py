@@ -172,7 +172,7 @@ MISTAKES = [
     (["echo", "--json", '{"value": {"$date": "x"}}'], 65, "$date: "),
     (["total", "--input", "/nowhere"], 65, "--input: "),
     (["fails"], 1, "ValueError: on purpose"),
-    (["odd"], 1, "$[0] is a object, which has no image"),
+    (["odd"], 1, "$[0] is an object, which has no image"),
     (["asks"], 1, "there is no host here"),
 ]
 
@@ -206,6 +206,64 @@ def test_tools_that_cannot_be_loaded_have_a_status_of_their_own(target: str) -> 
     assert f"cannot load {target}" in done.stderr
 
 
+UNLOADABLE = {
+    "x = 1\n": "empty.py: empty has no tools; decorate a function with @tool",
+    "from snakepit_bridge import tool\n\n@tool\ndef f(x: slice): ...\n": (
+        "empty.py: the tool empty.f: parameter 'x': no value that crosses is a slice"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", UNLOADABLE)
+def test_a_mistake_in_the_tools_is_told_without_a_traceback_of_the_bridge(
+    source: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "empty.py"
+    path.write_text(source)
+    done = run("tools", str(path))
+    assert done.returncode == 66
+    assert done.stderr.startswith("cannot load ")
+    assert UNLOADABLE[source] in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_not_there_is_told_in_one_line() -> None:
+    done = run("tools", "/no/such/file.py")
+    problem = "there is no file /no/such/file.py"
+    assert done.stderr == f"cannot load /no/such/file.py: {problem}\n"
+
+
+def test_what_may_be_left_out_is_listed_with_its_default(tmp_path: Path) -> None:
+    path = tmp_path / "defaults.py"
+    path.write_text(
+        """
+from snakepit_bridge import tool
+
+class Late: ...
+
+@tool
+def f(a: int, b: str = "x", c: object = Late(), *, d: bool = False): ...
+"""
+    )
+    listed = "f(a: int, b: str = 'x', c: Any = ..., d: bool = False) -> Any\n"
+    assert run("tools", str(path)).stdout == listed
+
+
+def test_an_array_may_be_written_as_its_numbers(tools: Path) -> None:
+    array = '{"$ndarray": {"dtype": "int16", "shape": [2], "data": [1, -2]}}'
+    done = run("call", str(tools), "echo", f"value={array}")
+    answer = {"$ndarray": {"dtype": "int16", "shape": [2], "data": "AQD+/w=="}}
+    assert json.loads(done.stdout) == answer
+
+
+def test_a_tagged_argument_that_is_none_is_told_and_not_taken_for_text(
+    tools: Path,
+) -> None:
+    done = run("call", str(tools), "echo", 'value={"$date": "x"}')
+    assert done.returncode == 65
+    assert "value: $date: " in done.stderr
+
+
 def test_a_reader_that_has_enough_is_no_error(tools: Path) -> None:
     command = f"{sys.executable} -m snakepit_bridge call {tools} count n=100000"
     done = subprocess.run(
@@ -218,7 +276,7 @@ def test_a_reader_that_has_enough_is_no_error(tools: Path) -> None:
 def test_tools_are_listed_as_lines(tools: Path) -> None:
     done = run("tools", str(tools))
     assert done.returncode == 0
-    assert "add(a: int, b: int) -> int\n    Adds two numbers.\n" in done.stdout
+    assert "add(a: int, b: int = 2) -> int\n    Adds two numbers.\n" in done.stdout
     assert "count(n: int) -> int (stream)\n" in done.stdout
     assert "next() -> int\n" in done.stdout
 

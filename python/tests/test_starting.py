@@ -83,7 +83,6 @@ IMPORT_FAILURES = {
     "import no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
     "import sys\nsys.exit(3)": "SystemExit: 3",
     "def f(:": "SyntaxError",
-    "x = 1\n": "has no tools; decorate a function with @tool",
 }
 
 
@@ -95,6 +94,16 @@ def test_tools_that_cannot_be_imported_are_told_with_the_traceback(
     assert failure["code"] == "TOOLS_IMPORT_FAILED"
     assert IMPORT_FAILURES[source] in failure["message"]
     assert "Traceback (most recent call last)" in failure["detail"]
+    assert "snakepit_bridge" not in failure["detail"]
+
+
+def test_tools_that_cannot_be_offered_are_told_without_the_bridges_traceback(
+    host: Host,
+) -> None:
+    failure = failed(host("x = 1\n"))
+    assert failure["code"] == "TOOLS_IMPORT_FAILED"
+    assert "has no tools; decorate a function with @tool" in failure["message"]
+    assert failure["detail"] == ""
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

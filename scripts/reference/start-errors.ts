@@ -180,7 +180,7 @@ export const START_ERRORS = {
 		thrown: "StartError",
 		ran: "no",
 		meaning: "The tools could not be imported.",
-		remedy: "Python's traceback is in the message.",
+		remedy: "The message says why, with Python's traceback where they raised.",
 	},
 	STARTUP_HOOK_FAILED: {
 		thrown: "StartError",

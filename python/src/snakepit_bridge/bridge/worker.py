@@ -18,8 +18,9 @@ from snakepit_bridge.bridge.wiring import wiring_of
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.trampoline import invoke
+from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.telemetry.find_tracing import find_tracing
-from snakepit_bridge.tools.loading import load_file, load_module
+from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
 __all__ = ["work"]
@@ -92,12 +93,17 @@ def _load_tools(launch: Launch) -> Toolbox:
         else:
             module = load_file(wanted)
         return Toolbox(module)
+    except (NoSource, ToolsInvalid) as error:
+        raise StartFailed(
+            "TOOLS_IMPORT_FAILED",
+            f"the tools cannot be imported from {wanted}: {error}",
+        ) from error
     except BaseException as error:  # sys.exit() at import is no way to leave
         raise StartFailed(
             "TOOLS_IMPORT_FAILED",
             f"the tools cannot be imported from {wanted}: "
             f"{type(error).__name__}: {error}",
-            traceback.format_exc(),
+            _users_traceback(error),
         ) from error
 
 
@@ -111,8 +117,13 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
         raise StartFailed(
             "STARTUP_HOOK_FAILED",
             f"a start-up hook failed: {type(error).__name__}: {error}",
-            traceback.format_exc(),
+            _users_traceback(error),
         ) from error
+
+
+def _users_traceback(error: BaseException) -> str:
+    trace = without_bridge(error.__traceback__)
+    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
 
 
 def _run_shutdown_hooks(toolbox: Toolbox, main: MainThread) -> None:

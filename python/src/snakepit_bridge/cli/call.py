@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import json
 import logging
 import os
 import sys
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What JSON has no type for is written as an object with one key: "
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
-        '"base64"}}, {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
+        '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
         "tool or arguments; 66 the tools cannot be loaded.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE")
@@ -110,11 +111,15 @@ def _arguments(tool: Tool, text: str | None, pairs: list[str]) -> Any:
 
 def _pair_value(tool: Tool, name: str, text: str) -> Any:
     """Reads JSON, unless it is none, or only text is what the tool takes there."""
+    check = tool.signature.check_of(name)
     try:
         value = from_json(text)
-    except ValueError:
+    except json.JSONDecodeError:
         return text
-    check = tool.signature.check_of(name)
+    except ValueError as error:
+        if check is not None and str in check.exact:
+            return text
+        raise CommandFailed(WRONG_CALL, f"{name}: {error}") from None
     if check is None:
         return value
     try:

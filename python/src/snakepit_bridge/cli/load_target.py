@@ -9,8 +9,8 @@ import traceback
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.cli.exit_codes import NO_TOOLS
 from snakepit_bridge.failures.python_error import without_bridge
-from snakepit_bridge.tools.loading import load_file, load_module
-from snakepit_bridge.tools.toolbox import Toolbox
+from snakepit_bridge.tools.loading import NoSource, load_file, load_module
+from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
 __all__ = ["CommandFailed", "load_target"]
 
@@ -42,6 +42,8 @@ def load_target(target: str, main: MainThread) -> Toolbox:
         toolbox = Toolbox(module)
         for hook in toolbox.startup_hooks():
             main.complete(hook())
+    except (NoSource, ToolsInvalid) as error:
+        raise CommandFailed(NO_TOOLS, f"cannot load {target}: {error}") from error
     except Exception as error:
         trace = without_bridge(error.__traceback__)
         text = "".join(traceback.format_exception(type(error), error, trace))

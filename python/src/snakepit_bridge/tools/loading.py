@@ -8,10 +8,14 @@ import os
 import sys
 from types import ModuleType
 
-__all__ = ["keep_file", "load_file", "load_module"]
+__all__ = ["NoSource", "keep_file", "load_file", "load_module"]
 
 # By path: what a preloaded parent has loaded, and its workers do not load again.
 _kept: dict[str, ModuleType] = {}
+
+
+class NoSource(ImportError):
+    """There is nothing to import where the tools were said to be."""
 
 
 def load_module(name: str) -> ModuleType:
@@ -33,23 +37,23 @@ def load_file(path: str) -> ModuleType:
     Raises whatever the file raises.
 
     Raises:
-        ImportError: there is no such file, or it is no Python source.
+        NoSource: there is no such file, or it is no Python source.
     """
     path = os.path.abspath(path)
     if path in _kept:
         return _kept[path]
     if os.path.isdir(path):
-        raise ImportError(
+        raise NoSource(
             f"{path} is a directory; name a .py file in it, or a module and its path"
         )
     if not os.path.isfile(path):
-        raise ImportError(f"there is no file {path}")
+        raise NoSource(f"there is no file {path}")
     name = _module_name(path)
     in_the_way = name != _stem(path)
     sys.path.insert(len(sys.path) if in_the_way else 0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python source; its name must end with .py")
+        raise NoSource(f"{path} is no Python source; its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -127,7 +127,15 @@ class Signature:
 
     def written(self) -> str:
         """Returns the parameters as a person would write them."""
-        return ", ".join(f"{name}: {check.expected}" for name, check in self._all())
+        return ", ".join(
+            f"{name}: {check.expected}{self._written_default(name)}"
+            for name, check in self._all()
+        )
+
+    def _written_default(self, name: str) -> str:
+        if name in self._required:
+            return ""
+        return f" = {self._defaults[name]!r}" if name in self._defaults else " = ..."
 
     def _all(self) -> list[tuple[str, Check]]:
         return [

@@ -247,7 +247,8 @@ def _no_image(value: object, path: Path) -> Refused:
     name = kind.__qualname__
     if kind.__module__ != "builtins":
         name = f"{kind.__module__}.{name}"
-    return Refused(path, f"is a {name}, which has no image; {_remedy(value)}")
+    article = "an" if name[0] in "aeiouAEIOU" else "a"
+    return Refused(path, f"is {article} {name}, which has no image; {_remedy(value)}")
 
 
 def _remedy(value: object) -> str:

@@ -53,7 +53,12 @@ def _schema(dtype: str | None) -> Schema:
     properties: Schema = {
         "dtype": {"type": "string"} if dtype is None else {"const": dtype},
         "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "data": {"type": "array"},
+        "data": {
+            "anyOf": [
+                {"type": "array", "items": {"type": ["number", "boolean"]}},
+                {"type": "string", "contentEncoding": "base64"},
+            ]
+        },
     }
     return {
         "type": "object",
