@@ -1,8 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";
+import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { root, run } from "./run.ts";
+
+takeNoArguments(
+	"check",
+	"looks at format, lint, types, tests, generated files and packages",
+);
 
 const python = developmentPython();
 const projects = [

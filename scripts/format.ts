@@ -1,5 +1,8 @@
+import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { must } from "./run.ts";
+
+takeNoArguments("format", "formats TypeScript and Python in place");
 
 const python = developmentPython();
 const elsewhere = [

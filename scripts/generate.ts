@@ -6,8 +6,14 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { takeNoArguments } from "./no-arguments.ts";
 import { toolPython } from "./python-environment.ts";
 import { must, root } from "./run.ts";
+
+takeNoArguments(
+	"generate",
+	"writes protobuf code, migrations, reference pages, dashboards, alerts, the guard's copy and Python's version",
+);
 
 // The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its messages
 // load under protobuf 6.31.1 and newer, 7 included.

@@ -7,6 +7,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { cleanupPaths } from "../vitest.config.ts";
+import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { root, runBeside, runQuietly } from "./run.ts";
 
@@ -15,6 +16,11 @@ interface Count {
 	failed: number;
 	skipped: number;
 }
+
+takeNoArguments(
+	"test",
+	"runs every test; one file: npx pnpm@12 exec vitest run FILE, and in python/ .venv/bin/python -m pytest FILE",
+);
 
 const results = join(root, ".test-results");
 rmSync(results, { recursive: true, force: true });

@@ -17,7 +17,7 @@ export function digitsEnvironment(
 	});
 }
 
-/** What takes longer than this is made, not found. */
+/** What takes longer than this is most likely made, and not found. */
 const PATIENCE_MS = 1_000;
 
 /** Makes the environment, or finds it made; a pool does so by itself, but does not tell that it takes a while. */
@@ -27,7 +27,7 @@ export async function makeEnvironment(
 ): Promise<void> {
 	const explain = setTimeout(() => {
 		say(
-			"making a Python environment with scikit-learn: only the first time, about a minute",
+			"preparing a Python environment with scikit-learn: about a minute the first time",
 		);
 	}, PATIENCE_MS);
 	try {
