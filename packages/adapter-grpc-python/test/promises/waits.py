@@ -1,6 +1,7 @@
 """Every way of waiting that a cancel has to end."""
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import socket
@@ -74,10 +75,8 @@ async def block_the_loop() -> None:
     begun("block_the_loop")
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        try:
-            time.sleep(0.01)
-        except BaseException:  # noqa: BLE001 - it heeds no cancel
-            continue
+        with contextlib.suppress(BaseException):
+            time.sleep(0.01)  # noqa: ASYNC251 - it heeds no cancel
 
 
 @tool(takes_input=int)
