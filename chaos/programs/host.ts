@@ -9,6 +9,7 @@ import {
 } from "@snakepit/core";
 import { chosenProtections } from "./choose-protections.ts";
 import type { HostOrder, HostOrders } from "./orders.ts";
+import type { LivesWanted } from "./random-life/lives.ts";
 import { workerAdapter } from "./worker-adapter.ts";
 
 const orders: HostOrders = JSON.parse(process.argv[2] ?? "{}");
@@ -67,6 +68,7 @@ function obey(order: HostOrder): void {
 	else if ("descriptors" in order) hog(order.descriptors);
 	else if ("measure" in order) measureHeap();
 	else if ("values" in order) void exerciseValues(order.values);
+	else if ("lives" in order) void live(order.lives);
 	else if ("blockMs" in order) block(order.blockMs);
 	else end(order.end);
 }
@@ -79,6 +81,12 @@ async function exerciseValues(wanted: {
 	const { callWithLargeValues } = await import("./large-values.ts");
 	const { seed, calls } = wanted;
 	tell({ values: await callWithLargeValues(pool, seed, calls) });
+}
+
+async function live(wanted: LivesWanted): Promise<void> {
+	const { liveAtRandom } = await import("./random-life/lives.ts");
+	const place = process.env["CHAOS_STAGE"] ?? "";
+	tell({ lives: await liveAtRandom(wanted, orders.dataDir, place) });
 }
 
 function measureHeap(): void {

@@ -1,3 +1,5 @@
+import type { LivesWanted } from "./random-life/lives.ts";
+
 /** What the workers of a host are. */
 export type WorkerKind = "python" | "shell" | "node";
 
@@ -40,6 +42,8 @@ export type HostOrder =
 	| { readonly measure: "heap" }
 	/** So many calls of the tools in `value_tools.py`; answers `{ values: report }`. */
 	| { readonly values: { readonly seed: number; readonly calls: number } }
+	/** Pools of their own, of which everything is asked at random; answers `{ lives: report }`. */
+	| { readonly lives: LivesWanted }
 	/** Keeps the event loop from turning. */
 	| { readonly blockMs: number }
 	| {

@@ -14,6 +14,7 @@ import { manySpawns } from "./cases/many-spawns.ts";
 import { nextStart } from "./cases/next-start.ts";
 import { otherPrograms } from "./cases/other-programs.ts";
 import { preloaded } from "./cases/preloaded.ts";
+import { randomLives } from "./cases/random-lives.ts";
 import { resources } from "./cases/resources.ts";
 import { settings } from "./cases/settings.ts";
 import { startUp } from "./cases/start-up.ts";
@@ -42,5 +43,6 @@ export const CASES: readonly ChaosCase[] = [
 	...resources,
 	...bridgeFaults,
 	...largeValues,
+	...randomLives,
 	...hostMemory,
 ];

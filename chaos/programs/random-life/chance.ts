@@ -1,0 +1,26 @@
+import { SeededRandom } from "@snakepit/core/testing";
+
+/** Draws, the same for the same seed. */
+export class Chance {
+	readonly #random: SeededRandom;
+
+	constructor(seed: number) {
+		this.#random = new SeededRandom(seed);
+	}
+
+	fraction(): number {
+		return this.#random.fraction();
+	}
+
+	below(most: number): number {
+		return Math.floor(this.fraction() * most);
+	}
+
+	of(share: number): boolean {
+		return this.fraction() < share;
+	}
+
+	pick<T>(all: readonly T[]): T {
+		return all[this.below(all.length)] as T;
+	}
+}
