@@ -22,7 +22,7 @@ export type PoolState = "open" | "closing";
 /** Says what is wrong with the error that a call ended with; `undefined` when nothing is. */
 export function wrongWith(
 	call: MadeCall,
-	{ code, cause }: SnakepitError,
+	{ code, ran, cause }: SnakepitError,
 	{ queueLimit, ttlMs }: Chosen,
 	state: PoolState,
 ): string | undefined {
@@ -46,6 +46,11 @@ export function wrongWith(
 			return queueLimit > 100 ? "it was not full" : undefined;
 		case "POOL_CLOSED":
 			return state === "open" ? "it is open" : undefined;
+		case "WORKER_REPLACED":
+			// What a leaving worker refuses runs on the next, but for what was read of the input.
+			return ran === "no" && options.input === undefined
+				? "no other worker was tried"
+				: undefined;
 		case "SESSION_LOST":
 			return session?.affinity === "strict" ? undefined : "it is not strict";
 		case "SESSION_CLOSED":

@@ -117,7 +117,13 @@ export class CallAttempt implements Attempt {
 		};
 		call.context
 			.runInAsyncScope(() =>
-				call.work.run(connection, call.command, call.args, options),
+				call.work.run(
+					connection,
+					call.command,
+					call.args,
+					options,
+					() => this.#state.kind !== "over",
+				),
 			)
 			.then(
 				() => this.#done(undefined),

@@ -16,12 +16,17 @@ export function captureContext(): CallerContext {
  */
 export interface Work {
 	readonly shape: "unary" | "stream";
-	/** Resolves when the worker is done with it; the answer is delivered by `succeed`. */
+	/**
+	 * Resolves when the worker is done with it; the answer is delivered by `succeed`.
+	 *
+	 * @param isWanted whether what comes is still that of the call: a worker that is lost may be heard after its call was given to another.
+	 */
 	run(
 		connection: Connection,
 		command: string,
 		args: unknown,
 		options: CallOptions,
+		isWanted: () => boolean,
 	): Promise<void>;
 	/** Whether something was delivered already: then it cannot be made again. */
 	readonly begun: boolean;
@@ -108,6 +113,7 @@ export class StreamWork implements Work {
 		command: string,
 		args: unknown,
 		options: CallOptions,
+		isWanted: () => boolean,
 	): Promise<void> {
 		if (connection.stream === undefined) {
 			throw new InputError({
@@ -125,7 +131,7 @@ export class StreamWork implements Work {
 			for (;;) {
 				if (!(await this.#asked(options.signal))) return;
 				const item = await iterator.next();
-				if (item.done === true) return;
+				if (item.done === true || !isWanted()) return;
 				this.#begun = true;
 				this.#demands.shift()?.resolve({ done: false, value: item.value });
 			}

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import {
+	closedVirtualPool,
+	outcome,
+	overConnections,
+	virtualPool,
+} from "./virtual-pool.ts";
 
 const commands = {
 	count: scripts.count,
@@ -158,5 +163,39 @@ test("a long stream leaves no listener behind for each of its items", async () =
 	});
 	expect(await Array.fromAsync(pool.stream("count"))).toHaveLength(200);
 	expect(most).toBeLessThan(10);
+	await close();
+});
+
+test("what a lost worker is heard to say after its call was made again is not of the stream", async () => {
+	const first = Promise.withResolvers<void>();
+	const second = Promise.withResolvers<void>();
+	const items = [
+		{ said: ["late"], when: first.promise },
+		{ said: ["a", "b"], when: second.promise },
+	];
+	const { adapter, pool, clock, close } = closedVirtualPool({ commands });
+	overConnections(adapter, () => {
+		const next = items.shift();
+		return {
+			stream: async function* () {
+				await next?.when;
+				yield* next?.said ?? [];
+			},
+		};
+	});
+	const opened = pool.open();
+	await clock.advance(1_000);
+	await opened;
+	const read = Array.fromAsync(
+		pool.stream("count", 2, { idempotentRetries: 1 }),
+	);
+	await clock.advance(0);
+	adapter.workers[0]?.crash();
+	await clock.advance(1_000);
+	first.resolve();
+	await clock.advance(0);
+	second.resolve();
+	await clock.advance(1_000);
+	expect(await read).toEqual(["a", "b"]);
 	await close();
 });
