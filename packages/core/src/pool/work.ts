@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "../adapter.ts";
 import { InputError } from "../errors.ts";
+import { failing } from "./callers-frames.ts";
 
 /** The asynchronous context of a caller. */
 export type CallerContext = Pick<AsyncResource, "runInAsyncScope">;
@@ -39,15 +40,14 @@ export class UnaryWork implements Work {
 	readonly promise: Promise<unknown>;
 	readonly shape = "unary";
 	readonly begun = false;
-	readonly #resolve: (value: unknown) => void;
-	readonly #reject: (error: Error) => void;
+	/** Until it is settled. */
+	#resolve: ((value: unknown) => void) | undefined;
 	#answer: unknown;
 
 	constructor() {
-		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+		const { promise, resolve } = Promise.withResolvers<unknown>();
 		this.promise = promise;
 		this.#resolve = resolve;
-		this.#reject = reject;
 	}
 
 	async run(
@@ -60,17 +60,23 @@ export class UnaryWork implements Work {
 	}
 
 	succeed(): void {
-		this.#resolve(this.#answer);
+		this.#resolve?.(this.#answer);
+		this.#resolve = undefined;
 	}
 
 	fail(error: Error): void {
-		this.#reject(error);
+		// Only where somebody is told: what rejects unheard would end the program.
+		this.#resolve?.(failing(error));
+		this.#resolve = undefined;
 	}
 }
 
 type Demand = {
-	readonly resolve: (result: IteratorResult<unknown, undefined>) => void;
-	readonly reject: (error: Error) => void;
+	readonly resolve: (
+		result:
+			| IteratorResult<unknown, undefined>
+			| PromiseLike<IteratorResult<unknown, undefined>>,
+	) => void;
 };
 type StreamEnd =
 	| { readonly kind: "done" }
@@ -100,10 +106,10 @@ export class StreamWork implements Work {
 			this.#end = { kind: "done" };
 			return end.kind === "done"
 				? Promise.resolve({ done: true, value: undefined })
-				: Promise.reject(end.error);
+				: failing(end.error);
 		}
-		return new Promise((resolve, reject) => {
-			this.#demands.push({ resolve, reject });
+		return new Promise((resolve) => {
+			this.#demands.push({ resolve });
 			this.#wake?.();
 		});
 	}
@@ -163,7 +169,7 @@ export class StreamWork implements Work {
 		if (this.#end !== undefined) return;
 		const [first, ...rest] = this.#demands.splice(0);
 		if (end.kind === "failed" && first !== undefined) {
-			first.reject(end.error);
+			first.resolve(failing(end.error));
 			this.#end = { kind: "done" };
 		} else {
 			first?.resolve({ done: true, value: undefined });

@@ -1,0 +1,36 @@
+/** One error may end several calls: what an adapter makes once and throws each time must not grow. */
+const told = new WeakSet<Error>();
+
+/**
+ * Rejects with `error`, the end of whose stack is then the code that waits for the
+ * promise: the error was made where an answer arrived or a timer ran, and there
+ * is nothing of the caller's. A call that succeeds pays nothing for it.
+ *
+ * The engine finds who waits from within a reaction that settles a promise. So the
+ * promise rejects some turns of the microtask queue later, when a promise that was
+ * resolved with it has become one of those who wait.
+ */
+export function failing(error: Error): Promise<never> {
+	return Promise.resolve()
+		.then(nothing)
+		.then(function settle() {
+			tellWhoWaits(error, settle);
+			throw error;
+		});
+}
+
+function nothing(): void {}
+
+function tellWhoWaits(error: Error, settle: () => void): void {
+	if (told.has(error)) return;
+	told.add(error);
+	const here: { readonly stack?: unknown } = {};
+	Error.captureStackTrace(here, settle);
+	const { stack } = error;
+	// A program may have a say about what stacks are (Error.prepareStackTrace).
+	if (typeof here.stack !== "string" || typeof stack !== "string") return;
+	const waiting = here.stack
+		.split("\n")
+		.filter((line) => /^ +at (?!.*processTicksAndRejections)/.test(line));
+	Reflect.set(error, "stack", [stack, ...waiting].join("\n"));
+}
