@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { chmodSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removePlace } from "./remove-place.ts";
@@ -9,6 +9,8 @@ import { removePlace } from "./remove-place.ts";
  */
 export default function testPlace(): () => void {
 	const place = mkdtempSync(join(tmpdir(), "sp-"));
+	// Tests that root runs have a nobody look at directories of its own in there.
+	chmodSync(place, 0o711);
 	process.env["TMPDIR"] = place;
 	// It would come first.
 	delete process.env["XDG_RUNTIME_DIR"];
