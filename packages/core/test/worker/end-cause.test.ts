@@ -58,3 +58,14 @@ test("who killed it outside the stop ladder is who ended it", () => {
 	cause.killedBy("application_cleanup");
 	expect(cause.conclude(true)).toBe("application_cleanup");
 });
+
+test("one that ends while it drains has ended by itself, but for the exit of the host", () => {
+	const surprised = new EndCause();
+	surprised.presume("recycled");
+	surprised.surprise();
+	expect(surprised.reason).toBe("exited");
+	const killed = new EndCause();
+	killed.presume("host_exit");
+	killed.surprise();
+	expect(killed.reason).toBe("host_exit");
+});
