@@ -6,7 +6,6 @@ import asyncio
 import faulthandler
 import signal
 import socket
-import sys
 from collections.abc import Callable
 
 from snakepit_bridge.boot.process_setup import (
@@ -63,6 +62,6 @@ class SignalListener:
         if is_dump_signal_ours() and DUMP_SIGNAL in of_the_tools:
             of_the_tools.remove(DUMP_SIGNAL)
             # With the GIL, so that no stack changes while it is read.
-            faulthandler.dump_traceback(sys.__stderr__ or 2, all_threads=True)
+            faulthandler.dump_traceback(2, all_threads=True)
         if of_the_tools:
             self._on_other()
