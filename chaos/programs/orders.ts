@@ -18,8 +18,8 @@ export interface HostOrders {
 	readonly ballastMb?: number;
 	/** Another program for the workers than that of their kind. */
 	readonly program?: string;
-	/** Whether Python workers are forked from a preloaded parent. */
-	readonly preload?: boolean;
+	/** Whether Python workers are forked from a preloaded parent; `"tools"`: from one that has imported the tools. */
+	readonly preload?: boolean | "tools";
 	/** How Python workers and the host talk; gRPC by default. */
 	readonly transport?: "grpc" | "framed";
 	/** Types of events that the host tells beside those that every case needs. */

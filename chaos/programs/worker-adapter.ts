@@ -23,7 +23,8 @@ export function workerAdapter({
 				tools: program ?? at("./tools.py"),
 				transport: transport ?? "grpc",
 				// The tools hold the witness, each worker its own.
-				preload: preload ? { modules: ["numpy"] } : false,
+				preload:
+					preload === "tools" || (preload ? { modules: ["numpy"] } : false),
 			});
 		case "shell":
 			return stubborn("/bin/sh", program ?? at("./worker.sh"));

@@ -145,6 +145,8 @@ export type RunEvent =
 			readonly protection: string;
 			readonly ofRun: RunId;
 			readonly pid: number;
+			/** With the pid, this process and no other; `undefined` when it was not written down. */
+			readonly startTime: string | undefined;
 			/** Which worker it was, or descends from; `undefined` when that is not known. */
 			readonly incarnation: string | undefined;
 			readonly foundBy: "told" | "ledger" | "group" | "marker" | "descent";

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     Reach = Literal["group", "process"]
 
+# A worker is a child of the guard, or of a preloaded parent that is one.
+_LEVELS = 2
+
 
 class Step:
     """One signal.
@@ -25,14 +28,23 @@ class Step:
     Attributes:
         reach: Whether it goes to the group of the process or to it alone.
         root: The pid of the guard's child from which it descends.
+        below: What it descends from of the two uppermost levels, the lower one first:
+            a worker is on one of them. A child of a guard hangs on nothing.
     """
 
-    __slots__ = ("process", "reach", "root")
+    __slots__ = ("below", "process", "reach", "root")
 
-    def __init__(self, process: Process, reach: Reach, root: int) -> None:
+    def __init__(
+        self,
+        process: Process,
+        reach: Reach,
+        root: int,
+        below: tuple[Process, ...] = (),
+    ) -> None:
         self.process = process
         self.reach = reach
         self.root = root
+        self.below = below
 
 
 def kill_order(
@@ -48,10 +60,17 @@ def kill_order(
     """
     depth = {guard.pid: 0}
     root: dict[int, int] = {}
+    # Guards hang on guards: they are in one session, and no level of the workers'.
+    below: dict[int, tuple[Process, ...]] = {}
+    upper: dict[int, tuple[Process, ...]] = {}
     known = list(descendants)
     for process in known:
         depth[process.pid] = depth.get(process.parent, 0) + 1
         root[process.pid] = root.get(process.parent, process.pid)
+        above = upper.get(process.parent, ())
+        below[process.pid] = above
+        is_level = len(above) < _LEVELS and process.session != guard.session
+        upper[process.pid] = (process, *above) if is_level else above
     living = [each for each in known if not each.zombie and each.pid not in spared]
     head: dict[int, int] = {}
     for process in living:
@@ -65,6 +84,7 @@ def kill_order(
             process,
             "group" if head.get(process.group) == process.pid else "process",
             root[process.pid],
+            below[process.pid],
         )
         for process in living
     ]

@@ -43,6 +43,29 @@ def test_a_group_whose_leader_is_dead_is_killed_through_who_is_left() -> None:
     assert shown(kill_order([worker, child], GUARD)) == [("group", 21, 21)]
 
 
+def test_what_a_process_hangs_on_is_told_down_to_the_level_below_a_preloaded_parent() -> (
+    None
+):
+    parent, worker = below(20, 10), below(30, 20)
+    child, leaf = below(31, 30, 30), below(32, 31, 30)
+    steps = kill_order([parent, worker, child, leaf], GUARD)
+    assert {
+        step.process.pid: [process.pid for process in step.below] for step in steps
+    } == {20: [], 30: [20], 31: [30, 20], 32: [30, 20]}
+
+
+def test_guards_further_in_are_nothing_that_a_process_hangs_on() -> None:
+    middle = Process(11, 10, group=10, session=10, start=11)
+    inner = Process(12, 11, group=10, session=10, start=12)
+    worker, child = below(20, 12), below(21, 20, 20)
+    steps = kill_order([middle, inner, worker, child], GUARD)
+    assert [
+        [process.pid for process in step.below]
+        for step in steps
+        if step.process.pid in (20, 21)
+    ] == [[20], []]
+
+
 def test_the_guard_s_own_group_and_session_are_never_signalled() -> None:
     twin = below(11, 10, GUARD.group)
     unarmed = below(12, 10, GUARD.group)

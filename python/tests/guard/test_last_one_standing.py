@@ -206,6 +206,13 @@ def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> N
         deaths[1].pid,
     }
     assert {line["pid"] for line in killed} == {death.pid for death in deaths}
+    for line in killed:
+        assert line["startTime"].isdigit()
+    # What hung on the worker says so, with the time at which that began.
+    worker = next(line for line in killed if line["pid"] == deaths[0].pid)
+    child = next(line for line in killed if line["pid"] == deaths[1].pid)
+    assert "below" not in worker
+    assert child["below"] == [{"pid": worker["pid"], "startTime": worker["startTime"]}]
     for line in of_type(lines, "run_settled"):
         assert 0 <= line["killed"] <= 3
         assert 0 < line["durationMs"] < 20_000

@@ -14,7 +14,7 @@ import { endOrphans } from "./end-orphans.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";
 import type { KillLimits, ProcessKiller } from "./process-killer.ts";
 import type { ClaimParts, RunClaim } from "./run-claim.ts";
-import { settle } from "./settlement.ts";
+import { type ReapedProcess, settle } from "./settlement.ts";
 import { StrategyGate } from "./strategy-gate.ts";
 
 export interface ReaperParts extends ClaimParts {
@@ -57,10 +57,10 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	for (const claim of claims) {
 		const { ofRun, workers } = claim.dead;
 		const settlement = settle(ofRun, workers, results, spared);
-		reaped.push(...settlement.reaped);
+		const orphans = settlement.reaped.map(reapedOrphan);
+		reaped.push(...orphans);
 		sparedProcesses.push(...settlement.spared);
-		for (const orphan of settlement.reaped)
-			tell({ type: "orphan.reaped", ...orphan });
+		for (const orphan of orphans) tell({ type: "orphan.reaped", ...orphan });
 		for (const orphan of settlement.spared)
 			tell({ type: "orphan.spared", ...orphan });
 		const { setAside: file } = claim.settle(settlement);
@@ -106,6 +106,15 @@ function claimAll(parts: ReaperParts): {
 			sparedRuns.push({ runId: name.runId, reason: outcome.reason });
 	}
 	return { claims, sparedRuns };
+}
+
+function reapedOrphan({
+	ofRun,
+	pid,
+	how,
+	foundBy,
+}: ReapedProcess): ReapedOrphan {
+	return { ofRun, pid, how, foundBy };
 }
 
 /** Asks the user's strategy about each orphan. */

@@ -4,8 +4,10 @@ import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
+import { countKilled, joinProtections } from "../registry/joined-incidents.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
+import { recordedNames } from "../registry/recorded-names.ts";
 import { RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
@@ -108,11 +110,7 @@ export class LedgerClaim implements RunClaim {
 		const { directory, host, claimant } = this.#parts;
 		const { directory: runDirectory, runId } = this.#run;
 		const { complete } = settlement;
-		const isOurs = isRunDirectory(runDirectory, runId);
-		// Whoever writes there may live as long as something of the run does.
-		const left =
-			complete && isOurs ? readIncidentFiles(runDirectory, runId) : [];
-		const over = this.#record(settlement, witnessed, left) && complete;
+		const over = this.#record(settlement, witnessed) && complete;
 		// The evidence goes after the record of it.
 		if (over) host.remove(directoriesOf(runDirectory, runId));
 		this.#file.close(over ? "is_over" : "goes_on");
@@ -122,21 +120,36 @@ export class LedgerClaim implements RunClaim {
 		return { over };
 	}
 
+	/** What protections without a database wrote. Throws what SQLite throws. */
+	#leftBehind(): readonly Incident[] {
+		const { directory, runId } = this.#run;
+		if (!isRunDirectory(directory, runId)) return [];
+		const naming = recordedNames(() => this.#file.workers());
+		return readIncidentFiles(directory, runId, naming);
+	}
+
 	/** Returns whether it could be written. */
 	#record(
 		{ complete, reaped, ends }: Settlement,
 		witnessed: readonly Incident[],
-		left: readonly Incident[],
 	): boolean {
 		const { clock, claimant } = this.#parts;
 		const endedAt = clock.wall();
-		const run: StoredRun = {
-			...this.#run,
-			killed: this.#run.killed + reaped.length + kills(left),
-			cleanupMs: (this.#run.cleanupMs ?? 0) + clock.now() - this.#begunAt,
-			claimedBy: undefined,
-		};
+		const ended = reaped.map(({ identity }) => identity);
 		try {
+			// Whoever writes there may live as long as something of the run does.
+			const left = complete ? this.#leftBehind() : [];
+			const incidents = joinProtections(
+				[...witnessed, ...left],
+				// A watchdog's are what it witnessed; a reaper tells them itself.
+				claimant.kind === "reaper" ? ended : [],
+			);
+			const run: StoredRun = {
+				...this.#run,
+				killed: this.#run.killed + ended.length + countKilled(incidents, ended),
+				cleanupMs: (this.#run.cleanupMs ?? 0) + clock.now() - this.#begunAt,
+				claimedBy: undefined,
+			};
 			this.#file.writeEnds(
 				creditProtections(ends, this.dead.workers, left),
 				endedAt,
@@ -149,7 +162,7 @@ export class LedgerClaim implements RunClaim {
 							endedBy: this.#run.claimedBy,
 						}
 					: run,
-				[...witnessed, ...left],
+				incidents,
 			);
 			if (claimant.kind === "reaper")
 				tellIncidents(this.#file, run.runId, claimant.tell);
@@ -158,11 +171,6 @@ export class LedgerClaim implements RunClaim {
 			return false; // The disk became full meanwhile: the next start does it again and finds nothing.
 		}
 	}
-}
-
-function kills(incidents: readonly Incident[]): number {
-	return incidents.filter(({ type }) => type === "protection.process_killed")
-		.length;
 }
 
 /** Tells what nobody told yet. The run's lock is held, so nobody else does. Throws what SQLite throws. */
@@ -223,8 +231,10 @@ export class MarkerClaim implements RunClaim {
 	/** Where they are was in the file: they are known by their names alone. */
 	#removeDirectories(tell: (incident: Incident) => void): void {
 		const { runId, ownerKey } = this.#name;
+		const naming = recordedNames(() => []);
 		for (const path of findRunDirectories(runId, ownerKey)) {
-			for (const incident of readIncidentFiles(path, runId)) tell(incident);
+			for (const incident of readIncidentFiles(path, runId, naming))
+				tell(incident);
 			this.#parts.host.remove(directoriesOf(path, runId));
 		}
 	}

@@ -8,7 +8,6 @@ import type { SparedReason } from "../run-events.ts";
 import type { RunId } from "../run-id.ts";
 import type { Clock } from "../world.ts";
 import { claimRun } from "./claim-run.ts";
-import type { ReapedOrphan } from "./cleanup-report.ts";
 import { endOrphans } from "./end-orphans.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";
 import type {
@@ -16,7 +15,7 @@ import type {
 	KillResult,
 	ProcessKiller,
 } from "./process-killer.ts";
-import { settle } from "./settlement.ts";
+import { type ReapedProcess, settle } from "./settlement.ts";
 
 export interface SettleRunParts {
 	readonly dataDir: string;
@@ -38,7 +37,7 @@ export interface SettleRunParts {
 
 /** What was ended of a run, and what had to be left. */
 export interface SettledRun {
-	readonly reaped: readonly (ReapedOrphan & Pick<Orphan, "incarnation">)[];
+	readonly reaped: readonly ReapedProcess[];
 	readonly spared: readonly SparedProcess[];
 }
 
@@ -82,16 +81,8 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	const { spared } = found;
 	const results = [...ended, ...found.results];
 	const settlement = settle(runId, dead.workers, results, spared, "protection");
-	const incarnations = new Map(
-		results.map(({ target }) => [target.pid, target.incarnation]),
-	);
-	const end: SettledRun = {
-		reaped: settlement.reaped.map((orphan) => ({
-			...orphan,
-			incarnation: incarnations.get(orphan.pid),
-		})),
-		spared: settlement.spared,
-	};
+	const { reaped } = settlement;
+	const end: SettledRun = { reaped, spared: settlement.spared };
 	const { over } = claim.settle(settlement, parts.witness(end));
 	return { kind: over ? "settled" : "unfinished", ...end };
 }

@@ -6,9 +6,13 @@ import type { ReapedOrphan } from "./cleanup-report.ts";
 import type { DeadRun, Orphan, SparedProcess } from "./orphan-search.ts";
 import type { Fate, KillResult } from "./process-killer.ts";
 
+/** A process of a dead run that was ended, and who it was. */
+export type ReapedProcess = ReapedOrphan &
+	Pick<Orphan, "identity" | "incarnation">;
+
 /** What is known of one dead run after its processes were ended. */
 export interface Settlement {
-	readonly reaped: readonly ReapedOrphan[];
+	readonly reaped: readonly ReapedProcess[];
 	readonly spared: readonly SparedProcess[];
 	/** Rows that are over now. */
 	readonly ends: readonly {
@@ -40,15 +44,15 @@ export function settle(
 	sparedBefore: readonly SparedProcess[],
 	killer: Killer = "reaper",
 ): Settlement {
-	const reaped: ReapedOrphan[] = [];
+	const reaped: ReapedProcess[] = [];
 	const spared: SparedProcess[] = sparedBefore.filter(
 		(process) => process.ofRun === ofRun,
 	);
 	for (const { target, fate } of results) {
 		if (target.ofRun !== ofRun) continue;
-		const { pid, foundBy } = target;
+		const { pid, foundBy, identity, incarnation } = target;
 		if (fate === "ended_on_term" || fate === "killed")
-			reaped.push({ ofRun, pid, how: fate, foundBy });
+			reaped.push({ ofRun, pid, how: fate, foundBy, identity, incarnation });
 		else spared.push({ ofRun, pid, reason: spareReason(fate) });
 	}
 	const ends = workers

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { RunId } from "../run-id.ts";
-import { type Incident, parseIncident } from "./incident.ts";
+import { type Incident, type Naming, parseIncident } from "./incident.ts";
 import { joinIncidents } from "./joined-incidents.ts";
 import { fileNamesIn } from "./ledger-directory.ts";
 
@@ -15,10 +15,13 @@ export const INCIDENT_FILES_LIMIT = 8;
 /**
  * Reads the incidents that protections left in a run's directory, and leaves
  * out whatever is not one: anything of this user's could have written there.
+ *
+ * @param naming says which worker a process was.
  */
 export function readIncidentFiles(
 	runDirectory: string,
 	ofRun: RunId,
+	naming: Naming,
 ): readonly Incident[] {
 	return fileNamesIn(runDirectory)
 		.filter((fileName) => FILE_NAME.test(fileName))
@@ -28,7 +31,7 @@ export function readIncidentFiles(
 			return joinIncidents(
 				beginningOf(join(runDirectory, fileName))
 					.split("\n")
-					.flatMap((line) => parseIncident(line, ofRun) ?? [])
+					.flatMap((line) => parseIncident(line, ofRun, naming) ?? [])
 					.filter((incident) => incident.protection === protection),
 			);
 		});

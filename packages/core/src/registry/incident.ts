@@ -11,21 +11,42 @@ export type Incident = EventOf<
 	| "protection.run_settled"
 >;
 
+/** What tells a process of a run from every other of it, also later. */
+export interface ProcessKey {
+	readonly pid: number;
+	readonly startTime: string;
+}
+
+/**
+ * Says which worker a process was, or descends from.
+ *
+ * @param line the process, and what it hung on where that was written down, the nearest first.
+ * @param written what a protection called it that knows only whom it forked itself.
+ */
+export type Naming = (
+	line: readonly ProcessKey[],
+	written: string | undefined,
+) => string | undefined;
+
 /** A longer one is not an incident of ours. */
 export const INCIDENT_LIMIT_BYTES = 4_096;
 
 const PROTECTION_NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const INCARNATION = /^[0-9a-z]{7}-[0-9]{1,15}$/;
+const START_TIME = /^[\x20-\x7e]{1,64}$/;
 const FOUND_BY = ["told", "ledger", "group", "marker", "descent"] as const;
 const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
 
 /**
  * Reads one incident of the run `ofRun` from JSON; `undefined` when `text` is
  * not exactly that. What is not known is left out.
+ *
+ * @param naming asked who it was; as it is written by default.
  */
 export function parseIncident(
 	text: string,
 	ofRun: RunId,
+	naming: Naming = (_line, written) => written,
 ): Incident | undefined {
 	if (Buffer.byteLength(text) > INCIDENT_LIMIT_BYTES) return undefined;
 	const fields = parseObject(text);
@@ -41,7 +62,7 @@ export function parseIncident(
 			return { type, ...common, pid };
 		}
 		case "protection.process_killed":
-			return killed(fields, common);
+			return killed(fields, common, naming);
 		case "protection.run_settled": {
 			const { killed, durationMs } = fields;
 			if (!isCount(killed) || !isAmount(durationMs)) return undefined;
@@ -53,20 +74,26 @@ export function parseIncident(
 }
 
 function killed(
-	{ pid, incarnation, foundBy, signal }: Readonly<Record<string, unknown>>,
+	fields: Readonly<Record<string, unknown>>,
 	common: Pick<Incident, "wallMs" | "protection" | "ofRun">,
+	naming: Naming,
 ): Incident | undefined {
+	const { pid, startTime, incarnation, below, foundBy, signal } = fields;
 	const how = FOUND_BY.find((word) => word === foundBy);
 	if (!isCount(pid) || how === undefined) return undefined;
 	const sent = SIGNALS.find((word) => word === signal);
 	if (signal !== undefined && sent === undefined) return undefined;
 	const isKnown = typeof incarnation === "string";
 	if (isKnown && !INCARNATION.test(incarnation)) return undefined;
+	if (startTime !== undefined && !isStartTime(startTime)) return undefined;
+	const above: readonly unknown[] = Array.isArray(below) ? below : [];
+	const line = [fields, ...above].filter(isProcessKey);
 	return {
 		type: "protection.process_killed",
 		...common,
 		pid,
-		incarnation: isKnown ? incarnation : undefined,
+		startTime,
+		incarnation: naming(line, isKnown ? incarnation : undefined),
 		foundBy: how,
 		signal: sent,
 	};
@@ -83,6 +110,16 @@ function parseObject(
 	} catch {
 		return undefined;
 	}
+}
+
+function isProcessKey(value: unknown): value is ProcessKey {
+	if (typeof value !== "object" || value === null) return false;
+	const { pid, startTime } = value as Readonly<Record<string, unknown>>;
+	return isCount(pid) && isStartTime(startTime);
+}
+
+function isStartTime(value: unknown): value is string {
+	return typeof value === "string" && START_TIME.test(value);
 }
 
 function isName(value: unknown): value is string {

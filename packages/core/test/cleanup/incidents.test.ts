@@ -54,6 +54,7 @@ async function runOfAGuard(bench: Bench): Promise<CraftedRun> {
 		protection: "guard",
 		ofRun: runId,
 		pid: 4_194_302,
+		startTime: "1",
 		incarnation: `${runId}-1`,
 		foundBy: "descent",
 		signal: "SIGKILL",

@@ -29,7 +29,16 @@ const reserved = workerRow(RUN, { incarnation: "reserved" });
 test("a run is over when nothing of it is left: each row says whether it was reaped or had vanished", () => {
 	const results = [{ target: orphan(10), fate: "killed" as const }];
 	expect(settle(RUN, [...rows, reserved], results, [])).toEqual({
-		reaped: [{ ofRun: RUN, pid: 10, how: "killed", foundBy: "ledger" }],
+		reaped: [
+			{
+				ofRun: RUN,
+				pid: 10,
+				how: "killed",
+				foundBy: "ledger",
+				identity: deadOwner({ pid: 10 }),
+				incarnation: undefined,
+			},
+		],
 		spared: [],
 		ends: [
 			{ incarnation: "w10", end: { reason: "reaped", killer: "reaper" } },
@@ -82,6 +91,7 @@ test("a worker that a protection killed before anybody settled the run is the pr
 		protection: "guard",
 		ofRun: RUN,
 		pid,
+		startTime: "1",
 		incarnation,
 		foundBy: "descent",
 		signal: "SIGKILL",

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import {
 	INCIDENT_LIMIT_BYTES,
 	type Incident,
+	type Naming,
 	parseIncident,
 } from "../../src/registry/incident.ts";
 import {
@@ -23,16 +24,18 @@ const DETECTED: Incident = {
 	ofRun: RUN,
 	pid: 70,
 };
-const KILLED: Incident = {
+const KILLED = {
 	type: "protection.process_killed",
 	wallMs: 2.5,
 	protection: "guard",
 	ofRun: RUN,
 	pid: 77,
+	startTime: "5000",
 	incarnation: "abcdefg-1",
 	foundBy: "descent",
 	signal: "SIGKILL",
-};
+} satisfies Incident;
+const AS_WRITTEN: Naming = (_line, written) => written;
 const SETTLED: Incident = {
 	type: "protection.run_settled",
 	wallMs: 3,
@@ -46,7 +49,12 @@ test.each([
 	DETECTED,
 	{ ...DETECTED, pid: undefined },
 	KILLED,
-	{ ...KILLED, incarnation: undefined, signal: undefined },
+	{
+		...KILLED,
+		startTime: undefined,
+		incarnation: undefined,
+		signal: undefined,
+	},
 	{ ...KILLED, signal: "SIGTERM" as const },
 	SETTLED,
 ])("what is written as JSON is read again: $type", (incident) => {
@@ -72,6 +80,8 @@ test.each<[string, string]>([
 	["seen by nothing", JSON.stringify({ ...DETECTED, pid: "70" })],
 	["ended by a wish", JSON.stringify({ ...KILLED, signal: "SIGNAL" })],
 	["without a pid", JSON.stringify({ ...KILLED, pid: 1.5 })],
+	["begun at no time", JSON.stringify({ ...KILLED, startTime: 5000 })],
+	["begun for ever", JSON.stringify({ ...KILLED, startTime: "5".repeat(99) })],
 	["found somehow", JSON.stringify({ ...KILLED, foundBy: "luck" })],
 	["a long name", JSON.stringify({ ...KILLED, incarnation: "x".repeat(99) })],
 	["uncounted", JSON.stringify({ ...SETTLED, killed: "many" })],
@@ -79,6 +89,34 @@ test.each<[string, string]>([
 	["too long", JSON.stringify(DETECTED) + " ".repeat(INCIDENT_LIMIT_BYTES)],
 ])("what is %s is no incident", (_, text) => {
 	expect(parseIncident(text, RUN)).toBeUndefined();
+});
+
+test("who was killed is asked with what it hung on, as far as that is written down", () => {
+	const asked: unknown[] = [];
+	const naming: Naming = (line, written) => {
+		asked.push(
+			line.map(({ pid, startTime }) => [pid, startTime]),
+			written,
+		);
+		return "abcdefg-9";
+	};
+	const nonsense = [null, 5, { pid: 1 }, { pid: "1", startTime: "1" }];
+	const below = [{ pid: 76, startTime: "4000" }, ...nonsense];
+	const read = parseIncident(JSON.stringify({ ...KILLED, below }), RUN, naming);
+	expect(read).toEqual({ ...KILLED, incarnation: "abcdefg-9" });
+	expect(asked).toEqual([
+		[
+			[77, "5000"],
+			[76, "4000"],
+		],
+		"abcdefg-1",
+	]);
+	parseIncident(
+		JSON.stringify({ ...KILLED, startTime: undefined }),
+		RUN,
+		naming,
+	);
+	expect(asked.slice(2)).toEqual([[], "abcdefg-1"]);
 });
 
 function lines(...incidents: readonly Incident[]): string {
@@ -94,8 +132,13 @@ test("a protection's file is read line by line, and what is not an incident of i
 		path,
 		`${lines(DETECTED, foreign)}\n\0nonsense\n${lines(KILLED)}${cut}`,
 	);
-	expect(readIncidentFiles(directory, RUN)).toEqual([DETECTED, KILLED]);
-	expect(readIncidentFiles(join(directory, "gone"), RUN)).toEqual([]);
+	expect(readIncidentFiles(directory, RUN, AS_WRITTEN)).toEqual([
+		DETECTED,
+		KILLED,
+	]);
+	expect(readIncidentFiles(join(directory, "gone"), RUN, AS_WRITTEN)).toEqual(
+		[],
+	);
 });
 
 test("a file is read up to a bound, and so many files", () => {
@@ -106,7 +149,7 @@ test("a file is read up to a bound, and so many files", () => {
 		lines({ ...KILLED, pid: 1_000_000 + n }),
 	);
 	writeFileSync(join(directory, "incidents.guard.jsonl"), all.join(""));
-	expect(readIncidentFiles(directory, RUN).length).toBe(
+	expect(readIncidentFiles(directory, RUN, AS_WRITTEN).length).toBe(
 		Math.floor(INCIDENT_FILE_LIMIT_BYTES / first.length),
 	);
 	const many = temporaryDirectory();
@@ -114,7 +157,9 @@ test("a file is read up to a bound, and so many files", () => {
 		const incident = { ...DETECTED, protection: `p${n}` };
 		writeFileSync(join(many, `incidents.p${n}.jsonl`), lines(incident));
 	}
-	expect(readIncidentFiles(many, RUN).length).toBe(INCIDENT_FILES_LIMIT);
+	expect(readIncidentFiles(many, RUN, AS_WRITTEN).length).toBe(
+		INCIDENT_FILES_LIMIT,
+	);
 });
 
 test("only a plain file of this user is read: no link, no pipe, no directory, no other name", () => {
@@ -124,5 +169,5 @@ test("only a plain file of this user is read: no link, no pipe, no directory, no
 	symlinkSync(other, join(directory, "incidents.link.jsonl"));
 	execFileSync("mkfifo", [join(directory, "incidents.pipe.jsonl")]);
 	execFileSync("mkdir", [join(directory, "incidents.dir.jsonl")]);
-	expect(readIncidentFiles(directory, RUN)).toEqual([]);
+	expect(readIncidentFiles(directory, RUN, AS_WRITTEN)).toEqual([]);
 });

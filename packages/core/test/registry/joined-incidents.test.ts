@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import type { Incident } from "../../src/registry/incident.ts";
-import { joinIncidents } from "../../src/registry/joined-incidents.ts";
+import {
+	countKilled,
+	joinIncidents,
+	joinProtections,
+} from "../../src/registry/joined-incidents.ts";
 import type { RunId } from "../../src/run-id.ts";
+
+type Killed = Extract<Incident, { type: "protection.process_killed" }>;
 
 const RUN = "k3x9a2p" as RunId;
 const COMMON = { protection: "guard", ofRun: RUN };
@@ -10,15 +16,22 @@ function death(wallMs: number, pid: number): Incident {
 	return { type: "protection.host_death_detected", wallMs, ...COMMON, pid };
 }
 
-function killed(wallMs: number, pid: number, incarnation?: string): Incident {
+function killed(
+	wallMs: number,
+	pid: number,
+	incarnation?: string,
+	fields: Partial<Killed> = {},
+): Killed {
 	return {
 		type: "protection.process_killed",
 		wallMs,
 		...COMMON,
 		pid,
+		startTime: "5000",
 		incarnation,
 		foundBy: "descent",
 		signal: "SIGKILL",
+		...fields,
 	};
 }
 
@@ -79,4 +92,42 @@ test("where not every one is named, the greatest count stands", () => {
 	expect(
 		joinIncidents([killed(3, 80), settled(9, 400), settled(8, 2)]),
 	).toEqual([killed(3, 80), settled(9, 400)]);
+});
+
+test("a pid that was taken by another process is another process", () => {
+	const first = killed(2, 80, `${RUN}-1`);
+	const second = killed(3, 80, `${RUN}-2`, { startTime: "6000" });
+	expect(joinIncidents([first, second])).toEqual([first, second]);
+	expect(joinProtections([first, second], [])).toEqual([first, second]);
+});
+
+test("what two protections did is told once: by the one that came first, with the name that one of them knows, and each counts its own", () => {
+	const guard = [death(1, 70), killed(3, 80), killed(3, 81), settled(9, 2)];
+	const other = { protection: "watchdog" };
+	const watchdog = [
+		{ ...death(2, 60), ...other },
+		killed(2, 80, `${RUN}-1`, other),
+		killed(4, 81, `${RUN}-2`, other),
+		killed(5, 82, `${RUN}-2`, other),
+		{ ...settled(12, 3), ...other },
+	];
+	const joined = joinProtections([...watchdog, ...guard], []);
+	expect(joined).toEqual([
+		death(1, 70),
+		{ ...death(2, 60), ...other },
+		killed(2, 80, `${RUN}-1`, other),
+		killed(3, 81, `${RUN}-2`),
+		killed(5, 82, `${RUN}-2`, other),
+		settled(9, 1),
+		{ ...settled(12, 2), ...other },
+	]);
+	expect(countKilled(joined, [])).toBe(3);
+	expect(countKilled(joined, [{ pid: 82, startTime: "5000" }])).toBe(2);
+});
+
+test("who is told by somebody else is not told again", () => {
+	const told = [{ pid: 80, startTime: "5000" }];
+	const all = [killed(3, 80), killed(3, 81), settled(9, 300)];
+	expect(joinProtections(all, told)).toEqual([killed(3, 81), settled(9, 299)]);
+	expect(countKilled(all, told)).toBe(1);
 });

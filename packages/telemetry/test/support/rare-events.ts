@@ -46,6 +46,7 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		protection,
 		ofRun,
 		pid: 9,
+		startTime: "5000",
 		incarnation: "gfedcba-1",
 		foundBy: "ledger",
 		signal: "SIGKILL",

@@ -9,6 +9,11 @@ import json
 import os
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_guard.kill_order import Step
+    from snakepit_guard.process_table import Process
+
 # A fork loop may leave thousands: they are counted, not all named.
 MAX_PROCESSES = 256
 
@@ -42,15 +47,23 @@ class Incidents:
         self._began = time.monotonic()
         self._add("protection.host_death_detected", pid=os.getpid())
 
-    def process_killed(self, pid: int, label: str | None) -> None:
-        """A process that lived was sent its SIGKILL."""
+    def process_killed(self, step: Step, label: str | None) -> None:
+        """A process that lived was sent its SIGKILL.
+
+        Args:
+            step: The process, and what it hung on: whoever reads that has the record,
+                and knows also a worker that somebody else has forked.
+            label: What the host calls the child of the guard from which it descends.
+        """
         self._killed += 1
         if self._killed > MAX_PROCESSES:
             return
-        known = {} if label is None else {"incarnation": label}
+        known: dict[str, object] = {} if label is None else {"incarnation": label}
+        if step.below:
+            known["below"] = [_named(process) for process in step.below]
         self._add(
             "protection.process_killed",
-            pid=pid,
+            **_named(step.process),
             **known,
             foundBy="descent",
             signal="SIGKILL",
@@ -96,3 +109,7 @@ class Incidents:
             **fields,
         }
         self._lines.append(json.dumps(event, separators=(",", ":")) + "\n")
+
+
+def _named(process: Process) -> dict[str, object]:
+    return {"pid": process.pid, "startTime": str(process.start)}

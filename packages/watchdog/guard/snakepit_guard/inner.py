@@ -82,5 +82,5 @@ class InnerGuard:
     def _killed(self, steps: list[Step]) -> None:
         label_of = self._server.births.label_of
         for step in steps:
-            self._incidents.process_killed(step.process.pid, label_of(step.root))
+            self._incidents.process_killed(step, label_of(step.root))
         self._incidents.write()

@@ -110,5 +110,5 @@ class OuterGuard:
     def _killed(self, steps: list[Step]) -> None:
         for step in steps:
             if step.process.session != self._session:
-                self._incidents.process_killed(step.process.pid, None)
+                self._incidents.process_killed(step, None)
         self._incidents.write()

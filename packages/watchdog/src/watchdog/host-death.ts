@@ -15,7 +15,7 @@ import {
 	ProcessKiller,
 	type SystemProcessHost,
 } from "@snakepit/core/processes";
-import type { ListedRun } from "./watch-list.ts";
+import type { ListedRun, ToldWorker } from "./watch-list.ts";
 
 /** A process of a dead run, and how the watchdog knows it. */
 interface Doomed extends Orphan {
@@ -90,41 +90,53 @@ export class HostDeath {
 
 	/** The workers that the host told of and what descends from them; killed at once where no grace was asked for. */
 	#first(run: ListedRun): readonly Doomed[] {
-		const doomed = [...run.workers.values()].flatMap((worker) => {
-			const { identity, groupId, incarnation } = worker;
-			const facts = this.#parts.host.facts(identity.pid);
+		const { host, clock } = this.#parts;
+		const told = [...run.workers.values()].flatMap((worker) => {
+			const facts = host.facts(worker.identity.pid);
 			// Another process has its number by now, or its parent has not noticed its end.
 			if (
 				facts === undefined ||
-				!isSameProcess(facts.identity, identity) ||
+				!isSameProcess(facts.identity, worker.identity) ||
 				facts.condition === "zombie"
 			)
 				return [];
-			const found = (
-				each: Pick<ProcessFacts, "identity" | "groupId">,
-				knownBy: KnownBy,
-			): Doomed => ({
+			// Listed before anything is killed: with its parent a child loses its descent.
+			return [{ worker, facts, below: host.descendants(worker.identity) }];
+		});
+		// Workers descend from a preloaded parent: each has its own name, and what is below it, too.
+		told.sort((a, b) => a.below.length - b.below.length);
+		const found = new Map<number, Doomed>();
+		const add = (
+			{ groupId, incarnation }: ToldWorker,
+			each: Pick<ProcessFacts, "identity" | "groupId">,
+			knownBy: KnownBy,
+		): void => {
+			const { pid } = each.identity;
+			if (found.has(pid)) return;
+			const ownGroup = each.groupId === groupId;
+			found.set(pid, {
 				ofRun: run.runId,
-				pid: each.identity.pid,
+				pid,
 				identity: each.identity,
 				groupId: each.groupId,
 				incarnation,
 				fingerprint: undefined,
-				foundBy: each.groupId === groupId ? "group" : "marker",
-				ownGroup: each.groupId === groupId,
-				wholeGroup: each.groupId === groupId ? groupId : undefined,
+				foundBy: ownGroup ? "group" : "marker",
+				ownGroup,
+				wholeGroup: ownGroup ? groupId : undefined,
 				knownBy,
-				wallMs: this.#parts.clock.wall(),
+				wallMs: clock.wall(),
 			});
-			// Listed before anything is killed: with its parent a child loses its descent.
-			const descendants = this.#parts.host.descendants(identity);
-			return [
-				found(facts, "told"),
-				...descendants.map((each) =>
-					found(each, each.groupId === groupId ? "group" : "descent"),
-				),
-			];
-		});
+		};
+		for (const { worker, facts } of told) add(worker, facts, "told");
+		for (const { worker, below } of told)
+			for (const each of below)
+				add(
+					worker,
+					each,
+					each.groupId === worker.groupId ? "group" : "descent",
+				);
+		const doomed = [...found.values()];
 		if (run.graceMs === 0) this.#killAtOnce(doomed);
 		return doomed;
 	}
@@ -218,13 +230,16 @@ export class HostDeath {
 		const { clock, host } = this.#parts;
 		const common = { protection: "watchdog", ofRun };
 		const killed = reaped.map(
-			({ pid, incarnation, foundBy, how }): Incident => {
-				const known = ended.find(({ target }) => target.pid === pid)?.target;
+			({ pid, identity, incarnation, foundBy, how }): Incident => {
+				const known = ended.find(({ target }) =>
+					isSameProcess(target.identity, identity),
+				)?.target;
 				return {
 					type: "protection.process_killed",
 					wallMs: known?.wallMs ?? clock.wall(),
 					...common,
 					pid,
+					startTime: identity.startTime,
 					incarnation,
 					foundBy: known?.knownBy ?? foundBy,
 					// Without a grace nothing else is ever sent.
