@@ -7,7 +7,13 @@ from pathlib import Path
 from conftest import Host
 from support.conversation import Conversation
 from support.fake_host import FakeHost
-from support.trace_context import CONTEXT, PARENT_ID, TRACE_ID
+from support.trace_context import (
+    CONTEXT,
+    IN_MEMORY,
+    PARENT_ID,
+    TRACE_ID,
+    finished_spans,
+)
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.encode import encode
@@ -114,6 +120,26 @@ def test_with_the_api_alone_a_tool_runs_in_the_span_of_its_caller(start: Host) -
     assert not any(name.startswith("opentelemetry.sdk") for name in imported)
     assert carried(conversation) == (PARENT_ID, CONTEXT)
     assert conversation.logs.empty()
+
+
+def test_an_sdk_that_a_tool_brings_late_has_the_spans_from_then_on(start: Host) -> None:
+    tools = IN_MEMORY.replace(
+        "trace.set_tracer_provider(provider)",
+        """@tool
+    def work() -> None:
+        pass
+
+    @tool
+    def bring_sdk() -> None:
+        trace.set_tracer_provider(provider)
+""",
+    )
+    conversation = start(tools).converse()
+    conversation.call("work")
+    assert finished_spans(conversation) == {}
+    conversation.call("bring_sdk")
+    conversation.call("work")
+    assert list(finished_spans(conversation)) == ["work"]
 
 
 def test_an_installation_that_is_broken_is_told_and_done_without(

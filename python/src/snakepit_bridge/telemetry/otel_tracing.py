@@ -40,6 +40,8 @@ class OtelTracing:
 
     def begin(self, tool: Tool, call: Call) -> OtelToolSpan | None:
         """See `Tracing`."""
+        if not call.trace_context and not _may_have_provider():
+            return None
         span: trace.Span | None = None
         current = context.get_current()
         try:
@@ -120,6 +122,18 @@ class OtelToolSpan:
             self._span.add_event(names.EXCEPTION, end.exception)
         if end.error is not None:
             self._span.set_status(trace.Status(trace.StatusCode.ERROR, end.error))
+
+
+_UNKNOWN = object()
+
+
+def _may_have_provider() -> bool:
+    """Returns whether anybody may want a span; a tool can bring an SDK at any time.
+
+    The public `get_tracer_provider` looks into the environment each time, which
+    takes as long as the span of nobody. Where this name is gone, somebody may.
+    """
+    return getattr(trace, "_TRACER_PROVIDER", _UNKNOWN) is not None
 
 
 _said: set[str] = set()
