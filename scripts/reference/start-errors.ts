@@ -69,7 +69,8 @@ export const START_ERRORS = {
 		thrown: "StartError",
 		ran: "no",
 		meaning: "The worker was not ready in time.",
-		remedy: "`start.timeoutMs`, or a lighter import.",
+		remedy:
+			"`start.timeoutMs`, or a lighter import: on Linux the last lines of a Python worker show which one it was in.",
 	},
 	READY_LINE_INVALID: {
 		thrown: "StartError",

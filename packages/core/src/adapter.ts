@@ -92,7 +92,10 @@ export interface LaunchSpec {
 	 * conversation; standard error stays with the pool.
 	 */
 	readonly stdio?: "pool" | "adapter";
-	/** The signal that makes the program write its stacks to standard error; sent before a hung worker is killed. */
+	/**
+	 * The signal that makes the program write its stacks to standard error. Sent before a hung worker is killed, and
+	 * before one that is not ready in time, this one only where the system tells that the program handles it (Linux).
+	 */
 	readonly dumpSignal?: NodeJS.Signals;
 }
 

@@ -145,6 +145,11 @@ export interface ProcessHost {
 	observe(pid: number): Observation;
 	/** Looks at one pid in detail; `undefined` when it is gone or cannot be read. */
 	facts(pid: number): ProcessFacts | undefined;
+	/** Whether a process has a handler of its own for a signal; `"unknown"` where the system does not tell. */
+	handles(
+		identity: ProcessIdentity,
+		signal: NodeJS.Signals,
+	): "yes" | "no" | "unknown";
 	/** The living members of a process group. */
 	members(groupId: number): readonly ProcessFacts[];
 	/** The living members of several process groups, by one look. */

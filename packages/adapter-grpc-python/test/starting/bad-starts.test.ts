@@ -1,7 +1,12 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createPool, StartError } from "@snakepit/core";
-import { expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import {
+	createPool,
+	type PoolOptions,
+	type SnakepitEvent,
+	StartError,
+} from "@snakepit/core";
+import { describe, expect, test } from "vitest";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 import { startBench } from "../support/bench.ts";
 import { failureOf } from "../support/calls.ts";
@@ -11,6 +16,8 @@ import { PYTHON, toolsFile } from "../support/pythons.ts";
 /** What `createPool` rejects with. */
 async function startFailure(
 	options: Partial<PythonGrpcOptions>,
+	start: PoolOptions["start"] = {},
+	onEvent: (event: SnakepitEvent) => void = () => {},
 ): Promise<StartError> {
 	const error = await failureOf(
 		createPool({
@@ -22,7 +29,8 @@ async function startFailure(
 			size: 1,
 			dataDir: scratch(),
 			output: { echo: "none" },
-			start: { maxRestarts: 0 },
+			start: { ...start, maxRestarts: 0 },
+			onEvent,
 		}),
 	);
 	expect(error).toBeInstanceOf(StartError);
@@ -145,6 +153,60 @@ test.each([
 	expect(error).toMatchObject({ code: "CONNECT_FAILED", ran: "no" });
 	expect(String(error)).toContain(says);
 	expect(String(error)).not.toContain(token);
+});
+
+describe.skipIf(process.platform !== "linux")("a start that hangs", () => {
+	test.each([
+		["waits", "time.sleep(600)"],
+		["holds Python's lock in C", "ctypes.PyDLL(None).sleep(600)"],
+	])(
+		"says where: an import far below the tools that %s",
+		{ timeout: 60_000 },
+		async (_how, hang) => {
+			const depth = 12;
+			const file = tools("import level_0\n");
+			for (let level = 0; level < depth; level++)
+				writeFileSync(
+					join(dirname(file), `level_${level}.py`),
+					level === depth - 1
+						? `import ctypes\nimport time\n\n${hang}\n`
+						: `import level_${level + 1}\n`,
+				);
+			// Long enough for a worker to come to its tools on a busy machine.
+			const error = await startFailure({ tools: file }, { timeoutMs: 4_000 });
+			expect(codesOf(error)).toContain("START_TIMEOUT");
+			const lines = error.message.split("\n");
+			const innermost = lines.findIndex((line) =>
+				line.includes(`level_${depth - 1}.py", line 4`),
+			);
+			// Python writes the innermost frame first, and the main thread last.
+			expect(lines[innermost - 1]).toMatch(/hread 0x.*most recent call first/);
+			const stack = lines.slice(innermost).join("\n");
+			expect(stack).toMatch(/level_0\.py", line 1 .*tools\.py", line 1 /s);
+			expect(stack).not.toContain("hread 0x");
+		},
+	);
+
+	test("before it can say anything is ended all the same, and not by the signal that asks", {
+		timeout: 60_000,
+	}, async () => {
+		// Python imports it before any program, here before that of a worker alone.
+		const directory = scratch();
+		writeFileSync(
+			join(directory, "sitecustomize.py"),
+			"import sys, time\nif 'worker' in sys.orig_argv:\n    time.sleep(600)\n",
+		);
+		const exits: unknown[] = [];
+		const error = await startFailure(
+			{ env: { PYTHONPATH: directory }, preload: false },
+			{ timeoutMs: 2_000 },
+			(event) => {
+				if (event.type === "worker.exited") exits.push(event.exit);
+			},
+		);
+		expect(codesOf(error)).toContain("START_TIMEOUT");
+		expect(exits).toEqual([{ kind: "signal", signal: "SIGKILL" }]);
+	});
 });
 
 /** The pool may wrap the first worker's error into its own. */

@@ -5,7 +5,7 @@ import type { ProcessTable, TableEntry } from "./process-table.ts";
 /**
  * The process table of Linux, read from `/proc`.
  *
- * Source: proc_pid_stat(5), getauxval(3).
+ * Source: proc_pid_stat(5), proc_pid_status(5), getauxval(3).
  */
 export class LinuxProc implements ProcessTable {
 	readonly bootId: string;
@@ -90,6 +90,27 @@ export class LinuxProc implements ProcessTable {
 		}
 		return found;
 	}
+
+	handles(pid: number, signal: number): "yes" | "no" | "unknown" {
+		try {
+			const text = this.#reserve.use(() =>
+				readFileSync(`/proc/${pid}/status`, "latin1"),
+			);
+			return caughtIn(text, signal);
+		} catch {
+			return "unknown"; // It has ended, or is another user's.
+		}
+	}
+}
+
+/** Whether a signal is in the mask of those that are caught, in the text of `/proc/PID/status`. */
+export function caughtIn(
+	text: string,
+	signal: number,
+): "yes" | "no" | "unknown" {
+	const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(text)?.[1];
+	if (mask === undefined) return "unknown";
+	return (BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n ? "yes" : "no";
 }
 
 /** Set when the kernel begins to take a thread down. Source: include/linux/sched.h. */

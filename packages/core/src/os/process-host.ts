@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync } from "node:fs";
+import { constants } from "node:os";
 import { StartError } from "../errors.ts";
 import {
 	isSameProcess,
@@ -77,6 +78,17 @@ export class SystemProcessHost implements CensusHost {
 	facts(pid: number): ProcessFacts | undefined {
 		const entry = this.#table.entry(pid);
 		return typeof entry === "string" ? undefined : this.#facts(entry);
+	}
+
+	handles(
+		identity: ProcessIdentity,
+		signal: NodeJS.Signals,
+	): "yes" | "no" | "unknown" {
+		const answer = this.#table.handles(identity.pid, constants.signals[signal]);
+		// Looked at afterwards: what was read is of this process, or of none.
+		const seen = this.observe(identity.pid);
+		const isSame = typeof seen !== "string" && isSameProcess(seen, identity);
+		return isSame ? answer : "unknown";
 	}
 
 	members(groupId: number): readonly ProcessFacts[] {

@@ -15,6 +15,8 @@ export interface ProcessTable {
 		pid: number,
 		variables: readonly string[],
 	): ReadonlyMap<string, string>;
+	/** Whether a process has a handler of its own for the signal of this number. */
+	handles(pid: number, signal: number): "yes" | "no" | "unknown";
 }
 
 /** One process. */

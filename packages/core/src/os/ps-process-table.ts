@@ -49,6 +49,11 @@ export class PsProcessTable implements ProcessTable {
 		const text = output("ps", ["-Eww", "-o", "command=", "-p", String(pid)]);
 		return variablesIn(text, variables);
 	}
+
+	/** `ps` tells of it on some systems, and not on macOS. */
+	handles(): "unknown" {
+		return "unknown";
+	}
 }
 
 /** Reads one line of `ps -o` with our columns; `undefined` when it is not one. */

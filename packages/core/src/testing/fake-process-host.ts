@@ -113,6 +113,15 @@ export class FakeProcessHost implements ProcessHost {
 		return process.readable ? process.identity : "unknown";
 	}
 
+	handles(
+		{ pid }: ProcessIdentity,
+		signal: NodeJS.Signals,
+	): "yes" | "no" | "unknown" {
+		const process = this.machine.find(pid);
+		if (!process?.alive || !process.readable) return "unknown";
+		return process.handles(signal) ? "yes" : "no";
+	}
+
 	facts(pid: number): ProcessFacts | undefined {
 		const process = this.machine.find(pid);
 		return process?.readable ? process.facts() : undefined;

@@ -184,6 +184,11 @@ export class FakeProcess {
 		return this;
 	}
 
+	/** Whether it has a handler for a signal. */
+	handles(signal: NodeJS.Signals): boolean {
+		return this.#handlers.has(signal);
+	}
+
 	/** Ignores a signal. */
 	ignore(signal: NodeJS.Signals): this {
 		return this.on(signal, () => undefined);

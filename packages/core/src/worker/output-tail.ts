@@ -1,10 +1,15 @@
 /** Keeps the last lines of a worker, to explain its death. */
 export class OutputTail {
-	readonly #limit: number;
+	#limit: number;
 	readonly #lines: string[] = [];
 
 	constructor(limit: number) {
 		this.#limit = limit;
+	}
+
+	/** Keeps so many lines more from now on. */
+	makeRoom(lines: number): void {
+		if (this.#limit > 0) this.#limit += lines;
 	}
 
 	push(line: string): void {

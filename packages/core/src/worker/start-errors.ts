@@ -20,6 +20,10 @@ export function startTimedOut(worker: Worker, timeoutMs: number): StartError {
 	});
 }
 
+export function isTimeout(error: unknown): boolean {
+	return error instanceof StartError && error.code === "START_TIMEOUT";
+}
+
 export function withdrawn(worker: Worker): StartError {
 	return new StartError({
 		code: "START_WITHDRAWN",

@@ -4,6 +4,8 @@ import { isSameProcess } from "../identity.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
+import { goneWithin } from "./gone-within.ts";
+import { DUMP_MS } from "./stack-dump.ts";
 
 /** What the ladder needs of the worker. */
 export interface StopTarget {
@@ -45,8 +47,6 @@ export interface StopOutcome {
 	readonly gone: boolean;
 }
 
-/** The stacks come through standard error within this time or not at all. */
-const DUMP_MS = 250;
 /** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
 const OWN_END_MS = 100;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
@@ -155,27 +155,6 @@ export class StopLadder {
 		const { clock, emit } = this.#world;
 		const wallMs = clock.wall();
 		emit({ type: "worker.stop_step", wallMs, ...ref, step, sent });
-	}
-}
-
-/** Whether the process ends within the time, and before somebody gives up. */
-async function goneWithin(
-	process: StartedProcess,
-	ms: number,
-	clock: Clock,
-	givenUp?: AbortSignal,
-): Promise<boolean> {
-	if (givenUp?.aborted === true) return false;
-	const { promise, resolve } = Promise.withResolvers<boolean>();
-	const tooLate = (): void => resolve(false);
-	const timer = clock.after(ms, tooLate);
-	givenUp?.addEventListener("abort", tooLate);
-	void process.exited.then(() => resolve(true));
-	try {
-		return await promise;
-	} finally {
-		timer.cancel();
-		givenUp?.removeEventListener("abort", tooLate);
 	}
 }
 

@@ -8,6 +8,8 @@ import { OutputTail } from "./output-tail.ts";
 
 /** After a worker's death a child of it may hold its output open: its last lines are awaited this long. */
 const LAST_LINES_MS = 100;
+/** Python's `faulthandler` writes 100 frames of a thread at most. */
+const STACK_LINES = 120;
 
 /**
  * What one worker prints: drained, told as events, shown to people, and kept in
@@ -60,6 +62,11 @@ export class WorkerOutput {
 				),
 			);
 		this.#ended = Promise.all(names.map(drain)).then(() => {});
+	}
+
+	/** What says where the program is, is the innermost of many lines: they are kept beside the last ones. */
+	expectStacks(): void {
+		this.tail.makeRoom(STACK_LINES);
 	}
 
 	/** Resolves when all output was read, or when something else keeps it open. */

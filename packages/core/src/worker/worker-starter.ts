@@ -6,7 +6,13 @@ import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { processSpec } from "./process-spec.ts";
-import { messageOf, notReady, notSpawned, withdrawn } from "./start-errors.ts";
+import {
+	isTimeout,
+	messageOf,
+	notReady,
+	notSpawned,
+	withdrawn,
+} from "./start-errors.ts";
 import type { StartGate } from "./start-gate.ts";
 import { type Acquaintance, raceToReady } from "./start-race.ts";
 import type { Worker } from "./worker.ts";
@@ -110,6 +116,7 @@ export class WorkerStarter {
 			);
 			if (!inTime) throw withdrawn(worker);
 		} catch (error) {
+			if (isTimeout(error)) await worker.dumpStacks();
 			worker.condemn("start_failed", messageOf(error));
 			await worker.lastLines();
 			throw notReady(error, worker);

@@ -14,6 +14,7 @@ import {
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
 import { EndCause, endReasonOf } from "./end-cause.ts";
+import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
 	mannerOf,
 	StopLadder,
@@ -127,6 +128,12 @@ export class Worker {
 	/** The last lines as a paragraph of an error message. */
 	lastWords(): string {
 		return this.#belongings?.output.tail.paragraph() ?? "";
+	}
+
+	/** It is not ready in time, and will be ended: has it say where it is, if it can. */
+	async dumpStacks(): Promise<void> {
+		if (this.#belongings !== undefined)
+			await dumpUnreadyStacks(this.#belongings, this.#world);
 	}
 
 	/** The process is there: from now on its end is the end of the worker. */
@@ -259,6 +266,7 @@ export class Worker {
 		this.#heartbeat?.stop();
 		const belongings = this.#belongings;
 		if (belongings === undefined) return; // The starter sees the state; see also attach().
+		if (manner === "dumped") belongings.output.expectStacks();
 		const target = this.#stopTarget(belongings);
 		void this.#ladder.climb(target, manner).then(({ gone }) => {
 			if (!gone) this.#departure ??= this.#settle(belongings, undefined);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
+	caughtIn,
 	environmentValue,
 	LinuxProc,
 	parseStat,
@@ -83,6 +84,20 @@ test("a variable is found wherever it is in the environment, and only by its who
 	expect(environmentValue("A=\0", "A")).toBe("");
 	expect(environmentValue("XA=1\0C=A=2\0", "A")).toBeUndefined();
 	expect(environmentValue("", "A")).toBeUndefined();
+});
+
+test("a signal is looked for in the mask of those that are caught, and in no other", () => {
+	const text =
+		"SigIgn:\t0000000000000003\nSigCgt:\t0000000180000004\nCapInh:\t0\n";
+	expect([1, 2, 3, 32, 33, 64].map((n) => caughtIn(text, n))).toEqual([
+		"no",
+		"no",
+		"yes",
+		"yes",
+		"yes",
+		"no",
+	]);
+	expect(caughtIn("Name:\tx\n", 3)).toBe("unknown");
 });
 
 const onLinux = test.skipIf(process.platform !== "linux");

@@ -37,3 +37,29 @@ test("descendants are found through parents, also those that left the group with
 	expect(new Set(found.map(({ groupId }) => groupId)).size).toBe(1);
 	expect(found[0]?.groupId).not.toBe(leader.groupId);
 });
+
+test.skipIf(process.platform !== "linux")(
+	"whether a process handles a signal is known, and ignoring is not handling",
+	async () => {
+		const script =
+			'process.on("SIGQUIT", () => {}); setInterval(() => {}, 1e6); console.log("up")';
+		const child = spawn(
+			"/bin/sh",
+			["-c", 'trap "" USR2; exec "$0" --eval "$1"', process.execPath, script],
+			{ stdio: ["ignore", "pipe", "inherit"] },
+		);
+		onTestFinished(() => void child.kill("SIGKILL"));
+		await once(child.stdout, "data");
+		const identity = machine.facts(child.pid as number)?.identity;
+		if (identity === undefined) throw new Error("It has ended.");
+		expect(machine.handles(identity, "SIGQUIT")).toBe("yes");
+		expect(machine.handles(identity, "SIGUSR2")).toBe("no");
+		expect(machine.handles(identity, "SIGALRM")).toBe("no");
+		const stranger = { ...identity, startTime: "1" };
+		expect(machine.handles(stranger, "SIGQUIT")).toBe("unknown");
+		const exit = once(child, "exit");
+		child.kill("SIGKILL");
+		await exit;
+		expect(machine.handles(identity, "SIGQUIT")).toBe("unknown");
+	},
+);

@@ -29,3 +29,16 @@ test("as a paragraph each line is marked, and nothing printed is no paragraph", 
 		"\nIts last lines:\n  | Traceback (most recent call last):\n  | MemoryError",
 	);
 });
+
+test("room that is made is for what comes later, and none where nothing is to be kept", () => {
+	const tail = new OutputTail(1);
+	tail.push("one");
+	tail.push("two");
+	tail.makeRoom(2);
+	for (const line of ["three", "four", "five"]) tail.push(line);
+	expect(tail.lines()).toEqual(["three", "four", "five"]);
+	const nothing = new OutputTail(0);
+	nothing.makeRoom(2);
+	nothing.push("one");
+	expect(nothing.lines()).toEqual([]);
+});

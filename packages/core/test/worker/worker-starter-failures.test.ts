@@ -229,4 +229,65 @@ describe("with a process", () => {
 		expect(await started).toMatchObject({ code: "START_TIMEOUT" });
 		expect(connected).toEqual([]);
 	});
+
+	const asks = { launch: { dumpSignal: "SIGUSR1" } } as const;
+
+	test("a program that hangs before it is ready is asked for its stacks where it handles the signal, and its error has all of them", async () => {
+		const frames = Array.from({ length: 100 }, (_, n) => `frame ${n}`);
+		const bench = workerBench(
+			{
+				...speaksControl,
+				...asks,
+				boot: async (process) => {
+					process.write("last words", "stderr");
+					process.on("SIGUSR1", () => {
+						for (const frame of frames) process.write(frame, "stderr");
+					});
+					await process.idle();
+				},
+			},
+			{ output: { echo: "none", tailLines: 5 } },
+		);
+		const { code, message } = await failedStart(bench);
+		expect(code).toBe("START_TIMEOUT");
+		expect(message.split("\n").slice(2)).toEqual(
+			["last words", ...frames].map((line) => `  | ${line}`),
+		);
+		expect(bench.host.started[0]?.received).toEqual(["SIGUSR1", "SIGKILL"]);
+		expect(bench.clock.now()).toBe(60_250);
+		expect(bench.events.of("worker.exited")).toMatchObject([
+			{ reason: "start_failed", killer: "stop_ladder" },
+		]);
+		expect(bench.leftovers()).toEqual([]);
+	});
+
+	test("a program that hangs before it is ready and does not handle the signal is not sent it", async () => {
+		const bench = workerBench({
+			...speaksControl,
+			...asks,
+			boot: (process) => process.idle(),
+		});
+		expect(await failedStart(bench)).toMatchObject({ code: "START_TIMEOUT" });
+		expect(bench.host.started[0]?.received).toEqual(["SIGKILL"]);
+		expect(bench.clock.now()).toBe(60_000);
+	});
+
+	test("whoever cannot wait for its stacks ends it at once", async () => {
+		const bench = workerBench({
+			...speaksControl,
+			...asks,
+			boot: async (process) => {
+				await process.ignore("SIGUSR1").idle();
+			},
+		});
+		const worker = bench.hire();
+		const started = bench.start(worker);
+		await bench.clock.advance(60_100);
+		expect(bench.host.started[0]?.received).toEqual(["SIGUSR1"]);
+		worker.condemn("closed", "its pool closes");
+		expect(await bench.clock.advanceUntil(started)).toMatchObject({
+			code: "START_WITHDRAWN",
+		});
+		expect(bench.clock.now()).toBe(60_100);
+	});
 });
