@@ -13,7 +13,11 @@ export const DUMP_MS = 250;
  * would die of it, and leave a core dump.
  */
 export async function dumpUnreadyStacks(
-	{ process, output, dumpSignal }: WorkerBelongings,
+	{
+		process,
+		output,
+		dumpSignal,
+	}: Pick<WorkerBelongings, "process" | "output" | "dumpSignal">,
 	{
 		clock,
 		host,

@@ -6,6 +6,7 @@ import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { processSpec } from "./process-spec.ts";
+import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
 	isTimeout,
 	messageOf,
@@ -78,7 +79,8 @@ export class WorkerStarter {
 		attempt: number,
 		replaces: string | undefined,
 	): Promise<void> {
-		const { clock, emit } = this.#setting.world;
+		const { world } = this.#setting;
+		const { clock, emit } = world;
 		const begunMs = clock.now();
 		emit({
 			type: "worker.starting",
@@ -88,8 +90,9 @@ export class WorkerStarter {
 			replaces,
 		});
 		const { spec, process, lifeline } = await this.#spawn(worker);
+		const { dumpSignal } = spec;
 		const spawnedMs = clock.now();
-		this.#attach(worker, spec, process, lifeline);
+		const output = this.#attach(worker, spec, process, lifeline);
 		try {
 			const { ready, connection, launchedMs } = await raceToReady(
 				worker,
@@ -116,7 +119,8 @@ export class WorkerStarter {
 			);
 			if (!inTime) throw withdrawn(worker);
 		} catch (error) {
-			if (isTimeout(error)) await worker.dumpStacks();
+			if (isTimeout(error))
+				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
 			worker.condemn("start_failed", messageOf(error));
 			await worker.lastLines();
 			throw notReady(error, worker);
@@ -179,7 +183,7 @@ export class WorkerStarter {
 		spec: LaunchSpec,
 		process: StartedProcess,
 		lifeline: LifelineListener | undefined,
-	): void {
+	): WorkerOutput {
 		const { world, options } = this.#setting;
 		const output = new WorkerOutput(
 			process,
@@ -202,6 +206,7 @@ export class WorkerStarter {
 			pid: process.identity.pid,
 			source: process.source,
 		});
+		return output;
 	}
 
 	/** Launch message, ready line, connection. */

@@ -14,7 +14,6 @@ import {
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
 import { EndCause, endReasonOf } from "./end-cause.ts";
-import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
 	mannerOf,
 	StopLadder,
@@ -128,12 +127,6 @@ export class Worker {
 	/** The last lines as a paragraph of an error message. */
 	lastWords(): string {
 		return this.#belongings?.output.tail.paragraph() ?? "";
-	}
-
-	/** It is not ready in time, and will be ended: has it say where it is, if it can. */
-	async dumpStacks(): Promise<void> {
-		if (this.#belongings !== undefined)
-			await dumpUnreadyStacks(this.#belongings, this.#world);
 	}
 
 	/** The process is there: from now on its end is the end of the worker. */
