@@ -18,7 +18,7 @@ export interface Declared {
 const COMMENT = String.raw`\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*`;
 /** To the semicolon that the next property, or the end, comes after: types may have semicolons of their own. */
 const PROPERTY = new RegExp(
-	String.raw`^\t(?:${COMMENT})?readonly (\w+)\??:\s([\s\S]*?);$(?=\n\n?\t(?:\/\*\*|readonly )|\n$(?![\s\S]))`,
+	String.raw`^\t(?:${COMMENT})?readonly (\w+)(\??):\s([\s\S]*?);$(?=\n\n?\t(?:\/\*\*|readonly )|\n$(?![\s\S]))`,
 	"gm",
 );
 const ENTRY = new RegExp(String.raw`^\t${COMMENT}(\w+):`, "gm");
@@ -28,15 +28,24 @@ const LAST_COMMENT = new RegExp(`${COMMENT}$`);
 export function declaredInterface(file: string, name: string): Declared {
 	const { before, body } = parts(file, `export interface ${name} {`);
 	const properties = [...body.matchAll(PROPERTY)].map(
-		([, comment = "", option = "", type = ""]) => ({
-			option,
-			type: type.replaceAll(/\s+/g, " ").trim().replace(/^\| /, ""),
-			comment: plain(comment),
-		}),
+		([, comment = "", option = "", left = "", text = ""]) => {
+			const type = text.replaceAll(/\s+/g, " ").trim().replace(/^\| /, "");
+			return {
+				option,
+				type: left === "?" ? given(type) : type,
+				comment: plain(comment),
+			};
+		},
 	);
 	const comment = plain(LAST_COMMENT.exec(before)?.[1] ?? "");
 	if (comment === "") throw new Error(`${file}: ${name} has no comment.`);
 	return { comment, properties };
+}
+
+/** Whatever can be left out can be undefined: to say it of each says nothing. */
+function given(type: string): string {
+	const without = type.replace(/ \| undefined$/, "");
+	return without.replace(/^\((\([^()]*\) => \w+)\)$/, "$1");
 }
 
 /** The comments of the entries of an exported table: the reasons for its values. */

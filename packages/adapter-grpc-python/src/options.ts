@@ -1,4 +1,4 @@
-import type { Seat } from "@snakepit/core";
+import type { Complete, Seat } from "@snakepit/core";
 import type { StreamCredit } from "./conversation/credit-window.ts";
 import type { HostFunction } from "./conversation/host-functions.ts";
 import type { PythonEnvironment } from "./environment/python-environment.ts";
@@ -17,42 +17,48 @@ export interface PythonGrpcOptions {
 		| URL
 		| { readonly module: string; readonly path?: string | URL };
 	/** Directories put in front of Python's module path, in order. */
-	readonly toolPath?: readonly (string | URL)[];
+	readonly toolPath?: readonly (string | URL)[] | undefined;
 	/** The interpreter, by path or by name; by default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
-	readonly python?: string;
+	readonly python?: string | undefined;
 	/** What `pythonEnvironment()` describes; it is made when the pool starts. */
-	readonly environment?: PythonEnvironment;
+	readonly environment?: PythonEnvironment | undefined;
 	/** Variables laid over those of this program, `undefined` to remove one; a function gets the seat, so that each worker can have a GPU of its own. */
-	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv);
+	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv) | undefined;
 	/** Working directory of the workers; by default that of this program. */
-	readonly cwd?: string;
+	readonly cwd?: string | undefined;
 	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out among the workers; the calls of one worker share its threads. */
-	readonly threadsPerWorker?: number | "inherit";
+	readonly threadsPerWorker?: number | "inherit" | undefined;
 	/** Functions of this program that tools may call by name. */
-	readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
+	readonly hostFunctions?: Readonly<Record<string, HostFunction>> | undefined;
 	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. */
-	readonly transport?: Transport;
+	readonly transport?: Transport | undefined;
 	/**
 	 * One process imports what all workers need and forks them from there (Linux):
 	 * `true` with the tools, or the modules that are named, and then each worker
 	 * imports the tools itself. Where that is unsafe, workers start by themselves,
 	 * and `preload.unavailable` says why.
 	 */
-	readonly preload?: boolean | PreloadOptions;
+	readonly preload?: boolean | PreloadOptions | undefined;
 	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. */
-	readonly maxMessageBytes?: number;
+	readonly maxMessageBytes?: number | undefined;
 	/**
 	 * How many chunks of a stream may be on the way to a slow consumer. Where it is
 	 * given, small chunks count like large ones.
 	 */
-	readonly streamCredit?: number;
+	readonly streamCredit?: number | undefined;
 	/**
 	 * Arrays and bytes that are large are handed over in shared memory (Linux),
 	 * where numpy sees them without a copy. `"off"`: everything is sent.
 	 */
-	readonly sharedMemory?: SharedMemoryOptions | "off";
+	readonly sharedMemory?: SharedMemoryOptions | "off" | undefined;
 	/** Records of Python's `logging` below it are not sent. */
-	readonly logLevel?: "debug" | "info" | "warning" | "error" | "critical";
+	readonly logLevel?:
+		| "debug"
+		| "info"
+		| "warning"
+		| "error"
+		| "critical"
+		| undefined;
 }
 
 /** What a preloaded parent imports. */
@@ -64,9 +70,9 @@ export interface PreloadOptions {
 /** Values in shared memory. */
 export interface SharedMemoryOptions {
 	/** An array or bytes of this size or more are shared; in the chunks of a stream, from a quarter of it. */
-	readonly fromBytes?: number;
+	readonly fromBytes?: number | undefined;
 	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. */
-	readonly limitBytes?: number;
+	readonly limitBytes?: number | undefined;
 }
 
 /** The options, complete. */
@@ -83,7 +89,7 @@ export interface ResolvedOptions {
 	readonly preload: ResolvedPreload | "off";
 	readonly maxMessageBytes: number;
 	readonly streamCredit: StreamCredit;
-	readonly sharedMemory: Required<SharedMemoryOptions> | "off";
+	readonly sharedMemory: Complete<SharedMemoryOptions> | "off";
 	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
 }
 
@@ -100,7 +106,7 @@ export const DEFAULTS: Readonly<
 		"transport" | "maxMessageBytes" | "streamCredit" | "logLevel"
 	> & {
 		readonly preload: boolean;
-		readonly sharedMemory: Required<SharedMemoryOptions>;
+		readonly sharedMemory: Complete<SharedMemoryOptions>;
 	}
 > = {
 	/** The contract: probes and tools of others understand it. */

@@ -177,7 +177,11 @@ function resolveSharedMemory(
 ): ResolvedOptions["sharedMemory"] {
 	if (given === "off") return given;
 	checkOptions("pythonGrpc sharedMemory", given ?? {}, SHARED_MEMORY_CHECKS);
-	return Object.freeze({ ...DEFAULTS.sharedMemory, ...given });
+	const { fromBytes, limitBytes } = DEFAULTS.sharedMemory;
+	return Object.freeze({
+		fromBytes: given?.fromBytes ?? fromBytes,
+		limitBytes: given?.limitBytes ?? limitBytes,
+	});
 }
 
 function absolute(path: string | URL): string {

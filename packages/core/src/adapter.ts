@@ -78,8 +78,8 @@ export interface LaunchSpec {
 	readonly executable: string;
 	readonly args: readonly string[];
 	/** Laid over the host's environment; `undefined` removes a variable. */
-	readonly env?: Readonly<Record<string, string | undefined>>;
-	readonly cwd?: string;
+	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+	readonly cwd?: string | undefined;
 	/**
 	 * Present when the program speaks the control channel on descriptor 3
 	 * (docs/bridge-protocol.md): the payload of its launch message, JSON. Absent
@@ -91,12 +91,12 @@ export interface LaunchSpec {
 	 * input is empty, output lines become events. `"adapter"`: both belong to the
 	 * conversation; standard error stays with the pool.
 	 */
-	readonly stdio?: "pool" | "adapter";
+	readonly stdio?: "pool" | "adapter" | undefined;
 	/**
 	 * The signal that makes the program write its stacks to standard error. Sent before a hung worker is killed, and
 	 * before one that is not ready in time, this one only where the system tells that the program handles it (Linux).
 	 */
-	readonly dumpSignal?: NodeJS.Signals;
+	readonly dumpSignal?: NodeJS.Signals | undefined;
 }
 
 /** The process as the adapter sees it. */
@@ -126,10 +126,10 @@ export interface WorkerLogRecord {
 	readonly message: string;
 	/** Milliseconds since the Unix epoch. */
 	readonly wallMs: number;
-	readonly callId?: string;
-	readonly traceback?: string;
-	readonly traceId?: string;
-	readonly spanId?: string;
+	readonly callId?: string | undefined;
+	readonly traceback?: string | undefined;
+	readonly traceId?: string | undefined;
+	readonly spanId?: string | undefined;
 }
 
 /** A conversation with one worker. */
@@ -201,5 +201,5 @@ export interface PingReply {
 	/** How many calls the worker believes it is running. */
 	readonly callsRunning: number;
 	/** Processor time of the worker's process so far, in milliseconds. Where it is missing the host reads it, which costs about as much as a ping. */
-	readonly cpuTimeMs?: number;
+	readonly cpuTimeMs?: number | undefined;
 }

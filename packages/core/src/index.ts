@@ -114,6 +114,7 @@ export {
 export {
 	aFunction,
 	type Check,
+	type Complete,
 	checkOptions,
 	milliseconds,
 	nonEmptyText,

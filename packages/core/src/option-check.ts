@@ -3,6 +3,11 @@ import { OptionsError } from "./errors.ts";
 /** Checks one value; returns what is wrong with it, or `undefined`. */
 export type Check = (value: unknown) => string | undefined;
 
+/** A group of options when what was left out is filled in. */
+export type Complete<Options> = {
+	readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
+};
+
 /** A whole number within bounds, both included. */
 export const wholeNumber =
 	(least: number, most: number = Number.MAX_SAFE_INTEGER): Check =>

@@ -2,120 +2,121 @@ import type { Adapter } from "./adapter.ts";
 import type { CleanupStrategy } from "./cleanup/cleanup-strategy.ts";
 import type { SnakepitEvent } from "./events.ts";
 import type { Instrument } from "./instrument.ts";
+import type { Complete } from "./option-check.ts";
 import type { Protection } from "./protection.ts";
 
 /** How many workers there are. */
 export interface SizeOptions {
 	/** Kept ready at all times. */
-	readonly min?: number;
+	readonly min?: number | undefined;
 	/** Started on demand up to here, and retired again when idle; by default as many as there are processors that this program may use, and not fewer than `min`. */
-	readonly max?: number;
+	readonly max?: number | undefined;
 	/** How long a worker above `min` may be idle before it is retired. */
-	readonly idleMs?: number;
+	readonly idleMs?: number | undefined;
 }
 
 /** The start of a worker. */
 export interface StartOptions {
 	/** From spawn to ready. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 	/** How many workers may be starting at the same time. */
-	readonly concurrency?: number;
+	readonly concurrency?: number | undefined;
 	/** Delay before the second start in a row on one seat; doubles each time. The first restart is immediate. */
-	readonly backoffMs?: number;
+	readonly backoffMs?: number | undefined;
 	/** The longest delay between two starts on one seat. */
-	readonly maxBackoffMs?: number;
+	readonly maxBackoffMs?: number | undefined;
 	/** How many restarts the pool allows itself within `restartWindowMs`; past it, it says so and stops spinning. */
-	readonly maxRestarts?: number;
+	readonly maxRestarts?: number | undefined;
 	/** How long a restart counts against `maxRestarts`. */
-	readonly restartWindowMs?: number;
+	readonly restartWindowMs?: number | undefined;
 }
 
 /** Calls that wait for a worker. */
 export interface QueueOptions {
 	/** Calls that may wait; one more is refused as `QUEUE_FULL`. */
-	readonly limit?: number;
+	readonly limit?: number | undefined;
 	/** How long a call may wait, unless it says so itself. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 }
 
 /** Calls that run. */
 export interface CallsOptions {
 	/** Deadline of a call, the wait in the queue included, unless it says so itself. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 	/** How long a worker may take to come free after a cancel, before it is replaced. */
-	readonly cancelGraceMs?: number;
+	readonly cancelGraceMs?: number | undefined;
 }
 
 /** Finding workers that hang. */
 export interface HeartbeatOptions {
 	/** From one ping to the next. */
-	readonly intervalMs?: number;
+	readonly intervalMs?: number | undefined;
 	/** A worker is hung when its last answer is older than this *and* `missedPings` in a row went unanswered. */
-	readonly hungAfterMs?: number;
+	readonly hungAfterMs?: number | undefined;
 	/** How many pings in a row must go unanswered before a worker is hung. */
-	readonly missedPings?: number;
+	readonly missedPings?: number | undefined;
 	/** How long one ping may take. */
-	readonly pingTimeoutMs?: number;
+	readonly pingTimeoutMs?: number | undefined;
 }
 
 /** Replacing workers that still work. The replacement is ready before the old one is asked to leave. */
 export interface RecycleOptions {
 	/** Age of a worker, from ready. */
-	readonly afterMs?: number;
+	readonly afterMs?: number | undefined;
 	/** How many calls a worker runs. */
-	readonly afterCalls?: number;
+	readonly afterCalls?: number | undefined;
 	/** Resident memory of the worker's whole process group. */
-	readonly aboveResidentBytes?: number;
+	readonly aboveResidentBytes?: number | undefined;
 	/** How often age and memory are looked at. */
-	readonly checkIntervalMs?: number;
+	readonly checkIntervalMs?: number | undefined;
 }
 
 /** Calls that find each other's state in a worker: `pool.session()`. */
 export interface SessionsOptions {
 	/** A session that is not used for this long is over. */
-	readonly ttlMs?: number;
+	readonly ttlMs?: number | undefined;
 	/** How many may be open at once; one more is refused as `QUEUE_FULL`. */
-	readonly limit?: number;
+	readonly limit?: number | undefined;
 }
 
 /** The end of a worker. */
 export interface StopOptions {
 	/** How long `close()` waits for calls that run or wait. */
-	readonly drainMs?: number;
+	readonly drainMs?: number | undefined;
 	/** How long a worker may take to leave before it is killed. */
-	readonly killAfterMs?: number;
+	readonly killAfterMs?: number | undefined;
 	/**
 	 * What becomes of the pool when the program gets SIGINT, SIGTERM or SIGHUP and listens to it itself: it is closed
 	 * within 2 s (`"closed"`), or the program closes it when it wants (`"left_to_program"`). A program that
 	 * does not listen dies of the signal, and its pools are closed within 2 s in any case.
 	 */
-	readonly onSignal?: "closed" | "left_to_program";
+	readonly onSignal?: "closed" | "left_to_program" | undefined;
 }
 
 /** What workers print. */
 export interface OutputOptions {
 	/** Whether their lines also appear on the host's standard error, with the worker's name. */
-	readonly echo?: "stderr" | "none";
+	readonly echo?: "stderr" | "none" | undefined;
 	/** A longer line is cut. */
-	readonly maxLineBytes?: number;
+	readonly maxLineBytes?: number | undefined;
 	/** How many of the last lines are kept to explain a death. */
-	readonly tailLines?: number;
+	readonly tailLines?: number | undefined;
 }
 
 /** Looking, while the pool runs, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
 export interface AuditOptions {
 	/** From one look to the next. Where pools of one program differ, the shortest holds. */
-	readonly intervalMs?: number;
+	readonly intervalMs?: number | undefined;
 	/** What becomes of a process that belongs to no worker. One pool that asks for `"killed"` is enough. */
-	readonly strays?: "reported" | "killed";
+	readonly strays?: "reported" | "killed" | undefined;
 }
 
 /** Runs that are over, as `readHistory` tells of them. The pool that starts the run of its program decides. */
 export interface HistoryBoundOptions {
 	/** The oldest beyond this number are removed. */
-	readonly runs?: number;
+	readonly runs?: number | undefined;
 	/** Older ones are removed. */
-	readonly ageMs?: number;
+	readonly ageMs?: number | undefined;
 }
 
 /** Everything that can be said about a pool, grouped by the moment in life that it governs. */
@@ -123,32 +124,32 @@ export interface PoolOptions {
 	/** What to execute and how to converse with it: `pythonGrpc()`, or one of your own. */
 	readonly adapter: Adapter;
 	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`grpc-python-2`) where an open pool of the program has it. */
-	readonly name?: string;
+	readonly name?: string | undefined;
 	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */
-	readonly size?: number | SizeOptions;
+	readonly size?: number | SizeOptions | undefined;
 	/** How many calls one worker may run at once. */
-	readonly callsPerWorker?: number;
-	readonly start?: StartOptions;
-	readonly queue?: QueueOptions;
-	readonly calls?: CallsOptions;
+	readonly callsPerWorker?: number | undefined;
+	readonly start?: StartOptions | undefined;
+	readonly queue?: QueueOptions | undefined;
+	readonly calls?: CallsOptions | undefined;
 	/** Finding workers that hang. `"off"`: no worker is asked, and one that hangs is not found. */
-	readonly heartbeat?: HeartbeatOptions | "off";
-	readonly recycle?: RecycleOptions;
-	readonly sessions?: SessionsOptions;
-	readonly stop?: StopOptions;
-	readonly output?: OutputOptions;
-	readonly audit?: AuditOptions;
-	readonly history?: HistoryBoundOptions;
+	readonly heartbeat?: HeartbeatOptions | "off" | undefined;
+	readonly recycle?: RecycleOptions | undefined;
+	readonly sessions?: SessionsOptions | undefined;
+	readonly stop?: StopOptions | undefined;
+	readonly output?: OutputOptions | undefined;
+	readonly audit?: AuditOptions | undefined;
+	readonly history?: HistoryBoundOptions | undefined;
 	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
-	readonly dataDir?: string;
+	readonly dataDir?: string | undefined;
 	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. Shared by the pools of a run. */
-	readonly protections?: readonly Protection[];
+	readonly protections?: readonly Protection[] | undefined;
 	/** Has a say about each orphan of a dead run before it is ended. */
-	readonly cleanupStrategy?: CleanupStrategy;
+	readonly cleanupStrategy?: CleanupStrategy | undefined;
 	/** Hears every event, from the first on. One that throws cannot hurt the pool. */
-	readonly onEvent?: (event: SnakepitEvent) => void;
+	readonly onEvent?: ((event: SnakepitEvent) => void) | undefined;
 	/** Follow the pool from within, as telemetry does. One that throws cannot hurt the pool. */
-	readonly instruments?: readonly Instrument[];
+	readonly instruments?: readonly Instrument[] | undefined;
 }
 
 /** Options after the door: complete, checked, frozen. */
@@ -161,16 +162,16 @@ export interface ResolvedOptions {
 		readonly idleMs: number;
 	};
 	readonly callsPerWorker: number;
-	readonly start: Required<StartOptions>;
-	readonly queue: Required<QueueOptions>;
-	readonly calls: Required<CallsOptions>;
-	readonly heartbeat: Required<HeartbeatOptions> | "off";
-	readonly recycle: Required<RecycleOptions>;
-	readonly sessions: Required<SessionsOptions>;
-	readonly stop: Required<StopOptions>;
-	readonly output: Required<OutputOptions>;
-	readonly audit: Required<AuditOptions>;
-	readonly history: Required<HistoryBoundOptions>;
+	readonly start: Complete<StartOptions>;
+	readonly queue: Complete<QueueOptions>;
+	readonly calls: Complete<CallsOptions>;
+	readonly heartbeat: Complete<HeartbeatOptions> | "off";
+	readonly recycle: Complete<RecycleOptions>;
+	readonly sessions: Complete<SessionsOptions>;
+	readonly stop: Complete<StopOptions>;
+	readonly output: Complete<OutputOptions>;
+	readonly audit: Complete<AuditOptions>;
+	readonly history: Complete<HistoryBoundOptions>;
 	readonly dataDir: string | undefined;
 	readonly protections: readonly Protection[];
 	readonly cleanupStrategy: CleanupStrategy | undefined;

@@ -54,7 +54,7 @@ export interface WatchedWorker {
 /** A protection at work. */
 export interface Engagement {
 	/** Takes Node's place as the parent of the workers of those pools that asked for it. */
-	readonly source?: ProcessSource;
+	readonly source?: ProcessSource | undefined;
 	/** Told of a worker in the turn in which it is recorded. Never throws. */
 	watch?(worker: WatchedWorker): void;
 	/** Told that a worker has ended. Never throws. */
@@ -75,5 +75,5 @@ export interface LayerReport {
 	/** What it covers here, or why it cannot. */
 	readonly detail: string;
 	/** What would help. */
-	readonly remedy?: string;
+	readonly remedy?: string | undefined;
 }

@@ -4,6 +4,7 @@ import type { Instrument } from "./instrument.ts";
 import {
 	aFunction,
 	type Check,
+	type Complete,
 	checkOptions,
 	nonEmptyText,
 	optional,
@@ -139,7 +140,7 @@ function resolveSize(
 ): ResolvedOptions["size"] {
 	const asked =
 		typeof given === "number" ? { min: given, max: given } : (given ?? {});
-	const sizes = group<Required<Omit<SizeOptions, "max">>>("size", asked);
+	const sizes = group<Complete<Omit<SizeOptions, "max">>>("size", asked);
 	const max = asked.max ?? Math.max(processors, sizes.min);
 	if (sizes.min > max) {
 		throw new OptionsError({

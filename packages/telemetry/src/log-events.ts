@@ -29,7 +29,7 @@ const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 /** What `logEvents` writes. */
 export interface LogEventsOptions {
 	/** What is less important is left out; `"info"` is all that is told. */
-	readonly from?: "info" | "warn" | "error";
+	readonly from?: "info" | "warn" | "error" | undefined;
 }
 
 export const LOG_EVENTS_DEFAULTS = { from: "info" } as const;

@@ -5,24 +5,24 @@ import type { LoggerProviderLike } from "./logs/logger-provider.ts";
 /** What is told, and to whom. What is switched off by one of the first four is neither told, counted nor traced; calls are told whenever telemetry is on. */
 export interface TelemetryOptions {
 	/** `false`: nothing at all. */
-	readonly enabled?: boolean;
+	readonly enabled?: boolean | undefined;
 	/** Pings: sent, answered, missed; workers that hang. */
-	readonly heartbeatEvents?: boolean;
+	readonly heartbeatEvents?: boolean | undefined;
 	/** Pools and workers: starts, ends, clean-up, the ledger. */
-	readonly processEvents?: boolean;
+	readonly processEvents?: boolean | undefined;
 	/** What protections do when a host dies. */
-	readonly watchdogEvents?: boolean;
+	readonly watchdogEvents?: boolean | undefined;
 	/** Also what workers print and log, as log records. */
-	readonly workerLogs?: boolean;
+	readonly workerLogs?: boolean | undefined;
 	/** Whom spans are told; the registered one by default. */
-	readonly tracerProvider?: TracerProvider;
+	readonly tracerProvider?: TracerProvider | undefined;
 	/** Whom metrics are told; the registered one by default. */
-	readonly meterProvider?: MeterProvider;
+	readonly meterProvider?: MeterProvider | undefined;
 	/**
 	 * Whom log records are told; the registered one by default. With `@opentelemetry/api` before 1.10, which
 	 * has no logs: that of `@opentelemetry/api-logs`.
 	 */
-	readonly loggerProvider?: LoggerProviderLike;
+	readonly loggerProvider?: LoggerProviderLike | undefined;
 }
 
 export interface ResolvedTelemetryOptions {

@@ -1,6 +1,7 @@
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type TelemetryOptions, telemetry } from "../src/index.ts";
+import { resolveOptions } from "../src/options.ts";
 import { MemorySdk, unregister } from "./support/memory-sdk.ts";
 import { everything } from "./support/scenario.ts";
 
@@ -32,6 +33,23 @@ test.each([
 	const without = await told({ [option]: false });
 	expect(without.filter((name) => names.test(name))).toEqual([]);
 	expect(without).toContain("call echo");
+});
+
+/** Every option by its name: the compiler checks that they may be undefined. */
+type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
+
+test("an option that is undefined is one that is left out", async () => {
+	const leftOut: LeftOut<TelemetryOptions> = {
+		enabled: undefined,
+		heartbeatEvents: undefined,
+		processEvents: undefined,
+		watchdogEvents: undefined,
+		workerLogs: undefined,
+		tracerProvider: undefined,
+		meterProvider: undefined,
+		loggerProvider: undefined,
+	};
+	expect(resolveOptions(leftOut)).toEqual(resolveOptions({}));
 });
 
 test("nothing is told when telemetry is off", async () => {

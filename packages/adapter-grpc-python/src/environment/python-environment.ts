@@ -33,11 +33,11 @@ export interface PythonEnvironmentOptions {
 	 */
 	readonly requirements: readonly string[];
 	/** The interpreter that it is for, by path or by name; by default uv's choice, then `python3`. */
-	readonly python?: string;
+	readonly python?: string | undefined;
 	/** Where environments are kept, each in a directory of its own; by default `snakepit/environments` in the user's cache. */
-	readonly directory?: string;
+	readonly directory?: string | undefined;
 	/** How long making it may take, the wait for somebody else who makes it included. */
-	readonly buildTimeoutMs?: number;
+	readonly buildTimeoutMs?: number | undefined;
 }
 
 /** A virtual environment that is there when it is needed. */

@@ -8,9 +8,9 @@ import { Tuple } from "./tuple.ts";
 /** How `encodeValue` writes an image. */
 export interface EncodeOptions {
 	/** A longer image is `MESSAGE_TOO_LARGE`; without it there is no bound. */
-	readonly maxBytes?: number;
+	readonly maxBytes?: number | undefined;
 	/** What paths in errors begin with; `$` by default. */
-	readonly root?: string;
+	readonly root?: string | undefined;
 	/** Takes large parts; without it everything is in the image. */
 	readonly attachment?: AttachmentSink | undefined;
 }

@@ -7,7 +7,10 @@ import {
 	pythonEnvironment,
 	pythonGrpc,
 } from "../../src/index.ts";
-import type { ResolvedPreload } from "../../src/options.ts";
+import type {
+	ResolvedPreload,
+	SharedMemoryOptions,
+} from "../../src/options.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 
 test.each<[string, unknown, RegExp]>([
@@ -142,4 +145,32 @@ test("what was resolved cannot be changed", () => {
 		preload.modules,
 	])
 		expect(Object.isFrozen(part)).toBe(true);
+});
+
+/** Every option by its name: the compiler checks that they may be undefined. */
+type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
+
+test("an option that is undefined is one that is left out", () => {
+	const leftOut: LeftOut<Omit<PythonGrpcOptions, "tools">> = {
+		toolPath: undefined,
+		python: undefined,
+		environment: undefined,
+		env: undefined,
+		cwd: undefined,
+		threadsPerWorker: undefined,
+		hostFunctions: undefined,
+		transport: undefined,
+		preload: undefined,
+		maxMessageBytes: undefined,
+		streamCredit: undefined,
+		sharedMemory: undefined,
+		logLevel: undefined,
+	};
+	const sharedMemory: LeftOut<SharedMemoryOptions> = {
+		fromBytes: undefined,
+		limitBytes: undefined,
+	};
+	const expected = resolveOptions({ tools: "a.py" });
+	expect(resolveOptions({ tools: "a.py", ...leftOut })).toEqual(expected);
+	expect(resolveOptions({ tools: "a.py", sharedMemory })).toEqual(expected);
 });

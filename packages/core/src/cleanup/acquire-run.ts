@@ -27,11 +27,11 @@ export interface AcquireRunOptions {
 	/** Only the strategy of whoever starts the run is asked: for those who join the clean-up is over. */
 	readonly strategy: CleanupStrategy | undefined;
 	/** Engaged for this holder, if they are not yet; none when left out. */
-	readonly protections?: readonly Protection[];
+	readonly protections?: readonly Protection[] | undefined;
 	/** How much of the past is kept; only that of whoever starts the run is asked. As the options of a pool when left out. */
-	readonly history?: HistoryBound;
+	readonly history?: HistoryBound | undefined;
 	/** How often the run is audited, and what becomes of strays; as the options of a pool when left out. */
-	readonly audit?: AuditRule;
+	readonly audit?: AuditRule | undefined;
 	/** Hears the events of the run. */
 	readonly emit: (event: SnakepitEvent) => void;
 }

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { access } from "node:fs/promises";
 import {
 	type Check,
+	type Complete,
 	checkOptions,
 	nonEmptyText,
 	optional,
@@ -27,11 +28,11 @@ import {
 /** How much `readHistory` tells. */
 export interface HistoryOptions {
 	/** Where the ledger is; the user's state directory by default. */
-	readonly dataDir?: string;
+	readonly dataDir?: string | undefined;
 	/** At most so many runs; by default as many as are kept. */
-	readonly runs?: number;
+	readonly runs?: number | undefined;
 	/** At most so many workers of each run, those that were reserved last. */
-	readonly workersPerRun?: number;
+	readonly workersPerRun?: number | undefined;
 }
 
 /** One run, living or over, and what became of its workers. */
@@ -45,7 +46,7 @@ export interface RunHistory extends RunRecord {
 }
 
 export const READ_DEFAULTS: Readonly<
-	Required<Omit<HistoryOptions, "dataDir">>
+	Complete<Omit<HistoryOptions, "dataDir">>
 > = {
 	runs: HISTORY_BOUND.runs,
 	workersPerRun: 1_000,

@@ -8,9 +8,9 @@ import { asError, attempt, examine } from "./examine.ts";
 /** What is examined. */
 export interface DoctorOptions {
 	/** Where the ledger is; the user's state directory by default. */
-	readonly dataDir?: string;
+	readonly dataDir?: string | undefined;
 	/** Those that a pool would be given; each is asked about this machine. */
-	readonly protections?: readonly Protection[];
+	readonly protections?: readonly Protection[] | undefined;
 }
 
 export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {

@@ -1,6 +1,7 @@
 import type { PingReply } from "../adapter.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
+import type { Complete } from "../option-check.ts";
 import type { HeartbeatOptions } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { World } from "../world.ts";
@@ -33,7 +34,7 @@ export interface HeartbeatSubject {
 	readonly identity: ProcessIdentity;
 	/** Absent: only facts of the process are used, and a process that exists is healthy. */
 	readonly ping: Ping | undefined;
-	readonly options: Required<HeartbeatOptions>;
+	readonly options: Complete<HeartbeatOptions>;
 	readonly world: World;
 	/** Say when it is asked. */
 	readonly rounds: HeartbeatRounds;

@@ -11,22 +11,22 @@ import {
 /** What a caller can say about one call. */
 export interface ExecuteOptions {
 	/** Ends the call: its promise rejects at once, and the tool is cancelled. */
-	readonly signal?: AbortSignal;
+	readonly signal?: AbortSignal | undefined;
 	/** Deadline, the wait in the queue included; `calls.timeoutMs` by default. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 	/** How long it may wait for a worker; `queue.timeoutMs` by default. */
-	readonly queueTimeoutMs?: number;
+	readonly queueTimeoutMs?: number | undefined;
 	/** Higher goes first; among equals, who came first. */
-	readonly priority?: number;
+	readonly priority?: number | undefined;
 	/**
 	 * Declares the call idempotent, and says how often it may be made again when a
 	 * worker dies under it. Of no effect with `input`, whose items can be read once.
 	 */
-	readonly idempotentRetries?: number;
+	readonly idempotentRetries?: number | undefined;
 	/** Items that the command reads while it runs. */
-	readonly input?: AsyncIterable<unknown> | Iterable<unknown>;
+	readonly input?: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/** W3C trace context and baggage headers. */
-	readonly traceContext?: Readonly<Record<string, string>>;
+	readonly traceContext?: Readonly<Record<string, string>> | undefined;
 }
 
 const isSignal: Check = (value) =>
@@ -76,9 +76,9 @@ export type Affinity =
 /** How a session is opened. */
 export interface SessionOptions {
 	/** No other open session of the pool may have it; a fresh one by default. */
-	readonly id?: string;
+	readonly id?: string | undefined;
 	/** `"hint"` prefers the worker of the session's last call, `"strict"` only ever takes the process of its first. */
-	readonly affinity?: Affinity;
+	readonly affinity?: Affinity | undefined;
 }
 
 export const SESSION_DEFAULTS = { affinity: "hint" } as const;

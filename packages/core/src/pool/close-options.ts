@@ -10,9 +10,9 @@ import type { CloseManner } from "./pool-life.ts";
 /** How a pool is closed. */
 export interface CloseOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
-	readonly drainMs?: number;
+	readonly drainMs?: number | undefined;
 	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. */
-	readonly manner?: CloseManner;
+	readonly manner?: CloseManner | undefined;
 }
 
 export const CLOSE_DEFAULTS = { manner: "gentle" } as const;

@@ -27,20 +27,22 @@ export interface ContractCommands {
 	/** Runs until it is aborted; then comes free by itself. */
 	readonly hang: ContractCommand;
 	/** Fails by itself: a `ToolError`. */
-	readonly fail?: ContractCommand;
+	readonly fail?: ContractCommand | undefined;
 	/** Streams these items, three or more, and ends. */
 	readonly count?: ContractCommand & { readonly items: readonly unknown[] };
 	/** Streams as fast as it is read, without end. */
-	readonly endless?: ContractCommand & {
-		/** Asks the program how many items it has produced, when the stream is closed. */
-		produced(worker: ContractCaller): Promise<number>;
-		/** How many items may be under way between the program and its reader. */
-		readonly window: number;
-	};
+	readonly endless?:
+		| (ContractCommand & {
+				/** Asks the program how many items it has produced, when the stream is closed. */
+				produced(worker: ContractCaller): Promise<number>;
+				/** How many items may be under way between the program and its reader. */
+				readonly window: number;
+		  })
+		| undefined;
 	/** A stream that yields nothing until it is aborted. */
-	readonly silent?: ContractCommand;
+	readonly silent?: ContractCommand | undefined;
 	/** Makes the program send what nobody understands, and live on. */
-	readonly breakConversation?: ContractCommand;
+	readonly breakConversation?: ContractCommand | undefined;
 }
 
 /** One worker under test. */
@@ -63,9 +65,9 @@ export interface AdapterHarness {
 	start(adapter: Adapter): Promise<ContractWorker>;
 	readonly commands: ContractCommands;
 	/** How many calls a worker of `start` runs at once. Default 1. */
-	readonly callsPerWorker?: number;
+	readonly callsPerWorker?: number | undefined;
 	/** How long anything may take that must not hang, in milliseconds of real time. Default 10,000. */
-	readonly withinMs?: number;
+	readonly withinMs?: number | undefined;
 }
 
 /** What a case may use. */

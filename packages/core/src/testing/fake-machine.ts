@@ -4,24 +4,24 @@ import { FakeOutput, FakeProcess, type FakeProgram } from "./fake-process.ts";
 
 export interface FakeMachineOptions {
 	readonly clock: Clock;
-	readonly machineId?: string;
-	readonly bootId?: string;
-	readonly pidNamespace?: string;
+	readonly machineId?: string | undefined;
+	readonly bootId?: string | undefined;
+	readonly pidNamespace?: string | undefined;
 	/** The first pid to give out. Default 1000. */
-	readonly firstPid?: number;
+	readonly firstPid?: number | undefined;
 }
 
 /** What starts one fake process. */
 export interface FakeSpawn {
 	readonly program: FakeProgram;
-	readonly spec?: Partial<ProcessSpec>;
+	readonly spec?: Partial<ProcessSpec> | undefined;
 	readonly parent?: FakeProcess | undefined;
 	/** Left out: it leads a group of its own. */
 	readonly groupId?: number | undefined;
 	/** Left out: it has output of its own. */
 	readonly output?: FakeOutput | undefined;
 	/** Left out: the next free one. A pid whose process is gone may be given again. */
-	readonly pid?: number;
+	readonly pid?: number | undefined;
 }
 
 /**

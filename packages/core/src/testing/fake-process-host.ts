@@ -23,10 +23,10 @@ import type { FakeProcess, FakeProgram } from "./fake-process.ts";
 export interface FakeProcessHostOptions {
 	readonly clock: Clock;
 	/** Left out: a machine of its own. */
-	readonly machine?: FakeMachine;
-	readonly platform?: NodeJS.Platform;
+	readonly machine?: FakeMachine | undefined;
+	readonly platform?: NodeJS.Platform | undefined;
 	/** What runs for an executable. */
-	readonly programs?: Readonly<Record<string, FakeProgram>>;
+	readonly programs?: Readonly<Record<string, FakeProgram>> | undefined;
 }
 
 /**

@@ -40,11 +40,11 @@ const STOPPING: ReadonlySet<NodeJS.Signals> = new Set([
 /** How a program's child is started. */
 export interface FakeForkOptions {
 	/** Leads a session and group of its own: a group signal to the worker does not reach it. */
-	readonly newGroup?: boolean;
+	readonly newGroup?: boolean | undefined;
 	/** Keeps the parent's output open after the parent is gone. Default true. */
-	readonly holdsOutput?: boolean;
+	readonly holdsOutput?: boolean | undefined;
 	/** Laid over the parent's environment; `undefined` removes a variable, the marker for one. */
-	readonly env?: Readonly<Record<string, string | undefined>>;
+	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /** Standard output and error, ended when the last process that holds them is gone. */

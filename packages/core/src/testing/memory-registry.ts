@@ -18,9 +18,9 @@ export interface MemoryRegistryOptions {
 	readonly random: Random;
 	/** The process whose run this is. */
 	readonly owner: ProcessIdentity;
-	readonly emit?: (event: SnakepitEvent) => void;
+	readonly emit?: ((event: SnakepitEvent) => void) | undefined;
 	/** Runs that came before, newest first. */
-	readonly history?: readonly RunRecord[];
+	readonly history?: readonly RunRecord[] | undefined;
 }
 
 /** The ledger as a Map: the same rules as on disk, and failures on demand. Who makes it tells when its run starts and ends. */

@@ -28,7 +28,7 @@ export interface ProcessHostHarness {
 	/** An existing directory in which nothing else is. */
 	readonly directory: string;
 	/** How long anything may take that must not hang, in milliseconds of real time. Default 10,000. */
-	readonly withinMs?: number;
+	readonly withinMs?: number | undefined;
 }
 
 /** What a case may use. */

@@ -16,9 +16,9 @@ export interface RegistryBench {
 	/** Everything the registry told, in order. */
 	readonly events: readonly SnakepitEvent[];
 	/** Lets every write fail, as a full disk does. Left out: what follows from it is not tested. */
-	readonly failWrites?: () => void;
+	readonly failWrites?: (() => void) | undefined;
 	/** Lets writes succeed again. */
-	readonly healWrites?: () => void;
+	readonly healWrites?: (() => void) | undefined;
 	/** Called when the case is over, whether the registry was closed or not. */
 	release?(): Promise<void> | void;
 }

@@ -17,37 +17,40 @@ import { ScriptedWorker } from "./scripted-worker.ts";
 /** What a scripted adapter does; whatever is left out works at once. */
 export interface ScriptedAdapterOptions {
 	/** Default `scripted`. */
-	readonly name?: string;
+	readonly name?: string | undefined;
 	/** By name. A function or async function answers `execute`, an async generator `stream`. */
-	readonly commands?: Readonly<Record<string, ScriptedCommand>>;
-	readonly prepare?: (signal: AbortSignal) => Promise<void>;
+	readonly commands?: Readonly<Record<string, ScriptedCommand>> | undefined;
+	readonly prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
 	/** What the program does before it is ready; `attempt` counts the starts of this adapter from 1. */
-	readonly boot?: (
-		process: FakeProcess,
-		attempt: number,
-	) => Promise<void> | void;
+	readonly boot?:
+		| ((process: FakeProcess, attempt: number) => Promise<void> | void)
+		| undefined;
 	/** What connecting does beside connecting: take time, fail, never end. */
-	readonly connect?: (
-		worker: ScriptedWorker,
-		signal: AbortSignal,
-	) => Promise<void> | void;
+	readonly connect?:
+		| ((worker: ScriptedWorker, signal: AbortSignal) => Promise<void> | void)
+		| undefined;
 	/** `false`: no ping is offered. */
 	readonly ping?:
 		| ((
 				worker: ScriptedWorker,
 				signal: AbortSignal,
 		  ) => Promise<PingReply> | PingReply)
-		| false;
+		| false
+		| undefined;
 	/** What the worker does when it is asked to leave; exits with code 0 by default. `false`: not offered. */
 	readonly leave?:
 		| ((worker: ScriptedWorker, signal: AbortSignal) => Promise<void> | void)
-		| false;
+		| false
+		| undefined;
 	/** `false`: no streams are offered. */
-	readonly streams?: boolean;
+	readonly streams?: boolean | undefined;
 	/** Present: the program speaks the control channel, gets this payload and answers with `{ scripted: true }`. */
 	readonly launchPayload?: unknown;
 	/** What else to say about the launch. */
-	readonly launch?: Partial<LaunchSpec> | ((seat: Seat) => Partial<LaunchSpec>);
+	readonly launch?:
+		| Partial<LaunchSpec>
+		| ((seat: Seat) => Partial<LaunchSpec>)
+		| undefined;
 }
 
 /** An adapter whose workers are scripts in this program; for `FakeProcessHost`. */

@@ -18,7 +18,7 @@ export type RealStartOptions = Omit<
 	"world" | "directory"
 > & {
 	/** As a pool has them. Default: none. */
-	readonly protections?: readonly Protection[];
+	readonly protections?: readonly Protection[] | undefined;
 };
 
 /**

@@ -15,11 +15,13 @@ export interface StartWorkerOptions {
 	readonly directory: string;
 	/** The like in shared memory; the worker gets one inside it. Default: as where there is none. */
 	readonly sharedDirectory?: string | undefined;
-	readonly callsPerWorker?: number;
-	readonly start?: PoolOptions["start"];
-	readonly stop?: PoolOptions["stop"];
+	readonly callsPerWorker?: number | undefined;
+	readonly start?: PoolOptions["start"] | undefined;
+	readonly stop?: PoolOptions["stop"] | undefined;
 	/** The environment that the worker inherits. Default: that of this process. */
-	readonly environment?: Readonly<Record<string, string | undefined>>;
+	readonly environment?:
+		| Readonly<Record<string, string | undefined>>
+		| undefined;
 }
 
 /**

@@ -15,9 +15,9 @@ interface Entry extends Timer {
 
 export interface VirtualClockOptions {
 	/** What {@link VirtualClock.now} says at first, in milliseconds. Default 0. */
-	readonly nowMs?: number;
+	readonly nowMs?: number | undefined;
 	/** What {@link VirtualClock.wall} says at first, in milliseconds since the Unix epoch. Default: 2026 begins. */
-	readonly wallMs?: number;
+	readonly wallMs?: number | undefined;
 }
 
 /**

@@ -30,7 +30,13 @@ export function closedVirtualPool(
 	const adapter = scriptedAdapter(script);
 	const virtual = virtualWorld({ seed, adapters: [adapter] });
 	const options = resolveOptions(
-		{ heartbeat: "off", output: { echo: "none" }, size: 1, ...given, adapter },
+		{
+			...given,
+			heartbeat: given.heartbeat ?? "off",
+			output: given.output ?? { echo: "none" },
+			size: given.size ?? 1,
+			adapter,
+		},
 		2,
 	);
 	const hub = new EventHub();

@@ -9,12 +9,12 @@ import { VirtualClock } from "./virtual-clock.ts";
 
 export interface VirtualWorldOptions {
 	/** The same seed gives the same world. Default 1. */
-	readonly seed?: number;
+	readonly seed?: number | undefined;
 	/** Adapters whose programs the host can start. */
-	readonly adapters?: readonly ScriptedAdapter[];
+	readonly adapters?: readonly ScriptedAdapter[] | undefined;
 	/** Shared by worlds that stand for several programs on one machine. Its clock is then the clock. */
-	readonly machine?: FakeMachine;
-	readonly clock?: VirtualClock;
+	readonly machine?: FakeMachine | undefined;
+	readonly clock?: VirtualClock | undefined;
 }
 
 /** A world in memory, and its parts with their controls. */

@@ -1,6 +1,7 @@
 import type { PingReply } from "../../src/adapter.ts";
 import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
+import type { Complete } from "../../src/option-check.ts";
 import type { HeartbeatOptions } from "../../src/options.ts";
 import {
 	type FakeProcess,
@@ -13,7 +14,7 @@ export const answers: Ping = async () => ({ callsRunning: 0 });
 export const neverAnswers: Ping = () => new Promise(() => undefined);
 
 /** The defaults: hung after 10 s of silence and three missed pings, one every 2 s. */
-export const OPTIONS: Required<HeartbeatOptions> = {
+export const OPTIONS: Complete<HeartbeatOptions> = {
 	intervalMs: 2_000,
 	hungAfterMs: 10_000,
 	missedPings: 3,
@@ -34,7 +35,7 @@ export interface MonitorScene extends VirtualWorld {
 
 export function monitorScene(
 	ping: Ping | "not offered",
-	options: Partial<HeartbeatOptions> = {},
+	options: Partial<Complete<HeartbeatOptions>> = {},
 ): MonitorScene {
 	const virtual = virtualWorld();
 	const process = virtual.host.plant({ program: (self) => self.idle() });

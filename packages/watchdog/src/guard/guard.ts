@@ -20,9 +20,9 @@ import {
 /** How a guard works. */
 export interface GuardOptions {
 	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH; by default `python3`, then `python`. It needs no packages, and need not be that of the workers. */
-	readonly python?: string;
+	readonly python?: string | undefined;
 	/** What happens to a pool where no guard can work: `"start"`, it starts without one, with the event `protection.unavailable`; `"refuse"`, `createPool` throws `PROTECTION_UNAVAILABLE`. */
-	readonly whenUnavailable?: "start" | "refuse";
+	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
 /** What is used where nothing is said, and why. */

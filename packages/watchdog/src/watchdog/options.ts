@@ -1,5 +1,6 @@
 import {
 	type Check,
+	type Complete,
 	checkOptions,
 	milliseconds,
 	oneOf,
@@ -9,17 +10,17 @@ import {
 /** What can be said about a watchdog. The first pool of a run decides for the run. */
 export interface WatchdogOptions {
 	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. */
-	readonly graceMs?: number;
+	readonly graceMs?: number | undefined;
 	/**
 	 * How often the host is looked at where nothing else tells of its end:
 	 * somebody closed the pipe and the host lives.
 	 */
-	readonly checkIntervalMs?: number;
+	readonly checkIntervalMs?: number | undefined;
 	/** What happens to a pool when the watchdog cannot be started: `"start"`, it starts without one, with the event `protection.unavailable`; `"refuse"`, `createPool` throws `PROTECTION_UNAVAILABLE`. */
-	readonly whenUnavailable?: "start" | "refuse";
+	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
-export type ResolvedWatchdogOptions = Required<WatchdogOptions>;
+export type ResolvedWatchdogOptions = Complete<WatchdogOptions>;
 
 /** What is used where nothing is said, and why. */
 export const WATCHDOG_DEFAULTS: Readonly<

@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
-import { watchdog } from "../../src/index.ts";
+import {
+	type GuardOptions,
+	guard,
+	type WatchdogOptions,
+	watchdog,
+} from "../../src/index.ts";
+import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
 import { restartDelay } from "../../src/watchdog/restart-delay.ts";
+
+/** Every option by its name: the compiler checks that they may be undefined. */
+type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
 
 test("an option that is wrong or misspelt is named", () => {
 	expect(() => watchdog({ graceMs: -1 })).toThrow(
@@ -17,6 +26,22 @@ test("an option that is wrong or misspelt is named", () => {
 	expect(watchdog({ whenUnavailable: "refuse" }).whenUnavailable).toBe(
 		"refuse",
 	);
+});
+
+test("an option that is undefined is one that is left out", () => {
+	const watchdogOptions: LeftOut<WatchdogOptions> = {
+		graceMs: undefined,
+		checkIntervalMs: undefined,
+		whenUnavailable: undefined,
+	};
+	const guardOptions: LeftOut<GuardOptions> = {
+		python: undefined,
+		whenUnavailable: undefined,
+	};
+	expect(resolveWatchdogOptions(watchdogOptions)).toEqual(
+		resolveWatchdogOptions({}),
+	);
+	expect(guard(guardOptions).whenUnavailable).toBe("start");
 });
 
 test("a restart waits not at all, then twice as long each time, up to ten seconds", () => {

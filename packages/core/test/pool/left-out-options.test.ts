@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type HistoryOptions, readHistory } from "../../src/index.ts";
+import type {
+	AuditOptions,
+	CallsOptions,
+	HeartbeatOptions,
+	HistoryBoundOptions,
+	OutputOptions,
+	PoolOptions,
+	QueueOptions,
+	RecycleOptions,
+	SessionsOptions,
+	SizeOptions,
+	StartOptions,
+	StopOptions,
+} from "../../src/options.ts";
+import type {
+	ExecuteOptions,
+	SessionOptions,
+} from "../../src/pool/call-options.ts";
+import type { CloseOptions } from "../../src/pool/close-options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
+import { scriptedAdapter, scripts } from "../../src/testing.ts";
+import { virtualPool } from "./virtual-pool.ts";
+
+/**
+ * Every option by its name, and undefined. That these may be given where the
+ * options are asked for is checked by the compiler, with `exactOptionalPropertyTypes`.
+ */
+type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
+
+const adapter = scriptedAdapter();
+const EXECUTE: LeftOut<ExecuteOptions> = {
+	signal: undefined,
+	timeoutMs: undefined,
+	queueTimeoutMs: undefined,
+	priority: undefined,
+	idempotentRetries: undefined,
+	input: undefined,
+	traceContext: undefined,
+};
+const SESSION: LeftOut<SessionOptions> = {
+	id: undefined,
+	affinity: undefined,
+};
+const CLOSE: LeftOut<CloseOptions> = {
+	drainMs: undefined,
+	manner: undefined,
+};
+const HISTORY: LeftOut<Omit<HistoryOptions, "dataDir">> = {
+	runs: undefined,
+	workersPerRun: undefined,
+};
+const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {
+	name: undefined,
+	size: undefined,
+	callsPerWorker: undefined,
+	start: undefined,
+	queue: undefined,
+	calls: undefined,
+	heartbeat: undefined,
+	recycle: undefined,
+	sessions: undefined,
+	stop: undefined,
+	output: undefined,
+	audit: undefined,
+	history: undefined,
+	dataDir: undefined,
+	protections: undefined,
+	cleanupStrategy: undefined,
+	onEvent: undefined,
+	instruments: undefined,
+};
+const GROUPS: {
+	readonly size: LeftOut<SizeOptions>;
+	readonly start: LeftOut<StartOptions>;
+	readonly queue: LeftOut<QueueOptions>;
+	readonly calls: LeftOut<CallsOptions>;
+	readonly heartbeat: LeftOut<HeartbeatOptions>;
+	readonly recycle: LeftOut<RecycleOptions>;
+	readonly sessions: LeftOut<SessionsOptions>;
+	readonly stop: LeftOut<StopOptions>;
+	readonly output: LeftOut<OutputOptions>;
+	readonly audit: LeftOut<AuditOptions>;
+	readonly history: LeftOut<HistoryBoundOptions>;
+} = {
+	size: { min: undefined, max: undefined, idleMs: undefined },
+	start: {
+		timeoutMs: undefined,
+		concurrency: undefined,
+		backoffMs: undefined,
+		maxBackoffMs: undefined,
+		maxRestarts: undefined,
+		restartWindowMs: undefined,
+	},
+	queue: { limit: undefined, timeoutMs: undefined },
+	calls: { timeoutMs: undefined, cancelGraceMs: undefined },
+	heartbeat: {
+		intervalMs: undefined,
+		hungAfterMs: undefined,
+		missedPings: undefined,
+		pingTimeoutMs: undefined,
+	},
+	recycle: {
+		afterMs: undefined,
+		afterCalls: undefined,
+		aboveResidentBytes: undefined,
+		checkIntervalMs: undefined,
+	},
+	sessions: { ttlMs: undefined, limit: undefined },
+	stop: { drainMs: undefined, killAfterMs: undefined, onSignal: undefined },
+	output: { echo: undefined, maxLineBytes: undefined, tailLines: undefined },
+	audit: { intervalMs: undefined, strays: undefined },
+	history: { runs: undefined, ageMs: undefined },
+};
+
+test("an option of a pool that is undefined is one that is left out", () => {
+	const expected = resolveOptions({ adapter }, 3);
+	expect(resolveOptions({ adapter, ...POOL }, 3)).toEqual(expected);
+	expect(resolveOptions({ adapter, ...GROUPS }, 3)).toEqual(expected);
+});
+
+test("so is one of a call, a session, a close, a history", async () => {
+	const { pool, clock } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	expect(await pool.execute("echo", 1, EXECUTE)).toBe(1);
+	const session = pool.session(SESSION);
+	expect(session.id).not.toBe("undefined");
+	expect(await session.execute("echo", 2, { signal: undefined })).toBe(2);
+	session.close();
+	await clock.advanceUntil(pool.close(CLOSE));
+
+	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-test-"));
+	onTestFinished(() => rmSync(dataDir, { recursive: true }));
+	const runs = readHistory({ dataDir, ...HISTORY });
+	expect(await Array.fromAsync(runs)).toEqual([]);
+});
