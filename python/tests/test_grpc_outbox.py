@@ -82,6 +82,38 @@ def test_the_main_thread_wakes_the_loop_once_for_all_that_it_adds(
     assert numbers(message or b"") == [*range(20)]
 
 
+def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox = GrpcOutbox()
+    wake = Mock(wraps=loop.call_soon_threadsafe)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
+    outbox.attach(loop, 1 << 20)
+    outbox.held = True
+    outbox.put(frame(1))
+    outbox.put_last(frame(2))
+    assert wake.call_count == 0
+    outbox.flush()
+    outbox.flush()
+    assert wake.call_count == 1
+    message = loop.run_until_complete(outbox.take())
+    assert numbers(message or b"") == [1, 2]
+
+
+def test_another_thread_does_not_wait_for_what_the_main_thread_holds_back(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox = GrpcOutbox()
+    wake = Mock(wraps=loop.call_soon_threadsafe)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
+    outbox.attach(loop, 1 << 20)
+    outbox.held = True
+    in_thread(lambda: outbox.put(frame(1)))
+    assert wake.call_count == 1
+    in_thread(lambda: outbox.put_last(frame(2)))
+    assert wake.call_count == 2
+
+
 def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
     loop: asyncio.AbstractEventLoop,
 ) -> None:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from snakepit_bridge.calls.gathering import Gathering
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.tool_loop import ToolLoop
 
@@ -27,12 +28,15 @@ class _IdleSelector(selectors.DefaultSelector):
     Attributes:
         on_idle: called there instead of waiting; None while the loop has to wait.
         on_register: called when there is one more descriptor to wait for.
+        on_turn: called before each look, while the main thread turns the loop;
+            None while something else does, a hook.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.on_idle: Callable[[], None] | None = None
         self.on_register: Callable[[], None] = lambda: None
+        self.on_turn: Callable[[], None] | None = None
 
     def register(
         self, fileobj: Any, events: int, data: Any = None
@@ -42,6 +46,8 @@ class _IdleSelector(selectors.DefaultSelector):
         return key
 
     def select(self, timeout: float | None = None) -> list[tuple[Any, int]]:
+        if self.on_turn is not None:
+            self.on_turn()
         # The one descriptor is what other threads wake the loop with.
         if timeout is None and self.on_idle is not None and len(self.get_map()) == 1:
             self.on_idle()
@@ -50,9 +56,15 @@ class _IdleSelector(selectors.DefaultSelector):
 
 
 class WaitingMainThread(MainThread):
-    """A `MainThread` for a bridge whose thread alone speaks with the host."""
+    """A `MainThread` for a bridge whose thread alone speaks with the host.
+
+    Attributes:
+        gathering: what holds the frames of one turn together.
+    """
 
     def __init__(self) -> None:
+        """To be made in the main thread."""
+        self.gathering = Gathering()
         self._selector = _IdleSelector()
         self._tool_loop = ToolLoop(self._selector)
         super().__init__(self._tool_loop)
@@ -73,6 +85,7 @@ class WaitingMainThread(MainThread):
         self._turn()
 
     def _recover(self) -> None:
+        self.gathering.release()
         self._is_turning = False
         self._tool_loop.wants_turn = True
 
@@ -140,12 +153,15 @@ class WaitingMainThread(MainThread):
         loop.wants_turn = False
         self._is_idle = False
         self._selector.on_idle = None if loop.hears_signals else self._idle
+        self._selector.on_turn = self.gathering.next_turn
         try:
             loop.run_forever()
         except (SystemExit, KeyboardInterrupt):
             _logger.exception("a task or callback tried to end the worker")
         finally:
             self._selector.on_idle = None
+            self._selector.on_turn = None
+            self.gathering.release()
         if not self._is_idle:
             # It was stopped, by work or by user code.
             loop.wants_turn = True

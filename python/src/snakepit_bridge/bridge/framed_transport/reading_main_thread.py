@@ -15,6 +15,7 @@ from typing import Any
 
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.shared_selector import SharedSelector
+from snakepit_bridge.calls.gathering import Gathering
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.tool_loop import ToolLoop
 
@@ -55,12 +56,12 @@ class ReadingMainThread(MainThread):
     """A `MainThread` that waits for the host and for its loop at once.
 
     Attributes:
-        progress: differs whenever it is looked at and the thread got on since.
+        gathering: what holds the frames of one turn together.
     """
 
     def __init__(self, outbox: FramedOutbox) -> None:
         """To be made in the main thread."""
-        self.progress = 0
+        self.gathering = Gathering()
         self._outbox = outbox
         self._selector = _TurnSelector()
         self._tool_loop = ToolLoop(self._selector)
@@ -68,27 +69,15 @@ class ReadingMainThread(MainThread):
         self._work: deque[Callable[[], None]] = deque()
         self._is_idle = False
         self._ident = threading.get_ident()
-        self._many_calls: Callable[[], bool] = lambda: False
-        self._on_hold: Callable[[], None] = lambda: None
         self._selector.on_idle = self._idle
 
-    def read_with(
-        self,
-        descriptor: int,
-        read: Callable[[], None],
-        many_calls: Callable[[], bool],
-        on_hold: Callable[[], None],
-    ) -> None:
+    def read_with(self, descriptor: int, read: Callable[[], None]) -> None:
         """Has this thread read from now on, while it waits; from any thread.
 
         Args:
             descriptor: what becomes readable.
             read: reads all there is.
-            many_calls: whether more than one call is under way.
-            on_hold: is called when frames are held back while user code runs.
         """
-        self._many_calls = many_calls
-        self._on_hold = on_hold
         self._selector.share(descriptor, read)
 
     def read_no_more(self) -> None:
@@ -138,18 +127,15 @@ class ReadingMainThread(MainThread):
             self._is_idle = False
         finally:
             self._selector.on_turn = None
-            self._release()
+            self.gathering.release()
         if not self._is_idle:
             # It was stopped, by work or by user code.
             loop.wants_turn = True
 
     def _before_look(self) -> None:
-        self.progress += 1
         self._is_idle = False
         self._tool_loop.wants_turn = False
-        self._release()
-        if self._many_calls():
-            self._hold()
+        self.gathering.next_turn()
 
     def _idle(self) -> None:
         self._is_idle = True
@@ -160,21 +146,12 @@ class ReadingMainThread(MainThread):
         while work and not self._stopping:
             item = work.popleft()
             if work:
-                self._hold()
+                self.gathering.hold()
             else:
                 self._outbox.held = False
             item()
-            self.progress += 1
+            self.gathering.progress += 1
         self._outbox.held = False
-
-    def _hold(self) -> None:
-        # Answers leave together, for those who wait for several.
-        self._outbox.held = True
-        self._on_hold()
-
-    def _release(self) -> None:
-        self._outbox.held = False
-        self._outbox.flush()
 
     def _wait(self) -> None:
         """Waits until there is work, or the loop wants a turn."""
@@ -185,4 +162,4 @@ class ReadingMainThread(MainThread):
             timeout = None if until is None else max(0.0, until - time.monotonic())
             if selector.wait(timeout):
                 loop.wants_turn = True
-        self.progress += 1
+        self.gathering.progress += 1

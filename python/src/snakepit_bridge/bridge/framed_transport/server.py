@@ -21,7 +21,7 @@ from snakepit_bridge.calls.cancelled import CancelReason
 __all__ = ["FramedTransport"]
 
 # Has a descriptor read, and returns what ends that; in the bridge's thread.
-ReadWith = Callable[[int, Callable[[], None], CallTable], Callable[[], None]]
+ReadWith = Callable[[int, Callable[[], None]], Callable[[], None]]
 
 
 class FramedTransport:
@@ -89,9 +89,7 @@ class FramedTransport:
         self._connection = connection
         self._line = line
         self._outbox.open(connection)
-        self._read_no_more = self._read_with(
-            connection.fileno(), line.read, self._calls
-        )
+        self._read_no_more = self._read_with(connection.fileno(), line.read)
         return None
 
     async def _say_bye(self, bye: pb.Bye, timeout: float) -> None:

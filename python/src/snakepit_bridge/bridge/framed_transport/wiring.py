@@ -19,7 +19,7 @@ from snakepit_bridge.bridge.framed_transport.shared_selector import (
     CAN_SHARE,
     SharedSelector,
 )
-from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.bridge.outbox_guard import OutboxGuard
 from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 __all__ = ["FramedWiring"]
@@ -33,7 +33,7 @@ class FramedWiring:
 
     def __init__(self) -> None:
         self.outbox = FramedOutbox()
-        self.main: MainThread
+        self.main: ReadingMainThread | WaitingMainThread
         self._selector: SharedSelector | None = None
         if CAN_SHARE:
             self.main = ReadingMainThread(self.outbox)
@@ -57,6 +57,8 @@ class FramedWiring:
         on_host_left: Callable[[bool], None],
     ) -> FramedTransport:
         """Returns what listens on the socket."""
+        guard = OutboxGuard(loop, self.main.gathering, self.outbox.flush)
+        self.main.gathering.begin(self.outbox, lambda: len(calls) > 1, guard.watch)
         return FramedTransport(
             launch,
             loop,
@@ -72,15 +74,11 @@ class FramedWiring:
         main = self.main
         if self._selector is None or not isinstance(main, ReadingMainThread):
             return _read_by_loop(loop)
-        relief = Relief(loop, self._selector, main, self.outbox)
+        relief = Relief(loop, self._selector, main)
 
-        def read_with(
-            descriptor: int, read: Callable[[], None], calls: CallTable
-        ) -> Callable[[], None]:
+        def read_with(descriptor: int, read: Callable[[], None]) -> Callable[[], None]:
             # In this order: the kernel wakes whoever came first.
-            main.read_with(
-                descriptor, read, lambda: len(calls) > 1, relief.guard_outbox
-            )
+            main.read_with(descriptor, read)
             relief.begin(descriptor, read)
 
             def read_no_more() -> None:
@@ -93,9 +91,7 @@ class FramedWiring:
 
 
 def _read_by_loop(loop: asyncio.AbstractEventLoop) -> ReadWith:
-    def read_with(
-        descriptor: int, read: Callable[[], None], _calls: CallTable
-    ) -> Callable[[], None]:
+    def read_with(descriptor: int, read: Callable[[], None]) -> Callable[[], None]:
         loop.add_reader(descriptor, read)
 
         def read_no_more() -> None:

@@ -25,10 +25,16 @@ _FRAME = b"\x0a"
 
 
 class GrpcOutbox:
-    """An `Outbox` that one task of the bridge's loop empties."""
+    """An `Outbox` that one task of the bridge's loop empties.
+
+    Attributes:
+        held: whether the main thread gathers frames and will `flush` them; only
+            the main thread sets it.
+    """
 
     def __init__(self) -> None:
         """To be made in the main thread."""
+        self.held = False
         self._frames: deque[pb.WorkerFrame] = deque()
         # Serialised, and too large for the batch before it.
         self._next: bytes | None = None
@@ -55,7 +61,8 @@ class GrpcOutbox:
         if self._is_awake():
             return
         if threading.get_ident() == self._main:
-            self._wake()
+            if not self.held:
+                self._wake()
         elif self._loop is not None:
             # A tool's thread can be interrupted between any two steps of `_wake`.
             call_soon(self._loop, self._filled.set)
@@ -63,7 +70,9 @@ class GrpcOutbox:
     def put_last(self, frame: pb.WorkerFrame) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         self._frames.append(frame)
-        if not self._is_awake():
+        if self._is_awake():
+            return
+        if not self.held or threading.get_ident() != self._main:
             self._wake()
 
     def put_first(self, frame: pb.WorkerFrame) -> None:
@@ -82,6 +91,11 @@ class GrpcOutbox:
         self._logs_put += 1
         self.put(pb.WorkerFrame(log=log))
         return True
+
+    def flush(self) -> None:
+        """Has the task take what waits; in the main or the bridge's thread."""
+        if self._frames and not self._is_awake():
+            self._wake()
 
     def close(self) -> None:
         """Lets `take` return None once all frames are taken."""

@@ -11,6 +11,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.server import GrpcTransport
+from snakepit_bridge.bridge.outbox_guard import OutboxGuard
 from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 __all__ = ["GrpcWiring"]
@@ -37,6 +38,8 @@ class GrpcWiring:
         on_host_left: Callable[[bool], None],
     ) -> GrpcTransport:
         """Returns the gRPC server."""
+        guard = OutboxGuard(loop, self.main.gathering, self.outbox.flush)
+        self.main.gathering.begin(self.outbox, lambda: len(calls) > 1, guard.watch)
         self.outbox.attach(loop, launch.max_message_bytes)
         return GrpcTransport(
             launch, conversation, calls, answers, self.outbox, on_host_left

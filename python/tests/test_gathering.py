@@ -1,0 +1,107 @@
+"""Answers of one turn leave together, and wait for no tool."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Host
+
+from snakepit_bridge.bridge.outbox_guard import OutboxGuard
+from snakepit_bridge.calls.gathering import Gathering
+
+BOTH_TRANSPORTS = True
+
+TOOLS = """
+from snakepit_bridge import tool
+
+@tool
+async def quick() -> str:
+    return "quick"
+
+@tool
+async def blocks_the_loop(until: str) -> str:
+    with open(until) as fifo:
+        return fifo.read()
+"""
+
+
+def test_an_answer_does_not_wait_for_a_tool_of_the_same_turn(
+    start: Host, tmp_path: Path
+) -> None:
+    conversation = start(TOOLS).converse()
+    gates = [tmp_path / "first", tmp_path / "second"]
+    for gate in gates:
+        os.mkfifo(gate)
+    first = conversation.begin("blocks_the_loop", [str(gates[0])])
+    # These come while it blocks, and so all begin in the turn after it.
+    quick = [conversation.begin("quick") for _ in range(10)]
+    second = conversation.begin("blocks_the_loop", [str(gates[1])])
+    gates[0].write_text("1")
+    before = [conversation.receive().result.call_id for _ in range(11)]
+    assert before == [first, *quick]
+    gates[1].write_text("2")
+    assert conversation.receive().result.call_id == second
+
+
+class _Outbox:
+    """Counts what is asked of it."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.flushed = threading.Event()
+        self.flushes = 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+        self.flushed.set()
+
+
+def test_a_turn_holds_frames_back_while_several_calls_are_under_way() -> None:
+    outbox = _Outbox()
+    calls = [1]
+    holds: list[int] = []
+    gathering = Gathering()
+    gathering.next_turn()
+    gathering.begin(outbox, lambda: len(calls) > 1, lambda: holds.append(1))
+    gathering.next_turn()
+    held: bool = outbox.held
+    assert not held
+    calls.append(2)
+    gathering.next_turn()
+    held = outbox.held
+    assert held
+    assert len(holds) == 1
+    assert outbox.flushes == 2
+    gathering.release()
+    assert not outbox.held
+    assert outbox.flushes == 3
+    assert gathering.progress == 3
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    thread = threading.Thread(target=made.run_forever)
+    thread.start()
+    yield made
+    made.call_soon_threadsafe(made.stop)
+    thread.join()
+    made.close()
+
+
+def test_what_is_held_back_leaves_when_the_main_thread_stands_still(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    outbox = _Outbox()
+    gathering = Gathering()
+    guard = OutboxGuard(loop, gathering, outbox.flush)
+    gathering.begin(outbox, lambda: True, guard.watch)
+    for _ in range(2):
+        outbox.flushed.clear()
+        gathering.hold()
+        assert outbox.flushed.wait(30)
