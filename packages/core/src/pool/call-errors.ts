@@ -91,9 +91,23 @@ export function aborted(
 	});
 }
 
-/** The error of an attempt as that of its call, of which an earlier attempt may have begun. Returns the same error. */
+/**
+ * The error of an attempt as that of its call, of which an earlier attempt may have
+ * begun: another error where that one says otherwise, for an adapter may throw one
+ * and the same for every call. It differs in nothing else.
+ */
 export function asBegun(error: SnakepitError): SnakepitError {
-	const told: { ran: Ran } = error;
-	told.ran = "maybe";
-	return error;
+	if (error.ran === "maybe") return error;
+	const { stack: _, ...fields } = Object.getOwnPropertyDescriptors(error);
+	// Made by the constructor, so that it is an error to the engine as well.
+	const told = new Error();
+	Object.setPrototypeOf(told, Object.getPrototypeOf(error));
+	return Object.defineProperties(told, {
+		...fields,
+		// Not by its descriptor: that may be a getter of the very error that has it.
+		stack: { ...HIDDEN, value: error.stack },
+		ran: { ...fields.ran, value: "maybe" satisfies Ran },
+	}) as SnakepitError;
 }
+
+const HIDDEN = { configurable: true, enumerable: false, writable: true };

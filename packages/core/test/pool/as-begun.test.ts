@@ -1,0 +1,92 @@
+import { types } from "node:util";
+import { expect, test } from "vitest";
+import {
+	InputError,
+	SnakepitError,
+	ToolError,
+	WorkerLostError,
+} from "../../src/errors.ts";
+import { asBegun } from "../../src/pool/call-errors.ts";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+test("an error that an adapter throws again and again is not changed by a call that may have begun", async () => {
+	const path = "$.shared";
+	const message = "It is thrown for every call.";
+	const shared = new InputError({
+		code: "INVALID_ARGUMENTS",
+		ran: "no",
+		message,
+		path,
+	});
+	const crashed = new Set<unknown>();
+	const { pool, clock, close } = await virtualPool({
+		commands: {
+			unlucky: (call) => {
+				if (call.args === "tried" && !crashed.has(call.args)) {
+					crashed.add(call.args);
+					return scripts.crash(call);
+				}
+				throw shared;
+			},
+		},
+	});
+	const tried = outcome(
+		pool.execute("unlucky", "tried", { idempotentRetries: 1 }),
+	);
+	await clock.advance(30_000);
+	expect(await tried).toMatchObject({
+		code: "INVALID_ARGUMENTS",
+		ran: "maybe",
+		error: { message, path },
+	});
+	expect(shared.ran).toBe("no");
+	const later = outcome(pool.execute("unlucky", "later"));
+	expect(await later).toMatchObject({ ran: "no", error: shared });
+	await close();
+});
+
+class OwnError extends WorkerLostError {
+	readonly machine = "m-1";
+}
+
+test("the error that says so is the same in all else: class, fields, cause, stack", () => {
+	const cause = new TypeError("below");
+	const common = { ran: "no", message: "gone", cause } as const;
+	const error = new OwnError({ code: "WORKER_EXITED", ...common });
+	const told = asBegun(error);
+	expect(told).not.toBe(error);
+	expect(told).toBeInstanceOf(OwnError);
+	expect(types.isNativeError(told)).toBe(true);
+	expect({ ...told }).toEqual({ ...error, ran: "maybe" });
+	expect([told.message, told.cause, told.name, told.stack, `${told}`]).toEqual([
+		error.message,
+		cause,
+		error.name,
+		error.stack,
+		`${error}`,
+	]);
+	expect(Object.keys(told)).toEqual(Object.keys(error));
+
+	const remote = {
+		...{ type: "ValueError", message: "no", traceback: "", cause: undefined },
+		...{ notes: [], frames: [] },
+	};
+	const failed = new ToolError({ code: "TOOL_FAILED", ...common, remote });
+	expect(asBegun(failed)).toMatchObject({ ran: "maybe", remote });
+	const plain = new SnakepitError({
+		code: "TOOL_FAILED",
+		ran: "no",
+		message: "no cause",
+	});
+	expect("cause" in asBegun(plain)).toBe(false);
+});
+
+test("an error that says so already is that error", () => {
+	const error = new WorkerLostError({
+		code: "WORKER_HUNG",
+		ran: "maybe",
+		message: "hung",
+	});
+	expect(asBegun(error)).toBe(error);
+});
