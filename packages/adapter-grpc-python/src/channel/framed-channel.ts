@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { abortable } from "../abortable.ts";
+import { encodeMessage } from "../encode-message.ts";
 import {
 	type Bye,
 	ByeReason,
@@ -177,7 +178,7 @@ class FramedChannel implements FrameChannel {
 
 	private say(signal: HostSaying): void {
 		if (this.state.kind !== "over")
-			this.writer.write(SIGNAL, HostSignal.encode({ signal }).finish());
+			this.writer.write(SIGNAL, encodeMessage(HostSignal, { signal }));
 	}
 
 	private frame(body: Uint8Array): void {

@@ -5,6 +5,7 @@ import {
 	Metadata,
 	type ServiceError,
 } from "@grpc/grpc-js";
+import { encodeMessage } from "../encode-message.ts";
 import {
 	DescribeRequest,
 	DescribeResponse,
@@ -145,9 +146,9 @@ class GrpcChannel implements FrameChannel {
 			return this.askToPing(sequence, signal);
 		return this.pings.ask(sequence, signal, () =>
 			this.send(
-				HostFrame.encode({
+				encodeMessage(HostFrame, {
 					frame: { $case: "ping", value: { sequence } },
-				}).finish(),
+				}),
 			),
 		);
 	}

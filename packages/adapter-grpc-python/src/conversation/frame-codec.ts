@@ -1,8 +1,5 @@
-import { BinaryWriter } from "@bufbuild/protobuf/wire";
+import { encodeMessage } from "../encode-message.ts";
 import { HostFrame, WorkerFrame } from "../gen/bridge.ts";
-
-/** A writer keeps the memory it has taken: for small frames it is taken once, after a larger one it is given back. */
-const KEPT_BYTES = 16 * 1024;
 
 /** Cases of a frame that a channel keeps for itself. */
 type OfChannel = { readonly $case: "ping" | "batch" };
@@ -15,15 +12,8 @@ export type WorkerMessage = Exclude<
 	OfChannel
 >;
 
-let keptWriter: BinaryWriter | undefined;
-
 export function encodeFrame(message: HostMessage): Uint8Array {
-	const writer = keptWriter ?? new BinaryWriter();
-	// Not kept when it throws: what was written so far would precede the next frame.
-	keptWriter = undefined;
-	const frame = HostFrame.encode({ frame: message }, writer).finish();
-	if (frame.length <= KEPT_BYTES) keptWriter = writer;
-	return frame;
+	return encodeMessage(HostFrame, { frame: message });
 }
 
 /** @throws Error when the bytes are no frame, or one of a kind that this protocol version does not have. */

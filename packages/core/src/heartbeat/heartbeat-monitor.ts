@@ -4,7 +4,7 @@ import type { ProcessIdentity } from "../identity.ts";
 import type { Complete } from "../option-check.ts";
 import type { HeartbeatOptions } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
-import type { World } from "../world.ts";
+import type { Timer, World } from "../world.ts";
 import type { HeartbeatRounds } from "./heartbeat-rounds.ts";
 import { judgeHeartbeat } from "./verdict.ts";
 
@@ -28,6 +28,17 @@ export interface HeartbeatStatistics {
 }
 
 type Ping = (signal: AbortSignal) => Promise<PingReply>;
+type Answer = PingReply | "missed";
+
+/** One ping that is on its way. */
+interface Question {
+	readonly sequence: number;
+	readonly sentAt: number;
+	readonly abort: AbortController;
+	/** Told the latency in milliseconds; `undefined` when no answer came or the monitor was stopped. */
+	readonly over: (latencyMs: number | undefined) => void;
+	deadline: Timer | undefined;
+}
 
 export interface HeartbeatSubject {
 	readonly ref: WorkerRef;
@@ -51,7 +62,7 @@ export class HeartbeatMonitor {
 	readonly #subject: HeartbeatSubject;
 	/** Ends the beats; `undefined` once stopped. */
 	#leave: (() => void) | undefined;
-	readonly #outstanding = new Set<AbortController>();
+	readonly #outstanding = new Set<Question>();
 	#status: HealthStatus = "healthy";
 	#sequence = 0;
 	/** The latest ping that was answered: older ones that are missed later prove nothing. */
@@ -79,7 +90,7 @@ export class HeartbeatMonitor {
 		if (ping === undefined) return;
 		this.#leave = rounds.join(options.intervalMs, (lateMs) => {
 			this.#noteLateness(lateMs);
-			void this.#beat(ping);
+			this.#ask(ping, this.#judge);
 		});
 	}
 
@@ -98,34 +109,57 @@ export class HeartbeatMonitor {
 	/** Asks now, whatever the interval says. Resolves to the latency in milliseconds, or `undefined` when no answer came or it was stopped. */
 	async forcePing(): Promise<number | undefined> {
 		const { ping } = this.#subject;
-		return ping === undefined ? undefined : await this.#ask(ping);
+		if (ping === undefined || this.#leave === undefined) return undefined;
+		return await new Promise((resolve) => this.#ask(ping, resolve));
 	}
 
 	/** Asks no more, and tells no more. Pings that are outstanding are given up. */
 	stop(): void {
 		this.#leave?.();
 		this.#leave = undefined;
-		for (const ping of this.#outstanding) ping.abort();
+		for (const question of this.#outstanding) this.#end(question, "missed");
 	}
 
 	#noteLateness(ms: number): void {
 		this.#latenessMs = Math.max(this.#latenessMs, ms);
 	}
 
-	async #beat(ping: Ping): Promise<void> {
-		await this.#ask(ping);
-		if (this.#leave !== undefined) this.#judge(); // A stopped monitor judges no more.
+	/** Sends one ping, and tells `over` of its end: an answer, its deadline, or that the monitor is stopped. */
+	#ask(ping: Ping, over: Question["over"]): void {
+		const { world, options } = this.#subject;
+		const question: Question = {
+			sequence: ++this.#sequence,
+			sentAt: world.clock.now(),
+			abort: new AbortController(),
+			over,
+			deadline: undefined,
+		};
+		this.#outstanding.add(question);
+		this.#emit({ type: "heartbeat.sent", sequence: question.sequence });
+		// Whoever heard of it may have stopped the monitor.
+		if (!this.#outstanding.has(question)) return;
+		question.deadline = world.clock.after(options.pingTimeoutMs, () => {
+			const dueMs = question.sentAt + options.pingTimeoutMs;
+			this.#noteLateness(world.clock.now() - dueMs);
+			this.#end(question, "missed");
+		});
+		answerOf(ping, question.abort.signal).then(
+			(reply) => this.#end(question, reply),
+			() => this.#end(question, "missed"),
+		);
 	}
 
-	async #ask(ping: Ping): Promise<number | undefined> {
-		if (this.#leave === undefined) return undefined;
-		const { clock } = this.#subject.world;
-		const sequence = ++this.#sequence;
-		const sentAt = clock.now();
-		this.#emit({ type: "heartbeat.sent", sequence });
-		const answer = await this.#answerInTime(ping);
-		if (this.#leave === undefined) return undefined;
-		const nowMs = clock.now();
+	/** Ends a ping, once. */
+	#end(question: Question, answer: Answer): void {
+		if (!this.#outstanding.delete(question)) return;
+		question.deadline?.cancel();
+		if (answer === "missed") question.abort.abort();
+		const isStopped = this.#leave === undefined;
+		question.over(isStopped ? undefined : this.#note(question, answer));
+	}
+
+	/** Counts and tells what came of a ping. Returns the latency in milliseconds. */
+	#note({ sequence, sentAt }: Question, answer: Answer): number | undefined {
 		if (answer === "missed") {
 			this.#missed++;
 			if (sequence > this.#answeredUpTo) this.#missedInARow++;
@@ -137,6 +171,7 @@ export class HeartbeatMonitor {
 			});
 			return undefined;
 		}
+		const nowMs = this.#subject.world.clock.now();
 		const latencyMs = nowMs - sentAt;
 		this.#answered++;
 		this.#answeredUpTo = Math.max(this.#answeredUpTo, sequence);
@@ -148,34 +183,14 @@ export class HeartbeatMonitor {
 		return latencyMs;
 	}
 
-	/** Sends one ping; `missed` unless it is answered before its deadline, and before the monitor is stopped. */
-	async #answerInTime(ping: Ping): Promise<PingReply | "missed"> {
-		const { promise, resolve } = Promise.withResolvers<PingReply | "missed">();
-		const deadline = new AbortController();
-		this.#outstanding.add(deadline);
-		deadline.signal.addEventListener("abort", () => resolve("missed"));
-		const { clock } = this.#subject.world;
-		const { pingTimeoutMs } = this.#subject.options;
-		const dueMs = clock.now() + pingTimeoutMs;
-		const timer = clock.after(pingTimeoutMs, () => {
-			this.#noteLateness(clock.now() - dueMs);
-			deadline.abort();
-		});
-		answerOf(ping, deadline.signal).then(resolve, () => resolve("missed"));
-		try {
-			return await promise;
-		} finally {
-			timer.cancel();
-			this.#outstanding.delete(deadline);
-		}
-	}
-
 	#countFrom(sinceMs: number, cpuMs: number | undefined): void {
 		this.#missedInARow = 0;
 		this.#count = { sinceMs, cpuMs };
 	}
 
-	#judge(): void {
+	readonly #judge = (): void => {
+		// A stopped monitor judges no more.
+		if (this.#leave === undefined) return;
 		const { clock, host } = this.#subject.world;
 		const nowMs = clock.now();
 		const wallMs = clock.wall();
@@ -230,7 +245,7 @@ export class HeartbeatMonitor {
 				});
 				this.#subject.onHung(silentMs);
 		}
-	}
+	};
 
 	#cpuTimeMs(): number | undefined {
 		return this.#subject.world.host.facts(this.#subject.identity.pid)

@@ -252,38 +252,6 @@ describe("a forced ping", () => {
 	});
 });
 
-describe("a monitor that was stopped", () => {
-	test("asks no more, gives up what is outstanding, and tells nothing more", async () => {
-		const signals: AbortSignal[] = [];
-		const { clock, monitor, beats } = monitorScene((signal) => {
-			signals.push(signal);
-			return neverAnswers(signal);
-		});
-		await clock.advance(2_000);
-		monitor.stop();
-		expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-		await clock.advance(60_000);
-		expect(beats()).toEqual(["sent"]);
-		expect(clock.pending()).toBe(0);
-	});
-
-	test("asks nothing when it is forced, and lets nobody wait who forced it before", async () => {
-		const { clock, monitor, beats } = monitorScene(neverAnswers);
-		const forced = monitor.forcePing();
-		monitor.stop();
-		expect(await forced).toBeUndefined();
-		expect(await monitor.forcePing()).toBeUndefined();
-		await clock.settle();
-		expect(beats()).toEqual(["sent"]);
-	});
-
-	test("can be stopped again", () => {
-		const { monitor } = monitorScene(answers);
-		monitor.stop();
-		monitor.stop();
-	});
-});
-
 describe("a worker that cannot be asked", () => {
 	test("is healthy as long as it exists, and costs no timer", async () => {
 		const { clock, monitor, beats } = monitorScene("not offered");
