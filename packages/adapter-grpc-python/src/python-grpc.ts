@@ -15,6 +15,7 @@ import {
 import type { openFramedChannel } from "./channel/framed-channel.ts";
 import type { openGrpcChannel } from "./channel/grpc-channel.ts";
 import { Conversation } from "./conversation/conversation.ts";
+import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
 import {
 	type Choice,
 	choiceNote,
@@ -186,6 +187,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 	): Promise<readonly InterpreterSource[]> {
 		const { python, environment } = this.options;
 		if (environment !== undefined) {
+			requireBridgeAmong(environment.requirements, setting.env);
 			const made = await environment.make(signal);
 			const how = made.reused ? "made earlier" : "just made";
 			return [

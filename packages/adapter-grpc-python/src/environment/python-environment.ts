@@ -29,7 +29,7 @@ import { environmentsDirectory } from "./environments-directory.ts";
 export interface PythonEnvironmentOptions {
 	/**
 	 * What is installed, as `pip install` reads it: `"scikit-learn>=1.5"`; a directory is installed editable.
-	 * `snakepit-bridge` must be among it.
+	 * `snakepit-bridge` must be among it for a pool: by its name, or in a directory, a file or at an address.
 	 */
 	readonly requirements: readonly string[];
 	/** The interpreter that it is for, by path or by name; by default uv's choice, then `python3`. */
@@ -42,6 +42,8 @@ export interface PythonEnvironmentOptions {
 
 /** A virtual environment that is there when it is needed. */
 export interface PythonEnvironment {
+	/** What is installed, as it was given; `undefined` where that is not known before it is made. */
+	readonly requirements?: readonly string[] | undefined;
 	/**
 	 * Makes it, or finds it made. Two who ask at once, also in two programs, get the same one, made once.
 	 *
@@ -101,6 +103,7 @@ export function pythonEnvironment(
 		options.buildTimeoutMs ?? ENVIRONMENT_DEFAULTS.buildTimeoutMs.value;
 	const texts = Object.freeze([...options.requirements]);
 	return Object.freeze({
+		requirements: texts,
 		async make(
 			signal: AbortSignal = new AbortController().signal,
 		): Promise<MadeEnvironment> {

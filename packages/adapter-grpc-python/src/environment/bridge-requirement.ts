@@ -1,0 +1,39 @@
+import { StartError } from "@snakepit/core";
+import { type Requirement, readRequirement } from "./environment-key.ts";
+
+const BRIDGE = "snakepit-bridge";
+/** The name that a requirement begins with, and what may come after one. Source: PyPA's dependency specifiers. */
+const NAME = /^\s*([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)\s*(?:$|[[(<>=!~;@,])/i;
+/** A file that is installed; pip looks for it before it takes the text for a name. */
+const FILE = /\.(?:whl|zip|tar\.\w+|tgz)$/i;
+
+/**
+ * Refuses an environment of which it is known before it is made that a worker cannot run in it.
+ *
+ * What a directory, a file or an address brings is known only when it is installed.
+ *
+ * @param env that of the interpreter: `PYTHONPATH` may lead to the bridge as well.
+ * @throws StartError `BRIDGE_MISSING`
+ */
+export function requireBridgeAmong(
+	texts: readonly string[] | undefined,
+	env: Readonly<Record<string, string | undefined>>,
+): void {
+	if (texts === undefined || env["PYTHONPATH"]) return;
+	const names = texts.map(readRequirement).map(nameOf);
+	if (names.includes(undefined) || names.includes(BRIDGE)) return;
+	throw new StartError({
+		code: "BRIDGE_MISSING",
+		ran: "no",
+		message: `The environment was not made: its requirements (${texts.join(", ") || "none"}) do not have ${BRIDGE}, without which its Python cannot be a worker. Add "${BRIDGE}" to the requirements of pythonEnvironment(), also where another one depends on it.`,
+	});
+}
+
+/** As the package index has it; `undefined` when it cannot be read. Source: PyPA, "Names and normalization". */
+function nameOf(requirement: Requirement): string | undefined {
+	if (requirement.kind === "directory" || FILE.test(requirement.text.trim()))
+		return undefined;
+	return NAME.exec(requirement.text)?.[1]
+		?.toLowerCase()
+		.replaceAll(/[-_.]+/g, "-");
+}
