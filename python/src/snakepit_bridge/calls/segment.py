@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 
+from snakepit_bridge.calls.large_bytes import copy_bytes
 from snakepit_bridge.calls.shared_file import NoRoom, write_all
 
 __all__ = ["Segment"]
@@ -37,7 +38,7 @@ class Segment:
 
     def copy(self, begin: int, end: int) -> bytes:
         """Returns bytes of their own."""
-        return self._mapped(end)[begin:end]
+        return copy_bytes(self._mapped(end), begin, end)
 
     def map(self, size: int) -> mmap.mmap:
         """Returns the first bytes as a mapping of their own, which can be written
