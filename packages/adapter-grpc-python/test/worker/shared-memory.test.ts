@@ -51,6 +51,26 @@ describe.skipIf(!existsSync("/dev/shm"))("with shared memory", () => {
 		expect(filesOf(worker)).toEqual([]);
 	});
 
+	test("bytes that Python copies into huge pages arrive whole, each beside the others", async () => {
+		const worker = await start();
+		// Each page is another, and no part begins or ends with one.
+		const parts = [33, 40].map((megabytes) => {
+			const numbers = new Uint32Array((megabytes * MEGABYTE) / 4);
+			for (let i = 0; i < numbers.length; i += 64) numbers[i] = i + megabytes;
+			return new Uint8Array(numbers.buffer).subarray(megabytes);
+		});
+		const value = [new Uint8Array(MEGABYTE).fill(7), ...parts];
+		for (let turn = 0; turn < 2; turn++) {
+			const echoed = (await call(worker.connection, "echo", {
+				value,
+			})) as typeof value;
+			expect(
+				value.map((part, i) => Buffer.compare(part, echoed[i] ?? Buffer.of())),
+			).toEqual([0, 0, 0]);
+		}
+		expect(filesOf(worker)).toEqual([]);
+	});
+
 	test("a tool may write to the array that it got; the caller's stays as it was", async () => {
 		const { connection } = await start();
 		const array = new Float64Array(MEGABYTE).fill(1);
