@@ -11,6 +11,7 @@ import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
+from snakepit_bridge.bridge.transport import MAX_HELD
 
 
 def frame(number: int) -> pb.WorkerFrame:
@@ -98,6 +99,21 @@ def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
     assert wake.call_count == 1
     message = loop.run_until_complete(outbox.take())
     assert numbers(message or b"") == [1, 2]
+
+
+def test_the_main_thread_does_not_hold_back_more_than_the_host_can_begin_with(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox = GrpcOutbox()
+    wake = Mock(wraps=loop.call_soon_threadsafe)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
+    outbox.attach(loop, 1 << 20)
+    outbox.held = True
+    for number in range(MAX_HELD - 1):
+        outbox.put_last(frame(number))
+    assert wake.call_count == 0
+    outbox.put_last(frame(MAX_HELD))
+    assert wake.call_count == 1
 
 
 def test_another_thread_does_not_wait_for_what_the_main_thread_holds_back(

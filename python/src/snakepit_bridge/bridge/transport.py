@@ -6,10 +6,13 @@ from typing import Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
-__all__ = ["Outbox", "Transport"]
+__all__ = ["MAX_HELD", "MAX_LOGS", "Outbox", "Transport"]
 
 # Records that wait: a tool that logs faster than the host reads loses some.
 MAX_LOGS = 1000
+# So many answers of one turn leave together: the host is at work on them while the
+# next ones are made.
+MAX_HELD = 8
 
 
 class Outbox(Protocol):

@@ -16,8 +16,8 @@ class HoldingOutbox(Protocol):
     """What frames are held back in.
 
     Attributes:
-        held: whether the main thread gathers frames and will `flush` them; only
-            the main thread sets it.
+        held: whether the main thread gathers frames and will `flush` them, unless
+            there are many of them before; only the main thread sets it.
     """
 
     held: bool

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_soon import call_soon
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
-from snakepit_bridge.bridge.transport import MAX_LOGS
+from snakepit_bridge.bridge.transport import MAX_HELD, MAX_LOGS
 
 __all__ = ["FramedOutbox"]
 
@@ -33,8 +33,8 @@ class FramedOutbox:
     is full - leaves it to them: nobody waits here, and no frame is cut in two.
 
     Attributes:
-        held: whether the main thread gathers frames and will `flush` them; only
-            the main thread sets it.
+        held: whether the main thread gathers frames and will `flush` them, unless
+            there are `MAX_HELD` of them before; only the main thread sets it.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class FramedOutbox:
         self._waiting.append(framed(FRAME, frame.SerializeToString()))
         thread = threading.get_ident()
         if thread == self._main:
-            if not self.held:
+            if not self._holds_back():
                 self.flush()
         elif thread == self._bridge:
             self.flush()
@@ -72,7 +72,7 @@ class FramedOutbox:
     def put_last(self, frame: pb.WorkerFrame) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         self._waiting.append(framed(FRAME, frame.SerializeToString()))
-        if not self.held or threading.get_ident() != self._main:
+        if threading.get_ident() != self._main or not self._holds_back():
             self.flush()
 
     def put_log(self, log: pb.Log) -> bool:
@@ -100,6 +100,9 @@ class FramedOutbox:
     def is_empty(self) -> bool:
         """Whether nothing waits."""
         return not self._waiting
+
+    def _holds_back(self) -> bool:
+        return self.held and len(self._waiting) < MAX_HELD
 
     def flush(self) -> None:
         """Writes what waits, as far as the socket takes it."""

@@ -8,7 +8,7 @@ from collections import deque
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_soon import call_soon
-from snakepit_bridge.bridge.transport import MAX_LOGS
+from snakepit_bridge.bridge.transport import MAX_HELD, MAX_LOGS
 
 __all__ = ["GrpcOutbox"]
 
@@ -28,8 +28,8 @@ class GrpcOutbox:
     """An `Outbox` that one task of the bridge's loop empties.
 
     Attributes:
-        held: whether the main thread gathers frames and will `flush` them; only
-            the main thread sets it.
+        held: whether the main thread gathers frames and will `flush` them, unless
+            there are `MAX_HELD` of them before; only the main thread sets it.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class GrpcOutbox:
         if self._is_awake():
             return
         if threading.get_ident() == self._main:
-            if not self.held:
+            if not self._holds_back():
                 self._wake()
         elif self._loop is not None:
             # A tool's thread can be interrupted between any two steps of `_wake`.
@@ -72,7 +72,7 @@ class GrpcOutbox:
         self._frames.append(frame)
         if self._is_awake():
             return
-        if not self.held or threading.get_ident() != self._main:
+        if threading.get_ident() != self._main or not self._holds_back():
             self._wake()
 
     def put_first(self, frame: pb.WorkerFrame) -> None:
@@ -101,6 +101,9 @@ class GrpcOutbox:
         """Lets `take` return None once all frames are taken."""
         self._closed = True
         self._filled.set()
+
+    def _holds_back(self) -> bool:
+        return self.held and len(self._frames) < MAX_HELD
 
     def _is_awake(self) -> bool:
         """Returns whether the task looks at the frames before it waits again: it
