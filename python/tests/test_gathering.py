@@ -48,6 +48,31 @@ def test_an_answer_does_not_wait_for_a_tool_of_the_same_turn(
     assert conversation.receive().result.call_id == second
 
 
+def test_an_answer_does_not_wait_where_others_of_its_turn_were_sent_before(
+    start: Host, tmp_path: Path
+) -> None:
+    conversation = start(TOOLS).converse()
+    gates = [tmp_path / name for name in ("first", "second", "third")]
+    for gate in gates:
+        os.mkfifo(gate)
+    first = conversation.begin("blocks_the_loop", [str(gates[0])])
+    # These come while it blocks, and so all begin in the turn after it.
+    calls = [
+        conversation.begin("quick"),
+        conversation.begin("blocks_the_loop", [str(gates[1])]),
+        conversation.begin("quick"),
+        conversation.begin("blocks_the_loop", [str(gates[2])]),
+    ]
+    gates[0].write_text("1")
+    before = [conversation.receive().result.call_id for _ in range(2)]
+    assert before == [first, calls[0]]
+    gates[1].write_text("2")
+    meanwhile = [conversation.receive().result.call_id for _ in range(2)]
+    assert meanwhile == calls[1:3]
+    gates[2].write_text("3")
+    assert conversation.receive().result.call_id == calls[3]
+
+
 class _Outbox:
     """Counts what is asked of it."""
 
@@ -99,9 +124,11 @@ def test_what_is_held_back_leaves_when_the_main_thread_stands_still(
 ) -> None:
     outbox = _Outbox()
     gathering = Gathering()
-    guard = OutboxGuard(loop, gathering, outbox.flush)
+    guard = OutboxGuard(loop, gathering)
     gathering.begin(outbox, lambda: True, guard.watch)
     for _ in range(2):
         outbox.flushed.clear()
         gathering.hold()
         assert outbox.flushed.wait(30)
+        # What comes in the same turn later has nobody who looks after it.
+        assert not outbox.held

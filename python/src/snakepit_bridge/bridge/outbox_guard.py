@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from snakepit_bridge.bridge.call_soon import call_soon
 from snakepit_bridge.calls.gathering import Gathering
@@ -15,37 +14,38 @@ LEAST_PATIENCE_S = 0.001
 
 
 class OutboxGuard:
-    """Has the bridge's thread send what the main thread holds back for too long.
+    """Has the bridge's thread send what the main thread holds back for too long."""
 
-    `flush` is called in the bridge's thread.
-    """
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        gathering: Gathering,
-        flush: Callable[[], None],
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, gathering: Gathering) -> None:
         self._loop = loop
         self._gathering = gathering
-        self._flush = flush
         self._is_watching = False
+        self._timer: asyncio.TimerHandle | None = None
 
     def watch(self) -> None:
         """Watches from now on, until the main thread stands still; in that thread."""
         if not self._is_watching:
             self._is_watching = True
-            call_soon(self._loop, self._wait)
+            call_soon(self._loop, self._begin)
 
     # ------------------------------------------------ in the bridge's thread
 
+    def _begin(self) -> None:
+        if self._timer is None:
+            self._wait()
+
     def _wait(self) -> None:
-        self._loop.call_later(LEAST_PATIENCE_S, self._look, self._gathering.progress)
+        self._timer = self._loop.call_later(
+            LEAST_PATIENCE_S, self._look, self._gathering.progress
+        )
 
     def _look(self, seen: int) -> None:
+        self._timer = None
+        # In this order: a main thread that still saw itself watched has got on.
+        self._is_watching = False
         if self._gathering.progress == seen:
             # Idle, or held up: both are reasons to stop looking after this.
-            self._is_watching = False
-            self._flush()
+            self._gathering.give_up()
         else:
+            self._is_watching = True
             self._wait()

@@ -17,7 +17,7 @@ class HoldingOutbox(Protocol):
 
     Attributes:
         held: whether the main thread gathers frames and will `flush` them, unless
-            there are many of them before; only the main thread sets it.
+            there are many of them before.
     """
 
     held: bool
@@ -27,7 +27,7 @@ class HoldingOutbox(Protocol):
 
 
 class Gathering:
-    """What the main thread does before and after its turns; only that uses it.
+    """What the main thread does before and after its turns.
 
     It does nothing before it is told with which outbox.
 
@@ -77,3 +77,10 @@ class Gathering:
         if self._outbox is not None:
             self._outbox.held = False
             self._outbox.flush()
+
+    def give_up(self) -> None:
+        """Holds nothing back for the rest of this turn; in the bridge's thread.
+
+        What the turn still answers is sent at once: nobody would look after it.
+        """
+        self.release()

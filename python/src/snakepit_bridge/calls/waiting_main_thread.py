@@ -28,15 +28,15 @@ class _IdleSelector(selectors.DefaultSelector):
     Attributes:
         on_idle: called there instead of waiting; None while the loop has to wait.
         on_register: called when there is one more descriptor to wait for.
-        on_turn: called before each look, while the main thread turns the loop;
-            None while something else does, a hook.
+        gathering: told of each turn, while the main thread turns the loop; None
+            while something else does, a hook.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.on_idle: Callable[[], None] | None = None
         self.on_register: Callable[[], None] = lambda: None
-        self.on_turn: Callable[[], None] | None = None
+        self.gathering: Gathering | None = None
 
     def register(
         self, fileobj: Any, events: int, data: Any = None
@@ -46,13 +46,18 @@ class _IdleSelector(selectors.DefaultSelector):
         return key
 
     def select(self, timeout: float | None = None) -> list[tuple[Any, int]]:
-        if self.on_turn is not None:
-            self.on_turn()
+        gathering = self.gathering
+        if gathering is not None:
+            gathering.release()
         # The one descriptor is what other threads wake the loop with.
         if timeout is None and self.on_idle is not None and len(self.get_map()) == 1:
             self.on_idle()
             return []
-        return super().select(timeout)
+        ready = super().select(timeout)
+        if gathering is not None:
+            # After the wait: during it somebody else looks whether this thread gets on.
+            gathering.next_turn()
+        return ready
 
 
 class WaitingMainThread(MainThread):
@@ -153,14 +158,14 @@ class WaitingMainThread(MainThread):
         loop.wants_turn = False
         self._is_idle = False
         self._selector.on_idle = None if loop.hears_signals else self._idle
-        self._selector.on_turn = self.gathering.next_turn
+        self._selector.gathering = self.gathering
         try:
             loop.run_forever()
         except (SystemExit, KeyboardInterrupt):
             _logger.exception("a task or callback tried to end the worker")
         finally:
             self._selector.on_idle = None
-            self._selector.on_turn = None
+            self._selector.gathering = None
             self.gathering.release()
         if not self._is_idle:
             # It was stopped, by work or by user code.

@@ -34,7 +34,7 @@ class FramedOutbox:
 
     Attributes:
         held: whether the main thread gathers frames and will `flush` them, unless
-            there are `MAX_HELD` of them before; only the main thread sets it.
+            there are `MAX_HELD` of them before.
     """
 
     def __init__(self) -> None:

@@ -57,7 +57,7 @@ class FramedWiring:
         on_host_left: Callable[[bool], None],
     ) -> FramedTransport:
         """Returns what listens on the socket."""
-        guard = OutboxGuard(loop, self.main.gathering, self.outbox.flush)
+        guard = OutboxGuard(loop, self.main.gathering)
         self.main.gathering.begin(self.outbox, lambda: len(calls) > 1, guard.watch)
         return FramedTransport(
             launch,

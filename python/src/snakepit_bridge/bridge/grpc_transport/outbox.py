@@ -29,7 +29,7 @@ class GrpcOutbox:
 
     Attributes:
         held: whether the main thread gathers frames and will `flush` them, unless
-            there are `MAX_HELD` of them before; only the main thread sets it.
+            there are `MAX_HELD` of them before.
     """
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ class GrpcWiring:
         on_host_left: Callable[[bool], None],
     ) -> GrpcTransport:
         """Returns the gRPC server."""
-        guard = OutboxGuard(loop, self.main.gathering, self.outbox.flush)
+        guard = OutboxGuard(loop, self.main.gathering)
         self.main.gathering.begin(self.outbox, lambda: len(calls) > 1, guard.watch)
         self.outbox.attach(loop, launch.max_message_bytes)
         return GrpcTransport(
