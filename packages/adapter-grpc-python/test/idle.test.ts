@@ -21,5 +21,5 @@ test("an idle pool of Python workers does not hold the program open", async () =
 		],
 		{ timeout: 25_000 },
 	);
-	expect(JSON.parse(stdout)).toEqual([2, [0, 1, 2]]);
+	expect(JSON.parse(stdout)).toEqual([2, [0, 1, 2], "number"]);
 });

@@ -1,4 +1,4 @@
-// A program that opens a pool, calls and streams, and then has nothing more to do: it never closes the pool.
+// A program that opens a pool, calls, streams and asks a worker, and then has nothing more to do: it never closes the pool.
 import { createPool } from "@snakepit/core";
 import { pythonGrpc } from "../../src/index.ts";
 
@@ -11,4 +11,5 @@ const pool = await createPool({
 const sum = await pool.execute("add", { a: 1, b: 1 });
 const items: unknown[] = [];
 for await (const item of pool.stream("count", { below: 3 })) items.push(item);
-process.stdout.write(`${JSON.stringify([sum, items])}\n`);
+const latency = await pool.ping(pool.workers()[0]?.workerId ?? "");
+process.stdout.write(`${JSON.stringify([sum, items, typeof latency])}\n`);

@@ -194,7 +194,13 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		const worker = this.#parts.crew
 			.workers()
 			.find((each) => each.ref.workerId === workerId && each.state === "ready");
-		return await worker?.heartbeat?.forcePing();
+		// Nothing else may hold the program open until the answer is there.
+		const letGo = this.#setting.world.host.keepAlive();
+		try {
+			return await worker?.heartbeat?.forcePing();
+		} finally {
+			letGo();
+		}
 	}
 
 	/**

@@ -46,6 +46,27 @@ test("health and a forced ping can be asked for", async () => {
 	await close();
 });
 
+test("a forced ping holds the program open until it is over, a heartbeat does not", async () => {
+	const answers = [Promise.withResolvers<{ callsRunning: number }>()];
+	const { pool, host, clock, close } = await virtualPool(
+		{ commands: {}, ping: () => answers[0]?.promise ?? neverAnswers() },
+		{ heartbeat },
+	);
+	expect(host.keptAlive).toBe(0);
+	const ping = pool.ping("scripted-0");
+	expect(host.keptAlive).toBe(1);
+	answers[0]?.resolve({ callsRunning: 0 });
+	expect(await ping).toBe(0);
+	expect(host.keptAlive).toBe(0);
+	answers.pop();
+	await clock.advance(1_200);
+	expect(pool.workers()[0]?.heartbeat).toMatchObject({ sent: 2, answered: 1 });
+	expect(host.keptAlive).toBe(0);
+	expect(await pool.ping("nobody")).toBeUndefined();
+	expect(host.keptAlive).toBe(0);
+	await close();
+});
+
 test("workers are asked together, also one that became ready later", async () => {
 	const { pool, clock, adapter, close, events } = await virtualPool(
 		{ commands: {} },
