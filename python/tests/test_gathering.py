@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from conftest import Host
@@ -132,3 +133,23 @@ def test_what_is_held_back_leaves_when_the_main_thread_stands_still(
         assert outbox.flushed.wait(30)
         # What comes in the same turn later has nobody who looks after it.
         assert not outbox.held
+
+
+def test_a_main_thread_that_is_interrupted_as_it_has_itself_watched_is_watched_later(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    outbox = _Outbox()
+    gathering = Gathering()
+    guard = OutboxGuard(loop, gathering)
+    gathering.begin(outbox, lambda: True, guard.watch)
+    with monkeypatch.context() as patch:
+        # As by a signal's handler.
+        interrupted = Mock(side_effect=Interrupted)
+        patch.setattr(loop, "call_soon_threadsafe", interrupted)
+        with pytest.raises(Interrupted):
+            gathering.hold()
+    gathering.hold()
+    assert outbox.flushed.wait(30)

@@ -19,13 +19,12 @@ class OutboxGuard:
     def __init__(self, loop: asyncio.AbstractEventLoop, gathering: Gathering) -> None:
         self._loop = loop
         self._gathering = gathering
-        self._is_watching = False
+        # Set in the bridge's thread alone: the other can be interrupted anywhere.
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self) -> None:
         """Watches from now on, until the main thread stands still; in that thread."""
-        if not self._is_watching:
-            self._is_watching = True
+        if self._timer is None:
             call_soon(self._loop, self._begin)
 
     # ------------------------------------------------ in the bridge's thread
@@ -40,12 +39,11 @@ class OutboxGuard:
         )
 
     def _look(self, seen: int) -> None:
-        self._timer = None
         # In this order: a main thread that still saw itself watched has got on.
-        self._is_watching = False
+        self._timer = None
         if self._gathering.progress == seen:
-            # Idle, or held up: both are reasons to stop looking after this.
-            self._gathering.give_up()
+            # Idle, or held up: both are reasons to stop looking after this. What
+            # the turn still answers is sent at once, for nobody looks after it.
+            self._gathering.release()
         else:
-            self._is_watching = True
             self._wait()

@@ -73,14 +73,8 @@ class Gathering:
             self._on_hold()
 
     def release(self) -> None:
-        """Has what was held back leave, and what comes from here on at once."""
+        """Has what was held back leave, and what comes from here on at once; in
+        the main thread or the bridge's."""
         if self._outbox is not None:
             self._outbox.held = False
             self._outbox.flush()
-
-    def give_up(self) -> None:
-        """Holds nothing back for the rest of this turn; in the bridge's thread.
-
-        What the turn still answers is sent at once: nobody would look after it.
-        """
-        self.release()
