@@ -93,6 +93,8 @@ class WaitingMainThread(MainThread):
         self.gathering.release()
         self._is_turning = False
         self._tool_loop.wants_turn = True
+        # Where it was interrupted before it told, nobody would have it called again.
+        self._call_in_loop()
 
     def submit(self, work: Callable[[], None]) -> None:
         """Has work done outside of the loop; from any thread."""
