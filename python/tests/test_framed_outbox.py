@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import socket
+import sys
 from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -83,3 +88,65 @@ def test_no_more_is_held_back_than_the_host_can_begin_with(
     for number in range(MAX_HELD):
         outbox.put(frame(number))
     assert receiver.arrived() == [*range(MAX_HELD)]
+
+
+class Interrupted(BaseException):
+    """Raised by a signal's handler."""
+
+
+# Its lines up to the one that writes: behind that nothing is interrupted.
+@pytest.mark.parametrize("step", range(1, 5))
+def test_whoever_is_interrupted_as_he_flushes_keeps_nobody_from_it(
+    outbox: FramedOutbox, receiver: Receiver, step: int
+) -> None:
+    steps = 0
+
+    def interrupt(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal steps
+        if frame.f_code is not FramedOutbox.flush.__code__:
+            return None
+        steps += event == "line"
+        if steps == step:
+            sys.settrace(None)
+            raise Interrupted
+        return interrupt
+
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            outbox.put_last(frame(1))
+    finally:
+        sys.settrace(None)
+    outbox.put_last(frame(2))
+    assert receiver.arrived() == [1, 2]
+
+
+def test_what_is_flushed_while_the_other_thread_closes_is_dropped(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    class Late:
+        """A lock that one gets when the other thread has closed."""
+
+        def locked(self) -> bool:
+            return False
+
+        def __enter__(self) -> None:
+            outbox.close()
+
+        def __exit__(self, *_: object) -> None: ...
+
+    outbox._writing = Late()  # type: ignore[assignment]
+    outbox.put_last(frame(1))
+    assert receiver.arrived() == []
+
+
+def test_a_connection_that_cannot_be_written_to_is_not_read_any_more() -> None:
+    outbox = FramedOutbox()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        connection = Mock(wraps=ours)
+        connection.send.side_effect = OSError(errno.ENOBUFS, "no memory for it")
+        outbox.open(connection)
+        outbox.close()
+        assert ours.recv(1) == b""
+    assert outbox.is_empty

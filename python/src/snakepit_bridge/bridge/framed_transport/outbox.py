@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
 from collections import deque
@@ -107,24 +108,30 @@ class FramedOutbox:
     def flush(self) -> None:
         """Writes what waits, as far as the socket takes it."""
         while self._waiting and not self._full and self._socket is not None:
-            if not self._writing.acquire(blocking=False):
+            if self._writing.locked():
                 # Who writes looks again when it is done.
                 return
-            try:
-                self._write(self._socket)
-            finally:
-                self._writing.release()
+            # Not by `acquire`: interrupted behind that, a thread would keep the lock.
+            with self._writing:
+                self._write()
 
-    def _write(self, connection: socket.socket) -> None:
+    def _write(self) -> None:
+        connection = self._socket
+        if connection is None:
+            # Until a moment ago somebody else wrote, or closed it.
+            return
         data = self._gather()
         try:
             sent = connection.send(data)
         except BlockingIOError:
             sent = 0
         except OSError:
-            # Broken: the reading side notices, and ends the conversation.
             self._socket = None
             self._waiting.clear()
+            # The reading side notices, and ends the conversation: also where the
+            # connection was whole, and the kernel had no memory for the frame.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
             return
         if sent < len(data):
             self._waiting.appendleft(memoryview(data)[sent:])
