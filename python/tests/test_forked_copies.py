@@ -10,7 +10,7 @@ BOTH_TRANSPORTS = True
 COPIES = """
     import os
     import sys
-    from snakepit_bridge import on_startup, tool
+    from snakepit_bridge import HostCallFailed, current_call, on_startup, tool
 
     def ended(child: int) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -49,6 +49,16 @@ COPIES = """
     async def yields_later():
         child = os.fork()
         yield 0 if child == 0 else ended(child)
+
+    @tool
+    def asks_the_host() -> int:
+        child = os.fork()
+        if child == 0:
+            try:
+                current_call().host("anything")
+            except HostCallFailed as error:
+                os._exit(7 if error.code == "FORKED_COPY" else 8)
+        return ended(child)
 
     @tool
     def pid() -> int:
@@ -93,6 +103,13 @@ def test_it_ends_between_two_chunks(start: Host, name: str) -> None:
     conversation = worker.converse()
     conversation.begin(name, stream_credit=8)
     assert conversation.chunk() == 1
+    assert conversation.call("pid") == worker.pid
+
+
+def test_it_does_not_call_the_host(start: Host) -> None:
+    worker = start(COPIES)
+    conversation = worker.converse()
+    assert conversation.call("asks_the_host") == 7
     assert conversation.call("pid") == worker.pid
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.calls.host_functions import HostCallFailed, Reply
 from snakepit_bridge.telemetry.tracing import Tracing
@@ -23,8 +24,16 @@ class HostLink:
         """Sends a host call and returns its number.
 
         Raises:
-            HostCallFailed: it is too large, or its call is over.
+            HostCallFailed: it is too large, its call is over, or this is a copy of
+                the worker.
         """
+        if forked_copy.this_is_one:
+            raise HostCallFailed(
+                reply.function,
+                "FORKED_COPY",
+                "this process was forked by a tool, and the connection to the host is "
+                "the worker's; ask the host in the tool itself",
+            )
         limit = self._calls.max_message_bytes
         carrier = self._tracing.carrier() if self._tracing is not None else {}
         around = len(reply.function) + sum(map(len, carrier.values())) + FRAME_ROOM
