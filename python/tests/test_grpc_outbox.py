@@ -32,6 +32,21 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
+@pytest.fixture
+def wake(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Counts how often the loop is woken."""
+    wake = Mock(wraps=loop.call_soon_threadsafe)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
+    return wake
+
+
+@pytest.fixture
+def outbox(loop: asyncio.AbstractEventLoop) -> GrpcOutbox:
+    made = GrpcOutbox()
+    made.attach(loop, 1 << 20)
+    return made
+
+
 def in_thread(work: Callable[[], None]) -> None:
     thread = threading.Thread(target=work)
     thread.start()
@@ -39,14 +54,9 @@ def in_thread(work: Callable[[], None]) -> None:
 
 
 def test_a_loop_that_is_awake_is_not_woken_again(
-    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox, wake: Mock
 ) -> None:
-    outbox = GrpcOutbox()
-    wake = Mock(wraps=loop.call_soon_threadsafe)
-    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
-
     async def scenario() -> None:
-        outbox.attach(loop, 1 << 20)
         waiting = loop.create_task(outbox.take())
         await asyncio.sleep(0)
         in_thread(lambda: outbox.put(frame(1)))
@@ -68,12 +78,8 @@ def test_a_loop_that_is_awake_is_not_woken_again(
 
 
 def test_the_main_thread_wakes_the_loop_once_for_all_that_it_adds(
-    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox, wake: Mock
 ) -> None:
-    outbox = GrpcOutbox()
-    wake = Mock(wraps=loop.call_soon_threadsafe)
-    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
-    outbox.attach(loop, 1 << 20)
     for number in range(10):
         outbox.put(frame(number))
     for number in range(10, 20):
@@ -84,12 +90,8 @@ def test_the_main_thread_wakes_the_loop_once_for_all_that_it_adds(
 
 
 def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
-    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox, wake: Mock
 ) -> None:
-    outbox = GrpcOutbox()
-    wake = Mock(wraps=loop.call_soon_threadsafe)
-    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
-    outbox.attach(loop, 1 << 20)
     outbox.held = True
     outbox.put(frame(1))
     outbox.put_last(frame(2))
@@ -102,12 +104,8 @@ def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
 
 
 def test_the_main_thread_does_not_hold_back_more_than_the_host_can_begin_with(
-    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    outbox: GrpcOutbox, wake: Mock
 ) -> None:
-    outbox = GrpcOutbox()
-    wake = Mock(wraps=loop.call_soon_threadsafe)
-    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
-    outbox.attach(loop, 1 << 20)
     outbox.held = True
     for number in range(MAX_HELD - 1):
         outbox.put_last(frame(number))
@@ -117,12 +115,8 @@ def test_the_main_thread_does_not_hold_back_more_than_the_host_can_begin_with(
 
 
 def test_another_thread_does_not_wait_for_what_the_main_thread_holds_back(
-    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    outbox: GrpcOutbox, wake: Mock
 ) -> None:
-    outbox = GrpcOutbox()
-    wake = Mock(wraps=loop.call_soon_threadsafe)
-    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
-    outbox.attach(loop, 1 << 20)
     outbox.held = True
     in_thread(lambda: outbox.put(frame(1)))
     assert wake.call_count == 1
@@ -131,10 +125,8 @@ def test_another_thread_does_not_wait_for_what_the_main_thread_holds_back(
 
 
 def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
-    loop: asyncio.AbstractEventLoop,
+    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox
 ) -> None:
-    outbox = GrpcOutbox()
-    outbox.attach(loop, 1 << 20)
     for number in range(3):
         outbox.put(frame(number))
     outbox.put_first(frame(7))
@@ -143,9 +135,8 @@ def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
 
 
 def test_no_frame_is_left_lying_whenever_it_comes(
-    loop: asyncio.AbstractEventLoop,
+    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox
 ) -> None:
-    outbox = GrpcOutbox()
     count, threads = 5000, 3
     turn = threading.Semaphore(0)
 
@@ -156,7 +147,6 @@ def test_no_frame_is_left_lying_whenever_it_comes(
             outbox.put(frame(number))
 
     async def scenario() -> int:
-        outbox.attach(loop, 1 << 20)
         putters = [threading.Thread(target=put) for _ in range(threads)]
         for putter in putters:
             putter.start()
