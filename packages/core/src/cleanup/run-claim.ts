@@ -4,7 +4,12 @@ import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
-import { countKilled, joinProtections } from "../registry/joined-incidents.ts";
+import {
+	countKilled,
+	isKilled,
+	joinProtections,
+	type ToldProcess,
+} from "../registry/joined-incidents.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
 import { recordedNames } from "../registry/recorded-names.ts";
@@ -128,6 +133,22 @@ export class LedgerClaim implements RunClaim {
 		return readIncidentFiles(directory, runId, naming);
 	}
 
+	/**
+	 * Processes whose end an earlier clean-up told, which left something to do.
+	 *
+	 * Of those that a reaper ended the workers alone: nothing is written of others. Throws what SQLite throws.
+	 */
+	#endedBefore(): readonly ToldProcess[] {
+		return [
+			...this.#file.incidents(this.#run.runId).filter(isKilled),
+			...this.#file
+				.workers()
+				.flatMap(({ identity, end }) =>
+					identity !== undefined && end?.killer === "reaper" ? [identity] : [],
+				),
+		];
+	}
+
 	/** Returns whether it could be written. */
 	#record(
 		{ complete, reaped, ends }: Settlement,
@@ -139,11 +160,12 @@ export class LedgerClaim implements RunClaim {
 		try {
 			// Whoever writes there may live as long as something of the run does.
 			const left = complete ? this.#leftBehind() : [];
-			const incidents = joinProtections(
-				[...witnessed, ...left],
+			const seen = [...witnessed, ...left];
+			const incidents = joinProtections(seen, [
+				...(seen.length === 0 ? [] : this.#endedBefore()),
 				// A watchdog's are what it witnessed; a reaper tells them itself.
-				claimant.kind === "reaper" ? ended : [],
-			);
+				...(claimant.kind === "reaper" ? ended : []),
+			]);
 			const run: StoredRun = {
 				...this.#run,
 				killed: this.#run.killed + ended.length + countKilled(incidents, ended),

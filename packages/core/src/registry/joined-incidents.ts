@@ -1,6 +1,8 @@
-import type { Incident, ProcessKey } from "./incident.ts";
+import type { Incident } from "./incident.ts";
 
 type Killed = Extract<Incident, { type: "protection.process_killed" }>;
+/** What a process is known by; without its start time in what an older guard wrote. */
+export type ToldProcess = Pick<Killed, "pid" | "startTime">;
 type Settled = Extract<Incident, { type: "protection.run_settled" }>;
 
 /**
@@ -32,7 +34,7 @@ export function joinIncidents(
  */
 export function joinProtections(
 	incidents: readonly Incident[],
-	told: readonly ProcessKey[],
+	told: readonly ToldProcess[],
 ): readonly Incident[] {
 	const inOrder = incidents.toSorted((a, b) => a.wallMs - b.wallMs);
 	const before = inOrder.filter(isKilled);
@@ -54,7 +56,7 @@ export function joinProtections(
 /** How many processes of these nobody told otherwise. */
 export function countKilled(
 	incidents: readonly Incident[],
-	told: readonly ProcessKey[],
+	told: readonly ToldProcess[],
 ): number {
 	const known = new Set(told.map(keyOf));
 	return incidents.filter(
@@ -87,7 +89,7 @@ function settled(
 	return [{ ...last, killed }];
 }
 
-function isKilled(incident: Incident): incident is Killed {
+export function isKilled(incident: Incident): incident is Killed {
 	return incident.type === "protection.process_killed";
 }
 
@@ -95,6 +97,6 @@ function isSettled(incident: Incident): incident is Settled {
 	return incident.type === "protection.run_settled";
 }
 
-function keyOf({ pid, startTime }: Pick<Killed, "pid" | "startTime">): string {
+function keyOf({ pid, startTime }: ToldProcess): string {
 	return `${pid} ${startTime}`;
 }

@@ -161,6 +161,11 @@ export class RunFile {
 		return readWorker(this.#connection.ledger, incarnation);
 	}
 
+	/** Every incident of the run `ofRun`, in the order in which they happened. */
+	incidents(ofRun: RunId): readonly Incident[] {
+		return readIncidents(this.#connection.ledger, ofRun, "all");
+	}
+
 	/** The incidents of the run `ofRun` that nobody told yet, in the order in which they happened. */
 	unreported(ofRun: RunId): readonly Incident[] {
 		return readIncidents(this.#connection.ledger, ofRun, "unreported");

@@ -1,96 +1,21 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { type ClaimOutcome, claimRun } from "../../src/cleanup/claim-run.ts";
+import { claimRun } from "../../src/cleanup/claim-run.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
-import type { RunClaim } from "../../src/cleanup/run-claim.ts";
-import type { Settlement } from "../../src/cleanup/settlement.ts";
-import type { Incident } from "../../src/registry/incident.ts";
 import { RunFile, readRunFile } from "../../src/registry/run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
-import { runPath } from "../../src/registry/run-name.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { CLAIMANT, reaperBench, sqlite } from "./bench.ts";
+import { craftRun } from "./crafted-run.ts";
 import {
-	type CraftedRun,
-	craftRun,
-	deadOwner,
-	workerRow,
-} from "./crafted-run.ts";
-
-const NOTHING: Settlement = {
-	reaped: [],
-	spared: [],
-	ends: [],
-	complete: true,
-};
-
-type Bench = ReturnType<typeof reaperBench>;
-
-function detected(ofRun: RunId, wallMs = 5): Incident {
-	return {
-		type: "protection.host_death_detected",
-		wallMs,
-		protection: "watchdog",
-		ofRun,
-		pid: 70,
-	};
-}
-
-/** A dead run with a private directory, one worker, and what a guard wrote. */
-async function runOfAGuard(bench: Bench): Promise<CraftedRun> {
-	const base = join(bench.dataDir, "temporary");
-	mkdirSync(base);
-	const crafted = await craftRun(bench.dataDir, deadOwner(), {}, (runId) => [
-		workerRow(runId, { identity: deadOwner({ pid: 4_194_302 }) }),
-	]);
-	const { runId } = crafted.name;
-	const directory = join(base, `snakepit-${runId}-abcdef`);
-	mkdirSync(directory, { mode: 0o700 });
-	const killed: Incident = {
-		type: "protection.process_killed",
-		wallMs: 7,
-		protection: "guard",
-		ofRun: runId,
-		pid: 4_194_302,
-		startTime: "1",
-		incarnation: `${runId}-1`,
-		foundBy: "descent",
-		signal: "SIGKILL",
-	};
-	writeFileSync(
-		join(directory, "incidents.guard.jsonl"),
-		`${JSON.stringify(killed)}\nnonsense\n`,
-	);
-	const database = new Database(crafted.path);
-	database.prepare("update runs set directory = ?").run(directory);
-	database.close();
-	return { ...crafted, run: { ...crafted.run, directory } };
-}
-
-function claimOf(outcome: ClaimOutcome): RunClaim {
-	if (outcome.kind !== "claimed") throw new Error(`It is ${outcome.kind}.`);
-	return outcome.claim;
-}
-
-/** Claims as the run's own watchdog. */
-function claimAsWatchdog(bench: Bench, crafted: CraftedRun): RunClaim {
-	const { name } = crafted;
-	const claimant = { kind: "watchdog", runId: name.runId } as const;
-	return claimOf(claimRun({ ...bench, claimant }, name));
-}
-
-function told(bench: Bench): readonly unknown[] {
-	return bench.events.events.filter(({ type }) =>
-		type.startsWith("protection."),
-	);
-}
-
-function historyOf(bench: Bench, { name }: CraftedRun): unknown {
-	const path = runPath(bench.directory.history, name, "db");
-	return readRunFile(sqlite, path, name);
-}
+	claimAsWatchdog,
+	claimOf,
+	detected,
+	historyOf,
+	NOTHING,
+	runOfAGuard,
+	told,
+} from "./incident-bench.ts";
 
 test("what a watchdog saw stays with the run it settled; the next start tells it with the original times, once", async () => {
 	const bench = reaperBench();
@@ -187,19 +112,6 @@ test("what a guard wrote a watchdog takes into the run's file", async () => {
 		detected(crafted.name.runId),
 	]);
 	expect(existsSync(crafted.run.directory)).toBe(false);
-	await reap(bench);
-	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
-});
-
-test("while something of the run lives its directory stays, and what is written there is not told yet", async () => {
-	const bench = reaperBench();
-	const crafted = await runOfAGuard(bench);
-	const { runId } = crafted.name;
-	const incomplete = { ...NOTHING, complete: false };
-	const claim = claimOf(claimRun(bench, crafted.name));
-	expect(claim.settle(incomplete, [detected(runId)])).toEqual({ over: false });
-	expect(told(bench)).toEqual([detected(runId)]);
-	expect(existsSync(crafted.run.directory)).toBe(true);
 	await reap(bench);
 	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
 });

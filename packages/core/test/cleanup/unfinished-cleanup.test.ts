@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { claimRun } from "../../src/cleanup/claim-run.ts";
+import { reap } from "../../src/cleanup/reaper.ts";
+import type { Incident } from "../../src/registry/incident.ts";
+import { reaperBench } from "./bench.ts";
+import { deadOwner } from "./crafted-run.ts";
+import {
+	claimAsWatchdog,
+	claimOf,
+	detected,
+	historyOf,
+	NOTHING,
+	reaped,
+	runOfAGuard,
+	told,
+} from "./incident-bench.ts";
+
+test("while something of the run lives its directory stays, and what is written there is not told yet", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	const { runId } = crafted.name;
+	const incomplete = { ...NOTHING, complete: false };
+	const claim = claimOf(claimRun(bench, crafted.name));
+	expect(claim.settle(incomplete, [detected(runId)])).toEqual({ over: false });
+	expect(told(bench)).toEqual([detected(runId)]);
+	expect(existsSync(crafted.run.directory)).toBe(true);
+	await reap(bench);
+	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
+});
+
+test("a process that a watchdog told before something was left to do is not told again by what a guard wrote", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	const { runId } = crafted.name;
+	const identity = deadOwner({ pid: 4_194_302 });
+	const killed: Incident = {
+		type: "protection.process_killed",
+		wallMs: 4,
+		protection: "watchdog",
+		ofRun: runId,
+		pid: identity.pid,
+		startTime: identity.startTime,
+		incarnation: `${runId}-1`,
+		foundBy: "told",
+		signal: "SIGKILL",
+	};
+	claimAsWatchdog(bench, crafted).settle(
+		{ ...NOTHING, complete: false, reaped: [reaped(runId, identity)] },
+		[killed],
+	);
+	await reap(bench);
+	expect(told(bench)).toEqual([killed]);
+	expect(historyOf(bench, crafted)).toMatchObject({ run: { killed: 1 } });
+});
+
+test("a worker that a reaper ended before something was left to do is not told again by what a guard wrote", async () => {
+	const bench = reaperBench();
+	const crafted = await runOfAGuard(bench);
+	const { runId } = crafted.name;
+	const identity = deadOwner({ pid: 4_194_302 });
+	const end = { reason: "reaped", killer: "reaper" } as const;
+	claimOf(claimRun(bench, crafted.name)).settle({
+		...NOTHING,
+		complete: false,
+		reaped: [reaped(runId, identity)],
+		ends: [{ incarnation: `${runId}-1`, end }],
+	});
+	await reap(bench);
+	expect(told(bench)).toEqual([]);
+	expect(historyOf(bench, crafted)).toMatchObject({
+		run: { killed: 1 },
+		workers: [{ end }],
+	});
+});
