@@ -147,6 +147,50 @@ def test_a_call_prints_its_result_or_chunks_as_lines_of_json(
     assert done.stderr == "stopped\n"
 
 
+NOISY = """
+import os
+import subprocess
+from snakepit_bridge import on_shutdown, on_startup, tool
+
+print("imported")
+
+@on_startup
+def start() -> None:
+    subprocess.run(["echo", "a child started"], check=True)
+
+@tool
+def add(a: int) -> int:
+    print("adding")
+    os.write(1, b"from C\\n")
+    return a + 1
+
+@on_shutdown
+def stop() -> None:
+    print("stopped")
+"""
+
+
+def test_what_tools_print_is_not_among_the_results(tmp_path: Path) -> None:
+    path = tmp_path / "noisy.py"
+    path.write_text(NOISY)
+    called = run("call", str(path), "add", "a=1")
+    assert called.stdout == "2\n"
+    printed = ["imported", "a child started", "adding", "from C", "stopped"]
+    assert called.stderr.splitlines() == printed
+    listed = run("tools", str(path), "--json")
+    assert [tool["name"] for tool in json.loads(listed.stdout)] == ["add"]
+    assert listed.stderr.splitlines() == printed[:2]
+    assert run("tools", str(path)).stdout == "add(a: int) -> int\n"
+
+
+def test_results_come_out_where_there_is_no_standard_error(tools: Path) -> None:
+    command = f"{sys.executable} -m snakepit_bridge call {tools} echo value=1 2>&-"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=True
+    )
+    assert "1\n" in done.stdout
+
+
 def test_tools_are_found_by_module_name_too(tools: Path) -> None:
     done = run("call", "my_tools", "add", "a=1", cwd=tools.parent)
     assert done.stdout == "3\n"
@@ -170,10 +214,16 @@ MISTAKES = [
     (["add", "--json", "[1]", "b=2"], 65, "NAME=VALUE goes together with an object"),
     (["add", "a"], 65, "not NAME=VALUE: a"),
     (["echo", "--json", '{"value": {"$date": "x"}}'], 65, "$date: "),
+    (["echo", 'value={"$ndarray": [1]}'], 65, "$ndarray: must be an object with dtype"),
+    (
+        ["echo", 'value={"$ndarray": {"data": []}}'],
+        65,
+        "$ndarray: must be an object with",
+    ),
     (["total", "--input", "/nowhere"], 65, "--input: "),
     (["fails"], 1, "ValueError: on purpose"),
     (["odd"], 1, "$[0] is an object, which has no image"),
-    (["asks"], 1, "there is no host here"),
+    (["asks"], 1, "there is no host here; in a test"),
 ]
 
 

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, time, timedelta, timezone
 from typing import Any
 
@@ -36,6 +37,11 @@ class Point:
 
 
 Pair = collections.namedtuple("Pair", "left right")
+
+
+class Later:
+    def __await__(self) -> Iterator[None]:
+        yield
 
 
 @pytest.mark.parametrize(
@@ -80,6 +86,7 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (1j, "$.a[1]", "plain data"),
         (time(1), "$.a[1]", "plain data"),
         (iter([1]), "$.a[1]", "generator"),
+        (Later(), "$.a[1]", "awaited"),
         (array.array("i", [1]), "$.a[1]", "plain data"),
         (numpy.array(["x"]), "$.a[1]", "astype()"),
         (numpy.array([None]), "$.a[1]", "astype()"),

@@ -31,8 +31,9 @@ def current_call() -> Call:
     call = CURRENT.get(None)
     if call is None:
         raise RuntimeError(
-            "no call runs here; in a thread of your own, run its target with "
-            "contextvars.copy_context().run"
+            "no call runs here; in a test, make one with "
+            "snakepit_bridge.testing.call_context(); in a thread of your own, run "
+            "its target with contextvars.copy_context().run"
         )
     return call
 

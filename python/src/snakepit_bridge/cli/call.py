@@ -7,11 +7,10 @@ import contextlib
 import difflib
 import json
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
@@ -19,6 +18,7 @@ from snakepit_bridge.cli.exit_codes import INTERRUPTED, TOOL_FAILED, WRONG_CALL
 from snakepit_bridge.cli.json_values import from_json, to_json
 from snakepit_bridge.cli.load_target import CommandFailed, load_target
 from snakepit_bridge.cli.local_call import run_locally
+from snakepit_bridge.cli.results import give_up_results, opened_results
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.tools.annotations.check import Mismatch
 from snakepit_bridge.tools.signature import ArgumentsInvalid
@@ -32,13 +32,19 @@ def call_command(arguments: list[str]) -> int:
     """Calls a tool and prints its result, or each chunk, as a line of JSON."""
     options = _parser().parse_intermixed_args(arguments)
     logging.basicConfig(level=options.log_level, stream=sys.stderr)
+    with opened_results() as results:
+        return _call(options, results)
+    return 0  # Whoever reads had enough.
+
+
+def _call(options: argparse.Namespace, results: TextIO) -> int:
     main = WaitingMainThread()
     try:
         toolbox = load_target(options.target, main)
         tool = _find(toolbox, options.tool)
         given = _arguments(tool, options.json, options.pairs)
         with _input(options.input) as items:
-            _run(tool, given, items, main, options.timeout)
+            _run(tool, given, items, main, options.timeout, results)
         for hook in toolbox.shutdown_hooks():
             main.complete(hook())
     except CommandFailed as failed:
@@ -60,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
         '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
-        "tool or arguments; 66 the tools cannot be loaded.",
+        "tool or arguments; 66 the tools cannot be loaded. What tools print goes to standard error.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE")
     parser.add_argument("tool", metavar="TOOL")
@@ -159,17 +165,17 @@ def _run(
     items: Iterator[Any] | None,
     main: MainThread,
     timeout: float | None,
+    results: TextIO,
 ) -> None:
     try:
         for value in run_locally(tool, given, main, items=items, timeout=timeout):
-            print(to_json(value), flush=True)
+            print(to_json(value), file=results, flush=True)
     except CommandFailed:
         raise
     except ArgumentsInvalid as error:
         raise CommandFailed(WRONG_CALL, f"{tool.name}: {error}") from None
     except BrokenPipeError:
-        # Whoever read our output has enough; say nothing when Python flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_results(results)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

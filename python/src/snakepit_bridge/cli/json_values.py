@@ -79,6 +79,8 @@ def _value(plain: Any) -> Any:
 
 
 def _array(parts: Any) -> object:
+    if not isinstance(parts, dict) or not {"dtype", "shape", "data"} <= parts.keys():
+        raise ValueError("must be an object with dtype, shape and data")
     dtype, shape, data = parts["dtype"], parts["shape"], parts["data"]
     if isinstance(data, list):
         return _array_of_numbers(dtype, shape, data)

@@ -23,7 +23,8 @@ class _NoHost:
     """Where a host call goes when there is no host."""
 
     def send(self, call_id: int, reply: Reply, argument: bytes) -> int:
-        raise HostCallFailed(reply.function, "NO_HOST", "there is no host here")
+        problem = "there is no host here; in a test, snakepit_bridge.testing.call_context answers for one"
+        raise HostCallFailed(reply.function, "NO_HOST", problem)
 
     def drop(self, host_call_id: int) -> None:
         """Nothing was sent."""

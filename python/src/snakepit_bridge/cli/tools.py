@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import WRONG_USAGE
 from snakepit_bridge.cli.load_target import CommandFailed, load_target
+from snakepit_bridge.cli.results import opened_results
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["tools_command"]
@@ -22,23 +23,31 @@ def tools_command(arguments: list[str]) -> int:
     if len(targets) != 1 or targets[0].startswith("-"):
         sys.stderr.write(USAGE)
         return WRONG_USAGE
+    with opened_results() as results:
+        return _list(targets[0], "--json" in arguments, results)
+    return 0  # Whoever reads had enough.
+
+
+def _list(target: str, as_json: bool, results: TextIO) -> int:
     main = WaitingMainThread()
     try:
-        tools = load_target(targets[0], main).tools
+        tools = load_target(target, main).tools
     except CommandFailed as failed:
         print(failed, file=sys.stderr)
         return failed.status
     finally:
         main.close()
-    if "--json" in arguments:
-        print(json.dumps([_described(tool) for tool in tools.values()], indent=2))
+    if as_json:
+        described = [_described(tool) for tool in tools.values()]
+        print(json.dumps(described, indent=2), file=results)
         return 0
     for tool in tools.values():
         shape = " (stream)" if tool.kind.streams else ""
         result = tool.signature.result.expected
-        print(f"{tool.name}({tool.signature.written()}) -> {result}{shape}")
+        line = f"{tool.name}({tool.signature.written()}) -> {result}{shape}"
+        print(line, file=results)
         if tool.description:
-            print(f"    {tool.description.splitlines()[0]}")
+            print(f"    {tool.description.splitlines()[0]}", file=results)
     return 0
 
 

@@ -260,6 +260,8 @@ def _remedy(value: object) -> str:
         return "send its .value or .name"
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
         return "send it as a numpy array"
+    if hasattr(value, "__await__"):
+        return "send what it gives when it is awaited, in an async function"
     if hasattr(value, "__next__"):
         return "send list() of it, or make the tool a generator"
     return "send plain data, such as str() of it or its fields as a dict"
