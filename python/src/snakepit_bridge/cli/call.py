@@ -32,9 +32,10 @@ def call_command(arguments: list[str]) -> int:
     """Calls a tool and prints its result, or each chunk, as a line of JSON."""
     options = _parser().parse_intermixed_args(arguments)
     logging.basicConfig(level=options.log_level, stream=sys.stderr)
+    status = 0  # Of results that nobody reads to their end.
     with opened_results() as results:
-        return _call(options, results)
-    return 0  # Whoever reads had enough.
+        status = _call(options, results)
+    return status
 
 
 def _call(options: argparse.Namespace, results: TextIO) -> int:

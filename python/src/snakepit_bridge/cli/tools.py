@@ -23,9 +23,10 @@ def tools_command(arguments: list[str]) -> int:
     if len(targets) != 1 or targets[0].startswith("-"):
         sys.stderr.write(USAGE)
         return WRONG_USAGE
+    status = 0  # Of a listing that nobody reads to its end.
     with opened_results() as results:
-        return _list(targets[0], "--json" in arguments, results)
-    return 0  # Whoever reads had enough.
+        status = _list(targets[0], "--json" in arguments, results)
+    return status
 
 
 def _list(target: str, as_json: bool, results: TextIO) -> int:
