@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -82,6 +83,12 @@ class Parent:
         return death
 
 
+def handles(pid: int, number: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    (caught,) = re.findall(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
 @pytest.fixture
 def parent(host: Host) -> Iterator[Parent]:
     started = Parent(host(TOOLS))
@@ -128,6 +135,20 @@ def test_the_end_of_the_host_ends_parent_and_held_child(parent: Parent) -> None:
     parent.fake.lifeline.accept()[0].close()
     assert itself.within()
     assert worker.within()
+
+
+def test_it_writes_its_stacks_while_it_imports_and_not_later(host: Host) -> None:
+    hangs = "import time\nprint('imports', flush=True)\ntime.sleep(600)\n"
+    importing = Parent(host(hangs))
+    importing.fake.spawn()
+    importing.fake.launch()
+    importing.fake.wait_for_stdout("imports")
+    importing.fake.signal(signal.SIGQUIT)
+    importing.fake.wait_for_stderr('tools_0.py", line 3')
+    ready = Parent(host(TOOLS))
+    ready.fake.start()
+    assert handles(importing.fake.pid, signal.SIGQUIT)
+    assert not handles(ready.fake.pid, signal.SIGQUIT)
 
 
 def test_another_program_than_a_worker_is_refused(parent: Parent) -> None:

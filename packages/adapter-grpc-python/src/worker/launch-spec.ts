@@ -76,6 +76,7 @@ export function preloadSpec(
 			host,
 			userEnv: typeof options.env === "function" ? {} : options.env,
 		}),
+		dumpSignal: DUMP_SIGNAL,
 		launchPayload: {
 			...commonPayload(place, options),
 			socket: place.forkSocket,

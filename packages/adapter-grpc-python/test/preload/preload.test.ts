@@ -1,7 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool, type Pool, type SnakepitEvent } from "@snakepit/core";
+import {
+	createPool,
+	type Pool,
+	type PoolOptions,
+	type SnakepitEvent,
+} from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -33,6 +38,7 @@ function directory(): string {
 async function open(
 	options: Partial<PythonGrpcOptions> = {},
 	size = 2,
+	start: PoolOptions["start"] = {},
 ): Promise<{ readonly pool: Pool; readonly events: EventRecorder }> {
 	const events = new EventRecorder();
 	const dataDir = directory();
@@ -45,6 +51,7 @@ async function open(
 		}),
 		size,
 		dataDir,
+		start,
 		output: { echo: "none" },
 		onEvent: events.record,
 	});
@@ -233,11 +240,36 @@ test("tools that cannot be imported fail as they do without a parent", async () 
 	]);
 });
 
+test.each([
+	["waits", "time.sleep(600)"],
+	["holds Python's lock in C", "ctypes.PyDLL(None).sleep(600)"],
+])(
+	"an import that %s leaves workers that start by themselves, and its stack in the reason",
+	{ timeout: 60_000 },
+	async (_how, hang) => {
+		const source = `import ctypes, sys, time\nif "preload" in sys.argv:\n    ${hang}`;
+		const options = { tools: tools(source) };
+		// Long enough for a worker on a busy machine.
+		const { pool, events } = await open(options, 1, { timeoutMs: 6_000 });
+		const reason = expect.stringMatching(
+			/not ready within 6000 ms.*most recent call first.*tools_of_a_test\.py", line 3/s,
+		);
+		expect(events.of("preload.unavailable")).toMatchObject([
+			{ code: "START_TIMEOUT", reason },
+		]);
+		expect(await pool.execute("one")).toBe(1);
+	},
+);
+
 test("a module that ends its process at import leaves workers that start by themselves", async () => {
-	const source = 'import os, sys\nif "preload" in sys.argv:\n    os._exit(3)';
+	const source =
+		'import os, sys\nif "preload" in sys.argv:\n    print("no licence", file=sys.stderr)\n    os._exit(3)';
 	const { pool, events } = await open({ tools: tools(source) }, 1);
 	expect(events.of("preload.unavailable")).toMatchObject([
-		{ code: "WORKER_EXITED_EARLY" },
+		{
+			code: "WORKER_EXITED_EARLY",
+			reason: expect.stringMatching(/Its last lines:\n {2}\| no licence$/),
+		},
 	]);
 	expect(await pool.execute("one")).toBe(1);
 });

@@ -8,6 +8,8 @@ import { afterRunning } from "../patience.ts";
 import { formatLaunchMessage, shakeHands } from "../worker/control-channel.ts";
 import { fingerprint } from "../worker/fingerprint.ts";
 import { processSpec } from "../worker/process-spec.ts";
+import { dumpUnreadyStacks } from "../worker/stack-dump.ts";
+import { isTimeout, withLastLines } from "../worker/start-errors.ts";
 import { StragglerSweep } from "../worker/straggler-sweep.ts";
 import { WorkerOutput } from "../worker/worker-output.ts";
 import type {
@@ -101,6 +103,10 @@ export class PreloadedParent {
 				lost,
 			);
 		} catch (error) {
+			if (process !== undefined && output !== undefined && isTimeout(error)) {
+				const { dumpSignal } = spec;
+				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
+			}
 			process?.signal("SIGKILL", "group");
 			const exit = await process?.exited;
 			await output?.lastLines();
@@ -113,7 +119,7 @@ export class PreloadedParent {
 				killer: process === undefined ? "none" : "stop_ladder",
 			});
 			sweep(setting, incarnation);
-			throw error;
+			throw withLastLines(error, output?.tail.paragraph() ?? "");
 		}
 	}
 

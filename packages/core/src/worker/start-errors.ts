@@ -47,19 +47,26 @@ export function notSpawned(error: unknown, worker: Worker): SnakepitError {
 export function notReady(error: unknown, worker: Worker): StartError {
 	if (worker.reason === "closed") return withdrawn(worker);
 	const words = worker.lastWords();
-	if (error instanceof StartError) {
-		return new StartError({
-			code: error.code,
-			ran: "no",
-			message: error.message + words,
-			cause: error.cause,
-		});
-	}
+	if (error instanceof StartError) return withLastLines(error, words);
 	return new StartError({
 		code: "CONNECT_FAILED",
 		ran: "no",
 		message: `Worker ${worker.seat.workerId} started, but its adapter could not connect: ${messageOf(error)}${words}`,
 		cause: error,
+	});
+}
+
+/** A start error with what the process printed last; anything else as it is. */
+export function withLastLines<Thrown>(
+	error: Thrown,
+	words: string,
+): Thrown | StartError {
+	if (!(error instanceof StartError)) return error;
+	return new StartError({
+		code: error.code,
+		ran: "no",
+		message: error.message + words,
+		cause: error.cause,
 	});
 }
 

@@ -29,14 +29,24 @@ def set_up_process() -> None:
     signal.signal(CANCEL_SIGNAL, _nothing)
     signal.signal(DUMP_SIGNAL, _dumped_by_the_bridge)
     faulthandler.enable(file=sys.stderr, all_threads=True)
+    write_stacks_when_asked()
+    os.register_at_fork(
+        before=_hold_sigterm, after_in_parent=_release_sigterm, after_in_child=_be_child
+    )
+
+
+def write_stacks_when_asked() -> None:
+    """Has the last dump signal write all stacks, until `write_stacks_no_more`."""
     # A signal handler in C, which answers even where the GIL is held. Where it is not,
     # it reads stacks that may change meanwhile: that can end the process.
     faulthandler.register(
         LAST_DUMP_SIGNAL, file=sys.stderr, all_threads=True, chain=False
     )
-    os.register_at_fork(
-        before=_hold_sigterm, after_in_parent=_release_sigterm, after_in_child=_be_child
-    )
+
+
+def write_stacks_no_more() -> None:
+    """Has the signal do what it did before."""
+    faulthandler.unregister(LAST_DUMP_SIGNAL)
 
 
 def _raise_oom_score() -> None:
@@ -91,7 +101,7 @@ def _be_child() -> None:
     if is_dump_signal_ours():
         signal.signal(DUMP_SIGNAL, signal.SIG_DFL)
     # That leaves what was there before: a shell's background job ignores it.
-    faulthandler.unregister(LAST_DUMP_SIGNAL)
+    write_stacks_no_more()
     signal.signal(LAST_DUMP_SIGNAL, signal.SIG_DFL)
     forked_copy.this_is_one = True
     _release_sigterm()

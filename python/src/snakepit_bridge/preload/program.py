@@ -17,6 +17,10 @@ from snakepit_bridge.boot.control_channel import (
     StartFailed,
 )
 from snakepit_bridge.boot.lifeline import Lifeline
+from snakepit_bridge.boot.process_setup import (
+    write_stacks_no_more,
+    write_stacks_when_asked,
+)
 from snakepit_bridge.boot.worker import check_versions, report
 from snakepit_bridge.preload.launch import PreloadLaunch
 
@@ -60,7 +64,10 @@ def _run(channel: ControlChannel, run_id: str) -> None:
             f"on {sys.platform} a process that has imported system libraries must not "
             "be forked",
         )
+    # The host asks where imports hang that take too long.
+    write_stacks_when_asked()
     kept = _import_all(launch)
+    write_stacks_no_more()
     # From here on the imports' own ideas of an end do not count.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
