@@ -11,7 +11,7 @@ export type Transport = "grpc" | "framed";
 
 /** Python workers: what they execute, in which interpreter and surroundings, and how values and frames reach them. */
 export interface PythonGrpcOptions {
-	/** The tools: path or URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
+	/** The tools: path or `file:` URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
 	readonly tools:
 		| string
 		| URL

@@ -28,8 +28,8 @@ const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
 const LEAST_SHARED_BYTES = 4096;
 
 const isPath: Check = (value) =>
-	value instanceof URL
-		? value.protocol === "file:"
+	isUrl(value)
+		? isFileUrl(value)
 			? undefined
 			: "must be a file: URL"
 		: nonEmptyText(value) === undefined
@@ -185,7 +185,24 @@ function resolveSharedMemory(
 }
 
 function absolute(path: string | URL): string {
-	return path instanceof URL ? fileURLToPath(path) : resolve(path);
+	return isUrl(path) ? fileURLToPath(path) : resolve(path);
+}
+
+/** A URL, or the text of one, as `import.meta.resolve()` gives it. */
+function isUrl(value: unknown): value is string | URL {
+	return (
+		value instanceof URL ||
+		(typeof value === "string" && /^[a-z][a-z\d+.-]*:\/\//i.test(value))
+	);
+}
+
+function isFileUrl(url: string | URL): boolean {
+	try {
+		fileURLToPath(url);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -91,6 +91,9 @@ export function show(value: unknown): string {
 	if (typeof value === "string")
 		return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
 	if (typeof value !== "object" || value === null) return kindOf(value);
+	const maker: unknown = Object.getPrototypeOf(value)?.constructor;
+	if (typeof maker === "function" && maker !== Object && maker !== Array)
+		return `an instance of ${maker.name}`;
 	const inside = Array.isArray(value)
 		? value.slice(0, SHOWN_MEMBERS).map(kindOf)
 		: Object.entries(value)

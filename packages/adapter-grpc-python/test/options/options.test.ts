@@ -18,6 +18,17 @@ test.each<[string, unknown, RegExp]>([
 	["INVALID_OPTION", {}, /"tools" must be a path/],
 	["INVALID_OPTION", { tools: "" }, /"tools"/],
 	["INVALID_OPTION", { tools: new URL("https://example.org/a.py") }, /"tools"/],
+	[
+		"INVALID_OPTION",
+		{ tools: new URL("https://a.org/") },
+		/got an instance of URL/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "https://example.org/a.py" },
+		/"tools" must be a path or a file: URL/,
+	],
+	["INVALID_OPTION", { tools: "file://%2F/a.py" }, /"tools"/],
 	["INVALID_OPTION", { tools: { module: "" } }, /"tools" must have a module/],
 	[
 		"INVALID_OPTION",
@@ -105,8 +116,12 @@ test("tools are a path, a URL, or a module with a path of its own", () => {
 	expect(resolveOptions({ tools: pathToFileURL(file) }).tools).toEqual({
 		file,
 	});
+	// What import.meta.resolve() gives.
+	expect(resolveOptions({ tools: pathToFileURL(file).href }).tools).toEqual({
+		file,
+	});
 	const resolved = resolveOptions({
-		tools: { module: "a.b", path: "lib" },
+		tools: { module: "a.b", path: pathToFileURL(resolve("lib")).href },
 		toolPath: ["other"],
 	});
 	expect(resolved.tools).toEqual({ module: "a.b" });

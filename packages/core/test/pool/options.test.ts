@@ -52,6 +52,12 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		"UNKNOWN_OPTION",
 		/Did you mean "timeoutMs"/,
 	],
+	[
+		"no plain object",
+		{ adapter: new Map() },
+		"INVALID_OPTION",
+		/instance of Map/,
+	],
 	["nothing like it", { frobnicate: 1 }, "UNKNOWN_OPTION", /Known: adapter/],
 	[
 		"what every object has",
