@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../world.ts";
  * host several times what one among others does, since it wakes up for each; yet
  * not all workers of a large pool shall wake up in one instant (docs/decisions/0014).
  */
-export const MOST_IN_A_ROUND = 16;
+export const MOST_IN_A_ROUND = 32;
 
 /** By so much of an interval more each further round begins early: those of workers that became ready together are spread over it. */
 const APART: number = (Math.sqrt(5) - 1) / 2;
