@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import stat
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Host
@@ -15,14 +13,7 @@ from support.fake_host import FakeHost
 
 from snakepit_bridge import __version__
 
-
-def failed(fake: FakeHost) -> dict[str, str]:
-    """Returns what a worker says that does not start; it exits with 70."""
-    fake.spawn()
-    fake.launch()
-    failure: dict[str, str] = fake.answer()["failed"]
-    assert fake.exit_status() == 70
-    return failure
+ONE_TOOL = "from snakepit_bridge import tool\n@tool\ndef f() -> None: ...\n"
 
 
 def test_a_worker_that_is_ready_says_who_it_is(start: Host) -> None:
@@ -90,7 +81,7 @@ IMPORT_FAILURES = {
 def test_tools_that_cannot_be_imported_are_told_with_the_traceback(
     host: Host, source: str
 ) -> None:
-    failure = failed(host(source + "\n"))
+    failure = host(source + "\n").failed()
     assert failure["code"] == "TOOLS_IMPORT_FAILED"
     assert IMPORT_FAILURES[source] in failure["message"]
     assert "Traceback (most recent call last)" in failure["detail"]
@@ -100,7 +91,7 @@ def test_tools_that_cannot_be_imported_are_told_with_the_traceback(
 def test_tools_that_cannot_be_offered_are_told_without_the_bridges_traceback(
     host: Host,
 ) -> None:
-    failure = failed(host("x = 1\n"))
+    failure = host("x = 1\n").failed()
     assert failure["code"] == "TOOLS_IMPORT_FAILED"
     assert "has no tools; decorate a function with @tool" in failure["message"]
     assert failure["detail"] == ""
@@ -108,13 +99,12 @@ def test_tools_that_cannot_be_offered_are_told_without_the_bridges_traceback(
 
 def test_a_file_that_is_not_there_is_named() -> None:
     with FakeHost(Path("/nowhere/tools.py")) as fake:
-        assert "/nowhere/tools.py" in failed(fake)["message"]
+        assert "/nowhere/tools.py" in fake.failed()["message"]
 
 
 def test_a_start_up_hook_that_fails_is_told_with_the_traceback(host: Host) -> None:
-    failure = failed(
-        host(
-            """
+    failure = host(
+        """
             from snakepit_bridge import on_startup, tool
 
             @tool
@@ -124,17 +114,15 @@ def test_a_start_up_hook_that_fails_is_told_with_the_traceback(host: Host) -> No
             async def load() -> None:
                 raise OSError("no model")
             """
-        )
-    )
+    ).failed()
     assert failure["code"] == "STARTUP_HOOK_FAILED"
     assert "OSError: no model" in failure["message"]
     assert "in load" in failure["detail"]
 
 
 def test_a_toolset_that_cannot_be_made_is_a_failed_start_up_hook(host: Host) -> None:
-    failure = failed(
-        host(
-            """
+    failure = host(
+        """
             from snakepit_bridge import tool, toolset
 
             @toolset
@@ -145,14 +133,13 @@ def test_a_toolset_that_cannot_be_made_is_a_failed_start_up_hook(host: Host) -> 
                 @tool
                 def f(self) -> None: ...
             """
-        )
-    )
+    ).failed()
     assert failure["code"] == "STARTUP_HOOK_FAILED"
     assert "no weights" in failure["message"]
 
 
 def test_a_long_traceback_still_fits_the_line(host: Host) -> None:
-    failure = failed(host("raise ValueError('\\x01' * 100_000)\n"))
+    failure = host("raise ValueError('\\x01' * 100_000)\n").failed()
     assert failure["code"] == "TOOLS_IMPORT_FAILED"
     assert "characters ..." in failure["detail"]
 
@@ -176,7 +163,7 @@ def test_tools_that_print_at_import_disturb_nothing(host: Host) -> None:
 
 def test_tools_that_close_our_descriptors_are_told_so(host: Host) -> None:
     closes_the_lifeline = "import os\nos.closerange(4, 64)\n"
-    failure = failed(host(f"{closes_the_lifeline}{ONE_TOOL}"))
+    failure = host(f"{closes_the_lifeline}{ONE_TOOL}").failed()
     assert failure["code"] == "TOOLS_IMPORT_FAILED"
     assert "closed file descriptors" in failure["message"]
 
@@ -190,119 +177,3 @@ def test_tools_that_close_the_control_channel_are_told_so_on_stderr(
     assert fake.answer() == {}
     assert fake.exit_status() == 70
     assert "closed file descriptors" in fake.stderr()
-
-
-ONE_TOOL = "from snakepit_bridge import tool\n@tool\ndef f() -> None: ...\n"
-
-
-@pytest.mark.parametrize(
-    ("versions", "remedy"),
-    [
-        ({"min": 2, "max": 3}, "update snakepit-bridge in the environment of"),
-        ({"min": 0, "max": 0}, "update fake-host 1.2.3"),
-    ],
-)
-def test_versions_that_do_not_meet_are_both_named(
-    host: Host, versions: dict[str, int], remedy: str
-) -> None:
-    failure = failed(host("greeter", protocol=versions))
-    assert failure["code"] == "PROTOCOL_MISMATCH"
-    assert f"protocols {versions['min']} to {versions['max']}" in failure["message"]
-    assert f"snakepit-bridge {__version__} speaks 1 to 1" in failure["message"]
-    assert remedy in failure["message"]
-
-
-@pytest.mark.parametrize("missing", ["grpc", "msgpack", "google.protobuf"])
-def test_a_missing_dependency_is_named_with_the_remedy(
-    host: Host, missing: str
-) -> None:
-    fake = host("greeter", transport="grpc")
-    fake.program = ["-u", "-c", f"import sys\nsys.modules[{missing!r}] = None\n{MAIN}"]
-    failure = failed(fake)
-    assert failure["code"] == "BRIDGE_MISSING"
-    assert missing in failure["message"]
-    assert f"{sys.executable} -m pip install" in failure["detail"]
-
-
-def test_a_python_that_is_too_old_is_told_so(host: Host) -> None:
-    fake = host("greeter")
-    old = "sys.version_info = (3, 9, 1)\nsys.version = '3.9.1 (main)'\n"
-    fake.program = ["-u", "-c", f"import sys\n{old}{MAIN}"]
-    failure = failed(fake)
-    assert failure["code"] == "PYTHON_TOO_OLD"
-    assert "is Python 3.9.1; snakepit-bridge needs 3.10" in failure["message"]
-
-
-MAIN = "from snakepit_bridge.__main__ import main\nsys.exit(main(sys.argv[1:]))\n"
-
-
-def test_a_socket_that_cannot_be_made_is_named(host: Host) -> None:
-    fake = host("greeter", socket="/nowhere/at/all/s")
-    failure = failed(fake)
-    assert failure["code"] == "SOCKET_UNUSABLE"
-    assert "/nowhere/at/all/s" in failure["message"]
-
-
-def test_a_socket_path_that_is_too_long_is_named(host: Host) -> None:
-    fake = host("greeter", socket="/tmp/" + "x" * 200)
-    assert failed(fake)["code"] == "SOCKET_UNUSABLE"
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"snakepit": 2}, "its version is 2, not 1"),
-        ({"token": ""}, "token is no text"),
-        ({"payload": None}, "it has no payload"),
-        ({"runId": "another"}, "--run-id says test123 and the launch message another"),
-    ],
-)
-def test_a_launch_message_that_cannot_be_used_is_told_so(
-    host: Host, change: dict[str, Any], problem: str
-) -> None:
-    fake = host("greeter")
-    fake.message.update(change)
-    failure = failed(fake)
-    assert failure["code"] == "LAUNCH_INVALID"
-    assert problem in failure["message"]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"tools": {}}, "payload.tools is neither"),
-        ({"tools": {"file": 1}}, "file is no text"),
-        ({"callsPerWorker": "1"}, "callsPerWorker is no whole number"),
-        ({"protocol": 1}, "payload.protocol is no object"),
-        ({"toolPath": "x"}, "payload.toolPath is no list"),
-    ],
-)
-def test_a_payload_that_cannot_be_used_is_told_so(
-    host: Host, change: dict[str, Any], problem: str
-) -> None:
-    fake = host("greeter")
-    fake.message["payload"].update(change)
-    failure = failed(fake)
-    assert failure["code"] == "LAUNCH_INVALID"
-    assert problem in failure["message"]
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (b"no json\n", "it is no JSON"),
-        (b"[]\n", "it is no JSON object"),
-        (b"{}\n", "lifeline is no text"),
-        (b"x" * 70_000, "it is longer than 65536 bytes"),
-    ],
-)
-def test_a_line_that_is_no_launch_message_is_told_so(
-    host: Host, line: bytes, problem: str
-) -> None:
-    fake = host("greeter")
-    fake.spawn()
-    fake.channel.sendall(line)
-    failure = fake.answer()["failed"]
-    assert failure["code"] == "LAUNCH_INVALID"
-    assert problem in failure["message"]
-    assert fake.exit_status() == 70

@@ -137,6 +137,14 @@ class FakeHost:
         self.ready = answer["ready"]
         return self
 
+    def failed(self) -> dict[str, str]:
+        """Starts a worker that does not start: returns what it says, once it has exited with 70."""
+        self.spawn()
+        self.launch()
+        failure: dict[str, str] = self.answer()["failed"]
+        assert self.exit_status() == 70
+        return failure
+
     def converse(self) -> Conversation:
         """Opens the conversation."""
         framed = self.message["payload"].get("transport") == "framed"

@@ -1,0 +1,108 @@
+"""`python -m snakepit_bridge` as a person types it, and tools to try."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = '''
+import asyncio
+import datetime
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import numpy
+
+from snakepit_bridge import current_call, on_shutdown, on_startup, tool, toolset
+
+state: dict[str, int] = {}
+
+@on_startup
+async def start() -> None:
+    state["started"] = 1
+
+@on_shutdown
+def stop() -> None:
+    import sys
+    print("stopped", file=sys.stderr)
+
+@tool
+def add(a: int, b: int = 2) -> int:
+    """Adds two numbers.
+
+    And no more.
+    """
+    return a + b + state["started"] - 1
+
+@tool
+async def add_later(a: int, b: int) -> int:
+    await asyncio.sleep(0)
+    return a + b
+
+@tool
+def count(n: int) -> Iterator[int]:
+    yield from range(n)
+
+@tool
+async def count_later(n: int) -> AsyncIterator[int]:
+    for i in range(n):
+        yield i
+
+@tool
+def echo(value: Any) -> Any:
+    return value
+
+@tool
+def shout(text: str) -> str:
+    return text.upper()
+
+@tool
+def fails() -> None:
+    raise ValueError("on purpose")
+
+@tool
+def odd() -> Any:
+    return [object()]
+
+@tool(takes_input=float)
+def total() -> float:
+    return sum(current_call().input)
+
+@tool
+def context() -> dict[str, Any]:
+    call = current_call()
+    assert call.session is not None
+    return {"tool": call.tool, "timed": call.remaining is not None}
+
+@tool
+def asks() -> Any:
+    return current_call().host("anything")
+
+@toolset
+class Counter:
+    @tool
+    def next(self) -> int:
+        return 1
+'''
+
+
+def write_tools(directory: Path) -> Path:
+    """Returns a file of tools."""
+    path = directory / "my_tools.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def run(
+    *arguments: str, stdin: str = "", cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs it to its end; what it warns of is an error."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "snakepit_bridge", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+    )

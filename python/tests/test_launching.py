@@ -1,0 +1,123 @@
+"""Workers that cannot be what their launch message asks for, and say why."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from conftest import Host
+
+from snakepit_bridge import __version__
+
+MAIN = "from snakepit_bridge.__main__ import main\nsys.exit(main(sys.argv[1:]))\n"
+
+
+@pytest.mark.parametrize(
+    ("versions", "remedy"),
+    [
+        ({"min": 2, "max": 3}, "update snakepit-bridge in the environment of"),
+        ({"min": 0, "max": 0}, "update fake-host 1.2.3"),
+    ],
+)
+def test_versions_that_do_not_meet_are_both_named(
+    host: Host, versions: dict[str, int], remedy: str
+) -> None:
+    failure = host("greeter", protocol=versions).failed()
+    assert failure["code"] == "PROTOCOL_MISMATCH"
+    assert f"protocols {versions['min']} to {versions['max']}" in failure["message"]
+    assert f"snakepit-bridge {__version__} speaks 1 to 1" in failure["message"]
+    assert remedy in failure["message"]
+
+
+@pytest.mark.parametrize("missing", ["grpc", "msgpack", "google.protobuf"])
+def test_a_missing_dependency_is_named_with_the_remedy(
+    host: Host, missing: str
+) -> None:
+    fake = host("greeter", transport="grpc")
+    fake.program = ["-u", "-c", f"import sys\nsys.modules[{missing!r}] = None\n{MAIN}"]
+    failure = fake.failed()
+    assert failure["code"] == "BRIDGE_MISSING"
+    assert missing in failure["message"]
+    assert f"{sys.executable} -m pip install" in failure["detail"]
+
+
+def test_a_python_that_is_too_old_is_told_so(host: Host) -> None:
+    fake = host("greeter")
+    old = "sys.version_info = (3, 9, 1)\nsys.version = '3.9.1 (main)'\n"
+    fake.program = ["-u", "-c", f"import sys\n{old}{MAIN}"]
+    failure = fake.failed()
+    assert failure["code"] == "PYTHON_TOO_OLD"
+    assert "is Python 3.9.1; snakepit-bridge needs 3.10" in failure["message"]
+
+
+def test_a_socket_that_cannot_be_made_is_named(host: Host) -> None:
+    fake = host("greeter", socket="/nowhere/at/all/s")
+    failure = fake.failed()
+    assert failure["code"] == "SOCKET_UNUSABLE"
+    assert "/nowhere/at/all/s" in failure["message"]
+
+
+def test_a_socket_path_that_is_too_long_is_named(host: Host) -> None:
+    fake = host("greeter", socket="/tmp/" + "x" * 200)
+    assert fake.failed()["code"] == "SOCKET_UNUSABLE"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"snakepit": 2}, "its version is 2, not 1"),
+        ({"token": ""}, "token is no text"),
+        ({"payload": None}, "it has no payload"),
+        ({"runId": "another"}, "--run-id says test123 and the launch message another"),
+    ],
+)
+def test_a_launch_message_that_cannot_be_used_is_told_so(
+    host: Host, change: dict[str, Any], problem: str
+) -> None:
+    fake = host("greeter")
+    fake.message.update(change)
+    failure = fake.failed()
+    assert failure["code"] == "LAUNCH_INVALID"
+    assert problem in failure["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"tools": {}}, "payload.tools is neither"),
+        ({"tools": {"file": 1}}, "file is no text"),
+        ({"callsPerWorker": "1"}, "callsPerWorker is no whole number"),
+        ({"protocol": 1}, "payload.protocol is no object"),
+        ({"toolPath": "x"}, "payload.toolPath is no list"),
+    ],
+)
+def test_a_payload_that_cannot_be_used_is_told_so(
+    host: Host, change: dict[str, Any], problem: str
+) -> None:
+    fake = host("greeter")
+    fake.message["payload"].update(change)
+    failure = fake.failed()
+    assert failure["code"] == "LAUNCH_INVALID"
+    assert problem in failure["message"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"no json\n", "it is no JSON"),
+        (b"[]\n", "it is no JSON object"),
+        (b"{}\n", "lifeline is no text"),
+        (b"x" * 70_000, "it is longer than 65536 bytes"),
+    ],
+)
+def test_a_line_that_is_no_launch_message_is_told_so(
+    host: Host, line: bytes, problem: str
+) -> None:
+    fake = host("greeter")
+    fake.spawn()
+    fake.channel.sendall(line)
+    failure = fake.answer()["failed"]
+    assert failure["code"] == "LAUNCH_INVALID"
+    assert problem in failure["message"]
+    assert fake.exit_status() == 70
