@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+test("a deadline counts the wait in the queue and tells whether the call may have run", async () => {
+	const { pool, clock, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const running = outcome(pool.execute("hang", undefined, { timeoutMs: 100 }));
+	const waiting = outcome(pool.execute("hang", undefined, { timeoutMs: 60 }));
+	await clock.advance(100);
+	expect(await waiting).toMatchObject({ code: "CALL_TIMEOUT", ran: "no" });
+	expect(await running).toMatchObject({ code: "CALL_TIMEOUT", ran: "maybe" });
+	await close();
+});
+
+test("an abort settles the call at once, keeps the reason, and frees the worker", async () => {
+	const { pool, clock, close, adapter } = await virtualPool({
+		commands: { hang: scripts.hang, echo: scripts.echo },
+	});
+	const controller = new AbortController();
+	const hanging = outcome(
+		pool.execute("hang", undefined, { signal: controller.signal }),
+	);
+	await clock.advance(1);
+	const reason = new Error("changed my mind");
+	controller.abort(reason);
+	const ended = await hanging;
+	expect(ended).toMatchObject({ code: "CALL_ABORTED", ran: "maybe" });
+	expect(ended.kind === "error" && ended.error.name).toBe("AbortError");
+	expect(ended.kind === "error" && ended.error.cause).toBe(reason);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(adapter.workers).toHaveLength(1);
+	await close();
+});
+
+test("a signal that is aborted already means the call never begins", async () => {
+	const { pool, close, events } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	expect(
+		await outcome(pool.execute("echo", 1, { signal: AbortSignal.abort() })),
+	).toMatchObject({ code: "CALL_ABORTED", ran: "no" });
+	expect(events.of("call.dispatched")).toHaveLength(0);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker that does not come free after a cancel is replaced, and the next call runs", async () => {
+	const { pool, clock, close, adapter, events } = await virtualPool(
+		{ commands: { stuck: scripts.hangIgnoringAbort, echo: scripts.echo } },
+		{ calls: { cancelGraceMs: 500 } },
+	);
+	const stuck = outcome(pool.execute("stuck", undefined, { timeoutMs: 100 }));
+	const next = outcome(pool.execute("echo", "next"));
+	await clock.advance(100);
+	expect(await stuck).toMatchObject({ code: "CALL_TIMEOUT" });
+	await clock.advance(1_000);
+	expect(await next).toEqual({ kind: "value", value: "next" });
+	expect(adapter.workers).toHaveLength(2);
+	expect(events.of("worker.condemned")).toMatchObject([{ reason: "stuck" }]);
+	await close();
+	events.assertPaired();
+});
+
+test("a host that stands still beyond the grace hears first that the worker came free", async () => {
+	const free = Promise.withResolvers<never>();
+	const { pool, clock, close, adapter, events } = await virtualPool(
+		{ commands: { stuck: () => free.promise, echo: scripts.echo } },
+		{ calls: { cancelGraceMs: 500 } },
+	);
+	const stuck = outcome(pool.execute("stuck", undefined, { timeoutMs: 100 }));
+	await clock.advance(200);
+	expect(await stuck).toMatchObject({ code: "CALL_TIMEOUT" });
+	clock.stall(60_000);
+	// Its timers fire before anything is read.
+	await clock.settle();
+	free.reject(new Error("cancelled"));
+	await clock.advance(1_000);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	expect(adapter.workers).toHaveLength(1);
+	expect(events.of("worker.condemned")).toEqual([]);
+	await close();
+	events.assertPaired();
+});
+
+test("a cancelled call holds the program open until its worker is free again", async () => {
+	const { pool, clock, host, close } = await virtualPool({
+		commands: { stuck: scripts.hangIgnoringAbort },
+	});
+	const call = outcome(pool.execute("stuck", undefined, { timeoutMs: 10 }));
+	await clock.advance(10);
+	expect(await call).toMatchObject({ code: "CALL_TIMEOUT" });
+	expect(host.keptAlive).toBe(1);
+	await clock.advance(10_000);
+	expect(host.keptAlive).toBe(0);
+	await close();
+});
