@@ -43,7 +43,7 @@ function section(type: OptionType): string {
 	const rows = declared.properties.map((property) => row(type, property));
 	return [
 		`${"#".repeat(type.level)} ${type.title}`,
-		declared.comment,
+		`${declared.comment} Type: \`${type.name}\`.`,
 		table(
 			[
 				"option",

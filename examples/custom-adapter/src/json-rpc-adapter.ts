@@ -26,9 +26,10 @@ function converse(process: core.WorkerProcess): core.Connection {
 	const ask = async (
 		method: string,
 		params: unknown,
-		signal: AbortSignal,
+		{ signal, input }: Pick<core.CallOptions, "signal" | "input">,
 		onPart = (_part: unknown): void => {},
 	): Promise<unknown> => {
+		if (input) throw noInput();
 		try {
 			signal.throwIfAborted();
 			return await peer.request(method, params, signal, onPart);
@@ -38,12 +39,12 @@ function converse(process: core.WorkerProcess): core.Connection {
 	};
 
 	return {
-		execute: (command, args, { signal }) => ask(command, args, signal),
-		async *stream(command, args, { signal }) {
+		execute: (command, args, options) => ask(command, args, options),
+		async *stream(command, args, options) {
 			const closed = new AbortController();
-			const either = AbortSignal.any([signal, closed.signal]);
+			const signal = AbortSignal.any([options.signal, closed.signal]);
 			const parts = new PassThrough({ objectMode: true });
-			const answer = ask(command, args, either, (part) => {
+			const answer = ask(command, args, { ...options, signal }, (part) => {
 				// A consumer that waits makes the program wait.
 				if (!parts.destroyed && !parts.write([part])) stdout.pause();
 			});
@@ -61,6 +62,12 @@ function converse(process: core.WorkerProcess): core.Connection {
 		leave: async () => void stdin.end(),
 		[Symbol.asyncDispose]: async () => peer.end("nobody listens to it"),
 	};
+}
+
+/** What the program has no way to read is refused, never dropped. */
+function noInput(): core.InputError {
+	const message = "JSON-RPC has no input streams: send the items as arguments.";
+	return new core.InputError({ code: "NOT_OFFERED", ran: "no", message });
 }
 
 /** Errors are translated here, once. */

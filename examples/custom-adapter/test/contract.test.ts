@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
+import type { CallOptions } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { jsonRpcAdapter } from "../src/json-rpc-adapter.ts";
 
 const program = fileURLToPath(
@@ -34,3 +35,22 @@ const contract = adapterContract({
 describe("the JSON-RPC adapter keeps the adapter contract", () => {
 	test.each(contract)("$title", ({ run }) => run());
 });
+
+test.each(["execute", "stream"] as const)(
+	"%s refuses an input stream, which the program could not read",
+	async (way) => {
+		const adapter = jsonRpcAdapter([process.execPath, program]);
+		const { connection, stop } = await startForReal(adapter);
+		const { signal } = new AbortController();
+		const options = { signal, input: [1] } as unknown as CallOptions;
+		const asked =
+			way === "execute"
+				? connection.execute("echo", {}, options)
+				: Array.fromAsync(connection.stream?.("sentences", {}, options) ?? []);
+		await expect(asked).rejects.toMatchObject({
+			code: "NOT_OFFERED",
+			ran: "no",
+		});
+		await stop();
+	},
+);

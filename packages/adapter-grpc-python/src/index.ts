@@ -12,6 +12,8 @@ export {
 	DEFAULTS,
 	type PreloadOptions,
 	type PythonGrpcOptions,
+	type SharedMemoryOptions,
+	type Transport,
 	type WorkerEnv,
 } from "./options.ts";
 export { type PythonGrpcAdapter, pythonGrpc } from "./python-grpc.ts";

@@ -167,7 +167,7 @@ export interface Connection extends AsyncDisposable {
 	leave?(signal: AbortSignal): Promise<void>;
 }
 
-/** What travels with one call. */
+/** What an adapter is told of one call. What a caller may say is `ExecuteOptions`. */
 export interface CallOptions {
 	/** Names the call in events and logs. */
 	readonly callId: string;
@@ -175,7 +175,7 @@ export interface CallOptions {
 	/** What is left of the deadline, in milliseconds; `undefined` without one. */
 	readonly timeoutMs: number | undefined;
 	readonly sessionId: string | undefined;
-	/** Items that the command reads while it runs. */
+	/** Items that the command reads while it runs. An adapter that hands them to nobody refuses the call: `InputError`, `NOT_OFFERED`. */
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
 	readonly traceContext: Readonly<Record<string, string>>;

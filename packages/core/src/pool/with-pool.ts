@@ -6,7 +6,8 @@ import type { ToolMap, UntypedTools } from "./tools.ts";
 /**
  * Runs a script with a pool: its workers are ready before `action`, and nothing
  * of them is left when this resolves. What `action` throws is thrown on, so that
- * an exit code stays right.
+ * an exit code stays right. `action` says what the tools are, by its parameter:
+ * `withPool(options, async (pool: Pool<Tools>) => …)`.
  *
  * @throws as `createPool`, and whatever `action` throws.
  */

@@ -29,7 +29,8 @@ export function callCases(
 			async ({ execute, usable }) => {
 				const error = await failureOf(
 					"unknown command",
-					execute({ command: "no-such-command", args: {} }),
+					// An adapter may look at arguments first: these are right for one command.
+					execute({ command: "no-such-command", args: echo.args }),
 				);
 				assert.ok(
 					error instanceof InputError,

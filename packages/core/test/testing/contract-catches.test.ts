@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 import type { Adapter, Connection, WorkerProcess } from "../../src/adapter.ts";
-import { ToolError } from "../../src/errors.ts";
+import { InputError, ToolError } from "../../src/errors.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import {
 	adapterContract,
@@ -16,7 +16,7 @@ type Flaw = (
 	process: WorkerProcess,
 ) => Partial<Connection>;
 
-/** An adapter with one flaw, and the cases of the contract that it breaks. */
+/** An adapter with one flaw, and the cases of the contract that it breaks: none where it is no flaw. */
 const FLAWS: Readonly<
 	Record<string, { readonly flaw: Flaw; readonly breaks: readonly string[] }>
 > = {
@@ -135,6 +135,20 @@ const FLAWS: Readonly<
 			},
 		}),
 		breaks: ["leave ends the process with exit code 0"],
+	},
+	"looks at arguments before it looks for the command": {
+		flaw: (connection) => ({
+			execute: async (command, args, options) => {
+				if (!/hang|break/.test(command) && typeof args === "object")
+					throw new InputError({
+						code: "INVALID_ARGUMENTS",
+						ran: "no",
+						message: "one text or number",
+					});
+				return connection.execute(command, args, options);
+			},
+		}),
+		breaks: [],
 	},
 };
 
