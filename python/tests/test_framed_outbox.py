@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import socket
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 from unittest.mock import Mock
@@ -88,6 +89,31 @@ def test_no_more_is_held_back_than_the_host_can_begin_with(
     for number in range(MAX_HELD):
         outbox.put(frame(number))
     assert receiver.arrived() == [*range(MAX_HELD)]
+
+
+def in_thread(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_what_a_tools_thread_answers_is_not_held_back(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    outbox.held = True
+    in_thread(lambda: outbox.put_last(frame(1)))
+    assert receiver.arrived() == [1]
+
+
+def test_nobody_waits_for_whoever_writes(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    with outbox._writing:
+        in_thread(lambda: outbox.put_last(frame(1)))
+        assert receiver.arrived() == []
+    outbox.flush()
+    assert receiver.arrived() == [1]
 
 
 class Interrupted(BaseException):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 from unittest.mock import Mock
 
 import pytest
@@ -133,6 +134,39 @@ def test_what_is_held_back_leaves_when_the_main_thread_stands_still(
         assert outbox.flushed.wait(30)
         # What comes in the same turn later has nobody who looks after it.
         assert not outbox.held
+
+
+class _SteppedLoop:
+    """Calls back when it is told to."""
+
+    def __init__(self) -> None:
+        self.timers: list[Callable[[], object]] = []
+
+    def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
+        callback()
+
+    def call_later(
+        self, _delay: float, callback: Callable[[int], object], seen: int
+    ) -> Callable[[], object]:
+        self.timers.append(lambda: callback(seen))
+        return self.timers[-1]
+
+
+def test_a_main_thread_that_got_on_is_watched_further() -> None:
+    loop = _SteppedLoop()
+    outbox = _Outbox()
+    gathering = Gathering()
+    guard = OutboxGuard(cast(asyncio.AbstractEventLoop, loop), gathering)
+    gathering.begin(outbox, lambda: True, guard.watch)
+    gathering.next_turn()
+    gathering.next_turn()
+    (look,) = loop.timers
+    look()
+    held: bool = outbox.held
+    assert held
+    loop.timers[1]()
+    assert not outbox.held
+    assert len(loop.timers) == 2
 
 
 def test_a_main_thread_that_is_interrupted_as_it_has_itself_watched_is_watched_later(

@@ -71,6 +71,7 @@ def test_a_loop_that_is_awake_is_not_woken_again(
         put_many()
         for number in range(2, 50):
             outbox.put_last(frame(number))
+        outbox.flush()
         assert wake.call_count == woken
         assert numbers(await outbox.take() or b"") == [*range(2, 50)] * 3
 

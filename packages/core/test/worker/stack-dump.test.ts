@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../src/testing.ts";
+import { dumpUnreadyStacks } from "../../src/worker/stack-dump.ts";
+import type { WorkerBelongings } from "../../src/worker/worker-parts.ts";
+import type { ProcessHost } from "../../src/world.ts";
+
+type Asked = Parameters<typeof dumpUnreadyStacks>[0];
+type Outcome = ReturnType<WorkerBelongings["process"]["signal"]>;
+
+/** Asks a program that never ends; returns what was sent, and how long that took. */
+async function ask(
+	handles: ReturnType<ProcessHost["handles"]>,
+	outcome: Outcome = "sent",
+): Promise<{ readonly sent: readonly string[]; readonly tookMs: number }> {
+	const clock = new VirtualClock();
+	const sent: string[] = [];
+	const process = {
+		exited: new Promise(() => undefined),
+		signal: (signal: string): Outcome => {
+			sent.push(signal);
+			return outcome;
+		},
+	};
+	const belongings = { process, output: { expectStacks: () => undefined } };
+	await clock.advanceUntil(
+		dumpUnreadyStacks(
+			{ ...belongings, dumpSignal: "SIGQUIT" } as unknown as Asked,
+			{ clock, host: { handles: () => handles } },
+		),
+	);
+	return { sent, tookMs: clock.now() };
+}
+
+test("a program that handles the signal is sent it, and has time to write", async () => {
+	expect(await ask("yes")).toEqual({ sent: ["SIGQUIT"], tookMs: 250 });
+});
+
+test.each(["no", "unknown"] as const)(
+	"where the system says %s to whether a program handles it, it is not sent",
+	async (handles) => {
+		expect(await ask(handles)).toEqual({ sent: [], tookMs: 0 });
+	},
+);
+
+test("nobody waits for the stacks of a program that was not reached", async () => {
+	expect(await ask("yes", "gone")).toMatchObject({ tookMs: 0 });
+});
