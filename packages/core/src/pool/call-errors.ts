@@ -42,7 +42,7 @@ export function queueTimedOut(
 	return new QueueError({
 		code: "QUEUE_TIMEOUT",
 		ran: ranOf(call),
-		message: `Call ${call.callId} (${call.command}) waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} calls waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
+		message: `Call ${call.callId} (${call.command}) waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} ${waiting === 1 ? "call" : "calls"} waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
 	});
 }
 

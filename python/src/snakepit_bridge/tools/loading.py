@@ -14,13 +14,31 @@ __all__ = ["NoSource", "keep_file", "load_file", "load_module"]
 _kept: dict[str, ModuleType] = {}
 
 
+# What Python says of `from .other import x` in a file that is loaded alone.
+_NO_PACKAGE = "attempted relative import with no known parent package"
+
+
 class NoSource(ImportError):
     """There is nothing to import where the tools were said to be."""
 
 
 def load_module(name: str) -> ModuleType:
-    """Imports a module by its name. Raises whatever the module raises."""
-    return importlib.import_module(name)
+    """Imports a module by its name.
+
+    Raises whatever the module raises.
+
+    Raises:
+        NoSource: there is no such module.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise NoSource(
+            f"{error}; install it, or name the directory that it is in as the "
+            "adapter's tools.path or toolPath"
+        ) from error
 
 
 def keep_file(path: str) -> None:
@@ -58,8 +76,13 @@ def load_file(path: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException as error:
         sys.modules.pop(name, None)
+        if isinstance(error, ImportError) and str(error) == _NO_PACKAGE:
+            raise NoSource(
+                f"{error}; a file of a package is named as a module, with the "
+                "directory that the package is in: { module, path }"
+            ) from error
         raise
     return module
 
