@@ -91,6 +91,24 @@ test("the server in packages/core/README.md answers its last request after SIGTE
 	expect(await ended).toEqual({ code: 0, signal: null });
 });
 
+test("the tests in packages/core/README.md pass", {
+	timeout: 60_000,
+}, async () => {
+	const page = "packages/core/README.md";
+	const directory = snippetDirectory(page);
+	const text = readFileSync(join(root, page), "utf8");
+	const [[, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
+	expect(name).toBe("report.test.ts");
+	writeFileSync(join(directory, name), code);
+	const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+	const { stdout } = await promisify(execFile)(
+		process.execPath,
+		["--conditions=snakepit-source", "--test", "--test-reporter=tap", name],
+		{ cwd: directory, env },
+	);
+	expect(stdout).toMatch(/^# pass 2$/m);
+});
+
 /** Inside the package, so that imports resolve as a user's would; goes with the test. */
 function snippetDirectory(page: string): string {
 	const directory = join(own, `.snippets-${basename(page)}-${page.length}`);
