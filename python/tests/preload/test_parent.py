@@ -138,13 +138,13 @@ def test_the_end_of_the_host_ends_parent_and_held_child(parent: Parent) -> None:
 
 
 def test_it_writes_its_stacks_while_it_imports_and_not_later(host: Host) -> None:
-    hangs = "import time\nprint('imports', flush=True)\ntime.sleep(600)\n"
+    hangs = "import time\nprint('imports', flush=True) or time.sleep(600)\n"
     importing = Parent(host(hangs))
     importing.fake.spawn()
     importing.fake.launch()
     importing.fake.wait_for_stdout("imports")
     importing.fake.signal(signal.SIGQUIT)
-    importing.fake.wait_for_stderr('tools_0.py", line 3')
+    importing.fake.wait_for_stderr('tools_0.py", line 2')
     ready = Parent(host(TOOLS))
     ready.fake.start()
     assert handles(importing.fake.pid, signal.SIGQUIT)
