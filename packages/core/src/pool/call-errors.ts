@@ -71,10 +71,12 @@ export function timedOut(
 	const where = running
 		? "while it was running"
 		: "while it waited for a worker";
+	// The timer may ring a little early: nothing passes before its time.
+	const passedMs = Math.max(nowMs, call.deadlineMs ?? nowMs) - call.acceptedMs;
 	return new CallTimeoutError({
 		code: "CALL_TIMEOUT",
 		ran: ranOf(call),
-		message: `Call ${call.callId} (${call.command}) of pool ${pool} passed its deadline after ${Math.round(nowMs - call.acceptedMs)} ms, ${where} (timeoutMs).`,
+		message: `Call ${call.callId} (${call.command}) of pool ${pool} passed its deadline after ${Math.round(passedMs)} ms, ${where} (timeoutMs).`,
 	});
 }
 

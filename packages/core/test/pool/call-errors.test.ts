@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { Call } from "../../src/pool/call.ts";
+import { timedOut } from "../../src/pool/call-errors.ts";
+
+test.each([
+	[99.4, "100 ms"], // A timer of Node may ring a little early.
+	[100, "100 ms"],
+	[5_100.2, "5100 ms"],
+])(
+	"a deadline of 100 ms that is noticed after %d ms is told as passed after %s",
+	(noticedMs, told) => {
+		const call = {
+			callId: "c1",
+			command: "sum",
+			acceptedMs: 20,
+			deadlineMs: 120,
+			begun: 0,
+			state: { kind: "running" },
+		} as Partial<Call> as Call;
+		const { message } = timedOut("p", call, 20 + noticedMs);
+		expect(message).toContain(`passed its deadline after ${told}`);
+	},
+);
