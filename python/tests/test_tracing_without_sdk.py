@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+from unittest.mock import Mock
 
+import pytest
 from conftest import Host
+from opentelemetry import trace
 from support.conversation import Conversation
 from support.fake_host import FakeHost
 from support.trace_context import (
@@ -16,6 +23,9 @@ from support.trace_context import (
 )
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.context import Call
+from snakepit_bridge.telemetry.otel_tracing import OtelTracing
+from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
 
 TOOLS = """
@@ -163,3 +173,33 @@ def test_only_three_modules_import_it() -> None:
     assert importing == {
         f"telemetry/{name}.py" for name in ("callers_context", "otel_tracing", "sdk")
     }
+
+
+def spans_begun(monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]) -> int:
+    """Returns how many spans a call begins in this process, which has no SDK set up."""
+    tracing = OtelTracing("w-0", "r-1")
+    tracer = Mock(wraps=tracing._tracer)
+    monkeypatch.setattr(tracing, "_tracer", tracer)
+    kind = SimpleNamespace(value="function")
+    tool = SimpleNamespace(name="t", qualified_name="tools.t", kind=kind)
+    call = SimpleNamespace(trace_context=headers, call_id=1)
+    begin = partial(tracing.begin, cast(Tool, tool), cast(Call, call))
+    assert copy_context().run(begin) is None
+    begun: int = tracer.start_span.call_count
+    return begun
+
+
+def test_a_call_that_nobody_traces_begins_no_span(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert spans_begun(monkeypatch, {}) == 0
+    assert spans_begun(monkeypatch, {"traceparent": CONTEXT["traceparent"]}) == 1
+
+
+def test_where_nobody_knows_whether_there_is_a_provider_a_span_is_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(trace, "_TRACER_PROVIDER")
+    # It is looked for there, too, as a new API would have it elsewhere.
+    monkeypatch.setattr(trace, "get_tracer", trace.NoOpTracerProvider().get_tracer)
+    assert spans_begun(monkeypatch, {}) == 1
