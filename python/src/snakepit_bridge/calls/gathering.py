@@ -55,9 +55,10 @@ class Gathering:
             many_calls: whether more than one call is under way.
             on_hold: is called when frames are held back while user code runs.
         """
-        self._outbox = outbox
         self._on_hold = on_hold
         self._many_calls = many_calls
+        # Last: what is held back from here on is watched.
+        self._outbox = outbox
 
     def next_turn(self) -> None:
         """Has the frames of the turn that ends leave, before the next one begins."""
