@@ -47,6 +47,8 @@ export class Crew {
 	readonly #setting: CrewSetting;
 	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
+	/** Each until its end was told. */
+	readonly #starts = new Set<Promise<void>>();
 	readonly #sweep: StragglerSweep;
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
@@ -87,6 +89,7 @@ export class Crew {
 			lingering: this.#lingering,
 			hire: (slot) => this.#hire(slot),
 			onFailed: (...start) => this.#startFailed(...start),
+			onBegun: (start) => this.#follow(start),
 		});
 	}
 
@@ -156,6 +159,8 @@ export class Crew {
 			else worker.condemn("closed", "its pool is closed");
 		}
 		await Promise.all(workers.map((worker) => worker.gone));
+		// A start ends with its worker, and may wait for its last words a little longer.
+		await Promise.allSettled(this.#starts);
 		this.#sweep.finish();
 	}
 
@@ -194,7 +199,19 @@ export class Crew {
 		this.#start(slot).catch(() => {});
 	}
 
-	async #start(slot: Slot): Promise<void> {
+	#start(slot: Slot): Promise<void> {
+		const start = this.#bring(slot);
+		this.#follow(start);
+		return start;
+	}
+
+	#follow(start: Promise<void>): void {
+		this.#starts.add(start);
+		const forget = () => this.#starts.delete(start);
+		start.then(forget, forget);
+	}
+
+	async #bring(slot: Slot): Promise<void> {
 		const worker = this.#hire(slot);
 		this.#slots.put(slot, { kind: "starting", worker });
 		try {

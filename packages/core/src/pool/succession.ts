@@ -19,6 +19,8 @@ export interface SuccessionSetting {
 		successor: Worker,
 		error: StartError,
 	) => Promise<void>;
+	/** Told of a start, and of its end when that was told. */
+	readonly onBegun: (start: Promise<void>) => void;
 }
 
 /** Gives the seat of a worker that still works to another: that one is ready before the old one is asked to leave. */
@@ -31,13 +33,14 @@ export class Succession {
 
 	/** Begins to replace a worker, unless that is under way or it goes by itself. */
 	begin(worker: Worker, reason: RecycleReason): void {
-		const { slots, starter, lingering, hire, onFailed } = this.#setting;
+		const { slots, starter, lingering, hire, onFailed, onBegun } =
+			this.#setting;
 		const slot = slots.occupiedBy(worker);
 		if (slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
 		const successor = hire(slot);
 		slots.put(slot, { kind: "occupied", worker, successor });
-		starter.start(successor, 1, worker.ref.incarnation).then(
+		const start = starter.start(successor, 1, worker.ref.incarnation).then(
 			() => {
 				slot.previous = worker.ref.incarnation;
 				slot.failures = 0;
@@ -54,5 +57,6 @@ export class Succession {
 				return onFailed(slot, successor, asStartError(error));
 			},
 		);
+		onBegun(start);
 	}
 }

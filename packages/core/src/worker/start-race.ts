@@ -2,7 +2,7 @@ import type { Connection } from "../adapter.ts";
 import { StartError } from "../errors.ts";
 import { afterRunning } from "../patience.ts";
 import type { Clock, StartedProcess } from "../world.ts";
-import { exitedEarly, startTimedOut } from "./start-errors.ts";
+import { exitedEarly, startTimedOut, withdrawn } from "./start-errors.ts";
 import type { Worker } from "./worker.ts";
 
 /** What the steps of a start end with. */
@@ -37,6 +37,8 @@ export async function raceToReady(
 		end.reject(startTimedOut(worker, timeoutMs)),
 	);
 	void process.exited.then((exit) => end.reject(exitedEarly(worker, exit)));
+	// Also one whose process cannot be killed, and is waited for no longer.
+	void worker.gone.then(() => end.reject(withdrawn(worker)));
 	const going = steps(abort.signal);
 	try {
 		return await Promise.race([going, end.promise]);

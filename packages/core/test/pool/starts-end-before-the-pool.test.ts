@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { FakeProcess } from "../../src/testing.ts";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+const NEVER = new Promise<void>(() => {});
+
+test.each<[what: string, (process: FakeProcess) => void]>([
+	[
+		"something keeps the worker's output open",
+		(process) => process.fork((child) => child.idle(), { newGroup: true }),
+	],
+	[
+		"the worker's process cannot be killed",
+		(process) => {
+			process.killable = false;
+		},
+	],
+])(
+	"the end of a start is told before the pool is closed, also when %s",
+	async (_what, boot) => {
+		const { pool, clock, close, events } = await virtualPool(
+			{
+				commands: { stuck: scripts.hangIgnoringAbort },
+				boot: (process, attempt) => {
+					if (attempt === 1) return;
+					boot(process);
+					return NEVER;
+				},
+				launchPayload: {},
+			},
+			{ size: { min: 1, max: 2 }, start: { timeoutMs: 600_000 } },
+		);
+		const calls = [1, 2].map(() => outcome(pool.execute("stuck")));
+		await clock.advance(1_000);
+		expect(events.of("worker.spawned")).toHaveLength(2);
+		const closed = pool.close({ manner: "forced" }).then(() => {
+			events.assertPaired();
+			return events.of("worker.start_failed");
+		});
+		const begunMs = clock.now();
+		expect(await clock.advanceUntil(closed)).toMatchObject([
+			{ error: { code: "START_WITHDRAWN" } },
+		]);
+		expect(clock.now() - begunMs).toBeLessThan(60_000);
+		await Promise.all(calls);
+		await close();
+	},
+);
