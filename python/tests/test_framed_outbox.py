@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any
 from unittest.mock import Mock
 
@@ -120,29 +118,56 @@ class Interrupted(BaseException):
     """Raised by a signal's handler."""
 
 
-# Its lines up to the one that writes: behind that nothing is interrupted.
-@pytest.mark.parametrize("step", range(1, 5))
-def test_whoever_is_interrupted_as_he_flushes_keeps_nobody_from_it(
-    outbox: FramedOutbox, receiver: Receiver, step: int
-) -> None:
-    steps = 0
+class Interrupting:
+    """Raises the first time that something is done with it, and lets it be done else."""
 
-    def interrupt(frame: FrameType, event: str, _argument: Any) -> Any:
-        nonlocal steps
-        if frame.f_code is not FramedOutbox.flush.__code__:
-            return None
-        steps += event == "line"
-        if steps == step:
-            sys.settrace(None)
+    def __init__(self, what: Any, method: str) -> None:
+        self._what = what
+        self._method: str | None = method
+
+    def _at(self, method: str) -> Any:
+        if method == self._method:
+            self._method = None
             raise Interrupted
-        return interrupt
+        return getattr(self._what, method)
 
-    sys.settrace(interrupt)
-    try:
-        with pytest.raises(Interrupted):
-            outbox.put_last(frame(1))
-    finally:
-        sys.settrace(None)
+    def __getattr__(self, name: str) -> Any:
+        return self._at(name)
+
+    def __bool__(self) -> bool:
+        return bool(self._at("__len__")())
+
+    def __len__(self) -> int:
+        return len(self._what)
+
+    def __enter__(self) -> Any:
+        return self._at("__enter__")()
+
+    def __exit__(self, *raised: object) -> Any:
+        return self._what.__exit__(*raised)
+
+
+# In the order of its steps, up to the one that writes: behind that nothing is interrupted.
+@pytest.mark.parametrize(
+    ("part", "method"),
+    [
+        ("_waiting", "__len__"),
+        ("_writing", "locked"),
+        ("_writing", "__enter__"),
+        ("_waiting", "popleft"),
+    ],
+)
+def test_whoever_is_interrupted_as_he_flushes_keeps_nobody_from_it(
+    outbox: FramedOutbox,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    method: str,
+) -> None:
+    interrupting = Interrupting(getattr(outbox, part), method)
+    monkeypatch.setattr(outbox, part, interrupting)
+    with pytest.raises(Interrupted):
+        outbox.put_last(frame(1))
     outbox.put_last(frame(2))
     assert receiver.arrived() == [1, 2]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any, cast
 
 import pytest
@@ -257,29 +255,27 @@ def test_a_signals_handler_that_raises_between_two_works_ends_nothing(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_callbacks_are_called_where_a_signals_handler_raised_as_they_were_begun(
-    error: type[BaseException],
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main = WaitingMainThread()
     done: list[str] = []
 
-    def interrupt(frame: FrameType, _event: str, _argument: Any) -> None:
-        if frame.f_code is WaitingMainThread._call_in_loop.__code__:
-            sys.settrace(None)
-            raise error
+    def interrupted() -> None:
+        monkeypatch.undo()
+        raise error
 
     def later() -> None:
         main.submit_to_loop(lambda: done.append("second"))
         main.submit(main.stop)
 
+    monkeypatch.setattr(main, "_call_in_loop", interrupted)
     main.submit_to_loop(lambda: done.append("first"))
     main.submit(later)
     too_late = threading.Timer(30, main.stop)
     too_late.start()
-    sys.settrace(interrupt)
     try:
         main.run()
     finally:
-        sys.settrace(None)
         too_late.cancel()
     main.close()
     assert done == ["first", "second"]

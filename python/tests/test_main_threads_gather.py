@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -14,7 +13,6 @@ from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reading_main_thread import (
     ReadingMainThread,
 )
-from snakepit_bridge.calls.gathering import Gathering
 from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 DEADLINE_S = 30
@@ -147,20 +145,17 @@ def test_they_leave_before_what_is_done_outside_of_the_loop(
 
 @both
 def test_they_leave_where_a_signals_handler_raised_as_they_were_about_to(
-    make: Callable[[Outbox], Main],
+    make: Callable[[Outbox], Main], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main, outbox = begun(make)
     seen: list[tuple[bool, list[int]]] = []
+    release = main.gathering.release
 
-    def interrupt(frame: FrameType, _event: str, _argument: Any) -> None:
-        caller = frame.f_back
-        if (
-            frame.f_code is Gathering.release.__code__
-            and caller is not None
-            and caller.f_code.co_name in ("_run_loop", "_turn")
-        ):
-            sys.settrace(None)
+    def interrupted() -> None:
+        if sys._getframe(1).f_code.co_name in ("_run_loop", "_turn"):
+            monkeypatch.undo()
             raise KeyboardInterrupt
+        release()
 
     def answer() -> None:
         outbox.put(1)
@@ -171,11 +166,8 @@ def test_they_leave_where_a_signals_handler_raised_as_they_were_about_to(
         main.stop()
 
     main.loop.call_soon(answer)
-    sys.settrace(interrupt)
-    try:
-        run(main)
-    finally:
-        sys.settrace(None)
+    monkeypatch.setattr(main.gathering, "release", interrupted)
+    run(main)
     assert seen == [(False, [1])]
 
 
