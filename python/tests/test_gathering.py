@@ -19,6 +19,8 @@ from snakepit_bridge.calls.gathering import Gathering
 BOTH_TRANSPORTS = True
 
 TOOLS = """
+import asyncio
+
 from snakepit_bridge import tool
 
 @tool
@@ -29,6 +31,24 @@ async def quick() -> str:
 async def blocks_the_loop(until: str) -> str:
     with open(until) as fifo:
         return fifo.read()
+
+@tool
+async def answers_before_a_block(until: str) -> str:
+    # Its loop is blocked in the turn of its last step, behind it.
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def block() -> None:
+        with open(until) as fifo:
+            fifo.read()
+
+    def go() -> None:
+        ready.set_result(None)
+        loop.call_soon(block)
+
+    loop.call_soon(go)
+    await ready
+    return "answered"
 """
 
 
@@ -48,6 +68,18 @@ def test_an_answer_does_not_wait_for_a_tool_of_the_same_turn(
     assert before == [first, *quick]
     gates[1].write_text("2")
     assert conversation.receive().result.call_id == second
+
+
+def test_the_only_answer_does_not_wait_for_what_blocks_the_loop_behind_it(
+    start: Host, tmp_path: Path
+) -> None:
+    conversation = start(TOOLS).converse()
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    only = conversation.begin("answers_before_a_block", [str(gate)])
+    assert conversation.receive().result.call_id == only
+    gate.write_text("")
+    assert conversation.call("quick") == "quick"
 
 
 def test_an_answer_does_not_wait_where_others_of_its_turn_were_sent_before(

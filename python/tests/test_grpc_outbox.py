@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from unittest.mock import Mock
 
 import pytest
+from support.turned_loop import BridgeLoop
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
-from snakepit_bridge.bridge.transport import MAX_HELD
+
+DEADLINE_S = 20
 
 
 def frame(number: int) -> pb.WorkerFrame:
@@ -25,25 +27,48 @@ def numbers(message: bytes) -> list[int]:
     return [parsed.end.call_id]
 
 
-@pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    made = asyncio.new_event_loop()
-    yield made
-    made.close()
+class Sender:
+    """Takes from an outbox as the conversation does, and remembers each message."""
+
+    def __init__(self, outbox: GrpcOutbox) -> None:
+        self.sent: list[list[int]] = []
+        self.threads: list[int] = []
+        self._outbox = outbox
+        self._changed = threading.Condition()
+
+    async def send(self) -> None:
+        while (message := await self._outbox.take()) is not None:
+            with self._changed:
+                self.sent.append(numbers(message))
+                self.threads.append(threading.get_ident())
+                self._changed.notify_all()
+
+    def wait_for(self, frames: int) -> list[list[int]]:
+        """Returns the messages once they have so many frames."""
+        with self._changed:
+            assert self._changed.wait_for(
+                lambda: sum(map(len, self.sent)) >= frames, DEADLINE_S
+            )
+            return self.sent
 
 
 @pytest.fixture
-def wake(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """Counts how often the loop is woken."""
-    wake = Mock(wraps=loop.call_soon_threadsafe)
-    monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
-    return wake
+def bridge() -> Iterator[BridgeLoop]:
+    with contextlib.closing(BridgeLoop()) as made:
+        yield made
 
 
 @pytest.fixture
-def outbox(loop: asyncio.AbstractEventLoop) -> GrpcOutbox:
+def outbox(bridge: BridgeLoop) -> GrpcOutbox:
     made = GrpcOutbox()
-    made.attach(loop, 1 << 20)
+    made.attach(bridge.turned, 1 << 20)
+    return made
+
+
+@pytest.fixture
+def sender(bridge: BridgeLoop, outbox: GrpcOutbox) -> Sender:
+    made = Sender(outbox)
+    bridge.begin(made.send())
     return made
 
 
@@ -53,112 +78,116 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
-def test_a_loop_that_is_awake_is_not_woken_again(
-    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox, wake: Mock
+def test_the_main_thread_sends_what_ends_a_call_itself(
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
+) -> None:
+    with bridge.held_up():
+        outbox.put_last(frame(1))
+        assert sender.sent == [[1]]
+        outbox.put_last(frame(2))
+        assert sender.sent == [[1], [2]]
+    assert set(sender.threads) == {threading.get_ident()}
+    assert bridge.woken == 0
+
+
+def test_within_a_loop_of_the_main_thread_the_bridges_sends(
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
     async def scenario() -> None:
-        waiting = loop.create_task(outbox.take())
-        await asyncio.sleep(0)
-        in_thread(lambda: outbox.put(frame(1)))
-        assert numbers(await waiting or b"") == [1]
-        woken = wake.call_count
+        with bridge.held_up():
+            outbox.put_last(frame(1))
+            assert sender.sent == []
+        assert sender.wait_for(1) == [[1]]
 
-        def put_many() -> None:
-            for number in range(2, 50):
-                outbox.put(frame(number))
-
-        in_thread(put_many)
-        put_many()
-        for number in range(2, 50):
-            outbox.put_last(frame(number))
-        outbox.flush()
-        assert wake.call_count == woken
-        assert numbers(await outbox.take() or b"") == [*range(2, 50)] * 3
-
-    loop.run_until_complete(scenario())
+    asyncio.run(scenario())
+    assert threading.get_ident() not in sender.threads
 
 
-def test_the_main_thread_wakes_the_loop_once_for_all_that_it_adds(
-    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox, wake: Mock
+def test_the_main_thread_wakes_the_bridges_once_for_all_that_a_tool_adds(
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
-    for number in range(10):
-        outbox.put(frame(number))
-    for number in range(10, 20):
-        outbox.put_last(frame(number))
-    assert wake.call_count == 1
-    message = loop.run_until_complete(outbox.take())
-    assert numbers(message or b"") == [*range(20)]
+    with bridge.held_up():
+        for number in range(10):
+            outbox.put(frame(number))
+        assert sender.sent == []
+        assert bridge.woken == 1
+    assert sender.wait_for(10) == [[*range(10)]]
+
+
+def test_a_loop_that_is_awake_is_not_woken_again(
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
+) -> None:
+    def put_many() -> None:
+        for number in range(2, 50):
+            outbox.put(frame(number))
+
+    async def scenario() -> None:
+        outbox.put(frame(1))
+        # Its task has not had its turn: it is to look at them all.
+        await asyncio.sleep(0)
+        woken = bridge.woken
+        in_thread(put_many)
+        assert bridge.woken == woken
+
+    bridge.run(scenario())
+    assert sender.wait_for(49) == [[1, *range(2, 50)]]
 
 
 def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
-    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox, wake: Mock
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
-    outbox.held = True
-    outbox.put(frame(1))
-    outbox.put_last(frame(2))
-    assert wake.call_count == 0
-    outbox.flush()
-    outbox.flush()
-    assert wake.call_count == 1
-    message = loop.run_until_complete(outbox.take())
-    assert numbers(message or b"") == [1, 2]
-
-
-def test_the_main_thread_does_not_hold_back_more_than_the_host_can_begin_with(
-    outbox: GrpcOutbox, wake: Mock
-) -> None:
-    outbox.held = True
-    for number in range(MAX_HELD - 1):
-        outbox.put_last(frame(number))
-    assert wake.call_count == 0
-    outbox.put_last(frame(MAX_HELD))
-    assert wake.call_count == 1
+    with bridge.held_up():
+        outbox.held = True
+        outbox.put(frame(1))
+        outbox.put_last(frame(2))
+        assert sender.sent == []
+        outbox.flush()
+        assert sender.sent == [[1, 2]]
+        outbox.flush()
+    assert bridge.woken == 0
 
 
 def test_another_thread_does_not_wait_for_what_the_main_thread_holds_back(
-    outbox: GrpcOutbox, wake: Mock
+    outbox: GrpcOutbox, sender: Sender
 ) -> None:
     outbox.held = True
     in_thread(lambda: outbox.put(frame(1)))
-    assert wake.call_count == 1
+    assert sender.wait_for(1) == [[1]]
     in_thread(lambda: outbox.put_last(frame(2)))
-    assert wake.call_count == 2
+    assert sender.wait_for(2) == [[1], [2]]
 
 
 def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
-    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
-    for number in range(3):
-        outbox.put(frame(number))
-    outbox.put_first(frame(7))
-    message = loop.run_until_complete(outbox.take())
-    assert numbers(message or b"") == [7, 0, 1, 2]
+    async def scenario() -> None:
+        for number in range(3):
+            outbox.put(frame(number))
+        outbox.put_first(frame(7))
+
+    bridge.run(scenario())
+    assert sender.wait_for(4) == [[7, 0, 1, 2]]
 
 
-def test_no_frame_is_left_lying_whenever_it_comes(
-    loop: asyncio.AbstractEventLoop, outbox: GrpcOutbox
+def test_no_frame_is_left_lying_whenever_and_wherever_it_comes(
+    outbox: GrpcOutbox, sender: Sender
 ) -> None:
-    count, threads = 5000, 3
+    count, threads = 3000, 3
     turn = threading.Semaphore(0)
 
     def put() -> None:
         for number in range(count):
-            # Mostly one at a time: the taker goes to wait while the next one comes.
+            # Mostly one at a time: the sender goes to wait while the next one comes.
             turn.acquire(timeout=0.0001)
             outbox.put(frame(number))
 
-    async def scenario() -> int:
-        putters = [threading.Thread(target=put) for _ in range(threads)]
-        for putter in putters:
-            putter.start()
-        taken = 0
-        while taken < count * threads:
-            message = await asyncio.wait_for(outbox.take(), 20)
-            assert message is not None
-            taken += len(numbers(message))
-            turn.release()
-        for putter in putters:
-            putter.join()
-        return taken
-
-    assert loop.run_until_complete(scenario()) == count * threads
+    putters = [threading.Thread(target=put) for _ in range(threads)]
+    for putter in putters:
+        putter.start()
+    for number in range(count):
+        outbox.put_last(frame(number))
+        turn.release()
+        turn.release()
+    for putter in putters:
+        putter.join()
+    sender.wait_for(count * (threads + 1))

@@ -13,7 +13,7 @@ import pytest
 from conftest import Host
 
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
-from snakepit_bridge.bridge.framed_transport.reading_main_thread import (
+from snakepit_bridge.bridge.shared_reading.reading_main_thread import (
     ReadingMainThread,
 )
 from snakepit_bridge.calls.main_thread import MainThread

@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from typing import cast
 
 import pytest
 
-from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
-from snakepit_bridge.bridge.framed_transport.reading_main_thread import (
+from snakepit_bridge.bridge.shared_reading.reading_main_thread import (
     ReadingMainThread,
 )
 from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
@@ -47,7 +45,7 @@ def waiting(_outbox: Outbox) -> Main:
 
 
 def reading(outbox: Outbox) -> Main:
-    return ReadingMainThread(cast(FramedOutbox, outbox))
+    return ReadingMainThread(outbox)
 
 
 def begun(make: Callable[[Outbox], Main]) -> tuple[Main, Outbox]:

@@ -39,24 +39,24 @@ class Gathering:
     def __init__(self) -> None:
         self.progress = 0
         self._outbox: HoldingOutbox | None = None
-        self._many_calls: Callable[[], bool] = lambda: False
+        self._wants_to_hold: Callable[[], bool] = lambda: False
         self._on_hold: Callable[[], None] = lambda: None
 
     def begin(
         self,
         outbox: HoldingOutbox,
-        many_calls: Callable[[], bool],
+        wants_to_hold: Callable[[], bool],
         on_hold: Callable[[], None],
     ) -> None:
         """Gathers from now on; from any thread.
 
         Args:
             outbox: where the frames are held back.
-            many_calls: whether more than one call is under way.
+            wants_to_hold: whether what the next turn answers is to leave together.
             on_hold: is called when frames are held back while user code runs.
         """
         self._on_hold = on_hold
-        self._many_calls = many_calls
+        self._wants_to_hold = wants_to_hold
         # Last: what is held back from here on is watched.
         self._outbox = outbox
 
@@ -64,7 +64,7 @@ class Gathering:
         """Has the frames of the turn that ends leave, before the next one begins."""
         self.progress += 1
         self.release()
-        if self._many_calls():
+        if self._wants_to_hold():
             self.hold()
 
     def hold(self) -> None:

@@ -29,7 +29,7 @@ class HostCallFailed(Exception):
 
 
 class Reply:
-    """The answer to one host call, given once by the bridge's thread."""
+    """The answer to one host call, given once by the thread that reads."""
 
     def __init__(self, function: str) -> None:
         self.function = function

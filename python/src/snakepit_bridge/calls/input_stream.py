@@ -90,12 +90,12 @@ class InputStream:
         return self._take()
 
     def put(self, image: bytes) -> None:
-        """Takes an item; in the bridge's thread."""
+        """Takes an item; in the thread that reads."""
         self._items.append(image)
         self._wakeup.notify()
 
     def end(self, error: str) -> None:
-        """Takes the end, with an error or without; in the bridge's thread."""
+        """Takes the end, with an error or without; in the thread that reads."""
         self._error = error
         self._ended = True
         self._wakeup.notify()

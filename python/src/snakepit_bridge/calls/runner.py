@@ -31,7 +31,7 @@ class Runner:
         self._context = copy_context()
 
     def submit(self, running: RunningCall) -> None:
-        """Has a call run; in the bridge's thread."""
+        """Has a call run; in the thread that reads."""
         running.context = self._context.copy()
         if running.tool.kind.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))

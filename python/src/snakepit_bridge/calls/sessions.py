@@ -8,7 +8,7 @@ __all__ = ["Sessions"]
 
 
 class Sessions:
-    """Dictionaries by session id; only the bridge's thread uses it.
+    """Dictionaries by session id; only the thread that reads uses it.
 
     A session ends when the host says so, and never before: the host bounds how
     many there are (its option `sessions.limit`) and how long they stay unused

@@ -103,7 +103,7 @@ class ToolThreads:
         self._idle = threading.Semaphore(0)
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Has work done in one of the threads; in the bridge's thread."""
+        """Has work done in one of the threads; in the thread that reads."""
         self._work.put(work)
         if len(self._threads) < self._most and not self._idle.acquire(blocking=False):
             # A daemon: a tool that never ends must not keep the worker.

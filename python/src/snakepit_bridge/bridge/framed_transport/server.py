@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.launch_message import Launch
@@ -20,8 +20,8 @@ from snakepit_bridge.calls.cancelled import CancelReason
 
 __all__ = ["FramedTransport"]
 
-# Has a descriptor read, and returns what ends that; in the bridge's thread.
-ReadWith = Callable[[int, Callable[[], None]], Callable[[], None]]
+# Has descriptors read, and returns what ends that; in the bridge's thread.
+ReadWith = Callable[[Collection[int], Callable[[], None]], Callable[[], None]]
 
 
 class FramedTransport:
@@ -89,7 +89,7 @@ class FramedTransport:
         self._connection = connection
         self._line = line
         self._outbox.open(connection)
-        self._read_no_more = self._read_with(connection.fileno(), line.read)
+        self._read_no_more = self._read_with((connection.fileno(),), line.read)
         return None
 
     async def _say_bye(self, bye: pb.Bye, timeout: float) -> None:

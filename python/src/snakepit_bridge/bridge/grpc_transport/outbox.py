@@ -1,4 +1,4 @@
-"""Frames on their way to the host, by way of the bridge's loop."""
+"""Frames on their way to the host, by way of gRPC's loop."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import threading
 from collections import deque
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.call_soon import call_soon
-from snakepit_bridge.bridge.transport import MAX_HELD, MAX_LOGS
+from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
+from snakepit_bridge.bridge.transport import MAX_LOGS
 
 __all__ = ["GrpcOutbox"]
 
@@ -25,11 +25,10 @@ _FRAME = b"\x0a"
 
 
 class GrpcOutbox:
-    """An `Outbox` that one task of the bridge's loop empties.
+    """An `Outbox` that one task of gRPC's loop empties.
 
     Attributes:
-        held: whether the main thread gathers frames and will `flush` them, unless
-            there are `MAX_HELD` of them before.
+        held: whether the main thread gathers frames and will `flush` them.
     """
 
     def __init__(self) -> None:
@@ -43,16 +42,16 @@ class GrpcOutbox:
         self._logs_sent = 0
         self._dropped = 0
         self._main = threading.get_ident()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turned: TurnedLoop | None = None
         self._is_waking = False
         self._filled = asyncio.Event()
         self._closed = False
         self._batch_bytes = 0
 
-    def attach(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
+    def attach(self, turned: TurnedLoop, limit: int) -> None:
         """Names the loop that empties it, and the limit of one message; before
         that, frames just wait."""
-        self._loop = loop
+        self._turned = turned
         self._batch_bytes = min(limit, BATCH_BYTES) - AROUND_BYTES
 
     def put(self, frame: pb.WorkerFrame) -> None:
@@ -61,22 +60,27 @@ class GrpcOutbox:
         if self._is_awake():
             return
         if threading.get_ident() == self._main:
-            if not self._holds_back():
+            if not self.held:
                 self._wake()
-        elif self._loop is not None:
+        elif self._turned is not None:
             # A tool's thread can be interrupted between any two steps of `_wake`.
-            call_soon(self._loop, self._filled.set)
+            self._turned.call_soon(self._filled.set)
 
     def put_last(self, frame: pb.WorkerFrame) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         self._frames.append(frame)
         if self._is_awake():
             return
-        if threading.get_ident() != self._main or not self._holds_back():
+        if threading.get_ident() != self._main:
             self._wake()
+        elif not self.held:
+            if asyncio._get_running_loop() is None:
+                self.flush()
+            else:
+                self._wake()
 
     def put_first(self, frame: pb.WorkerFrame) -> None:
-        """Adds a frame before all that wait; in the bridge's thread."""
+        """Adds a frame before all that wait; in a turn of the loop."""
         self._frames.appendleft(frame)
         self._filled.set()
 
@@ -93,17 +97,14 @@ class GrpcOutbox:
         return True
 
     def flush(self) -> None:
-        """Has the task take what waits; in the main or the bridge's thread."""
-        if self._frames and not self._is_awake():
-            self._wake()
+        """Has the task take what waits, in this thread: the main or the bridge's."""
+        if self._frames and not self._is_awake() and self._turned is not None:
+            self._turned.call_now(self._woken)
 
     def close(self) -> None:
         """Lets `take` return None once all frames are taken."""
         self._closed = True
         self._filled.set()
-
-    def _holds_back(self) -> bool:
-        return self.held and len(self._frames) < MAX_HELD
 
     def _is_awake(self) -> bool:
         """Returns whether the task looks at the frames before it waits again: it
@@ -112,11 +113,11 @@ class GrpcOutbox:
 
     def _wake(self) -> None:
         """Wakes the task once for all frames that come before it does."""
-        if not self._is_waking and self._loop is not None:
+        if not self._is_waking and self._turned is not None:
             self._is_waking = True
-            call_soon(self._loop, self._woken)
+            self._turned.call_soon(self._woken)
 
-    # ------------------------------------------------ in the bridge's thread
+    # ------------------------------------------------ in a turn of the loop
 
     def _woken(self) -> None:
         # In this order: who comes from here on wakes again.

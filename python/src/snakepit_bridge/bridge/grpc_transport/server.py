@@ -16,6 +16,7 @@ from snakepit_bridge.bridge.grpc_transport.health import HEALTH_SERVICE, Health
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.services import BRIDGE_SERVICE, Services
 from snakepit_bridge.bridge.grpc_transport.token import Guard
+from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
 
 __all__ = ["GrpcTransport"]
 
@@ -49,9 +50,11 @@ class GrpcTransport:
         answers: Answers,
         outbox: GrpcOutbox,
         on_host_left: Callable[[bool], None],
+        turned: TurnedLoop,
     ) -> None:
         self._launch = launch
         self._conversation = conversation
+        self._turned = turned
         self._services = Services(answers, conversation, calls, outbox, on_host_left)
         self._health = Health(BRIDGE_SERVICE)
         self._server: aio.Server | None = None
@@ -62,6 +65,11 @@ class GrpcTransport:
         Raises:
             Exception: the socket cannot be used; gRPC has several of its own.
         """
+        self._turned.open()
+        await self._turned.run(self._start())
+        self._turned.share()
+
+    async def _start(self) -> None:
         limit = self._launch.max_message_bytes
         server = aio.server(
             options=[
@@ -90,17 +98,21 @@ class GrpcTransport:
 
     def leave(self) -> None:
         """Refuses calls, and says `NOT_SERVING`."""
-        self._conversation.leave()
-        self._health.leave()
+        # A call is either taken before this, and seen to, or refused after it.
+        with self._turned.turning:
+            self._conversation.leave()
+        self._turned.call_soon(self._health.leave)
 
     async def finish(self, timeout: float) -> None:
         """Writes what is left to write and ends the conversation, in order."""
-        await self._services.finish(timeout)
+        await self._turned.run(self._services.finish(timeout))
 
     async def stop(self) -> None:
         """Lets go of the socket."""
+        self._turned.share_no_more()
         if self._server is not None:
-            await self._server.stop(STOP_S)
+            await self._turned.run(self._server.stop(STOP_S))
+        self._turned.close()
 
 
 def _bind(server: aio.Server, path: str) -> None:

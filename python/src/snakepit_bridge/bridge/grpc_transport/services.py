@@ -26,7 +26,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Services:
-    """Answers the host; only the bridge's thread uses it.
+    """Answers the host, in turns of gRPC's loop.
 
     `on_host_left` is called when the conversation ends: with True if it broke.
     """

@@ -7,26 +7,29 @@ from collections.abc import Callable
 
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.bridge.answers import Answers
+from snakepit_bridge.bridge.call_soon import call_soon
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.server import GrpcTransport
+from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
 from snakepit_bridge.bridge.outbox_guard import OutboxGuard
-from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
+from snakepit_bridge.bridge.shared_reading.shared_reading import SharedReading
 
 __all__ = ["GrpcWiring"]
 
 
 class GrpcWiring:
-    """A `Wiring`: only the bridge's thread speaks with the host."""
+    """A `Wiring` whose frames travel in messages of gRPC."""
 
     def __init__(self) -> None:
         self.outbox = GrpcOutbox()
-        self.main = WaitingMainThread()
+        self._reading = SharedReading(self.outbox)
+        self.main = self._reading.main
 
     def bridge_loop(self) -> asyncio.AbstractEventLoop:
         """Returns a loop for the bridge's thread."""
-        return asyncio.new_event_loop()
+        return self._reading.bridge_loop()
 
     def transport(
         self,
@@ -39,8 +42,16 @@ class GrpcWiring:
     ) -> GrpcTransport:
         """Returns the gRPC server."""
         guard = OutboxGuard(loop, self.main.gathering)
-        self.main.gathering.begin(self.outbox, lambda: len(calls) > 1, guard.watch)
-        self.outbox.attach(loop, launch.max_message_bytes)
+        # Also of a single call: gRPC's loop is turned between two turns of the tools'.
+        self.main.gathering.begin(self.outbox, lambda: len(calls) > 0, guard.watch)
+        turned = TurnedLoop(loop, self._reading)
+        self.outbox.attach(turned, launch.max_message_bytes)
         return GrpcTransport(
-            launch, conversation, calls, answers, self.outbox, on_host_left
+            launch,
+            conversation,
+            calls,
+            answers,
+            self.outbox,
+            lambda broken: call_soon(loop, lambda: on_host_left(broken)),
+            turned,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from snakepit_bridge.bridge.framed_transport.reading_main_thread import (
+from snakepit_bridge.bridge.outbox_guard import LEAST_PATIENCE_S
+from snakepit_bridge.bridge.shared_reading.reading_main_thread import (
     ReadingMainThread,
 )
-from snakepit_bridge.bridge.framed_transport.shared_selector import SharedSelector
-from snakepit_bridge.bridge.outbox_guard import LEAST_PATIENCE_S
+from snakepit_bridge.bridge.shared_reading.shared_selector import SharedSelector
 
 __all__ = ["Relief"]
 
@@ -36,22 +36,22 @@ class Relief:
         self._loop = loop
         self._selector = selector
         self._main = main
-        self._descriptor = -1
+        self._descriptors: Collection[int] = ()
         self._read: Callable[[], None] = lambda: None
         self._patience = LEAST_PATIENCE_S
         self._stuck_at = -1
 
     # ------------------------------------------------ in the bridge's thread
 
-    def begin(self, descriptor: int, read: Callable[[], None]) -> None:
-        """Stands by; the main thread shares the descriptor already."""
-        self._descriptor = descriptor
+    def begin(self, descriptors: Collection[int], read: Callable[[], None]) -> None:
+        """Stands by; the main thread shares the descriptors already."""
+        self._descriptors = descriptors
         self._read = read
-        self._selector.share(descriptor, self._left_lying)
+        self._selector.share(descriptors, self._left_lying)
 
     def end(self) -> None:
         """Stands by no more."""
-        self._descriptor = -1
+        self._descriptors = ()
         self._selector.unshare()
 
     def _left_lying(self) -> None:
@@ -64,7 +64,7 @@ class Relief:
         )
 
     def _look_again(self, seen: int) -> None:
-        if self._descriptor < 0:
+        if not self._descriptors:
             return
         if self._main.gathering.progress == seen:
             self._stuck_at = seen
@@ -72,5 +72,5 @@ class Relief:
             self._read()
         else:
             self._patience = min(2 * self._patience, MOST_PATIENCE_S)
-        if self._descriptor >= 0:
-            self._selector.share(self._descriptor, self._left_lying)
+        if self._descriptors:
+            self._selector.share(self._descriptors, self._left_lying)

@@ -1,11 +1,11 @@
-"""A selector that shares one descriptor with another thread's."""
+"""A selector that shares descriptors with another thread's."""
 
 from __future__ import annotations
 
 import os
 import select
 import selectors
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 __all__ = ["CAN_SHARE", "SharedSelector"]
 
@@ -14,9 +14,9 @@ CAN_SHARE = hasattr(select, "EPOLLEXCLUSIVE")
 
 
 class SharedSelector(selectors.EpollSelector):
-    """Also watches a descriptor that the selector of another thread watches.
+    """Also watches descriptors that the selector of another thread watches.
 
-    When it becomes readable the kernel wakes one thread only (`EPOLLEXCLUSIVE`):
+    When one becomes readable the kernel wakes one thread only (`EPOLLEXCLUSIVE`):
     of those that wait, the one whose selector shared it first. So the second one
     sleeps for as long as the first is there to read, and is woken at once where
     it is not: the hand-over costs nothing where none is needed.
@@ -30,20 +30,23 @@ class SharedSelector(selectors.EpollSelector):
         super().__init__()
         # The same epoll object, in a descriptor of our own.
         self._epoll = select.epoll.fromfd(os.dup(self.fileno()))
-        self._shared = -1
+        self._shared: frozenset[int] = frozenset()
         self._on_readable: Callable[[], None] = lambda: None
 
-    def share(self, descriptor: int, on_readable: Callable[[], None]) -> None:
-        """Watches it, in addition; from any thread."""
+    def share(
+        self, descriptors: Collection[int], on_readable: Callable[[], None]
+    ) -> None:
+        """Watches them, in addition; from any thread."""
         self._on_readable = on_readable
-        self._shared = descriptor
-        self._epoll.register(descriptor, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+        self._shared = frozenset(descriptors)
+        for descriptor in descriptors:
+            self._epoll.register(descriptor, select.EPOLLIN | select.EPOLLEXCLUSIVE)
 
     def unshare(self) -> None:
-        """Watches it no more."""
-        if self._shared >= 0:
-            self._epoll.unregister(self._shared)
-            self._shared = -1
+        """Watches them no more."""
+        for descriptor in self._shared:
+            self._epoll.unregister(descriptor)
+        self._shared = frozenset()
 
     def close(self) -> None:
         """Lets go of everything."""
@@ -53,14 +56,16 @@ class SharedSelector(selectors.EpollSelector):
     def select(
         self, timeout: float | None = None
     ) -> list[tuple[selectors.SelectorKey, int]]:
-        """Waits; what became readable on the shared descriptor is told at once."""
+        """Waits; what became readable on a shared descriptor is told at once."""
         keys = self.get_map()
         if timeout is not None and timeout < 0:
             timeout = 0
+        most = len(keys) + len(self._shared) + 1
         ready = []
-        for descriptor, event in self._epoll.poll(timeout, len(keys) + 1):
-            if descriptor == self._shared:
-                self._on_readable()
+        left_lying = False
+        for descriptor, event in self._epoll.poll(timeout, most):
+            if descriptor in self._shared:
+                left_lying = True
             elif descriptor in keys:
                 key = keys[descriptor]
                 happened = 0
@@ -71,15 +76,20 @@ class SharedSelector(selectors.EpollSelector):
                 happened &= key.events
                 if happened:
                     ready.append((key, happened))
+        if left_lying:
+            self._on_readable()
         return ready
 
     def wait(self, timeout: float | None) -> bool:
-        """Waits like `select`; returns False if the shared one alone was readable."""
-        events = self._epoll.poll(timeout, 2)
+        """Waits like `select`; returns False if shared ones alone were readable."""
+        events = self._epoll.poll(timeout, len(self._shared) + 1)
         other = not events
+        left_lying = False
         for descriptor, _ in events:
-            if descriptor == self._shared:
-                self._on_readable()
+            if descriptor in self._shared:
+                left_lying = True
             else:
                 other = True
+        if left_lying:
+            self._on_readable()
         return other

@@ -10,12 +10,11 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
-from snakepit_bridge.bridge.framed_transport.shared_selector import SharedSelector
-from snakepit_bridge.calls.gathering import Gathering
+from snakepit_bridge.bridge.shared_reading.shared_selector import SharedSelector
+from snakepit_bridge.calls.gathering import Gathering, HoldingOutbox
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.tool_loop import ToolLoop
 
@@ -59,7 +58,7 @@ class ReadingMainThread(MainThread):
         gathering: what holds the frames of one turn together.
     """
 
-    def __init__(self, outbox: FramedOutbox) -> None:
+    def __init__(self, outbox: HoldingOutbox) -> None:
         """To be made in the main thread."""
         self.gathering = Gathering()
         self._outbox = outbox
@@ -71,14 +70,14 @@ class ReadingMainThread(MainThread):
         self._ident = threading.get_ident()
         self._selector.on_idle = self._idle
 
-    def read_with(self, descriptor: int, read: Callable[[], None]) -> None:
+    def read_with(self, descriptors: Collection[int], read: Callable[[], None]) -> None:
         """Has this thread read from now on, while it waits; from any thread.
 
         Args:
-            descriptor: what becomes readable.
+            descriptors: what becomes readable.
             read: reads all there is.
         """
-        self._selector.share(descriptor, read)
+        self._selector.share(descriptors, read)
 
     def read_no_more(self) -> None:
         """Ends that; from any thread."""

@@ -1,0 +1,162 @@
+"""An event loop without a thread of its own: whoever has time for it turns it.
+
+gRPC's parts of a worker live on it. What they do is done in the main thread while
+that has nothing else to do, so that a small call is handed to no other thread, and
+in the bridge's while a tool runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from snakepit_bridge.bridge.call_soon import call_soon
+from snakepit_bridge.bridge.shared_reading.shared_reading import SharedReading
+
+__all__ = ["TurnedLoop"]
+
+_Result = TypeVar("_Result")
+
+
+class _TurnSelector(selectors.DefaultSelector):
+    """Lets the loop come back where it would wait.
+
+    Attributes:
+        on_idle: called there.
+        idle_until: when the loop wants its next turn, on the monotonic clock;
+            None where only an event wakes it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_idle: Callable[[], None] = lambda: None
+        self.idle_until: float | None = None
+
+    def select(
+        self, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready and (timeout is None or timeout > 0):
+            self.idle_until = None if timeout is None else time.monotonic() + timeout
+            self.on_idle()
+        return ready
+
+
+class TurnedLoop:
+    """The loop, and who turns it: one thread at a time.
+
+    Attributes:
+        loop: the loop; nobody else runs it.
+        turning: held by the thread that turns it.
+    """
+
+    def __init__(
+        self, bridge: asyncio.AbstractEventLoop, reading: SharedReading
+    ) -> None:
+        """`bridge` is the loop of the bridge's thread, which sees to its timers."""
+        self._bridge = bridge
+        self._reading = reading
+        self._stop_sharing: Callable[[], None] | None = None
+        self._selector = _TurnSelector()
+        self.loop = asyncio.SelectorEventLoop(self._selector)
+        self._selector.on_idle = self.loop.stop
+        self.turning = threading.Lock()
+        self._calls: deque[Callable[[], object]] = deque()
+        self._due: float | None = None
+
+    # ------------------------------------------------ in any thread
+
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Has the loop call back in its turn now, or in one of the bridge's thread,
+        or of whoever is first."""
+        if asyncio._get_running_loop() is self.loop:
+            self.loop.call_soon(callback)
+            return
+        self._calls.append(callback)
+        call_soon(self._bridge, self._turn_for_calls)
+
+    async def run(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+        """Runs a coroutine on the loop, and waits for it on another."""
+        running = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        return await asyncio.wrap_future(running)
+
+    # ------------------- in the main or the bridge's thread, outside of any task
+
+    def call_now(self, callback: Callable[[], object]) -> None:
+        """Has the loop call back in a turn of this thread; or of the one that turns
+        it already, which goes on until nothing is left."""
+        self._calls.append(callback)
+        self._turn_for_calls()
+
+    def turn(self) -> None:
+        """Turns it until it would wait. Waits for another thread that turns it."""
+        with self.turning:
+            self._turn()
+        self._turn_for_calls()
+
+    def _turn_for_calls(self) -> None:
+        while self._calls:
+            if self.turning.locked():
+                # Who turns it looks again when it is done.
+                return
+            # Not by `acquire`: interrupted behind that, a thread would keep the lock.
+            with self.turning:
+                self._turn()
+
+    def _turn(self) -> None:
+        loop = self.loop
+        while self._calls:
+            loop.call_soon(self._calls.popleft())
+        # Its turn may be within another loop's: between two of that one's callbacks.
+        outer = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        try:
+            loop.run_forever()
+        finally:
+            asyncio._set_running_loop(outer)
+        until = self._selector.idle_until
+        if until is not None and (self._due is None or until < self._due):
+            self._due = until
+            call_soon(self._bridge, self._schedule)
+
+    # ------------------------------------------------ in the bridge's thread
+
+    def open(self) -> None:
+        """Has this thread alone turn it."""
+        self._bridge.add_reader(self._selector.fileno(), self.turn)
+
+    def share(self) -> None:
+        """Has the main thread turn it as well, if that is possible."""
+        if self._reading.is_shared:
+            self._bridge.remove_reader(self._selector.fileno())
+            # Not the selector's own: the kernel shares no selector.
+            descriptors = tuple(key.fd for key in self._selector.get_map().values())
+            self._stop_sharing = self._reading.begin(
+                self._bridge, descriptors, self.turn
+            )
+
+    def share_no_more(self) -> None:
+        """Has this thread alone turn it again."""
+        if self._stop_sharing is not None:
+            self._stop_sharing()
+            self.open()
+
+    def close(self) -> None:
+        """Lets go of everything."""
+        self._bridge.remove_reader(self._selector.fileno())
+        self.loop.close()
+
+    def _schedule(self) -> None:
+        if self._due is not None:
+            self._bridge.call_later(
+                max(0.0, self._due - time.monotonic()), self._is_due
+            )
+
+    def _is_due(self) -> None:
+        self._due = None
+        self.turn()

@@ -1,0 +1,1 @@
+"""Two threads that read what the host sends: whichever is free."""

@@ -1,0 +1,163 @@
+"""The loop that has no thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import threading
+from collections.abc import Iterator
+
+import pytest
+from support.turned_loop import DEADLINE_S, BridgeLoop
+
+
+@pytest.fixture
+def bridge() -> Iterator[BridgeLoop]:
+    with contextlib.closing(BridgeLoop()) as made:
+        yield made
+
+
+def test_a_thread_that_calls_now_turns_it_until_it_would_wait(
+    bridge: BridgeLoop,
+) -> None:
+    turned = bridge.turned
+    seen: list[object] = []
+
+    async def work() -> None:
+        for step in range(3):
+            await asyncio.sleep(0)
+            seen.append((step, threading.get_ident()))
+        await asyncio.Event().wait()
+
+    with bridge.held_up():
+        bridge.begin(work())
+    here = threading.get_ident()
+    assert seen == [(0, here), (1, here), (2, here)]
+    assert asyncio._get_running_loop() is None
+    assert turned.loop.is_running() is False
+
+
+def test_what_is_called_soon_is_called_by_the_bridges_thread(
+    bridge: BridgeLoop,
+) -> None:
+    called = threading.Event()
+    threads: list[int] = []
+
+    def call() -> None:
+        threads.append(threading.get_ident())
+        called.set()
+
+    bridge.turned.call_soon(call)
+    assert called.wait(DEADLINE_S)
+    assert threads == [bridge.ident]
+
+
+def test_what_is_called_soon_in_its_turn_is_called_in_it(bridge: BridgeLoop) -> None:
+    seen: list[str] = []
+
+    def first() -> None:
+        bridge.turned.call_soon(lambda: seen.append("second"))
+        seen.append("first")
+
+    with bridge.held_up():
+        bridge.turned.call_now(first)
+        assert seen == ["first", "second"]
+    assert bridge.woken == 0
+
+
+def test_it_is_turned_when_one_of_its_timers_is_due(bridge: BridgeLoop) -> None:
+    over = threading.Event()
+
+    async def work() -> None:
+        await asyncio.sleep(0.02)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.Event().wait(), 0.01)
+        over.set()
+
+    bridge.begin(work())
+    assert over.wait(DEADLINE_S)
+
+
+def test_a_timer_that_is_due_earlier_than_another_is_not_missed(
+    bridge: BridgeLoop,
+) -> None:
+    over = threading.Event()
+
+    async def work(seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        over.set()
+
+    bridge.begin(work(600))
+    bridge.begin(work(0.01))
+    assert over.wait(DEADLINE_S)
+
+
+def test_its_turn_may_be_within_a_turn_of_another_loop(bridge: BridgeLoop) -> None:
+    seen: list[object] = []
+
+    async def inner() -> None:
+        seen.append(asyncio.get_running_loop() is bridge.turned.loop)
+
+    async def scenario() -> None:
+        outer = asyncio.get_running_loop()
+        turned = asyncio.Event()
+
+        def turn() -> None:
+            bridge.begin(inner())
+            seen.append(asyncio.get_running_loop() is outer)
+            turned.set()
+
+        # Between two callbacks, as a selector does.
+        outer.call_soon(turn)
+        await asyncio.wait_for(turned.wait(), DEADLINE_S)
+
+    asyncio.run(scenario())
+    assert seen == [True, True]
+
+
+def test_a_coroutine_can_be_awaited_on_another_loop(bridge: BridgeLoop) -> None:
+    async def inner() -> int:
+        await asyncio.sleep(0.01)
+        return 7
+
+    async def fails() -> None:
+        raise ValueError("no")
+
+    async def scenario() -> int:
+        with pytest.raises(ValueError, match="no"):
+            await bridge.turned.run(fails())
+        return await asyncio.wait_for(bridge.turned.run(inner()), DEADLINE_S)
+
+    assert asyncio.run(scenario()) == 7
+
+
+def test_one_thread_at_a_time_turns_it_and_nothing_is_left_lying(
+    bridge: BridgeLoop,
+) -> None:
+    calls, threads = 2000, 4
+    seen: list[int] = []
+    inside = 0
+    most = 0
+
+    def call(number: int) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        seen.append(number)
+        inside -= 1
+
+    def work(first: int) -> None:
+        for number in range(first, first + calls):
+            bridge.turned.call_now(functools.partial(call, number))
+
+    workers = [
+        threading.Thread(target=work, args=(index * calls,)) for index in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(DEADLINE_S)
+    with bridge.turned.turning:
+        assert sorted(seen) == list(range(calls * threads))
+    assert most == 1
