@@ -119,8 +119,8 @@ class TurnedLoop:
             loop.run_forever()
         finally:
             asyncio._set_running_loop(outer)
-        until = self._selector.idle_until
-        if until is not None and (self._due is None or until < self._due):
+        until, due = self._selector.idle_until, self._due
+        if until is not None and (due is None or until < due):
             self._due = until
             call_soon(self._bridge, self._schedule)
 
@@ -152,10 +152,9 @@ class TurnedLoop:
         self.loop.close()
 
     def _schedule(self) -> None:
-        if self._due is not None:
-            self._bridge.call_later(
-                max(0.0, self._due - time.monotonic()), self._is_due
-            )
+        due = self._due
+        if due is not None:
+            self._bridge.call_later(max(0.0, due - time.monotonic()), self._is_due)
 
     def _is_due(self) -> None:
         self._due = None
