@@ -8,6 +8,7 @@ in the bridge's while a tool runs.
 from __future__ import annotations
 
 import asyncio
+import os
 import selectors
 import threading
 import time
@@ -62,6 +63,7 @@ class TurnedLoop:
         self._bridge = bridge
         self._reading = reading
         self._stop_sharing: Callable[[], None] | None = None
+        self._shared: tuple[int, ...] = ()
         self._selector = _TurnSelector()
         self.loop = asyncio.SelectorEventLoop(self._selector)
         self._selector.on_idle = self.loop.stop
@@ -134,16 +136,22 @@ class TurnedLoop:
         """Has the main thread turn it as well, if that is possible."""
         if self._reading.is_shared:
             self._bridge.remove_reader(self._selector.fileno())
-            # Not the selector's own: the kernel shares no selector.
-            descriptors = tuple(key.fd for key in self._selector.get_map().values())
+            # Not the selector's own: the kernel shares no selector. And copies of what
+            # is in it: where a tool uses gRPC itself, its loop watches gRPC's descriptor
+            # in the same epoll object, which takes each number once.
+            self._shared = tuple(
+                os.dup(key.fd) for key in self._selector.get_map().values()
+            )
             self._stop_sharing = self._reading.begin(
-                self._bridge, descriptors, self.turn
+                self._bridge, self._shared, self.turn
             )
 
     def share_no_more(self) -> None:
         """Has this thread alone turn it again."""
         if self._stop_sharing is not None:
             self._stop_sharing()
+            for descriptor in self._shared:
+                os.close(descriptor)
             self.open()
 
     def close(self) -> None:
