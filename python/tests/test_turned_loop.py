@@ -6,10 +6,14 @@ import asyncio
 import contextlib
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import cast
+from unittest.mock import Mock
 
 import pytest
 from support.turned_loop import DEADLINE_S, BridgeLoop
+
+from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
 
 
 @pytest.fixture
@@ -64,6 +68,106 @@ def test_what_is_called_soon_in_its_turn_is_called_in_it(bridge: BridgeLoop) -> 
         bridge.turned.call_now(first)
         assert seen == ["first", "second"]
     assert bridge.woken == 0
+
+
+def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
+    bridge: BridgeLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    ready = asyncio.Event()
+    loop = bridge.turned.loop
+    stop = loop.stop
+
+    async def wait() -> None:
+        await ready.wait()
+        seen.append("woken")
+
+    def interrupted_behind_it() -> None:
+        stop()
+        if not ready.is_set():
+            # In the last steps of the turn.
+            loop.call_soon(lambda: bridge.turned.call_soon(ready.set))
+
+    with bridge.held_up():
+        bridge.begin(wait())
+        monkeypatch.setattr(loop, "stop", interrupted_behind_it)
+        bridge.turned.turn()
+        assert seen == ["woken"]
+
+
+@pytest.mark.parametrize("turns", ["turn", "call_now"])
+def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
+    bridge: BridgeLoop, turns: str
+) -> None:
+    turned = bridge.turned
+    threads: list[int] = []
+    done = threading.Event()
+
+    def rest() -> None:
+        threads.append(threading.get_ident())
+        done.set()
+
+    def interrupted() -> None:
+        turned.loop.call_soon(rest)
+        raise KeyboardInterrupt
+
+    with bridge.held_up(), pytest.raises(KeyboardInterrupt):
+        if turns == "turn":
+            turned.loop.call_soon(interrupted)
+            turned.turn()
+        else:
+            turned.call_now(interrupted)
+    assert done.wait(DEADLINE_S)
+    assert threads == [bridge.ident]
+
+
+def test_what_another_thread_left_to_an_interrupted_turn_is_done(
+    bridge: BridgeLoop,
+) -> None:
+    done = threading.Event()
+
+    def interrupted() -> None:
+        other = threading.Thread(target=bridge.turned.call_now, args=(done.set,))
+        other.start()
+        other.join(DEADLINE_S)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bridge.turned.call_now(interrupted)
+    assert done.wait(DEADLINE_S)
+
+
+class _StillLoop:
+    """A bridge's loop whose time does not pass."""
+
+    def __init__(self) -> None:
+        self.timers: list[Mock] = []
+
+    def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
+        callback()
+
+    def call_later(self, _delay: float, callback: Callable[[], object]) -> Mock:
+        timer = Mock(when_due=callback)
+        self.timers.append(timer)
+        return timer
+
+    @property
+    def waiting(self) -> list[Mock]:
+        return [timer for timer in self.timers if not timer.cancel.called]
+
+
+def test_one_timer_of_the_bridges_loop_stands_for_all_of_its() -> None:
+    still = _StillLoop()
+    turned = TurnedLoop(cast(asyncio.AbstractEventLoop, still), Mock(is_shared=False))
+    with contextlib.closing(turned.loop):
+        for seconds in (600, 300, 400, 200):
+            turned.loop.call_later(seconds, lambda: None)
+            turned.turn()
+        (waiting,) = still.waiting
+        assert len(still.timers) == 3
+        still.timers.clear()
+        waiting.when_due()
+        assert len(still.waiting) == 1
 
 
 def test_it_is_turned_when_one_of_its_timers_is_due(bridge: BridgeLoop) -> None:

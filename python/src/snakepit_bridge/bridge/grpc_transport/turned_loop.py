@@ -24,6 +24,10 @@ __all__ = ["TurnedLoop"]
 _Result = TypeVar("_Result")
 
 
+def _nothing() -> None:
+    """Has it turned once more."""
+
+
 class _TurnSelector(selectors.DefaultSelector):
     """Lets the loop come back where it would wait.
 
@@ -66,10 +70,11 @@ class TurnedLoop:
         self._shared: tuple[int, ...] = ()
         self._selector = _TurnSelector()
         self.loop = asyncio.SelectorEventLoop(self._selector)
-        self._selector.on_idle = self.loop.stop
+        self._selector.on_idle = self._idle
         self.turning = threading.Lock()
         self._calls: deque[Callable[[], object]] = deque()
         self._due: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     # ------------------------------------------------ in any thread
 
@@ -78,9 +83,11 @@ class TurnedLoop:
         or of whoever is first."""
         if asyncio._get_running_loop() is self.loop:
             self.loop.call_soon(callback)
-            return
-        self._calls.append(callback)
-        call_soon(self._bridge, self._turn_for_calls)
+            # Where the handler of a signal calls, it may have stopped already.
+            self._calls.append(_nothing)
+        else:
+            self._calls.append(callback)
+            call_soon(self._bridge, self._turn_for_calls)
 
     async def run(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         """Runs a coroutine on the loop, and waits for it on another."""
@@ -97,34 +104,55 @@ class TurnedLoop:
 
     def turn(self) -> None:
         """Turns it until it would wait. Waits for another thread that turns it."""
-        with self.turning:
-            self._turn()
+        try:
+            with self.turning:
+                self._turn()
+        except BaseException:
+            self._leave_to_the_bridge()
+            raise
         self._turn_for_calls()
 
     def _turn_for_calls(self) -> None:
-        while self._calls:
-            if self.turning.locked():
-                # Who turns it looks again when it is done.
-                return
-            # Not by `acquire`: interrupted behind that, a thread would keep the lock.
-            with self.turning:
-                self._turn()
+        try:
+            while self._calls:
+                if self.turning.locked():
+                    # Who turns it looks again when it is done.
+                    return
+                # Not by `acquire`: interrupted behind that, a thread would keep it.
+                with self.turning:
+                    self._turn()
+        except BaseException:
+            self._leave_to_the_bridge()
+            raise
+
+    def _leave_to_the_bridge(self) -> None:
+        # By a signal's handler, in the main thread: nothing tells of what it left.
+        if asyncio._get_running_loop() is not self._bridge:
+            call_soon(self._bridge, self.turn)
 
     def _turn(self) -> None:
-        loop = self.loop
-        while self._calls:
-            loop.call_soon(self._calls.popleft())
+        self._take_calls()
         # Its turn may be within another loop's: between two of that one's callbacks.
         outer = asyncio._get_running_loop()
-        asyncio._set_running_loop(None)
         try:
-            loop.run_forever()
+            asyncio._set_running_loop(None)
+            self.loop.run_forever()
         finally:
             asyncio._set_running_loop(outer)
         until, due = self._selector.idle_until, self._due
         if until is not None and (due is None or until < due):
             self._due = until
             call_soon(self._bridge, self._schedule)
+
+    def _take_calls(self) -> None:
+        while self._calls:
+            self.loop.call_soon(self._calls.popleft())
+
+    def _idle(self) -> None:
+        if self._calls:
+            self._take_calls()
+        else:
+            self.loop.stop()
 
     # ------------------------------------------------ in the bridge's thread
 
@@ -160,9 +188,12 @@ class TurnedLoop:
         self.loop.close()
 
     def _schedule(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         due = self._due
         if due is not None:
-            self._bridge.call_later(max(0.0, due - time.monotonic()), self._is_due)
+            delay = max(0.0, due - time.monotonic())
+            self._timer = self._bridge.call_later(delay, self._is_due)
 
     def _is_due(self) -> None:
         self._due = None
