@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from unittest.mock import Mock
 
 import pytest
 from support.turned_loop import BridgeLoop
@@ -112,6 +113,24 @@ def test_the_main_thread_wakes_the_bridges_once_for_all_that_a_tool_adds(
         assert sender.sent == []
         assert bridge.woken == 1
     assert sender.wait_for(10) == [[*range(10)]]
+
+
+def test_a_tool_that_is_interrupted_as_it_sends_sends_what_it_adds_later(
+    bridge: BridgeLoop,
+    outbox: GrpcOutbox,
+    sender: Sender,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    with monkeypatch.context() as patch:
+        # As by the handler of a tool's own alarm.
+        patch.setattr(bridge.turned, "call_soon", Mock(side_effect=Interrupted))
+        with pytest.raises(Interrupted):
+            outbox.put(frame(1))
+    outbox.put(frame(2))
+    assert sender.wait_for(2) == [[1, 2]]
 
 
 def test_a_loop_that_is_awake_is_not_woken_again(

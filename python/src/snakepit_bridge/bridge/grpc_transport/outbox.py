@@ -114,8 +114,13 @@ class GrpcOutbox:
     def _wake(self) -> None:
         """Wakes the task once for all frames that come before it does."""
         if not self._is_waking and self._turned is not None:
-            self._is_waking = True
-            self._turned.call_soon(self._woken)
+            try:
+                self._is_waking = True
+                self._turned.call_soon(self._woken)
+            except BaseException:
+                # The handler of a signal interrupted the tool that sends.
+                self._is_waking = False
+                raise
 
     # ------------------------------------------------ in a turn of the loop
 
