@@ -102,6 +102,7 @@ def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
     turned = bridge.turned
     threads: list[int] = []
     done = threading.Event()
+    turned.on_interrupted = Mock()
 
     def rest() -> None:
         threads.append(threading.get_ident())
@@ -119,6 +120,7 @@ def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
             turned.call_now(interrupted)
     assert done.wait(DEADLINE_S)
     assert threads == [bridge.ident]
+    turned.on_interrupted.assert_called_once_with()
 
 
 def test_what_another_thread_left_to_an_interrupted_turn_is_done(

@@ -55,6 +55,8 @@ class GrpcTransport:
         self._launch = launch
         self._conversation = conversation
         self._turned = turned
+        # A conversation of which something is lost would leave the host waiting.
+        turned.on_interrupted = lambda: on_host_left(True)
         self._services = Services(answers, conversation, calls, outbox, on_host_left)
         self._health = Health(BRIDGE_SERVICE)
         self._server: aio.Server | None = None

@@ -95,6 +95,9 @@ class Services:
             # Done when the worker has left.
             await writer
             broken = False
+        except (KeyboardInterrupt, SystemExit) as error:
+            # Not on through the thread that turns the loop now: it has raised already.
+            raise RuntimeError("the handler of a signal raised in its midst") from error
         finally:
             self._over.set()
             reader.cancel()

@@ -58,6 +58,8 @@ class TurnedLoop:
     Attributes:
         loop: the loop; nobody else runs it.
         turning: held by the thread that turns it.
+        on_interrupted: called when the handler of a signal has raised in a turn: what
+            that was about may be lost.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class TurnedLoop:
         self.loop = asyncio.SelectorEventLoop(self._selector)
         self._selector.on_idle = self._idle
         self.turning = threading.Lock()
+        self.on_interrupted: Callable[[], None] = lambda: None
         self._calls: deque[Callable[[], object]] = deque()
         self._due: float | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -129,6 +132,7 @@ class TurnedLoop:
         # By a signal's handler, in the main thread: nothing tells of what it left.
         if asyncio._get_running_loop() is not self._bridge:
             call_soon(self._bridge, self.turn)
+            self.on_interrupted()
 
     def _turn(self) -> None:
         self._take_calls()

@@ -1,0 +1,46 @@
+"""Handlers of the tools' own signals that raise in the bridge's code."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+from conftest import Host
+
+# As a handler does, in the main thread and once: in its turn of gRPC's loop, and in
+# what reads the host's frames.
+TOOLS = """
+import threading
+
+from snakepit_bridge import tool
+from snakepit_bridge.bridge.conversation import Conversation
+from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
+
+PLACES = {"turn": (TurnedLoop, "_turn"), "read": (Conversation, "receive")}
+
+@tool
+def interrupt_next(place: str) -> str:
+    owner, name = PLACES[place]
+    whole = getattr(owner, name)
+
+    def interrupted(self, *arguments):
+        if threading.current_thread() is not threading.main_thread():
+            return whole(self, *arguments)
+        setattr(owner, name, whole)
+        raise KeyboardInterrupt
+
+    setattr(owner, name, interrupted)
+    return "armed"
+"""
+
+
+@pytest.mark.parametrize("place", ["turn", "read"])
+def test_the_worker_leaves_and_its_host_does_not_wait(start: Host, place: str) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.begin("interrupt_next", [place])
+    with pytest.raises((grpc.RpcError, EOFError)):
+        while True:
+            # Until the main thread is the one that reads.
+            if conversation.receive().HasField("result"):
+                conversation.begin("interrupt_next", [place])
+    assert worker.exit_status() == 0
