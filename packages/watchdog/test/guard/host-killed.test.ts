@@ -69,8 +69,11 @@ os.wait()
 
 test("the whole tree dies with its host, and the next start tells what the guard did", async () => {
 	const host = startHost(TREE);
-	// When those that only start the others have ended.
-	await eventually("the whole tree", () => host.seen.includes("whole"));
+	// When those that only start the others have ended, and the daemon, which nobody waits for, has begun.
+	await eventually(
+		"the whole tree",
+		() => host.seen.includes("whole") && host.seen.length === 5,
+	);
 	const pids = host.seen
 		.filter((line) => line !== "whole")
 		.map((line) => Number(line.split(" ")[1]));
