@@ -210,3 +210,14 @@ def test_no_frame_is_left_lying_whenever_and_wherever_it_comes(
     for putter in putters:
         putter.join()
     sender.wait_for(count * (threads + 1))
+
+
+def test_what_a_tool_adds_once_its_first_frames_are_sent_is_sent_too(
+    bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
+) -> None:
+    for number in range(1, 4):
+        outbox.put(frame(number))
+        assert sender.wait_for(number) == [[each] for each in range(1, number + 1)]
+        with bridge.turned.turning:
+            # The task waits again.
+            pass

@@ -74,3 +74,9 @@ def test_both_readable_are_told_once_beside_what_else_is(
         assert [key.data for key, _ in selector.select(DEADLINE_S)] == ["own"]
         assert told == ["readable"]
         assert selector.wait(DEADLINE_S) is True
+
+
+def test_a_wait_whose_time_is_over_says_that_the_loop_wants_a_turn(
+    selector: SharedSelector,
+) -> None:
+    assert selector.wait(0) is True
