@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from unittest.mock import Mock
 
@@ -186,6 +187,38 @@ def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
 
     bridge.run(scenario())
     assert sender.wait_for(4) == [[7, 0, 1, 2]]
+
+
+class _Frames(deque[pb.WorkerFrame]):
+    """Gets one more as soon as somebody has looked so often and seen it empty."""
+
+    def __init__(self, looks: int, arrives: Callable[[], None]) -> None:
+        super().__init__()
+        self._looks = looks
+        self._arrives = arrives
+
+    def __bool__(self) -> bool:
+        seen = len(self) > 0
+        self._looks -= 1
+        if self._looks == 0:
+            self._arrives()
+        return seen
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_frame_that_comes_just_after_a_look_is_seen(
+    bridge: BridgeLoop,
+    outbox: GrpcOutbox,
+    monkeypatch: pytest.MonkeyPatch,
+    looks: int,
+) -> None:
+    # As after a message that was sent: it is to look before it waits.
+    outbox._filled.set()
+    frames = _Frames(looks, lambda: outbox.put(frame(1)))
+    monkeypatch.setattr(outbox, "_frames", frames)
+    sender = Sender(outbox)
+    bridge.begin(sender.send())
+    assert sender.wait_for(1) == [[1]]
 
 
 def test_no_frame_is_left_lying_whenever_and_wherever_it_comes(

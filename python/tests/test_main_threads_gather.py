@@ -121,11 +121,8 @@ def test_they_leave_before_the_loop_waits(make: Callable[[Outbox], Main]) -> Non
     assert sent_in_time == [True]
 
 
-@both
-def test_they_leave_before_what_is_done_outside_of_the_loop(
-    make: Callable[[Outbox], Main],
-) -> None:
-    main, outbox = begun(make)
+def answer_and_look(main: Main, outbox: Outbox) -> list[tuple[bool, list[int]]]:
+    """Has a turn answer, and something behind it see what has left by then."""
     seen: list[tuple[bool, list[int]]] = []
 
     def answer() -> None:
@@ -137,6 +134,15 @@ def test_they_leave_before_what_is_done_outside_of_the_loop(
         main.stop()
 
     main.loop.call_soon(answer)
+    return seen
+
+
+@both
+def test_they_leave_before_what_is_done_outside_of_the_loop(
+    make: Callable[[Outbox], Main],
+) -> None:
+    main, outbox = begun(make)
+    seen = answer_and_look(main, outbox)
     run(main)
     assert seen == [(False, [1])]
 
@@ -146,7 +152,7 @@ def test_they_leave_where_a_signals_handler_raised_as_they_were_about_to(
     make: Callable[[Outbox], Main], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main, outbox = begun(make)
-    seen: list[tuple[bool, list[int]]] = []
+    seen = answer_and_look(main, outbox)
     release = main.gathering.release
 
     def interrupted() -> None:
@@ -155,15 +161,6 @@ def test_they_leave_where_a_signals_handler_raised_as_they_were_about_to(
             raise KeyboardInterrupt
         release()
 
-    def answer() -> None:
-        outbox.put(1)
-        main.submit(look)
-
-    def look() -> None:
-        seen.append((outbox.held, list(outbox.sent)))
-        main.stop()
-
-    main.loop.call_soon(answer)
     monkeypatch.setattr(main.gathering, "release", interrupted)
     run(main)
     assert seen == [(False, [1])]

@@ -15,6 +15,7 @@ import { type RunDirectories, seatFor } from "./seat.ts";
 import { workersToStart } from "./sizing.ts";
 import { failuresAfter, isStarting, type Slot, stateLeftBy } from "./slot.ts";
 import { SlotTable } from "./slot-table.ts";
+import { StartsUnderWay } from "./starts-under-way.ts";
 import { Succession } from "./succession.ts";
 
 export interface CrewSetting {
@@ -47,8 +48,7 @@ export class Crew {
 	readonly #setting: CrewSetting;
 	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
-	/** Each until its end was told. */
-	readonly #starts = new Set<Promise<void>>();
+	readonly #starts = new StartsUnderWay();
 	readonly #sweep: StragglerSweep;
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
@@ -89,7 +89,7 @@ export class Crew {
 			lingering: this.#lingering,
 			hire: (slot) => this.#hire(slot),
 			onFailed: (...start) => this.#startFailed(...start),
-			onBegun: (start) => this.#follow(start),
+			onBegun: (start) => this.#starts.add(start),
 		});
 	}
 
@@ -160,7 +160,7 @@ export class Crew {
 		}
 		await Promise.all(workers.map((worker) => worker.gone));
 		// A start ends with its worker, and may wait for its last words a little longer.
-		await Promise.allSettled(this.#starts);
+		await this.#starts.over();
 		this.#sweep.finish();
 	}
 
@@ -201,14 +201,8 @@ export class Crew {
 
 	#start(slot: Slot): Promise<void> {
 		const start = this.#bring(slot);
-		this.#follow(start);
-		return start;
-	}
-
-	#follow(start: Promise<void>): void {
 		this.#starts.add(start);
-		const forget = () => this.#starts.delete(start);
-		start.then(forget, forget);
+		return start;
 	}
 
 	async #bring(slot: Slot): Promise<void> {
