@@ -67,6 +67,8 @@ function generatedIsFresh(): boolean {
 			"**/_gen/",
 			"**/migrations/",
 			"packages/watchdog/guard/",
+			"docs/benchmarks.md",
+			"docs/benchmarks.svg",
 			"docs/reference/",
 			"packages/telemetry/grafana/",
 			"packages/telemetry/prometheus/",

@@ -10,15 +10,15 @@ export const HELP = `Usage: npx pnpm@12 bench [options]
   --soak MINUTES      how long the soak lasts (1)
   --json FILE         write what was found
   --svg FILE          draw it
-  --docs FILE         measure nothing: write docs/benchmarks.md and its plot from
-                      what --json wrote there; given again, the cases of a later
-                      file take the place of an earlier one's
+  --publish FILE      measure nothing: keep what --json wrote there in bench/results,
+                      each case in the place of what was there of it, and write
+                      docs/benchmarks.md and its plot from all that is there
 `;
 
 export type Request =
 	| { readonly kind: "help" }
 	| { readonly kind: "list" }
-	| { readonly kind: "docs"; readonly files: readonly string[] }
+	| { readonly kind: "publish"; readonly files: readonly string[] }
 	| { readonly kind: "mistake"; readonly message: string }
 	| {
 			readonly kind: "run";
@@ -61,11 +61,11 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	const { values } = parseArgs({
 		args: [...args],
 		options: {
-			docs: { type: "string", multiple: true },
 			help: { type: "boolean", short: "h" },
 			json: { type: "string" },
 			list: { type: "boolean" },
 			only: { type: "string", multiple: true },
+			publish: { type: "string", multiple: true },
 			quick: { type: "boolean" },
 			runs: { type: "string" },
 			soak: { type: "string" },
@@ -74,7 +74,8 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	});
 	if (values.help) return { kind: "help" };
 	if (values.list) return { kind: "list" };
-	if (values.docs !== undefined) return { kind: "docs", files: values.docs };
+	if (values.publish !== undefined)
+		return { kind: "publish", files: values.publish };
 	const only = (values.only ?? []).flatMap((names) => names.split(","));
 	const stranger = only.find((name) => !known.includes(name));
 	if (stranger !== undefined)

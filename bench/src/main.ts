@@ -5,7 +5,7 @@ import { developmentPython } from "../../scripts/python-environment.ts";
 import { HELP, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
 import { describeMachine } from "./machine.ts";
-import { writeDocs } from "./report/docs.ts";
+import { keepResults } from "./report/kept-results.ts";
 import { drawPlot } from "./report/plot.ts";
 import { caseTable, loadBefore, machineLines } from "./report/table.ts";
 import type { BenchResult, CaseResult } from "./result.ts";
@@ -28,10 +28,10 @@ switch (request.kind) {
 	case "list":
 		for (const { name, title } of cases) console.log(`${name}: ${title}`);
 		break;
-	case "docs":
-		writeDocs(
-			request.files.map((file) => JSON.parse(readFileSync(file, "utf8"))),
-		);
+	case "publish":
+		for (const file of request.files)
+			keepResults(JSON.parse(readFileSync(file, "utf8")));
+		await import("./write-docs.ts");
 		break;
 	case "run":
 		await run(request);

@@ -6,7 +6,8 @@ export interface Spread {
 	readonly median: number;
 	readonly min: number;
 	readonly max: number;
-	readonly samples: readonly number[];
+	/** Of each run. Missing where a result was read back from a page. */
+	readonly samples?: readonly number[];
 }
 
 export interface RowResult {
@@ -38,7 +39,7 @@ export interface CaseResult {
 	readonly aims: readonly AimResult[];
 }
 
-/** One run of the whole benchmark: what `--json` writes and `--docs` reads. */
+/** One run of the whole benchmark: what `--json` writes and `--publish` reads. */
 export interface BenchResult {
 	readonly version: 1;
 	readonly startedAt: string;

@@ -1,6 +1,10 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { benchmarksPage } from "../src/report/docs.ts";
 import { formatFigure } from "../src/report/format-figure.ts";
+import { keepResults, keptResults } from "../src/report/kept-results.ts";
 import { drawPlot } from "../src/report/plot.ts";
 import { caseTable } from "../src/report/table.ts";
 import type { BenchResult, CaseResult } from "../src/result.ts";
@@ -49,27 +53,41 @@ test("a table tells medians, extremes, what is missing, and the aims", () => {
 test("the page says what load each run began under, and that a run was quick", () => {
 	const page = benchmarksPage([result]);
 	expect(page).toMatch(
-		/^- `.*` on .* \(load average of the minute before: 3\)$/m,
+		/by `pnpm bench` on .* \(load average of the minute before: 3\)\.$/m,
 	);
 	expect(page).toContain("Quick:");
 	expect(page).toContain("| ours | 20.0 (10.0 - 30.0) |");
 });
 
-test("a case of a later run takes the place of an earlier one's and says where it is from", () => {
-	const again: CaseResult = { ...one, title: "A small call again", runs: 1 };
-	const other: CaseResult = { ...one, name: "other", title: "Another" };
-	const page = benchmarksPage([
-		{ ...result, cases: [one, other] },
-		{ ...result, command: "pnpm bench --only small-call", cases: [again] },
-	]);
-	expect(page.match(/^## .*$/gm)).toEqual([
-		"## A small call again",
-		"## Another",
-	]);
+test("each case says which run it is from, and its machine where they differ", () => {
+	const other: CaseResult = {
+		...one,
+		name: "other",
+		title: "Another",
+		runs: 1,
+	};
+	const of = { ...result, command: "pnpm bench --only other", cases: [other] };
+	const page = benchmarksPage([result, of]);
+	expect(page.match(/^## .*$/gm)).toEqual(["## A small call", "## Another"]);
 	expect(page).toContain(
-		"By `pnpm bench --only small-call` on 2026-11-21 (load average of the minute before: 3).",
+		"1 run by `pnpm bench --only other` on 2026-11-21 (load average of the minute before: 3).",
 	);
-	expect(page).toContain("1 run)");
+	expect(page.match(/Some processor/g)).toHaveLength(1);
+	const machine = { ...result.machine, processor: "Another processor" };
+	const elsewhere = benchmarksPage([result, { ...of, machine }]);
+	expect(elsewhere).toMatch(/Some processor.*## Another.*Another processor/s);
+});
+
+test("of what is kept, a later run's case takes the place of an earlier one's", () => {
+	const directory = mkdtempSync(join(tmpdir(), "snakepit-bench-"));
+	onTestFinished(() => rmSync(directory, { recursive: true }));
+	const full = { ...result, quick: false };
+	const soak: CaseResult = { ...one, name: "soak" };
+	keepResults({ ...full, cases: [soak, one] }, directory);
+	const again = { ...full, command: "pnpm bench --only small-call" };
+	keepResults(again, directory);
+	expect(keptResults(directory)).toEqual([again, { ...full, cases: [soak] }]);
+	expect(() => keepResults(result, directory)).toThrow("a quick run");
 });
 
 test("the plot has a bar for each row that was measured", () => {

@@ -18,9 +18,9 @@ export function cellsOf({ figures, rows }: CaseResult): string[][] {
 /** The median, and the least and the most of all runs. */
 function cell(spread: Spread | undefined): string {
 	if (spread === undefined) return "";
-	const { median, min, max, samples } = spread;
+	const { median, min, max } = spread;
 	const middle = formatFigure(median);
-	return samples.length < 2
+	return min === max
 		? middle
 		: `${middle} (${formatFigure(min)} - ${formatFigure(max)})`;
 }

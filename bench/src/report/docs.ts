@@ -1,66 +1,45 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "../../../scripts/run.ts";
+import type { Machine } from "../machine.ts";
 import type { BenchResult, CaseResult } from "../result.ts";
 import { aimLine, cellsOf } from "./cells.ts";
-import { drawPlot } from "./plot.ts";
 import { loadBefore, machineLines } from "./table.ts";
 
-/** Writes docs/benchmarks.md and its plot from one run, or several of which each measured other cases. */
-export function writeDocs(results: readonly BenchResult[]): void {
-	const chosen = chosenCases(results);
-	writeFileSync(join(root, "docs/benchmarks.md"), benchmarksPage(results));
-	writeFileSync(
-		join(root, "docs/benchmarks.svg"),
-		drawPlot(chosen.map(({ one }) => one)),
-	);
-}
-
-interface ChosenCase {
-	readonly one: CaseResult;
-	readonly from: BenchResult;
-}
-
-/** In the order of their first run; the last one counts. */
-function chosenCases(results: readonly BenchResult[]): readonly ChosenCase[] {
-	const chosen = new Map<string, ChosenCase>();
-	for (const from of results)
-		for (const one of from.cases) chosen.set(one.name, { one, from });
-	return [...chosen.values()];
-}
-
-/** @param results - At least one. */
+/**
+ * The page docs/benchmarks.md.
+ *
+ * @param results - At least one, each with the cases to show of it.
+ */
 export function benchmarksPage(results: readonly BenchResult[]): string {
 	const [first] = results;
 	if (first === undefined) throw new TypeError("There is no run.");
+	const machines = new Set(results.map(({ machine }) => nameOf(machine)));
+	const isOfOneMachine = machines.size === 1;
+	const peers = Object.assign({}, ...results.map((result) => result.peers));
 	return `# Benchmarks
 
-Measured by
+Measured by \`npx pnpm@12 bench\` and written here from [what it found](../bench/results): nothing on this page is typed by hand.
+Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians with the least and the most of all
+runs. Compare rows within a case; absolute figures are this machine's. A load is what others did, or the run before.
 
-${results.map((result) => `- ${origin(result)}`).join("\n")}
-
-and written here by \`bench --docs\`: nothing on this page is typed by hand. A load is what others did, or the run before. Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians
-with the least and the most of all runs. Compare rows within a case; absolute figures are this machine's.
-
-${machineLines(first).join("  \n")}
+${isOfOneMachine ? machineLines({ ...first, peers }).join("  \n") : "Each case names its machine."}
 
 ![Medians of each case, with the least and the most](benchmarks.svg)
 
 **limit** is what the machine allows, **bare** what one would write without a pool; aims are what the project wants of
 itself, met or not.
 
-${chosenCases(results)
-	.map((chosen) => section(chosen, chosen.from !== first))
+${results
+	.flatMap((result) => result.cases.map((one) => section(one, result)))
+	.map(({ text, machine }) => (isOfOneMachine ? text : `${text}\n\n${machine}`))
 	.join("\n\n")}
 `;
 }
 
-function origin(result: BenchResult): string {
-	const { command, startedAt } = result;
-	return `\`${command}\` on ${startedAt.slice(0, 10)} (${loadBefore(result)})`;
+/** What makes one machine, or what is installed there, differ from another; its load does not. */
+function nameOf({ loadBefore: _, ...machine }: Machine): string {
+	return JSON.stringify(machine);
 }
 
-function section({ one, from }: ChosenCase, isOfAnotherRun: boolean): string {
+function section(one: CaseResult, from: BenchResult) {
 	const [head = [], ...lines] = cellsOf(one);
 	const table = [
 		row(head),
@@ -73,15 +52,21 @@ function section({ one, from }: ChosenCase, isOfAnotherRun: boolean): string {
 			: [],
 	);
 	const aims = one.aims.map((aim) => `- ${aimLine(aim)}`);
-	return [
+	const text = [
 		`## ${one.title}`,
-		`${one.about} (\`${one.name}\`, ${one.runs === 1 ? "1 run" : `${one.runs} runs`})`,
-		isOfAnotherRun ? `By ${origin(from)}.` : "",
+		one.about,
+		`${one.runs === 1 ? "1 run" : `${one.runs} runs`} by ${origin(from)}.`,
 		table.join("\n"),
 		[...failed, ...aims].join("\n"),
 	]
 		.filter((part) => part !== "")
 		.join("\n\n");
+	return { text, machine: machineLines(from).join("  \n") };
+}
+
+function origin(result: BenchResult): string {
+	const { command, startedAt } = result;
+	return `\`${command}\` on ${startedAt.slice(0, 10)} (${loadBefore(result)})`;
 }
 
 function row(cells: readonly string[]): string {

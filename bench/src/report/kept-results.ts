@@ -1,0 +1,38 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../../scripts/run.ts";
+import { cases } from "../cases.ts";
+import type { BenchResult } from "../result.ts";
+
+/** The results that docs/benchmarks.md shows: a file for each case, with one case in it. */
+const DIRECTORY = join(root, "bench/results");
+
+/**
+ * Puts each case of a run in the place of what was kept of it before.
+ *
+ * @throws RangeError where the run was a quick one: it is nothing to publish.
+ */
+export function keepResults(
+	result: BenchResult,
+	directory: string = DIRECTORY,
+): void {
+	if (result.quick)
+		throw new RangeError(
+			`"${result.command}" was a quick run, for a look only: measure without --quick what is to be published.`,
+		);
+	mkdirSync(directory, { recursive: true });
+	for (const one of result.cases) {
+		const text = JSON.stringify({ ...result, cases: [one] }, null, "\t");
+		writeFileSync(join(directory, `${one.name}.json`), `${text}\n`);
+	}
+}
+
+/** What is kept, in the order of the report. */
+export function keptResults(
+	directory: string = DIRECTORY,
+): readonly BenchResult[] {
+	return cases
+		.map(({ name }) => join(directory, `${name}.json`))
+		.filter((file) => existsSync(file))
+		.map((file) => JSON.parse(readFileSync(file, "utf8")) as BenchResult);
+}
