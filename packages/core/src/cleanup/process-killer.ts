@@ -80,10 +80,14 @@ export class ProcessKiller {
 			all.filter((progress) => this.#isOpen(progress));
 		while (true) {
 			const known = all.map(({ target }) => target);
+			// Only a look that began after the last end proves that nothing is left:
+			// what ends during one may fork after it was listed.
+			const wasOver = open().length === 0;
 			for (const target of await find())
 				if (!known.some((each) => isSame(each, target)))
 					all.push(this.#begin(target));
-			if (open().length === 0 || elapsed() >= limits.deadlineMs) break;
+			const isOver = wasOver && all.length === known.length;
+			if (isOver || elapsed() >= limits.deadlineMs) break;
 			const late = elapsed() >= limits.graceMs;
 			if (late) this.#kill(open());
 			else this.#ask(open());

@@ -66,6 +66,27 @@ test("it looks again until nothing is found: what appears on the way is ended to
 	expect(looks).toBe(3);
 });
 
+test("what ends while it is looked for may have left something since: it looks once more", async () => {
+	const parent = await start("sleeps.sh");
+	const child = await start("sleeps.sh");
+	let hasForked = false;
+	const host = seenAs({
+		// The parent is listed, and forks and ends before anything is done about it.
+		observe: (pid) => {
+			if (pid !== parent.identity.pid) return machine.observe(pid);
+			hasForked = true;
+			return "gone";
+		},
+	});
+	const find = (): readonly KillTarget[] =>
+		always(parent, ...(hasForked ? [child] : []))();
+	expect(await fates(find, new ProcessKiller(host, systemClock))).toEqual([
+		"ended_on_term",
+		"ended_on_term",
+	]);
+	expect(isAlive(child.identity.pid)).toBe(false);
+});
+
 test("a group of ours is killed as one, members included that were not found", async () => {
 	const { identity } = await start("forks-a-child.sh");
 	const target = { identity, wholeGroup: identity.pid };
