@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { endGroup } from "../../../../scripts/end-group.ts";
 import { ProcessKiller } from "../../src/cleanup/process-killer.ts";
 import type { ReaperParts } from "../../src/cleanup/reaper.ts";
 import type { Observation, ProcessIdentity } from "../../src/identity.ts";
@@ -11,7 +12,7 @@ import { loadSqlite, type Sqlite } from "../../src/registry/sqlite.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import type { StartedProcess } from "../../src/world.ts";
-import { endGroup, machine, temporaryDirectory } from "./hosts.ts";
+import { machine, temporaryDirectory } from "./hosts.ts";
 
 export const sqlite: Sqlite = await loadSqlite();
 
@@ -96,7 +97,7 @@ export async function start(
 		},
 		() => {},
 	);
-	onTestFinished(() => endGroup(process_.identity));
+	onTestFinished(() => endGroup(machine, process_.identity));
 	const letGo = machine.keepAlive();
 	await new Promise((resolve) => process_.stdout.once("data", resolve));
 	letGo();

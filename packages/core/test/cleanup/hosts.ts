@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
+import { endGroup } from "../../../../scripts/end-group.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
@@ -45,12 +46,15 @@ export function temporaryDirectory(): string {
 export class Host {
 	readonly child: ChildProcess;
 	readonly #lines: AsyncIterator<string>;
+	/** Whether its pids are those of another namespace: strangers' here. */
+	readonly #isElsewhere: boolean;
 	#workers: readonly ProcessIdentity[] = [];
 
 	constructor(
 		order: HostOrder,
 		options: { readonly inside?: readonly string[] } = {},
 	) {
+		this.#isElsewhere = options.inside !== undefined;
 		const [command = "", ...args] = [
 			...(options.inside ?? []),
 			process.execPath,
@@ -69,14 +73,14 @@ export class Host {
 		this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
 		onTestFinished(() => {
 			this.child.kill("SIGKILL");
-			for (const worker of this.#workers) endGroup(worker);
+			for (const worker of this.#workers) endGroup(machine, worker);
 		});
 	}
 
 	/** What it tells once it is up. */
 	async up(): Promise<HostReport> {
 		const report = (await this.line()) as HostReport;
-		this.watch(report.pids);
+		if (!this.#isElsewhere) this.watch(report.pids);
 		return report;
 	}
 
@@ -107,13 +111,6 @@ export class Host {
 		this.child.stdin?.write("release\n");
 		await exit;
 	}
-}
-
-/** Ends a process and, as long as it leads one, its group. */
-export function endGroup(leader: ProcessIdentity): void {
-	for (const member of machine.members(leader.pid))
-		machine.signal(member.identity, "SIGKILL");
-	machine.signal(leader, "SIGKILL");
 }
 
 const DEADLINE_MS = 25_000;

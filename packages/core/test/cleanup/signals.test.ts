@@ -4,10 +4,11 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { endGroup } from "../../../../scripts/end-group.ts";
 import { readRunFile } from "../../src/registry/run-file.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";
-import { endGroup, isAlive, machine, temporaryDirectory } from "./hosts.ts";
+import { isAlive, machine, temporaryDirectory } from "./hosts.ts";
 
 class Program {
 	readonly dataDir = temporaryDirectory();
@@ -41,7 +42,7 @@ class Program {
 	async up(): Promise<number> {
 		const { pid } = await this.line();
 		const seen = machine.observe(Number(pid));
-		if (typeof seen !== "string") onTestFinished(() => endGroup(seen));
+		if (typeof seen !== "string") onTestFinished(() => endGroup(machine, seen));
 		return Number(pid);
 	}
 

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { SnakepitEvent, SnakepitEventType } from "@snakepit/core";
 import {
-	isSameProcess,
 	type ProcessIdentity,
 	SystemProcessHost,
 } from "@snakepit/core/processes";
 import { onTestFinished } from "vitest";
+import { endGroup } from "../../../../scripts/end-group.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { WatchdogOptions } from "../../src/index.ts";
 
@@ -100,7 +100,7 @@ export class Host {
 		});
 		onTestFinished(() => {
 			this.child.kill("SIGKILL");
-			for (const identity of this.#watched) endGroup(identity);
+			for (const identity of this.#watched) endGroup(machine, identity);
 		});
 	}
 
@@ -230,13 +230,4 @@ export async function eventually(
 
 export async function allGone(pids: readonly number[]): Promise<void> {
 	await eventually(`the end of ${pids.join(", ")}`, () => !pids.some(isAlive));
-}
-
-function endGroup(leader: ProcessIdentity): void {
-	const seen = machine.observe(leader.pid);
-	const isSame = typeof seen !== "string" && isSameProcess(seen, leader);
-	if (isSame)
-		for (const member of machine.members(leader.pid))
-			machine.signal(member.identity, "SIGKILL");
-	machine.signal(leader, "SIGKILL");
 }

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { endGroup } from "../../../../scripts/end-group.ts";
+import { seenAs, start } from "./bench.ts";
+import { eventually, isAlive, machine } from "./hosts.ts";
+
+test("what a test started is ended with its group, also while that forks", async () => {
+	// The first moment in which it forks is not one that anybody tells of.
+	for (const ms of [0, 5, 20]) {
+		const { identity } = await start("forks-without-end.sh");
+		await pause(ms);
+		endGroup(machine, identity);
+		await eventually("the end of the leader", () => !isAlive(identity.pid));
+		await eventually(
+			"the end of its group",
+			() => machine.members(identity.pid).length === 0,
+		);
+	}
+});
+
+test("and also when the one that led it has ended before", async () => {
+	const { identity, exited } = await start("leaves-an-ignorant-child.sh");
+	await exited;
+	expect(machine.members(identity.pid).length).toBe(1);
+	endGroup(machine, identity);
+	await eventually(
+		"the end of the child",
+		() => machine.members(identity.pid).length === 0,
+	);
+});
+
+test("a group whose number is another's by now is left alone", async () => {
+	const { identity } = await start("forks-a-child.sh");
+	const sent: string[] = [];
+	const host = seenAs({
+		signalGroup: (groupId) => {
+			sent.push(`group ${groupId}`);
+			return "sent";
+		},
+	});
+	endGroup(host, { ...identity, startTime: "1" });
+	expect(sent).toEqual([]);
+	endGroup(host, identity);
+	expect(sent).toEqual(Array(2).fill(`group ${identity.pid}`));
+});
