@@ -57,7 +57,7 @@ export default defineConfig({
 		// No test leaves anything in its process, and a start is dear.
 		isolate: false,
 		env: { NODE_COMPILE_CACHE: compiled, ...workers.env },
-		setupFiles: workers.setupFiles,
+		setupFiles: ["scripts/test-mark-setup.ts", ...workers.setupFiles],
 		globalSetup: ["scripts/test-place.ts", "scripts/compile-sources.ts"],
 		// Most tests wait for processes: one file for each core, and no core left out.
 		maxWorkers: "100%",

@@ -34,8 +34,9 @@ export function must(
 export async function runBeside(
 	command: string,
 	args: string[],
+	env: NodeJS.ProcessEnv = process.env,
 ): Promise<number> {
-	const child = spawn(command, args, { cwd: root, stdio: "inherit" });
+	const child = spawn(command, args, { cwd: root, env, stdio: "inherit" });
 	const [status] = await once(child, "close");
 	return status ?? 1;
 }
@@ -45,9 +46,11 @@ export async function runQuietly(
 	command: string,
 	args: string[],
 	cwd: string,
+	env: NodeJS.ProcessEnv = process.env,
 ): Promise<{ status: number; printed: string }> {
 	const child = spawn(command, args, {
 		cwd,
+		env,
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let printed = "";

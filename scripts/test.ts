@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
 	existsSync,
 	mkdirSync,
@@ -9,7 +10,9 @@ import { join } from "node:path";
 import { cleanupPaths } from "../vitest.config.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
+import { reportLeftovers } from "./report-leftovers.ts";
 import { root, runBeside, runQuietly } from "./run.ts";
+import { TEST_RUN } from "./test-mark.ts";
 
 interface Count {
 	passed: number;
@@ -29,6 +32,14 @@ mkdirSync(results);
 
 const python = developmentPython();
 
+// Runs at the same time are strangers to each other, and so are the two runners of one.
+const run = randomUUID();
+const runOf = (name: string): string => `${name}-${run}`;
+const marked = (name: string): NodeJS.ProcessEnv => ({
+	...process.env,
+	[TEST_RUN]: runOf(name),
+});
+
 // pytest is one process that mostly waits for others: it runs beside vitest, and
 // what it prints is shown after it.
 const pytestXml = join(results, "pytest.xml");
@@ -36,23 +47,30 @@ const pytestEnded = runQuietly(
 	python,
 	["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
 	join(root, "python"),
+	marked("pytest"),
 );
 
 const vitestJson = join(results, "vitest.json");
 console.log("\nvitest");
-const vitestStatus = await runBeside("vitest", [
-	...["run", "--coverage", "--reporter=default"],
-	...["--reporter=json", `--outputFile.json=${vitestJson}`],
-]);
+const vitestStatus = await runBeside(
+	"vitest",
+	[
+		...["run", "--coverage", "--reporter=default"],
+		...["--reporter=json", `--outputFile.json=${vitestJson}`],
+	],
+	marked("vitest"),
+);
 const vitest = count("vitest", vitestStatus, vitestCount);
+const leftByVitest = await reportLeftovers("vitest", runOf("vitest"));
 reportCleanupCoverage();
 
 const { status: pytestStatus, printed } = await pytestEnded;
 console.log(`\npytest\n${printed}`);
 const pytest = count("pytest", pytestStatus, pytestCount);
+const leftByPytest = await reportLeftovers("pytest", runOf("pytest"));
 
 const passed = vitest.passed + pytest.passed;
-const failed = vitest.failed + pytest.failed;
+const failed = vitest.failed + leftByVitest + pytest.failed + leftByPytest;
 const skipped = vitest.skipped + pytest.skipped;
 const line = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`;
 writeFileSync(join(results, "summary"), `${line}\n`);

@@ -148,7 +148,12 @@ class GuardHost:
         request: dict[str, object] = {
             "executable": args[0],
             "args": args[1:],
-            "env": {"PATH": os.environ["PATH"]},
+            "env": {
+                name: os.environ[name]
+                # Beside the path: whose processes these are, should they be left behind.
+                for name in ("PATH", "SNAKEPIT_TEST_RUN", "PYTEST_CURRENT_TEST")
+                if name in os.environ
+            },
             "cwd": str(self.directory),
             "label": f"w{self.sent}",
             "descriptors": names,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
+import { testMark } from "../../../../scripts/test-mark.ts";
 import { ProcessKiller } from "../../src/cleanup/process-killer.ts";
 import type { ReaperParts } from "../../src/cleanup/reaper.ts";
 import type { Observation, ProcessIdentity } from "../../src/identity.ts";
@@ -86,6 +87,7 @@ export async function start(
 			args: isNode ? [program] : [],
 			env: {
 				PATH: process.env["PATH"] ?? "",
+				...testMark(),
 				...(marker === undefined ? {} : { [MARKER_VARIABLE]: marker }),
 				...(incarnation === undefined
 					? {}

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { testMark } from "../../../../scripts/test-mark.ts";
 import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
 import type { HostOrder, HostReport } from "./hosts.ts";
@@ -37,6 +38,7 @@ for (const habit of order.workers ?? []) {
 			args: habit.endsWith(".cjs") ? [program] : [],
 			env: {
 				PATH: process.env["PATH"] ?? "",
+				...testMark(),
 				[MARKER_VARIABLE]: run.marker,
 				[INCARNATION_VARIABLE]: incarnation,
 			},

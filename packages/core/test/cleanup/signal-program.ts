@@ -1,5 +1,6 @@
 /** A program with a run and a worker that ends in a way of its own; see signals.test.ts. */
 import { join } from "node:path";
+import { testMark } from "../../../../scripts/test-mark.ts";
 import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { applicationCleanup } from "../../src/cleanup/application-cleanup.ts";
 
@@ -30,7 +31,11 @@ const worker = await host.source.start(
 	{
 		executable: join(import.meta.dirname, "../bestiary", habit),
 		args: [],
-		env: { PATH: process.env["PATH"] ?? "", SNAKEPIT_RUN: run.marker },
+		env: {
+			PATH: process.env["PATH"] ?? "",
+			...testMark(),
+			SNAKEPIT_RUN: run.marker,
+		},
 		cwd: undefined,
 		stdin: "empty",
 		control: false,

@@ -28,7 +28,7 @@ test("neither a worker, nor its pipes, nor a lifeline, nor a timer holds the pro
 		import { mkdtempSync, rmSync } from "node:fs";
 		const host = new SystemProcessHost();
 		const worker = await host.source.start(
-			{ executable: "sleep", args: ["100000"], env: { PATH: process.env.PATH }, cwd: undefined, stdin: "pipe", control: true },
+			{ executable: "sleep", args: ["100000"], env: { ...process.env }, cwd: undefined, stdin: "pipe", control: true },
 			() => {},
 		);
 		worker.stdout.on("data", () => {});

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { testMark } from "../../../../scripts/test-mark.ts";
 import { NodeProcessSource } from "../../src/os/node-process-source.ts";
 import { ProcessGroup } from "../../src/os/process-group.ts";
 import { sendSignal } from "../../src/os/send-signal.ts";
@@ -16,7 +17,7 @@ import {
 
 const plain: Omit<ProcessSpec, "executable"> = {
 	args: [],
-	env: { PATH: process.env["PATH"] ?? "" },
+	env: { PATH: process.env["PATH"] ?? "", ...testMark() },
 	cwd: undefined,
 	stdin: "empty",
 	control: false,

@@ -10,6 +10,7 @@ import {
 } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { onTestFinished } from "vitest";
+import { testMark } from "../../../../scripts/test-mark.ts";
 import { type GuardOptions, guard } from "../../src/index.ts";
 
 /** A run whose workers have the guard as their parent. */
@@ -72,7 +73,13 @@ export function startScript(
 	fields: Partial<ProcessSpec> = {},
 ): Promise<StartedProcess> {
 	return run.source.start(
-		{ ...PLAIN, executable: "sh", args: ["-c", script], ...fields },
+		{
+			...PLAIN,
+			env: { ...PLAIN.env, ...testMark() },
+			executable: "sh",
+			args: ["-c", script],
+			...fields,
+		},
 		() => {},
 	);
 }

@@ -1,4 +1,5 @@
 import { acquireRun } from "@snakepit/core";
+import { testMark } from "../../../../scripts/test-mark.ts";
 import { guard } from "../../src/index.ts";
 
 /** A host to be killed: starts workers without end, or one whose script is given, and tells their pids. */
@@ -17,7 +18,7 @@ do {
 		{
 			executable: "sh",
 			args: ["-c", script ?? "sleep 100000"],
-			env: { PATH: process.env["PATH"] ?? "" },
+			env: { PATH: process.env["PATH"] ?? "", ...testMark() },
 			cwd: undefined,
 			stdin: "empty",
 			control: false,

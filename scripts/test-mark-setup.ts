@@ -1,0 +1,12 @@
+// Runs before each file of tests.
+import { relative } from "node:path";
+import { beforeEach, expect } from "vitest";
+import { root } from "./run.ts";
+import { TEST } from "./test-mark.ts";
+
+const file = relative(root, expect.getState().testPath ?? "");
+
+process.env[TEST] = file;
+beforeEach(({ task }) => {
+	process.env[TEST] = `${file} > ${task.name}`;
+});
