@@ -8,6 +8,8 @@ export const HELP = `Usage: npx pnpm@12 bench [options]
   --quick             two short runs, for a look: no figures to publish
   --runs N            how many interleaved runs (5)
   --soak MINUTES      how long the soak lasts (1)
+  --free-threaded PYTHON  an interpreter without Python's lock that has the
+                      bridge, for its rows in the case threads
   --json FILE         write what was found
   --svg FILE          draw it
   --publish FILE      measure nothing: keep what --json wrote there in bench/results,
@@ -27,6 +29,7 @@ export type Request =
 			readonly quick: boolean;
 			readonly runs: number;
 			readonly pace: Pace;
+			readonly freeThreadedPython: string | undefined;
 			readonly json: string | undefined;
 			readonly svg: string | undefined;
 	  };
@@ -61,6 +64,7 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	const { values } = parseArgs({
 		args: [...args],
 		options: {
+			"free-threaded": { type: "string" },
 			help: { type: "boolean", short: "h" },
 			json: { type: "string" },
 			list: { type: "boolean" },
@@ -92,6 +96,7 @@ function read(args: readonly string[], known: readonly string[]): Request {
 			soakMs:
 				(positive("--soak", values.soak) ?? pace.soakMs / 60_000) * 60_000,
 		},
+		freeThreadedPython: values["free-threaded"],
 		json: values.json,
 		svg: values.svg,
 	};

@@ -22,6 +22,8 @@ export interface Setting {
 	readonly pace: Pace;
 	/** The interpreter that has the bridge, grpcio and numpy. */
 	readonly python: string;
+	/** One without Python's lock that has the bridge and numpy; `undefined` where none was named. */
+	readonly freeThreadedPython: string | undefined;
 	/** Where peers are installed, by name. */
 	readonly peers: Readonly<Record<string, string>>;
 }

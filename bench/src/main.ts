@@ -38,7 +38,7 @@ switch (request.kind) {
 }
 
 async function run(wanted: Request & { kind: "run" }): Promise<void> {
-	const { only, pace, quick, runs } = wanted;
+	const { freeThreadedPython, only, pace, quick, runs } = wanted;
 	const chosen = cases.filter(
 		({ name }) => only.length === 0 || only.includes(name),
 	);
@@ -47,7 +47,12 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const needed = new Set(rows.map(({ needs }) => needs?.peer));
 	const found = installEach(PEERS, "peers", (name) => needed.has(name));
 	const directories = found.map(({ name, directory }) => [name, directory]);
-	const setting = { pace, python, peers: Object.fromEntries(directories) };
+	const setting = {
+		pace,
+		python,
+		freeThreadedPython,
+		peers: Object.fromEntries(directories),
+	};
 	const peers = Object.fromEntries(
 		found.map(({ name, problem }) => [name, problem]),
 	);

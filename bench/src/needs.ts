@@ -8,6 +8,8 @@ export interface Needs {
 	readonly variant?: string;
 	/** What only Linux has: /proc, /dev/shm. */
 	readonly linux?: true;
+	/** A Python without its lock, which somebody has to name. */
+	readonly freeThreaded?: true;
 }
 
 /** What is known of the peers after their installation. */
@@ -18,10 +20,13 @@ export function whatIsMissing(
 	needs: Needs | undefined,
 	peers: PeerProblems,
 	platform: NodeJS.Platform,
+	freeThreadedPython: string | undefined,
 ): string | undefined {
 	if (needs?.linux && platform !== "linux") return "only on Linux";
 	if (needs?.peer !== undefined && peers[needs.peer] !== undefined)
 		return `does not install here: ${peers[needs.peer]}`;
+	if (needs?.freeThreaded && freeThreadedPython === undefined)
+		return "no free-threaded Python was named (--free-threaded)";
 	const variant = startVariants.find(({ name }) => name === needs?.variant);
 	return variant?.problem;
 }

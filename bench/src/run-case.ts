@@ -19,7 +19,12 @@ export async function runCase(
 ): Promise<CaseResult> {
 	const missing = new Map<Row, string>();
 	for (const row of one.rows) {
-		const what = whatIsMissing(row.needs, peers, process.platform);
+		const what = whatIsMissing(
+			row.needs,
+			peers,
+			process.platform,
+			setting.freeThreadedPython,
+		);
 		if (what !== undefined) missing.set(row, what);
 	}
 	const there = one.rows.filter((row) => !missing.has(row));

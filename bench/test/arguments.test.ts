@@ -36,3 +36,12 @@ test("the soak is told in minutes", () => {
 test("a number that is none is a mistake", () => {
 	expect(readArguments(["--runs", "many"], known).kind).toBe("mistake");
 });
+
+test("a Python without its lock is one that somebody names", () => {
+	expect(
+		readArguments(["--free-threaded", "/opt/python3.14t"], known),
+	).toMatchObject({ freeThreadedPython: "/opt/python3.14t" });
+	expect(readArguments([], known)).toMatchObject({
+		freeThreadedPython: undefined,
+	});
+});

@@ -13,7 +13,12 @@ const pace: Pace = {
 	mostWorkers: 1,
 	soakMs: 100,
 };
-const setting = { pace, python: developmentPython(), peers: {} };
+const setting = {
+	pace,
+	python: developmentPython(),
+	freeThreadedPython: undefined,
+	peers: {},
+};
 
 test.for([framedSocket.name, ourName("gRPC")])(
 	"%s is measured in a process of its own",

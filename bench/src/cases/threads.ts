@@ -1,22 +1,55 @@
-import type { Case, Lookup, Row } from "../case.ts";
+import type { Case, Lookup, Row, Setting } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { measureThroughput } from "../measure/latency.ts";
+import type { Needs } from "../needs.ts";
 
 const IN_FLIGHT = 4;
 const AT_ONCE = [1, IN_FLIGHT];
-/** Tools that leave Python's lock while they work. */
+/** All but the last leave Python's lock while they work. */
 const WORK = {
 	sleep: { tool: "sleep_for_5_ms", title: "time.sleep of 5 ms" },
 	hash: { tool: "hash_1_mb", title: "SHA-256 of 1 MB" },
 	matmul: { tool: "multiply_matrices", title: "numpy, 256 x 256 matmul" },
+	python: { tool: "count_in_python", title: "Python, 100,000 additions" },
 } as const;
 const KINDS = Object.keys(WORK) as (keyof typeof WORK)[];
+
+/** A variant with the interpreter that runs it. */
+interface Interpreted {
+	readonly name: string;
+	readonly variant: OurVariant;
+	readonly needs: Needs;
+	settingFor(setting: Setting): Setting;
+}
+
+const interpreted: readonly Interpreted[] = ourVariants.flatMap((variant) => {
+	const usual: Interpreted = {
+		name: variant.name,
+		variant,
+		needs: { variant: variant.name },
+		settingFor: (setting) => setting,
+	};
+	// grpcio enables the lock; the framed transport does without it.
+	if (variant.options.transport !== "framed") return [usual];
+	return [
+		usual,
+		{
+			name: `${variant.name}, free-threaded Python`,
+			variant,
+			needs: { variant: variant.name, freeThreaded: true },
+			settingFor: (setting) => ({
+				...setting,
+				python: setting.freeThreadedPython ?? setting.python,
+			}),
+		},
+	];
+});
 
 export const threads: Case = {
 	name: "threads",
 	title: "Threads within a worker",
-	about: `One worker, ${IN_FLIGHT} calls under way, of ordinary functions that leave Python's lock while they work: with \`callsPerWorker: 1\` they follow each other in the main thread, with ${IN_FLIGHT} each has a thread. Sleeping takes no core; hashing and multiplying gain up to the number of cores, less what host and bridge need of them.`,
+	about: `One worker, ${IN_FLIGHT} calls under way, of ordinary functions: with \`callsPerWorker: 1\` they follow each other in the main thread, with ${IN_FLIGHT} each has a thread. All but the one in Python leave Python's lock while they work; a free-threaded Python has none to leave. Sleeping takes no core; the others gain up to the number of cores, less what host and bridge need of them.`,
 	figures: Object.fromEntries(
 		KINDS.map((kind) => [
 			figureOf(kind),
@@ -24,10 +57,10 @@ export const threads: Case = {
 		]),
 	),
 	plot: figureOf("sleep"),
-	rows: ourVariants.flatMap((variant) =>
-		AT_ONCE.map((callsPerWorker) => rowFor(variant, callsPerWorker)),
+	rows: interpreted.flatMap((one) =>
+		AT_ONCE.map((callsPerWorker) => rowFor(one, callsPerWorker)),
 	),
-	aims: ourVariants.flatMap(({ name }) =>
+	aims: interpreted.flatMap(({ name }) =>
 		KINDS.map((kind) => ({
 			text: `${name}: ${WORK[kind].title}, ${IN_FLIGHT} threads against 1`,
 			unit: "x",
@@ -47,17 +80,20 @@ function figureOf(kind: keyof typeof WORK): string {
 	return `${kind}_calls_per_s`;
 }
 
-function named(variant: string, callsPerWorker: number): string {
-	return `${ourName(variant)}, callsPerWorker ${callsPerWorker}`;
+function named(name: string, callsPerWorker: number): string {
+	return `${ourName(name)}, callsPerWorker ${callsPerWorker}`;
 }
 
-function rowFor(variant: OurVariant, callsPerWorker: number): Row {
+function rowFor(
+	{ name, variant, needs, settingFor }: Interpreted,
+	callsPerWorker: number,
+): Row {
 	return {
-		name: named(variant.name, callsPerWorker),
+		name: named(name, callsPerWorker),
 		kind: "ours",
-		needs: { variant: variant.name },
+		needs,
 		measure: async (setting) => {
-			await using pool = await openPool(variant, setting, {
+			await using pool = await openPool(variant, settingFor(setting), {
 				size: 1,
 				callsPerWorker,
 			});
@@ -69,6 +105,9 @@ function rowFor(variant: OurVariant, callsPerWorker: number): Row {
 					setting.pace,
 				);
 			}
+			// Last: a module that the tools import may have enabled it.
+			if (needs.freeThreaded && (await pool.execute("lock_is_enabled")))
+				throw new Error("this Python's lock is enabled");
 			return figures;
 		},
 	};

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -75,6 +76,21 @@ def a_matrix() -> Any:
 def multiply_matrices() -> None:
     matrix = a_matrix()
     matrix @ matrix
+
+
+@tool
+def count_in_python() -> int:
+    """Holds Python's lock, where there is one."""
+    total = 0
+    for number in range(100_000):
+        total += number
+    return total
+
+
+@tool
+def lock_is_enabled() -> bool:
+    ask = getattr(sys, "_is_gil_enabled", None)
+    return ask is None or ask()
 
 
 @tool
