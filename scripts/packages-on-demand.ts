@@ -9,18 +9,14 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { root } from "./run.ts";
 
-/** Where packages are that are no part of the workspace: installed when something asks for them. */
-export interface OnDemand {
+/** A package that is no part of the workspace: installed when something asks for it, in a directory of its own. */
+export interface PackageOnDemand {
+	readonly name: string;
+	readonly version: string;
 	/** What it holds in its node_modules. */
 	readonly directory: string;
 	/** Why it cannot be used here. */
 	readonly problem: string | undefined;
-}
-
-/** One package in a directory of its own. */
-export interface PackageOnDemand extends OnDemand {
-	readonly name: string;
-	readonly version: string;
 }
 
 const caches = join(root, "node_modules/.cache");
@@ -45,27 +41,9 @@ export function installEach(
 		.filter(([name]) => wanted(name))
 		.map(([name, version]) => {
 			const directory = join(caches, cache, `${name}-${version}`);
-			const problem = install([[name, version]], directory);
+			const problem = install([name, version], directory);
 			return { name, version, directory, problem };
 		});
-}
-
-/**
- * Installs a manifest's dependencies side by side, so that they find each other.
- * They cost nothing when they are there already.
- *
- * @param manifest - Path of a package.json whose dependencies are exact versions.
- * @param cache - The folder in node_modules/.cache.
- */
-export function installTogether(manifest: string, cache: string): OnDemand {
-	const packages = dependenciesOf(manifest);
-	const versions = packages.map(([name, version]) => `${name}-${version}`);
-	const directory = join(
-		caches,
-		cache,
-		versions.join("+").replaceAll("/", "-"),
-	);
-	return { directory, problem: install(packages, directory) };
 }
 
 type Dependency = readonly [name: string, version: string];
@@ -79,34 +57,27 @@ function dependenciesOf(manifest: string): readonly Dependency[] {
 
 /** Returns why it failed. */
 function install(
-	packages: readonly Dependency[],
+	[name, version]: Dependency,
 	directory: string,
 ): string | undefined {
 	const installed = join(directory, "installed");
 	if (existsSync(installed)) return undefined;
-	const named = packages.map(([name, version]) => `${name} ${version}`);
-	console.error(`Installing ${named.join(" and ")}`);
+	console.error(`Installing ${name} ${version}`);
 	rmSync(directory, { recursive: true, force: true });
 	mkdirSync(directory, { recursive: true });
 	writeFileSync(join(directory, "package.json"), '{ "type": "module" }\n');
-	const problem = npmInstall(
-		packages.map(([name, version]) => `${name}@${version}`),
-		directory,
-	);
+	const problem = npmInstall(`${name}@${version}`, directory);
 	if (problem === undefined) writeFileSync(installed, "");
 	return problem;
 }
 
 /** Returns why it failed. */
-function npmInstall(
-	packages: readonly string[],
-	cwd: string,
-): string | undefined {
+function npmInstall(named: string, cwd: string): string | undefined {
 	// Native parts are built for the Node that will load them.
 	const PATH = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
 	const { error, status, stderr } = spawnSync(
 		"npm",
-		["install", "--no-audit", "--no-fund", ...SOON, ...packages],
+		["install", "--no-audit", "--no-fund", ...SOON, named],
 		{
 			cwd,
 			encoding: "utf8",

@@ -10,10 +10,9 @@ import { type DigitTools, digitsPool } from "./digits-pool.ts";
 import type { Display } from "./display.ts";
 import { killHost } from "./kill-host.ts";
 import { LiveDisplay } from "./live-display.ts";
-import { DemoTelemetry, PYTHON_SDK } from "./otlp/demo-telemetry.ts";
+import type { DemoTelemetry } from "./otlp/demo-telemetry.ts";
 import { drawEnding } from "./otlp/draw-ending.ts";
 import { whyNoReceiver } from "./otlp/receiver.ts";
-import { loadSdk, SdkMissingError } from "./otlp/sdk.ts";
 import { plainDisplay } from "./plain-display.ts";
 import { seeProcesses } from "./process-table.ts";
 import { drawReport, isAsPromised } from "./report.ts";
@@ -27,9 +26,7 @@ try {
 	process.exitCode = await answer(process.argv.slice(2));
 } catch (error) {
 	// Errors of our own say what to do next; of any other the stack is wanted.
-	const isOurs =
-		error instanceof SnakepitError || error instanceof SdkMissingError;
-	console.error(isOurs ? error.message : error);
+	console.error(error instanceof SnakepitError ? error.message : error);
 	process.exitCode = 1;
 }
 
@@ -67,7 +64,9 @@ async function toldDemo(display: Display, endpoint: string): Promise<number> {
 		display.say(`no telemetry: nobody takes OTLP at ${endpoint}: ${problem}`);
 		return await demo(display);
 	}
-	const telemetry = new DemoTelemetry(endpoint, loadSdk());
+	// A demo that nobody asked for telemetry does not wait for the SDK to load.
+	const { DemoTelemetry } = await import("./otlp/demo-telemetry.ts");
+	const telemetry = new DemoTelemetry(endpoint);
 	try {
 		return await demo(display, telemetry);
 	} finally {
@@ -86,7 +85,7 @@ async function demo(
 ): Promise<number> {
 	const trail = new EventTrail();
 	let interrupted = false;
-	const environment = digitsEnvironment(telemetry && PYTHON_SDK);
+	const environment = digitsEnvironment(telemetry?.pythonRequirements);
 	const hear = (event: SnakepitEvent) => {
 		trail.hear(event);
 		// What a signal brings to an end would only be told as a failure.

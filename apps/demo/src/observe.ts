@@ -8,7 +8,6 @@ import { HELP, readArguments } from "./observe/arguments.ts";
 import { observe } from "./observe/observe.ts";
 import { StopRequest } from "./observe/stop-request.ts";
 import { VIEWER } from "./observe/viewer.ts";
-import { installSdk } from "./otlp/sdk.ts";
 import { show } from "./terminal.ts";
 
 /** Its database and some hundred packages, on a slow machine with nothing compiled. */
@@ -55,13 +54,6 @@ async function observeDemo(flags: readonly string[]): Promise<void> {
 }
 
 async function findViewer(signal: AbortSignal): Promise<Installation> {
-	// What takes seconds is tried first.
-	const sdk = installSdk();
-	if (sdk.problem !== undefined)
-		return {
-			kind: "failed",
-			problem: `The demo cannot tell a viewer anything: OpenTelemetry's SDK is installed when it is first asked for, and that did not work: ${sdk.problem}`,
-		};
 	if (installedGoProgram(VIEWER) === undefined)
 		console.error(
 			`Compiling ${VIEWER.module} ${VIEWER.version}, which takes minutes, this once`,

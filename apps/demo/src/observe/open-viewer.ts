@@ -5,7 +5,7 @@ import {
 	type SnakepitEvent,
 	StartError,
 } from "@snakepit/core";
-import { watchdog } from "../../../../packages/watchdog/src/index.ts";
+import { watchdog } from "@snakepit/watchdog";
 import { freePorts } from "./free-ports.ts";
 import { type ViewerPorts, viewerUrls } from "./viewer.ts";
 import { viewerAdapter } from "./viewer-adapter.ts";

@@ -1,18 +1,19 @@
+import { type DiagAPI, diag } from "@opentelemetry/api";
+import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Instrument, SnakepitEvent } from "@snakepit/core";
 import { telemetry } from "@snakepit/telemetry";
 import { HeldSignals } from "./held-signals.ts";
-import type { Sdk } from "./sdk.ts";
 import {
 	hostVariables,
 	type OtelVariables,
 	workerVariables,
 } from "./variables.ts";
 
-/** What the workers need to tell their part. Who tells nothing downloads none of it. */
-export const PYTHON_SDK: readonly string[] = [
-	"opentelemetry-sdk>=1.45,<2",
-	"opentelemetry-exporter-otlp-proto-http>=1.45,<2",
-];
+/** What is used of OpenTelemetry's SDK. */
+export interface Sdk {
+	readonly NodeSDK: new () => Pick<NodeSDK, "start" | "shutdown">;
+	readonly diag: Pick<DiagAPI, "setLogger">;
+}
 
 /** What became of what was told. */
 export type Ending =
@@ -34,6 +35,11 @@ const END_OF_FAILED_WITHIN_MS = 500;
 export class DemoTelemetry {
 	readonly instruments: readonly Instrument[] = [telemetry()];
 	readonly workerVariables: OtelVariables;
+	/** What the workers need to tell their part. Who tells nothing downloads none of it. */
+	readonly pythonRequirements: readonly string[] = [
+		"opentelemetry-sdk>=1.45,<2",
+		"opentelemetry-exporter-otlp-proto-http>=1.45,<2",
+	];
 	/** What ends this program waits until the end was sent. */
 	readonly signals: HeldSignals = new HeldSignals();
 	readonly #sdk: InstanceType<Sdk["NodeSDK"]>;
@@ -46,14 +52,14 @@ export class DemoTelemetry {
 	 */
 	constructor(
 		endpoint: string,
-		{ NodeSDK, diag }: Sdk,
+		sdk: Sdk = { NodeSDK, diag },
 		environ: NodeJS.ProcessEnv = process.env,
 	) {
 		this.workerVariables = workerVariables(endpoint, environ);
 		Object.assign(environ, hostVariables(endpoint, environ));
-		this.#sdk = new NodeSDK();
+		this.#sdk = new sdk.NodeSDK();
 		const silent = () => {};
-		diag.setLogger(
+		sdk.diag.setLogger(
 			{
 				error: (what) => this.#note(readDiagnosis(what)),
 				warn: silent,

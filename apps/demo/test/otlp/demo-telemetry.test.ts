@@ -4,9 +4,9 @@ import {
 	DemoTelemetry,
 	type Ending,
 	readDiagnosis,
+	type Sdk,
 } from "../../src/otlp/demo-telemetry.ts";
 import { drawEnding } from "../../src/otlp/draw-ending.ts";
-import type { Sdk } from "../../src/otlp/sdk.ts";
 import { event } from "../events.ts";
 import { text } from "../text.ts";
 

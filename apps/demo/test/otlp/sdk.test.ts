@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const API = "@opentelemetry/api";
+const SDK = "@opentelemetry/sdk-node";
 
 function manifest(path: string): Record<string, Record<string, string>> {
 	return JSON.parse(
@@ -10,11 +11,9 @@ function manifest(path: string): Record<string, Record<string, string>> {
 }
 
 test("the demo's OpenTelemetry is of exact versions, its API the one that telemetry is developed with", () => {
-	const { dependencies = {} } = manifest(
-		"apps/demo/opentelemetry/package.json",
-	);
-	for (const version of Object.values(dependencies))
-		expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+	const { dependencies = {} } = manifest("apps/demo/package.json");
+	const [api, sdk] = [dependencies[API], dependencies[SDK]];
+	for (const version of [api, sdk]) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
 	const { devDependencies = {} } = manifest("packages/telemetry/package.json");
-	expect(dependencies[API]).toBe(devDependencies[API]);
+	expect(api).toBe(devDependencies[API]);
 });

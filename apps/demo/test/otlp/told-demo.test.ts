@@ -9,14 +9,11 @@ import {
 import { FIRST_RUN_MS, runDemo } from "../demo-program.ts";
 import { newState } from "../new-state.ts";
 import { Observation } from "../observe/observation.ts";
-import { hasSdk } from "./has-sdk.ts";
 import { listen, nobody } from "./listen.ts";
 
 const PYTHON = fileURLToPath(
 	new URL("../../../../python/.venv/bin/python", import.meta.url),
 );
-// In one file, so that nobody else installs it at the same time.
-const withSdk = test.skipIf(!hasSdk());
 
 /** What happens in no run that nothing goes wrong in but the death of one worker. */
 const NOT_TOLD: readonly string[] = [
@@ -28,7 +25,7 @@ const NOT_TOLD: readonly string[] = [
 	"snakepit.telemetry.dropped",
 ];
 
-withSdk(
+test(
 	"a host that was killed, and the run after it: traces, metrics and events of both languages are received",
 	async () => {
 		const receiver = await Receiver.start(PYTHON);
@@ -172,7 +169,7 @@ withSdk(
 	2 * FIRST_RUN_MS,
 );
 
-withSdk(
+test(
 	"what happens after Ctrl-C is sent before the program ends of it",
 	async () => {
 		const receiver = await Receiver.start(PYTHON);
@@ -204,7 +201,7 @@ withSdk(
 	FIRST_RUN_MS,
 );
 
-withSdk(
+test(
 	"a receiver that answers no more neither fails the demo nor holds it up, and is told of in one line",
 	async () => {
 		let requests = 0;
@@ -236,7 +233,7 @@ withSdk(
 	FIRST_RUN_MS,
 );
 
-withSdk(
+test(
 	"beside a stand-in for the viewer it sends all three signals, and is seen until Ctrl-C",
 	async () => {
 		const observation = new Observation("none", { demo: "is real" });

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importsOf, sourceFiles } from "./source-imports.ts";
+import { type Import, importsOf, sourceFiles } from "./source-imports.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
@@ -28,13 +28,16 @@ interface Manifest {
 	readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const folders = ["packages", "examples"].flatMap((parent) =>
+const foldersOf = (parent: string): readonly string[] =>
 	readdirSync(join(ROOT, parent))
 		.map((name) => posix.join(parent, name))
-		.filter((folder) => existsSync(join(ROOT, folder, "package.json"))),
-);
+		.filter((folder) => existsSync(join(ROOT, folder, "package.json")));
 
-describe.each(folders)("%s", (folder) => {
+/** What nobody installs: the repository's own programs. */
+const programs = [...foldersOf("apps"), "bench", "chaos"];
+
+/** What a package's sources import, and what its manifest asks for. */
+function read(folder: string) {
 	const manifest: Manifest = JSON.parse(
 		readFileSync(join(ROOT, folder, "package.json"), "utf8"),
 	);
@@ -46,67 +49,105 @@ describe.each(folders)("%s", (folder) => {
 		...manifest.peerDependencies,
 		...manifest.optionalDependencies,
 	});
-	const allowed = MAY_USE[folder] ?? ["@snakepit/core"];
+	return { files, imports, wanted };
+}
 
-	test("uses of the workspace what it may, and nothing deeper than the entry", () => {
-		const used = [...wanted, ...imports.map(({ to }) => to)].filter((name) =>
-			name.startsWith("@snakepit/"),
+function packagesOf(imports: readonly Import[]): readonly string[] {
+	const names = imports
+		.filter(({ to, kind }) => kind === "package" && !to.startsWith("node:"))
+		.map(({ to }) =>
+			to
+				.split("/")
+				.slice(0, to.startsWith("@") ? 2 : 1)
+				.join("/"),
 		);
-		expect(
-			used.filter(
-				(name) =>
-					!allowed.some(
-						(entry) => name === entry || name === `${entry}/testing`,
-					),
-			),
-		).toEqual([]);
-		expect(
-			imports
-				.filter(({ to, kind }) => kind === "file" && to.startsWith(".."))
-				.map(({ from, to }) => `${from} -> ${to}`),
-		).toEqual([]);
-	});
+	return [...new Set(names)];
+}
 
-	test("ships no test tools: only tests import them", () => {
-		const offending = imports.filter(
-			({ to }) =>
-				to === "@snakepit/core/testing" ||
-				to === "vitest" ||
-				to === "fast-check",
-		);
-		expect(offending.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
-	});
+describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
+	"%s",
+	(folder) => {
+		const { files, imports, wanted } = read(folder);
+		const allowed = MAY_USE[folder] ?? ["@snakepit/core"];
 
-	test("imports no package that it does not ask for", () => {
-		const names = imports
-			.filter(({ to, kind }) => kind === "package" && !to.startsWith("node:"))
-			.map(({ to }) =>
-				(to.startsWith("@")
-					? to.split("/").slice(0, 2)
-					: to.split("/").slice(0, 1)
-				).join("/"),
+		test("uses of the workspace what it may, and nothing deeper than the entry", () => {
+			const used = [...wanted, ...imports.map(({ to }) => to)].filter((name) =>
+				name.startsWith("@snakepit/"),
 			);
-		expect(
-			[...new Set(names)].filter((name) => !wanted.includes(name)),
-		).toEqual([]);
-	});
-
-	test("brings neither gRPC nor OpenTelemetry to those who did not choose it", () => {
-		for (const [name, owner] of ONLY_IN) {
-			if (folder === owner) continue;
 			expect(
-				[...wanted, ...imports.map(({ to }) => to)].filter((each) =>
-					name.test(each),
+				used.filter(
+					(name) =>
+						!allowed.some(
+							(entry) => name === entry || name === `${entry}/testing`,
+						),
 				),
 			).toEqual([]);
-		}
-	});
+			expect(
+				imports
+					.filter(({ to, kind }) => kind === "file" && to.startsWith(".."))
+					.map(({ from, to }) => `${from} -> ${to}`),
+			).toEqual([]);
+		});
 
-	test("has one index, and exports names one by one", () => {
-		expect(files.filter((file) => file.endsWith("/index.ts"))).toEqual([]);
+		test("ships no test tools: only tests import them", () => {
+			const offending = imports.filter(
+				({ to }) =>
+					to === "@snakepit/core/testing" ||
+					to === "vitest" ||
+					to === "fast-check",
+			);
+			expect(offending.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+		});
+
+		test("imports no package that it does not ask for", () => {
+			expect(
+				packagesOf(imports).filter((name) => !wanted.includes(name)),
+			).toEqual([]);
+		});
+
+		test("brings neither gRPC nor OpenTelemetry to those who did not choose it", () => {
+			for (const [name, owner] of ONLY_IN) {
+				if (folder === owner) continue;
+				expect(
+					[...wanted, ...imports.map(({ to }) => to)].filter((each) =>
+						name.test(each),
+					),
+				).toEqual([]);
+			}
+		});
+
+		test("has one index, and exports names one by one", () => {
+			expect(files.filter((file) => file.endsWith("/index.ts"))).toEqual([]);
+			expect(
+				imports
+					.filter(({ star }) => star)
+					.map(({ from, to }) => `${from} -> ${to}`),
+			).toEqual([]);
+		});
+	},
+);
+
+describe.each(programs)("%s", (folder) => {
+	const { imports, wanted } = read(folder);
+
+	// The root has some of them too: then an import works that nobody asked for.
+	test("imports no package that it does not ask for", () => {
+		expect(
+			packagesOf(imports).filter((name) => !wanted.includes(name)),
+		).toEqual([]);
+	});
+});
+
+describe.each(foldersOf("apps"))("%s", (folder) => {
+	const { imports } = read(folder);
+
+	test("reaches for no source of a package by its path, as a user could not", () => {
 		expect(
 			imports
-				.filter(({ star }) => star)
+				.filter(
+					({ to, kind }) =>
+						kind === "file" && /(^|\/)packages\/[^/]+\/src\//.test(to),
+				)
 				.map(({ from, to }) => `${from} -> ${to}`),
 		).toEqual([]);
 	});
