@@ -26,7 +26,7 @@ const LONG: readonly RegExp[] = [
 	/\/test\/watchdog\//,
 	/\/test\/promises\//,
 	/\/adapter-grpc-python\/test\/contract/,
-	/\/(told-)?demo\.test/,
+	/\/(told-|sampled-)?demo\.test/,
 ];
 
 /** What takes longest begins first: else it would be alone at the end, and a core idle. */

@@ -185,5 +185,10 @@ export function readComplaint(complained: string): string | undefined {
 	);
 	if (unreached !== undefined)
 		return `Go does not reach its registry (go env GOPROXY): ${unreached}`;
-	return lines.length === 0 ? undefined : lines.slice(-3).join(" ");
+	if (lines.length === 0) return undefined;
+	// A full stop follows.
+	const last = lines.slice(-3).join(" ").replace(/\.$/, "");
+	return /: reading https?:\S+: 40[13] /.test(last)
+		? `Go's registry (go env GOPROXY) refuses it: ${last}`
+		: last;
 }

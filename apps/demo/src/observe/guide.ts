@@ -17,11 +17,11 @@ export function drawGuide(
 		row("open", ["strong", page]),
 		row("traces", [
 			"plain",
-			"each image is one, `call read`; the one with an error was read by the",
+			"each image is one, `call read`; search WORKER_EXITED for the one that was under",
 		]),
 		row("", [
 			"plain",
-			"worker that was killed, and its second attempt links to the first",
+			"way on the worker that was killed: its second attempt links to the first",
 		]),
 		row("metrics", [
 			"plain",

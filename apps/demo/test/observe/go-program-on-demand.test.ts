@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -9,6 +10,7 @@ import {
 	installGoProgram,
 	readComplaint,
 } from "../../../../scripts/go-program-on-demand.ts";
+import { listen } from "../otlp/listen.ts";
 import {
 	fakeGo,
 	goWithRegistryOf,
@@ -158,6 +160,7 @@ describe("what go complains of", () => {
 			),
 		).toBe("# example.test/a ./main.go:2:15: undefined: b");
 		expect(readComplaint("a\nb\nc\nd\n")).toBe("b c d");
+		expect(readComplaint("A sentence.\n")).toBe("A sentence");
 		expect(readComplaint("")).toBeUndefined();
 	});
 
@@ -231,6 +234,22 @@ describe.skipIf(!hasGo())("the real Go", () => {
 		async (GOPROXY) => {
 			expect(await problemIn({ ...goWithRegistryOf(MAIN), GOPROXY })).toMatch(
 				/^Go does not reach its registry \(go env GOPROXY\): go: example/,
+			);
+		},
+		LONG_MS,
+	);
+
+	test(
+		"says that its registry refuses it",
+		async () => {
+			const registry = createServer((_, response) =>
+				response
+					.writeHead(403, { "content-type": "text/plain" })
+					.end("This is not to be had here.\n"),
+			);
+			const GOPROXY = await listen(registry);
+			expect(await problemIn({ ...goWithRegistryOf(MAIN), GOPROXY })).toMatch(
+				/^Go's registry \(go env GOPROXY\) refuses it: .*: 403 Forbidden server response: This is not to be had here$/,
 			);
 		},
 		LONG_MS,
