@@ -30,7 +30,7 @@ test(
 		const tracesOf = (
 			wanted: string,
 			isMeant = (_: ReceivedSpan) => true,
-		): readonly string[] =>
+		): string[] =>
 			receiver.spans
 				.filter((span) => span.name === wanted && isMeant(span))
 				.map(({ traceId }) => traceId);
@@ -46,7 +46,7 @@ test(
 		)?.attributes["snakepit.worker.incarnation"];
 		expect(killed).toBeDefined();
 		const told = tracesOf("read");
-		expect(calls).toEqual(expect.arrayContaining([...told]));
+		expect(calls).toEqual(expect.arrayContaining(told));
 		expect(told).toEqual(
 			expect.arrayContaining(
 				tracesOf(
