@@ -148,6 +148,7 @@ def test_what_the_host_has_no_type_for_becomes_the_annotated_type(
         (dict[str, int], {"a b": "c"}, '$.x["a b"]: expected int, got str'),
         (dict[str, int], {1: 1}, "$.x<key 0>: expected str, got int"),
         (set[int], [1], "$.x: expected set[int], got list"),
+        (tuple[()], (1,), "$.x: expected tuple[()], got tuple of 1"),
         (tuple[int, str], (1,), "$.x: expected tuple[int, str], got tuple of 1"),
         (tuple[int, str], (1, 2), "$.x[1]: expected str, got int"),
         (Literal["a", "b"], "c", "$.x: expected one of 'a', 'b', got 'c'"),

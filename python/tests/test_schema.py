@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict
 
@@ -81,8 +81,16 @@ def test_the_schema_of_a_stream_is_that_of_a_chunk() -> None:
     async def later() -> AsyncIterator[str]:
         yield "a"
 
-    assert Signature(chunks).result.schema() == {"type": "integer"}
-    assert Signature(later).result.schema() == {"type": "string"}
+    def promising_less() -> Iterable[int]:
+        yield 1
+
+    async def promising_less_later() -> AsyncIterable[str]:
+        yield "a"
+
+    for numbers in (chunks, promising_less):
+        assert Signature(numbers).result.schema() == {"type": "integer"}
+    for texts in (later, promising_less_later):
+        assert Signature(texts).result.schema() == {"type": "string"}
     assert Signature(everything).result.schema() == {
         "type": "array",
         "items": {"type": "number"},

@@ -24,6 +24,8 @@ __all__ = ["Arguments", "ArgumentsInvalid", "Signature", "SignatureInvalid"]
 
 _KINDS = inspect.Parameter
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
+# What a generator may promise, too; from any other function they are values.
+_ITERABLES = frozenset({"Iterable", "AsyncIterable"})
 
 
 class SignatureInvalid(Exception):
@@ -53,8 +55,14 @@ class Signature:
     """The signature of one tool, its annotations compiled.
 
     Attributes:
+        positional: the parameters that a list can give, in order, with the path
+            of each.
+        named: the parameters that a dict can give.
+        required: the names of those without a default.
+        rest: the check of `*args`, if there is one.
+        other: the check of `**kwargs`, if there is one.
         result: the check of what the tool returns, or of one chunk; it serves
-            the schema only.
+            descriptions only.
         returns_stream: whether the annotation promises an iterator.
     """
 
@@ -66,19 +74,20 @@ class Signature:
                 crosses has its type.
         """
         hints = _hints(function)
-        self._positional: list[tuple[str, Check, Path]] = []
-        self._named: dict[str, Check] = {}
+        self.positional: list[tuple[str, Check, Path]] = []
+        self.named: dict[str, Check] = {}
         self._only_positional: set[str] = set()
-        self._required: list[str] = []
+        self.required: list[str] = []
         # They come first: Python lets none follow one with a default.
         self._required_positional = 0
         self._defaults: dict[str, Any] = {}
-        self._rest: Check | None = None
-        self._other: Check | None = None
+        self.rest: Check | None = None
+        self.other: Check | None = None
         for parameter in inspect.signature(function).parameters.values():
             self._add(parameter, hints)
         self.returns_stream = False
-        self.result = self._result(hints.get("return", Any))
+        streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
+        self.result = self._result(hints.get("return", Any), streams)
 
     def bind(self, given: Any) -> Arguments:
         """Returns what to call the function with.
@@ -112,18 +121,18 @@ class Signature:
             properties[name] = check.schema()
             if name in self._defaults:
                 properties[name]["default"] = self._defaults[name]
-        other = self._other.schema() if self._other is not None else False
+        other = self.other.schema() if self.other is not None else False
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
             "properties": properties,
-            "required": self._required,
+            "required": self.required,
             "additionalProperties": other,
         }
 
     def check_of(self, name: str) -> Check | None:
         """Returns the check of an argument; None if there is no such argument."""
-        return self._named.get(name, self._other)
+        return self.named.get(name, self.other)
 
     def written(self) -> str:
         """Returns the parameters as a person would write them."""
@@ -133,17 +142,17 @@ class Signature:
         )
 
     def _written_default(self, name: str) -> str:
-        if name in self._required:
+        if name in self.required:
             return ""
         return f" = {self._defaults[name]!r}" if name in self._defaults else " = ..."
 
     def _all(self) -> list[tuple[str, Check]]:
         return [
-            *((name, check) for name, check, _ in self._positional),
+            *((name, check) for name, check, _ in self.positional),
             *(
                 (name, check)
-                for name, check in self._named.items()
-                if all(name != known for known, _, _ in self._positional)
+                for name, check in self.named.items()
+                if all(name != known for known, _, _ in self.positional)
             ),
         ]
 
@@ -152,26 +161,26 @@ class Signature:
         check = _compiled(f"parameter {name!r}", hints.get(name, Any))
         required = parameter.default is _KINDS.empty
         if parameter.kind is _KINDS.VAR_POSITIONAL:
-            self._rest = check
+            self.rest = check
             return
         if parameter.kind is _KINDS.VAR_KEYWORD:
-            self._other = check
+            self.other = check
             return
         if parameter.kind is not _KINDS.KEYWORD_ONLY:
-            self._positional.append((name, check, (None, key_place(name))))
+            self.positional.append((name, check, (None, key_place(name))))
             if required:
                 self._required_positional += 1
-        self._named[name] = check
+        self.named[name] = check
         if parameter.kind is _KINDS.POSITIONAL_ONLY:
             self._only_positional.add(name)
         if required:
-            self._required.append(name)
+            self.required.append(name)
         elif _is_json(parameter.default):
             self._defaults[name] = parameter.default
 
-    def _result(self, annotation: Any) -> Check:
+    def _result(self, annotation: Any, streams: frozenset[str]) -> Check:
         origin = typing.get_origin(annotation) or annotation
-        if getattr(origin, "__name__", None) in _STREAMS:
+        if getattr(origin, "__name__", None) in streams:
             self.returns_stream = True
             parts = typing.get_args(annotation)
             annotation = parts[0] if parts else Any
@@ -187,11 +196,11 @@ class Signature:
     def _bind_keywords(self, given: dict[Any, Any]) -> Arguments:
         keywords: dict[str, Any] = {}
         for name, value in given.items():
-            check = self._named.get(name, self._other)
+            check = self.named.get(name, self.other)
             if check is None or not isinstance(name, str):
                 raise self._unexpected(name)
             keywords[name] = check.check(value, (None, key_place(name)))
-        for name in self._required:
+        for name in self.required:
             if name not in keywords:
                 raise self._missing(name)
         if not self._only_positional:
@@ -201,7 +210,7 @@ class Signature:
     def _move_positional(self, keywords: dict[str, Any]) -> Arguments:
         """Takes the arguments that have no name in Python out of the named ones."""
         positional: list[Any] = []
-        for name, _, _ in self._positional:
+        for name, _, _ in self.positional:
             if name not in self._only_positional:
                 break
             if name not in keywords:
@@ -216,35 +225,35 @@ class Signature:
     def _bind_positional(self, given: list[Any] | tuple[Any, ...]) -> Arguments:
         positional: list[Any] = []
         for i, value in enumerate(given):
-            if i < len(self._positional):
-                _, check, path = self._positional[i]
-            elif self._rest is not None:
-                check, path = self._rest, (None, i)
+            if i < len(self.positional):
+                _, check, path = self.positional[i]
+            elif self.rest is not None:
+                check, path = self.rest, (None, i)
             else:
-                most = len(self._positional)
+                most = len(self.positional)
                 raise ArgumentsInvalid(
                     f"$[{i}]",
                     f"at most {most} positional arguments, got {len(given)}",
                 )
             positional.append(check.check(value, path))
         filled = min(len(given), self._required_positional)
-        if filled < len(self._required):
-            given_names = {name for name, _, _ in self._positional[: len(given)]}
-            for name in self._required:
+        if filled < len(self.required):
+            given_names = {name for name, _, _ in self.positional[: len(given)]}
+            for name in self.required:
                 if name not in given_names:
                     raise self._missing(name)
         return Arguments(positional, {})
 
     def _missing(self, name: str) -> ArgumentsInvalid:
-        expected = self._named[name].expected
+        expected = self.named[name].expected
         return ArgumentsInvalid(f"$.{name}", f"missing argument, expected {expected}")
 
     def _unexpected(self, name: object) -> ArgumentsInvalid:
         if not isinstance(name, str):
             return ArgumentsInvalid("$", f"an argument's name is text, not {name!r}")
-        near = difflib.get_close_matches(name, self._named, n=1)
+        near = difflib.get_close_matches(name, self.named, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        takes = f"takes {', '.join(self._named)}" if self._named else "takes none"
+        takes = f"takes {', '.join(self.named)}" if self.named else "takes none"
         path = f"${key_place(name)}"
         return ArgumentsInvalid(path, f"unexpected argument{hint} ({takes})")
 
@@ -260,6 +269,11 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
             f"its annotations cannot be resolved: {type(error).__name__}: {error}; "
             "import what they name at run time too"
         ) from error
+
+
+def _generates(function: Callable[..., Any]) -> bool:
+    function = inspect.unwrap(function)
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 def _compiled(what: str, annotation: Any) -> Check:

@@ -16,18 +16,18 @@ class ArrayCheck(Check):
     """`numpy.ndarray` and `NDArray[dtype]`."""
 
     def __init__(self, dtype: str | None) -> None:
-        self._dtype = dtype
+        self.dtype = dtype
         self.expected = "ndarray" if dtype is None else f"ndarray[{dtype}]"
 
     def check(self, value: Any, path: Path) -> Any:
         numpy = imported_numpy()
         is_array = numpy is not None and isinstance(value, numpy.ndarray)
-        if is_array and self._dtype in (None, value.dtype.name):
+        if is_array and self.dtype in (None, value.dtype.name):
             return value
         raise self.mismatch(value, path)
 
     def schema(self) -> Schema:
-        return _schema(self._dtype)
+        return _schema(self.dtype)
 
 
 class NdArrayCheck(Check):

@@ -57,8 +57,8 @@ _SIMPLE: dict[Any, Any] = {
 _LISTS = {
     list: "list",
     collections.abc.Sequence: "Sequence",
-    collections.abc.Collection: "Sequence",
-    collections.abc.Iterable: "Sequence",
+    collections.abc.Collection: "Collection",
+    collections.abc.Iterable: "Iterable",
 }
 _SETS = {set: set, frozenset: frozenset, collections.abc.Set: set}
 _DICTS = {
@@ -121,7 +121,8 @@ def _generic(
     if origin is typing.Literal and _LITERALS.issuperset(map(type, arguments)):
         return LiteralCheck(arguments)
     if origin is tuple:
-        return _tuple(arguments, within)
+        bare = annotation in (tuple, typing.Tuple)  # noqa: UP006 - what was written
+        return VariadicTupleCheck(AnyCheck()) if bare else _tuple(arguments, within)
     if origin in _LISTS:
         return ListCheck(_part(arguments, 0, within), _LISTS[origin])
     if origin in _SETS:
@@ -142,10 +143,9 @@ def _part(arguments: tuple[Any, ...], index: int, within: tuple[Any, ...]) -> Ch
 
 
 def _tuple(arguments: tuple[Any, ...], within: tuple[Any, ...]) -> Check:
-    if not arguments:
-        return VariadicTupleCheck(AnyCheck())
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return VariadicTupleCheck(_compile(arguments[0], within))
+    # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
     parts = () if arguments == ((),) else arguments
     return TupleCheck([_compile(part, within) for part in parts])
 

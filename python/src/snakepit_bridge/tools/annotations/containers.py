@@ -28,22 +28,23 @@ def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | 
 
 
 class ListCheck(Check):
-    """`list[X]`, and `Sequence[X]`, which a tuple is too."""
+    """`list[X]`, and `Sequence[X]` and wider ones, which a tuple is too."""
 
     def __init__(self, item: Check, name: str = "list") -> None:
-        self._item = item
-        self._kinds = (list, tuple) if name == "Sequence" else (list,)
+        self.item = item
+        self.name = name
+        self._kinds = (list,) if name == "list" else (list, tuple)
         self.expected = f"{name}[{item.expected}]"
         self.converts = item.converts
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) not in self._kinds:
             raise self.mismatch(value, path)
-        checked = _check_items(value, self._item, path)
+        checked = _check_items(value, self.item, path)
         return value if checked is None else type(value)(checked)
 
     def schema(self) -> Schema:
-        return {"type": "array", "items": self._item.schema()}
+        return {"type": "array", "items": self.item.schema()}
 
 
 class VariadicTupleCheck(Check):
@@ -52,17 +53,17 @@ class VariadicTupleCheck(Check):
     converts = True
 
     def __init__(self, item: Check) -> None:
-        self._item = item
+        self.item = item
         self.expected = f"tuple[{item.expected}, ...]"
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not tuple and type(value) is not list:
             raise self.mismatch(value, path)
-        checked = _check_items(value, self._item, path)
+        checked = _check_items(value, self.item, path)
         return tuple(value) if checked is None else tuple(checked)
 
     def schema(self) -> Schema:
-        return {"type": "array", "items": self._item.schema()}
+        return {"type": "array", "items": self.item.schema()}
 
 
 class TupleCheck(Check):
@@ -71,16 +72,16 @@ class TupleCheck(Check):
     converts = True
 
     def __init__(self, items: Sequence[Check]) -> None:
-        self._items = list(items)
+        self.items = list(items)
         self.expected = f"tuple[{', '.join(i.expected for i in items) or '()'}]"
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not tuple and type(value) is not list:
             raise self.mismatch(value, path)
-        if len(value) != len(self._items):
+        if len(value) != len(self.items):
             got = f"{type(value).__name__} of {len(value)}"
             raise Mismatch(path, self.expected, got)
-        pairs = zip(self._items, value, strict=True)
+        pairs = zip(self.items, value, strict=True)
         return tuple(
             item.check(part, (path, i)) for i, (item, part) in enumerate(pairs)
         )
@@ -88,9 +89,9 @@ class TupleCheck(Check):
     def schema(self) -> Schema:
         return {
             "type": "array",
-            "prefixItems": [item.schema() for item in self._items],
-            "minItems": len(self._items),
-            "maxItems": len(self._items),
+            "prefixItems": [item.schema() for item in self.items],
+            "minItems": len(self.items),
+            "maxItems": len(self.items),
         }
 
 
@@ -98,7 +99,7 @@ class SetCheck(Check):
     """`set[X]` and `frozenset[X]`, made of the set that arrives."""
 
     def __init__(self, item: Check, kind: type = set) -> None:
-        self._item = item
+        self.item = item
         self._kind = kind
         self.expected = f"{kind.__name__}[{item.expected}]"
         self.converts = item.converts or kind is frozenset
@@ -106,41 +107,41 @@ class SetCheck(Check):
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not set:
             raise self.mismatch(value, path)
-        checked = _check_items(list(value), self._item, path)
+        checked = _check_items(list(value), self.item, path)
         if checked is None:
             return value if self._kind is set else self._kind(value)
         return self._kind(checked)
 
     def schema(self) -> Schema:
-        return {"type": "array", "uniqueItems": True, "items": self._item.schema()}
+        return {"type": "array", "uniqueItems": True, "items": self.item.schema()}
 
 
 class DictCheck(Check):
     """`dict[K, V]` and `Mapping[K, V]`."""
 
     def __init__(self, key: Check, item: Check, name: str = "dict") -> None:
-        self._key = key
-        self._item = item
+        self.key = key
+        self.item = item
         self.expected = f"{name}[{key.expected}, {item.expected}]"
         self.converts = key.converts or item.converts
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not dict:
             raise self.mismatch(value, path)
-        keys_pass = self._key.exact.issuperset(map(type, value))
-        items_pass = self._item.exact.issuperset(map(type, value.values()))
+        keys_pass = self.key.exact.issuperset(map(type, value))
+        items_pass = self.item.exact.issuperset(map(type, value.values()))
         if keys_pass and items_pass:
             return value
         checked: dict[Any, Any] = {}
         for i, (key, item) in enumerate(value.items()):
             place = key_place(key) if isinstance(key, str) else f"<value {i}>"
-            checked_key = self._key.check(key, (path, f"<key {i}>"))
-            checked[checked_key] = self._item.check(item, (path, place))
+            checked_key = self.key.check(key, (path, f"<key {i}>"))
+            checked[checked_key] = self.item.check(item, (path, place))
         return checked
 
     def schema(self) -> Schema:
         schema: Schema = {"type": "object"}
-        items = self._item.schema()
+        items = self.item.schema()
         if items:
             schema["additionalProperties"] = items
         return schema
@@ -150,8 +151,8 @@ class UnionCheck(Check):
     """`X | Y`, `Union` and `Optional`: the first that takes the value as it is."""
 
     def __init__(self, members: Sequence[Check]) -> None:
-        self._written = list(members)
-        self._members = sorted(members, key=lambda member: member.converts)
+        self.members = list(members)
+        self._tried = sorted(members, key=lambda member: member.converts)
         self.expected = " | ".join(member.expected for member in members)
         self.exact = frozenset[type]().union(*(m.exact for m in members))
         self.converts = any(member.converts for member in members)
@@ -160,7 +161,7 @@ class UnionCheck(Check):
         if type(value) in self.exact:
             return value
         inside: Mismatch | None = None
-        for member in self._members:
+        for member in self._tried:
             try:
                 return member.check(value, path)
             except Mismatch as mismatch:
@@ -171,4 +172,4 @@ class UnionCheck(Check):
         raise inside or self.mismatch(value, path)
 
     def schema(self) -> Schema:
-        return {"anyOf": [member.schema() for member in self._written]}
+        return {"anyOf": [member.schema() for member in self.members]}

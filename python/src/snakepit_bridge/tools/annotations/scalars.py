@@ -26,13 +26,13 @@ class ScalarCheck(Check):
     """A type whose own instances pass, and nothing else; a bool is no int."""
 
     def __init__(self, kind: type, schema: Schema) -> None:
-        self._kind = kind
+        self.kind = kind
         self._schema = schema
         self.expected = kind.__name__
         self.exact = frozenset({kind})
 
     def check(self, value: Any, path: Path) -> Any:
-        if type(value) is self._kind:
+        if type(value) is self.kind:
             return value
         raise self.mismatch(value, path)
 
@@ -125,15 +125,15 @@ class LiteralCheck(Check):
     """`Literal[...]`: one of these values, of the same type."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
-        self._values = values
+        self.values = values
         self.expected = "one of " + ", ".join(map(repr, values))
 
     def check(self, value: Any, path: Path) -> Any:
-        for allowed in self._values:
+        for allowed in self.values:
             if type(value) is type(allowed) and value == allowed:
                 return value
         got = repr(value) if isinstance(value, (str, int)) else type_name(value)
         raise Mismatch(path, self.expected, got[:200])
 
     def schema(self) -> Schema:
-        return {"enum": list(self._values)}
+        return {"enum": list(self.values)}

@@ -17,8 +17,8 @@ class TypedDictCheck(Check):
     def __init__(
         self, name: str, items: Mapping[str, Check], required: frozenset[str]
     ) -> None:
-        self._items = dict(items)
-        self._required = required
+        self.items = dict(items)
+        self.required = required
         self.expected = name
         self.converts = any(item.converts for item in items.values())
 
@@ -27,22 +27,22 @@ class TypedDictCheck(Check):
             raise self.mismatch(value, path)
         checked: dict[str, Any] = {}
         for key, item in value.items():
-            check = self._items.get(key) if isinstance(key, str) else None
+            check = self.items.get(key) if isinstance(key, str) else None
             if check is None:
-                known = ", ".join(self._items)
+                known = ", ".join(self.items)
                 place = f"the key {key!r:.80}"
                 raise Mismatch(path, f"{self.expected} (keys: {known})", place)
             checked[key] = check.check(item, (path, key_place(key)))
-        for key in self._items:
-            if key in self._required and key not in checked:
-                expected = self._items[key].expected
+        for key in self.items:
+            if key in self.required and key not in checked:
+                expected = self.items[key].expected
                 raise Mismatch((path, key_place(key)), expected, "nothing")
         return checked
 
     def schema(self) -> Schema:
         return {
             "type": "object",
-            "properties": {key: item.schema() for key, item in self._items.items()},
-            "required": [key for key in self._items if key in self._required],
+            "properties": {key: item.schema() for key, item in self.items.items()},
+            "required": [key for key in self.items if key in self.required],
             "additionalProperties": False,
         }
