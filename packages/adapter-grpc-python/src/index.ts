@@ -18,7 +18,7 @@ export {
 } from "./options.ts";
 export { type PythonGrpcAdapter, pythonGrpc } from "./python-grpc.ts";
 export { decodeValue } from "./values/decode-value.ts";
-export type { DType, DTypeData } from "./values/dtype.ts";
+export type { DType, DTypeData, DTypeOf } from "./values/dtype.ts";
 export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
 export { Float } from "./values/float.ts";
 export { NdArray } from "./values/nd-array.ts";

@@ -33,6 +33,17 @@ export interface DTypeData {
 	readonly complex128: Float64Array;
 }
 
+/** The dtype that a typed array has by itself, `uint8` of bytes; any where its type does not say. */
+export type DTypeOf<View extends ArrayBufferView> = View extends {
+	readonly [Symbol.toStringTag]: infer Tag;
+}
+	? Tag extends `Big${infer Name}Array`
+		? Extract<Lowercase<Name>, DType>
+		: Tag extends `${infer Name}Array`
+			? Extract<Lowercase<Name>, DType>
+			: DType
+	: DType;
+
 interface DTypeLayout {
 	/** Bytes of one element. */
 	readonly size: number;

@@ -3,6 +3,7 @@ import {
 	DTYPES,
 	type DType,
 	type DTypeData,
+	type DTypeOf,
 	dtypeOf,
 	isDType,
 } from "./dtype.ts";
@@ -53,13 +54,16 @@ export class NdArray<D extends DType = DType> {
 	}
 
 	/** An array over a typed array; one-dimensional unless a shape is given. */
-	static from(data: ArrayBufferView, shape?: readonly number[]): NdArray {
+	static from<View extends ArrayBufferView>(
+		data: View,
+		shape?: readonly number[],
+	): NdArray<DTypeOf<View>> {
 		const dtype =
 			dtypeOf(data) ?? (data instanceof Uint8Array ? "uint8" : undefined);
 		if (dtype === undefined)
 			throw new RangeError("NdArray.from needs a typed array");
 		return new NdArray(
-			dtype,
+			dtype as DTypeOf<View>,
 			shape ?? [data.byteLength / DTYPES[dtype].size],
 			data,
 		);
