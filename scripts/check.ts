@@ -63,7 +63,7 @@ function generatedIsFresh(): boolean {
 			"status",
 			"--porcelain",
 			"--",
-			"**/src/gen/",
+			"**/gen/",
 			"**/_gen/",
 			"**/migrations/",
 			"packages/watchdog/guard/",

@@ -12,7 +12,7 @@ import { must, root } from "./run.ts";
 
 takeNoArguments(
 	"generate",
-	"writes protobuf code, migrations, reference pages, the page of benchmarks, dashboards, alerts, the guard's copy and Python's version",
+	"writes protobuf code, types of tools, migrations, reference pages, the page of benchmarks, dashboards, alerts, the guard's copy and Python's version",
 );
 
 // The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its messages
@@ -74,6 +74,7 @@ must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 for (const script of [
 	"scripts/reference.ts",
 	"scripts/telemetry.ts",
+	"scripts/tool-types.ts",
 	"bench/src/write-docs.ts",
 ])
 	must(process.execPath, ["--conditions=snakepit-source", script]);

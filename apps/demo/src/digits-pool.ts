@@ -1,26 +1,10 @@
 import { join } from "node:path";
 import {
-	type NdArray,
 	type PythonEnvironment,
 	pythonGrpc,
 } from "@snakepit/adapter-grpc-python";
 import type { PoolOptions, SnakepitEvent } from "@snakepit/core";
 import type { DemoTelemetry } from "./otlp/demo-telemetry.ts";
-
-/** One image, as the tool `images` yields it. */
-export interface DigitImage {
-	readonly pixels: NdArray;
-	/** The digit that it shows. */
-	readonly shows: number;
-	/** The group it is in: read by the classifier that was trained on the other groups. */
-	readonly group: number;
-}
-
-/** The tools in digits.py. */
-export type DigitTools = {
-	images(): AsyncIterable<DigitImage>;
-	read(args: { readonly pixels: NdArray; readonly group: number }): number;
-};
 
 /** What the pool is: four Python workers that know how to read digits. */
 export function digitsPool(

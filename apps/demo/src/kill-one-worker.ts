@@ -1,6 +1,6 @@
 import type { Pool, WorkerView } from "@snakepit/core";
-import type { DigitTools } from "./digits-pool.ts";
 import { counted, duration } from "./figures.ts";
+import type { Tools } from "./gen/digits.ts";
 
 /** How a worker was killed, and came back. */
 export interface Healing {
@@ -15,7 +15,7 @@ const PATIENCE_MS = 60_000;
 
 /** Kills one worker with SIGKILL while it runs a call, and waits for the process that takes its place. */
 export async function killOneWorker(
-	pool: Pool<DigitTools>,
+	pool: Pool<Tools>,
 	say: (line: string) => void,
 ): Promise<Healing> {
 	const victim = chooseVictim(pool.workers());

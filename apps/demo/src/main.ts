@@ -6,8 +6,9 @@ import {
 } from "@snakepit/core";
 import { HELP, readArguments } from "./arguments.ts";
 import { digitsEnvironment, makeEnvironment } from "./digits-environment.ts";
-import { type DigitTools, digitsPool } from "./digits-pool.ts";
+import { digitsPool } from "./digits-pool.ts";
 import type { Display } from "./display.ts";
+import type { Tools } from "./gen/digits.ts";
 import { killHost } from "./kill-host.ts";
 import { LiveDisplay } from "./live-display.ts";
 import type { DemoTelemetry } from "./otlp/demo-telemetry.ts";
@@ -96,7 +97,7 @@ async function demo(
 		await makeEnvironment(environment, (line) => display.say(line));
 		const outcome = await withPool(
 			digitsPool(environment, hear, telemetry),
-			(pool: Pool<DigitTools>) => runDigits(pool, display),
+			(pool: Pool<Tools>) => runDigits(pool, display),
 		);
 		const processes = seeProcesses();
 		const survivors = survivorsOf(trail, processes);

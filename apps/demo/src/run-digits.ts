@@ -1,7 +1,7 @@
 import type { Pool, PoolStatistics } from "@snakepit/core";
 import { Answers } from "./answers.ts";
-import type { DigitTools } from "./digits-pool.ts";
 import type { Display } from "./display.ts";
+import type { Tools } from "./gen/digits.ts";
 import { type Healing, killOneWorker } from "./kill-one-worker.ts";
 
 /** What came of reading every image. */
@@ -18,7 +18,7 @@ const RETRIES = 2;
 
 /** Has every image read by itself, and kills a worker when half of the answers are there. */
 export async function runDigits(
-	pool: Pool<DigitTools>,
+	pool: Pool<Tools>,
 	display: Display,
 ): Promise<Outcome> {
 	const images = await Array.fromAsync(pool.stream("images"));

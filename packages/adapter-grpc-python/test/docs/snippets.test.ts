@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
@@ -10,6 +10,20 @@ import { PYTHON } from "../support/pythons.ts";
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const own = fileURLToPath(new URL("../..", import.meta.url));
 
+const TSC = join(root, "node_modules/.bin/tsc");
+const COMPILER = {
+	extends: "../../../tsconfig.base.json",
+	compilerOptions: {
+		noEmit: true,
+		customConditions: ["snakepit-source"],
+		declaration: false,
+		declarationMap: false,
+		isolatedDeclarations: false,
+	},
+};
+/** What a page says to type before its programs can run. */
+const MAKES_TYPES = /^python (-m snakepit_bridge types .*)$/gm;
+
 /** A fenced block whose first line names its file is part of a program. */
 const BLOCK =
 	/^```(?:ts|py)(?: packed)?\n(?:\/\/|#) (\S+\.(?:ts|py))\n(.*?)^```$/gms;
@@ -19,15 +33,26 @@ test.each([
 	"docs/quickstart.md",
 	"packages/adapter-grpc-python/README.md",
 ])(
-	"the program in %s runs and prints what its comments say",
+	"the program in %s compiles, runs and prints what its comments say",
 	{ timeout: 120_000 },
 	async (page) => {
 		const directory = snippetDirectory(page);
-		const blocks = [...readFileSync(join(root, page), "utf8").matchAll(BLOCK)];
+		const pageText = readFileSync(join(root, page), "utf8");
+		const blocks = [...pageText.matchAll(BLOCK)];
 		for (const [, name = "", text = ""] of blocks)
 			writeFileSync(join(directory, name), text);
+		for (const [, words = ""] of pageText.matchAll(MAKES_TYPES))
+			await promisify(execFile)(PYTHON, words.split(" "), { cwd: directory });
 		const programs = blocks.filter(([, name]) => name?.endsWith(".ts"));
 		expect(programs.length).toBeGreaterThan(0);
+		const files = programs.map(([, name]) => name);
+		writeFileSync(
+			join(directory, "tsconfig.json"),
+			JSON.stringify({ ...COMPILER, files }),
+		);
+		const compiled = spawnSync(TSC, ["-p", directory], { encoding: "utf8" });
+		expect(compiled.stdout).toBe("");
+		expect(compiled.status).toBe(0);
 		for (const [, name = "", text = ""] of programs) {
 			const { stdout } = await promisify(execFile)(
 				process.execPath,

@@ -7,12 +7,14 @@ import sys
 import traceback
 
 from snakepit_bridge.calls.main_thread import MainThread
+from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import NO_TOOLS
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
+from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
-__all__ = ["CommandFailed", "load_target"]
+__all__ = ["CommandFailed", "load_target", "load_tools"]
 
 
 class CommandFailed(Exception):
@@ -49,3 +51,16 @@ def load_target(target: str, main: MainThread) -> Toolbox:
         text = "".join(traceback.format_exception(type(error), error, trace))
         raise CommandFailed(NO_TOOLS, f"{text}cannot load {target}") from error
     return toolbox
+
+
+def load_tools(target: str) -> dict[str, Tool]:
+    """Returns the tools of a file or module for a command that calls none.
+
+    Raises:
+        CommandFailed: they cannot be loaded.
+    """
+    main = WaitingMainThread()
+    try:
+        return load_target(target, main).tools
+    finally:
+        main.close()

@@ -6,9 +6,8 @@ import json
 import sys
 from typing import Any, TextIO
 
-from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import WRONG_USAGE
-from snakepit_bridge.cli.load_target import CommandFailed, load_target
+from snakepit_bridge.cli.load_target import CommandFailed, load_tools
 from snakepit_bridge.cli.results import opened_results
 from snakepit_bridge.tools.tool import Tool
 
@@ -30,14 +29,11 @@ def tools_command(arguments: list[str]) -> int:
 
 
 def _list(target: str, as_json: bool, results: TextIO) -> int:
-    main = WaitingMainThread()
     try:
-        tools = load_target(target, main).tools
+        tools = load_tools(target)
     except CommandFailed as failed:
         print(failed, file=sys.stderr)
         return failed.status
-    finally:
-        main.close()
     if as_json:
         described = [_described(tool) for tool in tools.values()]
         print(json.dumps(described, indent=2), file=results)

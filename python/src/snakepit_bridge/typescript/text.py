@@ -1,0 +1,50 @@
+"""What stands in a TypeScript file between the types: names, literals, comments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+__all__ = ["comment", "label", "literal", "name", "object_type"]
+
+# Narrower than TypeScript's: which other letters it takes depends on its Unicode.
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+
+
+def name(text: str) -> str:
+    """Returns the name of a property or method."""
+    # `new(): …` is what a constructor looks like.
+    plain = _IDENTIFIER.fullmatch(text) and text != "new"
+    return text if plain else literal(text)
+
+
+def label(text: str, index: int) -> str:
+    """Returns the label of a tuple's item, which cannot be quoted."""
+    return text if _IDENTIFIER.fullmatch(text) else f"_{index}"
+
+
+def literal(value: str | int | bool | None) -> str:
+    """Returns the type of one value, as it arrives."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=not value.isprintable())
+    if type(value) is int and abs(value) >= 2**53:
+        return f"{value}n"
+    return json.dumps(value)
+
+
+def object_type(fields: Iterable[str]) -> str:
+    """Returns the type of an object with these `name: type`."""
+    inside = "; ".join(fields)
+    return f"{{ {inside} }}" if inside else "Record<string, never>"
+
+
+def comment(text: str) -> list[str]:
+    """Returns the lines of a doc comment that cannot be left; none of no text."""
+    # A surrogate by itself cannot be written into a file.
+    safe = text.encode("utf-8", "replace").decode().replace("*/", r"*\/")
+    # A line with an `@` in front would be a tag, or tell the compiler something.
+    lines = [re.sub(r"^(\s*)@", r"\1\\@", line.rstrip()) for line in safe.splitlines()]
+    if len(lines) < 2:
+        return [f"/** {line} */" for line in lines]
+    return ["/**", *(f" * {line}".rstrip() for line in lines), " */"]

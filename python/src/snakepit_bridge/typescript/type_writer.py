@@ -1,0 +1,179 @@
+"""Annotations as TypeScript types, by the tables of docs/values.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime
+
+from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
+from snakepit_bridge.tools.annotations.check import Check
+from snakepit_bridge.tools.annotations.containers import (
+    DictCheck,
+    ListCheck,
+    SetCheck,
+    TupleCheck,
+    UnionCheck,
+    VariadicTupleCheck,
+)
+from snakepit_bridge.tools.annotations.scalars import (
+    BytesCheck,
+    FloatCheck,
+    LiteralCheck,
+    NoneCheck,
+    ScalarCheck,
+)
+from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.typescript.text import literal, name, object_type
+
+__all__ = ["TypeWriter", "union"]
+
+_SCALARS = {
+    bool: ["boolean"],
+    date: ["PlainDate"],
+    datetime: ["Date", "PlainDateTime"],
+    int: ["number", "bigint"],
+    str: ["string"],
+}
+# Typed arrays that are arrays of numbers by themselves: `Uint8Array` is bytes.
+_VIEWS = {
+    "int8": "Int8Array",
+    "int16": "Int16Array",
+    "int32": "Int32Array",
+    "int64": "BigInt64Array",
+    "uint16": "Uint16Array",
+    "uint32": "Uint32Array",
+    "uint64": "BigUint64Array",
+    "float32": "Float32Array",
+    "float64": "Float64Array",
+}
+_IMPORTED = frozenset({"Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple"})
+
+
+class TypeWriter:
+    """Writes types for one direction: all that a tool takes, or all that it can answer.
+
+    Attributes:
+        imports: classes of `@snakepit/adapter-grpc-python` that were written.
+    """
+
+    def __init__(self, *, sent: bool, safe_integers: bool = False) -> None:
+        """Begins with no imports.
+
+        Args:
+            sent: whether TypeScript sends the values; otherwise it gets them.
+            safe_integers: every integer that TypeScript gets is a `number`.
+        """
+        self.imports: set[str] = set()
+        self._sent = sent
+        self._safe_integers = safe_integers
+
+    def written(self, check: Check, *, hashed: bool = False) -> str:
+        """Returns the type, a union where it is one."""
+        return " | ".join(self.members(check, hashed=hashed))
+
+    def members(self, check: Check, *, hashed: bool = False) -> list[str]:
+        """Returns what the type is a union of; `unknown` alone for anything.
+
+        Args:
+            check: the annotation.
+            hashed: whether it is a key or an item of a set, where no list can be.
+        """
+        members = self._members(check, hashed)
+        self.imports |= _IMPORTED.intersection(m.split("<")[0] for m in members)
+        return members
+
+    def _members(self, check: Check, hashed: bool) -> list[str]:
+        match check:
+            case UnionCheck():
+                return union(
+                    part
+                    for member in check.members
+                    for part in self.members(member, hashed=hashed)
+                )
+            case LiteralCheck():
+                return union(map(literal, check.values))
+            case NoneCheck():
+                return ["null"]
+            case ScalarCheck():
+                safe = self._safe_integers and check.kind is int
+                return ["number"] if safe else _SCALARS[check.kind]
+            case FloatCheck():
+                return ["number", "bigint", "Float"] if self._sent else ["number"]
+            case BytesCheck():
+                return ["Uint8Array", "ArrayBuffer"] if self._sent else ["Uint8Array"]
+            case ArrayCheck():
+                return self._array(check.dtype)
+            case NdArrayCheck():
+                return self._array(None)
+            case ListCheck() if self._sent or check.name in ("list", "Sequence"):
+                return [self._list(check.item)]
+            case VariadicTupleCheck() if hashed or not self._sent:
+                return [f"Tuple<{self.written(check.item, hashed=hashed)}>"]
+            case VariadicTupleCheck():
+                return [self._list(check.item)]
+            case TupleCheck():
+                return [self._tuple(check, hashed)]
+            case SetCheck():
+                kind = "ReadonlySet" if self._sent else "Set"
+                return [f"{kind}<{self.written(check.item, hashed=True)}>"]
+            case DictCheck():
+                return self._dict(check)
+            case TypedDictCheck():
+                fields = (
+                    self.field(key, item, required=key in check.required)
+                    for key, item in check.items.items()
+                )
+                return [object_type(fields)]
+            case _:
+                # `Any`; and results that are an Iterable, which a set and a text are.
+                return ["unknown"]
+
+    def field(self, key: str, check: Check, *, required: bool) -> str:
+        """Returns `name: type` of an object."""
+        members = self.members(check)
+        if required:
+            return f"{name(key)}: {' | '.join(members)}"
+        # A property that is undefined does not cross.
+        members = union([*members, "undefined"]) if self._sent else members
+        return f"{name(key)}?: {' | '.join(members)}"
+
+    def _array(self, dtype: str | None) -> list[str]:
+        array = "NdArray" if dtype is None else f'NdArray<"{dtype}">'
+        if not self._sent:
+            return [array]
+        return [array, *(v for k, v in _VIEWS.items() if dtype in (None, k))]
+
+    def _list(self, item: Check) -> str:
+        written = self.written(item)
+        if written.isidentifier():
+            return f"readonly {written}[]" if self._sent else f"{written}[]"
+        return f"{'ReadonlyArray' if self._sent else 'Array'}<{written}>"
+
+    def _tuple(self, check: TupleCheck, hashed: bool) -> str:
+        if hashed:
+            parts = (m for item in check.items for m in self.members(item, hashed=True))
+            return f"Tuple<{' | '.join(union(parts)) or 'never'}>"
+        items = ", ".join(map(self.written, check.items))
+        return f"readonly [{items}]" if self._sent else f"[{items}]"
+
+    def _dict(self, check: DictCheck) -> list[str]:
+        """Returns an object where all keys are text, as those of no entries are."""
+        keys = self.members(check.key, hashed=True)
+        key, item = " | ".join(keys), self.written(check.item)
+        text = [k for k in keys if k == "string" or k.startswith('"')]
+        if text == keys:
+            record = f"Record<{key}, {item}>"
+            objects = [record if "string" in text else f"Partial<{record}>"]
+        elif text or keys == ["unknown"]:
+            objects = [f"Record<string, {item}>"]
+        else:
+            objects = ["Record<string, never>"]
+        if self._sent:
+            return [*objects, f"ReadonlyMap<{key}, {item}>"]
+        return objects if text == keys else [*objects, f"Map<{key}, {item}>"]
+
+
+def union(members: Iterable[str]) -> list[str]:
+    """Returns each member once; `unknown` alone where that is one of them."""
+    distinct = list(dict.fromkeys(members))
+    return ["unknown"] if "unknown" in distinct else distinct

@@ -1,0 +1,121 @@
+"""The types of tools in a file: `python -m snakepit_bridge types`."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from support.command_line import run, write_tools
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    return write_tools(tmp_path)
+
+
+def test_the_module_goes_to_standard_output_alone(tmp_path: Path) -> None:
+    path = tmp_path / "loud.py"
+    path.write_text(
+        "from snakepit_bridge import tool\n"
+        'print("loud")\n'
+        "@tool\n"
+        'def größe(a: int) -> int: """Größe."""\n',
+        encoding="utf-8",
+    )
+    done = run("types", str(path))
+    assert done.returncode == 0
+    assert done.stderr == "loud\n"
+    assert done.stdout.splitlines() == [
+        "// Made by `python -m snakepit_bridge types loud.py`.",
+        "",
+        "/** The tools: what each takes, and what it answers if it keeps to its annotations. */",
+        "export type Tools = {",
+        "  /** Größe. */",
+        '  "größe"(',
+        "    args:",
+        "      | { a: number | bigint }",
+        "      | readonly [a: number | bigint],",
+        "  ): number | bigint;",
+        "};",
+    ]
+
+
+def test_every_tool_is_in_the_module_in_the_order_of_the_file(tools: Path) -> None:
+    lines = run("types", str(tools)).stdout.splitlines()
+    methods = [line.split("(")[0] for line in lines if line.startswith("  ")]
+    listed = run("tools", str(tools)).stdout.splitlines()
+    names = [line.split("(")[0] for line in listed if line[0] != " "]
+    assert names[-1] == "next"  # a method of a toolset
+    assert [method[2:] for method in methods if method[2:] in names] == names
+
+
+def test_a_file_is_written_whole_and_is_fresh_from_any_directory(tools: Path) -> None:
+    output = tools.parent / "tools.ts"
+    written = run("types", tools.name, "--output", output.name, cwd=tools.parent)
+    assert (written.returncode, written.stdout, written.stderr) == (0, "", "")
+    assert output.read_text() == run("types", str(tools)).stdout
+    assert sorted(p.name for p in tools.parent.iterdir() if p.is_file()) == [
+        tools.name,
+        output.name,
+    ]
+    assert stat.S_IMODE(output.stat().st_mode) == stat.S_IMODE(tools.stat().st_mode)
+    checked = run("types", str(tools), "--check", str(output))
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def test_a_stale_file_is_told_with_its_line_and_the_command_and_left_alone(
+    tools: Path,
+) -> None:
+    output = tools.parent / "tools.ts"
+    run("types", str(tools), "--safe-integers", "--output", str(output))
+    text = output.read_text()
+    assert "--safe-integers" in text.splitlines()[0]
+    output.write_text(stale := text.replace("b?: number", "b?: string"))
+    line = 1 + [a == b for a, b in zip(stale, text, strict=False)].index(False)
+    line = text[:line].count("\n") + 1
+    done = run("types", str(tools), "--safe-integers", "--check", str(output))
+    command = f"python -m snakepit_bridge types {tools} --safe-integers"
+    assert done.stderr == (
+        f"{output} is stale from line {line} on; "
+        f"make it with `{command} --output {output}`\n"
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert output.read_text() == stale
+    shorter = text.rsplit("\n", 2)[0]
+    output.write_text(shorter)
+    assert run(
+        "types", str(tools), "--safe-integers", "--check", str(output)
+    ).returncode
+
+
+def test_a_missing_file_is_stale(tools: Path) -> None:
+    done = run("types", str(tools), "--check", str(tools.parent / "none.ts"))
+    assert done.returncode == 1
+    assert "none.ts cannot be read: " in done.stderr
+    assert "--output" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["none/tools.ts", "my_tools.py/tools.ts", "."])
+def test_a_file_that_cannot_be_written_has_a_status_of_its_own(
+    tools: Path, name: str
+) -> None:
+    done = run("types", str(tools), "--output", str(tools.parent / name))
+    assert done.returncode == 73
+    assert " cannot be written: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tools.parent.iterdir() if p.is_file()) == [tools.name]
+
+
+def test_tools_that_cannot_be_loaded_have_a_status_of_their_own(tmp_path: Path) -> None:
+    output = tmp_path / "tools.ts"
+    done = run("types", str(tmp_path / "none.py"), "--output", str(output))
+    assert done.returncode == 66
+    assert "there is no file" in done.stderr
+    assert not output.exists()
+
+
+def test_a_file_is_either_written_or_checked(tools: Path) -> None:
+    done = run("types", str(tools), "--output", "a.ts", "--check", "a.ts")
+    assert done.returncode == 2
+    assert "usage: python -m snakepit_bridge types" in done.stderr

@@ -1,0 +1,338 @@
+"""Tools as TypeScript: what is written for each annotation, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, NewType, TypedDict, TypeVar
+
+import numpy
+import numpy.typing
+import pytest
+
+from snakepit_bridge import NdArray
+from snakepit_bridge.tools.annotations.compile import compile_annotation
+from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
+from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.typescript.text import comment, label, literal, name
+from snakepit_bridge.typescript.tools_module import tools_module
+from snakepit_bridge.typescript.type_writer import TypeWriter
+
+Id = NewType("Id", int)
+Text = TypeVar("Text", bound=str)
+Anything = TypeVar("Anything")
+FLOAT = "number | bigint | Float"
+INT = "number | bigint"
+ANY_BOX = "Record<string, unknown> | ReadonlyMap<string, unknown>"
+ARRAYS = (
+    "NdArray | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint16Array"
+    " | Uint32Array | BigUint64Array | Float32Array | Float64Array"
+)
+
+
+class Base(TypedDict):
+    label: str
+
+
+class Box(Base, total=False):
+    size: float
+    inside: Box
+
+
+class Empty(TypedDict):
+    pass
+
+
+Odd = TypedDict("Odd", {"a b": int, "new": str})
+
+# The annotation, what TypeScript may send for it, what it gets.
+WRITTEN = [
+    (int, INT, INT),
+    (Id, INT, INT),
+    (Annotated[int, "positive"], INT, INT),
+    (float, FLOAT, "number"),
+    (int | float, FLOAT, INT),
+    (str, "string", "string"),
+    (Text, "string", "string"),
+    (bool, "boolean", "boolean"),
+    (None, "null", "null"),
+    (str | None, "string | null", "string | null"),
+    (Any, "unknown", "unknown"),
+    (object, "unknown", "unknown"),
+    (Anything, "unknown", "unknown"),
+    (int | Any, "unknown", "unknown"),
+    (bytes, "Uint8Array | ArrayBuffer", "Uint8Array"),
+    (bytearray, "Uint8Array | ArrayBuffer", "Uint8Array"),
+    (memoryview, "Uint8Array | ArrayBuffer", "Uint8Array"),
+    (datetime, "Date | PlainDateTime", "Date | PlainDateTime"),
+    (date, "PlainDate", "PlainDate"),
+    (list, "readonly unknown[]", "unknown[]"),
+    (list[str], "readonly string[]", "string[]"),
+    (list[float], f"ReadonlyArray<{FLOAT}>", "number[]"),
+    (
+        list[list[str]],
+        "ReadonlyArray<readonly string[]>",
+        "Array<string[]>",
+    ),
+    (Sequence[str], "readonly string[]", "string[]"),
+    (Iterable[str], "readonly string[]", "unknown"),
+    (Collection[str], "readonly string[]", "unknown"),
+    (tuple, "readonly unknown[]", "Tuple<unknown>"),
+    (tuple[float, ...], f"ReadonlyArray<{FLOAT}>", "Tuple<number>"),
+    (tuple[()], "readonly []", "[]"),
+    (tuple[int, str], f"readonly [{INT}, string]", f"[{INT}, string]"),
+    (set[str], "ReadonlySet<string>", "Set<string>"),
+    (frozenset[str], "ReadonlySet<string>", "Set<string>"),
+    (
+        set[tuple[bool, ...]],
+        "ReadonlySet<Tuple<boolean>>",
+        "Set<Tuple<boolean>>",
+    ),
+    (
+        set[tuple[bool, tuple[str]]],
+        "ReadonlySet<Tuple<boolean | Tuple<string>>>",
+        "Set<Tuple<boolean | Tuple<string>>>",
+    ),
+    (set[tuple[()]], "ReadonlySet<Tuple<never>>", "Set<Tuple<never>>"),
+    (
+        dict[str, bool],
+        "Record<string, boolean> | ReadonlyMap<string, boolean>",
+        "Record<string, boolean>",
+    ),
+    (
+        Mapping[bool, str],
+        "Record<string, never> | ReadonlyMap<boolean, string>",
+        "Record<string, never> | Map<boolean, string>",
+    ),
+    (
+        dict[str | None, bool],
+        "Record<string, boolean> | ReadonlyMap<string | null, boolean>",
+        "Record<string, boolean> | Map<string | null, boolean>",
+    ),
+    (
+        dict,
+        "Record<string, unknown> | ReadonlyMap<unknown, unknown>",
+        "Record<string, unknown> | Map<unknown, unknown>",
+    ),
+    (
+        dict[Literal["a", "b"], bool],
+        'Partial<Record<"a" | "b", boolean>> | ReadonlyMap<"a" | "b", boolean>',
+        'Partial<Record<"a" | "b", boolean>>',
+    ),
+    (
+        Literal["a", 1, -1, True, 9007199254740992],
+        '"a" | 1 | -1 | true | 9007199254740992n',
+        '"a" | 1 | -1 | true | 9007199254740992n',
+    ),
+    (
+        Box,
+        f"{{ label: string; size?: {FLOAT} | undefined; inside?: {ANY_BOX} | undefined }}",
+        "{ label: string; size?: number; inside?: Record<string, unknown> }",
+    ),
+    (Empty, "Record<string, never>", "Record<string, never>"),
+    (Odd, f'{{ "a b": {INT}; "new": string }}', f'{{ "a b": {INT}; "new": string }}'),
+    (NdArray, ARRAYS, "NdArray"),
+    (numpy.ndarray, ARRAYS, "NdArray"),
+    (
+        numpy.typing.NDArray[numpy.float32],
+        'NdArray<"float32"> | Float32Array',
+        'NdArray<"float32">',
+    ),
+    (
+        numpy.typing.NDArray[numpy.int64],
+        'NdArray<"int64"> | BigInt64Array',
+        'NdArray<"int64">',
+    ),
+    (numpy.typing.NDArray[numpy.uint8], 'NdArray<"uint8">', 'NdArray<"uint8">'),
+    (numpy.typing.NDArray[numpy.bool_], 'NdArray<"bool">', 'NdArray<"bool">'),
+    (numpy.typing.NDArray[numpy.floating], ARRAYS, "NdArray"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "sent", "answered"), WRITTEN)
+def test_an_annotation_is_what_can_be_sent_and_what_can_come_back(
+    annotation: Any, sent: str, answered: str
+) -> None:
+    check = compile_annotation(annotation)
+    assert TypeWriter(sent=True).written(check) == sent
+    assert TypeWriter(sent=False).written(check) == answered
+
+
+def test_integers_that_are_said_to_be_safe_come_back_as_numbers() -> None:
+    check = compile_annotation(dict[int, list[int]])
+    answered = TypeWriter(sent=False, safe_integers=True).written(check)
+    assert answered == "Record<string, never> | Map<number, number[]>"
+
+
+def described(
+    function: Callable[..., Any], named: str = "f", takes_input: object = NO_INPUT
+) -> Tool:
+    return Tool(named, function, ToolMark(named, takes_input))
+
+
+def method(tool: Tool) -> str:
+    """Returns what is written of one tool, without the indent."""
+    text = tools_module([tool], "make")
+    _, _, body = text.partition("export type Tools = {\n")
+    lines = body.removesuffix("};\n").splitlines()
+    return "\n".join(line.removeprefix("  ") for line in lines)
+
+
+def nothing() -> None: ...
+def required(a: str, b: bool) -> str: ...  # type: ignore[empty-body]
+def optional(a: str = "", b: bool = True) -> None: ...
+def only_named(a: str, *, b: bool) -> None: ...
+def only_placed(a: str = "", /) -> None: ...
+def rest(*rest: bool) -> None: ...
+def others(**others: bool) -> None: ...
+def all_kinds(a: str, *rest: bool, b: bool = True, **others: str) -> None: ...
+def unannotated(a, b=1): ...  # type: ignore[no-untyped-def]
+def unknown() -> Path: ...  # type: ignore[empty-body]
+
+
+class Path:
+    """Nothing that crosses."""
+
+
+METHODS = [
+    (nothing, "f(): null;"),
+    (
+        required,
+        "f(args: { a: string; b: boolean } | readonly [a: string, b: boolean]): string;",
+    ),
+    (
+        optional,
+        """\
+f(
+  args?:
+    | { a?: string | undefined; b?: boolean | undefined }
+    | readonly [a?: string, b?: boolean],
+): null;""",
+    ),
+    (only_named, "f(args: { a: string; b: boolean }): null;"),
+    (
+        only_placed,
+        "f(args?: { a?: string | undefined } | readonly [a?: string]): null;",
+    ),
+    (
+        rest,
+        "f(args?: Record<string, never> | readonly [...rest: Array<boolean>]): null;",
+    ),
+    (others, "f(args?: { [name: string]: boolean } | readonly []): null;"),
+    (
+        all_kinds,
+        """\
+/** Any other name takes `string`. */
+f(
+  args:
+    | { a: string; b?: boolean | undefined; [name: string]: unknown }
+    | readonly [a: string, ...rest: Array<boolean>],
+): null;""",
+    ),
+    (
+        unannotated,
+        """\
+f(
+  args:
+    | { a: unknown; b?: unknown }
+    | readonly [a: unknown, b?: unknown],
+): unknown;""",
+    ),
+    (unknown, "f(): unknown;"),
+]
+
+
+@pytest.mark.parametrize(("function", "written"), METHODS)
+def test_a_tool_takes_its_arguments_by_name_and_by_position(
+    function: Callable[..., Any], written: str
+) -> None:
+    assert method(described(function)) == written
+
+
+def test_a_part_has_a_line_where_all_of_them_are_too_long_for_one() -> None:
+    def function(first: list[float], second: list[float], third: str) -> None: ...
+
+    assert method(described(function)).splitlines()[2:] == [
+        "    | {",
+        f"        first: ReadonlyArray<{FLOAT}>;",
+        f"        second: ReadonlyArray<{FLOAT}>;",
+        "        third: string;",
+        "      }",
+        "    | readonly [",
+        f"        first: ReadonlyArray<{FLOAT}>,",
+        f"        second: ReadonlyArray<{FLOAT}>,",
+        "        third: string,",
+        "      ],",
+        "): null;",
+    ]
+
+
+def test_a_generator_is_a_stream_and_an_input_stream_is_told() -> None:
+    def function() -> Iterator[str]:
+        """Says it."""
+        yield ""
+
+    assert method(described(function, takes_input=float)) == (
+        "/**\n * Says it.\n *\n"
+        f" * Reads an input stream of `{FLOAT}`.\n */\n"
+        "f(): AsyncIterable<string>;"
+    )
+
+
+def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:
+    def named_alike(choice: Literal["Tuple", "NdArray"]) -> list[tuple[date, ...]]:
+        return []
+
+    assert tools_module([described(nothing, takes_input=float)], "make f") == (
+        "// Made by `make f`.\n\n"
+        "/** The tools: what each takes, and what it answers if it keeps to its"
+        " annotations. */\n"
+        "export type Tools = {\n"
+        f"  /** Reads an input stream of `{FLOAT}`. */\n"
+        "  f(): null;\n"
+        "};\n"
+    )
+    line = tools_module([described(named_alike)], "make").splitlines()[2]
+    package = "@snakepit/adapter-grpc-python"
+    assert line == f'import type {{ PlainDate, Tuple }} from "{package}";'
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a_1", "a_1"),
+        ("delete", "delete"),
+        ("new", '"new"'),
+        ("", '""'),
+        ("images.resize", '"images.resize"'),
+        ("größe", '"größe"'),
+        ('a"\\\n', r'"a\"\\\n"'),
+        ("\u2028", r'"\u2028"'),
+        ("\ud800", r'"\ud800"'),
+        ("a\n", r'"a\n"'),
+    ],
+)
+def test_a_name_that_is_no_identifier_is_quoted(text: str, written: str) -> None:
+    assert name(text) == written
+
+
+def test_a_label_that_is_no_identifier_is_replaced() -> None:
+    assert [label("new", 0), label("größe", 1)] == ["new", "_1"]
+    assert [literal(2**53 - 1), literal(-(2**53))] == [str(2**53 - 1), f"-{2**53}n"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("One.", ["/** One. */"]),
+        ("*/ a */", [r"/** *\/ a *\/ */"]),
+        ("/", ["/** / */"]),
+        ("@ts-ignore", [r"/** \@ts-ignore */"]),
+        ("A.\n\n  @b\n/", ["/**", " * A.", " *", r" *   \@b", " * /", " */"]),
+        ("A.\r\u2028B.", ["/**", " * A.", " *", " * B.", " */"]),
+        ("\ud800", ["/** ? */"]),
+    ],
+)
+def test_a_docstring_cannot_leave_its_comment(text: str, lines: list[str]) -> None:
+    assert comment(text) == lines

@@ -1,0 +1,19 @@
+// Makes the types of tools that programs of this repository call, from the signatures in Python.
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { digitsEnvironment } from "../apps/demo/src/digits-environment.ts";
+import { developmentPython } from "./python-environment.ts";
+import { must, root } from "./run.ts";
+
+const digits = await digitsEnvironment().make();
+writeTypes(digits.python, "apps/demo/src/digits.py", "gen/digits.ts");
+const kinds = "packages/adapter-grpc-python/test/typescript/typed.py";
+writeTypes(developmentPython(), kinds, "gen/typed.ts");
+
+/** @param output seen from the directory of the tools. */
+function writeTypes(python: string, tools: string, output: string): void {
+	const file = join(root, dirname(tools), output);
+	mkdirSync(dirname(file), { recursive: true });
+	const words = ["-m", "snakepit_bridge", "types", tools];
+	must(python, [...words, "--output", file]);
+}
