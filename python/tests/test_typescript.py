@@ -1,8 +1,8 @@
-"""Tools as TypeScript: what is written for each annotation, both ways."""
+"""Annotations as TypeScript: what is written for each, both ways, and texts around it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, NewType, TypedDict, TypeVar
 
@@ -12,10 +12,7 @@ import pytest
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
-from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.typescript.text import comment, label, literal, name
-from snakepit_bridge.typescript.tools_module import tools_module
 from snakepit_bridge.typescript.type_writer import TypeWriter
 
 Id = NewType("Id", int)
@@ -162,139 +159,6 @@ def test_integers_that_are_said_to_be_safe_come_back_as_numbers() -> None:
     check = compile_annotation(dict[int, list[int]])
     answered = TypeWriter(sent=False, safe_integers=True).written(check)
     assert answered == "Record<string, never> | Map<number, number[]>"
-
-
-def described(
-    function: Callable[..., Any], named: str = "f", takes_input: object = NO_INPUT
-) -> Tool:
-    return Tool(named, function, ToolMark(named, takes_input))
-
-
-def method(tool: Tool) -> str:
-    """Returns what is written of one tool, without the indent."""
-    text = tools_module([tool], "make")
-    _, _, body = text.partition("export type Tools = {\n")
-    lines = body.removesuffix("};\n").splitlines()
-    return "\n".join(line.removeprefix("  ") for line in lines)
-
-
-def nothing() -> None: ...
-def required(a: str, b: bool) -> str: ...  # type: ignore[empty-body]
-def optional(a: str = "", b: bool = True) -> None: ...
-def only_named(a: str, *, b: bool) -> None: ...
-def only_placed(a: str = "", /) -> None: ...
-def rest(*rest: bool) -> None: ...
-def others(**others: bool) -> None: ...
-def all_kinds(a: str, *rest: bool, b: bool = True, **others: str) -> None: ...
-def unannotated(a, b=1): ...  # type: ignore[no-untyped-def]
-def unknown() -> Path: ...  # type: ignore[empty-body]
-
-
-class Path:
-    """Nothing that crosses."""
-
-
-METHODS = [
-    (nothing, "f(): null;"),
-    (
-        required,
-        "f(args: { a: string; b: boolean } | readonly [a: string, b: boolean]): string;",
-    ),
-    (
-        optional,
-        """\
-f(
-  args?:
-    | { a?: string | undefined; b?: boolean | undefined }
-    | readonly [a?: string, b?: boolean],
-): null;""",
-    ),
-    (only_named, "f(args: { a: string; b: boolean }): null;"),
-    (
-        only_placed,
-        "f(args?: { a?: string | undefined } | readonly [a?: string]): null;",
-    ),
-    (
-        rest,
-        "f(args?: Record<string, never> | readonly [...rest: Array<boolean>]): null;",
-    ),
-    (others, "f(args?: { [name: string]: boolean } | readonly []): null;"),
-    (
-        all_kinds,
-        """\
-/** Any other name takes `string`. */
-f(
-  args:
-    | { a: string; b?: boolean | undefined; [name: string]: unknown }
-    | readonly [a: string, ...rest: Array<boolean>],
-): null;""",
-    ),
-    (
-        unannotated,
-        """\
-f(
-  args:
-    | { a: unknown; b?: unknown }
-    | readonly [a: unknown, b?: unknown],
-): unknown;""",
-    ),
-    (unknown, "f(): unknown;"),
-]
-
-
-@pytest.mark.parametrize(("function", "written"), METHODS)
-def test_a_tool_takes_its_arguments_by_name_and_by_position(
-    function: Callable[..., Any], written: str
-) -> None:
-    assert method(described(function)) == written
-
-
-def test_a_part_has_a_line_where_all_of_them_are_too_long_for_one() -> None:
-    def function(first: list[float], second: list[float], third: str) -> None: ...
-
-    assert method(described(function)).splitlines()[2:] == [
-        "    | {",
-        f"        first: ReadonlyArray<{FLOAT}>;",
-        f"        second: ReadonlyArray<{FLOAT}>;",
-        "        third: string;",
-        "      }",
-        "    | readonly [",
-        f"        first: ReadonlyArray<{FLOAT}>,",
-        f"        second: ReadonlyArray<{FLOAT}>,",
-        "        third: string,",
-        "      ],",
-        "): null;",
-    ]
-
-
-def test_a_generator_is_a_stream_and_an_input_stream_is_told() -> None:
-    def function() -> Iterator[str]:
-        """Says it."""
-        yield ""
-
-    assert method(described(function, takes_input=float)) == (
-        "/**\n * Says it.\n *\n"
-        f" * Reads an input stream of `{FLOAT}`.\n */\n"
-        "f(): AsyncIterable<string>;"
-    )
-
-
-def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:
-    def named_alike(choice: Literal["Tuple", "NdArray"]) -> list[tuple[date, ...]]:
-        return []
-
-    assert tools_module([described(nothing, takes_input=float)], "make f") == (
-        "// Made by `make f`.\n\n"
-        "/** The tools: what each takes, and what it answers if it keeps to its"
-        " annotations. */\n"
-        "export type Tools = {\n"
-        f"  /** Reads an input stream of `{FLOAT}`. */\n"
-        "  f(): null;\n"
-        "};\n"
-    )
-    line = tools_module([described(named_alike)], "make").splitlines()[2]
-    package = "@snakepit/adapter-grpc-python"
-    assert line == f'import type {{ PlainDate, Tuple }} from "{package}";'
 
 
 @pytest.mark.parametrize(
