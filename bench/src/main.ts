@@ -88,7 +88,7 @@ function onStep(step: string): void {
 	if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${step}`);
 }
 
-/** How this run is repeated; where its files went is of no account. */
+/** How this run is repeated; where its files went, or an interpreter is, is of no account. */
 function commandOf(words: readonly string[]): string {
 	const files = ["--json", "--svg"];
 	const kept = words.filter(
@@ -96,5 +96,7 @@ function commandOf(words: readonly string[]): string {
 			!files.some((file) => word.startsWith(file)) &&
 			!files.includes(words[at - 1] ?? ""),
 	);
-	return ["npx pnpm@12 bench", ...kept].join(" ");
+	return ["npx pnpm@12 bench", ...kept]
+		.join(" ")
+		.replace(/(--free-threaded)[ =]\S+/, "$1 PYTHON");
 }
