@@ -123,8 +123,11 @@ class CallTable:
 
     def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
         """Sends the terminal frame of a call and forgets the call."""
-        self._calls.pop(call_id, None)
-        self._outbox.put_last(frame)
+        try:
+            self._outbox.put_last(frame)
+        finally:
+            # In this order: a worker that leaves is gone when no call is left.
+            self._calls.pop(call_id, None)
         if self._replies and self._loop is not None:
             call_soon(self._loop, lambda: self._give_up(call_id))
         if self._on_settled is not None:
@@ -144,6 +147,9 @@ class CallTable:
             trace_context=carrier,
         )
         self._outbox.put(pb.WorkerFrame(host_call=host_call))
+        if call_id not in self._calls and self._loop is not None:
+            # It ended in another thread, which may have seen no reply to give up.
+            call_soon(self._loop, lambda: self._give_up(call_id))
         return number
 
     def drop_host_call(self, host_call_id: int) -> None:
