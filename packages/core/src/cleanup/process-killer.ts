@@ -28,7 +28,7 @@ export interface KillResult<Target extends KillTarget> {
 	readonly fate: Fate;
 }
 
-/** One clock for the whole ladder, in milliseconds from its begin. */
+/** One clock for the whole ladder, in milliseconds from the end of the first look: how long that takes is not the processes' fault. */
 export interface KillLimits {
 	/** From SIGTERM to SIGKILL; 0 kills at once. */
 	readonly graceMs: number;
@@ -73,8 +73,7 @@ export class ProcessKiller {
 		find: () => readonly Target[] | Promise<readonly Target[]>,
 		limits: KillLimits,
 	): Promise<readonly KillResult<Target>[]> {
-		const begunAt = this.#clock.now();
-		const elapsed = (): number => this.#clock.now() - begunAt;
+		let begunAt: number | undefined;
 		const all: Progress<Target>[] = [];
 		const open = (): Progress<Target>[] =>
 			all.filter((progress) => this.#isOpen(progress));
@@ -86,12 +85,18 @@ export class ProcessKiller {
 			for (const target of await find())
 				if (!known.some((each) => isSame(each, target)))
 					all.push(this.#begin(target));
-			const isOver = wasOver && all.length === known.length;
-			if (isOver || elapsed() >= limits.deadlineMs) break;
-			const late = elapsed() >= limits.graceMs;
+			if (wasOver && all.length === known.length) break;
+			const now = this.#clock.now();
+			begunAt ??= now;
+			const elapsed = now - begunAt;
+			if (elapsed >= limits.deadlineMs) {
+				await this.#killTheRest(open);
+				break;
+			}
+			const late = elapsed >= limits.graceMs;
 			if (late) this.#kill(open());
 			else this.#ask(open());
-			const rest = (late ? limits.deadlineMs : limits.graceMs) - elapsed();
+			const rest = (late ? limits.deadlineMs : limits.graceMs) - elapsed;
 			await this.#untilNone(open, Math.min(rest, LONGEST_WAIT_MS));
 		}
 		return all.map(({ target, fate }) => ({
@@ -143,6 +148,19 @@ export class ProcessKiller {
 		for (const progress of targets) this.#signal(progress, "SIGKILL");
 	}
 
+	/** A look that outlasts the deadline is no reason to spare what nobody has told to die. */
+	async #killTheRest(
+		open: () => readonly Progress<KillTarget>[],
+	): Promise<void> {
+		const rest = open().filter(({ killed }) => !killed);
+		if (rest.length === 0) return;
+		this.#kill(rest);
+		await this.#untilNone(
+			() => rest.filter((progress) => this.#isOpen(progress)),
+			LONGEST_WAIT_MS,
+		);
+	}
+
 	#hasProtected(groupId: number): boolean {
 		return this.#host
 			.members(groupId)
@@ -166,18 +184,19 @@ export class ProcessKiller {
 		return false;
 	}
 
+	/** Waits at least once: what forks and ends faster than it is listed must not keep this program from its other work. */
 	async #untilNone(
 		open: () => readonly unknown[],
 		longestMs: number,
 	): Promise<void> {
 		const begunAt = this.#clock.now();
 		let lookMs = FIRST_LOOK_MS;
-		while (open().length > 0) {
+		do {
 			const left = longestMs - (this.#clock.now() - begunAt);
 			if (left <= 0) return;
 			await this.#pause(Math.min(lookMs, left));
 			lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
-		}
+		} while (open().length > 0);
 	}
 
 	#pause(ms: number): Promise<void> {

@@ -87,6 +87,37 @@ test("what ends while it is looked for may have left something since: it looks o
 	expect(isAlive(child.identity.pid)).toBe(false);
 });
 
+test("what forks and ends faster than it is listed does not hold up the event loop", async () => {
+	const host = seenAs({ observe: () => "gone" });
+	let looks = 0;
+	let hadATurn = false;
+	setImmediate(() => {
+		hadATurn = true;
+	});
+	const find = (): readonly KillTarget[] =>
+		hadATurn || ++looks > 10_000
+			? []
+			: [{ identity: deadOwner({ pid: looks }) }];
+	await fates(find, new ProcessKiller(host, systemClock));
+	expect(looks).toBeLessThan(10_000);
+});
+
+test("a look that takes longer than the limits spares nothing", async () => {
+	let slow = 0;
+	const clock = { ...systemClock, now: () => systemClock.now() + slow };
+	const slowly =
+		(find: () => readonly KillTarget[]): (() => readonly KillTarget[]) =>
+		() => {
+			slow += 2 * LIMITS.deadlineMs;
+			return find();
+		};
+	const by = new ProcessKiller(machine, clock);
+	const willing = await start("sleeps.sh");
+	expect(await fates(slowly(always(willing)), by)).toEqual(["ended_on_term"]);
+	const stubborn = await start("ignores-sigterm.sh");
+	expect(await fates(slowly(always(stubborn)), by)).toEqual(["killed"]);
+});
+
 test("a group of ours is killed as one, members included that were not found", async () => {
 	const { identity } = await start("forks-a-child.sh");
 	const target = { identity, wholeGroup: identity.pid };
