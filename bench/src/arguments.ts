@@ -78,8 +78,13 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	});
 	if (values.help) return { kind: "help" };
 	if (values.list) return { kind: "list" };
-	if (values.publish !== undefined)
-		return { kind: "publish", files: values.publish };
+	const { publish, ...others } = values;
+	if (publish !== undefined) {
+		const [other] = Object.keys(others);
+		if (other !== undefined)
+			throw new Error(`--publish measures nothing: it goes without --${other}`);
+		return { kind: "publish", files: publish };
+	}
 	const only = (values.only ?? []).flatMap((names) => names.split(","));
 	const stranger = only.find((name) => !known.includes(name));
 	if (stranger !== undefined)

@@ -20,24 +20,40 @@ export interface Machine {
 	readonly versions: Readonly<Record<string, string>>;
 }
 
-export function describeMachine(python: string): Machine {
+export function describeMachine(
+	python: string,
+	freeThreadedPython?: string,
+): Machine {
+	const freeThreaded =
+		freeThreadedPython === undefined
+			? {}
+			: { "free-threaded": pythonVersions(freeThreadedPython)["python"] ?? "" };
+
 	return {
 		processor: cpus()[0]?.model.trim() ?? "unknown",
 		processors: availableParallelism(),
 		memoryGb: Math.round(totalmem() / 2 ** 30),
 		kernel: `${systemName()} ${release()}`,
 		loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
-		versions: { node: process.versions.node, ...pythonVersions(python) },
+		versions: {
+			node: process.versions.node,
+			...pythonVersions(python),
+			...freeThreaded,
+		},
 	};
 }
 
 function pythonVersions(python: string): Record<string, string> {
 	const program = `
 import json, platform
-from importlib.metadata import version
-names = ["grpcio", "protobuf", "msgpack", "numpy"]
+from importlib.metadata import PackageNotFoundError, version
 found = {"python": f"{platform.python_implementation()} {platform.python_version()}"}
-print(json.dumps(found | {name: version(name) for name in names}))`;
+for name in ["grpcio", "protobuf", "msgpack", "numpy"]:
+    try:
+        found[name] = version(name)
+    except PackageNotFoundError:
+        pass
+print(json.dumps(found))`;
 	const { status, stdout, stderr } = spawnSync(python, ["-c", program], {
 		encoding: "utf8",
 	});

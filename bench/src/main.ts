@@ -4,6 +4,7 @@ import { installEach } from "../../scripts/packages-on-demand.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
 import { HELP, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
+import { commandToRepeat } from "./command-to-repeat.ts";
 import { describeMachine } from "./machine.ts";
 import { keepResults } from "./report/kept-results.ts";
 import { drawPlot } from "./report/plot.ts";
@@ -29,8 +30,9 @@ switch (request.kind) {
 		for (const { name, title } of cases) console.log(`${name}: ${title}`);
 		break;
 	case "publish":
-		for (const file of request.files)
-			keepResults(JSON.parse(readFileSync(file, "utf8")));
+		keepResults(
+			request.files.map((file) => JSON.parse(readFileSync(file, "utf8"))),
+		);
 		await import("./write-docs.ts");
 		break;
 	case "run":
@@ -60,7 +62,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const whole = (): BenchResult => ({
 		version: 1,
 		startedAt,
-		command: commandOf(args),
+		command: commandToRepeat(args),
 		quick,
 		machine,
 		peers: Object.fromEntries(
@@ -69,7 +71,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 		cases: results,
 	});
 	const startedAt = new Date().toISOString();
-	const machine = describeMachine(python);
+	const machine = describeMachine(python, freeThreadedPython);
 	console.log([...machineLines(whole()), loadBefore(whole())].join("\n"));
 	for (const one of chosen) {
 		const result = await runCase(one, { setting, runs, peers, onStep });
@@ -86,17 +88,4 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 /** One line that is written over, where somebody watches. */
 function onStep(step: string): void {
 	if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${step}`);
-}
-
-/** How this run is repeated; where its files went, or an interpreter is, is of no account. */
-function commandOf(words: readonly string[]): string {
-	const files = ["--json", "--svg"];
-	const kept = words.filter(
-		(word, at) =>
-			!files.some((file) => word.startsWith(file)) &&
-			!files.includes(words[at - 1] ?? ""),
-	);
-	return ["npx pnpm@12 bench", ...kept]
-		.join(" ")
-		.replace(/(--free-threaded)[ =]\S+/, "$1 PYTHON");
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { readArguments } from "../src/arguments.ts";
+import { commandToRepeat } from "../src/command-to-repeat.ts";
 
 const known = ["small-call", "soak"];
 
@@ -44,4 +45,26 @@ test("a Python without its lock is one that somebody names", () => {
 	expect(readArguments([], known)).toMatchObject({
 		freeThreadedPython: undefined,
 	});
+});
+
+test("publishing measures nothing, so it goes with no other option", () => {
+	expect(readArguments(["--publish", "a", "--publish", "b"], [])).toEqual({
+		kind: "publish",
+		files: ["a", "b"],
+	});
+	expect(
+		readArguments(["--publish", "a", "--only", "soak"], ["soak"]),
+	).toMatchObject({
+		kind: "mistake",
+		message: expect.stringContaining("without --only"),
+	});
+});
+
+test("the command to repeat a run tells neither its files nor where an interpreter is", () => {
+	expect(
+		commandToRepeat([
+			...["--only", "threads", "--json", "run one.json", "--svg=a.svg"],
+			...["--free-threaded", "/of mine/python", "--runs", "3"],
+		]),
+	).toBe("npx pnpm@12 bench --only threads --free-threaded PYTHON --runs 3");
 });

@@ -73,6 +73,11 @@ test("each case says which run it is from, and its machine where they differ", (
 		"1 run by `pnpm bench --only other` on 2026-11-21 (load average of the minute before: 3).",
 	);
 	expect(page.match(/Some processor/g)).toHaveLength(1);
+	const peers = { tinypool: "1" };
+	const newer = { ...of, peers: { tinypool: "2" } };
+	expect(benchmarksPage([{ ...result, peers }, newer])).toMatch(
+		/tinypool 1.*tinypool 2/s,
+	);
 	const machine = { ...result.machine, processor: "Another processor" };
 	const elsewhere = benchmarksPage([result, { ...of, machine }]);
 	expect(elsewhere).toMatch(/Some processor.*## Another.*Another processor/s);
@@ -83,11 +88,13 @@ test("of what is kept, a later run's case takes the place of an earlier one's", 
 	onTestFinished(() => rmSync(directory, { recursive: true }));
 	const full = { ...result, quick: false };
 	const soak: CaseResult = { ...one, name: "soak" };
-	keepResults({ ...full, cases: [soak, one] }, directory);
+	keepResults([{ ...full, cases: [soak, one] }], directory);
 	const again = { ...full, command: "pnpm bench --only small-call" };
-	keepResults(again, directory);
-	expect(keptResults(directory)).toEqual([again, { ...full, cases: [soak] }]);
-	expect(() => keepResults(result, directory)).toThrow("a quick run");
+	keepResults([again], directory);
+	const kept = [again, { ...full, cases: [soak] }];
+	expect(keptResults(directory)).toEqual(kept);
+	expect(() => keepResults([full, result], directory)).toThrow("a quick run");
+	expect(keptResults(directory)).toEqual(kept);
 });
 
 test("the plot has a bar for each row that was measured", () => {

@@ -11,9 +11,12 @@ import { loadBefore, machineLines } from "./table.ts";
 export function benchmarksPage(results: readonly BenchResult[]): string {
 	const [first] = results;
 	if (first === undefined) throw new TypeError("There is no run.");
-	const machines = new Set(results.map(({ machine }) => nameOf(machine)));
-	const isOfOneMachine = machines.size === 1;
 	const peers = Object.assign({}, ...results.map((result) => result.peers));
+	const isOfOneMachine = results.every(
+		({ machine, peers: found }) =>
+			nameOf(machine) === nameOf(first.machine) &&
+			Object.entries(found).every(([name, version]) => peers[name] === version),
+	);
 	return `# Benchmarks
 
 Measured by \`npx pnpm@12 bench\` and written here from [what it found](../bench/results): nothing on this page is typed by hand.

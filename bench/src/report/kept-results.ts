@@ -8,23 +8,25 @@ import type { BenchResult } from "../result.ts";
 const DIRECTORY = join(root, "bench/results");
 
 /**
- * Puts each case of a run in the place of what was kept of it before.
+ * Puts each case of some runs in the place of what was kept of it before.
  *
- * @throws RangeError where the run was a quick one: it is nothing to publish.
+ * @throws RangeError where a run was a quick one: it is nothing to publish, and nothing is kept then.
  */
 export function keepResults(
-	result: BenchResult,
+	results: readonly BenchResult[],
 	directory: string = DIRECTORY,
 ): void {
-	if (result.quick)
+	const quick = results.find((result) => result.quick);
+	if (quick !== undefined)
 		throw new RangeError(
-			`"${result.command}" was a quick run, for a look only: measure without --quick what is to be published.`,
+			`"${quick.command}" was a quick run, for a look only: measure without --quick what is to be published.`,
 		);
 	mkdirSync(directory, { recursive: true });
-	for (const one of result.cases) {
-		const text = JSON.stringify({ ...result, cases: [one] }, null, "\t");
-		writeFileSync(join(directory, `${one.name}.json`), `${text}\n`);
-	}
+	for (const result of results)
+		for (const one of result.cases) {
+			const text = JSON.stringify({ ...result, cases: [one] }, null, "\t");
+			writeFileSync(join(directory, `${one.name}.json`), `${text}\n`);
+		}
 }
 
 /** What is kept, in the order of the report. */
