@@ -114,7 +114,9 @@ def test_a_value_of_the_annotated_type_passes_as_it_is(
         (float | int, 1, 1),
         (tuple[int, float], [1, 2], (1, 2.0)),
         (tuple[str, ...], ["a"], ("a",)),
-        (list[int] | tuple[int, ...], [1], [1]),
+        (list[int], (1, 2), [1, 2]),
+        (list[float], (1,), [1.0]),
+        (list[list[int]], [(1,)], [[1]]),
         (frozenset[int], {1}, frozenset({1})),
         (set[float], {1}, {1.0}),
         (bytearray, b"a", bytearray(b"a")),
@@ -132,6 +134,31 @@ def test_what_the_host_has_no_type_for_becomes_the_annotated_type(
 
 
 @pytest.mark.parametrize(
+    ("annotation", "value", "becomes"),
+    [
+        (list[int] | tuple[int, ...], [1], [1]),
+        (list[int] | tuple[int, ...], (1,), (1,)),
+        (tuple[int, ...] | list[int], [1], [1]),
+        (list[int] | tuple[int], (1,), (1,)),
+        (list[float] | tuple[float, ...], (1,), (1.0,)),
+        (tuple[float, ...] | list[float], [1], [1.0]),
+        (list[list[int]] | list[tuple[int, ...]], [(1,)], [(1,)]),
+        (dict[str, list[int]] | dict[str, tuple[int]], {"a": (1,)}, {"a": (1,)}),
+        (dict[str, float] | Box, {"corner": (1, 2)}, {"corner": (1, 2)}),
+        (dict[str, float] | dict[str, int], {"a": 1}, {"a": 1}),
+        (frozenset[int] | set[int], {1}, {1}),
+        (list[int] | int, (1,), [1]),
+    ],
+    ids=repr,
+)
+def test_of_a_union_the_member_counts_that_takes_the_value_as_it_is(
+    annotation: Any, value: Any, becomes: Any
+) -> None:
+    given = pass_through(annotation, value)
+    assert repr(given) == repr(becomes)
+
+
+@pytest.mark.parametrize(
     ("annotation", "value", "message"),
     [
         (int, "a", "$.x: expected int, got str"),
@@ -144,7 +171,9 @@ def test_what_the_host_has_no_type_for_becomes_the_annotated_type(
         (None, 0, "$.x: expected None, got int"),
         (date, datetime(2024, 1, 1), "expected date, got datetime without a zone"),
         (list[float], [1.0, "a"], "$.x[1]: expected float, got str"),
-        (list[float], (1.0,), "$.x: expected list[float], got tuple"),
+        (list[float], {1.0}, "$.x: expected list[float], got set"),
+        (set[list[int]], {(1,)}, "$.x[0]: expected list[int], got tuple"),
+        (dict[list[int], int], {(1,): 1}, "$.x<key 0>: expected list[int], got tuple"),
         (dict[str, int], {"a b": "c"}, '$.x["a b"]: expected int, got str'),
         (dict[str, int], {1: 1}, "$.x<key 0>: expected str, got int"),
         (set[int], [1], "$.x: expected set[int], got list"),

@@ -34,7 +34,6 @@ class NdArrayCheck(Check):
     """`NdArray`, made of numpy's array where that arrives."""
 
     expected = "NdArray"
-    converts = True
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is NdArray:

@@ -25,16 +25,13 @@ class Check:
     Attributes:
         expected: the annotation as a person would write it.
         exact: types whose values pass as they are, without a look at each.
-        converts: whether a value may come out as another one. Members of a
-            union that convert are tried last.
     """
 
     expected: str = "Any"
     exact: frozenset[type] = frozenset()
-    converts: bool = False
 
     def check(self, value: Any, path: Path) -> Any:
-        """Returns the value for the tool.
+        """Returns the value for the tool: the same object, unless it has to be another.
 
         Raises:
             Mismatch: it is not what is expected.

@@ -7,7 +7,7 @@ import sys
 import types
 import typing
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check
@@ -30,7 +30,10 @@ from snakepit_bridge.tools.annotations.scalars import (
     int_check,
     str_check,
 )
-from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.annotations.typed_dict import (
+    RepeatedTypedDictCheck,
+    TypedDictCheck,
+)
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
 
 __all__ = ["Unsupported", "compile_annotation"]
@@ -77,10 +80,26 @@ def compile_annotation(annotation: Any) -> Check:
     Raises:
         Unsupported: no value that crosses has this type.
     """
-    return _compile(annotation, ())
+    return _compile(annotation, _Within(frozenset(), {}))
 
 
-def _compile(annotation: Any, within: tuple[Any, ...]) -> Check:
+class _Within(NamedTuple):
+    """Where an annotation stands.
+
+    Attributes:
+        kinds: the typed dicts and aliases around it.
+        made: the checks of typed dicts that have been made, by what is around
+            them: those that name each other can be reached in many ways.
+    """
+
+    kinds: frozenset[Any]
+    made: dict[tuple[Any, frozenset[Any]], Check]
+
+    def inside(self, kind: Any) -> _Within:
+        return self._replace(kinds=self.kinds | {kind})
+
+
+def _compile(annotation: Any, within: _Within) -> Check:
     try:
         simple = _SIMPLE.get(annotation)
     except TypeError:  # not hashable
@@ -111,7 +130,7 @@ def _compile(annotation: Any, within: tuple[Any, ...]) -> Check:
 
 
 def _generic(
-    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: tuple[Any, ...]
+    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: _Within
 ) -> Check:
     name = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
     if name in _TRANSPARENT or hasattr(annotation, "__metadata__"):
@@ -138,11 +157,11 @@ def _generic(
     )
 
 
-def _part(arguments: tuple[Any, ...], index: int, within: tuple[Any, ...]) -> Check:
+def _part(arguments: tuple[Any, ...], index: int, within: _Within) -> Check:
     return _compile(arguments[index], within) if arguments else AnyCheck()
 
 
-def _tuple(arguments: tuple[Any, ...], within: tuple[Any, ...]) -> Check:
+def _tuple(arguments: tuple[Any, ...], within: _Within) -> Check:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return VariadicTupleCheck(_compile(arguments[0], within))
     # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
@@ -155,9 +174,12 @@ def _is_typed_dict(annotation: Any) -> bool:
     return isinstance(annotation, type) and hasattr(annotation, "__required_keys__")
 
 
-def _typed_dict(annotation: Any, within: tuple[Any, ...]) -> Check:
-    if annotation in within:
-        return DictCheck(str_check(), AnyCheck())
+def _typed_dict(annotation: Any, within: _Within) -> Check:
+    if annotation in within.kinds:
+        return RepeatedTypedDictCheck(annotation)
+    place = (annotation, within.kinds)
+    if place in within.made:
+        return within.made[place]
     hints = typing.get_type_hints(annotation, include_extras=True)
     required = set(annotation.__required_keys__)
     for key, hint in hints.items():
@@ -166,13 +188,18 @@ def _typed_dict(annotation: Any, within: tuple[Any, ...]) -> Check:
             required.add(key)
         elif wrapper == "NotRequired":
             required.discard(key)
-    items = {key: _compile(hint, (*within, annotation)) for key, hint in hints.items()}
-    return TypedDictCheck(annotation.__name__, items, frozenset(required))
+    inside = within.inside(annotation)
+    items = {key: _compile(hint, inside) for key, hint in hints.items()}
+    check = TypedDictCheck(annotation, items, frozenset(required))
+    within.made[place] = check
+    return check
 
 
-def _enter(alias: Any, value: Any, within: tuple[Any, ...]) -> Check:
+def _enter(alias: Any, value: Any, within: _Within) -> Check:
     """Compiles an alias; one that contains itself is not followed again."""
-    return AnyCheck() if alias in within else _compile(value, (*within, alias))
+    if alias in within.kinds:
+        return AnyCheck()
+    return _compile(value, within.inside(alias))
 
 
 def _dtype(arguments: tuple[Any, ...]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,21 +28,35 @@ def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | 
     return checked if changed else None
 
 
+def _hashed(check: Check, given: Any, checked: Any, path: Path) -> Any:
+    """Returns what is checked, unless it became a list, which no set and no key can be."""
+    try:
+        hash(checked)
+    except TypeError:
+        raise check.mismatch(given, path) from None
+    return checked
+
+
 class ListCheck(Check):
-    """`list[X]`, and `Sequence[X]` and wider ones, which a tuple is too."""
+    """`list[X]`, and `Sequence[X]` and wider ones, which a tuple is too.
+
+    A tuple becomes a list where that is asked for: one that a tool answered is an
+    array like any other for the host, which may well send it on.
+    """
 
     def __init__(self, item: Check, name: str = "list") -> None:
         self.item = item
         self.name = name
-        self._kinds = (list,) if name == "list" else (list, tuple)
         self.expected = f"{name}[{item.expected}]"
-        self.converts = item.converts
 
     def check(self, value: Any, path: Path) -> Any:
-        if type(value) not in self._kinds:
+        if type(value) is not list and type(value) is not tuple:
             raise self.mismatch(value, path)
+        kind = list if self.name == "list" else type(value)
         checked = _check_items(value, self.item, path)
-        return value if checked is None else type(value)(checked)
+        if checked is None and type(value) is kind:
+            return value
+        return kind(value if checked is None else checked)
 
     def schema(self) -> Schema:
         return {"type": "array", "items": self.item.schema()}
@@ -49,8 +64,6 @@ class ListCheck(Check):
 
 class VariadicTupleCheck(Check):
     """`tuple[X, ...]`; a list becomes one, for the host may have no other way."""
-
-    converts = True
 
     def __init__(self, item: Check) -> None:
         self.item = item
@@ -69,8 +82,6 @@ class VariadicTupleCheck(Check):
 class TupleCheck(Check):
     """`tuple[X, Y]`; a list becomes one, for the host may have no other way."""
 
-    converts = True
-
     def __init__(self, items: Sequence[Check]) -> None:
         self.items = list(items)
         self.expected = f"tuple[{', '.join(i.expected for i in items) or '()'}]"
@@ -82,9 +93,11 @@ class TupleCheck(Check):
             got = f"{type(value).__name__} of {len(value)}"
             raise Mismatch(path, self.expected, got)
         pairs = zip(self.items, value, strict=True)
-        return tuple(
+        checked = tuple(
             item.check(part, (path, i)) for i, (item, part) in enumerate(pairs)
         )
+        same = type(value) is tuple and all(map(operator.is_, checked, value))
+        return value if same else checked
 
     def schema(self) -> Schema:
         return {
@@ -102,15 +115,18 @@ class SetCheck(Check):
         self.item = item
         self._kind = kind
         self.expected = f"{kind.__name__}[{item.expected}]"
-        self.converts = item.converts or kind is frozenset
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not set:
             raise self.mismatch(value, path)
-        checked = _check_items(list(value), self.item, path)
+        given = list(value)
+        checked = _check_items(given, self.item, path)
         if checked is None:
             return value if self._kind is set else self._kind(value)
-        return self._kind(checked)
+        return self._kind(
+            _hashed(self.item, before, item, (path, i))
+            for i, (before, item) in enumerate(zip(given, checked, strict=True))
+        )
 
     def schema(self) -> Schema:
         return {"type": "array", "uniqueItems": True, "items": self.item.schema()}
@@ -123,7 +139,6 @@ class DictCheck(Check):
         self.key = key
         self.item = item
         self.expected = f"{name}[{key.expected}, {item.expected}]"
-        self.converts = key.converts or item.converts
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not dict:
@@ -133,11 +148,15 @@ class DictCheck(Check):
         if keys_pass and items_pass:
             return value
         checked: dict[Any, Any] = {}
+        same = True
         for i, (key, item) in enumerate(value.items()):
             place = key_place(key) if isinstance(key, str) else f"<value {i}>"
-            checked_key = self.key.check(key, (path, f"<key {i}>"))
-            checked[checked_key] = self.item.check(item, (path, place))
-        return checked
+            key_path = (path, f"<key {i}>")
+            checked_key = self.key.check(key, key_path)
+            checked_item = self.item.check(item, (path, place))
+            same = same and checked_key is key and checked_item is item
+            checked[_hashed(self.key, key, checked_key, key_path)] = checked_item
+        return value if same else checked
 
     def schema(self) -> Schema:
         schema: Schema = {"type": "object"}
@@ -148,27 +167,35 @@ class DictCheck(Check):
 
 
 class UnionCheck(Check):
-    """`X | Y`, `Union` and `Optional`: the first that takes the value as it is."""
+    """`X | Y`, `Union` and `Optional`: the first that takes the value as it is.
+
+    If none does, the first that makes a value of the same type of it, or of any.
+    """
 
     def __init__(self, members: Sequence[Check]) -> None:
         self.members = list(members)
-        self._tried = sorted(members, key=lambda member: member.converts)
         self.expected = " | ".join(member.expected for member in members)
         self.exact = frozenset[type]().union(*(m.exact for m in members))
-        self.converts = any(member.converts for member in members)
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) in self.exact:
             return value
+        made: list[Any] = []
         inside: Mismatch | None = None
-        for member in self._tried:
+        for member in self.members:
             try:
-                return member.check(value, path)
+                checked = member.check(value, path)
+                if checked is value:
+                    return value
+                made.append(checked)
             except Mismatch as mismatch:
                 # A member that took the value and stumbled over a part of it
                 # has the better story.
                 if mismatch.path is not path and inside is None:
                     inside = mismatch
+        if made:
+            alike = (one for one in made if type(one) is type(value))
+            return next(alike, made[0])
         raise inside or self.mismatch(value, path)
 
     def schema(self) -> Schema:

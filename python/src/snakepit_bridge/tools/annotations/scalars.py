@@ -87,7 +87,6 @@ class FloatCheck(Check):
 
     expected = "float"
     exact = frozenset({float})
-    converts = True
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is float:
@@ -110,7 +109,6 @@ class BytesCheck(Check):
         self._kind = kind
         self.expected = kind.__name__
         self.exact = frozenset({bytes}) if kind is bytes else frozenset()
-        self.converts = kind is not bytes
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is bytes:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
+from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
+from snakepit_bridge.tools.annotations.containers import DictCheck
+from snakepit_bridge.tools.annotations.scalars import str_check
 from snakepit_bridge.values.no_image import Path, key_place
 
-__all__ = ["TypedDictCheck"]
+__all__ = ["RepeatedTypedDictCheck", "TypedDictCheck"]
 
 
 class TypedDictCheck(Check):
     """A dict with these keys, and no others."""
 
     def __init__(
-        self, name: str, items: Mapping[str, Check], required: frozenset[str]
+        self, kind: type, items: Mapping[str, Check], required: frozenset[str]
     ) -> None:
+        self.kind = kind
         self.items = dict(items)
         self.required = required
-        self.expected = name
-        self.converts = any(item.converts for item in items.values())
+        self.expected = kind.__name__
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not dict:
@@ -37,7 +39,8 @@ class TypedDictCheck(Check):
             if key in self.required and key not in checked:
                 expected = self.items[key].expected
                 raise Mismatch((path, key_place(key)), expected, "nothing")
-        return checked
+        same = all(checked[key] is item for key, item in value.items())
+        return value if same else checked
 
     def schema(self) -> Schema:
         return {
@@ -46,3 +49,11 @@ class TypedDictCheck(Check):
             "required": [key for key in self.items if key in self.required],
             "additionalProperties": False,
         }
+
+
+class RepeatedTypedDictCheck(DictCheck):
+    """A `TypedDict` within itself: what is in it is not looked at."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__(str_check(), AnyCheck())
+        self.kind = kind
