@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,3 +106,68 @@ def test_wrong_usage_says_what_is_right(arguments: list[str]) -> None:
     done = run(*arguments)
     assert done.returncode == 64
     assert "usage: python -m snakepit_bridge" in done.stderr
+
+
+ENDED = [("0", 0), ("", 0), ("3", 3), ("'no licence'", 1)]
+
+
+@pytest.mark.parametrize("command", ["types", "tools", "call"])
+@pytest.mark.parametrize(("code", "status"), ENDED)
+def test_tools_that_end_python_while_they_are_loaded_are_not_taken_for_done(
+    tools: Path, command: str, code: str, status: int
+) -> None:
+    tools.write_text(f"{tools.read_text()}\nimport sys\nsys.exit({code})\n")
+    more = {"types": ["--check", "none.ts"], "call": ["add", "a=1"]}
+    done = run(command, str(tools), *more.get(command, []))
+    assert done.returncode == 66
+    last = done.stderr.splitlines()[-1]
+    problem = f"it ended Python with exit status {status} while it was loaded"
+    assert last == f"cannot load {tools}: {problem}"
+    assert f"sys.exit({code})" in done.stderr
+    assert "snakepit_bridge" not in done.stderr
+
+
+COMMANDS = {
+    "types": "types {}",
+    "tools": "tools {}",
+    "schemas": "tools {} --json",
+    "call": "call {} add a=1",
+}
+
+
+FULL = pytest.param(
+    ">/dev/full",
+    marks=pytest.mark.skipif(sys.platform != "linux", reason="has no such device"),
+)
+
+
+@pytest.mark.parametrize("output", [FULL, ">&-"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_results_that_cannot_be_written_have_a_status_of_their_own(
+    tools: Path, command: str, output: str
+) -> None:
+    words = COMMANDS[command].format(shlex.quote(str(tools)))
+    done = subprocess.run(
+        f"{sys.executable} -W error -m snakepit_bridge {words} {output}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 73
+    assert "standard output cannot be written: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_is_written_without_a_standard_output(tools: Path) -> None:
+    output = tools.parent / "tools.ts"
+    words = f"types {shlex.quote(str(tools))} --output {shlex.quote(str(output))}"
+    done = subprocess.run(
+        f"{sys.executable} -W error -m snakepit_bridge {words} >&-",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert output.read_text() == run("types", str(tools)).stdout

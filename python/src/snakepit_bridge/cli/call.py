@@ -18,7 +18,7 @@ from snakepit_bridge.cli.exit_codes import INTERRUPTED, TOOL_FAILED, WRONG_CALL
 from snakepit_bridge.cli.json_values import from_json, to_json
 from snakepit_bridge.cli.load_target import CommandFailed, load_target
 from snakepit_bridge.cli.local_call import run_locally
-from snakepit_bridge.cli.results import give_up_results, opened_results
+from snakepit_bridge.cli.results import give_up_results, opened_results, write_results
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.tools.annotations.check import Mismatch
 from snakepit_bridge.tools.signature import ArgumentsInvalid
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
         '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
-        "tool or arguments; 66 the tools cannot be loaded. What tools print goes to standard error.",
+        "tool or arguments; 66 the tools cannot be loaded; 73 the results cannot be written. What tools print goes to standard error.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE")
     parser.add_argument("tool", metavar="TOOL")
@@ -170,7 +170,7 @@ def _run(
 ) -> None:
     try:
         for value in run_locally(tool, given, main, items=items, timeout=timeout):
-            print(to_json(value), file=results, flush=True)
+            write_results(results, f"{to_json(value)}\n")
     except CommandFailed:
         raise
     except ArgumentsInvalid as error:

@@ -46,11 +46,22 @@ def load_target(target: str, main: MainThread) -> Toolbox:
             main.complete(hook())
     except (NoSource, ToolsInvalid) as error:
         raise CommandFailed(NO_TOOLS, f"cannot load {target}: {error}") from error
+    except SystemExit as error:
+        # Of a program, not of tools: it would end this one as if all had been done.
+        code = error.code or 0
+        status = code if isinstance(code, int) else 1
+        problem = f"it ended Python with exit status {status} while it was loaded"
+        text = f"{_traced(error)}cannot load {target}: {problem}"
+        raise CommandFailed(NO_TOOLS, text) from error
     except Exception as error:
-        trace = without_bridge(error.__traceback__)
-        text = "".join(traceback.format_exception(type(error), error, trace))
-        raise CommandFailed(NO_TOOLS, f"{text}cannot load {target}") from error
+        text = f"{_traced(error)}cannot load {target}"
+        raise CommandFailed(NO_TOOLS, text) from error
     return toolbox
+
+
+def _traced(error: BaseException) -> str:
+    trace = without_bridge(error.__traceback__)
+    return "".join(traceback.format_exception(type(error), error, trace))
 
 
 def load_tools(target: str) -> dict[str, Tool]:

@@ -9,7 +9,10 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-__all__ = ["give_up_results", "opened_results"]
+from snakepit_bridge.cli.exit_codes import NOT_WRITTEN
+from snakepit_bridge.cli.load_target import CommandFailed
+
+__all__ = ["give_up_results", "opened_results", "write_results"]
 
 
 @contextlib.contextmanager
@@ -21,6 +24,11 @@ def opened_results() -> Iterator[TextIO]:
     output reads results only.
     """
     shared = sys.stdout
+    if shared is None:
+        # It was closed. That matters when something is written, which fails here.
+        with os.fdopen(os.open(os.devnull, os.O_RDONLY), "w") as nowhere:
+            yield nowhere
+        return
     own = os.fdopen(
         os.dup(shared.fileno()), "w", encoding=shared.encoding, errors=shared.errors
     )
@@ -37,6 +45,27 @@ def opened_results() -> Iterator[TextIO]:
             own.flush()
         except BrokenPipeError:
             give_up_results(own)
+
+
+def write_results(results: TextIO, text: str | bytes) -> None:
+    """Writes at once, to whoever reads.
+
+    Raises:
+        BrokenPipeError: who reads has enough.
+        CommandFailed: it cannot be written, to a full disk for instance.
+    """
+    try:
+        if isinstance(text, bytes):
+            results.buffer.write(text)
+        else:
+            results.write(text)
+        results.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        give_up_results(results)
+        problem = f"standard output cannot be written: {error}"
+        raise CommandFailed(NOT_WRITTEN, problem) from error
 
 
 def give_up_results(results: TextIO) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 from snakepit_bridge.cli.exit_codes import WRONG_USAGE
 from snakepit_bridge.cli.load_target import CommandFailed, load_tools
-from snakepit_bridge.cli.results import opened_results
+from snakepit_bridge.cli.results import opened_results, write_results
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["tools_command"]
@@ -30,22 +31,25 @@ def tools_command(arguments: list[str]) -> int:
 
 def _list(target: str, as_json: bool, results: TextIO) -> int:
     try:
-        tools = load_tools(target)
+        tools = load_tools(target).values()
+        if as_json:
+            described = [_described(tool) for tool in tools]
+            text = json.dumps(described, indent=2)
+        else:
+            text = "\n".join(line for tool in tools for line in _listed(tool))
+        write_results(results, f"{text}\n")
     except CommandFailed as failed:
         print(failed, file=sys.stderr)
         return failed.status
-    if as_json:
-        described = [_described(tool) for tool in tools.values()]
-        print(json.dumps(described, indent=2), file=results)
-        return 0
-    for tool in tools.values():
-        shape = " (stream)" if tool.kind.streams else ""
-        result = tool.signature.result.expected
-        line = f"{tool.name}({tool.signature.written()}) -> {result}{shape}"
-        print(line, file=results)
-        if tool.description:
-            print(f"    {tool.description.splitlines()[0]}", file=results)
     return 0
+
+
+def _listed(tool: Tool) -> Iterator[str]:
+    shape = " (stream)" if tool.kind.streams else ""
+    result = tool.signature.result.expected
+    yield f"{tool.name}({tool.signature.written()}) -> {result}{shape}"
+    if tool.description:
+        yield f"    {tool.description.splitlines()[0]}"
 
 
 def _described(tool: Tool) -> dict[str, Any]:

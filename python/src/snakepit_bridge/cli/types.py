@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import os
+import shlex
 import sys
 from typing import TextIO
 
-from snakepit_bridge.cli.exit_codes import NOT_WRITTEN, STALE
+from snakepit_bridge.cli.exit_codes import STALE
 from snakepit_bridge.cli.load_target import CommandFailed, load_tools
-from snakepit_bridge.cli.results import opened_results
+from snakepit_bridge.cli.results import opened_results, write_results
+from snakepit_bridge.cli.written_file import write_file
 from snakepit_bridge.typescript.tools_module import tools_module
 
 __all__ = ["types_command"]
@@ -29,17 +30,24 @@ def types_command(arguments: list[str]) -> int:
 def _types(options: argparse.Namespace, results: TextIO) -> int:
     # The same text from wherever it is made.
     command = _command(os.path.basename(options.target), options.safe_integers)
+    # It is one line.
+    command = command if command.isprintable() else ascii(command)[1:-1]
     try:
         tools = load_tools(options.target).values()
         text = tools_module(tools, command, safe_integers=options.safe_integers)
         if options.check is not None:
-            again = _command(options.target, options.safe_integers)
-            _check(options.check, text, f"{again} --output {options.check}")
+            _check(
+                options.check,
+                text,
+                _command(
+                    options.target, options.safe_integers, "--output", options.check
+                ),
+            )
         elif options.output is not None:
-            _write(options.output, text)
+            write_file(options.output, text)
         else:
             # Source of TypeScript is UTF-8, whatever a terminal is.
-            results.buffer.write(text.encode())
+            write_results(results, text.encode())
     except CommandFailed as failed:
         print(failed, file=sys.stderr)
         return failed.status
@@ -51,12 +59,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m snakepit_bridge types",
         description="Writes the type of the tools for createPool<Tools> as a TypeScript module.",
         epilog="Exit status: 0; 1 FILE is stale; 66 the tools cannot be loaded; 73 FILE "
-        "cannot be written. What tools print goes to standard error.",
+        "or standard output cannot be written. What tools print goes to standard error.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--output", metavar="FILE", help="write it there, at once or not at all"
+        "--output",
+        metavar="FILE",
+        help="write it there, at once or not at all; never over a module that was loaded",
     )
     where.add_argument(
         "--check", metavar="FILE", help="write nothing; fail if FILE is not the same"
@@ -69,15 +79,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(target: str, safe_integers: bool) -> str:
-    written = target if target.isprintable() else ascii(target)
-    flag = " --safe-integers" if safe_integers else ""
-    return f"python -m snakepit_bridge types {written}{flag}"
+def _command(target: str, safe_integers: bool, *more: str) -> str:
+    flag = ["--safe-integers"] if safe_integers else []
+    command = ["python", "-m", "snakepit_bridge", "types"]
+    return shlex.join([*command, target, *flag, *more])
 
 
 def _check(path: str, text: str, command: str) -> None:
     try:
-        with open(path, encoding="utf-8") as file:
+        # Some editors begin it with a mark, which says nothing.
+        with open(path, encoding="utf-8-sig") as file:
             current = file.read()
     except (OSError, UnicodeDecodeError) as error:
         problem = f"{path} cannot be read: {error}; make it with `{command}`"
@@ -88,19 +99,3 @@ def _check(path: str, text: str, command: str) -> None:
         line = len(list(same)) + 1
         problem = f"{path} is stale from line {line} on; make it with `{command}`"
         raise CommandFailed(STALE, problem)
-
-
-def _write(path: str, text: str) -> None:
-    """Replaces a file, which nobody sees half written."""
-    path = os.path.realpath(path)
-    beside = f"{path}.{os.getpid()}"
-    try:
-        with open(beside, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(beside, path)
-    except OSError as error:
-        problem = f"{path} cannot be written: {error}"
-        raise CommandFailed(NOT_WRITTEN, problem) from error
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
