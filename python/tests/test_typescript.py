@@ -12,7 +12,8 @@ import pytest
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.typescript.text import comment, label, literal, name
+from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.typescript.text import comment, labels, literal, name, type_name
 from snakepit_bridge.typescript.type_writer import TypeWriter
 
 Id = NewType("Id", int)
@@ -20,7 +21,6 @@ Text = TypeVar("Text", bound=str)
 Anything = TypeVar("Anything")
 FLOAT = "number | bigint | Float"
 INT = "number | bigint"
-ANY_BOX = "Record<string, unknown> | ReadonlyMap<string, unknown>"
 ARRAYS = (
     "NdArray | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint16Array"
     " | Uint32Array | BigUint64Array | Float32Array | Float64Array"
@@ -34,10 +34,6 @@ class Base(TypedDict):
 class Box(Base, total=False):
     size: float
     inside: Box
-
-
-class Empty(TypedDict):
-    pass
 
 
 Odd = TypedDict("Odd", {"a b": int, "new": str})
@@ -71,7 +67,10 @@ WRITTEN = [
         "ReadonlyArray<readonly string[]>",
         "Array<string[]>",
     ),
-    (Sequence[str], "readonly string[]", "string[]"),
+    # A text is a sequence of texts, too, and bytes are one of integers.
+    (Sequence[str], "readonly string[]", "unknown"),
+    (set[Sequence[str]], "ReadonlySet<Tuple<string>>", "Set<unknown>"),
+    (set[list[str]], "ReadonlySet<never>", "Set<never>"),
     (Iterable[str], "readonly string[]", "unknown"),
     (Collection[str], "readonly string[]", "unknown"),
     (tuple, "readonly unknown[]", "Tuple<unknown>"),
@@ -121,13 +120,8 @@ WRITTEN = [
         '"a" | 1 | -1 | true | 9007199254740992n',
         '"a" | 1 | -1 | true | 9007199254740992n',
     ),
-    (
-        Box,
-        f"{{ label: string; size?: {FLOAT} | undefined; inside?: {ANY_BOX} | undefined }}",
-        "{ label: string; size?: number; inside?: Record<string, unknown> }",
-    ),
-    (Empty, "Record<string, never>", "Record<string, never>"),
-    (Odd, f'{{ "a b": {INT}; "new": string }}', f'{{ "a b": {INT}; "new": string }}'),
+    (Box, "Box", "Box"),
+    (list[Box], "readonly Box[]", "Box[]"),
     (NdArray, ARRAYS, "NdArray"),
     (numpy.ndarray, ARRAYS, "NdArray"),
     (
@@ -155,6 +149,41 @@ def test_an_annotation_is_what_can_be_sent_and_what_can_come_back(
     assert TypeWriter(sent=False).written(check) == answered
 
 
+def test_a_typed_dict_has_its_keys_and_is_named_where_it_is_within_itself() -> None:
+    check = compile_annotation(Box)
+    assert isinstance(check, TypedDictCheck)
+    assert TypeWriter(sent=True).fields(check) == [
+        "label: string",
+        f"size?: {FLOAT} | undefined",
+        "inside?: Box | undefined",
+    ]
+    names: dict[type, str] = {Box: "BoxResult"}
+    answered = TypeWriter(sent=False, names=names).fields(check)
+    assert answered == ["label: string", "size?: number", "inside?: BoxResult"]
+    odd = compile_annotation(Odd)
+    assert isinstance(odd, TypedDictCheck)
+    assert TypeWriter(sent=False).fields(odd) == [f'"a b": {INT}', '"new": string']
+
+
+@pytest.mark.parametrize(
+    ("annotation", "written", "imports"),
+    [
+        (date | Any, "unknown", set()),
+        (list[date | Any] | datetime, "readonly unknown[]", {"PlainDateTime"}),
+        (set[tuple[date, Any]], "ReadonlySet<Tuple<unknown>>", {"Tuple"}),
+        (dict[date | Any, NdArray | Any], "Record<string, unknown>", set()),
+    ],
+)
+def test_what_stands_in_no_type_is_not_imported(
+    annotation: Any, written: str, imports: set[str]
+) -> None:
+    writer = TypeWriter(sent=True)
+    assert writer.members(compile_annotation(annotation))[0] == written
+    assert writer.imports == imports
+    assert writer.written(compile_annotation(Box | Any)) == "unknown"
+    assert not writer.dicts
+
+
 def test_integers_that_are_said_to_be_safe_come_back_as_numbers() -> None:
     check = compile_annotation(dict[int, list[int]])
     answered = TypeWriter(sent=False, safe_integers=True).written(check)
@@ -180,8 +209,23 @@ def test_a_name_that_is_no_identifier_is_quoted(text: str, written: str) -> None
     assert name(text) == written
 
 
-def test_a_label_that_is_no_identifier_is_replaced() -> None:
-    assert [label("new", 0), label("größe", 1)] == ["new", "_1"]
+def test_a_label_that_is_no_identifier_is_replaced_by_one_that_is_no_others() -> None:
+    assert labels(["new", "größe"]) == ["new", "_1"]
+    assert labels(["ä", "_0", "__0", "ö", "_3"]) == ["___0", "_0", "__0", "__3", "_3"]
+    assert labels(["rest", "rest"]) == ["rest", "_1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("Box", "Box"), ("new", "New"), ("a b", "A_b"), ("1", "_1"), ("", "_")],
+)
+def test_the_name_of_a_type_is_an_identifier_and_no_keyword(
+    text: str, written: str
+) -> None:
+    assert type_name(text) == written
+
+
+def test_an_integer_beyond_the_safe_ones_is_a_bigint() -> None:
     assert [literal(2**53 - 1), literal(-(2**53))] == [str(2**53 - 1), f"-{2**53}n"]
 
 

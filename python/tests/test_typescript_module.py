@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
+from snakepit_bridge import NdArray
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.typescript.tools_module import tools_module
@@ -34,6 +35,9 @@ def required(a: str, b: bool) -> str: ...  # type: ignore[empty-body]
 def optional(a: str = "", b: bool = True) -> None: ...
 def only_named(a: str, *, b: bool) -> None: ...
 def only_placed(a: str = "", /) -> None: ...
+def placed(a: str = "", b: str = "", c: str = "", /) -> None: ...
+def partly_placed(a: str, b: str = "", c: str = "", /, *, d: str) -> None: ...
+def rest_of_rest(rest: str, *more: bool) -> None: ...
 def rest(*rest: bool) -> None: ...
 def others(**others: bool) -> None: ...
 def all_kinds(a: str, *rest: bool, b: bool = True, **others: str) -> None: ...
@@ -64,6 +68,35 @@ f(
     (
         only_placed,
         "f(args?: { a?: string | undefined } | readonly [a?: string]): null;",
+    ),
+    (
+        placed,
+        """\
+f(
+  args?:
+    | { a?: string | undefined; b?: undefined; c?: undefined }
+    | { a: string; b?: string | undefined; c?: undefined }
+    | { a: string; b: string; c?: string | undefined }
+    | readonly [a?: string, b?: string, c?: string],
+): null;""",
+    ),
+    (
+        partly_placed,
+        """\
+f(
+  args:
+    | { a: string; b?: string | undefined; c?: undefined; d: string }
+    | { a: string; b: string; c?: string | undefined; d: string },
+): null;""",
+    ),
+    (
+        rest_of_rest,
+        """\
+f(
+  args:
+    | { rest: string }
+    | readonly [rest: string, ..._1: Array<boolean>],
+): null;""",
     ),
     (
         rest,
@@ -143,6 +176,10 @@ def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:
         "  f(): null;\n"
         "};\n"
     )
-    line = tools_module([described(named_alike)], "make").splitlines()[2]
+
+    def anything(array: NdArray | Any) -> None: ...  # imports nothing
+
+    tools = [described(named_alike), described(anything)]
+    line = tools_module(tools, "make").splitlines()[2]
     package = "@snakepit/adapter-grpc-python"
     assert line == f'import type {{ PlainDate, Tuple }} from "{package}";'

@@ -1,34 +1,19 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { createPool, type Pool } from "@snakepit/core";
-import { expect, expectTypeOf, onTestFinished, test } from "vitest";
+import { expect, expectTypeOf, test } from "vitest";
 import {
 	Float,
 	NdArray,
 	PlainDate,
 	PlainDateTime,
-	pythonGrpc,
 	Tuple,
 } from "../../src/index.ts";
-import { failureOf } from "../support/calls.ts";
-import { scratch } from "../support/fake-python.ts";
 import { PYTHON } from "../support/pythons.ts";
-import type { Tools } from "./gen/typed.ts";
+import type { BoxArgument, BoxResult, Labelled } from "./gen/typed.ts";
+import { open, tools } from "./typed-pool.ts";
 
 const LONG = { timeout: 120_000 };
-const tools = join(import.meta.dirname, "typed.py");
 const tsc = join(import.meta.dirname, "../../../../node_modules/.bin/tsc");
-
-/** A pool of one worker with the tools of typed.py; closed when the test is finished. */
-async function open(): Promise<Pool<Tools>> {
-	const pool = await createPool<Tools>({
-		adapter: pythonGrpc({ tools, python: PYTHON }),
-		size: 1,
-		dataDir: scratch(),
-	});
-	onTestFinished(() => pool.close());
-	return pool;
-}
 
 test("the types of this folder are those of its tools", () => {
 	const { status, stderr } = spawnSync(
@@ -170,6 +155,7 @@ test("what has parts is made of the parts that are written for it", async () => 
 	const run = await pool.execute("run", { value: [1, 0.5] });
 	expectTypeOf(run).toEqualTypeOf<Tuple<number>>();
 	expect(run).toStrictEqual(Tuple.of(1, 0.5));
+	expect(await pool.execute("numbers", { value: run })).toStrictEqual([1, 0.5]);
 	const cell = new Set([Tuple.of<number | string>(1, "a")]);
 	const cells = await pool.execute("cells", { value: cell });
 	expectTypeOf(cells).toEqualTypeOf<Set<Tuple<number | bigint | string>>>();
@@ -179,16 +165,24 @@ test("what has parts is made of the parts that are written for it", async () => 
 	expectTypeOf(frozen).toEqualTypeOf<Set<string>>();
 	expect(frozen).toStrictEqual(new Set(["a"]));
 
-	const inside = { label: "b", corner: [1, 2] };
+	const inside: BoxArgument = { label: "b", corner: [1, 2] };
 	const box = await pool.execute("box", {
 		value: { label: "a", corner: undefined, inside },
 	});
-	expectTypeOf(box).toEqualTypeOf<{
+	expectTypeOf(box).toEqualTypeOf<BoxResult>();
+	expectTypeOf<BoxResult>().toEqualTypeOf<{
 		label: string;
 		corner?: [number | bigint, number];
-		inside?: Record<string, unknown>;
+		inside?: BoxResult;
 	}>();
 	expect(box).toStrictEqual({ label: "a", inside });
+	// @ts-expect-error a key that it does not have; the worker looks no deeper
+	const wrong: BoxArgument = { label: "a", inside: { lable: "b" } };
+	expect(await pool.execute("box", { value: wrong })).toStrictEqual(wrong);
+	const label: Labelled = { label: "a" };
+	const labelled = await pool.execute("labelled", { value: label });
+	expectTypeOf(labelled).toEqualTypeOf<{ label: string }>();
+	expect(labelled).toStrictEqual(label);
 });
 
 test("of what is not described nothing is promised", async () => {
@@ -199,6 +193,9 @@ test("of what is not described nothing is promised", async () => {
 	const iterable = await pool.execute("iterable", { value: [1] });
 	expectTypeOf(iterable).toEqualTypeOf<unknown>();
 	expect(iterable).toStrictEqual(new Set([1]));
+	const sequence = await pool.execute("sequence", { value: ["a", "b"] });
+	expectTypeOf(sequence).toEqualTypeOf<unknown>();
+	expect(sequence).toBe("ab");
 	expectTypeOf(await pool.execute("odd")).toEqualTypeOf<unknown>();
 });
 
@@ -213,6 +210,10 @@ test("arguments are given by name or by position, and those with a default left 
 	expect(first).toEqual([1, null]);
 	expect(await pool.execute("optional", [])).toEqual(first);
 	expect(await pool.execute("optional", { second: null })).toEqual(first);
+	const placed = pool.execute("placed", { first: 5, third: 6 });
+	expect(await placed).toEqual([5, 2, 6]);
+	const all = pool.execute("placed", { first: 5, second: 6 });
+	expect(await all).toEqual([5, 6, 3]);
 	expect(await pool.execute("keyword", { key: "a" })).toBe("0a");
 	expect(await pool.execute("rest", ["a", 2, 3n])).toEqual([1, 2, 3]);
 	const others = await pool.execute("others", { first: "a", b: 1 });
@@ -235,48 +236,4 @@ test("a generator is a stream of what it yields", async () => {
 	const input = [1, 2];
 	const sums = pool.stream("running_sum", undefined, { input });
 	expect(await Array.fromAsync(sums)).toEqual([1, 3]);
-});
-
-test("what the compiler refuses the worker refuses", async () => {
-	const pool = await open();
-	const refused: readonly Promise<unknown>[] = [
-		// @ts-expect-error not what it takes
-		pool.execute("integer", { value: "5" }),
-		// @ts-expect-error a Float is no int
-		pool.execute("integer", { value: new Float(5) }),
-		// @ts-expect-error misspelt
-		pool.execute("greet", { nam: "Ada" }),
-		// @ts-expect-error what it takes is left out
-		pool.execute("greet"),
-		// @ts-expect-error one too many
-		pool.execute("greet", ["Ada", 1, 2]),
-		// @ts-expect-error no such argument
-		pool.execute("greet", { name: "Ada", often: 2 }),
-		// @ts-expect-error it needs an argument that has a name only
-		pool.execute("keyword", [1]),
-		// @ts-expect-error not one of the choices
-		pool.execute("choice", { value: "b" }),
-		// @ts-expect-error another dtype
-		pool.execute("floats", { value: new Float64Array(2) }),
-		// @ts-expect-error these are bytes
-		pool.execute("pixels", { value: new Uint8Array(2) }),
-		// @ts-expect-error too short
-		pool.execute("pair", { value: [1] }),
-		// @ts-expect-error keys that are text
-		pool.execute("by_number", { value: { a: "a" } }),
-		// @ts-expect-error a key is missing
-		pool.execute("box", { value: {} }),
-		// @ts-expect-error it takes no null
-		pool.execute("text", { value: null }),
-		// @ts-expect-error it takes nothing
-		pool.execute("odd", { a: 1 }),
-		// @ts-expect-error it answers with a stream
-		pool.execute("count", { below: "1" }),
-		// @ts-expect-error there is no such tool
-		pool.execute("greets", {}),
-	];
-	for (const [index, call] of refused.entries())
-		expect(await failureOf(call), `call ${index}`).toMatchObject({
-			name: "InputError",
-		});
 });

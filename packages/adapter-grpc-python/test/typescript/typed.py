@@ -140,6 +140,11 @@ def box(value: Box) -> Box:
 
 
 @tool
+def labelled(value: Labelled) -> Labelled:
+    return value
+
+
+@tool
 def choice(value: Choice) -> Choice:
     return value
 
@@ -160,6 +165,11 @@ def iterable(value: Iterable[int]) -> Iterable[int]:
 
 
 @tool
+def sequence(value: Sequence[str]) -> Sequence[str]:
+    return "".join(value)
+
+
+@tool
 def odd() -> Path | None:
     return None
 
@@ -177,6 +187,11 @@ def optional(first: int = 1, /, second: str | None = None) -> tuple[int, str | N
     @ts-expect-error
     """
     return first, second
+
+
+@tool
+def placed(first: int = 1, second: int = 2, /, third: int = 3) -> list[int]:
+    return [first, second, third]
 
 
 @tool

@@ -58,6 +58,7 @@ class Signature:
         positional: the parameters that a list can give, in order, with the path
             of each.
         named: the parameters that a dict can give.
+        only_positional: the names of those that have none in Python, in order.
         required: the names of those without a default.
         rest: the check of `*args`, if there is one.
         other: the check of `**kwargs`, if there is one.
@@ -76,7 +77,7 @@ class Signature:
         hints = _hints(function)
         self.positional: list[tuple[str, Check, Path]] = []
         self.named: dict[str, Check] = {}
-        self._only_positional: set[str] = set()
+        self.only_positional: list[str] = []
         self.required: list[str] = []
         # They come first: Python lets none follow one with a default.
         self._required_positional = 0
@@ -172,7 +173,7 @@ class Signature:
                 self._required_positional += 1
         self.named[name] = check
         if parameter.kind is _KINDS.POSITIONAL_ONLY:
-            self._only_positional.add(name)
+            self.only_positional.append(name)
         if required:
             self.required.append(name)
         elif _is_json(parameter.default):
@@ -203,7 +204,7 @@ class Signature:
         for name in self.required:
             if name not in keywords:
                 raise self._missing(name)
-        if not self._only_positional:
+        if not self.only_positional:
             return Arguments([], keywords)
         return self._move_positional(keywords)
 
@@ -211,11 +212,11 @@ class Signature:
         """Takes the arguments that have no name in Python out of the named ones."""
         positional: list[Any] = []
         for name, _, _ in self.positional:
-            if name not in self._only_positional:
+            if name not in self.only_positional:
                 break
             if name not in keywords:
                 # Those behind it cannot be given either: Python needs this one.
-                for later in self._only_positional & keywords.keys():
+                for later in keywords.keys() & self.only_positional:
                     problem = f"cannot be given without {name!r}"
                     raise ArgumentsInvalid(f"$.{later}", problem)
                 break

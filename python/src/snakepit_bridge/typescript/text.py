@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["comment", "label", "literal", "name", "object_type"]
+__all__ = ["comment", "labels", "literal", "name", "object_type", "type_name"]
 
 # Narrower than TypeScript's: which other letters it takes depends on its Unicode.
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
@@ -19,9 +19,25 @@ def name(text: str) -> str:
     return text if plain else literal(text)
 
 
-def label(text: str, index: int) -> str:
-    """Returns the label of a tuple's item, which cannot be quoted."""
-    return text if _IDENTIFIER.fullmatch(text) else f"_{index}"
+def labels(texts: Sequence[str]) -> list[str]:
+    """Returns labels of a tuple's items, each another; they cannot be quoted."""
+    found: list[str] = []
+    for i, text in enumerate(texts):
+        label = text
+        if not _IDENTIFIER.fullmatch(text) or text in found:
+            label = f"_{i}"
+            while label in found or label in texts:
+                label = f"_{label}"
+        found.append(label)
+    return found
+
+
+def type_name(text: str) -> str:
+    """Returns the name of a type; no keyword, as these begin with a small letter."""
+    safe = re.sub(r"[^A-Za-z0-9_$]", "_", text)
+    if not _IDENTIFIER.fullmatch(safe):
+        return f"_{safe}"
+    return safe[0].upper() + safe[1:]
 
 
 def literal(value: str | int | bool | None) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.tool import Tool
-from snakepit_bridge.typescript.text import comment, label, name
+from snakepit_bridge.typescript.text import comment, labels, name
 from snakepit_bridge.typescript.type_writer import TypeWriter
+from snakepit_bridge.typescript.typed_dicts import dict_names, dict_types
 
 __all__ = ["tools_module"]
 
@@ -26,9 +27,15 @@ def tools_module(
         safe_integers: every integer in an answer is a `number`, by promise of
             who asks for it; else those beyond 2**53 are a `bigint`.
     """
+    tools = list(tools)
     taken = TypeWriter(sent=True)
     answered = TypeWriter(sent=False, safe_integers=safe_integers)
-    methods = [f"  {li}" for tool in tools for li in _method(tool, taken, answered)]
+    # Twice: how typed dicts are called is known when all of them are.
+    _methods(tools, taken, answered)
+    dicts_taken, dicts_answered = dict_names(taken, answered)
+    taken, answered = taken.another(dicts_taken), answered.another(dicts_answered)
+    methods = _methods(tools, taken, answered)
+    types = dict_types(taken, answered)
     names = ", ".join(sorted(taken.imports | answered.imports))
     imports = (
         ["", f'import type {{ {names} }} from "@snakepit/adapter-grpc-python";']
@@ -41,17 +48,22 @@ def tools_module(
         "",
         "/** The tools: what each takes, and what it answers if it keeps to its annotations. */",
         "export type Tools = {",
-        *methods,
+        *(f"  {line}" for line in methods),
         "};",
+        *types,
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _methods(tools: list[Tool], taken: TypeWriter, answered: TypeWriter) -> list[str]:
+    return [line for tool in tools for line in _method(tool, taken, answered)]
 
 
 def _method(tool: Tool, taken: TypeWriter, answered: TypeWriter) -> list[str]:
     result = answered.written(tool.signature.result)
     if tool.kind.streams:
         result = f"AsyncIterable<{result}>"
-    documented = comment(_description(tool))
+    documented = comment(_description(tool, taken))
     forms = _forms(tool.signature, taken)
     parameter = "args" if tool.signature.required else "args?"
     args = " ".join(line for form in forms for line in form).removeprefix("| ")
@@ -68,17 +80,19 @@ def _method(tool: Tool, taken: TypeWriter, answered: TypeWriter) -> list[str]:
     ]
 
 
-def _description(tool: Tool) -> str:
+def _description(tool: Tool, taken: TypeWriter) -> str:
     """Returns the docstring, and what the type of a function cannot say."""
     paragraphs = [tool.description]
     # Its own: what only a comment names is not imported.
-    taken = TypeWriter(sent=True)
+    told = taken.another()
     other = tool.signature.other
     if other is not None and tool.signature.named:
-        paragraphs.append(f"Any other name takes `{taken.written(other)}`.")
+        paragraphs.append(f"Any other name takes `{told.written(other)}`.")
     if tool.input is not None:
-        reads = f"Reads an input stream of `{taken.written(tool.input)}`."
+        reads = f"Reads an input stream of `{told.written(tool.input)}`."
         paragraphs.append(reads)
+    # But exported, for who makes one.
+    taken.dicts = {**told.dicts, **taken.dicts}
     return "\n\n".join(filter(None, paragraphs))
 
 
@@ -86,24 +100,42 @@ def _forms(signature: Signature, taken: TypeWriter) -> list[list[str]]:
     """Returns the ways to give arguments: by name, and by position if that can do."""
     if not signature.named and signature.rest is None and signature.other is None:
         return []
-    by_name = [
-        taken.field(key, check, required=key in signature.required)
-        for key, check in signature.named.items()
+    forms = [
+        _form("{", fields, ";", "}") if fields else ["| Record<string, never>"]
+        for fields in _by_name(signature, taken)
     ]
-    if signature.other is not None:
-        # TypeScript has no type for the other names only: the named are among these.
-        other = "unknown" if by_name else taken.written(signature.other)
-        by_name.append(f"[name: string]: {other}")
-    forms = [_form("{", by_name, ";", "}") if by_name else ["| Record<string, never>"]]
     if {key for key, _, _ in signature.positional}.issuperset(signature.required):
+        named = labels([*(key for key, _, _ in signature.positional), "rest"])
         by_place = [
-            f"{label(key, i)}{'' if key in signature.required else '?'}: {taken.written(check)}"
+            f"{named[i]}{'' if key in signature.required else '?'}: {taken.written(check)}"
             for i, (key, check, _) in enumerate(signature.positional)
         ]
         if signature.rest is not None:
-            by_place.append(f"...rest: Array<{taken.written(signature.rest)}>")
+            by_place.append(f"...{named[-1]}: Array<{taken.written(signature.rest)}>")
         forms.append(_form("readonly [", by_place, ",", "]"))
     return forms
+
+
+def _by_name(signature: Signature, taken: TypeWriter) -> Iterator[list[str]]:
+    """Yields the fields of each way to give arguments by name.
+
+    There are several where Python has no names for those with a default: one of
+    these can be given only if all before it are.
+    """
+    required = signature.required
+    optional = [key for key in signature.only_positional if key not in required]
+    for i in range(max(len(optional), 1)):
+        fields = [
+            f"{name(key)}?: undefined"
+            if key in optional[i + 1 :]
+            else taken.field(key, check, required=key in [*required, *optional[:i]])
+            for key, check in signature.named.items()
+        ]
+        if signature.other is not None:
+            # TypeScript has no type for the other names only: the named are among these.
+            other = "unknown" if fields else taken.written(signature.other)
+            fields.append(f"[name: string]: {other}")
+        yield fields
 
 
 def _form(left: str, parts: list[str], separator: str, right: str) -> list[str]:

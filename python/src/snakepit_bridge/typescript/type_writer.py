@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 
 from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
@@ -22,10 +22,13 @@ from snakepit_bridge.tools.annotations.scalars import (
     NoneCheck,
     ScalarCheck,
 )
-from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
-from snakepit_bridge.typescript.text import literal, name, object_type
+from snakepit_bridge.tools.annotations.typed_dict import (
+    RepeatedTypedDictCheck,
+    TypedDictCheck,
+)
+from snakepit_bridge.typescript.text import literal, name, type_name
 
-__all__ = ["TypeWriter", "union"]
+__all__ = ["IMPORTED", "TypeWriter", "union"]
 
 _SCALARS = {
     bool: ["boolean"],
@@ -46,7 +49,7 @@ _VIEWS = {
     "float32": "Float32Array",
     "float64": "Float64Array",
 }
-_IMPORTED = frozenset({"Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple"})
+IMPORTED = frozenset({"Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple"})
 
 
 class TypeWriter:
@@ -54,18 +57,48 @@ class TypeWriter:
 
     Attributes:
         imports: classes of `@snakepit/adapter-grpc-python` that were written.
+        dicts: typed dicts whose names were written, by their classes; None of one
+            that was within itself there, and of which nothing is known so.
     """
 
-    def __init__(self, *, sent: bool, safe_integers: bool = False) -> None:
-        """Begins with no imports.
+    def __init__(
+        self,
+        *,
+        sent: bool,
+        safe_integers: bool = False,
+        names: Mapping[type, str] | None = None,
+    ) -> None:
+        """Begins with nothing written.
 
         Args:
             sent: whether TypeScript sends the values; otherwise it gets them.
             safe_integers: every integer that TypeScript gets is a `number`.
+            names: of typed dicts; that of the class where it has none.
         """
         self.imports: set[str] = set()
+        self.dicts: dict[type, TypedDictCheck | None] = {}
         self._sent = sent
         self._safe_integers = safe_integers
+        self._names = names or {}
+
+    def another(self, names: Mapping[type, str] | None = None) -> TypeWriter:
+        """Returns one that writes alike, with these names or the same."""
+        return TypeWriter(
+            sent=self._sent,
+            safe_integers=self._safe_integers,
+            names=self._names if names is None else names,
+        )
+
+    def dict_name(self, kind: type) -> str:
+        """Returns the name of a typed dict."""
+        return self._names.get(kind) or type_name(kind.__name__)
+
+    def fields(self, check: TypedDictCheck) -> list[str]:
+        """Returns `name: type` of each key of a typed dict."""
+        return [
+            self.field(key, item, required=key in check.required)
+            for key, item in check.items.items()
+        ]
 
     def written(self, check: Check, *, hashed: bool = False) -> str:
         """Returns the type, a union where it is one."""
@@ -78,8 +111,13 @@ class TypeWriter:
             check: the annotation.
             hashed: whether it is a key or an item of a set, where no list can be.
         """
+        imports, dicts = set(self.imports), dict(self.dicts)
         members = self._members(check, hashed)
-        self.imports |= _IMPORTED.intersection(m.split("<")[0] for m in members)
+        if members == ["unknown"]:
+            # Parts of a union may have been something, which is not written.
+            self.imports, self.dicts = imports, dicts
+        else:
+            self.imports |= IMPORTED.intersection(m.split("<")[0] for m in members)
         return members
 
     def _members(self, check: Check, hashed: bool) -> list[str]:
@@ -105,7 +143,11 @@ class TypeWriter:
                 return self._array(check.dtype)
             case NdArrayCheck():
                 return self._array(None)
-            case ListCheck() if self._sent or check.name in ("list", "Sequence"):
+            case ListCheck() if hashed and check.name == "list":
+                return ["never"]
+            case ListCheck() if hashed and self._sent:
+                return [f"Tuple<{self.written(check.item, hashed=True)}>"]
+            case ListCheck() if self._sent or check.name == "list":
                 return [self._list(check.item)]
             case VariadicTupleCheck() if hashed or not self._sent:
                 return [f"Tuple<{self.written(check.item, hashed=hashed)}>"]
@@ -116,16 +158,16 @@ class TypeWriter:
             case SetCheck():
                 kind = "ReadonlySet" if self._sent else "Set"
                 return [f"{kind}<{self.written(check.item, hashed=True)}>"]
+            case TypedDictCheck():
+                self.dicts[check.kind] = self.dicts.get(check.kind) or check
+                return [self.dict_name(check.kind)]
+            case RepeatedTypedDictCheck():
+                self.dicts.setdefault(check.kind)
+                return [self.dict_name(check.kind)]
             case DictCheck():
                 return self._dict(check)
-            case TypedDictCheck():
-                fields = (
-                    self.field(key, item, required=key in check.required)
-                    for key, item in check.items.items()
-                )
-                return [object_type(fields)]
             case _:
-                # `Any`; and results that are an Iterable, which a set and a text are.
+                # `Any`; and results that are a Sequence, as a text is, or wider.
                 return ["unknown"]
 
     def field(self, key: str, check: Check, *, required: bool) -> str:
@@ -151,8 +193,8 @@ class TypeWriter:
 
     def _tuple(self, check: TupleCheck, hashed: bool) -> str:
         if hashed:
-            parts = (m for item in check.items for m in self.members(item, hashed=True))
-            return f"Tuple<{' | '.join(union(parts)) or 'never'}>"
+            parts = self.members(UnionCheck(check.items), hashed=True)
+            return f"Tuple<{' | '.join(parts) or 'never'}>"
         items = ", ".join(map(self.written, check.items))
         return f"readonly [{items}]" if self._sent else f"[{items}]"
 

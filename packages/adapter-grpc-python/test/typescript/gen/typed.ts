@@ -116,15 +116,8 @@ export type Tools = {
           value: NdArray | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint16Array | Uint32Array | BigUint64Array | Float32Array | Float64Array,
         ],
   ): NdArray;
-  box(
-    args:
-      | {
-          value: { label: string; corner?: readonly [number | bigint, number | bigint | Float] | undefined; inside?: Record<string, unknown> | ReadonlyMap<string, unknown> | undefined };
-        }
-      | readonly [
-          value: { label: string; corner?: readonly [number | bigint, number | bigint | Float] | undefined; inside?: Record<string, unknown> | ReadonlyMap<string, unknown> | undefined },
-        ],
-  ): { label: string; corner?: [number | bigint, number]; inside?: Record<string, unknown> };
+  box(args: { value: BoxArgument } | readonly [value: BoxArgument]): BoxResult;
+  labelled(args: { value: Labelled } | readonly [value: Labelled]): Labelled;
   choice(
     args:
       | { value: "a" | 2 | -3 | true | null }
@@ -140,6 +133,11 @@ export type Tools = {
     args:
       | { value: ReadonlyArray<number | bigint> }
       | readonly [value: ReadonlyArray<number | bigint>],
+  ): unknown;
+  sequence(
+    args:
+      | { value: readonly string[] }
+      | readonly [value: readonly string[]],
   ): unknown;
   odd(): unknown;
   /** Says hello. *\/ syntax error */
@@ -158,6 +156,24 @@ export type Tools = {
       | { first?: number | bigint | undefined; second?: string | null | undefined }
       | readonly [first?: number | bigint, second?: string | null],
   ): [number | bigint, string | null];
+  placed(
+    args?:
+      | {
+          first?: number | bigint | undefined;
+          second?: undefined;
+          third?: number | bigint | undefined;
+        }
+      | {
+          first: number | bigint;
+          second?: number | bigint | undefined;
+          third?: number | bigint | undefined;
+        }
+      | readonly [
+          first?: number | bigint,
+          second?: number | bigint,
+          third?: number | bigint,
+        ],
+  ): Array<number | bigint>;
   keyword(args: { place?: number | bigint | undefined; key: string }): string;
   rest(
     args:
@@ -223,3 +239,19 @@ export type Tools = {
       | readonly [by?: number | bigint],
   ): number | bigint;
 };
+
+/** A box, and perhaps what is in it. */
+export type BoxArgument = {
+  label: string;
+  corner?: readonly [number | bigint, number | bigint | Float] | undefined;
+  inside?: BoxArgument | undefined;
+};
+
+/** A box, and perhaps what is in it. */
+export type BoxResult = {
+  label: string;
+  corner?: [number | bigint, number];
+  inside?: BoxResult;
+};
+
+export type Labelled = { label: string };

@@ -1,0 +1,103 @@
+"""Typed dicts as TypeScript types with a name, which may so be within themselves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from snakepit_bridge.typescript.text import comment, object_type, type_name
+from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter
+
+__all__ = ["dict_names", "dict_types"]
+
+_WIDTH = 80
+# A type of one of these names would be in the way of what is written.
+_TAKEN = IMPORTED | {
+    "Tools",
+    *("Array", "ReadonlyArray", "Set", "ReadonlySet", "Map", "ReadonlyMap"),
+    *("Record", "Partial", "Date", "AsyncIterable", "ArrayBuffer", "Uint8Array"),
+    *("Int8Array", "Int16Array", "Int32Array", "BigInt64Array"),
+    *("Uint16Array", "Uint32Array", "BigUint64Array", "Float32Array", "Float64Array"),
+}
+
+
+class _Written(NamedTuple):
+    """A typed dict in one direction."""
+
+    fields: list[str]
+    imports: set[str]
+    within: frozenset[type]
+
+
+def dict_names(
+    taken: TypeWriter, answered: TypeWriter
+) -> tuple[dict[type, str], dict[type, str]]:
+    """Returns the names of typed dicts that tools take, and of those that they answer.
+
+    One that is the same both ways has one name.
+
+    Args:
+        taken: has written all that tools take.
+        answered: has written all that tools answer.
+    """
+    sent, got = _reached(taken), _reached(answered)
+    apart = {kind for kind in sent if kind in got and sent[kind] != got[kind]}
+    while more := {
+        kind for kind in {*sent} & {*got} - apart if sent[kind].within & apart
+    }:
+        apart |= more
+    names: tuple[dict[type, str], dict[type, str]] = ({}, {})
+    used = set(_TAKEN)
+    for kind in {**sent, **got}:
+        ends = ("Argument", "Result") if kind in apart else ("", "")
+        name = type_name(kind.__name__)
+        count = 1
+        while not used.isdisjoint(wanted := [f"{name}{end}" for end in ends]):
+            count += 1
+            name = f"{type_name(kind.__name__)}{count}"
+        used.update(wanted)
+        names[0][kind], names[1][kind] = wanted
+    return names
+
+
+def dict_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
+    """Returns the lines of the typed dicts that these have written, and of those within.
+
+    What they name is imported by the writers from now on.
+    """
+    sent, got = _reached(taken), _reached(answered)
+    types: dict[str, list[str]] = {}
+    for kind in {**sent, **got}:
+        for writer, found in ((taken, sent), (answered, got)):
+            name = writer.dict_name(kind)
+            if kind in found and name not in types:
+                writer.imports |= found[kind].imports
+                types[name] = list(_lines(name, kind, found[kind].fields))
+    return [line for lines in types.values() for line in ["", *lines]]
+
+
+def _reached(writer: TypeWriter) -> dict[type, _Written]:
+    """Returns what was written, and what is within that."""
+    found: dict[type, _Written] = {}
+    waiting = list(writer.dicts.items())
+    for kind, check in waiting:
+        if check is not None and kind not in found:
+            part = writer.another()
+            fields = part.fields(check)
+            found[kind] = _Written(fields, part.imports, frozenset(part.dicts))
+            waiting += part.dicts.items()
+    return found
+
+
+def _lines(name: str, kind: type, fields: list[str]) -> Iterator[str]:
+    # Its own: a class without one has that of `dict` by inheritance.
+    documented = kind.__dict__.get("__doc__")
+    yield from comment(inspect.cleandoc(documented) if documented else "")
+    line = f"export type {name} = {object_type(fields)};"
+    if len(line) <= _WIDTH:
+        yield line
+    else:
+        yield f"export type {name} = {{"
+        yield from (f"  {field};" for field in fields)
+        yield "};"
