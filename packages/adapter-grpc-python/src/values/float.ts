@@ -4,6 +4,8 @@
  * A plain `1` arrives as the integer 1, `new Float(1)` as 1.0. Results come back as plain numbers.
  */
 export class Float {
+	/** For the compiler alone: what merely has the same parts is no `Float`. */
+	declare protected readonly brand: "Float";
 	readonly value: number;
 
 	constructor(value: number) {

@@ -13,6 +13,8 @@ const MAX_DIMENSIONS = 64;
 
 /** An array of numbers in C order: `numpy.ndarray`. Knows its dtype and shape, and does no arithmetic. */
 export class NdArray<D extends DType = DType> {
+	/** For the compiler alone: what merely has the same parts is no `NdArray`. */
+	declare protected readonly brand: "NdArray";
 	readonly dtype: D;
 	/** Empty for an array of zero dimensions, which has one element. */
 	readonly shape: readonly number[];

@@ -5,6 +5,8 @@ const ISO = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?$/;
 
 /** A date and a time of day without zone: Python's naive `datetime`. Microseconds are kept. */
 export class PlainDateTime {
+	/** For the compiler alone: what merely has the same parts is no `PlainDateTime`. */
+	declare protected readonly brand: "PlainDateTime";
 	readonly year: number;
 	/** From 1. */
 	readonly month: number;

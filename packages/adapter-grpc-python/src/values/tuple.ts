@@ -4,6 +4,9 @@
  * `Tuple.of(1, 2)` makes one. What is derived from it (`map`, `slice`) is a plain array.
  */
 export class Tuple<Item = unknown> extends Array<Item> {
+	/** For the compiler alone: what merely has the same parts is no `Tuple`. */
+	declare protected readonly brand: "Tuple";
+
 	static override of<Item>(...items: Item[]): Tuple<Item> {
 		const tuple = new Tuple<Item>();
 		tuple.push(...items);
