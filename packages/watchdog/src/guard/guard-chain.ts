@@ -116,6 +116,10 @@ export class GuardChain {
 		return chain;
 	}
 
+	get isLost(): boolean {
+		return this.#line.isLost;
+	}
+
 	/** Starts a worker; see {@link ProcessSource.start}. */
 	fork(
 		spec: ProcessSpec,

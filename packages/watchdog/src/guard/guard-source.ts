@@ -33,13 +33,34 @@ export class GuardSource implements ProcessSource {
 		// The steps of a start are events of sockets that hold nothing open themselves.
 		const letGo = this.#ward.host.keepAlive();
 		try {
-			const chain = await this.chain().catch((error: Error) => {
-				throw spawnFailed(error, spec);
-			});
-			return await chain.fork(spec, record);
+			return await this.#fork(spec, record);
 		} finally {
 			letGo();
 		}
+	}
+
+	/** By the chain that serves; by the next one where that went before the worker was recorded. */
+	async #fork(
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+	): Promise<StartedProcess> {
+		const known: { identity?: ProcessIdentity } = {};
+		const chain = await this.#chainFor(spec);
+		try {
+			return await chain.fork(spec, (identity) => {
+				known.identity = identity;
+				record(identity);
+			});
+		} catch (error) {
+			if (known.identity !== undefined || !chain.isLost) throw error;
+			return await (await this.#chainFor(spec)).fork(spec, record);
+		}
+	}
+
+	#chainFor(spec: ProcessSpec): Promise<GuardChain> {
+		return this.chain().catch((error: Error) => {
+			throw spawnFailed(error, spec);
+		});
 	}
 
 	/**

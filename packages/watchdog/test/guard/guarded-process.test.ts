@@ -127,7 +127,21 @@ test("when both guards are killed at once the groups of their workers are ended 
 	expect(process_.signal("SIGKILL", "group")).toBe("gone");
 });
 
-test("a start that is on its way when the guard dies is refused, and not left hanging", async () => {
+test("a start whose guard dies before the worker was recorded is made by the next one", async () => {
+	const bench = await guardOfTest();
+	const first = await startScript(bench, "sleep 100000");
+	// It takes the connections; the others and the conversation end after it.
+	process.kill(parentOf(first.identity.pid), "SIGKILL");
+	const second = await startScript(bench, "sleep 100000");
+	expect(bench.host.observe(second.identity.pid)).toMatchObject(
+		second.identity,
+	);
+	expect(bench.events.of("protection.started").length).toBe(2);
+	second.signal("SIGKILL", "group");
+	await Promise.all([first.exited, second.exited]);
+});
+
+test("starts that are on their way when the guard dies are refused or made by the next one, and not left hanging", async () => {
 	const bench = await guardOfTest();
 	const starts = Array.from({ length: 30 }, () =>
 		startScript(bench, "sleep 100000"),

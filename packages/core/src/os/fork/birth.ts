@@ -29,6 +29,8 @@ export interface BirthLine {
 	send(message: object): boolean;
 	/** Nothing more is to be heard of this start. */
 	forget(id: number): void;
+	/** Nobody listens where a connection was to be made: a sign of the end of whoever did. */
+	deserted(error: Error): void;
 }
 
 type State =
@@ -72,7 +74,10 @@ export class Birth {
 			line.socketPath,
 			id,
 			refusal === undefined ? names : [],
-			(error) => this.#fail(spawnFailed(error, spec)),
+			(error) => {
+				this.#fail(spawnFailed(error, spec));
+				if (error.code === "ECONNREFUSED") line.deserted(error);
+			},
 		);
 		if (refusal !== undefined) this.#fail(spawnFailed(refusal, spec));
 	}

@@ -26,14 +26,14 @@ export function descriptorNames(spec: ProcessSpec): readonly DescriptorName[] {
 /** The connections of one start, from the first byte, which says what they are for. */
 export class DescriptorConnections {
 	readonly #sockets = new Map<DescriptorName, Socket>();
-	readonly #failed: (error: Error) => void;
+	readonly #failed: (error: NodeJS.ErrnoException) => void;
 
 	/** @param failed told when one of them cannot be made. */
 	constructor(
 		path: string,
 		start: number,
 		names: readonly DescriptorName[],
-		failed: (error: Error) => void,
+		failed: (error: NodeJS.ErrnoException) => void,
 	) {
 		this.#failed = failed;
 		for (const name of names) {

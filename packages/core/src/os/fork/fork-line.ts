@@ -29,7 +29,7 @@ export interface ForkLineSetting {
 	readonly told?: (answer: Exclude<Answer, AnswerOf>) => void;
 	/** Called once, when nothing can be asked any more: its workers are lost, too. */
 	readonly lost: (error: Error) => void;
-	/** Called after that, when what it says cannot be understood: it is of no more use, and has to be ended. */
+	/** Called after that, when what it says cannot be understood, or it takes no connections: it is of no more use, and has to be ended. */
 	readonly broken: () => void;
 }
 
@@ -106,6 +106,7 @@ export class ForkLine {
 			clock,
 			send: (message) => this.#send(message),
 			forget: (forgotten) => this.#births.delete(forgotten),
+			deserted: (error) => this.#break(error),
 		});
 		if (birth.isGoing) this.#births.set(id, birth);
 		return await birth.started;
@@ -125,9 +126,14 @@ export class ForkLine {
 			for (const message of this.#reader.feed(data))
 				this.#told(parseAnswer(message));
 		} catch (error) {
-			this.lose(error as Error);
-			this.#setting.broken();
+			this.#break(error as Error);
 		}
+	}
+
+	#break(error: Error): void {
+		if (this.#lost !== undefined) return;
+		this.lose(error);
+		this.#setting.broken();
 	}
 
 	#told(answer: Answer): void {

@@ -50,10 +50,19 @@ class Line:
         self._is_over = False
 
     def read(self) -> None:
-        """Reads everything there is, and acts on it. Waits for another reader."""
-        with self.reading:
-            while not self._is_over and self._read_some():
-                pass
+        """Reads everything there is, and acts on it. Waits for another reader.
+
+        The conversation is over when the handler of a signal raises in its midst:
+        what was read then may be lost, and its host would wait.
+        """
+        try:
+            with self.reading:
+                while not self._is_over and self._read_some():
+                    pass
+        except BaseException:
+            if not self._is_over:
+                self._end(None)
+            raise
 
     def _read_some(self) -> bool:
         """Returns whether there may be more."""
