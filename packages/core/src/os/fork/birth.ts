@@ -29,9 +29,12 @@ export interface BirthLine {
 	send(message: object): boolean;
 	/** Nothing more is to be heard of this start. */
 	forget(id: number): void;
-	/** Nobody listens where a connection was to be made: a sign of the end of whoever did. */
+	/** A connection was refused or broken off: a sign of the end of whoever takes them. */
 	deserted(error: Error): void;
 }
+
+/** Of a connection that no worker has yet: who takes them reads what comes there, and closes none before. */
+const DESERTED: readonly string[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 
 type State =
 	| { readonly step: "asked" }
@@ -76,7 +79,7 @@ export class Birth {
 			refusal === undefined ? names : [],
 			(error) => {
 				this.#fail(spawnFailed(error, spec));
-				if (error.code === "ECONNREFUSED") line.deserted(error);
+				if (DESERTED.includes(error.code ?? "")) line.deserted(error);
 			},
 		);
 		if (refusal !== undefined) this.#fail(spawnFailed(refusal, spec));
