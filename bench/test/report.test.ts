@@ -83,6 +83,17 @@ test("each case says which run it is from, and its machine where they differ", (
 	expect(elsewhere).toMatch(/Some processor.*## Another.*Another processor/s);
 });
 
+test("a case that was read back from an earlier page says so", () => {
+	expect(benchmarksPage([result])).not.toContain("read back");
+	const { samples: _, ...rounded } = spread([10, 30]);
+	const [first] = one.rows;
+	if (first === undefined) throw new Error("There is no row.");
+	const rows = [{ ...first, figures: { p50_us: rounded } }];
+	expect(benchmarksPage([{ ...result, cases: [{ ...one, rows }] }])).toMatch(
+		/before: 3\), read back, rounded, from this page/,
+	);
+});
+
 test("of what is kept, a later run's case takes the place of an earlier one's", () => {
 	const directory = mkdtempSync(join(tmpdir(), "snakepit-bench-"));
 	onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -58,13 +58,20 @@ function section(one: CaseResult, from: BenchResult) {
 	const text = [
 		`## ${one.title}`,
 		one.about,
-		`${one.runs === 1 ? "1 run" : `${one.runs} runs`} by ${origin(from)}.`,
+		`${one.runs === 1 ? "1 run" : `${one.runs} runs`} by ${origin(from)}${isReadBack(one) ? ", read back, rounded, from this page as it was then" : ""}.`,
 		table.join("\n"),
 		[...failed, ...aims].join("\n"),
 	]
 		.filter((part) => part !== "")
 		.join("\n\n");
 	return { text, machine: machineLines(from).join("  \n") };
+}
+
+/** Whether what the runs found is not there any more, but in the figures of an earlier page. */
+function isReadBack({ rows }: CaseResult): boolean {
+	return rows.some(({ figures }) =>
+		Object.values(figures).some(({ samples }) => samples === undefined),
+	);
 }
 
 function origin(result: BenchResult): string {
