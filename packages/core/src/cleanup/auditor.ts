@@ -143,15 +143,12 @@ export class Auditor {
 			this.#ending.has(keyOf(stray)) ||
 			(stray.incarnation !== undefined && families.has(stray.incarnation));
 		for (const stray of begun) this.#ending.add(keyOf(stray));
-		try {
-			const results = await this.#parts.killer.end(
-				() => this.#unaccounted().filter(isMeant),
-				STRAY_LIMITS,
-			);
-			for (const { target, fate } of results) this.#ended(target, fate);
-		} finally {
-			for (const stray of begun) this.#ending.delete(keyOf(stray));
-		}
+		const results = await this.#parts.killer.end(
+			() => this.#unaccounted().filter(isMeant),
+			STRAY_LIMITS,
+		);
+		for (const { target, fate } of results) this.#ended(target, fate);
+		for (const stray of begun) this.#ending.delete(keyOf(stray));
 	}
 
 	#ended({ identity, incarnation }: Stray, fate: Fate): void {
