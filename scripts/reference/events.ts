@@ -26,6 +26,8 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"audit.stray_killed":
 		'A stray was ended; only with `audit.strays: "killed"`.',
 	"audit.stray_spared": "A stray could not be ended, and why.",
+	"audit.failed":
+		"The process table could not be read; all is tried again at the next look.",
 	"registry.reconciled":
 		"The ledger was compared with the process table and something was amiss.",
 	"protection.started": "A protection is at work.",

@@ -109,6 +109,12 @@ export type RunEvent =
 			readonly incarnation: string | undefined;
 			readonly reason: SparedReason;
 	  }
+	| {
+			readonly type: "audit.failed";
+			readonly runId: RunId;
+			/** What the system answered; all is tried again at the next look. */
+			readonly reason: string;
+	  }
 	// A protection: something outside of the host that ends workers when the host cannot.
 	| {
 			readonly type: "protection.started";

@@ -2,7 +2,7 @@ import type { SnakepitEvent } from "../events.ts";
 import { type Marker, markerOf } from "../marker.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import { Reconciliation } from "../registry/reconciliation.ts";
-import type { Clock, ProcessHost, Timer } from "../world.ts";
+import type { Clock, MarkedProcess, ProcessHost, Timer } from "../world.ts";
 import type { Fate, KillLimits, ProcessKiller } from "./process-killer.ts";
 import { spareReason } from "./settlement.ts";
 import { decideStrays, keyOf, type Stray, unaccounted } from "./strays.ts";
@@ -77,15 +77,28 @@ export class Auditor {
 		const { clock, rule } = this.#parts;
 		return clock.after(rule().intervalMs, () => {
 			this.#timer = this.#schedule();
-			this.#look();
+			void this.#attempt(() => this.#look());
 		});
+	}
+
+	/** A process table that cannot be read now can be at the next look: no reason to end the program. */
+	async #attempt(work: () => void | Promise<void>): Promise<void> {
+		try {
+			await work();
+		} catch (error) {
+			const { runId } = this.#parts.registry;
+			const reason = error instanceof Error ? error.message : String(error);
+			this.#tell({ type: "audit.failed", runId, reason });
+		}
 	}
 
 	/** Says something only when something is amiss. */
 	#look(): void {
-		const { registry } = this.#parts;
+		const { registry, host } = this.#parts;
+		// First, for it can fail: what is found later is not lost then.
+		const marked = host.marked();
 		const vanished = this.#reconciliation.look().length;
-		const strays = this.#lookForStrays();
+		const strays = this.#lookForStrays(marked);
 		const unwritten = registry.flush();
 		const counts = this.#counts;
 		this.#counts = {
@@ -106,9 +119,9 @@ export class Auditor {
 	}
 
 	/** Returns how many are new. */
-	#lookForStrays(): number {
+	#lookForStrays(marked: readonly MarkedProcess[]): number {
 		const { registry, rule } = this.#parts;
-		const step = decideStrays(this.#unaccounted(), this.#suspects);
+		const step = decideStrays(this.#unaccounted(marked), this.#suspects);
 		const news = step.strays.filter((stray) => !this.#told.has(keyOf(stray)));
 		this.#suspects = step.suspects;
 		this.#told = new Set(step.strays.map(keyOf));
@@ -121,14 +134,15 @@ export class Auditor {
 				of,
 				name,
 			});
-		if (rule().strays === "killed") void this.#end(step.strays);
+		if (rule().strays === "killed")
+			void this.#attempt(() => this.#end(step.strays));
 		return news.length;
 	}
 
-	#unaccounted(): readonly Stray[] {
-		const { registry, host } = this.#parts;
+	#unaccounted(marked: readonly MarkedProcess[]): readonly Stray[] {
+		const { registry } = this.#parts;
 		return unaccounted(
-			host.marked(),
+			marked,
 			this.#marker,
 			(incarnation) => registry.lookup(incarnation)?.status,
 		);
@@ -143,12 +157,16 @@ export class Auditor {
 			this.#ending.has(keyOf(stray)) ||
 			(stray.incarnation !== undefined && families.has(stray.incarnation));
 		for (const stray of begun) this.#ending.add(keyOf(stray));
-		const results = await this.#parts.killer.end(
-			() => this.#unaccounted().filter(isMeant),
-			STRAY_LIMITS,
-		);
-		for (const { target, fate } of results) this.#ended(target, fate);
-		for (const stray of begun) this.#ending.delete(keyOf(stray));
+		const { host, killer } = this.#parts;
+		try {
+			const results = await killer.end(
+				() => this.#unaccounted(host.marked()).filter(isMeant),
+				STRAY_LIMITS,
+			);
+			for (const { target, fate } of results) this.#ended(target, fate);
+		} finally {
+			for (const stray of begun) this.#ending.delete(keyOf(stray));
+		}
 	}
 
 	#ended({ identity, incarnation }: Stray, fate: Fate): void {

@@ -239,3 +239,41 @@ test("a pid that another process has by the second look is looked at anew", asyn
 		{ pid: second.pid },
 	]);
 });
+
+test("a look that fails is told, and the next one is made; nothing is forgotten meanwhile", async () => {
+	const at = scene();
+	const { pid } = at.plant();
+	await at.looks();
+	const marked = at.host.marked;
+	at.host.marked = () => {
+		throw new Error("EMFILE: too many open files");
+	};
+	await at.looks();
+	expect(at.events.of("audit.failed")).toMatchObject([
+		{ runId: at.registry.runId, reason: "EMFILE: too many open files" },
+	]);
+	at.host.marked = marked;
+	await at.looks();
+	expect(at.events.of("audit.stray_found")).toMatchObject([{ pid }]);
+	expect(at.events.of("audit.failed")).toHaveLength(1);
+});
+
+test("strays whose end fails midway are ended after a later look", async () => {
+	const at = scene("killed");
+	const stray = at.plant().ignore("SIGTERM");
+	await at.looks();
+	const marked = at.host.marked;
+	let asked = 0;
+	at.host.marked = () => {
+		asked++;
+		if (asked > 1) throw new Error("EMFILE: too many open files");
+		return marked.call(at.host);
+	};
+	await at.looks();
+	expect(at.events.of("audit.failed")).toHaveLength(1);
+	expect(stray.alive).toBe(true);
+	at.host.marked = marked;
+	await at.looks();
+	await at.clock.advance(5_000);
+	expect(stray.alive).toBe(false);
+});

@@ -12,7 +12,10 @@ const STRAY = {
 
 export const AUDIT_EVENTS: Pick<
 	EventPlaces,
-	"audit.stray_found" | "audit.stray_killed" | "audit.stray_spared"
+	| "audit.stray_found"
+	| "audit.stray_killed"
+	| "audit.stray_spared"
+	| "audit.failed"
 > = {
 	"audit.stray_found": {
 		group: "process",
@@ -39,6 +42,14 @@ export const AUDIT_EVENTS: Pick<
 			severity: "warn",
 			line: ({ pid, reason }) => `stray ${pid} was left alone: ${reason}`,
 			attributes: { ...STRAY, "snakepit.reason": ({ reason }) => reason },
+		},
+	},
+	"audit.failed": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ reason }) => `the run could not be audited: ${reason}`,
+			attributes: { ...RUN, "snakepit.reason": ({ reason }) => reason },
 		},
 	},
 };

@@ -119,6 +119,7 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		incarnation: "abcdefg-0",
 		reason: "signal_refused",
 	},
+	{ type: "audit.failed", wallMs, runId, reason: "EMFILE" },
 	{
 		type: "registry.degraded",
 		wallMs,
