@@ -14,6 +14,8 @@ export class DescriptorReserve {
 	 * @throws what the look throws, for another reason than a lack of descriptors too.
 	 */
 	use<Result>(look: () => Result): Result {
+		// Another thread can have taken it while it was in use, and given it back since.
+		this.#descriptor ??= hold();
 		try {
 			return look();
 		} catch (error) {

@@ -21,10 +21,25 @@ export class StragglerSweep {
 	/** This process is over: whoever descends from it shall be too. */
 	noteEnded(incarnation: string): void {
 		this.#ended.add(incarnation);
-		this.#timer ??= this.#world.clock.after(GATHER_MS, () => this.finish());
+		this.#timer ??= this.#schedule();
 	}
 
-	/** Looks now, until nothing is found any more. */
+	#schedule(): Timer {
+		return this.#world.clock.after(GATHER_MS, () => {
+			try {
+				this.finish();
+			} catch {
+				// The process table can be read again when a descriptor is free. Until then the auditor tells.
+				this.#timer = this.#schedule();
+			}
+		});
+	}
+
+	/**
+	 * Looks now, until nothing is found any more.
+	 *
+	 * @throws where the process table cannot be read; nothing is forgotten then.
+	 */
 	finish(): void {
 		this.#timer?.cancel();
 		this.#timer = undefined;

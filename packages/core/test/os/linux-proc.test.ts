@@ -160,17 +160,35 @@ onLinux(
 	},
 );
 
+/** Runs a program that may have 64 descriptors; returns what it printed. */
+function withFewDescriptors(file: string): unknown {
+	const program = join(import.meta.dirname, file);
+	const { stdout, stderr } = spawnSync(
+		"sh",
+		["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, program],
+		{ encoding: "utf8", env: { ...process.env, SEEN: "yes" } },
+	);
+	expect(stderr).toBe("");
+	return JSON.parse(stdout);
+}
+
 onLinux(
 	"a program without a descriptor left still sees its processes, again and again",
 	() => {
-		const program = join(import.meta.dirname, "out-of-descriptors-program.ts");
-		const { stdout, stderr } = spawnSync(
-			"sh",
-			["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, program],
-			{ encoding: "utf8", env: { ...process.env, SEEN: "yes" } },
-		);
-		expect(stderr).toBe("");
 		const seen = { own: "alive", listed: true, variable: "yes" };
-		expect(JSON.parse(stdout)).toEqual({ code: "EMFILE", looks: [seen, seen] });
+		expect(withFewDescriptors("out-of-descriptors-program.ts")).toEqual({
+			code: "EMFILE",
+			looks: [seen, seen],
+		});
 	},
+);
+
+onLinux(
+	"a reserve that another thread took is held again as soon as a descriptor is free",
+	() =>
+		expect(withFewDescriptors("lost-reserve-program.ts")).toEqual({
+			lost: "EMFILE",
+			free: "done",
+			full: "done",
+		}),
 );

@@ -156,3 +156,19 @@ test("looking now takes the place of looking later, and without a dead worker th
 	sweep.finish();
 	await clock.advance(10_000);
 });
+
+test("a look that fails is made again a second later", async () => {
+	const { plant, sweep, clock, host } = scene();
+	const daemon = plant("w-1");
+	const marked = host.marked;
+	host.marked = () => {
+		throw new Error("EMFILE: too many open files");
+	};
+	sweep.noteEnded("w-1");
+	await clock.advance(1_000);
+	expect(daemon.alive).toBe(true);
+	host.marked = marked;
+	await clock.advance(1_000);
+	expect(daemon.alive).toBe(false);
+	expect(clock.pending()).toBe(0);
+});
