@@ -13,6 +13,7 @@ import pytest
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.cli.json_values import from_json
+from snakepit_bridge.tools.annotations.json_schema import json_schema
 from snakepit_bridge.tools.signature import ArgumentsInvalid, Signature
 
 
@@ -52,7 +53,8 @@ def test_a_signature_becomes_a_schema_of_2020_12() -> None:
     assert properties["b"] == {"type": "number"}
     assert properties["c"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
     assert properties["d"] == {"type": "string", "contentEncoding": "base64"}
-    assert properties["e"]["items"] == {
+    assert properties["e"]["items"] == {"$ref": "#/$defs/Box"}
+    assert schema["$defs"]["Box"] == {
         "type": "object",
         "properties": {
             "label": {"type": "string"},
@@ -88,10 +90,10 @@ def test_the_schema_of_a_stream_is_that_of_a_chunk() -> None:
         yield "a"
 
     for numbers in (chunks, promising_less):
-        assert Signature(numbers).result.schema() == {"type": "integer"}
+        assert json_schema(Signature(numbers).result) == {"type": "integer"}
     for texts in (later, promising_less_later):
-        assert Signature(texts).result.schema() == {"type": "string"}
-    assert Signature(everything).result.schema() == {
+        assert json_schema(Signature(texts).result) == {"type": "string"}
+    assert json_schema(Signature(everything).result) == {
         "type": "array",
         "items": {"type": "number"},
     }
@@ -101,7 +103,7 @@ def test_a_result_of_a_type_that_does_not_cross_has_an_open_schema() -> None:
     def odd() -> Iterator[NotImplementedError]:
         yield NotImplementedError()
 
-    assert Signature(odd).result.schema() == {}
+    assert json_schema(Signature(odd).result) == {}
 
 
 def simple(a: int, b: list[str] | None = None, c: Literal["x", "y"] = "x") -> None: ...

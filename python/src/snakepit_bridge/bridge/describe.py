@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge._version import __version__
+from snakepit_bridge.tools.annotations.json_schema import json_schema
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["describe"]
@@ -30,5 +31,5 @@ def _tool(tool: Tool) -> pb.Tool:
         shape=pb.TOOL_SHAPE_STREAM if streams else pb.TOOL_SHAPE_UNARY,
         takes_input=tool.input is not None,
         arguments_schema_json=json.dumps(tool.signature.schema()),
-        result_schema_json=json.dumps(tool.signature.result.schema()),
+        result_schema_json=json.dumps(json_schema(tool.signature.result)),
     )

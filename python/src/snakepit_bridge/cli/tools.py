@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from snakepit_bridge.cli.exit_codes import WRONG_USAGE
 from snakepit_bridge.cli.load_target import CommandFailed, load_tools
 from snakepit_bridge.cli.results import opened_results, write_results
+from snakepit_bridge.tools.annotations.json_schema import json_schema
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["tools_command"]
@@ -58,7 +59,7 @@ def _described(tool: Tool) -> dict[str, Any]:
         "description": tool.description,
         "streams": tool.kind.streams,
         "takesInput": tool.input is not None,
-        "input": None if tool.input is None else tool.input.schema(),
+        "input": None if tool.input is None else json_schema(tool.input),
         "arguments": tool.signature.schema(),
-        "result": tool.signature.result.schema(),
+        "result": json_schema(tool.signature.result),
     }

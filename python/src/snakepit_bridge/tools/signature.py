@@ -17,6 +17,7 @@ from snakepit_bridge.tools.annotations.check import (
     type_name,
 )
 from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.annotations.json_schema import SchemaDefinitions
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place, path_text
 
@@ -117,19 +118,22 @@ class Signature:
 
     def schema(self) -> Schema:
         """Returns the JSON schema (2020-12) of the keyword arguments."""
+        definitions = SchemaDefinitions()
         properties: Schema = {}
         for name, check in self._all():
-            properties[name] = check.schema()
+            properties[name] = check.schema(definitions)
             if name in self._defaults:
                 properties[name]["default"] = self._defaults[name]
-        other = self.other.schema() if self.other is not None else False
-        return {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "type": "object",
-            "properties": properties,
-            "required": self.required,
-            "additionalProperties": other,
-        }
+        other = self.other.schema(definitions) if self.other is not None else False
+        return definitions.added_to(
+            {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "properties": properties,
+                "required": self.required,
+                "additionalProperties": other,
+            }
+        )
 
     def check_of(self, name: str) -> Check | None:
         """Returns the check of an argument; None if there is no such argument."""

@@ -12,7 +12,6 @@ from snakepit_bridge.tools.annotations.containers import (
     ListCheck,
     SetCheck,
     TupleCheck,
-    UnionCheck,
     VariadicTupleCheck,
 )
 from snakepit_bridge.tools.annotations.scalars import (
@@ -22,10 +21,8 @@ from snakepit_bridge.tools.annotations.scalars import (
     NoneCheck,
     ScalarCheck,
 )
-from snakepit_bridge.tools.annotations.typed_dict import (
-    RepeatedTypedDictCheck,
-    TypedDictCheck,
-)
+from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.typescript.text import literal, name, type_name
 
 __all__ = ["IMPORTED", "TypeWriter", "union"]
@@ -57,8 +54,7 @@ class TypeWriter:
 
     Attributes:
         imports: classes of `@snakepit/adapter-grpc-python` that were written.
-        dicts: typed dicts whose names were written, by their classes; None of one
-            that was within itself there, and of which nothing is known so.
+        dicts: typed dicts whose names were written, by their classes.
     """
 
     def __init__(
@@ -76,7 +72,7 @@ class TypeWriter:
             names: of typed dicts; that of the class where it has none.
         """
         self.imports: set[str] = set()
-        self.dicts: dict[type, TypedDictCheck | None] = {}
+        self.dicts: dict[type, TypedDictCheck] = {}
         self._sent = sent
         self._safe_integers = safe_integers
         self._names = names or {}
@@ -159,10 +155,7 @@ class TypeWriter:
                 kind = "ReadonlySet" if self._sent else "Set"
                 return [f"{kind}<{self.written(check.item, hashed=True)}>"]
             case TypedDictCheck():
-                self.dicts[check.kind] = self.dicts.get(check.kind) or check
-                return [self.dict_name(check.kind)]
-            case RepeatedTypedDictCheck():
-                self.dicts.setdefault(check.kind)
+                self.dicts.setdefault(check.kind, check)
                 return [self.dict_name(check.kind)]
             case DictCheck():
                 return self._dict(check)

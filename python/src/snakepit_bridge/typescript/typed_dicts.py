@@ -82,7 +82,7 @@ def _reached(writer: TypeWriter) -> dict[type, _Written]:
     found: dict[type, _Written] = {}
     waiting = list(writer.dicts.items())
     for kind, check in waiting:
-        if check is not None and kind not in found:
+        if kind not in found:
             part = writer.another()
             fields = part.fields(check)
             found[kind] = _Written(fields, part.imports, frozenset(part.dicts))

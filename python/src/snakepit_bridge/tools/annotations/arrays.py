@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, Schema
+from snakepit_bridge.tools.annotations.check import Check, Definitions, Schema
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.no_image import Path
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
@@ -26,7 +26,7 @@ class ArrayCheck(Check):
             return value
         raise self.mismatch(value, path)
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return _schema(self.dtype)
 
 
@@ -43,7 +43,7 @@ class NdArrayCheck(Check):
             return NdArray(*array_parts(value))
         raise self.mismatch(value, path)
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return _schema(None)
 
 

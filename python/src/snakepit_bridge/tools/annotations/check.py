@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from snakepit_bridge.values.no_image import Path
 
-__all__ = ["AnyCheck", "Check", "Mismatch", "Schema", "type_name"]
+__all__ = [
+    "AnyCheck",
+    "Check",
+    "Definitions",
+    "Mismatch",
+    "NamedCheck",
+    "Schema",
+    "type_name",
+]
 
 Schema: TypeAlias = dict[str, Any]
+
+
+class Definitions(Protocol):
+    """What has a name in a JSON schema: whatever can be within itself."""
+
+    def reference(self, check: NamedCheck) -> Schema:
+        """Returns a reference to the definition of a check, which this adds."""
 
 
 class Mismatch(Exception):
@@ -38,13 +53,34 @@ class Check:
         """
         raise NotImplementedError
 
-    def schema(self) -> Schema:
-        """Returns the JSON schema (2020-12) of what passes."""
+    def schema(self, definitions: Definitions) -> Schema:
+        """Returns the JSON schema (2020-12) of what passes.
+
+        Args:
+            definitions: where that of a part with a name goes.
+        """
         raise NotImplementedError
 
     def mismatch(self, value: object, path: Path) -> Mismatch:
         """Returns the error about a value that does not pass."""
         return Mismatch(path, self.expected, type_name(value))
+
+
+class NamedCheck(Check):
+    """One that has a name in a JSON schema, for it can be within itself.
+
+    Attributes:
+        kind: what the name is of in Python; hashable.
+    """
+
+    kind: Any
+
+    def schema(self, definitions: Definitions) -> Schema:
+        return definitions.reference(self)
+
+    def definition(self, definitions: Definitions) -> Schema:
+        """Returns what its name stands for."""
+        raise NotImplementedError
 
 
 class AnyCheck(Check):
@@ -53,7 +89,7 @@ class AnyCheck(Check):
     def check(self, value: Any, path: Path) -> Any:
         return value
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return {}
 
 

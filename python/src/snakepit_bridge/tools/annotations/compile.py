@@ -9,6 +9,7 @@ import typing
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from snakepit_bridge.tools.annotations.aliases import AliasCheck
 from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check
 from snakepit_bridge.tools.annotations.containers import (
@@ -16,7 +17,6 @@ from snakepit_bridge.tools.annotations.containers import (
     ListCheck,
     SetCheck,
     TupleCheck,
-    UnionCheck,
     VariadicTupleCheck,
 )
 from snakepit_bridge.tools.annotations.scalars import (
@@ -30,10 +30,8 @@ from snakepit_bridge.tools.annotations.scalars import (
     int_check,
     str_check,
 )
-from snakepit_bridge.tools.annotations.typed_dict import (
-    RepeatedTypedDictCheck,
-    TypedDictCheck,
-)
+from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
 
 __all__ = ["Unsupported", "compile_annotation"]
@@ -70,6 +68,8 @@ _DICTS = {
     collections.abc.MutableMapping: "Mapping",
 }
 _LITERALS = frozenset({str, int, bool, type(None)})
+# An alias can be within itself with other parameters each time, without an end.
+_GENERIC_LEVELS = 10
 # Wrappers that say nothing about the type itself.
 _TRANSPARENT = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
 
@@ -80,23 +80,20 @@ def compile_annotation(annotation: Any) -> Check:
     Raises:
         Unsupported: no value that crosses has this type.
     """
-    return _compile(annotation, _Within(frozenset(), {}))
+    return _compile(annotation, _Within((), {}))
 
 
 class _Within(NamedTuple):
     """Where an annotation stands.
 
     Attributes:
-        kinds: the typed dicts and aliases around it.
-        made: the checks of typed dicts that have been made, by what is around
-            them: those that name each other can be reached in many ways.
+        aliases: the aliases around it.
+        made: the checks of typed dicts and aliases that have been met: what is
+            within itself is the same check again.
     """
 
-    kinds: frozenset[Any]
-    made: dict[tuple[Any, frozenset[Any]], Check]
-
-    def inside(self, kind: Any) -> _Within:
-        return self._replace(kinds=self.kinds | {kind})
+    aliases: tuple[Any, ...]
+    made: dict[Any, Check]
 
 
 def _compile(annotation: Any, within: _Within) -> Check:
@@ -115,11 +112,12 @@ def _compile(annotation: Any, within: _Within) -> Check:
     if isinstance(annotation, typing.NewType):
         return _compile(annotation.__supertype__, within)
     if type(annotation).__name__ == "TypeAliasType":
-        return _enter(annotation, annotation.__value__, within)
+        return _alias(annotation, annotation, annotation.__value__, within)
     alias = typing.get_origin(annotation)
     if type(alias).__name__ == "TypeAliasType":
         # Generic, as numpy's NDArray: its parameters are given now.
-        return _enter(alias, alias.__value__[typing.get_args(annotation)], within)
+        value = alias.__value__[typing.get_args(annotation)]
+        return _alias(annotation, alias, value, within)
     if _is_typed_dict(annotation):
         return _typed_dict(annotation, within)
     origin = typing.get_origin(annotation)
@@ -175,11 +173,8 @@ def _is_typed_dict(annotation: Any) -> bool:
 
 
 def _typed_dict(annotation: Any, within: _Within) -> Check:
-    if annotation in within.kinds:
-        return RepeatedTypedDictCheck(annotation)
-    place = (annotation, within.kinds)
-    if place in within.made:
-        return within.made[place]
+    if annotation in within.made:
+        return within.made[annotation]
     hints = typing.get_type_hints(annotation, include_extras=True)
     required = set(annotation.__required_keys__)
     for key, hint in hints.items():
@@ -188,18 +183,36 @@ def _typed_dict(annotation: Any, within: _Within) -> Check:
             required.add(key)
         elif wrapper == "NotRequired":
             required.discard(key)
-    inside = within.inside(annotation)
-    items = {key: _compile(hint, inside) for key, hint in hints.items()}
-    check = TypedDictCheck(annotation, items, frozenset(required))
-    within.made[place] = check
+    check = TypedDictCheck(annotation, frozenset(required))
+    within.made[annotation] = check
+    check.items = {key: _compile(hint, within) for key, hint in hints.items()}
     return check
 
 
-def _enter(alias: Any, value: Any, within: _Within) -> Check:
-    """Compiles an alias; one that contains itself is not followed again."""
-    if alias in within.kinds:
+def _alias(annotation: Any, alias: Any, value: Any, within: _Within) -> Check:
+    """Compiles an alias, and its parameters where it is generic."""
+    place = _hashable(annotation)
+    if place in within.made:
+        return within.made[place]
+    if within.aliases.count(alias) >= _GENERIC_LEVELS:
         return AnyCheck()
-    return _compile(value, within.inside(alias))
+    check = AliasCheck(alias.__name__, place)
+    within.made[place] = check
+    inside = within._replace(aliases=(*within.aliases, alias))
+    check.target = _compile(value, inside)
+    if check.stands_for_itself():
+        raise Unsupported(f"the alias {alias.__name__} stands for itself")
+    # Whoever met it meanwhile has the check of the alias.
+    within.made[place] = check.target
+    return check.target
+
+
+def _hashable(annotation: Any) -> Any:
+    try:
+        hash(annotation)
+    except TypeError:  # what it is annotated with is not
+        return id(annotation)
+    return annotation
 
 
 def _dtype(arguments: tuple[Any, ...]) -> str | None:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
+from snakepit_bridge.tools.annotations.check import Check, Definitions, Mismatch, Schema
 from snakepit_bridge.values.no_image import Path, key_place
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "ListCheck",
     "SetCheck",
     "TupleCheck",
-    "UnionCheck",
     "VariadicTupleCheck",
 ]
 
@@ -58,8 +57,8 @@ class ListCheck(Check):
             return value
         return kind(value if checked is None else checked)
 
-    def schema(self) -> Schema:
-        return {"type": "array", "items": self.item.schema()}
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"type": "array", "items": self.item.schema(definitions)}
 
 
 class VariadicTupleCheck(Check):
@@ -75,8 +74,8 @@ class VariadicTupleCheck(Check):
         checked = _check_items(value, self.item, path)
         return tuple(value) if checked is None else tuple(checked)
 
-    def schema(self) -> Schema:
-        return {"type": "array", "items": self.item.schema()}
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"type": "array", "items": self.item.schema(definitions)}
 
 
 class TupleCheck(Check):
@@ -99,10 +98,10 @@ class TupleCheck(Check):
         same = type(value) is tuple and all(map(operator.is_, checked, value))
         return value if same else checked
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return {
             "type": "array",
-            "prefixItems": [item.schema() for item in self.items],
+            "prefixItems": [item.schema(definitions) for item in self.items],
             "minItems": len(self.items),
             "maxItems": len(self.items),
         }
@@ -128,8 +127,12 @@ class SetCheck(Check):
             for i, (before, item) in enumerate(zip(given, checked, strict=True))
         )
 
-    def schema(self) -> Schema:
-        return {"type": "array", "uniqueItems": True, "items": self.item.schema()}
+    def schema(self, definitions: Definitions) -> Schema:
+        return {
+            "type": "array",
+            "uniqueItems": True,
+            "items": self.item.schema(definitions),
+        }
 
 
 class DictCheck(Check):
@@ -158,45 +161,9 @@ class DictCheck(Check):
             checked[_hashed(self.key, key, checked_key, key_path)] = checked_item
         return value if same else checked
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         schema: Schema = {"type": "object"}
-        items = self.item.schema()
+        items = self.item.schema(definitions)
         if items:
             schema["additionalProperties"] = items
         return schema
-
-
-class UnionCheck(Check):
-    """`X | Y`, `Union` and `Optional`: the first that takes the value as it is.
-
-    If none does, the first that makes a value of the same type of it, or of any.
-    """
-
-    def __init__(self, members: Sequence[Check]) -> None:
-        self.members = list(members)
-        self.expected = " | ".join(member.expected for member in members)
-        self.exact = frozenset[type]().union(*(m.exact for m in members))
-
-    def check(self, value: Any, path: Path) -> Any:
-        if type(value) in self.exact:
-            return value
-        made: list[Any] = []
-        inside: Mismatch | None = None
-        for member in self.members:
-            try:
-                checked = member.check(value, path)
-                if checked is value:
-                    return value
-                made.append(checked)
-            except Mismatch as mismatch:
-                # A member that took the value and stumbled over a part of it
-                # has the better story.
-                if mismatch.path is not path and inside is None:
-                    inside = mismatch
-        if made:
-            alike = (one for one in made if type(one) is type(value))
-            return next(alike, made[0])
-        raise inside or self.mismatch(value, path)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [member.schema() for member in self.members]}

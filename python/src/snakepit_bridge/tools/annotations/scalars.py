@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
+from snakepit_bridge.tools.annotations.check import (
+    Check,
+    Definitions,
+    Mismatch,
+    Schema,
+    type_name,
+)
 from snakepit_bridge.values.no_image import Path
 
 __all__ = [
@@ -36,7 +42,7 @@ class ScalarCheck(Check):
             return value
         raise self.mismatch(value, path)
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return dict(self._schema)
 
 
@@ -78,7 +84,7 @@ class NoneCheck(Check):
             return None
         raise self.mismatch(value, path)
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return {"type": "null"}
 
 
@@ -98,7 +104,7 @@ class FloatCheck(Check):
                 raise Mismatch(path, "float", "an int beyond its range") from None
         raise self.mismatch(value, path)
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return {"type": "number"}
 
 
@@ -115,7 +121,7 @@ class BytesCheck(Check):
             return value if self._kind is bytes else self._kind(value)
         raise self.mismatch(value, path)
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return {"type": "string", "contentEncoding": "base64"}
 
 
@@ -133,5 +139,5 @@ class LiteralCheck(Check):
         got = repr(value) if isinstance(value, (str, int)) else type_name(value)
         raise Mismatch(path, self.expected, got[:200])
 
-    def schema(self) -> Schema:
+    def schema(self, definitions: Definitions) -> Schema:
         return {"enum": list(self.values)}

@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
-from snakepit_bridge.tools.annotations.containers import DictCheck
-from snakepit_bridge.tools.annotations.scalars import str_check
+from snakepit_bridge.tools.annotations.check import (
+    Check,
+    Definitions,
+    Mismatch,
+    NamedCheck,
+    Schema,
+)
 from snakepit_bridge.values.no_image import Path, key_place
 
-__all__ = ["RepeatedTypedDictCheck", "TypedDictCheck"]
+__all__ = ["TypedDictCheck"]
 
 
-class TypedDictCheck(Check):
-    """A dict with these keys, and no others."""
+class TypedDictCheck(NamedCheck):
+    """A dict with these keys, and no others.
 
-    def __init__(
-        self, kind: type, items: Mapping[str, Check], required: frozenset[str]
-    ) -> None:
-        self.kind = kind
-        self.items = dict(items)
+    Attributes:
+        kind: the class.
+        items: the checks of the keys, given later: they may hold this one.
+        required: the keys that must be there.
+    """
+
+    def __init__(self, kind: type, required: frozenset[str]) -> None:
+        self.kind: type = kind
+        self.items: Mapping[str, Check] = {}
         self.required = required
         self.expected = kind.__name__
 
@@ -42,18 +50,11 @@ class TypedDictCheck(Check):
         same = all(checked[key] is item for key, item in value.items())
         return value if same else checked
 
-    def schema(self) -> Schema:
+    def definition(self, definitions: Definitions) -> Schema:
+        items = self.items.items()
         return {
             "type": "object",
-            "properties": {key: item.schema() for key, item in self.items.items()},
+            "properties": {key: item.schema(definitions) for key, item in items},
             "required": [key for key in self.items if key in self.required],
             "additionalProperties": False,
         }
-
-
-class RepeatedTypedDictCheck(DictCheck):
-    """A `TypedDict` within itself: what is in it is not looked at."""
-
-    def __init__(self, kind: type) -> None:
-        super().__init__(str_check(), AnyCheck())
-        self.kind = kind
