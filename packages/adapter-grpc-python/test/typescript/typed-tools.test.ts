@@ -175,10 +175,14 @@ test("what has parts is made of the parts that are written for it", async () => 
 		corner?: [number | bigint, number];
 		inside?: BoxResult;
 	}>();
-	expect(box).toStrictEqual({ label: "a", inside });
-	// @ts-expect-error a key that it does not have; the worker looks no deeper
+	const corner = Tuple.of<number>(1, 2);
+	expect(box).toStrictEqual({ label: "a", inside: { label: "b", corner } });
+	// @ts-expect-error a key that it does not have
 	const wrong: BoxArgument = { label: "a", inside: { lable: "b" } };
-	expect(await pool.execute("box", { value: wrong })).toStrictEqual(wrong);
+	await expect(pool.execute("box", { value: wrong })).rejects.toMatchObject({
+		code: "INVALID_ARGUMENTS",
+		message: expect.stringContaining("$.value.inside"),
+	});
 	const label: Labelled = { label: "a" };
 	const labelled = await pool.execute("labelled", { value: label });
 	expectTypeOf(labelled).toEqualTypeOf<{ label: string }>();
