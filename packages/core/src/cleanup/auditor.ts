@@ -87,7 +87,8 @@ export class Auditor {
 			await work();
 		} catch (error) {
 			const { runId } = this.#parts.registry;
-			const reason = error instanceof Error ? error.message : String(error);
+			// Thrown by the system: nothing else is asked in a look.
+			const { message: reason } = error as Error;
 			this.#tell({ type: "audit.failed", runId, reason });
 		}
 	}
