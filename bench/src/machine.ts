@@ -33,7 +33,7 @@ export function describeMachine(
 		processor: cpus()[0]?.model.trim() ?? "unknown",
 		processors: availableParallelism(),
 		memoryGb: Math.round(totalmem() / 2 ** 30),
-		kernel: `${systemName()} ${release()}`,
+		kernel: `${systemName()} ${release().split("-")[0]}`,
 		loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
 		versions: {
 			node: process.versions.node,

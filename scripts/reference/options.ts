@@ -103,7 +103,8 @@ function limits(
 	const [least, most] = [Number(range[1]), Number(range[2])];
 	if (most === Number.MAX_SAFE_INTEGER)
 		return `${quantity(option, least)} or more`;
-	return most === LONGEST_MS && option.endsWith("Ms")
-		? `${quantity(option, least)} to 24.8 days`
-		: `${quantity(option, least)} to ${quantity(option, most)}`;
+	if (most !== LONGEST_MS || !option.endsWith("Ms"))
+		return `${quantity(option, least)} to ${quantity(option, most)}`;
+	const unlimited = check?.(Number.POSITIVE_INFINITY) === undefined;
+	return `${quantity(option, least)} to 24.8 days${unlimited ? ", or `Infinity` for no limit" : ""}`;
 }

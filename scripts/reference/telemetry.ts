@@ -14,40 +14,6 @@ import { page, table } from "./page.ts";
 const code = (text: string): string => `\`${text}\``;
 const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
 
-/** The events of the source documents, and what has their place. */
-const SOURCE: readonly (readonly [string, string])[] = [
-	["heartbeat ping_sent", "metric `snakepit.heartbeat.sent`"],
-	[
-		"heartbeat pong_received (latency)",
-		"metrics `snakepit.heartbeat.answered`, `snakepit.heartbeat.latency`",
-	],
-	[
-		"heartbeat timeout (missed count)",
-		"event `snakepit.heartbeat.missed`, metric `snakepit.heartbeat.missed`; `snakepit.heartbeat.hung` is the verdict",
-	],
-	[
-		"process started (start-up time)",
-		"event `snakepit.worker.ready`, span `worker start`, metric `snakepit.worker.start.duration`",
-	],
-	[
-		"process terminated (uptime, exit code, reason)",
-		"event `snakepit.worker.exited`, metric `snakepit.worker.exits`",
-	],
-	[
-		"process cleanup_completed (duration, method, success)",
-		"of a worker: span `worker stop` with its rungs, metric `snakepit.worker.stop.duration`; of dead runs: event `snakepit.cleanup.finished`, span `cleanup`, metric `snakepit.cleanup.duration`",
-	],
-	["watchdog started", "event `snakepit.protection.started`"],
-	[
-		"watchdog host death detected",
-		"event `snakepit.protection.host_death_detected`, metric `snakepit.protection.activations`",
-	],
-	[
-		"watchdog worker terminated (duration)",
-		"events `snakepit.protection.process_killed`, `snakepit.protection.run_settled`, span `protection settle`, metric `snakepit.protection.kills`",
-	],
-];
-
 /** docs/reference/telemetry.md */
 export function telemetryReference(): string {
 	return page(
@@ -124,8 +90,6 @@ export function telemetryReference(): string {
 					: [],
 			),
 		),
-		"## Events of the design that this was built from",
-		table(["there", "here"], SOURCE),
 		"## Attributes",
 		table(
 			["attribute", "type", "meaning"],

@@ -13,7 +13,7 @@ export function runFacts(
 	const [first] = cpus();
 	return {
 		machine: `${cpus().length} × ${first?.model.trim() ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GB`,
-		kernel: `${type()} ${release()}`,
+		kernel: `${type()} ${release().split("-")[0]}`,
 		node: process.versions.node,
 		python: stdout.trim().replace("Python ", ""),
 		date: new Date().toISOString().slice(0, 10),

@@ -193,7 +193,8 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 	"stop.drainMs": {
 		value: 30_000,
 		check: milliseconds(0),
-		reason: "what orchestrators allow before they kill",
+		reason:
+			"for `close()`; at SIGINT, SIGTERM or SIGHUP a pool has 2 s, unless `onSignal` is `left_to_program`",
 	},
 	"stop.killAfterMs": {
 		value: 5_000,

@@ -26,7 +26,7 @@ export interface CleanupParticipant {
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-/** Who sends SIGTERM waits some seconds before SIGKILL: ten in containers. */
+/** Who sends SIGTERM waits some seconds before SIGKILL: ten in Docker, 1.6 in pm2, thirty in Kubernetes. */
 const GRACE_MS = 2_000;
 /** What a participant may take longer before it is killed, and may need to notice that. */
 const MARGIN_MS = 500;
