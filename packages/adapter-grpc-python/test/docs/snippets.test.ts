@@ -1,6 +1,8 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import type { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -31,6 +33,7 @@ const BLOCK =
 test.each([
 	"README.md",
 	"docs/quickstart.md",
+	"docs/calling.md",
 	"packages/adapter-grpc-python/README.md",
 ])(
 	"the program in %s compiles, runs and prints what its comments say",
@@ -45,14 +48,10 @@ test.each([
 			await promisify(execFile)(PYTHON, words.split(" "), { cwd: directory });
 		const programs = blocks.filter(([, name]) => name?.endsWith(".ts"));
 		expect(programs.length).toBeGreaterThan(0);
-		const files = programs.map(([, name]) => name);
-		writeFileSync(
-			join(directory, "tsconfig.json"),
-			JSON.stringify({ ...COMPILER, files }),
+		expectToCompile(
+			directory,
+			programs.map(([, name = ""]) => name),
 		);
-		const compiled = spawnSync(TSC, ["-p", directory], { encoding: "utf8" });
-		expect(compiled.stdout).toBe("");
-		expect(compiled.status).toBe(0);
 		for (const [, name = "", text = ""] of programs) {
 			const { stdout } = await promisify(execFile)(
 				process.execPath,
@@ -70,6 +69,18 @@ test.each([
 		}
 	},
 );
+
+const REPORTS_AFTER_3_S = `import time
+
+from snakepit_bridge import tool
+
+
+@tool
+def report() -> str:
+    print("begun")
+    time.sleep(3)
+    return "reported"
+`;
 
 const AROUND_A_SERVER = (server: string): string => `
 import { createPool } from "@snakepit/core";
@@ -116,6 +127,41 @@ test("the server in packages/core/README.md answers its last request after SIGTE
 	expect(await ended).toEqual({ code: 0, signal: null });
 });
 
+test("the server in docs/deployment.md answers a request that takes longer than 2 s after SIGTERM, and ends", {
+	timeout: 120_000,
+}, async () => {
+	const page = "docs/deployment.md";
+	const directory = snippetDirectory(page);
+	const text = readFileSync(join(root, page), "utf8");
+	const [[, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
+	writeFileSync(join(directory, name), code);
+	writeFileSync(join(directory, "tools.py"), REPORTS_AFTER_3_S);
+	expectToCompile(directory, [name]);
+	const program = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", name],
+		{
+			cwd: directory,
+			env: {
+				...process.env,
+				VIRTUAL_ENV: join(root, "python/.venv"),
+				XDG_STATE_HOME: directory,
+			},
+			stdio: ["ignore", "pipe", "pipe"],
+		},
+	);
+	onTestFinished(() => void program.kill("SIGKILL"));
+	const ended = new Promise((resolve) =>
+		program.once("exit", (code, signal) => resolve({ code, signal })),
+	);
+	const [port] = await once(program.stdout, "data");
+	const answer = fetch(`http://127.0.0.1:${String(port).trim()}`);
+	await untilPrinted(program.stderr, "begun");
+	program.kill("SIGTERM");
+	expect(await (await answer).text()).toBe("reported");
+	expect(await ended).toEqual({ code: 0, signal: null });
+});
+
 test("the tests in packages/core/README.md pass", {
 	timeout: 60_000,
 }, async () => {
@@ -133,6 +179,25 @@ test("the tests in packages/core/README.md pass", {
 	);
 	expect(stdout).toMatch(/^# pass 2$/m);
 });
+
+function expectToCompile(directory: string, files: readonly string[]): void {
+	writeFileSync(
+		join(directory, "tsconfig.json"),
+		JSON.stringify({ ...COMPILER, files }),
+	);
+	const compiled = spawnSync(TSC, ["-p", directory], { encoding: "utf8" });
+	expect(compiled.stdout).toBe("");
+	expect(compiled.status).toBe(0);
+}
+
+async function untilPrinted(output: Readable, text: string): Promise<void> {
+	let printed = "";
+	for await (const chunk of output.iterator({ destroyOnReturn: false })) {
+		printed += String(chunk);
+		if (printed.includes(text)) return;
+	}
+	throw new Error(`The output ended without "${text}": ${printed}`);
+}
 
 /** Inside the package, so that imports resolve as a user's would; goes with the test. */
 function snippetDirectory(page: string): string {
