@@ -33,5 +33,6 @@ export async function reportLeftovers(
 		}
 		left = await leftoversOf(run, KILLED_MS);
 	}
+	for (const each of left) console.error(`still there: ${shownLeftover(each)}`);
 	return 1;
 }

@@ -105,6 +105,9 @@ test("of what is kept, a later run's case takes the place of an earlier one's", 
 	const kept = [again, { ...full, cases: [soak] }];
 	expect(keptResults(directory)).toEqual(kept);
 	expect(() => keepResults([full, result], directory)).toThrow("a quick run");
+	expect(() => keepResults([again, {} as BenchResult], directory)).toThrow(
+		"no results of the benchmark",
+	);
 	expect(keptResults(directory)).toEqual(kept);
 });
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, TypedDict
+import gc
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TypedDict
 
 import jsonschema
 import pytest
@@ -57,8 +60,20 @@ ALIASES = type_aliases(
     Deeper="T | list[Deeper[list[T]]]",
     Itself="Union[int, Itself]",
     Pair="tuple[T, T]",
+    Two="list[Pair[T]]",
+    Either="Union[list[Union[Other, None]], str]",
+    Other="dict[str, Union[Either, None]]",
 )
 Json, Tree, Pair = ALIASES["Json"], ALIASES["Tree"], ALIASES["Pair"]
+
+
+@contextmanager
+def gc_disabled() -> Iterator[None]:
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def refusal(annotation: Any, value: Any) -> str:
@@ -119,10 +134,9 @@ def test_a_generic_alias_is_looked_at_with_its_parameters() -> None:
     )
 
 
-def test_one_that_is_deeper_each_time_has_an_end() -> None:
-    check = compile_annotation(ALIASES["Deeper"][int])
-    assert check.check([[1]], None) == [[1]]
-    json.dumps(json_schema(check))
+def test_one_that_is_deeper_each_time_is_refused() -> None:
+    with pytest.raises(Unsupported, match="Deeper"):
+        compile_annotation(ALIASES["Deeper"][int])
 
 
 def test_an_alias_that_is_nothing_but_itself_is_refused() -> None:
@@ -158,3 +172,70 @@ def test_two_of_one_name_have_a_definition_each() -> None:
     first, second = schema["prefixItems"]
     assert (first, second) == ({"$ref": "#/$defs/A"}, {"$ref": "#/$defs/A2"})
     assert list(schema["$defs"]["A2"]["properties"]) == ["other"]
+
+
+def test_a_name_of_any_letters_is_one_in_a_reference() -> None:
+    class Odd(TypedDict):
+        x: int
+
+    Odd.__name__ = "a/b c"
+    schema = json_schema(compile_annotation(Odd))
+    assert schema["$ref"] == "#/$defs/a_b_c"
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid({"x": 1})
+    assert not validator.is_valid({"x": "1"})
+
+
+def test_what_cannot_be_hashed_is_told_apart() -> None:
+    two = ALIASES["Two"]
+    of = (int, str, bytes, float)
+    kinds: list[Any] = [Annotated[kind, []] for kind in of]
+    check = compile_annotation(tuple.__class_getitem__(tuple(two[k] for k in kinds)))
+    value = ([(1, 2)], [("a", "b")], [(b"a", b"b")], [(1.5, 2.5)])
+    assert check.check(value, None) == value
+    with pytest.raises(Mismatch, match="expected str, got int"):
+        check.check((*value[:1], [(1, 2)], *value[2:]), None)
+
+
+def test_arguments_nested_as_deep_as_they_can_cross_are_checked() -> None:
+    def tool(value: Any) -> None: ...
+
+    tool.__annotations__["value"] = ALIASES["Either"]
+    deep: Any = "x"
+    for level in range(98):
+        deep = {"a": deep} if level % 2 == 0 else [deep]
+    assert Signature(tool).bind({"value": deep}).keywords == {"value": deep}
+
+
+def test_a_union_keeps_nothing_of_a_value_when_it_has_looked() -> None:
+    class Held(list[int]):
+        """Can be referred to weakly."""
+
+    check = compile_annotation(str | dict[str, Any] | list[float])
+    with gc_disabled():
+        held = Held()
+        reference = weakref.ref(held)
+        check.check({"a": held}, None)
+        with pytest.raises(Mismatch):
+            check.check([held], None)
+        del held
+        assert reference() is None
+
+
+def test_equal_values_in_two_places_stay_two() -> None:
+    check = compile_annotation(list[list[int] | tuple[int, ...] | bytearray | None])
+    first, second = check.check([b"", b""], None)
+    assert first is not second
+    first, second = check.check([[], []], None)
+    assert first is not second
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (set[float], {2**53, 2**53 + 1}),
+        (dict[float, str], {2**53: "a", 2**53 + 1: "b"}),
+    ],
+)
+def test_what_would_become_equal_is_refused(annotation: Any, value: Any) -> None:
+    assert "would become equal" in refusal(annotation, value)

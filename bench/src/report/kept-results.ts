@@ -10,12 +10,16 @@ const DIRECTORY = join(root, "bench/results");
 /**
  * Puts each case of some runs in the place of what was kept of it before.
  *
- * @throws RangeError where a run was a quick one: it is nothing to publish, and nothing is kept then.
+ * @throws RangeError where a run was a quick one, or a file is none of the benchmark's: nothing is kept then.
  */
 export function keepResults(
 	results: readonly BenchResult[],
 	directory: string = DIRECTORY,
 ): void {
+	if (
+		!results.every(({ version, cases }) => version === 1 && cases?.length > 0)
+	)
+		throw new RangeError("A file holds no results of the benchmark.");
 	const quick = results.find((result) => result.quick);
 	if (quick !== undefined)
 		throw new RangeError(

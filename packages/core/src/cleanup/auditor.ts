@@ -77,29 +77,21 @@ export class Auditor {
 		const { clock, rule } = this.#parts;
 		return clock.after(rule().intervalMs, () => {
 			this.#timer = this.#schedule();
-			void this.#attempt(() => this.#look());
+			this.#look();
 		});
 	}
 
 	/** A process table that cannot be read now can be at the next look: no reason to end the program. */
-	async #attempt(work: () => void | Promise<void>): Promise<void> {
-		try {
-			await work();
-		} catch (error) {
-			const { runId } = this.#parts.registry;
-			// Thrown by the system: nothing else is asked in a look.
-			const { message: reason } = error as Error;
-			this.#tell({ type: "audit.failed", runId, reason });
-		}
+	#failed({ message }: Error): void {
+		const { runId } = this.#parts.registry;
+		this.#tell({ type: "audit.failed", runId, reason: message });
 	}
 
 	/** Says something only when something is amiss. */
 	#look(): void {
-		const { registry, host } = this.#parts;
-		// First, for it can fail: what is found later is not lost then.
-		const marked = host.marked();
+		const { registry } = this.#parts;
 		const vanished = this.#reconciliation.look().length;
-		const strays = this.#lookForStrays(marked);
+		const strays = this.#countNewStrays();
 		const unwritten = registry.flush();
 		const counts = this.#counts;
 		this.#counts = {
@@ -119,6 +111,15 @@ export class Auditor {
 		});
 	}
 
+	#countNewStrays(): number {
+		try {
+			return this.#lookForStrays(this.#parts.host.marked());
+		} catch (error) {
+			this.#failed(error as Error);
+			return 0;
+		}
+	}
+
 	/** Returns how many are new. */
 	#lookForStrays(marked: readonly MarkedProcess[]): number {
 		const { registry, rule } = this.#parts;
@@ -136,7 +137,7 @@ export class Auditor {
 				name,
 			});
 		if (rule().strays === "killed")
-			void this.#attempt(() => this.#end(step.strays));
+			this.#end(step.strays).catch((error: Error) => this.#failed(error));
 		return news.length;
 	}
 

@@ -1,11 +1,18 @@
 import { closeSync, openSync } from "node:fs";
 
+/** A look needs one. Another thread can take what is given up for it: then the next one is. */
+const KEPT = 4;
+
 /**
- * One descriptor that is kept for looks at the process table: a program that
- * has used up its own must not take its workers for gone.
+ * Descriptors that are kept for looks at the process table: a program that has
+ * used up its own must not take its workers for gone.
  */
 export class DescriptorReserve {
-	#descriptor: number | undefined = hold();
+	readonly #kept: number[] = [];
+
+	constructor() {
+		this.#fill();
+	}
 
 	/**
 	 * Looks, with the reserve where there is no other descriptor. The look must be
@@ -14,20 +21,28 @@ export class DescriptorReserve {
 	 * @throws what the look throws, for another reason than a lack of descriptors too.
 	 */
 	use<Result>(look: () => Result): Result {
-		// Another thread can have taken it while it was in use, and given it back since.
-		this.#descriptor ??= hold();
+		// What was taken may be free again.
+		this.#fill();
 		try {
-			return look();
-		} catch (error) {
-			if (!outOfDescriptors(error) || this.#descriptor === undefined)
-				throw error;
-		}
-		closeSync(this.#descriptor);
-		this.#descriptor = undefined;
-		try {
-			return look();
+			while (true)
+				try {
+					return look();
+				} catch (error) {
+					const descriptor = this.#kept.at(-1);
+					if (!outOfDescriptors(error) || descriptor === undefined) throw error;
+					closeSync(descriptor);
+					this.#kept.pop();
+				}
 		} finally {
-			this.#descriptor = hold();
+			this.#fill();
+		}
+	}
+
+	#fill(): void {
+		while (this.#kept.length < KEPT) {
+			const descriptor = hold();
+			if (descriptor === undefined) return;
+			this.#kept.push(descriptor);
 		}
 	}
 }

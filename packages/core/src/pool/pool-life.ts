@@ -122,25 +122,28 @@ export class PoolLife {
 		const emit = events === "told" ? this.#setting.emit : () => {};
 		const begunMs = clock.now();
 		const letGo = host.keepAlive();
-		intake.closeDoor();
-		emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
-		if (manner === "gentle") await intake.drain(drainMs);
-		const cutShort = intake.outstanding.size;
-		dispatcher.fail(intake.outstanding, ({ command, attempts }) =>
-			poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
-		);
-		sessions.endAll();
-		await crew.close(cutShort > 0 ? "forced" : manner);
-		const durationMs = clock.now() - begunMs;
-		emit({
-			type: "pool.closed",
-			wallMs: clock.wall(),
-			pool,
-			durationMs,
-			cutShort,
-		});
-		await release();
-		letGo();
+		try {
+			intake.closeDoor();
+			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
+			if (manner === "gentle") await intake.drain(drainMs);
+			const cutShort = intake.outstanding.size;
+			dispatcher.fail(intake.outstanding, ({ command, attempts }) =>
+				poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
+			);
+			sessions.endAll();
+			await crew.close(cutShort > 0 ? "forced" : manner);
+			const durationMs = clock.now() - begunMs;
+			emit({
+				type: "pool.closed",
+				wallMs: clock.wall(),
+				pool,
+				durationMs,
+				cutShort,
+			});
+			await release();
+		} finally {
+			letGo();
+		}
 	}
 }
 

@@ -25,25 +25,23 @@ export class StragglerSweep {
 	}
 
 	#schedule(): Timer {
-		return this.#world.clock.after(GATHER_MS, () => {
-			try {
-				this.finish();
-			} catch {
-				// The process table can be read again when a descriptor is free. Until then the auditor tells.
-				this.#timer = this.#schedule();
-			}
-		});
+		return this.#world.clock.after(GATHER_MS, () => this.finish());
 	}
 
-	/**
-	 * Looks now, until nothing is found any more.
-	 *
-	 * @throws where the process table cannot be read; nothing is forgotten then.
-	 */
+	/** Looks now, until nothing is found any more; again later where the process table cannot be read. */
 	finish(): void {
 		this.#timer?.cancel();
 		this.#timer = undefined;
 		if (this.#ended.size === 0) return;
+		try {
+			this.#lookForAll();
+		} catch {
+			// Nobody who ends a worker can do anything about it; the auditor tells.
+			this.#timer = this.#schedule();
+		}
+	}
+
+	#lookForAll(): void {
 		// Told to die, and perhaps still seen while they do.
 		const dying = new Set<string>();
 		for (let round = 0; round < MAX_ROUNDS && this.#kill(dying) > 0; round++);

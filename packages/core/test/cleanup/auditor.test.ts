@@ -243,6 +243,9 @@ test("a pid that another process has by the second look is looked at anew", asyn
 test("a look that fails is told, and the next one is made; nothing is forgotten meanwhile", async () => {
 	const at = scene();
 	const { pid } = at.plant();
+	const incarnation = reserve(at);
+	const gone = { ...at.host.self, pid: 4_000_000 };
+	at.registry.activate(incarnation, gone, gone.pid);
 	await at.looks();
 	const marked = at.host.marked;
 	at.host.marked = () => {
@@ -252,6 +255,8 @@ test("a look that fails is told, and the next one is made; nothing is forgotten 
 	expect(at.events.of("audit.failed")).toMatchObject([
 		{ runId: at.registry.runId, reason: "EMFILE: too many open files" },
 	]);
+	// What needs no list of processes is done.
+	expect(at.events.of("registry.reconciled")).toMatchObject([{ vanished: 1 }]);
 	at.host.marked = marked;
 	await at.looks();
 	expect(at.events.of("audit.stray_found")).toMatchObject([{ pid }]);

@@ -166,6 +166,7 @@ test("a look that fails is made again a second later", async () => {
 	};
 	sweep.noteEnded("w-1");
 	await clock.advance(1_000);
+	sweep.finish();
 	expect(daemon.alive).toBe(true);
 	host.marked = marked;
 	await clock.advance(1_000);

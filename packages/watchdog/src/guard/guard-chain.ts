@@ -5,6 +5,8 @@ import type { Duplex } from "node:stream";
 import {
 	type Answer,
 	ForkLine,
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
 	type ProcessExit,
 	type ProcessIdentity,
 	type ProcessSpec,
@@ -177,9 +179,12 @@ export class GuardChain {
 
 /** Without marks of this or another run: a search for descendants of workers must not meet a guard. */
 function unmarked(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-	return Object.fromEntries(
-		Object.entries(env).filter(([name]) => !name.startsWith("SNAKEPIT_")),
-	);
+	const {
+		[MARKER_VARIABLE]: _marker,
+		[INCARNATION_VARIABLE]: _incarnation,
+		...rest
+	} = env;
+	return rest;
 }
 
 function refusal(child: ChildProcess): Promise<Error> {

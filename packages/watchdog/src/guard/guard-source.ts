@@ -87,7 +87,8 @@ export class GuardSource implements ProcessSource {
 		const begunMs = clock.now();
 		let begun: GuardChain | undefined;
 		const lost = (): void => {
-			this.#serving = undefined;
+			// Told twice of one that failed as it started: the next may serve by then.
+			if (this.#begun === restarts + 1) this.#serving = undefined;
 		};
 		try {
 			begun = await GuardChain.start(

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Adapter, createPool } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { guard } from "../../src/index.ts";
 
 /** A program that answers each line with the same in capitals. */
@@ -52,3 +52,28 @@ test("a pool works through the guard, heals, and leaves no guard behind", async 
 		"released",
 	]);
 });
+
+test.runIf(process.platform === "linux")(
+	"a guard has this program's environment, without the marks by which descendants of workers are found",
+	async () => {
+		const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
+		onTestFinished(() => rmSync(dataDir, { recursive: true }));
+		vi.stubEnv("SNAKEPIT_OF_OURS", "kept");
+		// As a program has them that was itself started by a worker.
+		vi.stubEnv("SNAKEPIT_RUN", "another run");
+		vi.stubEnv("SNAKEPIT_WORKER", "another worker");
+		onTestFinished(() => void vi.unstubAllEnvs());
+		const events = new EventRecorder();
+		await using _pool = await createPool({
+			adapter: CAPITALS,
+			size: 1,
+			dataDir,
+			protections: [guard({ whenUnavailable: "refuse" })],
+			onEvent: events.record,
+		});
+		const { pid } = events.of("protection.started")[0] ?? { pid: 0 };
+		const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+		expect(environment).toContain("SNAKEPIT_OF_OURS=kept");
+		expect(environment).not.toContain("another");
+	},
+);

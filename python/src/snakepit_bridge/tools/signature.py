@@ -110,6 +110,8 @@ class Signature:
                 return self._bind_positional(given)
         except Mismatch as mismatch:
             raise ArgumentsInvalid(path_text(mismatch.path), str(mismatch)) from None
+        except RecursionError:
+            raise ArgumentsInvalid("$", "nested too deeply for this tool") from None
         raise ArgumentsInvalid(
             "$",
             "arguments are a map of names to values, or a list; "

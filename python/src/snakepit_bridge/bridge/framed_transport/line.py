@@ -55,14 +55,14 @@ class Line:
         The conversation is over when the handler of a signal raises in its midst:
         what was read then may be lost, and its host would wait.
         """
-        try:
-            with self.reading:
+        with self.reading:
+            try:
                 while not self._is_over and self._read_some():
                     pass
-        except BaseException:
-            if not self._is_over:
-                self._end(None)
-            raise
+            except BaseException:
+                if not self._is_over:
+                    self._end(None)
+                raise
 
     def _read_some(self) -> bool:
         """Returns whether there may be more."""

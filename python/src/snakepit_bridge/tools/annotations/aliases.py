@@ -8,9 +8,9 @@ from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
     Check,
     Definitions,
-    NamedCheck,
     Schema,
 )
+from snakepit_bridge.tools.annotations.named import NamedCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.no_image import Path
 
@@ -30,7 +30,7 @@ class AliasCheck(NamedCheck):
         self.kind = kind
         self.target: Check = AnyCheck()
 
-    def check(self, value: Any, path: Path) -> Any:
+    def look(self, value: Any, path: Path) -> Any:
         return self.target.check(value, path)
 
     def stands_for_itself(self) -> bool:

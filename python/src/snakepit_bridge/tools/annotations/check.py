@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from snakepit_bridge.values.no_image import Path
+
+if TYPE_CHECKING:
+    from snakepit_bridge.tools.annotations.named import NamedCheck
 
 __all__ = [
     "AnyCheck",
     "Check",
     "Definitions",
     "Mismatch",
-    "NamedCheck",
     "Schema",
     "type_name",
 ]
@@ -27,11 +29,19 @@ class Definitions(Protocol):
 
 
 class Mismatch(Exception):
-    """A value is not what its annotation asks for."""
+    """A value is not what its annotation asks for.
+
+    Attributes:
+        path: where.
+        expected: what is asked for there.
+        got: what is there.
+    """
 
     def __init__(self, path: Path, expected: str, got: str) -> None:
         super().__init__(f"expected {expected}, got {got}")
         self.path = path
+        self.expected = expected
+        self.got = got
 
 
 class Check:
@@ -64,23 +74,6 @@ class Check:
     def mismatch(self, value: object, path: Path) -> Mismatch:
         """Returns the error about a value that does not pass."""
         return Mismatch(path, self.expected, type_name(value))
-
-
-class NamedCheck(Check):
-    """One that has a name in a JSON schema, for it can be within itself.
-
-    Attributes:
-        kind: what the name is of in Python; hashable.
-    """
-
-    kind: Any
-
-    def schema(self, definitions: Definitions) -> Schema:
-        return definitions.reference(self)
-
-    def definition(self, definitions: Definitions) -> Schema:
-        """Returns what its name stands for."""
-        raise NotImplementedError
 
 
 class AnyCheck(Check):

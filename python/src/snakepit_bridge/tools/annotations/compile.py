@@ -69,7 +69,7 @@ _DICTS = {
 }
 _LITERALS = frozenset({str, int, bool, type(None)})
 # An alias can be within itself with other parameters each time, without an end.
-_GENERIC_LEVELS = 10
+_GENERIC_LEVELS = 8
 # Wrappers that say nothing about the type itself.
 _TRANSPARENT = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
 
@@ -191,11 +191,14 @@ def _typed_dict(annotation: Any, within: _Within) -> Check:
 
 def _alias(annotation: Any, alias: Any, value: Any, within: _Within) -> Check:
     """Compiles an alias, and its parameters where it is generic."""
-    place = _hashable(annotation)
+    place = _place(annotation)
     if place in within.made:
         return within.made[place]
     if within.aliases.count(alias) >= _GENERIC_LEVELS:
-        return AnyCheck()
+        raise Unsupported(
+            f"the alias {alias.__name__} is within itself with other parameters "
+            f"each time, {_GENERIC_LEVELS} levels deep"
+        )
     check = AliasCheck(alias.__name__, place)
     within.made[place] = check
     inside = within._replace(aliases=(*within.aliases, alias))
@@ -207,11 +210,25 @@ def _alias(annotation: Any, alias: Any, value: Any, within: _Within) -> Check:
     return check.target
 
 
-def _hashable(annotation: Any) -> Any:
+class _Itself:
+    """What cannot be hashed, by which object it is."""
+
+    def __init__(self, annotation: Any) -> None:
+        # Held: another could have its number after it.
+        self._annotation = annotation
+
+    def __hash__(self) -> int:
+        return id(self._annotation)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self._annotation is other._annotation
+
+
+def _place(annotation: Any) -> Any:
     try:
         hash(annotation)
     except TypeError:  # what it is annotated with is not
-        return id(annotation)
+        return _Itself(annotation)
     return annotation
 
 

@@ -122,10 +122,13 @@ class SetCheck(Check):
         checked = _check_items(given, self.item, path)
         if checked is None:
             return value if self._kind is set else self._kind(value)
-        return self._kind(
+        made = self._kind(
             _hashed(self.item, before, item, (path, i))
             for i, (before, item) in enumerate(zip(given, checked, strict=True))
         )
+        if len(made) < len(given):
+            raise Mismatch(path, self.expected, "items that would become equal")
+        return made
 
     def schema(self, definitions: Definitions) -> Schema:
         return {
@@ -159,6 +162,8 @@ class DictCheck(Check):
             checked_item = self.item.check(item, (path, place))
             same = same and checked_key is key and checked_item is item
             checked[_hashed(self.key, key, checked_key, key_path)] = checked_item
+        if len(checked) < len(value):
+            raise Mismatch(path, self.expected, "keys that would become equal")
         return value if same else checked
 
     def schema(self, definitions: Definitions) -> Schema:

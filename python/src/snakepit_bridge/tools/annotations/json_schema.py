@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, NamedCheck, Schema
+from snakepit_bridge.tools.annotations.check import Check, Schema
+from snakepit_bridge.tools.annotations.named import NamedCheck
 
 __all__ = ["SchemaDefinitions", "json_schema"]
 
@@ -31,6 +33,8 @@ class SchemaDefinitions:
         return {**schema, "$defs": self._schemas} if self._schemas else schema
 
     def _free_name(self, wanted: str) -> str:
+        # As part of a pointer; a functional `TypedDict` can have any name.
+        wanted = re.sub(r"[^\w.-]", "_", wanted)
         name, count = wanted, 1
         while name in self._schemas:
             count += 1

@@ -9,9 +9,9 @@ from snakepit_bridge.tools.annotations.check import (
     Check,
     Definitions,
     Mismatch,
-    NamedCheck,
     Schema,
 )
+from snakepit_bridge.tools.annotations.named import NamedCheck
 from snakepit_bridge.values.no_image import Path, key_place
 
 __all__ = ["TypedDictCheck"]
@@ -32,7 +32,7 @@ class TypedDictCheck(NamedCheck):
         self.required = required
         self.expected = kind.__name__
 
-    def check(self, value: Any, path: Path) -> Any:
+    def look(self, value: Any, path: Path) -> Any:
         if type(value) is not dict:
             raise self.mismatch(value, path)
         checked: dict[str, Any] = {}

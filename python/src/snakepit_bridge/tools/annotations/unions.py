@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from snakepit_bridge.tools.annotations.check import (
     Check,
@@ -12,34 +11,10 @@ from snakepit_bridge.tools.annotations.check import (
     Mismatch,
     Schema,
 )
+from snakepit_bridge.tools.annotations.named import OUTCOMES
 from snakepit_bridge.values.no_image import Path
 
 __all__ = ["UnionCheck"]
-
-
-class _Refusal(NamedTuple):
-    """Why a member did not take a value.
-
-    Attributes:
-        mismatch: what was wrong.
-        is_inside: whether with a part of the value.
-    """
-
-    mismatch: Mismatch
-    is_inside: bool
-
-
-# By a check and a value: what the check made of it, or a refusal.
-_Outcomes: TypeAlias = "dict[tuple[int, int], Any]"
-
-
-class _Underway(threading.local):
-    """What is known of the parts of the value that a union looks at."""
-
-    outcomes: _Outcomes | None = None
-
-
-_underway = _Underway()
 
 
 class UnionCheck(Check):
@@ -52,51 +27,37 @@ class UnionCheck(Check):
         self.members = list(members)
         self.expected = " | ".join(member.expected for member in members)
         self.exact = frozenset[type]().union(*(m.exact for m in members))
+        self._can_branch = sum(not member.exact for member in members) > 1
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) in self.exact:
             return value
-        if _underway.outcomes is not None:
-            return self._check(value, path, _underway.outcomes)
-        _underway.outcomes = {}
-        try:
-            return self._check(value, path, _underway.outcomes)
-        finally:
-            _underway.outcomes = None
-
-    def _check(self, value: Any, path: Path, outcomes: _Outcomes) -> Any:
+        is_first = self._can_branch and OUTCOMES.known is None
+        if is_first:
+            OUTCOMES.known = {}
         made: list[Any] = []
         inside: Mismatch | None = None
-        for member in self.members:
-            checked = _outcome(member, value, path, outcomes)
-            if checked is value:
-                return value
-            if type(checked) is not _Refusal:
+        try:
+            for member in self.members:
+                try:
+                    checked = member.check(value, path)
+                except Mismatch as mismatch:
+                    # A member that took the value and stumbled over a part of it
+                    # has the better story. Its frames would keep the value.
+                    if mismatch.path is not path and inside is None:
+                        inside = mismatch.with_traceback(None)
+                    continue
+                if checked is value:
+                    return value
                 made.append(checked)
-            # A member that took the value and stumbled over a part of it
-            # has the better story.
-            elif checked.is_inside and inside is None:
-                inside = checked.mismatch
-        if made:
-            alike = (one for one in made if type(one) is type(value))
-            return next(alike, made[0])
-        raise inside or self.mismatch(value, path)
+            if made:
+                alike = (one for one in made if type(one) is type(value))
+                return next(alike, made[0])
+            raise inside or self.mismatch(value, path)
+        finally:
+            inside = None
+            if is_first:
+                OUTCOMES.known = None
 
     def schema(self, definitions: Definitions) -> Schema:
         return {"anyOf": [member.schema(definitions) for member in self.members]}
-
-
-def _outcome(check: Check, value: Any, path: Path, outcomes: _Outcomes) -> Any:
-    """Returns the value for the tool, or why there is none.
-
-    Each member looks at each value once: unions within the members of a union would
-    else look at what is deep inside once for every way that leads there.
-    """
-    # A value lives as long as what it is part of: no other has its number meanwhile.
-    place = (id(check), id(value))
-    if place not in outcomes:
-        try:
-            outcomes[place] = check.check(value, path)
-        except Mismatch as mismatch:
-            outcomes[place] = _Refusal(mismatch, mismatch.path is not path)
-    return outcomes[place]
