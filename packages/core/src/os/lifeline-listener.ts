@@ -1,3 +1,4 @@
+import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { StartError } from "../errors.ts";
 import type { LifelineListener } from "../world.ts";
@@ -41,6 +42,8 @@ export async function listenLifeline(path: string): Promise<LifelineListener> {
 			cause: error,
 		});
 	}
+	// Its directory is private already; it does not depend on that alone.
+	chmodSync(path, 0o600);
 	server.off("error", reject);
 	server.on("error", () => {}); // Out of descriptors at an accept: that worker's start times out.
 	server.unref();

@@ -163,7 +163,7 @@ function unsafe(path: string, complaint: string): StartError {
 	return new StartError({
 		code: "RUNTIME_DIRECTORY_UNSAFE",
 		ran: "no",
-		message: `The runtime directory ${path} ${complaint}. Sockets are only put where nobody else can exchange them: set XDG_RUNTIME_DIR to a directory of your own with mode 0700, or unset it.`,
+		message: `The runtime directory ${path} ${complaint}. Sockets are only put where nobody else can exchange them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
 	});
 }
 

@@ -115,7 +115,7 @@ function unloadable(error: unknown): never {
 	throw new RegistryError({
 		code: "REGISTRY_UNSUPPORTED",
 		ran: "no",
-		message: `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}). Install again on this very system, without --ignore-scripts or copied node_modules.`,
+		message: `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}). It brings binaries for Linux (glibc 2.34 or newer, or musl) and macOS, on x64 and arm64: install again on this very system instead of copying node_modules, and on another system build it in its folder (npm run build-release).`,
 		cause: error,
 	});
 }

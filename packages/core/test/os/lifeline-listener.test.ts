@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -36,6 +36,13 @@ test("a connection hears nothing, whatever it says, until the listener closes", 
 	listener.close();
 	await Promise.all(closed);
 	expect(existsSync(path)).toBe(false);
+});
+
+test("nobody else can connect, whatever the umask is", async () => {
+	const path = join(temporaryDirectory(), "l");
+	const listener = await listenLifeline(path);
+	expect(statSync(path).mode & 0o777).toBe(0o600);
+	listener.close();
 });
 
 test("a worker that goes is no failure", async () => {
