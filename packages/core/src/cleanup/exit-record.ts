@@ -3,10 +3,11 @@ import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 
 /**
- * A killed process is gone within a millisecond or two, on a busy machine within a
- * tenth of a second. Only one that cannot die makes the exit wait so long.
+ * A killed process is gone within a millisecond or two; with eight busy programs for
+ * each processor it has taken more than half a second. Only one that cannot die makes
+ * the exit wait so long.
  */
-const PATIENCE_MS = 500;
+const PATIENCE_MS = 2_000;
 const PAUSE_MS = 1;
 
 export interface ExitParts {

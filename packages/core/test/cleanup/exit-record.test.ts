@@ -82,7 +82,7 @@ test("the exit does not wait for those that do not die: they stay on record for 
 			now += ms;
 		},
 	});
-	expect(now).toBe(500);
+	expect(now).toBe(2_000);
 	expect(registry.living().map((row) => row.incarnation)).toEqual([
 		stuck,
 		reserved,
