@@ -154,7 +154,7 @@ def test_a_batch_is_sent_in_its_own_time_too(host: Host, otlp: Receiver) -> None
     conversation.cancel(call_id)
     conversation.terminal(call_id)
     # Not one that leaves: the batch is sent when its time has come.
-    received = otlp.received(spans=1)
+    received = otlp.received(spans=2)
     span = next(s for s in received["spans"] if s["name"] == "generator")
     assert span["attributes"]["snakepit.call.cancel_reason"] == "caller"
     assert span["status"] == 0
