@@ -5,6 +5,7 @@ import { developmentPython } from "../../scripts/python-environment.ts";
 import { HELP, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
 import { commandToRepeat } from "./command-to-repeat.ts";
+import { compileBridge } from "./compile-bridge.ts";
 import { describeMachine } from "./machine.ts";
 import { keepResults } from "./report/kept-results.ts";
 import { drawPlot } from "./report/plot.ts";
@@ -46,6 +47,8 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	);
 	const rows = chosen.flatMap((one) => one.rows);
 	const python = developmentPython();
+	compileBridge(python);
+	if (freeThreadedPython !== undefined) compileBridge(freeThreadedPython);
 	const needed = new Set(rows.map(({ needs }) => needs?.peer));
 	const found = installEach(PEERS, "peers", (name) => needed.has(name));
 	const directories = found.map(({ name, directory }) => [name, directory]);
