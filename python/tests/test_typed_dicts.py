@@ -63,6 +63,7 @@ ALIASES = type_aliases(
     Two="list[Pair[T]]",
     Either="Union[list[Union[Other, None]], str]",
     Other="dict[str, Union[Either, None]]",
+    Buffers="Union[list[Buffers], bytearray]",
 )
 Json, Tree, Pair = ALIASES["Json"], ALIASES["Tree"], ALIASES["Pair"]
 
@@ -227,6 +228,9 @@ def test_equal_values_in_two_places_stay_two() -> None:
     first, second = check.check([b"", b""], None)
     assert first is not second
     first, second = check.check([[], []], None)
+    assert first is not second
+    # Python has one object for all of these.
+    first, second = compile_annotation(ALIASES["Buffers"]).check([b"", b""], None)
     assert first is not second
 
 
