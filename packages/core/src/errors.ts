@@ -1,3 +1,5 @@
+import { brandAs } from "./error-brand.ts";
+
 /**
  * Whether the work of a call may have begun: `"no"` means a retry is safe,
  * `"maybe"` that only a caller who knows the work is idempotent may retry.
@@ -83,8 +85,17 @@ export interface ErrorFields<Code extends string = ErrorCode> {
 	readonly cause?: unknown;
 }
 
-/** The base of every error that Snakepit throws. `code` is stable, the message is for people. */
+/**
+ * The base of every error that Snakepit throws. `code` is stable, the message is for people.
+ *
+ * `instanceof` holds for this class and those derived from it also where a program has
+ * several copies of this package, bundled or installed.
+ */
 export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
+	static {
+		brandAs(SnakepitError, "SnakepitError");
+	}
+
 	override readonly name: string = "SnakepitError";
 	readonly code: Code;
 	readonly ran: Ran;
@@ -101,41 +112,73 @@ export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
 
 /** An option is misspelt or out of range. Thrown at the door; nothing was started. */
 export class OptionsError extends SnakepitError<OptionsErrorCode> {
+	static {
+		brandAs(OptionsError, "OptionsError");
+	}
+
 	override readonly name: string = "OptionsError";
 }
 
 /** A pool or a worker could not be started. */
 export class StartError extends SnakepitError<StartErrorCode> {
+	static {
+		brandAs(StartError, "StartError");
+	}
+
 	override readonly name: string = "StartError";
 }
 
 /** The ledger of processes cannot be used. */
 export class RegistryError extends SnakepitError<RegistryErrorCode> {
+	static {
+		brandAs(RegistryError, "RegistryError");
+	}
+
 	override readonly name: string = "RegistryError";
 }
 
 /** The pool did not take the call, did not come to it in time, or was closed under it. */
 export class QueueError extends SnakepitError<QueueErrorCode> {
+	static {
+		brandAs(QueueError, "QueueError");
+	}
+
 	override readonly name: string = "QueueError";
 }
 
 /** The caller's own AbortSignal ended the call; `cause` is the signal's reason. */
 export class CallAbortedError extends SnakepitError<"CALL_ABORTED"> {
+	static {
+		brandAs(CallAbortedError, "CallAbortedError");
+	}
+
 	override readonly name: string = "AbortError";
 }
 
 /** The call's deadline passed, in the queue or on a worker. */
 export class CallTimeoutError extends SnakepitError<"CALL_TIMEOUT"> {
+	static {
+		brandAs(CallTimeoutError, "CallTimeoutError");
+	}
+
 	override readonly name: string = "TimeoutError";
 }
 
 /** The worker died, hung or had to be replaced under the call. */
 export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
+	static {
+		brandAs(WorkerLostError, "WorkerLostError");
+	}
+
 	override readonly name: string = "WorkerLostError";
 }
 
 /** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot cross, a session that is over. */
 export class InputError extends SnakepitError<InputErrorCode> {
+	static {
+		brandAs(InputError, "InputError");
+	}
+
 	override readonly name: string = "InputError";
 	/** Where in the arguments or the result, as `$.images[3]`; empty when it is not about one place. */
 	readonly path: string;
@@ -166,6 +209,10 @@ export interface RemoteError {
 
 /** The tool itself failed; `remote` is what its language says. */
 export class ToolError extends SnakepitError<"TOOL_FAILED"> {
+	static {
+		brandAs(ToolError, "ToolError");
+	}
+
 	override readonly name: string = "ToolError";
 	readonly remote: RemoteError;
 
@@ -182,5 +229,9 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
  * Adapters throw it; the pool replaces the worker and reports `WORKER_EXITED`.
  */
 export class ConnectionBrokenError extends SnakepitError<"CONNECTION_BROKEN"> {
+	static {
+		brandAs(ConnectionBrokenError, "ConnectionBrokenError");
+	}
+
 	override readonly name: string = "ConnectionBrokenError";
 }
