@@ -64,7 +64,8 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"worker.stop_step": "One rung of the stop ladder.",
 	"worker.exited":
 		"Its process is gone: exit, reason, last killer, calls lost, last lines.",
-	"worker.output": "One line that it printed.",
+	"worker.output":
+		"One line that it printed, with the call that ran alone while it was read.",
 	"worker.logged": "One record of its own logging.",
 	"heartbeat.sent": "It was asked whether it is there.",
 	"heartbeat.answered": "It answered; how long that took.",

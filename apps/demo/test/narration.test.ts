@@ -18,6 +18,7 @@ test("what a person wants to know is said in a line", () => {
 				stream: "stderr",
 				line: "a warning",
 				cut: false,
+				callId: undefined,
 			}),
 		),
 	).toBe("digits-1 | a warning");

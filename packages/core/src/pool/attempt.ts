@@ -63,6 +63,10 @@ export class CallAttempt implements Attempt {
 		worker.begin(this);
 	}
 
+	get callId(): string {
+		return this.call.callId;
+	}
+
 	/** Tells of it, and sends the call to the worker. */
 	run(): void {
 		this.#tell();

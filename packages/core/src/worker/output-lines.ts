@@ -1,103 +1,95 @@
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-
-/** One line of a worker's output, without its line break. */
-export interface OutputLine {
-	readonly text: string;
-	/** The line was longer than the limit; the rest of it was dropped. */
-	readonly cut: boolean;
-}
+import type { Clock, Timer } from "../world.ts";
+import { DrawnLine, type OutputLine } from "./drawn-line.ts";
 
 /** One turn of the event loop tells so many; a chunk of nothing but line breaks has 65,536. */
 const LINES_PER_TURN = 1_000;
+/** A line that is redrawn is told this often while it changes: often enough to follow, and 720 lines an hour. */
+const REDRAW_MS = 5_000;
 
 /**
  * Drains a stream and splits it into lines of bounded length.
  *
  * The stream never blocks the worker and never grows the host's memory by more
- * than one line. Calls `onEnd` once, when no process holds the other end any
- * more; a last line without a break is told before it.
- *
- * @param later does something in a later turn of the event loop.
+ * than one line. A line that is redrawn with carriage returns, as a progress bar
+ * is, is told as it stands every {@link REDRAW_MS} while it changes, and as it
+ * stood last when it ends. Calls `onEnd` once, when no process holds the other end
+ * any more; a last line without a break is told before it.
  */
 export function readLines(
 	stream: Readable,
 	maxLineBytes: number,
 	onLine: (line: OutputLine) => void,
 	onEnd: () => void,
-	later: (action: () => void) => void,
+	clock: Pick<Clock, "after">,
 ): void {
 	const decoder = new StringDecoder("utf8");
-	let held = "";
-	let heldBytes = 0;
-	/** A carriage return of which it is not known yet whether it ends the line. */
-	let carriageReturn = "";
-	let skipping = false;
+	let line = new DrawnLine(maxLineBytes);
+	/** What the line shows now was told. */
+	let told = false;
+	let redraw: Timer | undefined;
 
-	const take = (more: string, complete: boolean): void => {
-		let text = carriageReturn + more;
-		carriageReturn = "";
-		if (text.endsWith("\r")) {
-			text = text.slice(0, -1);
-			if (!complete) carriageReturn = "\r";
-		}
-		if (!skipping) {
-			const room = maxLineBytes - heldBytes;
-			const bytes = Buffer.byteLength(text);
-			if (bytes > room) {
-				onLine({ text: held + cutToBytes(text, room), cut: true });
-				skipping = true;
-				held = "";
-				heldBytes = 0;
-			} else {
-				held += text;
-				heldBytes += bytes;
-			}
-		}
-		if (!complete) return;
-		if (!skipping) onLine({ text: held, cut: false });
-		skipping = false;
-		held = "";
-		heldBytes = 0;
+	const tell = (): void => {
+		if (told) return;
+		told = true;
+		onLine(line.shown);
+	};
+	const tellDrawn = (): void => {
+		redraw = undefined;
+		if (line.shown.text !== "") tell();
+	};
+	const write = (text: string): void => {
+		if (line.write(text)) told = false;
+		// The first drawing of a line that is too long is certain to be cut; later ones give way to the last.
+		if (line.isCut && !line.isRedrawn) tell();
+	};
+	const take = (text: string, complete: boolean): void => {
+		const begin = text.indexOf("\r");
+		if (begin > 0) write(text.slice(0, begin));
+		write(begin > 0 ? text.slice(begin) : text);
+		if (complete) {
+			redraw?.cancel();
+			redraw = undefined;
+			tell();
+			line = new DrawnLine(maxLineBytes);
+			told = false;
+		} else if (line.isRedrawn && !told)
+			redraw ??= clock.after(REDRAW_MS, tellDrawn);
 	};
 
 	/** Of the chunk that is being told; the last one is not complete. */
 	let parts: readonly string[] = [];
 	let next = 0;
-	const tell = (most: number): void => {
-		for (let told = 0; told < most && next < parts.length; told++, next++)
+	const tellParts = (most: number): void => {
+		for (let taken = 0; taken < most && next < parts.length; taken++, next++)
 			take(parts[next] ?? "", next < parts.length - 1);
 	};
 	const tellInTurns = (): void => {
-		tell(LINES_PER_TURN);
-		if (next < parts.length) later(tellInTurns);
+		tellParts(LINES_PER_TURN);
+		if (next < parts.length) clock.after(0, tellInTurns);
 		else stream.resume();
 	};
 	stream.on("data", (chunk: Buffer) => {
 		parts = decoder.write(chunk).split("\n");
 		next = 0;
-		tell(LINES_PER_TURN);
+		tellParts(LINES_PER_TURN);
 		if (next === parts.length) return;
 		// So many short lines that telling them at once would hold up everything else.
 		stream.pause();
-		later(tellInTurns);
+		clock.after(0, tellInTurns);
 	});
 	let ended = false;
 	const end = (): void => {
 		if (ended) return;
 		ended = true;
-		tell(Number.POSITIVE_INFINITY);
-		const rest = carriageReturn + decoder.end();
-		carriageReturn = "";
-		if (held !== "" || rest !== "") take(rest, true);
+		tellParts(Number.POSITIVE_INFINITY);
+		write(decoder.end());
+		redraw?.cancel();
+		if (line.shown.text !== "" || line.shown.cut) tell();
 		onEnd();
 	};
 	stream.on("end", end);
 	stream.on("close", end);
 	stream.on("error", end); // A broken pipe of a dead worker ends its output and nothing else.
-}
-
-/** The longest prefix of `text` that fits in `bytes` of UTF-8. */
-function cutToBytes(text: string, bytes: number): string {
-	return new StringDecoder("utf8").write(Buffer.from(text).subarray(0, bytes));
 }

@@ -21,7 +21,10 @@ export class WorkerOutput {
 	readonly #ended: Promise<void>;
 	readonly #streams: readonly Readable[];
 
-	/** @param ownsStdout false when standard output belongs to the adapter's conversation. */
+	/**
+	 * @param ownsStdout false when standard output belongs to the adapter's conversation.
+	 * @param runningCall the id of the one call that runs now; `undefined` when there is none, or several.
+	 */
 	constructor(
 		process: StartedProcess,
 		ownsStdout: boolean,
@@ -32,6 +35,7 @@ export class WorkerOutput {
 			readonly host: ProcessHost;
 			readonly emit: (event: SnakepitEvent) => void;
 		},
+		runningCall: () => string | undefined = () => undefined,
 	) {
 		this.tail = new OutputTail(options.tailLines);
 		this.#clock = world.clock;
@@ -53,12 +57,13 @@ export class WorkerOutput {
 							stream,
 							line: text,
 							cut,
+							callId: runningCall(),
 						});
 						if (options.echo === "stderr")
 							world.host.echo(`[${ref.workerId}] ${text}${cut ? " …" : ""}`);
 					},
 					resolve,
-					(action) => void world.clock.after(0, action),
+					world.clock,
 				),
 			);
 		this.#ended = Promise.all(names.map(drain)).then(() => {});

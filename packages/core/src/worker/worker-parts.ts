@@ -10,6 +10,7 @@ import type { WorkerOutput } from "./worker-output.ts";
 
 /** One call on one worker, as the worker sees it. */
 export interface Attempt {
+	readonly callId: string;
 	/** The worker is gone or will be: the call ends here. Called at most once, never after the attempt finished. */
 	lost(error: WorkerLostError): void;
 }

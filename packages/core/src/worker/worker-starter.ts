@@ -191,6 +191,7 @@ export class WorkerStarter {
 			worker.ref,
 			options.output,
 			world,
+			() => worker.onlyCall,
 		);
 		worker.attach({
 			process,

@@ -104,6 +104,12 @@ export class Worker {
 	get callsRunning(): number {
 		return this.#attempts.size;
 	}
+	/** The id of the one call that runs; `undefined` when there is none, or several. */
+	get onlyCall(): string | undefined {
+		if (this.#attempts.size !== 1) return undefined;
+		const [attempt] = this.#attempts;
+		return attempt?.callId;
+	}
 	get callsTaken(): number {
 		return this.#callsTaken;
 	}

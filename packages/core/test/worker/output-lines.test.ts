@@ -1,7 +1,17 @@
 import { PassThrough, Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type OutputLine, readLines } from "../../src/worker/output-lines.ts";
+import { VirtualClock } from "../../src/testing.ts";
+import type { OutputLine } from "../../src/worker/drawn-line.ts";
+import { readLines } from "../../src/worker/output-lines.ts";
+
+/** Has no time but the turns of the event loop. */
+const turns = {
+	after: (ms: number, action: () => void) => {
+		const timer = ms === 0 ? setImmediate(action) : undefined;
+		return { cancel: () => clearImmediate(timer) };
+	},
+};
 
 /** What is told of a stream that brings these chunks and ends. */
 function linesOf(
@@ -15,7 +25,7 @@ function linesOf(
 			maxLineBytes,
 			(line) => lines.push(line),
 			() => resolve(lines),
-			setImmediate,
+			turns,
 		),
 	);
 }
@@ -36,10 +46,16 @@ describe("lines", () => {
 		);
 	});
 
-	test("keep a carriage return that ends no line", async () => {
-		expect(await linesOf(["10 %\r", "20 %\r\r\n"])).toEqual(
-			whole("10 %\r20 %\r"),
+	test("are what a carriage return left of them, as a terminal shows them at their end", async () => {
+		expect(await linesOf(["10 %\r", "20 %\r\r\n"])).toEqual(whole("20 %"));
+		expect(await linesOf(["\r 10 %", "\r", " 20 %\ndone\n"])).toEqual(
+			whole(" 20 %", "done"),
 		);
+	});
+
+	test("that were erased with blanks are not there", async () => {
+		expect(await linesOf(["\r 90 %\r     \rdone\n"])).toEqual(whole("done"));
+		expect(await linesOf(["\r 90 %\r     \r"])).toEqual([]);
 	});
 
 	test("keep a character whose bytes came in two chunks", async () => {
@@ -70,7 +86,7 @@ describe("a line over the limit", () => {
 		const stream = new PassThrough();
 		const lines: OutputLine[] = [];
 		const ended = new Promise<void>((resolve) =>
-			readLines(stream, 4, (line) => lines.push(line), resolve, setImmediate),
+			readLines(stream, 4, (line) => lines.push(line), resolve, turns),
 		);
 		const told = new Promise((resolve) => stream.once("data", resolve));
 		stream.write("abcdefgh");
@@ -98,6 +114,16 @@ describe("a line over the limit", () => {
 		]);
 	});
 
+	test("gives way to what is drawn over it, which is told when the line ends", async () => {
+		expect(await linesOf(["abcdefgh\rij\rklmnopq\rrs\r\n"], 4)).toEqual([
+			{ text: "abcd", cut: true },
+			{ text: "rs", cut: false },
+		]);
+		expect(await linesOf(["a\r", "klmnopq", "rst\n"], 4)).toEqual([
+			{ text: "klmn", cut: true },
+		]);
+	});
+
 	test("may be the last one", async () => {
 		expect(await linesOf(["abcdefgh"], 4)).toEqual([
 			{ text: "abcd", cut: true },
@@ -122,7 +148,7 @@ describe("the end", () => {
 				100,
 				({ text }) => told.push(text),
 				() => told.push("(end)"),
-				setImmediate,
+				turns,
 			);
 			const closed = new Promise((resolve) => stream.once("close", resolve));
 			const read = new Promise((resolve) => stream.once("data", resolve));
@@ -135,20 +161,87 @@ describe("the end", () => {
 	});
 });
 
-/** The rule in one line each, over the whole text at once. */
+describe("a progress bar", () => {
+	/** Draws every 10 ms, and ends as asked. */
+	async function bar(updates: number, ...last: string[]) {
+		const clock = new VirtualClock();
+		const stream = new PassThrough();
+		const told: { readonly atMs: number; readonly text: string }[] = [];
+		const ended = Promise.withResolvers<void>();
+		readLines(
+			stream,
+			100,
+			({ text }) => told.push({ atMs: clock.now(), text }),
+			ended.resolve,
+			clock,
+		);
+		for (let update = 1; update <= updates; update++) {
+			stream.write(`\r${update} of ${updates}`);
+			await clock.advance(10);
+		}
+		for (const text of last) stream.write(text);
+		await clock.settle();
+		return { told, clock, stream, ended: ended.promise };
+	}
+
+	test("of 10,000 updates in 100 s is 20 lines, the last of them its end", async () => {
+		const { told, stream, ended, clock } = await bar(10_000, "\n");
+		stream.end();
+		await ended;
+		expect(told).toHaveLength(20);
+		expect(told[0]).toEqual({ atMs: 5_000, text: "500 of 10000" });
+		expect(told.at(-1)).toEqual({ atMs: 100_000, text: "10000 of 10000" });
+		expect(clock.pending()).toBe(0);
+	});
+
+	test("that stands still is told once, also when its line ends later", async () => {
+		const { told, clock, stream, ended } = await bar(3);
+		await clock.advance(60_000);
+		expect(told).toEqual([{ atMs: 5_000, text: "3 of 3" }]);
+		stream.end("\nnext\n");
+		await ended;
+		expect(told.map(({ text }) => text)).toEqual(["3 of 3", "next"]);
+	});
+
+	test("whose writer ends in its middle keeps its last state", async () => {
+		const { told, clock, stream, ended } = await bar(3);
+		stream.destroy();
+		await ended;
+		expect(told.map(({ text }) => text)).toEqual(["3 of 3"]);
+		expect(clock.pending()).toBe(0);
+	});
+});
+
+/** The rule in a few lines, over the whole text at once. */
 function model(text: string, maxLineBytes: number): OutputLine[] {
 	const parts = text.split("\n");
-	if (parts.at(-1) === "") parts.pop();
-	return parts.map((part) => {
-		const line = part.endsWith("\r") ? part.slice(0, -1) : part;
-		let fitting = "";
-		for (const character of line) {
-			if (Buffer.byteLength(fitting + character) > maxLineBytes)
-				return { text: fitting, cut: true };
-			fitting += character;
-		}
-		return { text: line, cut: false };
-	});
+	const unended = parts.pop() ?? "";
+	const told = parts.flatMap((part) => drawn(part, maxLineBytes));
+	const last = drawn(unended, maxLineBytes).filter(
+		(line) => line.text !== "" || line.cut,
+	);
+	return [...told, ...last];
+}
+
+function drawn(part: string, maxLineBytes: number): OutputLine[] {
+	const pieces = part.split("\r");
+	const [first = ""] = pieces;
+	const last = pieces.findLast((piece) => piece !== "") ?? "";
+	const atOnce = cut(first, maxLineBytes);
+	if (!atOnce.cut) return [cut(last, maxLineBytes)];
+	return pieces.slice(1).some((piece) => piece !== "")
+		? [atOnce, cut(last, maxLineBytes)]
+		: [atOnce];
+}
+
+function cut(line: string, maxLineBytes: number): OutputLine {
+	let fitting = "";
+	for (const character of line) {
+		if (Buffer.byteLength(fitting + character) > maxLineBytes)
+			return { text: fitting, cut: true };
+		fitting += character;
+	}
+	return { text: line, cut: false };
 }
 
 test("whatever is printed in whatever chunks, the lines are those of the whole text", async () => {
@@ -187,18 +280,20 @@ test("a flood of short lines is told in turns, so that other work goes on in bet
 	]);
 	const told: string[] = [];
 	const ended = Promise.withResolvers<void>();
-	let turns = 0;
+	let taken = 0;
 	readLines(
 		stream,
 		100,
 		({ text }) => void told.push(text),
 		() => ended.resolve(),
-		(action) => {
-			turns++;
-			setImmediate(action);
+		{
+			after: (ms, action) => {
+				taken++;
+				return turns.after(ms, action);
+			},
 		},
 	);
 	await ended.promise;
 	expect(told).toEqual([...lines, "last"]);
-	expect(turns).toBe(20);
+	expect(taken).toBe(20);
 });

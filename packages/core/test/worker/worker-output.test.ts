@@ -5,6 +5,7 @@ import {
 	virtualWorld,
 } from "../../src/testing.ts";
 import { WorkerOutput } from "../../src/worker/worker-output.ts";
+import { Call, readyScene } from "./worker-scenes.ts";
 
 const idle: FakeProgram = (process) => process.idle();
 
@@ -134,4 +135,34 @@ test("what a survivor prints after the end is nobody's", async () => {
 	survivor.write("ne, and more");
 	await clock.settle();
 	expect(told()).toEqual([["stdout", "half a li"]]);
+});
+
+test("a line carries the id of the call that runs while it is read, where exactly one does", async () => {
+	const { worker, process, clock, events } = await readyScene(
+		{},
+		{ callsPerWorker: 2 },
+	);
+	const [one, two] = [new Call("one"), new Call("two")];
+	const print = async (line: string) => {
+		process.write(line);
+		await clock.settle();
+	};
+	await print("before");
+	worker.begin(one);
+	await print("one alone");
+	worker.begin(two);
+	await print("both");
+	worker.finish(one);
+	await print("two alone");
+	worker.finish(two);
+	await print("after");
+	expect(
+		events.of("worker.output").map(({ line, callId }) => [line, callId]),
+	).toEqual([
+		["before", undefined],
+		["one alone", "one"],
+		["both", undefined],
+		["two alone", "two"],
+		["after", undefined],
+	]);
 });

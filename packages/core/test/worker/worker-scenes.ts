@@ -15,7 +15,11 @@ import {
 
 /** A call that keeps what it is told. */
 export class Call implements Attempt {
+	readonly callId: string;
 	readonly losses: WorkerLostError[] = [];
+	constructor(callId = "c1") {
+		this.callId = callId;
+	}
 	lost(error: WorkerLostError): void {
 		this.losses.push(error);
 	}

@@ -131,7 +131,10 @@ export const WORKER_EVENTS: Pick<
 		told: {
 			severity: ({ stream }) => (stream === "stderr" ? "warn" : "info"),
 			line: ({ workerId, line }) => `${workerId} | ${line}`,
-			attributes: { ...WORKER },
+			attributes: {
+				...WORKER,
+				"snakepit.call.id": ({ callId }) => callId,
+			},
 		},
 	},
 	"worker.logged": {
