@@ -20,11 +20,8 @@ import numpy.typing
 import pytest
 
 from snakepit_bridge import NdArray
-from snakepit_bridge.tools.signature import (
-    ArgumentsInvalid,
-    Signature,
-    SignatureInvalid,
-)
+from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
+from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 
 UserId = NewType("UserId", int)
 T = TypeVar("T", bound=str)
@@ -47,7 +44,7 @@ def taking(annotation: Any) -> Signature:
 
 
 def pass_through(annotation: Any, value: Any) -> Any:
-    return taking(annotation).bind({"x": value}).keywords["x"]
+    return bind(taking(annotation), {"x": value}).keywords["x"]
 
 
 ARRAY = numpy.zeros(2, dtype="float32")
@@ -240,7 +237,7 @@ def test_arguments_are_a_map_of_names_or_a_list(
     positional: list[Any],
     keywords: dict[str, Any],
 ) -> None:
-    assert Signature(function).bind(given) == (positional, keywords)
+    assert bind(Signature(function), given) == (positional, keywords)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +260,7 @@ def test_a_wrong_set_of_arguments_is_refused_by_name(
     function: Callable[..., Any], given: Any, message: str
 ) -> None:
     with pytest.raises(ArgumentsInvalid) as caught:
-        Signature(function).bind(given)
+        bind(Signature(function), given)
     assert message in str(caught.value)
 
 

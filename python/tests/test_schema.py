@@ -14,7 +14,8 @@ import pytest
 from snakepit_bridge import NdArray
 from snakepit_bridge.cli.json_values import from_json
 from snakepit_bridge.tools.annotations.json_schema import json_schema
-from snakepit_bridge.tools.signature import ArgumentsInvalid, Signature
+from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
+from snakepit_bridge.tools.signature import Signature
 
 
 class Box(TypedDict):
@@ -126,7 +127,7 @@ def test_the_schema_and_the_check_agree(arguments: str) -> None:
     signature = Signature(simple)
     validator = jsonschema.Draft202012Validator(signature.schema())
     try:
-        signature.bind(from_json(arguments))
+        bind(signature, from_json(arguments))
         passes = True
     except ArgumentsInvalid:
         passes = False

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from snakepit_bridge import on_shutdown, on_startup, tool, toolset
+from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.tool import ToolKind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
@@ -146,7 +147,7 @@ def test_a_toolset_is_made_once_and_its_methods_are_tools() -> None:
     assert len(made) == 1
     assert sorted(toolbox.tools) == ["counter.add", "counter.name", "counter.zero"]
     add = toolbox.tools["counter.add"]
-    arguments = add.signature.bind([2])
+    arguments = bind(add.signature, [2])
     assert add.function(*arguments.positional) == 2
     assert add.function(n=3) == 5
 

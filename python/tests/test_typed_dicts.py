@@ -16,6 +16,7 @@ from snakepit_bridge.tools.annotations.check import Mismatch
 from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
 from snakepit_bridge.tools.annotations.json_schema import json_schema
 from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.no_image import path_text
 
@@ -205,7 +206,7 @@ def test_arguments_nested_as_deep_as_they_can_cross_are_checked() -> None:
     deep: Any = "x"
     for level in range(98):
         deep = {"a": deep} if level % 2 == 0 else [deep]
-    assert Signature(tool).bind({"value": deep}).keywords == {"value": deep}
+    assert bind(Signature(tool), {"value": deep}).keywords == {"value": deep}
 
 
 def test_a_union_keeps_nothing_of_a_value_when_it_has_looked() -> None:

@@ -18,7 +18,7 @@ from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
-from snakepit_bridge.tools.signature import Arguments
+from snakepit_bridge.tools.binding import Arguments, bind
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
@@ -191,7 +191,7 @@ class RunningCall:
             raise not_transferable(error) from None
         finally:
             self._arguments = b""
-        arguments = self.tool.signature.bind(given)
+        arguments = bind(self.tool.signature, given)
         self._began = True
         return arguments
 

@@ -21,7 +21,7 @@ from snakepit_bridge.cli.local_call import run_locally
 from snakepit_bridge.cli.results import give_up_results, opened_results, write_results
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.tools.annotations.check import Mismatch
-from snakepit_bridge.tools.signature import ArgumentsInvalid
+from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 

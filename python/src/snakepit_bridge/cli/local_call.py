@@ -12,6 +12,7 @@ from snakepit_bridge.calls.host_functions import HostCallFailed, HostFunctions, 
 from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.trampoline import drive, invoke
+from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -44,7 +45,7 @@ def run_locally(
         ArgumentsInvalid: the arguments do not fit.
         NoImage: an argument, an item or an answer cannot cross.
     """
-    arguments = tool.signature.bind(decode(encode(given)))
+    arguments = bind(tool.signature, decode(encode(given)))
     CURRENT.set(_call(tool, items, timeout))
     made = invoke(tool.function, *arguments.positional, **arguments.keywords)
     if tool.kind is ToolKind.FUNCTION:

@@ -7,7 +7,7 @@ from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.input_stream import InputInvalid
 from snakepit_bridge.failures.python_error import error_text, error_type, python_error
-from snakepit_bridge.tools.signature import ArgumentsInvalid
+from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
 __all__ = ["CallRefused", "cancelled", "failure_of", "refused"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.typescript.conditions import conditions
 from snakepit_bridge.typescript.text import comment, labels, name
 from snakepit_bridge.typescript.type_writer import TypeWriter
 from snakepit_bridge.typescript.typed_dicts import dict_names, dict_types
@@ -91,9 +93,22 @@ def _description(tool: Tool, taken: TypeWriter) -> str:
     if tool.input is not None:
         reads = f"Reads an input stream of `{told.written(tool.input)}`."
         paragraphs.append(reads)
+    paragraphs.append(conditions(_checked(tool)))
     # But exported, for who makes one.
     taken.dicts = {**told.dicts, **taken.dicts}
     return "\n\n".join(filter(None, paragraphs))
+
+
+def _checked(tool: Tool) -> Iterator[tuple[str, Check]]:
+    """Yields all that a call sends, with names for people."""
+    signature = tool.signature
+    yield from signature.named.items()
+    if signature.rest is not None:
+        yield "any further one", signature.rest
+    if signature.other is not None:
+        yield "any other name", signature.other
+    if tool.input is not None:
+        yield "an item of the input", tool.input
 
 
 def _forms(signature: Signature, taken: TypeWriter) -> list[list[str]]:

@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
 from snakepit_bridge.tools.annotations.check import Check
+from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
     ListCheck,
@@ -118,6 +119,8 @@ class TypeWriter:
 
     def _members(self, check: Check, hashed: bool) -> list[str]:
         match check:
+            case ConstrainedCheck():
+                return self.members(check.inner, hashed=hashed)
             case UnionCheck():
                 return union(
                     part

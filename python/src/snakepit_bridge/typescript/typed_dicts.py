@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from snakepit_bridge.typescript.conditions import conditions
 from snakepit_bridge.typescript.text import comment, object_type, type_name
 from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter
 
@@ -26,6 +27,7 @@ class _Written(NamedTuple):
     """A typed dict in one direction."""
 
     fields: list[str]
+    conditions: str
     imports: set[str]
     within: frozenset[type]
 
@@ -73,7 +75,7 @@ def dict_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
             name = writer.dict_name(kind)
             if kind in found and name not in types:
                 writer.imports |= found[kind].imports
-                types[name] = list(_lines(name, kind, found[kind].fields))
+                types[name] = list(_lines(name, kind, found[kind]))
     return [line for lines in types.values() for line in ["", *lines]]
 
 
@@ -85,19 +87,22 @@ def _reached(writer: TypeWriter) -> dict[type, _Written]:
         if kind not in found:
             part = writer.another()
             fields = part.fields(check)
-            found[kind] = _Written(fields, part.imports, frozenset(part.dicts))
+            told = conditions(check.items.items())
+            within = frozenset(part.dicts)
+            found[kind] = _Written(fields, told, part.imports, within)
             waiting += part.dicts.items()
     return found
 
 
-def _lines(name: str, kind: type, fields: list[str]) -> Iterator[str]:
+def _lines(name: str, kind: type, written: _Written) -> Iterator[str]:
     # Its own: a class without one has that of `dict` by inheritance.
     documented = kind.__dict__.get("__doc__")
-    yield from comment(inspect.cleandoc(documented) if documented else "")
-    line = f"export type {name} = {object_type(fields)};"
+    documented = inspect.cleandoc(documented) if documented else ""
+    yield from comment("\n\n".join(filter(None, [documented, written.conditions])))
+    line = f"export type {name} = {object_type(written.fields)};"
     if len(line) <= _WIDTH:
         yield line
     else:
         yield f"export type {name} = {{"
-        yield from (f"  {field};" for field in fields)
+        yield from (f"  {field};" for field in written.fields)
         yield "};"

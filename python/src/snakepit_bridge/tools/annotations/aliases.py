@@ -10,6 +10,7 @@ from snakepit_bridge.tools.annotations.check import (
     Definitions,
     Schema,
 )
+from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.tools.annotations.named import NamedCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.no_image import Path
@@ -47,6 +48,8 @@ class AliasCheck(NamedCheck):
                 waiting += check.members
             elif isinstance(check, AliasCheck):
                 waiting.append(check.target)
+            elif isinstance(check, ConstrainedCheck):
+                waiting.append(check.inner)
         return False
 
     def definition(self, definitions: Definitions) -> Schema:

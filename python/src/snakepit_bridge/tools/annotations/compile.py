@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from snakepit_bridge.tools.annotations.aliases import AliasCheck
 from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check
+from snakepit_bridge.tools.annotations.constrained import Unsuited, constrained
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
     ListCheck,
@@ -19,6 +20,7 @@ from snakepit_bridge.tools.annotations.containers import (
     TupleCheck,
     VariadicTupleCheck,
 )
+from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
 from snakepit_bridge.tools.annotations.scalars import (
     BytesCheck,
     DateCheck,
@@ -71,16 +73,22 @@ _LITERALS = frozenset({str, int, bool, type(None)})
 # An alias can be within itself with other parameters each time, without an end.
 _GENERIC_LEVELS = 8
 # Wrappers that say nothing about the type itself.
-_TRANSPARENT = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
+_TRANSPARENT = frozenset({"Required", "NotRequired", "ReadOnly", "Final"})
 
 
-def compile_annotation(annotation: Any) -> Check:
+def compile_annotation(annotation: Any, *, applied: bool = True) -> Check:
     """Returns the check of an annotation whose names are resolved.
 
+    Args:
+        annotation: the annotation.
+        applied: whether values will be checked. Otherwise the check only describes
+            them, and constraints that cannot be checked are left out.
+
     Raises:
-        Unsupported: no value that crosses has this type.
+        Unsupported: no value that crosses has this type, or its metadata asks for
+            something that cannot be checked.
     """
-    return _compile(annotation, _Within((), {}))
+    return _compile(annotation, _Within((), {}, applied))
 
 
 class _Within(NamedTuple):
@@ -90,10 +98,12 @@ class _Within(NamedTuple):
         aliases: the aliases around it.
         made: the checks of typed dicts and aliases that have been met: what is
             within itself is the same check again.
+        applied: whether values will be checked.
     """
 
     aliases: tuple[Any, ...]
     made: dict[Any, Check]
+    applied: bool
 
 
 def _compile(annotation: Any, within: _Within) -> Check:
@@ -131,7 +141,9 @@ def _generic(
     origin: Any, arguments: tuple[Any, ...], annotation: Any, within: _Within
 ) -> Check:
     name = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
-    if name in _TRANSPARENT or hasattr(annotation, "__metadata__"):
+    if hasattr(annotation, "__metadata__"):
+        return _annotated(arguments[0], annotation.__metadata__, within)
+    if name in _TRANSPARENT:
         return _compile(arguments[0], within)
     if origin is typing.Union or origin is types.UnionType:
         return UnionCheck([_compile(member, within) for member in arguments])
@@ -153,6 +165,22 @@ def _generic(
     raise Unsupported(
         f"no value that crosses is a {_written(annotation)}; {_remedy(annotation)}"
     )
+
+
+def _annotated(annotation: Any, metadata: tuple[Any, ...], within: _Within) -> Check:
+    check = _compile(annotation, within)
+    for item in metadata:
+        try:
+            for constraint in constraints_of(item):
+                check = constrained(check, constraint)
+        except (Uncheckable, Unsuited) as error:
+            if within.applied:
+                raise Unsupported(
+                    f"{item!r:.120} cannot be checked: {error}; say it by "
+                    "annotated_types (Gt, Ge, Lt, Le, Interval, MultipleOf, Len, "
+                    "Predicate, Timezone), or leave it out and check it in the tool"
+                ) from None
+    return check
 
 
 def _part(arguments: tuple[Any, ...], index: int, within: _Within) -> Check:

@@ -14,7 +14,11 @@ from snakepit_bridge.tools.annotations.check import (
 from snakepit_bridge.tools.annotations.named import OUTCOMES
 from snakepit_bridge.values.no_image import Path
 
-__all__ = ["UnionCheck"]
+__all__ = ["ConditionUnmet", "UnionCheck"]
+
+
+class ConditionUnmet(Mismatch):
+    """A value has the right type, and does not meet a constraint on it."""
 
 
 class UnionCheck(Check):
@@ -37,6 +41,7 @@ class UnionCheck(Check):
             OUTCOMES.known = {}
         made: list[Any] = []
         inside: Mismatch | None = None
+        unmet: Mismatch | None = None
         try:
             for member in self.members:
                 try:
@@ -46,6 +51,8 @@ class UnionCheck(Check):
                     # has the better story. Its frames would keep the value.
                     if mismatch.path is not path and inside is None:
                         inside = mismatch.with_traceback(None)
+                    elif type(mismatch) is ConditionUnmet and unmet is None:
+                        unmet = mismatch.with_traceback(None)
                     continue
                 if checked is value:
                     return value
@@ -53,9 +60,11 @@ class UnionCheck(Check):
             if made:
                 alike = (one for one in made if type(one) is type(value))
                 return next(alike, made[0])
+            if unmet is not None and inside is None:
+                raise ConditionUnmet(path, self.expected, unmet.got)
             raise inside or self.mismatch(value, path)
         finally:
-            inside = None
+            inside = unmet = None
             if is_first:
                 OUTCOMES.known = None
 

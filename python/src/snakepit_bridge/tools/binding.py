@@ -1,0 +1,130 @@
+"""The arguments of a call: from what the host sent to what the function takes."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, NamedTuple
+
+from snakepit_bridge.tools.annotations.check import Mismatch, type_name
+from snakepit_bridge.tools.signature import Signature
+from snakepit_bridge.values.no_image import key_place, path_text
+
+__all__ = ["Arguments", "ArgumentsInvalid", "bind"]
+
+
+class ArgumentsInvalid(Exception):
+    """The arguments of a call do not fit the tool.
+
+    Attributes:
+        path: where, as `$.images[3]`.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}" if path != "$" else problem)
+        self.path = path
+
+
+class Arguments(NamedTuple):
+    """What the function is called with."""
+
+    positional: list[Any]
+    keywords: dict[str, Any]
+
+
+def bind(signature: Signature, given: Any) -> Arguments:
+    """Returns what to call a tool's function with.
+
+    Args:
+        signature: that of the tool.
+        given: a dict of keyword arguments, a list of positional ones, or
+            None for none.
+
+    Raises:
+        ArgumentsInvalid: they do not fit.
+    """
+    try:
+        if given is None:
+            given = {}
+        if isinstance(given, dict):
+            return _bind_keywords(signature, given)
+        if isinstance(given, (list, tuple)):
+            return _bind_positional(signature, given)
+    except Mismatch as mismatch:
+        raise ArgumentsInvalid(path_text(mismatch.path), str(mismatch)) from None
+    except RecursionError:
+        raise ArgumentsInvalid("$", "nested too deeply for this tool") from None
+    raise ArgumentsInvalid(
+        "$",
+        f"arguments are a map of names to values, or a list; got {type_name(given)}",
+    )
+
+
+def _bind_keywords(signature: Signature, given: dict[Any, Any]) -> Arguments:
+    keywords: dict[str, Any] = {}
+    for name, value in given.items():
+        check = signature.named.get(name, signature.other)
+        if check is None or not isinstance(name, str):
+            raise _unexpected(signature, name)
+        keywords[name] = check.check(value, (None, key_place(name)))
+    for name in signature.required:
+        if name not in keywords:
+            raise _missing(signature, name)
+    if not signature.only_positional:
+        return Arguments([], keywords)
+    return _move_positional(signature, keywords)
+
+
+def _move_positional(signature: Signature, keywords: dict[str, Any]) -> Arguments:
+    """Takes the arguments that have no name in Python out of the named ones."""
+    positional: list[Any] = []
+    for name, _, _ in signature.positional:
+        if name not in signature.only_positional:
+            break
+        if name not in keywords:
+            # Those behind it cannot be given either: Python needs this one.
+            for later in keywords.keys() & signature.only_positional:
+                problem = f"cannot be given without {name!r}"
+                raise ArgumentsInvalid(f"$.{later}", problem)
+            break
+        positional.append(keywords.pop(name))
+    return Arguments(positional, keywords)
+
+
+def _bind_positional(
+    signature: Signature, given: list[Any] | tuple[Any, ...]
+) -> Arguments:
+    positional: list[Any] = []
+    for i, value in enumerate(given):
+        if i < len(signature.positional):
+            _, check, path = signature.positional[i]
+        elif signature.rest is not None:
+            check, path = signature.rest, (None, i)
+        else:
+            most = len(signature.positional)
+            raise ArgumentsInvalid(
+                f"$[{i}]",
+                f"at most {most} positional arguments, got {len(given)}",
+            )
+        positional.append(check.check(value, path))
+    filled = min(len(given), signature.required_positional)
+    if filled < len(signature.required):
+        given_names = {name for name, _, _ in signature.positional[: len(given)]}
+        for name in signature.required:
+            if name not in given_names:
+                raise _missing(signature, name)
+    return Arguments(positional, {})
+
+
+def _missing(signature: Signature, name: str) -> ArgumentsInvalid:
+    expected = signature.named[name].expected
+    return ArgumentsInvalid(f"$.{name}", f"missing argument, expected {expected}")
+
+
+def _unexpected(signature: Signature, name: object) -> ArgumentsInvalid:
+    if not isinstance(name, str):
+        return ArgumentsInvalid("$", f"an argument's name is text, not {name!r}")
+    near = difflib.get_close_matches(name, signature.named, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    takes = f"takes {', '.join(signature.named)}" if signature.named else "takes none"
+    path = f"${key_place(name)}"
+    return ArgumentsInvalid(path, f"unexpected argument{hint} ({takes})")
