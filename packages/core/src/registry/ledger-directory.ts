@@ -13,6 +13,9 @@ import { complaintAbout } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
 
+/** The second files of a database: its journal, and those that an earlier version of Snakepit left. */
+export const BESIDE: readonly string[] = ["-journal", "-wal", "-shm"];
+
 /**
  * Where the runs of one user on one machine are: `runs/` has those that live
  * or were not cleaned up after, `history/` those that are over.
@@ -80,8 +83,8 @@ export class LedgerDirectory {
 	 */
 	retire(name: RunName): void {
 		const path = runPath(this.runs, name, "db");
-		// Somebody reads it, so the last changes are still beside it.
-		if (existsSync(`${path}-wal`)) return;
+		// Somebody has it locked, so what belongs to it may still be beside it.
+		if (BESIDE.some((ending) => existsSync(path + ending))) return;
 		try {
 			renameSync(path, runPath(this.history, name, "db"));
 		} catch {
@@ -102,7 +105,7 @@ export class LedgerDirectory {
 		} catch {
 			return undefined;
 		}
-		for (const ending of ["-wal", "-shm"])
+		for (const ending of BESIDE)
 			if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
 		return aside;
 	}

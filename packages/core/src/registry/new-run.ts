@@ -2,7 +2,7 @@ import { RegistryError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import { generateRunId, type RunId } from "../run-id.ts";
 import type { Clock, Random } from "../world.ts";
-import type { LedgerDirectory } from "./ledger-directory.ts";
+import { BESIDE, type LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, RunLock } from "./run-lock.ts";
@@ -60,7 +60,7 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 		const file = RunFile.create(parts.sqlite, path, run);
 		return { name, lock, file, run };
 	} catch (error) {
-		const files = ["", "-wal", "-shm", "-journal"].map((end) => path + end);
+		const files = ["", ...BESIDE].map((ending) => path + ending);
 		parts.removeFiles([...files, ...(directory ? [directory] : [])]);
 		lock.release("removed");
 		throw error;

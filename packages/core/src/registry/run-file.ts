@@ -19,7 +19,7 @@ import {
 	writeRun,
 	writeWorker,
 } from "./schema.ts";
-import type { Sqlite, SqliteConnection } from "./sqlite.ts";
+import { type Sqlite, type SqliteConnection, shareFile } from "./sqlite.ts";
 
 /** "snkp": says that a SQLite file is a run of ours. Source: sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x736e6b70;
@@ -27,6 +27,8 @@ const APPLICATION_ID = 0x736e6b70;
 export const SCHEMA_VERSION = 2;
 /** Nobody else writes a run file: who locks it is a stranger, and the event loop does not wait for strangers. */
 const BUSY_TIMEOUT_MS = 25;
+/** A reader waits for the commit of a living owner, which may wait for its disk. */
+const READ_TIMEOUT_MS = 100;
 
 /** What a run file holds, or why it cannot be used. */
 export type RunContent =
@@ -47,16 +49,13 @@ export type RunContent =
 
 /** What a commit outlives from the moment on in which it returns. */
 export type Outlives =
-	/** As `"host"`, and a machine that loses its power may lose the whole file with it. */
-	| "host_alone"
-	/** It is with the kernel. What ends the machine ends the workers, too. */
+	/** It is with the kernel. What ends the machine ends the workers, too; it may take the whole file with it. */
 	| "host"
 	/** It is on the disk, with everything before it. */
 	| "power_loss";
 
 const SYNCHRONOUS: Readonly<Record<Outlives, string>> = {
-	host_alone: "OFF",
-	host: "NORMAL",
+	host: "OFF",
 	power_loss: "FULL",
 };
 
@@ -82,7 +81,7 @@ export class RunFile {
 			closeSync(openSync(path, "wx", 0o600));
 			const connection = connect(sqlite, path);
 			file = new RunFile(path, connection);
-			connection.client.pragma("journal_mode = WAL");
+			shareFile(connection);
 			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
 			upgrade(sqlite, connection);
 			file.write([], "", run);
@@ -97,6 +96,7 @@ export class RunFile {
 	static open(sqlite: Sqlite, path: string): RunFile {
 		const connection = connect(sqlite, path);
 		try {
+			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(sqlite, connection);
 			return new RunFile(path, connection);
 		} catch (error) {
@@ -194,7 +194,7 @@ export class RunFile {
 		try {
 			if (life === "is_over") client.pragma("journal_mode = DELETE");
 		} catch {
-			// Somebody reads it now: it stays as it is.
+			// Somebody has it locked: the second file stays.
 		}
 		client.close();
 	}
@@ -219,7 +219,11 @@ function versionOf({ client }: SqliteConnection): number {
 	return Number(client.pragma("user_version", { simple: true }));
 }
 
-/** Reads a run file without changing it, also one of an older version; never throws. */
+/**
+ * Reads a run file, also one of an older version; never throws. It changes
+ * nothing but what a writer that was killed in the middle of a commit has left
+ * half done: that is taken back first.
+ */
 export function readRunFile(
 	sqlite: Sqlite,
 	path: string,
@@ -228,10 +232,7 @@ export function readRunFile(
 ): RunContent {
 	let connection: SqliteConnection | undefined;
 	try {
-		connection = sqlite.open(path, {
-			readonly: true,
-			busyTimeoutMs: BUSY_TIMEOUT_MS,
-		});
+		connection = openToRead(sqlite, path);
 		const reason = reasonNotToRead(connection);
 		if (reason !== undefined) return { kind: "unusable", reason };
 		if (versionOf(connection) === SCHEMA_VERSION)
@@ -251,6 +252,22 @@ export function readRunFile(
 			: { kind: "unreadable", reason: message };
 	} finally {
 		connection?.client.close();
+	}
+}
+
+/** What a read-only connection says of a commit that was cut off, and of a WAL: both need one that can write. */
+const NEEDS_WRITER = /^SQLITE_(READONLY_|IOERR_LOCK$)/;
+
+function openToRead(sqlite: Sqlite, path: string): SqliteConnection {
+	const busyTimeoutMs = READ_TIMEOUT_MS;
+	const connection = sqlite.open(path, { readonly: true, busyTimeoutMs });
+	try {
+		versionOf(connection);
+		return connection;
+	} catch (error) {
+		connection.client.close();
+		if (!NEEDS_WRITER.test(systemCodeOf(error))) throw error;
+		return sqlite.open(path, { readonly: false, busyTimeoutMs });
 	}
 }
 

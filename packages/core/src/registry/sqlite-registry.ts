@@ -196,7 +196,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		// Where the next start shall look, there is something to lose.
 		const hurried = manner === "at_once" && clean;
 		const late = this.#degraded ? this.#rows.unwrittenCount : 0;
-		const failure = this.#attempt(hurried ? "host_alone" : undefined);
+		const failure = this.#attempt(hurried ? "host" : undefined);
 		const over = failure === undefined && clean;
 		file.close(over ? "is_over" : "goes_on");
 		this.#run = { ...this.#run, state: "terminated", endedAt, clean };

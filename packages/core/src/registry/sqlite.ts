@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type BetterSqlite3 from "better-sqlite3";
 import { RegistryError, StartError } from "../errors.ts";
@@ -5,7 +6,13 @@ import type { Ledger } from "./schema.ts";
 
 /** SQLite, loaded and found fit. */
 export interface Sqlite {
-	/** @param busyTimeoutMs how long a statement may block this event loop waiting for another's lock. */
+	/**
+	 * Opens a file that exists. It maps no memory that it shares with the file
+	 * system: a mapped file that somebody truncates kills its reader with SIGBUS.
+	 *
+	 * Only this connection can use the file until a writer calls {@link shareFile}
+	 * or closes it; a reader shares it with other readers.
+	 */
 	open(path: string, options: SqliteOpenOptions): SqliteConnection;
 	/** Opens a copy in memory, which can be changed without changing the file. */
 	copy(connection: SqliteConnection): SqliteConnection;
@@ -15,6 +22,7 @@ export interface Sqlite {
 
 export interface SqliteOpenOptions {
 	readonly readonly: boolean;
+	/** How long a statement may block this event loop waiting for another's lock. */
 	readonly busyTimeoutMs: number;
 }
 
@@ -82,11 +90,15 @@ export async function loadSqlite(
 		});
 	return {
 		open(path, { readonly, busyTimeoutMs }) {
+			assertPlainFile(path);
 			const client = new Database(path, {
 				readonly,
 				fileMustExist: true,
 				timeout: busyTimeoutMs,
 			});
+			client.pragma("mmap_size = 0");
+			// A file with a WAL has its index in shared memory otherwise. Source: sqlite.org/wal.html, section 8.
+			client.pragma("locking_mode = EXCLUSIVE");
 			return { client, ledger: drizzle(client) };
 		},
 		copy(connection) {
@@ -98,6 +110,27 @@ export async function loadSqlite(
 		},
 		migrate: ({ ledger }) => migrate(ledger, MIGRATIONS),
 	};
+}
+
+/**
+ * Makes a connection that can write share its file with others between its
+ * commits. Its journal is a second file that stays: to make and remove one for
+ * each commit takes twice as long.
+ */
+export function shareFile({ client }: SqliteConnection): void {
+	client.pragma("journal_mode = PERSIST");
+	client.pragma("locking_mode = NORMAL");
+	// The lock of the exclusive mode goes with the next look at the file.
+	client.pragma("user_version", { simple: true });
+}
+
+/** Reading a pipe would block this program, and a link leads to a file that is not ours. */
+function assertPlainFile(path: string): void {
+	const stats = lstatSync(path, { throwIfNoEntry: false });
+	if (stats === undefined || stats.isFile()) return;
+	const error: NodeJS.ErrnoException = new Error(`${path} is no plain file`);
+	error.code = "SQLITE_NOTADB";
+	throw error;
 }
 
 function sqliteVersion(Database: typeof BetterSqlite3): string {

@@ -12,8 +12,10 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import { RunFile } from "../../src/registry/run-file.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import type { RunId } from "../../src/run-id.ts";
+import { sqlite } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -70,6 +72,7 @@ test("only runs are listed, whatever else lies around", async () => {
 		writeFileSync(join(directory.runs, other), "");
 	mkdirSync(join(directory.runs, "folder"));
 	expect(directory.openRuns()).toEqual([crafted.name]);
+	RunFile.open(sqlite, crafted.path).close("is_over");
 	directory.retire(crafted.name);
 	expect([directory.openRuns(), directory.endedRuns()]).toEqual([
 		[],
@@ -88,27 +91,30 @@ test("a run id is taken by any other process's run, and not by one's own name", 
 	);
 });
 
-test("a run with changes in a second file is not moved without them", () => {
-	const directory = new LedgerDirectory(temporaryDirectory());
-	const path = runPath(directory.runs, name, "db");
-	for (const ending of ["", "-wal"]) writeFileSync(path + ending, "");
-	directory.retire(name);
-	expect(existsSync(path)).toBe(true);
-	rmSync(`${path}-wal`);
-	directory.retire(name);
-	directory.retire(name); // Moved already, by another start.
-	expect(readdirSync(directory.runs)).toEqual([]);
-});
+test.each(["-journal", "-wal"])(
+	"a run with a second file (%s) is not moved without it",
+	(ending) => {
+		const directory = new LedgerDirectory(temporaryDirectory());
+		const path = runPath(directory.runs, name, "db");
+		for (const each of ["", ending]) writeFileSync(path + each, "");
+		directory.retire(name);
+		expect(existsSync(path)).toBe(true);
+		rmSync(path + ending);
+		directory.retire(name);
+		directory.retire(name); // Moved already, by another start.
+		expect(readdirSync(directory.runs)).toEqual([]);
+	},
+);
 
 test("a file of no use is set aside with what is beside it", () => {
 	const directory = new LedgerDirectory(temporaryDirectory());
 	const path = runPath(directory.runs, name, "db");
-	for (const ending of ["", "-wal", "-shm"])
+	for (const ending of ["", "-journal", "-wal", "-shm"])
 		writeFileSync(path + ending, ending);
 	const aside = directory.setAside(name);
 	expect(aside).toBe(`${runPath(directory.history, name, "db")}.set-aside`);
 	expect(readdirSync(directory.runs)).toEqual([]);
-	expect(readdirSync(directory.history).length).toBe(3);
+	expect(readdirSync(directory.history).length).toBe(4);
 	expect(directory.setAside(name)).toBeUndefined();
 	expect(directory.endedRuns()).toEqual([]);
 });

@@ -1,8 +1,12 @@
+import { spawnSync } from "node:child_process";
 import {
 	copyFileSync,
+	existsSync,
+	lstatSync,
 	mkdirSync,
 	readFileSync,
 	rmSync,
+	symlinkSync,
 	truncateSync,
 	writeFileSync,
 } from "node:fs";
@@ -30,7 +34,6 @@ import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** Source: sqlite.org/pragma.html#pragma_synchronous. */
 const FULL = 2;
-const OFF = 0;
 
 /** Rows of every kind. */
 function everyRow(runId: string): readonly WorkerRecord[] {
@@ -92,14 +95,59 @@ test("what is written is read again, workers in the order of their reservation",
 	});
 });
 
-test("what was committed survives the death of its writer, also when it is only in the second file", async () => {
+test("a commit that was cut off by the death of its writer is taken back, whoever reads first", async () => {
 	const { name, path, run } = await crafted();
+	const writer = new Database(path);
+	// So that it writes before the end of its commit.
+	writer.exec("pragma journal_mode = persist; pragma cache_spill = 1");
+	writer.exec("pragma cache_size = 1; begin; update runs set killed = 5");
+	writer.exec(
+		"with recursive n(i) as (select 1 union all select i + 1 from n where i < 999) insert into incidents (wall_ms, event, reported) select i, hex(randomblob(99)), 0 from n",
+	);
+	const copy = join(temporaryDirectory(), "copy.db");
+	for (const ending of ["", "-journal"])
+		copyFileSync(path + ending, copy + ending);
+	writer.close();
+	expect(readFileSync(`${copy}-journal`)[0]).not.toBe(0);
+	expect(() => {
+		const reader = new Database(copy, { readonly: true });
+		try {
+			reader.prepare("select * from runs").get();
+		} finally {
+			reader.close();
+		}
+	}).toThrow(/readonly/);
+	expect(readRunFile(sqlite, copy, name)).toMatchObject({
+		kind: "readable",
+		run,
+		incidents: [],
+	});
+});
+
+test("no file of a run is mapped into memory, by its owner or by a reader", async () => {
+	const { path, name } = await crafted();
+	const file = RunFile.open(sqlite, path);
+	onTestFinished(() => file.close("goes_on"));
+	file.markReported();
+	expect(readRunFile(sqlite, path, name).kind).toBe("readable");
+	expect(existsSync(`${path}-shm`)).toBe(false);
+	if (existsSync("/proc/self/maps"))
+		expect(readFileSync("/proc/self/maps", "utf8")).not.toContain(path);
+});
+
+test("others read between two commits, and a reader that stays is waited for no longer than 25 ms", async () => {
+	const { path, name, run } = await crafted();
 	const file = RunFile.open(sqlite, path);
 	onTestFinished(() => file.close("goes_on"));
 	file.write([], "", { ...run, killed: 5 });
-	const copy = join(temporaryDirectory(), "copy.db");
-	for (const ending of ["", "-wal"]) copyFileSync(path + ending, copy + ending);
-	expect(readRunFile(sqlite, copy, name)).toMatchObject({ run: { killed: 5 } });
+	expect(readRunFile(sqlite, path, name)).toMatchObject({ run: { killed: 5 } });
+	const reader = new Database(path, { readonly: true });
+	reader.exec("begin");
+	reader.prepare("select * from runs").get();
+	expect(() => file.write([], "", { ...run, killed: 6 })).toThrow(/locked/);
+	reader.close();
+	file.write([], "", { ...run, killed: 6 });
+	expect(readRunFile(sqlite, path, name)).toMatchObject({ run: { killed: 6 } });
 });
 
 test("the disk is waited for where the run is written, and not where workers alone are", async () => {
@@ -127,20 +175,22 @@ test("the disk is waited for where the run is written, and not where workers alo
 	file.write(rows, "m", undefined);
 	file.writeEnds([], 1, run);
 	expect(waitsForDisk()).toBe(true);
-	file.write(rows, "m", run, "host_alone");
-	expect(client?.pragma("synchronous", { simple: true })).toBe(OFF);
+	file.write(rows, "m", run, "host");
+	expect(waitsForDisk()).toBe(false);
 });
 
-test("a run that is over is one plain file, unless somebody reads it just then", async () => {
+test("a run that is over is one plain file, unless somebody has it locked just then", async () => {
 	const { path } = await crafted();
-	const isWal = (): boolean => readFileSync(path)[18] === 2;
-	const reader = new Database(path, { readonly: true });
-	reader.prepare("select * from runs").get();
+	const hasJournal = (): boolean => existsSync(`${path}-journal`);
+	const stranger = new Database(path);
+	const file = RunFile.open(sqlite, path);
+	file.markReported();
+	stranger.exec("begin immediate");
+	file.close("is_over");
+	expect(hasJournal()).toBe(true);
+	stranger.close();
 	RunFile.open(sqlite, path).close("is_over");
-	expect(isWal()).toBe(true);
-	reader.close();
-	RunFile.open(sqlite, path).close("is_over");
-	expect(isWal()).toBe(false);
+	expect(hasJournal()).toBe(false);
 });
 
 test.each<[string, (run: CraftedRun) => void]>([
@@ -197,9 +247,26 @@ test("a file that is locked or cannot be opened may be of use later", async () =
 	stranger.close();
 	expect(readRunFile(sqlite, path, name)).toMatchObject({ kind: "readable" });
 	rmSync(path);
-	mkdirSync(path);
 	expect(readRunFile(sqlite, path, name)).toMatchObject({ kind: "unreadable" });
 });
+
+test.each<[string, (path: string) => void]>([
+	["a directory", (path) => mkdirSync(path)],
+	["a link", (path) => symlinkSync("/dev/null", path)],
+	["a pipe", (path) => void spawnSync("mkfifo", [path])],
+])(
+	"%s in the place of a run file is not opened, and of no use",
+	async (_, put) => {
+		const { name, path } = await crafted();
+		rmSync(path);
+		put(path);
+		expect(lstatSync(path).isFile()).toBe(false);
+		expect(readRunFile(sqlite, path, name)).toMatchObject({
+			kind: "unusable",
+			reason: expect.stringContaining("no plain file"),
+		});
+	},
+);
 
 test("a locked file holds the event loop up only for a moment, whoever locks it and for however long", async () => {
 	const { path, run } = await crafted();

@@ -218,7 +218,7 @@ test("in the last turn of a program a run that is over waits for no disk, and on
 	onTestFinished(() => void written.mockRestore());
 	clean.registry.close("at_once");
 	expect(clean.letGo).toEqual([true]);
-	expect(written.mock.lastCall?.[3]).toBe("host_alone");
+	expect(written.mock.lastCall?.[3]).toBe("host");
 	// One plain file all the same.
 	expect(clean.read()).toMatchObject({
 		run: { state: "terminated", clean: true, endedBy: "host" },

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -68,7 +68,7 @@ test("a run of the first version is read without changing it", async () => {
 	expect(tablesOf(path)).toMatchObject({ version: 1 });
 });
 
-test("also while its last changes are in the second file only", async () => {
+test("also while its last changes are in the write-ahead log of an earlier version, without a file in shared memory", async () => {
 	const { path, name } = await craftedByVersion1();
 	const writer = new Database(path);
 	writer.exec("pragma journal_mode = wal; update runs set killed = 9");
@@ -76,6 +76,7 @@ test("also while its last changes are in the second file only", async () => {
 	for (const ending of ["", "-wal"]) copyFileSync(path + ending, copy + ending);
 	writer.close();
 	expect(readRunFile(sqlite, copy, name)).toMatchObject({ run: { killed: 9 } });
+	expect(existsSync(`${copy}-shm`)).toBe(false);
 });
 
 test("whoever opens it to write brings it up to date, once", async () => {

@@ -16,7 +16,7 @@ const SLEEPS = "trap '' TERM; while :; do sleep 100000; done";
 function runFiles(dataDir: string): readonly string[] {
 	const runs = join(dataDir, "runs");
 	return readdirSync(runs)
-		.filter((name) => /\.db(-wal|-shm)?$/.test(name))
+		.filter((name) => /\.db(-journal)?$/.test(name))
 		.map((name) => join(runs, name))
 		.sort();
 }
@@ -25,7 +25,7 @@ function runFiles(dataDir: string): readonly string[] {
 const DAMAGES: readonly {
 	readonly what: string;
 	readonly damage: (dataDir: string) => void;
-	readonly said: "registry.set_aside" | "run.spared" | "nothing";
+	readonly said: "registry.set_aside" | "nothing";
 }[] = [
 	{
 		what: "its files are overwritten",
@@ -56,7 +56,7 @@ const DAMAGES: readonly {
 			renameSync(file, join(dataDir, "elsewhere"));
 			mkdirSync(file);
 		},
-		said: "run.spared",
+		said: "registry.set_aside",
 	},
 ];
 
