@@ -79,6 +79,22 @@ def fork_loop() -> None:
     fork(run)
 
 
+def fork_loop_in_sessions() -> None:
+    """Has always one child more, each in a session and a group of its own; stops by itself."""
+
+    def run() -> None:
+        os.setsid()
+        hold("session-fork-loop")
+        for _ in range(MOST_FORKS):
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(600)
+            time.sleep(0.002)
+        time.sleep(600)
+
+    fork(run)
+
+
 def python() -> str:
     """The interpreter, also where the environment says nothing."""
     import sys

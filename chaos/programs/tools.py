@@ -71,6 +71,11 @@ def with_a_fork_loop() -> None:
 
 
 @tool
+def with_a_fork_loop_in_sessions() -> None:
+    descendants.fork_loop_in_sessions()
+
+
+@tool
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -36,6 +36,12 @@ const TREES: readonly Tree[] = [
 		selectedWith: WATCHDOG,
 	},
 	{
+		name: "a loop that forks, each child in a session of its own",
+		tool: "with_a_fork_loop_in_sessions",
+		roles: ["session-fork-loop"],
+		keptWith: [WATCHDOG, GUARD, BOTH],
+	},
+	{
 		name: "a daemon, forked twice, with an empty environment",
 		tool: "with_a_forgotten_daemon",
 		roles: ["forgotten"],

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import {
+	freshDirectory,
+	marked,
+	startHost,
+	untilNothingIsLeft,
+} from "./host-process.ts";
+
+const program = new URL("./host.ts", import.meta.url);
+const SIZE = 2;
+const DEADLINE_MS = 60_000;
+
+test("by default a process that left its worker's group outlives kill -9 of the host, and the next start ends it", {
+	timeout: 180_000,
+}, async () => {
+	const dataDir = freshDirectory();
+	const host = startHost(program, {
+		dataDir,
+		size: SIZE,
+		first: "with_a_stray",
+	});
+	const runId = (await host.told("runId")) as string;
+	const workers = (await host.told("ready")) as readonly number[];
+	const outside = marked(runId).filter(
+		(pid) => ![...workers, ...host.all("preloaded")].includes(pid),
+	);
+	expect(outside).toHaveLength(SIZE);
+
+	await host.kill();
+	await untilOnly(runId, outside);
+
+	const next = startHost(program, { dataDir, size: 1 });
+	await next.told("ready");
+	await untilNothingIsLeft(runId, DEADLINE_MS);
+	expect([...next.all("reaped")].sort()).toEqual([...outside].sort());
+});
+
+/** Waits until the workers are gone; fails if one of `pids` goes with them. */
+async function untilOnly(
+	runId: string,
+	pids: readonly number[],
+): Promise<void> {
+	const begun = performance.now();
+	for (;;) {
+		const left = marked(runId);
+		expect(left).toEqual(expect.arrayContaining([...pids]));
+		if (left.length === pids.length) return;
+		expect(performance.now() - begun).toBeLessThan(DEADLINE_MS);
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+}
