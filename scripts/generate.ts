@@ -72,6 +72,7 @@ writeFileSync(
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
 for (const script of [
+	"scripts/inline-migrations.ts",
 	"scripts/reference.ts",
 	"scripts/telemetry.ts",
 	"scripts/tool-types.ts",

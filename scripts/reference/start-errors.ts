@@ -222,7 +222,9 @@ export const START_ERRORS = {
 	REGISTRY_UNSUPPORTED: {
 		thrown: "RegistryError",
 		ran: "no",
-		meaning: "The SQLite library is older than 3.51.3.",
-		remedy: "A current better-sqlite3.",
+		meaning:
+			"The native module better-sqlite3 does not load: it is not installed where the program runs, was taken into a bundle, or does not fit the system. Or its SQLite is older than 3.51.3.",
+		remedy:
+			"What the message says: install it, keep it outside of the bundle, install again on this system, or update it.",
 	},
 } as const satisfies Entries;

@@ -1,8 +1,10 @@
-import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import { orm } from "./drizzle.ts";
-
-const { getTableColumns, sql } = orm;
+import type { RunResult } from "better-sqlite3";
+import type {
+	BaseSQLiteDatabase,
+	SQLiteColumn,
+	SQLiteTable,
+} from "drizzle-orm/sqlite-core";
+import { getTableColumns, sql } from "#drizzle";
 
 /** Writes one row; its values by the names of the columns in code, as SQLite keeps them. */
 export interface RowWriter {
@@ -14,7 +16,7 @@ export interface RowWriter {
  * to make a statement takes longer than to run it.
  */
 export function prepareUpsert(
-	ledger: BetterSQLite3Database,
+	ledger: BaseSQLiteDatabase<"sync", RunResult>,
 	table: SQLiteTable,
 	key: SQLiteColumn,
 ): RowWriter {

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import type { RunId } from "../run-id.ts";
+import { MIGRATIONS } from "./gen/migrations.ts";
 import type { Incident } from "./incident.ts";
 import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
 import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
@@ -24,7 +25,7 @@ import { type Sqlite, type SqliteConnection, shareFile } from "./sqlite.ts";
 /** "snkp": says that a SQLite file is a run of ours. Source: sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x736e6b70;
 /** How many migrations there are. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
 /** Nobody else writes a run file: who locks it is a stranger, and the event loop does not wait for strangers. */
 const BUSY_TIMEOUT_MS = 25;
 /** A reader waits for the commit of a living owner, which may wait for its disk. */

@@ -1,9 +1,19 @@
-import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { RunResult } from "better-sqlite3";
+import type { BaseSQLiteDatabase, SQLiteTable } from "drizzle-orm/sqlite-core";
+import {
+	asc,
+	count,
+	desc,
+	eq,
+	integer,
+	ne,
+	real,
+	sqliteTable,
+	text,
+} from "#drizzle";
 import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
-import { orm, sqliteCore } from "./drizzle.ts";
 import { type Incident, parseIncident } from "./incident.ts";
 import { prepareUpsert, type RowWriter } from "./prepared-upsert.ts";
 import type {
@@ -15,9 +25,6 @@ import type {
 	WorkerStatus,
 } from "./process-registry.ts";
 
-const { asc, count, desc, eq, ne } = orm;
-const { integer, real, sqliteTable, text } = sqliteCore;
-
 /** A run as its file keeps it. */
 export interface StoredRun extends RunRecord {
 	/** Its private runtime directory. */
@@ -27,7 +34,7 @@ export interface StoredRun extends RunRecord {
 }
 
 /** The tables of a run file, and the only statements on them. */
-export type Ledger = BetterSQLite3Database;
+export type Ledger = BaseSQLiteDatabase<"sync", RunResult>;
 
 const runTable = sqliteTable("runs", {
 	runId: text("run_id").primaryKey(),

@@ -1,8 +1,14 @@
 import { lstatSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type BetterSqlite3 from "better-sqlite3";
+import {
+	BaseSQLiteDatabase,
+	BetterSQLiteSession,
+	SQLiteSyncDialect,
+} from "#drizzle";
 import { RegistryError, StartError } from "../errors.ts";
+import { MIGRATIONS } from "./gen/migrations.ts";
 import type { Ledger } from "./schema.ts";
+import { sqliteUnusable } from "./sqlite-unusable.ts";
 
 /** SQLite, loaded and found fit. */
 export interface Sqlite {
@@ -36,33 +42,18 @@ const MINIMUM_NODE = "22.0.0";
 /** Two connections that write and checkpoint at once could corrupt a WAL before. Source: sqlite.org/wal.html, section 11. */
 const MINIMUM_SQLITE = "3.51.3";
 
-const MIGRATIONS = fileURLToPath(new URL("../../migrations", import.meta.url));
 /** In the header: the versions of the file format to write and to read; 1 is without WAL. Source: sqlite.org/fileformat2.html, section 1.3. */
 const FORMAT_VERSIONS = [18, 19] as const;
 
 /** What is loaded; exchanged in tests. */
 export interface SqliteModules {
 	readonly nodeVersion: string;
-	load(): Promise<{
-		readonly Database: typeof BetterSqlite3;
-		readonly drizzle: (client: BetterSqlite3.Database) => Ledger;
-		readonly migrate: (ledger: Ledger, migrationsFolder: string) => void;
-	}>;
+	load(): Promise<typeof BetterSqlite3>;
 }
 
 const installed: SqliteModules = {
 	nodeVersion: process.versions.node,
-	async load() {
-		const { default: Database } = await import("better-sqlite3");
-		const { loadDriver } = await import("./drizzle.ts");
-		const { drizzle, migrate } = loadDriver();
-		return {
-			Database,
-			drizzle: (client) => drizzle({ client }),
-			migrate: (ledger, migrationsFolder) =>
-				migrate(ledger, { migrationsFolder }),
-		};
-	},
+	load: async () => (await import("better-sqlite3")).default,
 };
 
 /**
@@ -80,7 +71,7 @@ export async function loadSqlite(
 			ran: "no",
 			message: `Snakepit needs Node ${MINIMUM_NODE} or newer, this is ${modules.nodeVersion}. Install a current Node from https://nodejs.org or with your version manager.`,
 		});
-	const { Database, drizzle, migrate } = await modules.load().catch(unloadable);
+	const Database = await modules.load().catch(unusable);
 	const version = sqliteVersion(Database);
 	if (!isAtLeast(version, MINIMUM_SQLITE))
 		throw new RegistryError({
@@ -99,16 +90,20 @@ export async function loadSqlite(
 			client.pragma("mmap_size = 0");
 			// A file with a WAL has its index in shared memory otherwise. Source: sqlite.org/wal.html, section 8.
 			client.pragma("locking_mode = EXCLUSIVE");
-			return { client, ledger: drizzle(client) };
+			return { client, ledger: ledgerOver(client) };
 		},
 		copy(connection) {
 			const bytes = connection.client.serialize();
 			// In memory there is no second file.
 			for (const at of FORMAT_VERSIONS) bytes[at] = 1;
 			const client = new Database(bytes);
-			return { client, ledger: drizzle(client) };
+			return { client, ledger: ledgerOver(client) };
 		},
-		migrate: ({ ledger }) => migrate(ledger, MIGRATIONS),
+		migrate({ client }) {
+			const dialect = new SQLiteSyncDialect();
+			const session = new BetterSQLiteSession(client, dialect, undefined);
+			dialect.migrate([...MIGRATIONS], session);
+		},
 	};
 }
 
@@ -133,6 +128,16 @@ function assertPlainFile(path: string): void {
 	throw error;
 }
 
+/** What Drizzle's own driver does, which would load the native module by itself. */
+function ledgerOver(client: BetterSqlite3.Database): Ledger {
+	const dialect = new SQLiteSyncDialect();
+	const session = new BetterSQLiteSession<
+		Record<string, never>,
+		Record<string, never>
+	>(client, dialect, undefined);
+	return new BaseSQLiteDatabase("sync", dialect, session, undefined);
+}
+
 function sqliteVersion(Database: typeof BetterSqlite3): string {
 	try {
 		const client = new Database(":memory:");
@@ -140,17 +145,12 @@ function sqliteVersion(Database: typeof BetterSqlite3): string {
 		client.close();
 		return String(version);
 	} catch (error) {
-		return unloadable(error);
+		return unusable(error);
 	}
 }
 
-function unloadable(error: unknown): never {
-	throw new RegistryError({
-		code: "REGISTRY_UNSUPPORTED",
-		ran: "no",
-		message: `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}). It brings binaries for Linux (glibc 2.34 or newer, or musl) and macOS, on x64 and arm64: install again on this very system instead of copying node_modules, and on another system build it in its folder (npm run build-release).`,
-		cause: error,
-	});
+function unusable(error: unknown): never {
+	throw sqliteUnusable(error);
 }
 
 /** Compares dotted numbers. */

@@ -1,8 +1,8 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
-import type { Ledger } from "../../src/registry/schema.ts";
 import {
 	isAtLeast,
 	loadSqlite,
@@ -12,11 +12,7 @@ import {
 function modules(fields: Partial<SqliteModules>): SqliteModules {
 	return {
 		nodeVersion: "24.0.0",
-		load: async () => ({
-			Database,
-			drizzle: () => ({}) as Ledger,
-			migrate: () => {},
-		}),
+		load: async () => Database,
 		...fields,
 	};
 }
@@ -27,13 +23,7 @@ function bringing(version: string): SqliteModules {
 		prepare = (): object => ({ pluck: () => ({ get: () => version }) });
 		close(): void {}
 	};
-	return modules({
-		load: async () => ({
-			Database: Fake as unknown as typeof Database,
-			drizzle: () => ({}) as Ledger,
-			migrate: () => {},
-		}),
-	});
+	return modules({ load: async () => Fake as unknown as typeof Database });
 }
 
 test.each(["20.19.4", "21.9.9"])(
@@ -72,15 +62,12 @@ test("a native module that does not load here is a clear error", async () => {
 		load: () => Promise.reject(new Error("not found")),
 	});
 	const foreign = modules({
-		load: async () => ({
-			Database: class {
+		load: async () =>
+			class {
 				constructor() {
 					throw new Error("invalid ELF header");
 				}
 			} as unknown as typeof Database,
-			drizzle: () => ({}) as Ledger,
-			migrate: () => {},
-		}),
 	});
 	for (const each of [missing, foreign])
 		await expect(loadSqlite(each)).rejects.toMatchObject({
@@ -107,21 +94,27 @@ const old = ["node", "nodejs"].find((name) => {
 
 test.skipIf(old === undefined)(
 	"on a real old Node (skipped where there is none) starting is a clear error and no crash",
-	() => {
-		// Erased types are what a build leaves; old versions do not read TypeScript.
-		const source = join(import.meta.dirname, "../../src/registry/sqlite.ts");
-		const script = execFileSync(process.execPath, [
-			"--no-warnings",
-			"-e",
-			`process.stdout.write(require("node:module").stripTypeScriptTypes(require("node:fs").readFileSync(${JSON.stringify(source)}, "utf8")).replaceAll("../errors.ts", "data:text/javascript,export class StartError extends Error { constructor(f) { super(f.code) } }; export { StartError as RegistryError }"))`,
-		]);
+	async () => {
+		// Old versions do not read TypeScript.
+		const { outputFiles } = await build({
+			stdin: {
+				contents: `import { loadSqlite } from "./sqlite.ts"; await loadSqlite();`,
+				resolveDir: join(import.meta.dirname, "../../src/registry"),
+			},
+			bundle: true,
+			platform: "node",
+			format: "esm",
+			conditions: ["snakepit-source", "module"],
+			external: ["better-sqlite3"],
+			write: false,
+		});
 		const { stderr, status } = spawnSync(
 			old ?? "",
 			["--input-type=module", "-"],
 			{
 				encoding: "utf8",
 				env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
-				input: `${script}\nawait loadSqlite();`,
+				input: outputFiles[0]?.text ?? "",
 			},
 		);
 		expect(stderr).toContain("NODE_TOO_OLD");

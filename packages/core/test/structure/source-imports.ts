@@ -37,12 +37,22 @@ export function codeOf(folder: string, path: string): string {
 	return withoutComments(readFileSync(join(folder, path), "utf8"));
 }
 
+/** The files of names that begin with `#`, relative to the sources. */
+export type Subpaths = Readonly<Record<string, string>>;
+
 /** Everything that the code of one file imports, or exports from elsewhere. */
-export function importsIn(path: string, code: string): readonly Import[] {
+export function importsIn(
+	path: string,
+	code: string,
+	subpaths: Subpaths = {},
+): readonly Import[] {
 	const found: Import[] = [];
 	const add = (specifier: string, typeOnly: boolean, star = false): void => {
-		const file = specifier.startsWith(".");
-		const to = file ? posix.join(posix.dirname(path), specifier) : specifier;
+		const named = subpaths[specifier];
+		const file = specifier.startsWith(".") || named !== undefined;
+		const to = file
+			? (named ?? posix.join(posix.dirname(path), specifier))
+			: specifier;
 		found.push({
 			from: path,
 			to,
@@ -72,7 +82,20 @@ export function importsIn(path: string, code: string): readonly Import[] {
 
 /** Everything that one file imports, or exports from elsewhere. */
 export function importsOf(folder: string, path: string): readonly Import[] {
-	return importsIn(path, codeOf(folder, path));
+	return importsIn(path, codeOf(folder, path), subpathsOf(folder));
+}
+
+/** What the package says of its own names, for Node. */
+function subpathsOf(folder: string): Subpaths {
+	const manifest = join(folder, "../package.json");
+	const { imports = {} }: { imports?: Record<string, Record<string, string>> } =
+		JSON.parse(readFileSync(manifest, "utf8"));
+	return Object.fromEntries(
+		Object.entries(imports).map(([name, { default: file = "" }]) => [
+			name,
+			relative("src", file),
+		]),
+	);
 }
 
 /** `{ type A, type B }` */

@@ -1,0 +1,31 @@
+// Made from packages/core/migrations by `npx pnpm@12 generate`.
+
+/** One step from an older ledger to a newer, as Drizzle's migrator takes it. */
+export interface Migration {
+	readonly sql: string[];
+	readonly bps: boolean;
+	readonly folderMillis: number;
+	readonly hash: string;
+}
+
+/** Every step, oldest first. */
+export const MIGRATIONS: readonly Migration[] = [
+	{
+		"sql": [
+			"CREATE TABLE `runs` (\n\t`run_id` text PRIMARY KEY NOT NULL,\n\t`state` text NOT NULL,\n\t`machine_id` text NOT NULL,\n\t`boot_id` text NOT NULL,\n\t`pid_namespace` text NOT NULL,\n\t`pid` integer NOT NULL,\n\t`start_time` text NOT NULL,\n\t`directory` text NOT NULL,\n\t`started_at` real NOT NULL,\n\t`ended_at` real,\n\t`clean` integer,\n\t`ended_by` text,\n\t`claimed_by` text,\n\t`killed` integer NOT NULL\n);\n",
+			"\nCREATE TABLE `workers` (\n\t`incarnation` text PRIMARY KEY NOT NULL,\n\t`ordinal` integer NOT NULL,\n\t`run_id` text NOT NULL,\n\t`worker_id` text NOT NULL,\n\t`pool` text NOT NULL,\n\t`status` text NOT NULL,\n\t`identity` text,\n\t`group_id` integer,\n\t`marker` text NOT NULL,\n\t`fingerprint` text NOT NULL,\n\t`files` text NOT NULL,\n\t`reserved_at` real NOT NULL,\n\t`activated_at` real,\n\t`ended_at` real,\n\t`exit_code` integer,\n\t`exit_signal` text,\n\t`end_reason` text,\n\t`killer` text\n);\n"
+		],
+		"bps": true,
+		"folderMillis": 1795247954949,
+		"hash": "888072f35d296a7cfc7b70ae19cdaa0167520f5c74ce62a724fb83c5121ecbd1"
+	},
+	{
+		"sql": [
+			"CREATE TABLE `incidents` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`wall_ms` real NOT NULL,\n\t`event` text NOT NULL,\n\t`reported` integer NOT NULL\n);\n",
+			"\nALTER TABLE `runs` ADD `cleanup_ms` real;"
+		],
+		"bps": true,
+		"folderMillis": 1795277746149,
+		"hash": "58e2c198328e29a33d645c257e3e9f7e267b68b787d6d33e759465f6c93fec0a"
+	}
+];

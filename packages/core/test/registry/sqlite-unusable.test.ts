@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { sqliteUnusable } from "../../src/registry/sqlite-unusable.ts";
+
+const INSTALL = "npm install better-sqlite3";
+const OUTSIDE = 'external: ["better-sqlite3"]';
+const AGAIN = "install again on this very system";
+
+/** What was seen, and of the three remedies the one that helps. */
+test.each([
+	["Cannot find package 'better-sqlite3' imported from /app/main.mjs", INSTALL],
+	[
+		"Cannot find module 'better-sqlite3'\nRequire stack:\n- /app/main.cjs",
+		INSTALL,
+	],
+	['Dynamic require of "fs" is not supported', OUTSIDE],
+	[
+		'Calling `require` for "fs" in an environment that doesn\'t expose the `require` function. See dynamic require',
+		OUTSIDE,
+	],
+	['Could not dynamically require "/app/build/x.node".', OUTSIDE],
+	["__dirname is not defined in ES module scope", OUTSIDE],
+	["require is not defined", OUTSIDE],
+	[
+		"Cannot find module '/app/build/Release/better_sqlite3.node'\nRequire stack:",
+		OUTSIDE,
+	],
+	[
+		"Cannot find module '/app/node_modules/better-sqlite3/build/Release/better_sqlite3.node'",
+		AGAIN,
+	],
+	[
+		"/lib/libc.so.6: version `GLIBC_2.34' not found (required by /app/node_modules/better-sqlite3/prebuilds/linux-x64.node)",
+		AGAIN,
+	],
+	["invalid ELF header", AGAIN],
+])("%j has its own remedy", (message, remedy) => {
+	const cause = new Error(message);
+	const error = sqliteUnusable(cause);
+	expect(error).toMatchObject({
+		code: "REGISTRY_UNSUPPORTED",
+		ran: "no",
+		cause,
+	});
+	const remedies = [INSTALL, OUTSIDE, AGAIN];
+	expect(remedies.filter((each) => error.message.includes(each))).toEqual([
+		remedy,
+	]);
+	expect(error.message).toContain(message.split("\n")[0]);
+	expect(error.message).not.toContain("\n");
+});
+
+test("what is thrown need not be an error", () => {
+	expect(sqliteUnusable("no").message).toContain(`${process.arch}: no)`);
+});
