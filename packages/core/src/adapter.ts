@@ -200,6 +200,4 @@ export type BackCallWrapper = <T>(
 export interface PingReply {
 	/** How many calls the worker believes it is running. */
 	readonly callsRunning: number;
-	/** Processor time of the worker's process so far, in milliseconds. Where it is missing the host reads it, which costs about as much as a ping. */
-	readonly cpuTimeMs?: number | undefined;
 }

@@ -34,6 +34,7 @@ type NumberName =
 	| "heartbeat.hungAfterMs"
 	| "heartbeat.missedPings"
 	| "heartbeat.pingTimeoutMs"
+	| "heartbeat.busyLimitMs"
 	| "recycle.afterMs"
 	| "recycle.afterCalls"
 	| "recycle.aboveResidentBytes"
@@ -147,7 +148,7 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		value: 10_000,
 		check: milliseconds(10),
 		reason:
-			"only code that holds the interpreter's lock for so long keeps a worker from answering",
+			"only code that holds the interpreter's lock for so long keeps a worker from answering, and one that does nothing for so long is stuck",
 	},
 	"heartbeat.missedPings": {
 		value: 3,
@@ -158,6 +159,11 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		value: 2_000,
 		check: milliseconds(1),
 		reason: "one interval: pings do not pile up",
+	},
+	"heartbeat.busyLimitMs": {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(1),
+		reason: "off: only the program knows how long its work may take",
 	},
 	"recycle.afterMs": {
 		value: Number.POSITIVE_INFINITY,

@@ -51,12 +51,17 @@ export interface CallsOptions {
 export interface HeartbeatOptions {
 	/** From one ping to the next. */
 	readonly intervalMs?: number | undefined;
-	/** A worker is hung when its last answer is older than this *and* `missedPings` in a row went unanswered. */
+	/**
+	 * A worker is hung when its last answer is older than this, `missedPings` in a row went unanswered, *and* it has
+	 * done nothing for as long. One whose processor time advances is busy, however long.
+	 */
 	readonly hungAfterMs?: number | undefined;
 	/** How many pings in a row must go unanswered before a worker is hung. */
 	readonly missedPings?: number | undefined;
 	/** How long one ping may take. */
 	readonly pingTimeoutMs?: number | undefined;
+	/** How long a worker may compute without an answer before it counts as hung; not before `hungAfterMs`. */
+	readonly busyLimitMs?: number | undefined;
 }
 
 /** Replacing workers that still work. The replacement is ready before the old one is asked to leave. */

@@ -177,8 +177,10 @@ export type PoolEvent =
 			readonly timeoutMs: number;
 	  })
 	| (WorkerRef & {
+			/** Silent for long enough to hang, but it works. Told once in a silence. */
 			readonly type: "heartbeat.busy";
 			readonly silentMs: number;
+			/** Processor time that was seen to be used in this silence; 0 where it waits for a device. */
 			readonly cpuAdvancedMs: number;
 	  })
 	| (WorkerRef & {
@@ -187,6 +189,8 @@ export type PoolEvent =
 	  })
 	| (WorkerRef & {
 			readonly type: "heartbeat.hung";
+			/** `"idle"`: it did nothing for `heartbeat.hungAfterMs`. `"busy_limit"`: it worked for `heartbeat.busyLimitMs`. */
+			readonly cause: "idle" | "busy_limit";
 			readonly silentMs: number;
 			readonly missedInARow: number;
 	  })

@@ -123,6 +123,16 @@ export interface ProcessFacts {
 	readonly residentBytes: number;
 }
 
+/** What the process table says of one thread. */
+export interface ThreadFacts {
+	/** Never names another thread of the same process. */
+	readonly id: string;
+	/** User and system time used, in milliseconds. */
+	readonly cpuTimeMs: number;
+	/** `"uninterruptible"`: the kernel lets it wait for a device or a file system. `"traced"`: a debugger stopped it. */
+	readonly held: "no" | "uninterruptible" | "traced";
+}
+
 export interface MarkedProcess {
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
@@ -145,6 +155,8 @@ export interface ProcessHost {
 	observe(pid: number): Observation;
 	/** Looks at one pid in detail; `undefined` when it is gone or cannot be read. */
 	facts(pid: number): ProcessFacts | undefined;
+	/** The threads of one process; a system that does not show them shows the process as one thread. Empty when it is gone or cannot be read. */
+	threads(pid: number): readonly ThreadFacts[];
 	/** Whether a process has a handler of its own for a signal; `"unknown"` where the system does not tell. */
 	handles(
 		identity: ProcessIdentity,

@@ -130,11 +130,11 @@ export class Conversation implements Connection, FrameListener, CallLine {
 	}
 
 	async ping(signal: AbortSignal): Promise<PingReply> {
-		const { callsRunning, cpuTimeUs } = await this.openChannel().ping(
+		const { callsRunning } = await this.openChannel().ping(
 			++this.lastPing,
 			signal,
 		);
-		return { callsRunning, cpuTimeMs: cpuTimeUs / 1000 };
+		return { callsRunning };
 	}
 
 	/** What the worker's tools are. */

@@ -5,8 +5,9 @@ import type { Complete } from "../option-check.ts";
 import type { HeartbeatOptions } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { Timer, World } from "../world.ts";
+import { type Activity, ActivityWatch } from "./activity.ts";
 import type { HeartbeatRounds } from "./heartbeat-rounds.ts";
-import { judgeHeartbeat } from "./verdict.ts";
+import { type HangCause, judgeHeartbeat } from "./verdict.ts";
 
 export type HealthStatus =
 	| "healthy"
@@ -30,6 +31,16 @@ export interface HeartbeatStatistics {
 type Ping = (signal: AbortSignal) => Promise<PingReply>;
 type Answer = PingReply | "missed";
 
+/** From when a silence counts against the worker, and what it did meanwhile. */
+interface Silence {
+	readonly sinceMs: number;
+	/** When it was last seen to work. */
+	activeAtMs: number | undefined;
+	cpuAdvancedMs: number;
+	/** Whether it was told that it is busy. */
+	busy: "untold" | "told";
+}
+
 /** One ping that is on its way. */
 interface Question {
 	readonly sequence: number;
@@ -50,7 +61,7 @@ export interface HeartbeatSubject {
 	/** Say when it is asked. */
 	readonly rounds: HeartbeatRounds;
 	/** Called once, when the verdict is that the worker hangs. */
-	readonly onHung: (silentMs: number) => void;
+	readonly onHung: (silentMs: number, cause: HangCause) => void;
 }
 
 /**
@@ -72,9 +83,8 @@ export class HeartbeatMonitor {
 	#missedInARow = 0;
 	#lastLatencyMs: number | undefined;
 	#lastAnswerMs: number;
-	/** From when its silence counts against it, and what it had computed by then. */
-	#count: { readonly sinceMs: number; readonly cpuMs: number | undefined };
-	#grace: "unused" | "used" = "unused";
+	readonly #activity: ActivityWatch;
+	#silence: Silence;
 	#previous: { readonly nowMs: number; readonly wallMs: number };
 	/** How late our own timers were since the previous judgement: the delay of the host's event loop. */
 	#latenessMs = 0;
@@ -85,7 +95,11 @@ export class HeartbeatMonitor {
 		const nowMs = clock.now();
 		this.#lastAnswerMs = nowMs;
 		this.#previous = { nowMs, wallMs: clock.wall() };
-		this.#count = { sinceMs: nowMs, cpuMs: this.#cpuTimeMs() };
+		this.#activity = new ActivityWatch(
+			subject.identity.pid,
+			subject.world.host,
+		);
+		this.#silence = silenceFrom(nowMs, "untold");
 		const { ping, rounds, options } = subject;
 		if (ping === undefined) return;
 		this.#leave = rounds.join(options.intervalMs, (lateMs) => {
@@ -177,15 +191,24 @@ export class HeartbeatMonitor {
 		this.#answeredUpTo = Math.max(this.#answeredUpTo, sequence);
 		this.#lastLatencyMs = latencyMs;
 		this.#lastAnswerMs = nowMs;
-		this.#countFrom(nowMs, answer.cpuTimeMs ?? this.#cpuTimeMs());
-		this.#grace = "unused";
+		this.#countFrom(nowMs, "untold");
 		this.#emit({ type: "heartbeat.answered", sequence, latencyMs });
 		return latencyMs;
 	}
 
-	#countFrom(sinceMs: number, cpuMs: number | undefined): void {
+	#countFrom(sinceMs: number, busy: Silence["busy"]): void {
 		this.#missedInARow = 0;
-		this.#count = { sinceMs, cpuMs };
+		this.#silence = silenceFrom(sinceMs, busy);
+		this.#activity.reset();
+	}
+
+	/** Whether it works; of no account for a worker that answered, which nearly all do. */
+	#look(nowMs: number): Activity {
+		if (this.#missedInARow === 0) return "unknown";
+		const { cpuMs, activity } = this.#activity.look(nowMs);
+		this.#silence.cpuAdvancedMs += cpuMs;
+		if (activity === "active") this.#silence.activeAtMs = nowMs;
+		return activity;
 	}
 
 	readonly #judge = (): void => {
@@ -194,22 +217,18 @@ export class HeartbeatMonitor {
 		const { clock, host } = this.#subject.world;
 		const nowMs = clock.now();
 		const wallMs = clock.wall();
-		const cpuMs = this.#missedInARow === 0 ? undefined : this.#cpuTimeMs();
+		const activity = this.#look(nowMs);
 		const verdict = judgeHeartbeat(
 			{
 				nowMs,
-				lastAnswerMs: this.#count.sinceMs,
+				lastAnswerMs: this.#silence.sinceMs,
 				missedInARow: this.#missedInARow,
 				hostDelayMs: this.#latenessMs,
 				clockSkewMs:
 					wallMs - this.#previous.wallMs - (nowMs - this.#previous.nowMs),
-				// Of no account for a worker that answered, which nearly all do.
 				debuggerAttached: this.#missedInARow > 0 && host.debuggerAttached(),
-				cpuAdvancedMs:
-					cpuMs === undefined || this.#count.cpuMs === undefined
-						? undefined
-						: cpuMs - this.#count.cpuMs,
-				grace: this.#grace,
+				activity,
+				activeAtMs: this.#silence.activeAtMs,
 			},
 			this.#subject.options,
 		);
@@ -223,34 +242,29 @@ export class HeartbeatMonitor {
 				return;
 			case "suspended":
 				// What was missed may be our own fault: the count starts again.
-				this.#countFrom(nowMs, cpuMs);
+				this.#countFrom(nowMs, this.#silence.busy);
 				this.#emit({ type: "heartbeat.suspended", reason: verdict.reason });
 				return;
 			case "busy":
-				// One more whole span, measured from now.
-				this.#grace = "used";
-				this.#countFrom(nowMs, cpuMs);
+				if (this.#silence.busy === "told") return;
+				this.#silence.busy = "told";
 				this.#emit({
 					type: "heartbeat.busy",
 					silentMs,
-					cpuAdvancedMs: verdict.cpuAdvancedMs,
+					cpuAdvancedMs: this.#silence.cpuAdvancedMs,
 				});
 				return;
 			case "hung":
 				this.stop();
 				this.#emit({
 					type: "heartbeat.hung",
+					cause: verdict.cause,
 					silentMs,
 					missedInARow: this.#missedInARow,
 				});
-				this.#subject.onHung(silentMs);
+				this.#subject.onHung(silentMs, verdict.cause);
 		}
 	};
-
-	#cpuTimeMs(): number | undefined {
-		return this.#subject.world.host.facts(this.#subject.identity.pid)
-			?.cpuTimeMs;
-	}
 
 	#emit(
 		event: DistributiveOmit<HeartbeatEvent, "wallMs" | keyof WorkerRef>,
@@ -262,6 +276,10 @@ export class HeartbeatMonitor {
 			wallMs: world.clock.wall(),
 		} as HeartbeatEvent);
 	}
+}
+
+function silenceFrom(sinceMs: number, busy: Silence["busy"]): Silence {
+	return { sinceMs, activeAtMs: undefined, cpuAdvancedMs: 0, busy };
 }
 
 /** Also an adapter that throws in the same turn makes it reject. */

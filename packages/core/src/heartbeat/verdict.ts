@@ -1,3 +1,5 @@
+import type { Activity } from "./activity.ts";
+
 /** What is known of one worker's answers when it is judged. Times in milliseconds of the monotonic clock. */
 export interface HeartbeatEvidence {
 	readonly nowMs: number;
@@ -9,44 +11,46 @@ export interface HeartbeatEvidence {
 	/** How far the wall clock moved against the monotonic one since the previous judgement: a suspend or a jump. */
 	readonly clockSkewMs: number;
 	readonly debuggerAttached: boolean;
-	/** Processor time that the worker used since then; `undefined` when it cannot be read. */
-	readonly cpuAdvancedMs: number | undefined;
-	/** Whether it was already given its one more grace for being busy. */
-	readonly grace: "unused" | "used";
+	/** Whether it has worked since the previous look at its processor time. */
+	readonly activity: Activity;
+	/** When it was last seen to work while it was silent; `undefined` when it was not. */
+	readonly activeAtMs: number | undefined;
 }
 
 export interface HeartbeatRule {
 	readonly intervalMs: number;
 	readonly hungAfterMs: number;
 	readonly missedPings: number;
+	readonly busyLimitMs: number;
 }
+
+/** Why a silent worker is said to hang. */
+export type HangCause =
+	/** It did nothing. */
+	| "idle"
+	/** It did something, and longer than `heartbeat.busyLimitMs`. */
+	| "busy_limit";
 
 export type HeartbeatVerdict =
 	| { readonly kind: "healthy" }
-	/** Silent, but not long enough. */
+	/** Silent, but not long enough, or it worked a moment ago. */
 	| { readonly kind: "suspect" }
 	/** The host cannot judge now: what it missed may be its own fault. */
 	| {
 			readonly kind: "suspended";
 			readonly reason: "host_lagged" | "clock_jumped" | "debugger";
 	  }
-	/** Silent, yet it computes: one more grace. */
-	| {
-			readonly kind: "busy";
-			readonly silentMs: number;
-			readonly cpuAdvancedMs: number;
-	  }
-	| { readonly kind: "hung"; readonly silentMs: number };
-
-/** A worker that used at least this share of the time it was silent is busy, not stuck. */
-const BUSY_SHARE = 0.1;
+	/** Silent, yet it works. */
+	| { readonly kind: "busy" }
+	| { readonly kind: "hung"; readonly cause: HangCause };
 
 /** Judges one worker. A hang is a verdict, never a fact: in doubt it is not one. */
 export function judgeHeartbeat(
 	evidence: HeartbeatEvidence,
 	rule: HeartbeatRule,
 ): HeartbeatVerdict {
-	const silentMs = evidence.nowMs - evidence.lastAnswerMs;
+	const { nowMs, lastAnswerMs, activity } = evidence;
+	const silentMs = nowMs - lastAnswerMs;
 	if (evidence.missedInARow === 0) return { kind: "healthy" };
 	if (evidence.debuggerAttached)
 		return { kind: "suspended", reason: "debugger" };
@@ -56,8 +60,10 @@ export function judgeHeartbeat(
 		return { kind: "suspended", reason: "host_lagged" };
 	if (silentMs < rule.hungAfterMs || evidence.missedInARow < rule.missedPings)
 		return { kind: "suspect" };
-	const cpu = evidence.cpuAdvancedMs ?? 0;
-	if (evidence.grace === "unused" && cpu >= silentMs * BUSY_SHARE)
-		return { kind: "busy", silentMs, cpuAdvancedMs: cpu };
-	return { kind: "hung", silentMs };
+	const idleMs = nowMs - Math.max(lastAnswerMs, evidence.activeAtMs ?? 0);
+	if (activity === "idle" && idleMs >= rule.hungAfterMs)
+		return { kind: "hung", cause: "idle" };
+	if (silentMs >= rule.busyLimitMs)
+		return { kind: "hung", cause: "busy_limit" };
+	return { kind: activity === "active" ? "busy" : "suspect" };
 }

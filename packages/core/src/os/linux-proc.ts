@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { ThreadFacts } from "../world.ts";
 import { DescriptorReserve, outOfDescriptors } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 
@@ -54,6 +55,29 @@ export class LinuxProc implements ProcessTable {
 			}
 		}
 		return found;
+	}
+
+	threads(pid: number): readonly ThreadFacts[] {
+		const found: ThreadFacts[] = [];
+		for (const task of this.#tasks(pid)) {
+			try {
+				const path = `/proc/${pid}/task/${task}/stat`;
+				const text = this.#reserve.use(() => readFileSync(path, "latin1"));
+				const thread = parseThread(text, this.#units);
+				if (thread !== undefined) found.push(thread);
+			} catch {
+				// It ended while the list was read.
+			}
+		}
+		return found;
+	}
+
+	#tasks(pid: number): readonly string[] {
+		try {
+			return this.#reserve.use(() => readdirSync(`/proc/${pid}/task`));
+		} catch {
+			return []; // It has ended.
+		}
 	}
 
 	children(pid: number): readonly number[] {
@@ -148,6 +172,21 @@ export function parseStat(text: string, units: Units): TableEntry | undefined {
 		cpuTimeMs: ((number(14) + number(15)) * 1000) / units.ticksPerSecond,
 		residentBytes: number(24) * units.pageBytes,
 		name: text.slice(open + 1, close),
+	};
+}
+
+/** Reads one line of `/proc/PID/task/TID/stat`, which is as that of a process. */
+export function parseThread(
+	text: string,
+	units: Units,
+): ThreadFacts | undefined {
+	const entry = parseStat(text, units);
+	if (entry === undefined) return undefined;
+	const state = text.charAt(text.lastIndexOf(")") + 2);
+	return {
+		id: `${entry.pid} ${entry.startTime}`,
+		cpuTimeMs: entry.cpuTimeMs,
+		held: state === "D" ? "uninterruptible" : state === "t" ? "traced" : "no",
 	};
 }
 

@@ -17,6 +17,7 @@ import type {
 	ProcessFacts,
 	ProcessSource,
 	SignalOutcome,
+	ThreadFacts,
 } from "../world.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
@@ -78,6 +79,10 @@ export class SystemProcessHost implements CensusHost {
 	facts(pid: number): ProcessFacts | undefined {
 		const entry = this.#table.entry(pid);
 		return typeof entry === "string" ? undefined : this.#facts(entry);
+	}
+
+	threads(pid: number): readonly ThreadFacts[] {
+		return this.#table.threads(pid);
 	}
 
 	handles(

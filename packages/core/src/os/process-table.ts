@@ -1,3 +1,5 @@
+import type { ThreadFacts } from "../world.ts";
+
 /** The system's list of processes, as one operating system offers it. */
 export interface ProcessTable {
 	/** This boot of the machine. */
@@ -8,6 +10,8 @@ export interface ProcessTable {
 	entry(pid: number): TableEntry | "gone" | "unknown";
 	/** Everything that can be seen. */
 	entries(): readonly TableEntry[];
+	/** The threads of one process; empty when they cannot be read. */
+	threads(pid: number): readonly ThreadFacts[];
 	/** The pids of the living and dead children of one process, its threads' included; empty when they cannot be read. */
 	children(pid: number): readonly number[];
 	/** The values of `variables` in the environment that a process was started with; empty when it cannot be read. */

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import type { ThreadFacts } from "../world.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 
 const COLUMNS = "pid=,ppid=,pgid=,state=,lstart=,time=,rss=,comm=";
@@ -34,6 +35,14 @@ export class PsProcessTable implements ProcessTable {
 		return output("ps", ["-axww", "-o", COLUMNS])
 			.split("\n")
 			.flatMap((line) => parsePsLine(line) ?? []);
+	}
+
+	/** `ps` shows threads without their times: the process counts as one. */
+	threads(pid: number): readonly ThreadFacts[] {
+		const thread = parsePsThread(
+			output("ps", ["-o", "state=,time=", "-p", String(pid)]),
+		);
+		return thread === undefined ? [] : [thread];
 	}
 
 	children(pid: number): readonly number[] {
@@ -74,6 +83,19 @@ export function parsePsLine(line: string): TableEntry | undefined {
 		cpuTimeMs: parseCpuTime(String(time)),
 		residentBytes: Number(rss) * 1024,
 		name: String(name),
+	};
+}
+
+/** Reads state and time; a U is an uninterruptible wait, an X behind it a tracer. Source: ps(1) of macOS. */
+export function parsePsThread(line: string): ThreadFacts | undefined {
+	const match = /^\s*([A-Z]\S*)\s+([\d:.-]+)\s*$/.exec(line);
+	if (match === null) return undefined;
+	const [, state, time] = match as unknown as [string, string, string];
+	const held = state.startsWith("U") ? "uninterruptible" : "no";
+	return {
+		id: "process",
+		cpuTimeMs: parseCpuTime(time),
+		held: state.includes("X") ? "traced" : held,
 	};
 }
 

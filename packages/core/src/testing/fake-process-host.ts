@@ -16,6 +16,7 @@ import type {
 	ProcessSpec,
 	SignalOutcome,
 	StartedProcess,
+	ThreadFacts,
 } from "../world.ts";
 import { FakeMachine, type FakeSpawn } from "./fake-machine.ts";
 import type { FakeProcess, FakeProgram } from "./fake-process.ts";
@@ -120,6 +121,15 @@ export class FakeProcessHost implements ProcessHost {
 		const process = this.machine.find(pid);
 		if (!process?.alive || !process.readable) return "unknown";
 		return process.handles(signal) ? "yes" : "no";
+	}
+
+	/** A fake process is one thread. */
+	threads(pid: number): readonly ThreadFacts[] {
+		const facts = this.facts(pid);
+		const held = this.machine.find(pid)?.held ?? "no";
+		return facts?.condition === "alive"
+			? [{ id: "main", cpuTimeMs: facts.cpuTimeMs, held }]
+			: [];
 	}
 
 	facts(pid: number): ProcessFacts | undefined {

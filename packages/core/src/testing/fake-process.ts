@@ -10,6 +10,7 @@ import type {
 	ProcessFacts,
 	ProcessSpec,
 	SignalOutcome,
+	ThreadFacts,
 } from "../world.ts";
 import type { FakeMachine } from "./fake-machine.ts";
 import { streamPair } from "./stream-pair.ts";
@@ -94,6 +95,8 @@ export class FakeProcess {
 
 	/** User and system time it has used, in milliseconds. Set it to look busy. */
 	cpuTimeMs = 0;
+	/** Whether the kernel or a debugger keeps it from running. */
+	held: ThreadFacts["held"] = "no";
 	/** Resident memory, in bytes. */
 	residentBytes: number = 16 * 2 ** 20;
 	/** `false`: its identity cannot be read. */

@@ -155,6 +155,23 @@ export function processCases(
 			},
 		),
 		onBench(
+			"the threads of a process: at least one, each named once, none when it is gone",
+			async ({ host, start, up, soon, programs }) => {
+				const process = await start(programs.idles);
+				await up(process);
+				const threads = host.threads(process.identity.pid);
+				assert.ok(threads.length > 0);
+				assert.equal(new Set(threads.map(({ id }) => id)).size, threads.length);
+				for (const { cpuTimeMs, held } of threads) {
+					assert.ok(cpuTimeMs >= 0);
+					assert.notEqual(held, "traced");
+				}
+				process.signal("SIGKILL", "process");
+				await soon("exit", process.exited);
+				assert.deepEqual(host.threads(process.identity.pid), []);
+			},
+		),
+		onBench(
 			"an adapter writes to its standard input and reads its standard output",
 			async ({ start, soon, programs }) => {
 				const process = await start(programs.copies, { stdin: "pipe" });

@@ -23,10 +23,12 @@ export function watchHeartbeat(
 		options,
 		world,
 		rounds,
-		onHung: (silentMs) =>
+		onHung: (silentMs, cause) =>
 			worker.condemn(
 				"hung",
-				`it has not answered for ${Math.round(silentMs)} ms (heartbeat.hungAfterMs)`,
+				cause === "idle"
+					? `it has not answered for ${Math.round(silentMs)} ms and did nothing (heartbeat.hungAfterMs)`
+					: `it has worked for ${Math.round(silentMs)} ms without an answer (heartbeat.busyLimitMs)`,
 			),
 	});
 }

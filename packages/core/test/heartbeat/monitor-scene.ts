@@ -19,6 +19,7 @@ export const OPTIONS: Complete<HeartbeatOptions> = {
 	hungAfterMs: 10_000,
 	missedPings: 3,
 	pingTimeoutMs: 2_000,
+	busyLimitMs: Number.POSITIVE_INFINITY,
 };
 
 /** One process that is watched. */

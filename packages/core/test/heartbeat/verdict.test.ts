@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Activity } from "../../src/heartbeat/activity.ts";
 import {
 	type HeartbeatEvidence,
 	type HeartbeatRule,
@@ -10,6 +11,7 @@ const rule: HeartbeatRule = {
 	intervalMs: 2_000,
 	hungAfterMs: 10_000,
 	missedPings: 3,
+	busyLimitMs: Number.POSITIVE_INFINITY,
 };
 
 /** A worker that has been silent for long enough, on a host that can judge. */
@@ -20,31 +22,27 @@ const silent: HeartbeatEvidence = {
 	hostDelayMs: 0,
 	clockSkewMs: 0,
 	debuggerAttached: false,
-	cpuAdvancedMs: 0,
-	grace: "unused",
+	activity: "idle",
+	activeAtMs: undefined,
 };
-const judge = (evidence: Partial<HeartbeatEvidence>) =>
-	judgeHeartbeat({ ...silent, ...evidence }, rule);
+const judge = (
+	evidence: Partial<HeartbeatEvidence>,
+	given: Partial<HeartbeatRule> = {},
+) => judgeHeartbeat({ ...silent, ...evidence }, { ...rule, ...given });
 
 describe("the verdict", () => {
 	const suspended = (reason: string) => ({ kind: "suspended", reason });
+	const idle = { kind: "hung", cause: "idle" };
+	const overLimit = { kind: "hung", cause: "busy_limit" };
 	test.each<[string, Partial<HeartbeatEvidence>, object]>([
-		["silent long enough", {}, { kind: "hung", silentMs: 10_000 }],
+		["silent long enough", {}, idle],
 		["answered the last ping", { missedInARow: 0 }, { kind: "healthy" }],
 		["silent a moment less", { nowMs: 49_999 }, { kind: "suspect" }],
 		["missed one ping less", { missedInARow: 2 }, { kind: "suspect" }],
 		["host with a debugger", { debuggerAttached: true }, suspended("debugger")],
-		[
-			"host late by half an interval",
-			{ hostDelayMs: 1_000 },
-			{ kind: "hung", silentMs: 10_000 },
-		],
+		["host late by half an interval", { hostDelayMs: 1_000 }, idle],
 		["host later than that", { hostDelayMs: 1_001 }, suspended("host_lagged")],
-		[
-			"clocks apart by an interval",
-			{ clockSkewMs: -2_000 },
-			{ kind: "hung", silentMs: 10_000 },
-		],
+		["clocks apart by an interval", { clockSkewMs: -2_000 }, idle],
 		[
 			"clock that jumped ahead",
 			{ clockSkewMs: 2_001 },
@@ -55,28 +53,36 @@ describe("the verdict", () => {
 			{ clockSkewMs: -2_001 },
 			suspended("clock_jumped"),
 		],
+		["at work", { activity: "active", activeAtMs: 50_000 }, { kind: "busy" }],
 		[
-			"busy for a tenth of its silence",
-			{ cpuAdvancedMs: 1_000 },
-			{ kind: "busy", silentMs: 10_000, cpuAdvancedMs: 1_000 },
+			"at work for an hour",
+			{ nowMs: 3_640_000, activity: "active", activeAtMs: 3_640_000 },
+			{ kind: "busy" },
 		],
 		[
-			"busy for less than that",
-			{ cpuAdvancedMs: 999 },
-			{ kind: "hung", silentMs: 10_000 },
+			"at work a moment ago",
+			{ nowMs: 60_000, activeAtMs: 50_001 },
+			{ kind: "suspect" },
 		],
-		[
-			"busy, and had its grace",
-			{ cpuAdvancedMs: 10_000, grace: "used" },
-			{ kind: "hung", silentMs: 10_000 },
-		],
-		[
-			"processor time that cannot be read",
-			{ cpuAdvancedMs: undefined },
-			{ kind: "hung", silentMs: 10_000 },
-		],
+		["idle for as long since", { nowMs: 60_000, activeAtMs: 50_000 }, idle],
+		["not compared yet", { activity: "unknown" }, { kind: "suspect" }],
 	])("%s", (_who, evidence, verdict) => {
 		expect(judge(evidence)).toEqual(verdict);
+	});
+
+	test.each<[string, Partial<HeartbeatEvidence>, number, object]>([
+		["below the limit", { activity: "active" }, 10_001, { kind: "busy" }],
+		["at the limit", { activity: "active" }, 10_000, overLimit],
+		["a moment ago", { activeAtMs: 49_000 }, 10_000, overLimit],
+		["never, and idle", {}, 10_000, idle],
+		[
+			"over a limit that is shorter than a hang, and silent for less than that",
+			{ nowMs: 49_999, activity: "active" },
+			1,
+			{ kind: "suspect" },
+		],
+	])("at work %s", (_how, evidence, busyLimitMs, verdict) => {
+		expect(judge(evidence, { busyLimitMs })).toEqual(verdict);
 	});
 });
 
@@ -91,17 +97,25 @@ const anyEvidence: fc.Arbitrary<HeartbeatEvidence> = fc
 			fc.integer({ min: -100_000, max: 100_000 }),
 		),
 		debuggerAttached: fc.boolean(),
-		cpuAdvancedMs: fc.option(fc.nat(60_000), { nil: undefined }),
-		grace: fc.constantFrom("unused" as const, "used" as const),
+		activity: fc.constantFrom<Activity[]>("active", "idle", "unknown"),
+		activeMs: fc.option(fc.nat(60_000), { nil: undefined }),
 	})
-	.map(({ silenceMs, ...evidence }) => ({
+	.map(({ silenceMs, activeMs, ...evidence }) => ({
 		...evidence,
 		nowMs: evidence.lastAnswerMs + silenceMs,
+		activeAtMs:
+			activeMs === undefined
+				? undefined
+				: evidence.lastAnswerMs + Math.min(activeMs, silenceMs),
 	}));
 const anyRule: fc.Arbitrary<HeartbeatRule> = fc.record({
 	intervalMs: fc.integer({ min: 10, max: 10_000 }),
 	hungAfterMs: fc.integer({ min: 10, max: 30_000 }),
 	missedPings: fc.integer({ min: 1, max: 5 }),
+	busyLimitMs: fc.oneof(
+		fc.constant(Number.POSITIVE_INFINITY),
+		fc.integer({ min: 1, max: 60_000 }),
+	),
 });
 const forAll = (
 	promise: (evidence: HeartbeatEvidence, rule: HeartbeatRule) => void,
@@ -134,14 +148,29 @@ describe("a worker is never hung", () => {
 		});
 	});
 
-	test("while it computes and had no grace for that", () => {
+	test("while it works, however long, unless its user set a limit", () => {
 		forAll((evidence, given) => {
-			const computing = {
-				...evidence,
-				grace: "unused" as const,
-				cpuAdvancedMs: evidence.nowMs - evidence.lastAnswerMs,
-			};
-			expect(hung(computing, given)).toBe(false);
+			const working = { ...evidence, activity: "active" as const };
+			const unlimited = { ...given, busyLimitMs: Number.POSITIVE_INFINITY };
+			expect(hung(working, unlimited)).toBe(false);
+			const verdict = judgeHeartbeat(working, given);
+			if (verdict.kind !== "hung") return;
+			expect(verdict.cause).toBe("busy_limit");
+			expect(evidence.nowMs - evidence.lastAnswerMs).toBeGreaterThanOrEqual(
+				given.busyLimitMs,
+			);
+		});
+	});
+
+	test("for being idle, before it was idle for as long as a silence may be", () => {
+		forAll((evidence, given) => {
+			const verdict = judgeHeartbeat(evidence, given);
+			if (verdict.kind !== "hung" || verdict.cause !== "idle") return;
+			expect(evidence.activity).toBe("idle");
+			if (evidence.activeAtMs === undefined) return;
+			expect(evidence.nowMs - evidence.activeAtMs).toBeGreaterThanOrEqual(
+				given.hungAfterMs,
+			);
 		});
 	});
 });
@@ -156,11 +185,12 @@ test("a worker that is silent for long enough, with nothing to excuse it, is hun
 				hostDelayMs: 0,
 				clockSkewMs: 0,
 				debuggerAttached: false,
-				grace: "used",
+				activity: "idle",
+				activeAtMs: undefined,
 			},
 			given,
 		);
-		expect(verdict).toEqual({ kind: "hung", silentMs: given.hungAfterMs });
+		expect(verdict).toEqual({ kind: "hung", cause: "idle" });
 	});
 });
 
@@ -177,7 +207,7 @@ test("a longer silence is never a milder verdict", () => {
 	forAll((evidence, given) => {
 		const before = judgeHeartbeat(evidence, given).kind;
 		const after = judgeHeartbeat(
-			{ ...evidence, nowMs: evidence.nowMs + 1_000, grace: "used" },
+			{ ...evidence, nowMs: evidence.nowMs + 1_000 },
 			given,
 		).kind;
 		expect(severity.indexOf(after)).toBeGreaterThanOrEqual(

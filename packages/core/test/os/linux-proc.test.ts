@@ -7,6 +7,7 @@ import {
 	environmentValue,
 	LinuxProc,
 	parseStat,
+	parseThread,
 } from "../../src/os/linux-proc.ts";
 import type { TableEntry } from "../../src/os/process-table.ts";
 import { eventually, machine } from "../cleanup/hosts.ts";
@@ -44,6 +45,23 @@ test("a zombie is dead, unless it is only a leader whose threads go on", () => {
 	expect(parseStat(line("x", "X"), UNITS)?.condition).toBe("zombie");
 	expect(parseStat(line("x", "Z", 5), UNITS)?.condition).toBe("alive");
 	expect(parseStat(line("x", "D"), UNITS)?.condition).toBe("alive");
+});
+
+test("a thread says what it used, and what holds it", () => {
+	expect(parseThread(line("a) D b"), UNITS)).toEqual({
+		id: "4242 987654",
+		cpuTimeMs: 3000,
+		held: "no",
+	});
+	const held = (state: string) => parseThread(line("x", state), UNITS)?.held;
+	expect(["R", "S", "D", "T", "t"].map(held)).toEqual([
+		"no",
+		"no",
+		"uninterruptible",
+		"no",
+		"traced",
+	]);
+	expect(parseThread("", UNITS)).toBeUndefined();
 });
 
 test("a process that the kernel takes down is on its way out, also while its other threads end", () => {
@@ -139,6 +157,7 @@ onLinux(
 onLinux("the environment of a process that cannot be read is empty", () => {
 	const table = new LinuxProc();
 	expect(table.environment(4_194_303, ["PATH"]).size).toBe(0);
+	expect(table.threads(4_194_303)).toEqual([]);
 	expect(table.environment(process.pid, ["PATH", "no such"]).get("PATH")).toBe(
 		process.env["PATH"],
 	);

@@ -4,6 +4,7 @@ import {
 	PsProcessTable,
 	parseCpuTime,
 	parsePsLine,
+	parsePsThread,
 	variablesIn,
 } from "../../src/os/ps-process-table.ts";
 
@@ -28,6 +29,16 @@ test("a line of ps is read, whatever the program's name is", () => {
 	).toBe("zombie");
 	expect(parsePsLine("")).toBeUndefined();
 	expect(parsePsLine("ps: illegal option")).toBeUndefined();
+});
+
+test("what a process used and what holds it is read, as of one thread", () => {
+	const [used, id] = [1_500, "process"];
+	expect(parsePsThread("S+     0:01.50\n")).toEqual({
+		...{ id, cpuTimeMs: used, held: "no" },
+	});
+	expect(parsePsThread("U   0:01.50")?.held).toBe("uninterruptible");
+	expect(parsePsThread("TX  0:01.50")?.held).toBe("traced");
+	expect(parsePsThread("")).toBeUndefined();
 });
 
 test("processor time is read with minutes, hours and days", () => {
@@ -56,6 +67,8 @@ test.skipIf(!hasPs)(
 		});
 		expect(table.entry(4_194_303)).toBe("gone");
 		expect(table.entries().some(({ pid }) => pid === process.pid)).toBe(true);
+		expect(table.threads(process.pid)).toHaveLength(1);
+		expect(table.threads(4_194_303)).toEqual([]);
 		expect(table.environment(4_194_303, ["PATH"]).size).toBe(0);
 	},
 );

@@ -103,6 +103,7 @@ const GROUPS: {
 		hungAfterMs: undefined,
 		missedPings: undefined,
 		pingTimeoutMs: undefined,
+		busyLimitMs: undefined,
 	},
 	recycle: {
 		afterMs: undefined,

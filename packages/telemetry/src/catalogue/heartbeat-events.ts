@@ -40,7 +40,7 @@ export const HEARTBEAT_EVENTS: Pick<
 		told: {
 			severity: "warn",
 			line: ({ workerId, silentMs }) =>
-				`${workerId} is silent for ${duration(silentMs)} but computes: it gets one more grace`,
+				`${workerId} has not answered for ${duration(silentMs)}, but it works`,
 			attributes: {
 				...WORKER,
 				"snakepit.heartbeat.silence": ({ silentMs }) => seconds(silentMs),
@@ -62,10 +62,11 @@ export const HEARTBEAT_EVENTS: Pick<
 		group: "heartbeat",
 		told: {
 			severity: "error",
-			line: ({ workerId, silentMs, missedInARow }) =>
-				`${workerId} hangs: silent for ${duration(silentMs)}, ${counted(missedInARow, "ping")} missed in a row`,
+			line: ({ workerId, cause, silentMs, missedInARow }) =>
+				`${workerId} hangs (${cause}): silent for ${duration(silentMs)}, ${counted(missedInARow, "ping")} missed in a row`,
 			attributes: {
 				...WORKER,
+				"snakepit.reason": ({ cause }) => cause,
 				"snakepit.heartbeat.silence": ({ silentMs }) => seconds(silentMs),
 				"snakepit.heartbeat.missed_in_a_row": ({ missedInARow }) =>
 					missedInARow,

@@ -1,0 +1,109 @@
+import type { ProcessHost, ThreadFacts } from "../world.ts";
+
+/**
+ * Whether a worker works that answers nobody. `"unknown"`: this is the first look,
+ * and there is nothing yet to compare it with.
+ */
+export type Activity = "active" | "idle" | "unknown";
+
+/**
+ * A thread that used at least this share of the time since the last look computes.
+ *
+ * Each thread that waits for Python's lock wakes up 200 times a second and used
+ * 0.9 % at most on a machine with too few processors, all threads of an idle worker
+ * over gRPC together 0.2 %. A thread that computes and shares its processor with 30
+ * others still gets 3 %.
+ */
+const ACTIVE_SHARE = 0.03;
+
+/** What one process had used when it was looked at. */
+interface Look {
+	readonly atMs: number;
+	readonly threads: ReadonlyMap<string, ThreadFacts>;
+}
+
+/** What happened between two looks at some threads. */
+export interface Advance {
+	readonly cpuMs: number;
+	readonly activity: Activity;
+}
+
+/**
+ * Compares two looks at the same threads.
+ *
+ * Threads are judged one by one: many that wait for Python's lock use together as
+ * much as one that computes.
+ */
+export function advanceOf(before: Look | undefined, now: Look): Advance {
+	let cpuMs = 0;
+	let isHeld = false;
+	let mostMs = 0;
+	for (const [id, thread] of now.threads) {
+		// A thread that is new has used all of it since.
+		const usedMs = thread.cpuTimeMs - (before?.threads.get(id)?.cpuTimeMs ?? 0);
+		cpuMs += usedMs;
+		mostMs = Math.max(mostMs, usedMs);
+		// A disk or a network file system is slow, or a person debugs: nobody hangs.
+		if (thread.held !== "no") isHeld = true;
+	}
+	if (before === undefined)
+		return { cpuMs: 0, activity: isHeld ? "active" : "unknown" };
+	const passedMs = now.atMs - before.atMs;
+	const computes = mostMs > 0 && mostMs >= passedMs * ACTIVE_SHARE;
+	return { cpuMs, activity: computes || isHeld ? "active" : "idle" };
+}
+
+/**
+ * Looks at the processes of one worker while it is silent: at the worker itself,
+ * and at its whole group where that one is idle, for a tool may wait for a child
+ * that computes.
+ *
+ * The group is looked at only then, since that reads the whole process table.
+ */
+export class ActivityWatch {
+	readonly #pid: number;
+	readonly #host: Pick<ProcessHost, "threads" | "members">;
+	#worker: Look | undefined;
+	#group: Look | undefined;
+
+	constructor(pid: number, host: Pick<ProcessHost, "threads" | "members">) {
+		this.#pid = pid;
+		this.#host = host;
+	}
+
+	/** What it did since the last look. */
+	look(atMs: number): Advance {
+		const worker = this.#look([this.#pid], atMs);
+		const own = advanceOf(this.#worker, worker);
+		this.#worker = worker;
+		if (own.activity === "active") return own;
+		const others = this.#host
+			.members(this.#pid)
+			.map(({ identity }) => identity.pid)
+			.filter((pid) => pid !== this.#pid);
+		const group = this.#look(others, atMs);
+		const advance = advanceOf(this.#group, group);
+		this.#group = group;
+		return {
+			cpuMs: own.cpuMs + advance.cpuMs,
+			activity:
+				own.activity === "idle" && others.length === 0
+					? "idle"
+					: advance.activity,
+		};
+	}
+
+	/** Forgets what it saw: the next look is the first. */
+	reset(): void {
+		this.#worker = undefined;
+		this.#group = undefined;
+	}
+
+	#look(pids: readonly number[], atMs: number): Look {
+		const threads = new Map<string, ThreadFacts>();
+		for (const pid of pids)
+			for (const thread of this.#host.threads(pid))
+				threads.set(`${pid} ${thread.id}`, thread);
+		return { atMs, threads };
+	}
+}
