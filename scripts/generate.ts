@@ -69,6 +69,12 @@ writeFileSync(
 	),
 );
 
+// By it a bundle knows which package has the files that belong to it.
+writeFileSync(
+	join(root, "packages/watchdog/src/gen/version.ts"),
+	`/** The version of this package. */\nexport const VERSION: string = "${version}";\n`,
+);
+
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
 for (const script of [

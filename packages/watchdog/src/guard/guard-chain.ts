@@ -15,8 +15,8 @@ import {
 } from "@snakepit/core";
 import { afterRunning } from "@snakepit/core/processes";
 import {
-	GUARD_PROGRAM,
 	type GuardPython,
+	guardProgram,
 	PYTHON_FLAGS,
 } from "./python-interpreter.ts";
 
@@ -99,7 +99,7 @@ export class GuardChain {
 			python.executable,
 			[
 				...PYTHON_FLAGS,
-				GUARD_PROGRAM,
+				guardProgram(),
 				...["--socket", socketPath],
 				...["--incidents", incidents],
 				...["--run-id", ward.runId],

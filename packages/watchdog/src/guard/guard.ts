@@ -12,9 +12,9 @@ import {
 import { GuardSource } from "./guard-source.ts";
 import {
 	findGuardPython,
-	GUARD_PROGRAM,
 	type GuardPython,
 	GuardUnavailable,
+	guardProgram,
 } from "./python-interpreter.ts";
 
 /** How a guard works. */
@@ -57,13 +57,13 @@ const COVERS =
  */
 export function guard(options: GuardOptions = {}): Protection {
 	checkOptions("guard", options, GUARD_CHECKS);
-	const find = (): Promise<GuardPython> => {
+	const find = async (): Promise<GuardPython> => {
 		if (process.platform !== "linux")
 			throw new GuardUnavailable(
 				`The guard is made of what Linux offers; this is ${process.platform}.`,
 				"Use the watchdog, which works here.",
 			);
-		return findGuardPython(options.python, GUARD_PROGRAM, process.env);
+		return findGuardPython(options.python, guardProgram(), process.env);
 	};
 	return {
 		name: "guard",

@@ -1,11 +1,19 @@
 import { execFile } from "node:child_process";
-import { join } from "node:path";
+import { OwnFileMissing, ownFile } from "../own-file.ts";
 
-/** The guard's program: Python source beside the compiled TypeScript. */
-export const GUARD_PROGRAM: string = join(
-	import.meta.dirname,
-	"../../guard/snakepit_guard",
-);
+/**
+ * The guard's program: a directory of Python source in this package.
+ *
+ * @throws GuardUnavailable when it is not there.
+ */
+export function guardProgram(): string {
+	try {
+		return ownFile("guard/snakepit_guard");
+	} catch (error) {
+		if (!(error instanceof OwnFileMissing)) throw error;
+		throw new GuardUnavailable(error.reason, error.remedy);
+	}
+}
 
 /** Isolated from the user's settings and packages: a guard needs the standard library alone. */
 export const PYTHON_FLAGS: readonly string[] = ["-I", "-S", "-E"];

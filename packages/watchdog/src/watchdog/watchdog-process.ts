@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ProcessExit } from "@snakepit/core";
+import { ownFile } from "../own-file.ts";
 import { READY } from "./message.ts";
 
 /** A watchdog process, as its host has it. */
@@ -23,16 +22,10 @@ export interface WatchdogProcess {
 
 export type StartWatchdog = () => WatchdogProcess;
 
-const OWN_EXTENSION = extname(import.meta.url);
-const PROGRAM = fileURLToPath(
-	new URL(`./program${OWN_EXTENSION}`, import.meta.url),
-);
 /** One small thread pool less, and a young generation that does not grow: it hardly does anything. */
 const FLAGS: readonly string[] = [
 	"--v8-pool-size=0",
 	"--max-semi-space-size=1",
-	// In a checkout packages have sources and no builds.
-	...(OWN_EXTENSION === ".ts" ? ["--conditions=snakepit-source"] : []),
 ];
 /** Without these Node itself may not start. */
 const KEPT_VARIABLES: readonly string[] = [
@@ -50,27 +43,32 @@ const CLOSE_ON_EXEC = 0o2000000;
  * Starts a watchdog: in a session of its own, with nothing of this process but
  * one pipe. Does not hold the program open.
  *
- * @throws Error when the system cannot start it.
+ * @throws Error when its file is not there, or the system cannot start it.
  */
 export function startWatchdog(): WatchdogProcess {
+	const command = [...FLAGS, ...program(), "--host", String(process.pid)];
 	const nothing = openSync("/dev/null", "r+");
 	let child: ChildProcess;
 	try {
-		child = spawn(
-			process.execPath,
-			[...FLAGS, PROGRAM, "--host", String(process.pid)],
-			{
-				detached: true,
-				shell: false,
-				cwd: "/",
-				env: reducedEnvironment(process.env),
-				stdio: descriptors(inherited(), nothing),
-			},
-		);
+		child = spawn(process.execPath, command, {
+			detached: true,
+			shell: false,
+			cwd: "/",
+			env: reducedEnvironment(process.env),
+			stdio: descriptors(inherited(), nothing),
+		});
 	} finally {
 		closeSync(nothing);
 	}
 	return new StartedWatchdog(child);
+}
+
+/** Its file, and what Node needs to run it. */
+function program(): readonly string[] {
+	// A checkout runs its sources, also where they were built once.
+	return import.meta.url?.endsWith(".ts")
+		? ["--conditions=snakepit-source", ownFile("src/watchdog/program.ts")]
+		: [ownFile("dist/watchdog/program.js")];
 }
 
 class StartedWatchdog implements WatchdogProcess {

@@ -1,4 +1,5 @@
 import type { LayerReport, Protection, Ward } from "@snakepit/core";
+import { OwnFileMissing } from "../own-file.ts";
 import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
 import { WatchdogKeeper } from "./watchdog-keeper.ts";
 import { startWatchdog } from "./watchdog-process.ts";
@@ -45,11 +46,14 @@ async function inspect(): Promise<LayerReport> {
 				"a process beside the program ends the workers, their groups and whatever carries the run's marker when the program is killed",
 		};
 	} catch (error) {
+		const missing = error instanceof OwnFileMissing;
 		return {
 			layer: "watchdog",
 			status: "unavailable",
-			detail: (error as Error).message,
-			remedy: `${process.execPath} must be a Node that can start a program of the installed package @snakepit/watchdog: a bundle of one file has none beside it.`,
+			detail: missing ? error.reason : (error as Error).message,
+			remedy: missing
+				? error.remedy
+				: `${process.execPath} must be a Node that can start a program of the installed package @snakepit/watchdog.`,
 		};
 	} finally {
 		clearInterval(holdOpen);

@@ -1,0 +1,90 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { VERSION } from "./gen/version.ts";
+
+const NAME = "@snakepit/watchdog";
+
+/** Where this code and its program run. */
+export interface RunningPlace {
+	/** The URL of this module; `undefined` in a bundle that is CommonJS. */
+	readonly module: string | undefined;
+	/** The path of the program; `undefined` where Node has none, as with `--eval`. */
+	readonly program: string | undefined;
+}
+
+/** A program of this package that cannot be started, since its file is not there. */
+export class OwnFileMissing extends Error {
+	override readonly name = "OwnFileMissing";
+	readonly reason: string;
+	readonly remedy: string;
+
+	constructor(reason: string, remedy: string) {
+		super(`${reason} ${remedy}`);
+		this.reason = reason;
+		this.remedy = remedy;
+	}
+}
+
+/**
+ * Finds a file that is started as a program of its own.
+ *
+ * It lies in this package. In a bundle it does not lie beside this code, and it is
+ * taken from the package of the same version that is installed where the bundle or
+ * the program runs. What only has the same name is never taken.
+ *
+ * @param file its path in the package.
+ * @throws OwnFileMissing
+ */
+export function ownFile(
+	file: string,
+	place: RunningPlace = {
+		module: import.meta.url,
+		program: process.argv[1],
+	},
+): string {
+	const found = packageRoots(place)
+		.map((root) => join(root, file))
+		.find((path) => existsSync(path));
+	if (found !== undefined) return found;
+	const { program, module } = place;
+	const where = new Set([fileOf(module) ?? program, program].filter(Boolean));
+	throw new OwnFileMissing(
+		`${file} of the package ${NAME} ${VERSION} is a file that this program needs and a bundle does not contain, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
+		`Run npm install ${NAME}@${VERSION} where the program runs, and keep it outside of the bundle: external: ["${NAME}"], in Next.js serverExternalPackages: ["${NAME}"].`,
+	);
+}
+
+/** The directories in which this package is, of this very version. */
+function packageRoots({ module, program }: RunningPlace): readonly string[] {
+	const own = fileOf(module);
+	const installed = [own, program].flatMap((from) =>
+		from === undefined ? [] : installedFrom(from),
+	);
+	// This module lies in `src` or `dist` of the package.
+	const around = own === undefined ? [] : [join(dirname(own), "..")];
+	return [...around, ...installed].filter(isThisPackage);
+}
+
+function fileOf(module: string | undefined): string | undefined {
+	return module?.startsWith("file:") ? fileURLToPath(module) : undefined;
+}
+
+function installedFrom(file: string): readonly string[] {
+	try {
+		return [dirname(createRequire(file).resolve(`${NAME}/package.json`))];
+	} catch {
+		return []; // Not installed there.
+	}
+}
+
+function isThisPackage(root: string): boolean {
+	try {
+		const text = readFileSync(join(root, "package.json"), "utf8");
+		const { name, version } = JSON.parse(text);
+		return name === NAME && version === VERSION;
+	} catch {
+		return false;
+	}
+}

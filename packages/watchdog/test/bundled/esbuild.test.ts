@@ -1,0 +1,56 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { removePlace } from "../../../../scripts/remove-place.ts";
+import { runBundled } from "../../../../scripts/run-bundled.ts";
+
+const HERE = import.meta.dirname;
+
+describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
+	test("a program without the files of its protections works, and is told which are missing and what to do", async () => {
+		const place = mkdtempSync(join(tmpdir(), "bundled-"));
+		onTestFinished(() => removePlace(place));
+		const { status, stdout, stderr } = await runBundled({
+			program: join(HERE, "program.ts"),
+			format,
+			external: ["better-sqlite3"],
+			installed: {
+				"better-sqlite3": join(
+					HERE,
+					"../../../core/node_modules/better-sqlite3",
+				),
+			},
+			place,
+		});
+		expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+
+		const isLinux = process.platform === "linux";
+		const expected = [
+			["watchdog", "dist/watchdog/program.js"],
+			["guard", isLinux ? "guard/snakepit_guard" : "Linux"],
+		] as const;
+		const remedy = (name: string) =>
+			name === "guard" && !isLinux
+				? "Use the watchdog"
+				: 'external: ["@snakepit/watchdog"]';
+		const said = JSON.parse(stdout);
+		expect(said.answer).toBe("answered");
+		expect(said.told).toMatchObject(
+			expected.map(([protection, file]) => ({
+				protection,
+				reason: expect.stringContaining(file),
+			})),
+		);
+		for (const { protection, reason } of said.told)
+			expect(reason).toContain(remedy(protection));
+		expect(said.missing).toMatchObject(
+			expected.map(([layer, file]) => ({
+				layer,
+				status: "unavailable",
+				detail: expect.stringContaining(file),
+				remedy: expect.stringContaining(remedy(layer)),
+			})),
+		);
+	});
+});
