@@ -144,6 +144,28 @@ def test_a_reader_that_has_enough_is_no_error(tools: Path) -> None:
     assert "Error" not in done.stderr
 
 
+def test_what_a_generator_returns_is_told_beside_the_results(tmp_path: Path) -> None:
+    path = tmp_path / "returning.py"
+    path.write_text(
+        """
+from collections.abc import Generator
+from snakepit_bridge import tool
+
+@tool
+def totals(below: int) -> Generator[int, None, dict[str, int]]:
+    yield from range(below)
+    return {"total": sum(range(below))}
+"""
+    )
+    done = run("call", str(path), "totals", "below=3")
+    assert done.stdout == "0\n1\n2\n"
+    assert 'totals returned {"total": 3}\n' in done.stderr
+    listed = "totals(below: int) -> int (stream, returns dict[str, int])\n"
+    assert run("tools", str(path)).stdout == listed
+    (described,) = json.loads(run("tools", str(path), "--json").stdout)
+    assert described["streamResult"]["type"] == "object"
+
+
 def test_tools_are_listed_as_lines(tools: Path) -> None:
     done = run("tools", str(tools))
     assert done.returncode == 0

@@ -6,12 +6,13 @@ import pytest
 from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.values.decode import decode
 
 BOTH_TRANSPORTS = True
 
 GENERATORS = """
     import asyncio
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Generator, Iterator
     from snakepit_bridge import tool
 
     log: list[str] = []
@@ -50,6 +51,23 @@ GENERATORS = """
     async def breaks_later() -> AsyncIterator[int]:
         yield 1
         raise ValueError("in the middle")
+
+    @tool
+    def totals(below: int) -> Generator[int, None, int]:
+        total = 0
+        for i in range(below):
+            total += i
+            yield i
+        return total
+
+    @tool
+    def returns_an_object() -> Generator[int, None, object]:
+        yield 1
+        return object()
+
+    @tool
+    def iterates() -> Iterator[int]:
+        return iter([1])
 
     @tool
     def unclosable() -> Iterator[int]:
@@ -139,6 +157,34 @@ def test_a_stream_that_is_cancelled_while_it_waits_is_closed(
     failure = conversation.terminal(call_id).failure
     assert failure.kind == pb.FAILURE_KIND_CANCELLED
     assert conversation.call("seen") == ["made 0", "closed"]
+
+
+@THREADS
+@pytest.mark.parametrize("below", [0, 3])
+def test_the_end_of_a_stream_has_what_its_generator_returned(
+    start: Host, below: int, calls_per_worker: int
+) -> None:
+    conversation = start(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    call_id = conversation.begin("totals", [below], stream_credit=10)
+    assert [conversation.chunk() for _ in range(below)] == list(range(below))
+    end = conversation.receive().end
+    assert end.call_id == call_id
+    assert decode(end.value) == sum(range(below))
+
+
+@pytest.mark.parametrize("tool", ["iterates", "steps_later"])
+def test_the_end_of_a_stream_without_a_result_has_none(start: Host, tool: str) -> None:
+    conversation = start(GENERATORS).converse()
+    call_id = conversation.begin(tool, stream_credit=2000)
+    assert conversation.terminal(call_id).end == pb.End(call_id=call_id)
+
+
+def test_a_result_of_a_stream_that_cannot_cross_is_its_failure(start: Host) -> None:
+    conversation = start(GENERATORS).converse()
+    call_id = conversation.begin("returns_an_object", stream_credit=10)
+    assert conversation.chunk() == 1
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
 
 
 @pytest.mark.parametrize("tool", ["breaks", "breaks_later"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import date
 from typing import Any, Literal
 
@@ -161,6 +161,24 @@ def test_a_generator_is_a_stream_and_an_input_stream_is_told() -> None:
         f" * Reads an input stream of `{FLOAT}`.\n */\n"
         "f(): AsyncIterable<string>;"
     )
+
+
+def test_what_a_generator_returns_is_the_result_of_its_stream() -> None:
+    def totals() -> Generator[str, None, dict[str, int]]:
+        yield ""
+        return {}
+
+    def nothing_more() -> Generator[str, None, None]:
+        yield ""
+
+    def anything() -> Generator[str, None, Any]:
+        yield ""
+
+    assert [method(described(f)) for f in (totals, nothing_more, anything)] == [
+        "f(): AsyncIterable<string, Record<string, number | bigint>>;",
+        "f(): AsyncIterable<string>;",
+        "f(): AsyncIterable<string, unknown>;",
+    ]
 
 
 def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:

@@ -11,7 +11,12 @@ const commands: ContractCommands = {
 	echo: { command: "echo", args: { value: [1, "x"] }, result: [1, "x"] },
 	hang: { command: "hang_async", args: {} },
 	fail: { command: "fail", args: {} },
-	count: { command: "count", args: { below: 3 }, items: [0, 1, 2] },
+	count: {
+		command: "count_and_total",
+		args: { below: 3 },
+		items: [0, 1, 2],
+		result: { total: 3 },
+	},
 	endless: {
 		command: "endless",
 		args: {},

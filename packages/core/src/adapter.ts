@@ -152,7 +152,9 @@ export interface Connection extends AsyncDisposable {
 	/**
 	 * Runs one command that answers with a stream. Takes no more from the worker
 	 * than the consumer asked for, but for a bounded window. Closing the iterator
-	 * cancels the call; `return()` settles when the worker is done with it.
+	 * cancels the call; `return()` settles when the worker is done with it. The value
+	 * of the last step (`done: true`) is the stream's result, where the program has
+	 * such a thing.
 	 */
 	stream?(
 		command: string,

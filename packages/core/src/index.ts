@@ -153,6 +153,7 @@ export type {
 	ExecuteOptions,
 	SessionOptions,
 } from "./pool/call-options.ts";
+export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
 export { createPool } from "./pool/create-pool.ts";
 export type { DurationSummary } from "./pool/histogram.ts";
@@ -167,6 +168,7 @@ export type {
 	CommandOf,
 	ResultOf,
 	StreamCommandOf,
+	StreamResultOf,
 	ToolMap,
 	UntypedTools,
 } from "./pool/tools.ts";

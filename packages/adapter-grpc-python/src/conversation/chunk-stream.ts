@@ -2,7 +2,7 @@ import type { SnakepitError } from "@snakepit/core";
 import { CreditWindow, type StreamCredit } from "./credit-window.ts";
 import type { CallAnswers, OngoingCall } from "./ongoing-call.ts";
 
-type Step = IteratorResult<unknown, undefined>;
+type Step = IteratorResult<unknown, unknown>;
 /** What arrived before it was asked for. */
 interface Arrived {
 	readonly value: unknown;
@@ -17,17 +17,22 @@ type StreamState =
 	| { readonly kind: "running"; readonly call: OngoingCall }
 	/** The consumer left; the worker is not done with it yet. */
 	| { readonly kind: "leaving" }
-	/** No more arrives; what is buffered is still to be taken, then the error. */
-	| { readonly kind: "over"; readonly error: SnakepitError | undefined };
+	/** No more arrives; what is buffered is still to be taken, then the end. */
+	| { readonly kind: "over"; readonly end: StreamEnd };
+/** How it ended, as the last step says it once. */
+type StreamEnd =
+	| { readonly kind: "returned"; readonly value: unknown }
+	| { readonly kind: "failed"; readonly error: SnakepitError };
 
 const DONE: Step = { done: true, value: undefined };
+const NOTHING: StreamEnd = { kind: "returned", value: undefined };
 
 /**
  * The consumer's side of a stream. The call begins with the first `next()`; the
  * window of credit is all that is ever buffered.
  */
 export class ChunkStream
-	implements AsyncIterableIterator<unknown, undefined>, CallAnswers
+	implements AsyncIterableIterator<unknown, unknown>, CallAnswers
 {
 	private readonly window: CreditWindow;
 	private readonly begin: (stream: ChunkStream) => OngoingCall;
@@ -68,7 +73,7 @@ export class ChunkStream
 		const { state } = this;
 		this.buffered.length = 0;
 		if (state.kind === "fresh" || state.kind === "over") {
-			this.state = { kind: "over", error: undefined };
+			this.state = { kind: "over", end: NOTHING };
 			return DONE;
 		}
 		if (state.kind === "running") {
@@ -90,13 +95,13 @@ export class ChunkStream
 		return true;
 	}
 
-	/** The stream ended well. */
-	succeeded(): void {
-		this.over(undefined);
+	/** The stream ended well, and the tool returned this. */
+	succeeded(value: unknown): void {
+		this.over({ kind: "returned", value });
 	}
 
 	failed(error: SnakepitError): void {
-		this.over(error);
+		this.over({ kind: "failed", error });
 	}
 
 	cancelled(): void {
@@ -107,7 +112,7 @@ export class ChunkStream
 		try {
 			this.state = { kind: "running", call: this.begin(this) };
 		} catch (error) {
-			this.over(error as SnakepitError);
+			this.failed(error as SnakepitError);
 		}
 	}
 
@@ -118,20 +123,22 @@ export class ChunkStream
 		return { done: false, value };
 	}
 
-	private over(error: SnakepitError | undefined): void {
+	private over(end: StreamEnd): void {
 		this.state = {
 			kind: "over",
-			error: this.state.kind === "leaving" ? undefined : error,
+			end: this.state.kind === "leaving" ? NOTHING : end,
 		};
 		for (const demand of this.demands.splice(0)) demand.resolve(this.ending());
 		this.settled.resolve();
 	}
 
-	/** The error is told once; afterwards the stream is just over. */
+	/** The result or the error is told once; afterwards the stream is just over. */
 	private async ending(): Promise<Step> {
 		const { state } = this;
-		this.state = { kind: "over", error: undefined };
-		if (state.kind === "over" && state.error !== undefined) throw state.error;
-		return DONE;
+		this.state = { kind: "over", end: NOTHING };
+		if (state.kind !== "over") return DONE;
+		const { end } = state;
+		if (end.kind === "failed") throw end.error;
+		return { done: true, value: end.value };
 	}
 }

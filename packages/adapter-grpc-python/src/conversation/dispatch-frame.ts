@@ -28,7 +28,11 @@ export function dispatchFrame(
 		return;
 	}
 	if (call === undefined) {
-		if (message.$case === "result" || message.$case === "chunk")
+		if (
+			message.$case === "result" ||
+			message.$case === "chunk" ||
+			message.$case === "end"
+		)
 			crossing.discard(message.value);
 		return;
 	}

@@ -19,7 +19,7 @@ import type { ValueCrossing } from "./value-crossing.ts";
 
 /** Where a call's answers go. Told of exactly one end. */
 export interface CallAnswers {
-	/** One result, or the end of a stream. */
+	/** With the one result; of a stream, with what the tool returned at its end. */
 	succeeded(value: unknown): void;
 	failed(error: SnakepitError): void;
 	/** Only for streams; `bytes` is what it had on its way. False when the worker had no credit for it. */
@@ -118,16 +118,9 @@ export class OngoingCall {
 			this.line.violated(`a result for the stream ${this.number}`);
 			return;
 		}
-		let tell: () => void;
-		try {
-			const value = this.decoded(result, (memory, attachment) =>
-				memory.result(attachment, argumentsFree),
-			);
-			tell = () => this.answers.succeeded(value);
-		} catch (error) {
-			// It is the worker's answer that is broken; nothing else on the conversation is.
-			tell = () => this.answers.failed(error as SnakepitError);
-		}
+		const tell = this.telling(result, (memory, attachment) =>
+			memory.result(attachment, argumentsFree),
+		);
 		this.finish(tell, argumentsFree);
 	}
 
@@ -150,16 +143,25 @@ export class OngoingCall {
 		} else this.line.crossing.discard(chunk);
 	}
 
-	end({ argumentsFree }: End): void {
+	end(end: End): void {
 		const { state } = this;
+		const { argumentsFree } = end;
 		if (this.answers.chunk === undefined)
 			this.line.violated(`the end of a stream for call ${this.number}`);
 		else if (state.kind === "cancelling") {
 			// Chunks were dropped: this is not the end that the caller asked for.
 			const error =
 				state.error ?? callAborted(this.failed(), "maybe", state.reason);
+			this.line.crossing.discard(end);
 			this.finish(() => this.answers.failed(error), argumentsFree);
-		} else this.finish(() => this.answers.succeeded(undefined), argumentsFree);
+		} else if (end.value.length === 0)
+			this.finish(() => this.answers.succeeded(null), argumentsFree);
+		else {
+			const tell = this.telling(end, (memory, attachment) =>
+				memory.chunk(attachment),
+			);
+			this.finish(tell, argumentsFree);
+		}
 	}
 
 	failure(failure: Failure): void {
@@ -177,6 +179,19 @@ export class OngoingCall {
 
 	private readonly onAbort = (): void =>
 		this.cancel(this.options.signal.reason);
+
+	/** Tells the answer; one that cannot be read is the call's failure, and nothing else on the conversation is broken. */
+	private telling(
+		image: ValueImage,
+		take: (memory: CallMemory, attachment: AttachmentName) => Uint8Array,
+	): () => void {
+		try {
+			const value = this.decoded(image, take);
+			return () => this.answers.succeeded(value);
+		} catch (error) {
+			return () => this.answers.failed(error as SnakepitError);
+		}
+	}
 
 	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
 	private decoded(

@@ -279,6 +279,10 @@ export interface End {
   callId: number;
   /** As in `Result`. */
   argumentsFree: boolean;
+  /** What the tool returned after the last chunk. Empty: nothing, which is null. */
+  value: Uint8Array;
+  /** The large parts of the value, where there are any: as those of a chunk. */
+  attachment: Attachment | undefined;
 }
 
 export interface Failure {
@@ -1673,7 +1677,7 @@ export const Chunk: MessageFns<Chunk> = {
 };
 
 function createBaseEnd(): End {
-  return { callId: 0, argumentsFree: false };
+  return { callId: 0, argumentsFree: false, value: new Uint8Array(0), attachment: undefined };
 }
 
 export const End: MessageFns<End> = {
@@ -1683,6 +1687,12 @@ export const End: MessageFns<End> = {
     }
     if (message.argumentsFree !== false) {
       writer.uint32(16).bool(message.argumentsFree);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(26).bytes(message.value);
+    }
+    if (message.attachment !== undefined) {
+      Attachment.encode(message.attachment, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1714,6 +1724,22 @@ export const End: MessageFns<End> = {
             }
 
             message.argumentsFree = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.value = reader.bytes();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.attachment = Attachment.decode(reader, reader.uint32());
             continue;
           }
         }

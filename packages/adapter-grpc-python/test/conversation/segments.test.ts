@@ -11,7 +11,7 @@ import { encodeValue } from "../../src/index.ts";
 import { Attachment } from "../../src/shared-memory/attachment.ts";
 import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
-import { FakeWorker } from "../support/fake-worker.ts";
+import { endOf, FakeWorker } from "../support/fake-worker.ts";
 
 const SIZE = 8192;
 const LIMIT = 1024 * 1024;
@@ -139,7 +139,7 @@ test("a failure and the end of a stream say what is free, too", async () => {
 	const step = stream.next();
 	bench.worker.say({
 		$case: "end",
-		value: { callId: 2, argumentsFree: true },
+		value: endOf(2, { argumentsFree: true }),
 	});
 	expect((await step).done).toBe(true);
 	const last = bench.call();

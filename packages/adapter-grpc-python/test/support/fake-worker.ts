@@ -11,6 +11,7 @@ import type {
 import type { HostFunction } from "../../src/conversation/host-functions.ts";
 import {
 	type DescribeResponse,
+	End,
 	Failure,
 	FailureKind,
 	HostFrame,
@@ -93,7 +94,7 @@ export class FakeWorker implements FrameChannel {
 
 	end(callId?: number): void {
 		if (callId === undefined) this.ended = true;
-		else this.say({ $case: "end", value: { callId, argumentsFree: false } });
+		else this.say({ $case: "end", value: endOf(callId) });
 	}
 
 	fail(
@@ -141,4 +142,9 @@ export class FakeWorker implements FrameChannel {
 	async describe(): Promise<DescribeResponse> {
 		return { tools: [], bridgeVersion: "", pythonVersion: "" };
 	}
+}
+
+/** The end of a stream that returned nothing. */
+export function endOf(callId: number, more: Partial<End> = {}): End {
+	return { ...End.decode(new Uint8Array()), callId, ...more };
 }

@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any
 
 from snakepit_bridge import current_call, tool
@@ -70,6 +70,18 @@ def large(size: int) -> bytes:
 @tool
 def count(below: int) -> Iterator[int]:
     yield from range(below)
+
+
+@tool
+def count_and_total(below: int) -> Generator[int, None, dict[str, int]]:
+    yield from range(below)
+    return {"total": sum(range(below))}
+
+
+@tool
+def return_what_cannot_cross() -> Generator[int, None, object]:
+    yield 1
+    return object()
 
 
 @tool

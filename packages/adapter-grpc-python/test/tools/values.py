@@ -1,6 +1,6 @@
 """What Python makes of values, and values that only Python makes."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -39,6 +39,14 @@ def evaluated(expression: str) -> Any:
 def pieces(size: int, count: int) -> Iterator[bytes]:
     for number in range(count):
         yield bytes([number]) * size
+
+
+@tool
+def pieces_and_result(
+    size: int, count: int, result: int
+) -> Generator[bytes, None, bytes]:
+    yield from pieces(size, count)
+    return b"r" * result
 
 
 @tool

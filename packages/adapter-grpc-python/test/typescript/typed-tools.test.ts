@@ -237,6 +237,13 @@ test("a generator is a stream of what it yields", async () => {
 		expectTypeOf(counted).toEqualTypeOf<Array<number | bigint>>();
 		expect(counted).toEqual([0, 1]);
 	}
+	const counting = pool.stream("count_and_total", { below: 3 });
+	expect(await Array.fromAsync(counting)).toEqual([0, 1, 2]);
+	const { result } = counting;
+	expectTypeOf(result).toEqualTypeOf<
+		Promise<Record<string, number | bigint>>
+	>();
+	expect(await result).toEqual({ total: 3 });
 	const input = [1, 2];
 	const sums = pool.stream("running_sum", undefined, { input });
 	expect(await Array.fromAsync(sums)).toEqual([1, 3]);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict
 
@@ -217,6 +217,12 @@ def counts(**counts: int) -> dict[str, int]:
 @tool
 def count(below: int) -> Iterator[int]:
     yield from range(below)
+
+
+@tool
+def count_and_total(below: int) -> Generator[int, None, dict[str, int]]:
+    yield from range(below)
+    return {"total": sum(range(below))}
 
 
 @tool

@@ -15,7 +15,7 @@ import { Attachment } from "../../src/shared-memory/attachment.ts";
 import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
 import { failureOf, streamOf } from "../support/calls.ts";
-import { FakeWorker } from "../support/fake-worker.ts";
+import { endOf, FakeWorker } from "../support/fake-worker.ts";
 import type { TestWorker } from "../support/python-worker.ts";
 import { toolsFile } from "../support/pythons.ts";
 
@@ -105,6 +105,31 @@ describe.skipIf(!existsSync("/dev/shm")).each(TRANSPORTS)(
 				expect((await stream.next()).done).toBe(true);
 			expect(left(worker)).toEqual(NOTHING);
 		});
+
+		test.each([
+			["that fits in the room of a chunk", SIZE],
+			["that has a file of its own", 4 * MEGABYTE],
+		])(
+			"what a generator returns crosses in shared memory: a result %s",
+			async (_, size) => {
+				const worker = await start();
+				for (const count of [0, 1, 20]) {
+					const stream = streamOf(worker.connection, "pieces_and_result", [
+						SIZE,
+						count,
+						size,
+					]);
+					for (let number = 0; number < count; number++)
+						expect((await stream.next()).done).toBe(false);
+					const { done, value } = await stream.next();
+					expect(done).toBe(true);
+					expect(
+						Buffer.compare(value as Uint8Array, Buffer.alloc(size, "r")),
+					).toBe(0);
+					expect(left(worker)).toEqual(NOTHING);
+				}
+			},
+		);
 
 		test("a stream that is left behind lets go of its file", async () => {
 			const worker = await start();
@@ -219,5 +244,35 @@ describe("what a worker says of the file of a stream", () => {
 		});
 		expect(worker.brokenBy).toEqual([]);
 		expect(openIn(directory)).toEqual([]);
+	});
+
+	test("is not kept when it is in the end of a stream that was left", async () => {
+		const directory = mkdtempSync("/tmp/snakepit-test-");
+		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+		const worker = new FakeWorker({
+			sharedMemory: new SharedMemory({
+				directory,
+				fromBytes: 4096,
+				limitBytes: 16 * MEGABYTE,
+			}),
+		});
+		const stream = streamOf(worker.conversation, "pieces", []);
+		const step = stream.next();
+		const left = stream.return?.();
+		for (const name of ["s1", "w1"])
+			writeFileSync(join(directory, name), "12345678");
+		const attachment = { size: 8, offset: 0 };
+		worker.say({
+			$case: "end",
+			value: endOf(1, { attachment: { name: "s1", ...attachment } }),
+		});
+		// One that crosses with the end of its call.
+		worker.say({
+			$case: "end",
+			value: endOf(1, { attachment: { name: "w1", ...attachment } }),
+		});
+		expect(await left).toEqual({ done: true, value: undefined });
+		expect(await step).toEqual({ done: true, value: undefined });
+		expect(readdirSync(directory)).toEqual([]);
 	});
 });

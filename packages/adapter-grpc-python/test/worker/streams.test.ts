@@ -38,8 +38,39 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 			items.next(),
 			items.next(),
 		]);
-		expect(steps.map(({ value }) => value)).toEqual([0, 1, 2, undefined]);
+		expect(steps.map(({ value }) => value)).toEqual([0, 1, 2, null]);
 		expect(steps.at(-1)?.done).toBe(true);
+	});
+
+	test("what a generator returns is the value of the last step, once", async () => {
+		const { connection } = await startBench();
+		const items = streamOf(connection, "count_and_total", { below: 2 });
+		expect(await Promise.all([1, 2, 3, 4].map(() => items.next()))).toEqual([
+			{ done: false, value: 0 },
+			{ done: false, value: 1 },
+			{ done: true, value: { total: 1 } },
+			{ done: true, value: undefined },
+		]);
+	});
+
+	test.each(["count", "async_count"])(
+		"%s returns nothing, which is null",
+		async (command) => {
+			const { connection } = await startBench();
+			const items = streamOf(connection, command, { below: 0 });
+			expect(await items.next()).toEqual({ done: true, value: null });
+		},
+	);
+
+	test("what a generator returns and cannot cross is the failure of its stream, after its items", async () => {
+		const { connection } = await startBench();
+		const items = streamOf(connection, "return_what_cannot_cross");
+		expect(await items.next()).toEqual({ done: false, value: 1 });
+		expect(await failureOf(items.next())).toMatchObject({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "maybe",
+		});
+		expect(await call(connection, "add", { a: 1 })).toBe(2);
 	});
 
 	test("a slow consumer stops the tool at the window", async () => {

@@ -93,6 +93,15 @@ export function aborted(
 	});
 }
 
+/** What a stream has for a result whose consumer left before the first item. */
+export function streamUnread(command: string): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran: "no",
+		message: `The stream of "${command}" was left before anything of it was read, so it was not run and has no result. Read it to its end for one.`,
+	});
+}
+
 /**
  * The error of an attempt as that of its call, of which an earlier attempt may have
  * begun: another error where that one says otherwise, for an adapter may throw one

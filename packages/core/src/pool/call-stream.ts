@@ -1,4 +1,5 @@
 import type { Call } from "./call.ts";
+import { streamUnread } from "./call-errors.ts";
 import type { ExecuteOptions } from "./call-options.ts";
 import type { Session } from "./session-table.ts";
 import { captureContext, StreamWork, type Work } from "./work.ts";
@@ -16,6 +17,18 @@ export interface CallTaker {
 	abandon(call: Call): void;
 }
 
+/** The items of a stream in their order, and what its command returned after the last one. */
+export interface CallStream<Chunk, Result = unknown>
+	extends AsyncIterableIterator<Chunk, Result | undefined> {
+	/**
+	 * What the command returned, as `next()` says it once with `done: true`. Settles
+	 * when the items were read to their end; one that nobody reads stays pending.
+	 * Rejects with the error of the stream, and with `CALL_ABORTED` when it was left
+	 * before its end. No unhandled rejection where nobody looks at it.
+	 */
+	readonly result: Promise<Result>;
+}
+
 type StreamState =
 	| { readonly kind: "fresh" }
 	| { readonly kind: "running"; readonly call: Call }
@@ -25,36 +38,47 @@ type StreamState =
  * The consumer's side of a stream: the call begins with the first `next()`, in the
  * context of the one who made the stream.
  */
-export function callStream<Chunk>(
+export function callStream<Chunk, Result>(
 	taker: CallTaker,
 	command: string,
 	args: unknown,
 	options: ExecuteOptions,
 	session: Session | undefined,
-): AsyncIterableIterator<Chunk> {
+): CallStream<Chunk, Result> {
 	const work = new StreamWork();
 	const context = captureContext();
 	let state: StreamState = { kind: "fresh" };
+	const begin = (): Call => {
+		try {
+			return context.runInAsyncScope(() =>
+				taker.submit(command, args, options, work, session),
+			);
+		} catch (error) {
+			work.fail(error as Error);
+			throw error;
+		}
+	};
 	return {
-		async next(): Promise<IteratorResult<Chunk, undefined>> {
+		get result(): Promise<Result> {
+			return work.result as Promise<Result>;
+		},
+		async next(): Promise<IteratorResult<Chunk, Result | undefined>> {
 			if (state.kind === "closed") return { done: true, value: undefined };
 			if (state.kind === "fresh") {
-				// One that is refused is over, too: it is told once.
+				// One that is refused is over, too: its error is thrown once.
 				state = { kind: "closed" };
-				const call = context.runInAsyncScope(() =>
-					taker.submit(command, args, options, work, session),
-				);
-				state = { kind: "running", call };
+				state = { kind: "running", call: begin() };
 			}
-			return (await work.next()) as IteratorResult<Chunk, undefined>;
+			return (await work.next()) as IteratorResult<Chunk, Result | undefined>;
 		},
 		async return(): Promise<IteratorResult<Chunk, undefined>> {
-			const { call } = state.kind === "running" ? state : { call: undefined };
+			const left = state;
 			state = { kind: "closed" };
-			if (call !== undefined) taker.abandon(call);
+			if (left.kind === "running") taker.abandon(left.call);
+			if (left.kind === "fresh") work.fail(streamUnread(command));
 			return { done: true, value: undefined };
 		},
-		[Symbol.asyncIterator](): AsyncIterableIterator<Chunk> {
+		[Symbol.asyncIterator](): CallStream<Chunk, Result> {
 			return this;
 		},
 	};

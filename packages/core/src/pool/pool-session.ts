@@ -1,7 +1,7 @@
 import { callAnswer } from "./call-answer.ts";
 import type { Affinity, ExecuteOptions } from "./call-options.ts";
 import { checkExecuteOptions } from "./call-options.ts";
-import { type CallTaker, callStream } from "./call-stream.ts";
+import { type CallStream, type CallTaker, callStream } from "./call-stream.ts";
 import type { Session } from "./session-table.ts";
 import type {
 	AnswerCommandOf,
@@ -9,6 +9,7 @@ import type {
 	ChunkOf,
 	ResultOf,
 	StreamCommandOf,
+	StreamResultOf,
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
@@ -56,12 +57,12 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
-	): AsyncIterableIterator<ChunkOf<Tools, Command>>;
+	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
 	stream(
 		command: string,
 		args?: unknown,
 		options: ExecuteOptions = {},
-	): AsyncIterableIterator<unknown> {
+	): CallStream<unknown> {
 		checkExecuteOptions("session.stream", options);
 		return callStream(this.#taker, command, args, options, this.#session);
 	}

@@ -15,7 +15,7 @@ import {
 	SESSION_DEFAULTS,
 	type SessionOptions,
 } from "./call-options.ts";
-import { type CallTaker, callStream } from "./call-stream.ts";
+import { type CallStream, type CallTaker, callStream } from "./call-stream.ts";
 import {
 	CLOSE_DEFAULTS,
 	type CloseOptions,
@@ -31,6 +31,7 @@ import type {
 	ChunkOf,
 	ResultOf,
 	StreamCommandOf,
+	StreamResultOf,
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
@@ -109,19 +110,19 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	/**
 	 * Runs one command that answers with a stream, in the order of its items. Begins
 	 * when the first item is asked for; leaving the loop cancels it. A slow consumer
-	 * slows the tool.
+	 * slows the tool. What the command returns after the last item is `result`.
 	 *
 	 * @throws as `execute`, from the iteration.
 	 */
 	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
-	): AsyncIterableIterator<ChunkOf<Tools, Command>>;
+	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
 	stream(
 		command: string,
 		args?: unknown,
 		options: ExecuteOptions = {},
-	): AsyncIterableIterator<unknown> {
+	): CallStream<unknown> {
 		checkExecuteOptions("pool.stream", options);
 		return callStream(this.#taker, command, args, options, undefined);
 	}

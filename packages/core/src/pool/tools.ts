@@ -7,6 +7,8 @@ import type { ExecuteOptions } from "./call-options.ts";
  * type Tools = {
  *   add(args: { a: number; b: number }): number;
  *   primes(args: { below: number }): AsyncIterable<number>;
+ *   // Items, and the result after the last of them.
+ *   train(args: { epochs: number }): AsyncIterable<number, string>;
  * };
  * ```
  */
@@ -47,12 +49,14 @@ export type ResultOf<
 > = Tools[Command] extends Signature
 	? Awaited<ReturnType<Tools[Command]>>
 	: never;
+type IsAny<Value> = 0 extends 1 & Value ? true : false;
 /** A result that is not described can be either. */
-type IsStream<Result> = 0 extends 1 & Result
-	? boolean
-	: Result extends AsyncIterable<unknown>
-		? true
-		: false;
+type IsStream<Result> =
+	IsAny<Result> extends true
+		? boolean
+		: Result extends AsyncIterable<unknown>
+			? true
+			: false;
 /** The names of the commands that answer once. */
 export type AnswerCommandOf<Tools extends ToolMap> = {
 	[Command in CommandOf<Tools>]: false extends IsStream<
@@ -72,3 +76,15 @@ export type ChunkOf<Tools extends ToolMap, Command extends CommandOf<Tools>> =
 	ResultOf<Tools, Command> extends AsyncIterable<infer Chunk>
 		? Chunk
 		: ResultOf<Tools, Command>;
+/** What a command's stream returns after its last item; `unknown` where that is not described. */
+export type StreamResultOf<
+	Tools extends ToolMap,
+	Command extends CommandOf<Tools>,
+> =
+	IsAny<ResultOf<Tools, Command>> extends true
+		? ResultOf<Tools, Command>
+		: ResultOf<Tools, Command> extends AsyncIterable<unknown, infer Result>
+			? IsAny<Result> extends true
+				? unknown
+				: Result
+			: unknown;

@@ -71,16 +71,15 @@ export class UnaryWork implements Work {
 	}
 }
 
+type Step = IteratorResult<unknown, unknown>;
 type Demand = {
-	readonly resolve: (
-		result:
-			| IteratorResult<unknown, undefined>
-			| PromiseLike<IteratorResult<unknown, undefined>>,
-	) => void;
+	readonly resolve: (step: Step | PromiseLike<Step>) => void;
 };
 type StreamEnd =
-	| { readonly kind: "done" }
+	| { readonly kind: "done"; readonly result: unknown }
 	| { readonly kind: "failed"; readonly error: Error };
+
+const OVER: Step = { done: true, value: undefined };
 
 /**
  * A call that answers with a stream. Takes an item from the worker only when the
@@ -90,7 +89,12 @@ export class StreamWork implements Work {
 	readonly shape = "stream";
 	readonly #demands: Demand[] = [];
 	#end: StreamEnd | undefined;
+	/** The consumer's iteration was given the end. */
+	#endTaken = false;
 	#begun = false;
+	/** What the command returned, of the attempt that came to its end. */
+	#returned: unknown;
+	#result: PromiseWithResolvers<unknown> | undefined;
 	/** Wakes the pump. */
 	#wake: (() => void) | undefined;
 
@@ -98,16 +102,20 @@ export class StreamWork implements Work {
 		return this.#begun;
 	}
 
-	/** The consumer asks for the next item. */
-	next(): Promise<IteratorResult<unknown, undefined>> {
-		if (this.#end !== undefined) {
-			// The error is told once; afterwards the stream is over, as iterators are.
-			const end = this.#end;
-			this.#end = { kind: "done" };
-			return end.kind === "done"
-				? Promise.resolve({ done: true, value: undefined })
-				: failing(end.error);
+	/** What the command returns, or the error of the call. Made when it is first asked for. */
+	get result(): Promise<unknown> {
+		if (this.#result === undefined) {
+			this.#result = Promise.withResolvers();
+			// Most consumers read the error from the iteration: its rejection here must not end the program.
+			this.#result.promise.catch(() => {});
+			this.#settleResult();
 		}
+		return this.#result.promise;
+	}
+
+	/** The consumer asks for the next item. */
+	next(): Promise<Step> {
+		if (this.#end !== undefined) return this.#takeEnd(this.#end);
 		return new Promise((resolve) => {
 			this.#demands.push({ resolve });
 			this.#wake?.();
@@ -137,7 +145,11 @@ export class StreamWork implements Work {
 			for (;;) {
 				if (!(await this.#asked(options.signal))) return;
 				const item = await iterator.next();
-				if (item.done === true || !isWanted()) return;
+				if (!isWanted()) return;
+				if (item.done === true) {
+					this.#returned = item.value;
+					return;
+				}
 				this.#begun = true;
 				this.#demands.shift()?.resolve({ done: false, value: item.value });
 			}
@@ -147,7 +159,7 @@ export class StreamWork implements Work {
 	}
 
 	succeed(): void {
-		this.#finish({ kind: "done" });
+		this.#finish({ kind: "done", result: this.#returned });
 	}
 
 	fail(error: Error): void {
@@ -167,14 +179,26 @@ export class StreamWork implements Work {
 
 	#finish(end: StreamEnd): void {
 		if (this.#end !== undefined) return;
-		const [first, ...rest] = this.#demands.splice(0);
-		if (end.kind === "failed" && first !== undefined) {
-			first.resolve(failing(end.error));
-			this.#end = { kind: "done" };
-		} else {
-			first?.resolve({ done: true, value: undefined });
-			this.#end = end;
-		}
-		for (const demand of rest) demand.resolve({ done: true, value: undefined });
+		this.#end = end;
+		this.#settleResult();
+		for (const demand of this.#demands.splice(0))
+			demand.resolve(this.#takeEnd(end));
+	}
+
+	/** The first who asks is given the result or the error; afterwards the stream is over, as iterators are. */
+	#takeEnd(end: StreamEnd): Promise<Step> {
+		const first = !this.#endTaken;
+		this.#endTaken = true;
+		if (!first) return Promise.resolve(OVER);
+		return end.kind === "done"
+			? Promise.resolve({ done: true, value: end.result })
+			: failing(end.error);
+	}
+
+	#settleResult(): void {
+		const end = this.#end;
+		if (end === undefined || this.#result === undefined) return;
+		if (end.kind === "done") this.#result.resolve(end.result);
+		else this.#result.resolve(failing(end.error));
 	}
 }

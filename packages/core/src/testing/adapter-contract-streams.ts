@@ -25,6 +25,20 @@ export function streamCases(
 					await usable();
 				},
 			),
+			...("result" in count
+				? [
+						onBench(
+							"the last step of a stream has its result",
+							async ({ stream, usable }) => {
+								const steps = stream(count);
+								let step = await steps.next();
+								while (step.done !== true) step = await steps.next();
+								assert.deepEqual(step.value, count.result);
+								await usable();
+							},
+						),
+					]
+				: []),
 			onBench(
 				"closing a stream early frees the worker",
 				async ({ stream, usable }) => {

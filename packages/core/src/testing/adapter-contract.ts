@@ -29,7 +29,11 @@ export interface ContractCommands {
 	/** Fails by itself: a `ToolError`. */
 	readonly fail?: ContractCommand | undefined;
 	/** Streams these items, three or more, and ends. */
-	readonly count?: ContractCommand & { readonly items: readonly unknown[] };
+	readonly count?: ContractCommand & {
+		readonly items: readonly unknown[];
+		/** What it returns after the last item; left out by an adapter whose streams have no result. */
+		readonly result?: unknown;
+	};
 	/** Streams as fast as it is read, without end. */
 	readonly endless?:
 		| (ContractCommand & {

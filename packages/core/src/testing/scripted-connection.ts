@@ -110,7 +110,7 @@ export function scriptedConnection(
 			while (true) {
 				const item = await guarded(call, () => started.next());
 				if (call.signal.aborted) throw aborted(call.signal);
-				if (item.done) return;
+				if (item.done) return item.value;
 				yield item.value;
 			}
 		} finally {

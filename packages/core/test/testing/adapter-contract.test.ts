@@ -17,6 +17,10 @@ describe.each([1, 4])(
 				scriptedAdapter({
 					commands: {
 						...scripts,
+						count: async function* () {
+							yield* [0, 1, 2];
+							return "counted";
+						},
 						endless: async function* () {
 							produced = 0;
 							while (true) yield produced++;
@@ -42,7 +46,12 @@ describe.each([1, 4])(
 				},
 				hang: { command: "hang", args: {} },
 				fail: { command: "fail", args: "on purpose" },
-				count: { command: "count", args: 3, items: [0, 1, 2] },
+				count: {
+					command: "count",
+					args: 3,
+					items: [0, 1, 2],
+					result: "counted",
+				},
 				silent: { command: "silent", args: {} },
 				endless: {
 					command: "endless",

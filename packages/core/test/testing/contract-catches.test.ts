@@ -51,14 +51,18 @@ const FLAWS: Readonly<
 		flaw: (connection) => ({
 			async *stream(command, args, options) {
 				const items: unknown[] = [];
-				const source = connection.stream?.(command, args, options) ?? [];
+				const source = connection
+					.stream?.(command, args, options)
+					[Symbol.asyncIterator]();
 				let [arrived, over] = [Promise.withResolvers<void>(), false];
 				const reading = (async () => {
-					for await (const item of source) {
-						items.push(item);
+					for (;;) {
+						const step = await source?.next();
+						if (step?.done !== false) return step?.value;
+						items.push(step.value);
 						arrived.resolve();
 						await new Promise((resolve) => setImmediate(resolve));
-						if (over) return;
+						if (over) return source?.return?.();
 					}
 				})().finally(() => arrived.resolve());
 				try {
@@ -67,7 +71,7 @@ const FLAWS: Readonly<
 						await Promise.race([arrived.promise, reading]);
 						arrived = Promise.withResolvers();
 					} while (items.length > 0);
-					await reading;
+					return await reading;
 				} finally {
 					over = true;
 				}
@@ -136,6 +140,14 @@ const FLAWS: Readonly<
 		}),
 		breaks: ["leave ends the process with exit code 0"],
 	},
+	"keeps the result of a stream": {
+		flaw: (connection) => ({
+			stream: async function* (command, args, options) {
+				yield* connection.stream?.(command, args, options) ?? [];
+			},
+		}),
+		breaks: ["the last step of a stream has its result"],
+	},
 	"looks at arguments before it looks for the command": {
 		flaw: (connection) => ({
 			execute: async (command, args, options) => {
@@ -175,6 +187,10 @@ describe.each(Object.entries(FLAWS))(
 					scripted = scriptedAdapter({
 						commands: {
 							...scripts,
+							count: async function* () {
+								yield* [0, 1, 2];
+								return "counted";
+							},
 							endless: async function* () {
 								for (produced = 0; ; ) yield produced++;
 							},
@@ -198,7 +214,12 @@ describe.each(Object.entries(FLAWS))(
 					echo: { command: "echo", args: 1, result: 1 },
 					hang: { command: "hang", args: {} },
 					fail: { command: "fail", args: "on purpose" },
-					count: { command: "count", args: 3, items: [0, 1, 2] },
+					count: {
+						command: "count",
+						args: 3,
+						items: [0, 1, 2],
+						result: "counted",
+					},
 					silent: { command: "silent", args: {} },
 					endless: {
 						command: "endless",

@@ -245,12 +245,16 @@ class Chunk(_message.Message):
     def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
 
 class End(_message.Message):
-    __slots__ = ("call_id", "arguments_free")
+    __slots__ = ("call_id", "arguments_free", "value", "attachment")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_FREE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     arguments_free: bool
-    def __init__(self, call_id: _Optional[int] = ..., arguments_free: bool = ...) -> None: ...
+    value: bytes
+    attachment: Attachment
+    def __init__(self, call_id: _Optional[int] = ..., arguments_free: bool = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
 
 class Failure(_message.Message):
     __slots__ = ("call_id", "kind", "message", "error", "began", "path", "arguments_free")

@@ -72,10 +72,14 @@ class GeneratorRun:
                 if not wanted() and not pause(wanted):
                     return None
                 running.cancellation.raise_if_requested()
-                value = invoke(next, self._generator, _END)
-                if value is _END:
-                    return running.end()
+                try:
+                    value = invoke(next, self._generator)
+                except StopIteration as end:
+                    returned = end.value
+                    break
                 running.send_chunk(value)
+            running.shield()
+            return running.end(returned)
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
             running.shield()
             frame = failure_frame(running, error)
@@ -99,6 +103,3 @@ class GeneratorRun:
         except BaseException:
             name = self._running.tool.name
             _logger.exception("the generator of %s failed while it was closed", name)
-
-
-_END = object()

@@ -213,14 +213,9 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        image, attachment = self._image(value, "result")
         # Filled in place: a message that is given to another is copied.
         frame = pb.WorkerFrame()
-        result = frame.result
-        result.call_id = self.call.call_id
-        result.value = image
-        if attachment is not None:
-            result.attachment.CopyFrom(attachment)
+        self._fill(frame.result, value, "result")
         return frame
 
     def send_chunk(self, value: object) -> None:
@@ -229,22 +224,37 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        image, attachment = self._image(value, "chunk")
+        frame = pb.WorkerFrame()
+        size = self._fill(frame.chunk, value, "chunk")
         if self.credit is not None:
             # Taken first: what is sent has been allowed.
-            shared = 0 if attachment is None else attachment.size
-            self.credit.take(len(image) + shared)
-        frame = pb.WorkerFrame()
-        chunk = frame.chunk
-        chunk.call_id = self.call.call_id
-        chunk.value = image
-        if attachment is not None:
-            chunk.attachment.CopyFrom(attachment)
+            self.credit.take(size)
         self._sink.send(frame)
 
-    def end(self) -> pb.WorkerFrame:
-        """Returns the frame that says that the stream ended well."""
-        return pb.WorkerFrame(end=pb.End(call_id=self.call.call_id))
+    def end(self, value: object = None) -> pb.WorkerFrame:
+        """Returns the frame that ends a stream well, with what the tool returned.
+
+        Raises:
+            CallRefused: it cannot cross.
+        """
+        frame = pb.WorkerFrame()
+        if value is None:
+            frame.end.call_id = self.call.call_id
+        else:
+            self._fill(frame.end, value, "result")
+        return frame
+
+    def _fill(
+        self, message: pb.Result | pb.Chunk | pb.End, value: object, what: str
+    ) -> int:
+        """Puts a value into its message; returns how many bytes it has."""
+        image, attachment = self._image(value, what)
+        message.call_id = self.call.call_id
+        message.value = image
+        if attachment is None:
+            return len(image)
+        message.attachment.CopyFrom(attachment)
+        return len(image) + attachment.size
 
     def _image(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
         memory = self._sink.shared_memory

@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
         '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
-        "tool or arguments; 66 the tools cannot be loaded; 73 the results cannot be written. What tools print goes to standard error.",
+        "tool or arguments; 66 the tools cannot be loaded; 73 the results cannot be written. What tools print goes to standard error, and so does what a generator returns after its last item.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE")
     parser.add_argument("tool", metavar="TOOL")
@@ -169,8 +169,16 @@ def _run(
     results: TextIO,
 ) -> None:
     try:
-        for value in run_locally(tool, given, main, items=items, timeout=timeout):
+        run = run_locally(tool, given, main, items=items, timeout=timeout)
+        while True:
+            try:
+                value = next(run)
+            except StopIteration as end:
+                returned = end.value
+                break
             write_results(results, f"{to_json(value)}\n")
+        if returned is not None:
+            print(f"{tool.name} returned {to_json(returned)}", file=sys.stderr)
     except CommandFailed:
         raise
     except ArgumentsInvalid as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from snakepit_bridge.calls.cancellation import Cancellation
@@ -38,8 +38,10 @@ def run_locally(
     *,
     items: Iterable[Any] | None = None,
     timeout: float | None = None,
-) -> Iterator[Any]:
+) -> Generator[Any, None, Any]:
     """Runs a tool; yields its result or its chunks, as they would arrive.
+
+    Returns what a generator returns after its last chunk; None in any other case.
 
     Raises:
         ArgumentsInvalid: the arguments do not fit.
@@ -53,14 +55,20 @@ def run_locally(
     elif tool.kind is ToolKind.COROUTINE:
         yield _crossed(main.loop.run_until_complete(drive(made)))
     elif tool.kind is ToolKind.GENERATOR:
-        yield from map(_crossed, made)
+        steps = iter(made)
+        while True:
+            try:
+                yield _crossed(invoke(next, steps))
+            except StopIteration as end:
+                return _crossed(end.value)
     else:
         generator = aiter(made)
         while True:
             try:
                 yield _crossed(main.loop.run_until_complete(drive(anext(generator))))
             except StopAsyncIteration:
-                return
+                break
+    return None
 
 
 def _crossed(value: object) -> Any:

@@ -47,6 +47,8 @@ def _list(target: str, as_json: bool, results: TextIO) -> int:
 
 def _listed(tool: Tool) -> Iterator[str]:
     shape = " (stream)" if tool.kind.streams else ""
+    if tool.signature.stream_result is not None:
+        shape = f" (stream, returns {tool.signature.stream_result.expected})"
     result = tool.signature.result.expected
     yield f"{tool.name}({tool.signature.written()}) -> {result}{shape}"
     if tool.description:
@@ -62,4 +64,7 @@ def _described(tool: Tool) -> dict[str, Any]:
         "input": None if tool.input is None else json_schema(tool.input),
         "arguments": tool.signature.schema(),
         "result": json_schema(tool.signature.result),
+        "streamResult": None
+        if tool.signature.stream_result is None
+        else json_schema(tool.signature.stream_result),
     }

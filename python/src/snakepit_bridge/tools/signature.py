@@ -42,6 +42,8 @@ class Signature:
         result: the check of what the tool returns, or of one chunk; it serves
             descriptions only.
         returns_stream: whether the annotation promises an iterator.
+        stream_result: the check of what a generator returns after its last
+            chunk; None where the annotation says nothing, or None.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -63,6 +65,7 @@ class Signature:
         for parameter in inspect.signature(function).parameters.values():
             self._add(parameter, hints)
         self.returns_stream = False
+        self.stream_result: Check | None = None
         streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
         self.result = self._result(hints.get("return", Any), streams)
 
@@ -139,14 +142,13 @@ class Signature:
             self.returns_stream = True
             parts = typing.get_args(annotation)
             annotation = parts[0] if parts else Any
+            # Of a `Generator`: what it yields, is sent and returns.
+            if len(parts) == 3 and parts[2] not in (None, type(None)):
+                self.stream_result = _described(parts[2])
         elif getattr(origin, "__name__", None) in ("Awaitable", "Coroutine"):
             parts = typing.get_args(annotation)
             annotation = parts[-1] if parts else Any
-        try:
-            return compile_annotation(annotation, applied=False)
-        except Unsupported:
-            # The value itself says whether it can cross; a subclass may.
-            return AnyCheck()
+        return _described(annotation)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -165,6 +167,15 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 def _generates(function: Callable[..., Any]) -> bool:
     function = inspect.unwrap(function)
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _described(annotation: Any) -> Check:
+    """Returns the check of an answer, which serves descriptions only."""
+    try:
+        return compile_annotation(annotation, applied=False)
+    except Unsupported:
+        # The value itself says whether it can cross; a subclass may.
+        return AnyCheck()
 
 
 def _compiled(what: str, annotation: Any) -> Check:

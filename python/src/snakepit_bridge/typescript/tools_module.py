@@ -64,7 +64,9 @@ def _methods(tools: list[Tool], taken: TypeWriter, answered: TypeWriter) -> list
 def _method(tool: Tool, taken: TypeWriter, answered: TypeWriter) -> list[str]:
     result = answered.written(tool.signature.result)
     if tool.kind.streams:
-        result = f"AsyncIterable<{result}>"
+        returned = tool.signature.stream_result
+        parts = [result] if returned is None else [result, answered.written(returned)]
+        result = f"AsyncIterable<{', '.join(parts)}>"
     documented = comment(_description(tool, taken))
     forms = _forms(tool.signature, taken)
     parameter = "args" if tool.signature.required else "args?"

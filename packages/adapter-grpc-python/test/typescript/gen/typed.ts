@@ -200,6 +200,11 @@ export type Tools = {
       | { below: number | bigint }
       | readonly [below: number | bigint],
   ): AsyncIterable<number | bigint>;
+  count_and_total(
+    args:
+      | { below: number | bigint }
+      | readonly [below: number | bigint],
+  ): AsyncIterable<number | bigint, Record<string, number | bigint>>;
   count_widely(
     args:
       | { below: number | bigint }
