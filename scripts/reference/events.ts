@@ -82,7 +82,9 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"session.started": "A session was opened.",
 	"session.ended": "It was closed, expired, or was lost with its process.",
 	"host.signal_received":
-		"The program got SIGINT, SIGTERM or SIGHUP; `forced` for the second one.",
+		"The program got SIGINT, SIGTERM or SIGHUP; `forced` for the second one; `answer` is what follows.",
+	"host.grace_spent":
+		"The program listens to the signal itself and has not ended within `stop.signalGraceMs`: its pools close, then it ends by the signal.",
 	"listener.threw": "A listener threw; the others and the pool were not hurt.",
 };
 

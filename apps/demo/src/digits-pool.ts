@@ -27,6 +27,10 @@ export function digitsPool(
 		// The display shows what workers print.
 		output: { echo: "none" },
 		onEvent,
-		...(telemetry && { instruments: telemetry.instruments }),
+		...(telemetry && {
+			instruments: telemetry.instruments,
+			// The demo closes it, and sends how that ended: `closeWhenHeld`.
+			stop: { onSignal: "ignore" as const },
+		}),
 	};
 }

@@ -97,7 +97,10 @@ async function demo(
 		await makeEnvironment(environment, (line) => display.say(line));
 		const outcome = await withPool(
 			digitsPool(environment, hear, telemetry),
-			(pool: Pool<Tools>) => runDigits(pool, display),
+			(pool: Pool<Tools>) => {
+				telemetry?.closeWhenHeld(pool);
+				return runDigits(pool, display);
+			},
 		);
 		const processes = seeProcesses();
 		const survivors = survivorsOf(trail, processes);

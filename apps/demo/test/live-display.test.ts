@@ -78,7 +78,13 @@ test("a signal to the program gives the cursor back at once", () => {
 	live.hear(starting("digits-0", "r-1"));
 	vi.advanceTimersByTime(FRAME_MS);
 	live.hear(
-		event({ type: "host.signal_received", signal: "SIGINT", forced: false }),
+		event({
+			type: "host.signal_received",
+			signal: "SIGINT",
+			forced: false,
+			answer: "close",
+			graceMs: 0,
+		}),
 	);
 	expect(written.at(-1)).toBe(SHOW);
 });

@@ -13,6 +13,17 @@ export type HostEvent =
 			readonly type: "host.signal_received";
 			readonly signal: NodeJS.Signals;
 			readonly forced: boolean;
+			/** What follows: the pools close, are killed, or stay open for now (`"wait"`) or for good (`"ignore"`). */
+			readonly answer: "close" | "kill" | "wait" | "ignore";
+			/** With `"wait"`: how long the program has to end by itself, in milliseconds; else 0. */
+			readonly graceMs: number;
+	  }
+	| {
+			readonly type: "host.grace_spent";
+			readonly signal: NodeJS.Signals;
+			readonly graceMs: number;
+			/** How many listeners of the program did not end it. */
+			readonly otherListeners: number;
 	  }
 	| {
 			readonly type: "listener.threw";

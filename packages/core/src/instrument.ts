@@ -31,6 +31,11 @@ export interface PoolInstrument {
 	accept?(call: AcceptedCall): CallInstrument | undefined;
 	/** Nothing is left of the pool, or it could not be started: nothing is told any more. */
 	detach?(): void;
+	/**
+	 * The program is about to end by a signal, or has nothing left to do, and every pool is closed: sends what was
+	 * observed. It has one second; then the program ends.
+	 */
+	flush?(): Promise<void>;
 }
 
 /** A pool as it is now. */

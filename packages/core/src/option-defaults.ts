@@ -43,6 +43,7 @@ type NumberName =
 	| "sessions.limit"
 	| "stop.drainMs"
 	| "stop.killAfterMs"
+	| "stop.signalGraceMs"
 	| "output.maxLineBytes"
 	| "output.tailLines"
 	| "audit.intervalMs"
@@ -199,8 +200,7 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 	"stop.drainMs": {
 		value: 30_000,
 		check: milliseconds(0),
-		reason:
-			"for `close()`; at SIGINT, SIGTERM or SIGHUP a pool has 2 s, unless `onSignal` is `left_to_program`",
+		reason: "for `close()`; at a signal that ends the program a pool has 2 s",
 	},
 	"stop.killAfterMs": {
 		value: 5_000,
@@ -208,9 +208,16 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		reason: "time to run shut-down hooks",
 	},
 	"stop.onSignal": {
-		value: "closed",
-		check: oneOf("closed", "left_to_program"),
-		reason: "a handler that forgets its pools leaves no worker behind",
+		value: "end",
+		check: oneOf("end", "ignore"),
+		reason:
+			"a listener of a library, which does not know the end of the program, is not the program's decision to live",
+	},
+	"stop.signalGraceMs": {
+		value: 35_000,
+		check: milliseconds(0),
+		reason:
+			"longer than the 30 s of Kubernetes and of most servers that drain, shorter than the 90 s of systemd",
 	},
 	"output.echo": {
 		value: "stderr",

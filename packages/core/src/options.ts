@@ -91,11 +91,17 @@ export interface StopOptions {
 	/** How long a worker may take to leave before it is killed. */
 	readonly killAfterMs?: number | undefined;
 	/**
-	 * What becomes of the pool when the program gets SIGINT, SIGTERM or SIGHUP and listens to it itself: it is closed
-	 * within 2 s (`"closed"`), or the program closes it when it wants (`"left_to_program"`). A program that
-	 * does not listen dies of the signal, and its pools are closed within 2 s in any case.
+	 * What follows when the program gets SIGINT or SIGTERM and has a listener of its own for it: it has `signalGraceMs`
+	 * to end by itself, then the pools close and it ends by the signal (`"end"`); or the program decides alone
+	 * (`"ignore"`), for which one pool that says so is enough. A program without a listener ends by the signal, and
+	 * its pools close within 2 s, in any case. A SIGHUP that the program listens to is always its own.
 	 */
-	readonly onSignal?: "closed" | "left_to_program" | undefined;
+	readonly onSignal?: "end" | "ignore" | undefined;
+	/**
+	 * How long a program that listens to SIGINT or SIGTERM itself has to end after it. Its pools stay open meanwhile. Where
+	 * pools of one program differ, the longest holds. A second signal ends the program at once.
+	 */
+	readonly signalGraceMs?: number | undefined;
 }
 
 /** What workers print. */

@@ -38,6 +38,8 @@ export interface TelemetryParts {
 	readonly log: EventLog;
 	/** Events of a run, which every pool of the run hears: those that were told already. */
 	readonly told: WeakSet<SnakepitEvent>;
+	/** Has the SDK send what it holds. */
+	readonly flush: () => Promise<void>;
 }
 
 /** Follows one pool. */
@@ -103,6 +105,10 @@ export class PoolTelemetry implements PoolInstrument {
 			for (const _ in headers) return new PassedCall(headers);
 			return undefined;
 		});
+	}
+
+	flush(): Promise<void> {
+		return this.#parts.flush();
 	}
 
 	detach(): void {

@@ -4,6 +4,7 @@ import type {
 	PoolInstrument,
 } from "@snakepit/core";
 import { Drops } from "./drops.ts";
+import { flush } from "./flush.ts";
 import { Limits } from "./limits.ts";
 import { EventLog } from "./logs/event-log.ts";
 import { EventMetrics } from "./metrics/event-metrics.ts";
@@ -83,5 +84,6 @@ function makeParts(
 		metrics: new EventMetrics(meters, limits, sightings),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
 		told: new WeakSet(),
+		flush: () => flush(options),
 	};
 }

@@ -84,7 +84,7 @@ async function openAt(
 		// It is asked by nobody but the person in front of it.
 		heartbeat: "off",
 		// The demo ends first: it still has to tell how.
-		stop: { onSignal: "left_to_program", killAfterMs: endWithinMs },
+		stop: { onSignal: "ignore", killAfterMs: endWithinMs },
 		output: { echo: "none" },
 		protections: [watchdog()],
 		onEvent: (event: SnakepitEvent) => {

@@ -1,6 +1,6 @@
 import { type DiagAPI, diag } from "@opentelemetry/api";
 import { NodeSDK } from "@opentelemetry/sdk-node";
-import type { Instrument, SnakepitEvent } from "@snakepit/core";
+import type { Instrument, Pool, SnakepitEvent } from "@snakepit/core";
 import { telemetry } from "@snakepit/telemetry";
 import { HeldSignals } from "./held-signals.ts";
 import {
@@ -27,6 +27,8 @@ export type Ending =
 			readonly afterMs: number;
 	  };
 
+/** After a signal: as long as Snakepit itself gives. */
+const DRAIN_MS = 2_000;
 /** At the end nobody waits longer for a receiver, and hardly for one that failed already. */
 const END_WITHIN_MS = 5_000;
 const END_OF_FAILED_WITHIN_MS = 500;
@@ -82,6 +84,14 @@ export class DemoTelemetry {
 		if (level !== "debug" && level !== "info")
 			this.#note(`${event.workerId}: ${message}`);
 		return true;
+	}
+
+	/** Closes the pool at a signal. The order matters: an SDK that is shut down takes nothing more. */
+	closeWhenHeld(pool: Pick<Pool, "close">): void {
+		const { held } = this.signals;
+		const close = (): void => void pool.close({ drainMs: DRAIN_MS });
+		if (held.aborted) close();
+		else held.addEventListener("abort", close, { once: true });
 	}
 
 	/** Sends what is left and ends the SDK, within five seconds. */

@@ -102,7 +102,7 @@ test("the server in packages/core/README.md answers its last request after SIGTE
 	const page = "packages/core/README.md";
 	const directory = snippetDirectory(page);
 	const [, server] =
-		/^```ts\n([^`]*"left_to_program".*?)^```$/ms.exec(
+		/^```ts\n([^`]*"ignore".*?)^```$/ms.exec(
 			readFileSync(join(root, page), "utf8"),
 		) ?? [];
 	writeFileSync(join(directory, "server.ts"), AROUND_A_SERVER(server ?? ""));

@@ -32,8 +32,8 @@ const options = {
 	stop: {
 		onSignal:
 			orders.ending === "closes its pool itself"
-				? ("left_to_program" as const)
-				: ("closed" as const),
+				? ("ignore" as const)
+				: ("end" as const),
 	},
 	output: { echo: "none" as const },
 	onEvent: (event: import("@snakepit/core").SnakepitEvent) => {

@@ -1,7 +1,13 @@
 import { KeepAlive } from "../os/keep-alive.ts";
 import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
-import type { Clock } from "../world.ts";
+import type { Clock, Timer } from "../world.ts";
+import {
+	answerSignal,
+	isIgnored,
+	type SignalAnswer,
+	type SignalWish,
+} from "./signal-answer.ts";
 
 /**
  * What comes after everything was ended: the program dies of the signal, or it
@@ -10,19 +16,32 @@ import type { Clock } from "../world.ts";
  */
 export type Afterwards = "dies" | "goes_on";
 
-/** What becomes of a participant when a signal comes that the program listens to itself. */
-export type OnSignal = "closed" | "left_to_program";
-
 /** Something that must not outlive the program. */
 export interface CleanupParticipant {
-	/** `"closed"` by default; where the program dies of the signal it is closed in any case. */
-	readonly onSignal?: OnSignal;
+	/** What it wants for a signal that the program listens to itself; without one it has no say. */
+	readonly signalWish?: SignalWish;
 	/** Ends in order, within about that time. */
 	close(graceMs: number, afterwards: Afterwards): Promise<void>;
 	/** Ends at once, in this very turn: nothing else runs after it. */
 	killNow(): void;
 	/** Hears of a signal before anything is ended; `forced` says that it is not the first. */
-	signalled?(signal: NodeJS.Signals, forced: boolean): void;
+	signalled?(
+		signal: NodeJS.Signals,
+		forced: boolean,
+		answer: SignalAnswer,
+	): void;
+	/** The program has not ended within the grace: everything is about to close. */
+	graceSpent?(spent: SpentGrace): void;
+	/** Sends what was observed, after all have closed; it has a second. */
+	flush?(): Promise<void>;
+}
+
+/** A grace within which the program did not end. */
+export interface SpentGrace {
+	readonly signal: NodeJS.Signals;
+	readonly graceMs: number;
+	/** How many listeners the program has for the signal. */
+	readonly otherListeners: number;
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -30,6 +49,17 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const GRACE_MS = 2_000;
 /** What a participant may take longer before it is killed, and may need to notice that. */
 const MARGIN_MS = 500;
+/** What is observed is in memory; a receiver nearby takes it in some milliseconds. */
+const FLUSH_MS = 1_000;
+
+/** The end of the program after a signal, as far as it has come. */
+type Ending =
+	| {
+			readonly phase: "waiting";
+			readonly signal: NodeJS.Signals;
+			readonly timer: Timer;
+	  }
+	| { readonly phase: "closing"; readonly signal: NodeJS.Signals };
 
 export interface ApplicationCleanupParts {
 	readonly events: ProcessEvents;
@@ -44,8 +74,9 @@ export interface ApplicationCleanupParts {
  *
  * After the first signal all participants close in order; after the second they
  * are killed at once. Then the signal is sent again without a handler, so that
- * the program ends of it, unless the program listens to it itself, be it once.
- * With no participant there is no handler.
+ * the program ends by it. A program that listens to the signal itself, be it
+ * once, has a grace first, in which everything stays open (`answerSignal`). With
+ * no participant there is no handler.
  */
 export class ApplicationCleanup {
 	readonly #parts: ApplicationCleanupParts;
@@ -53,8 +84,8 @@ export class ApplicationCleanup {
 	#handlers: readonly (() => void)[] = [];
 	/** While all participants close. */
 	#closing: Promise<void> | undefined;
-	/** The signal that is being answered; a further one forces. */
-	#answering: symbol | undefined;
+	/** While a signal is being answered; a further one forces. */
+	#ending: Ending | undefined;
 
 	constructor(parts: ApplicationCleanupParts) {
 		this.#parts = parts;
@@ -84,25 +115,76 @@ export class ApplicationCleanup {
 	}
 
 	#onSignal(signal: NodeJS.Signals): void {
-		const forced = this.#answering !== undefined;
-		const answer = Symbol(signal);
-		this.#answering = answer;
-		// One listener is ours: with another one the program decides itself what follows.
-		const afterwards =
-			this.#parts.events.signalListeners(signal) > 1 ? "goes_on" : "dies";
-		for (const participant of this.#newestFirst())
-			attempt(() => participant.signalled?.(signal, forced));
-		const ended = this.#newestFirst().filter(
-			({ onSignal }) => afterwards === "dies" || onSignal !== "left_to_program",
-		);
-		if (forced) {
-			killAll(ended);
-			this.#conclude(signal, afterwards);
-			return;
-		}
-		void this.#close(afterwards, ended).then(() => {
-			if (this.#answering === answer) this.#conclude(signal, afterwards);
+		const forced = this.#ending !== undefined;
+		const otherListeners = this.#parts.events.otherListeners(signal);
+		const answer = answerSignal({
+			signal,
+			forced,
+			otherListeners,
+			wishes: this.#wishes(),
 		});
+		for (const participant of this.#newestFirst())
+			attempt(() => participant.signalled?.(signal, forced, answer));
+		switch (answer.kind) {
+			case "ignore":
+				return;
+			case "wait":
+				this.#wait(signal, answer.graceMs);
+				return;
+			case "close":
+				void this.#closeAndEnd(signal);
+				return;
+			case "kill":
+				this.#cancelEnding();
+				killAll(this.#newestFirst());
+				if (otherListeners === 0) this.#end(signal);
+				// Theirs come after ours in this turn, and may exit with a code of their own.
+				else queueMicrotask(() => this.#end(signal));
+		}
+	}
+
+	/** Everything stays open, and nothing holds the program. */
+	#wait(signal: NodeJS.Signals, graceMs: number): void {
+		const timer = this.#parts.clock.after(graceMs, () =>
+			this.#graceSpent(signal, graceMs),
+		);
+		this.#ending = { phase: "waiting", signal, timer };
+	}
+
+	#graceSpent(signal: NodeJS.Signals, graceMs: number): void {
+		this.#ending = undefined;
+		// One that began meanwhile may leave the program alone.
+		if (isIgnored(this.#wishes())) return;
+		const { events } = this.#parts;
+		const spent = {
+			signal,
+			graceMs,
+			otherListeners: events.otherListeners(signal),
+		};
+		for (const participant of this.#newestFirst())
+			attempt(() => participant.graceSpent?.(spent));
+		events.warn(warningOf(spent));
+		void this.#closeAndEnd(signal);
+	}
+
+	async #closeAndEnd(signal: NodeJS.Signals): Promise<void> {
+		const ending: Ending = { phase: "closing", signal };
+		this.#ending = ending;
+		await this.#close("dies", this.#newestFirst());
+		if (this.#ending !== ending) return;
+		this.#ending = undefined;
+		this.#end(signal);
+	}
+
+	#wishes(): readonly SignalWish[] {
+		return [...this.#participants].flatMap(({ signalWish }) =>
+			signalWish === undefined ? [] : [signalWish],
+		);
+	}
+
+	#cancelEnding(): void {
+		if (this.#ending?.phase === "waiting") this.#ending.timer.cancel();
+		this.#ending = undefined;
 	}
 
 	/** Nothing is left to do: end in order instead of leaving it to the exit. */
@@ -134,16 +216,17 @@ export class ApplicationCleanup {
 			await this.#within(closed, MARGIN_MS);
 		}
 		for (const participant of all) this.#participants.delete(participant);
+		const flushed = Promise.allSettled(
+			all.map(async (participant) => participant.flush?.()),
+		);
+		await this.#within(flushed, FLUSH_MS);
 		letGo();
 	}
 
-	/** Lets the signal do what it does without us. */
-	#conclude(signal: NodeJS.Signals, afterwards: Afterwards): void {
-		this.#answering = undefined;
+	/** Has the signal do what it does without any listener. */
+	#end(signal: NodeJS.Signals): void {
 		this.#uninstall();
-		if (afterwards === "dies") this.#parts.events.raise(signal);
-		// The program goes on: so does the watch over what takes part still.
-		if (this.#participants.size > 0) this.#handlers = this.#install();
+		this.#parts.events.endBy(signal);
 	}
 
 	#uninstallIfIdle(): void {
@@ -153,6 +236,8 @@ export class ApplicationCleanup {
 	}
 
 	#uninstall(): void {
+		// Nothing of ours is left to close: the program ends as it wants.
+		if (this.#ending?.phase === "waiting") this.#cancelEnding();
 		for (const remove of this.#handlers) remove();
 		this.#handlers = [];
 	}
@@ -168,6 +253,10 @@ export class ApplicationCleanup {
 		timer.cancel();
 		return inTime;
 	}
+}
+
+function warningOf({ signal, graceMs, otherListeners }: SpentGrace): string {
+	return `${signal} came ${graceMs / 1_000} s ago and the program has not ended, though it listens to ${signal} (listeners now: ${otherListeners}). Its pools close now, and it ends by ${signal}. For more time set stop: { signalGraceMs }. To end the program yourself set stop: { onSignal: "ignore" }, close the pools in your listener and then exit.`;
 }
 
 function killAll(participants: readonly CleanupParticipant[]): void {

@@ -96,15 +96,22 @@ export class SharedRun {
 		// Registered before every pool, so killed after them: their workers are gone by then.
 		const unregister = applicationCleanup.register({
 			// It is over when the last of its pools is.
-			onSignal: "left_to_program",
 			close: async () => {},
 			killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
-			signalled: (signal, forced) =>
+			signalled: (signal, forced, answer) =>
 				this.#emit({
 					type: "host.signal_received",
 					wallMs: clock.wall(),
 					signal,
 					forced,
+					answer: answer.kind,
+					graceMs: answer.graceMs,
+				}),
+			graceSpent: (spent) =>
+				this.#emit({
+					type: "host.grace_spent",
+					wallMs: clock.wall(),
+					...spent,
 				}),
 		});
 		this.#stop = () => {

@@ -90,7 +90,11 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		},
 	});
 	const unregister = applicationCleanup.register({
-		onSignal: options.stop.onSignal,
+		signalWish: {
+			onSignal: options.stop.onSignal,
+			graceMs: options.stop.signalGraceMs,
+		},
+		flush: async () => instrumentation?.flush(),
 		close: (graceMs, afterwards) => pool.endWithProgram(graceMs, afterwards),
 		killNow: () => {
 			pool.killNow();

@@ -68,6 +68,15 @@ export class Instrumentation {
 			this.#guard("instrument.detach", () => follower.detach?.());
 	}
 
+	/** Has everybody who follows send what was observed. Never rejects. */
+	async flush(): Promise<void> {
+		await Promise.allSettled(
+			this.#followers.map((follower) =>
+				this.#guard("instrument.flush", () => follower.flush?.()),
+			),
+		);
+	}
+
 	/** In the caller's asynchronous context. */
 	accept(call: Call): CallInstrument | undefined {
 		const accepted = {

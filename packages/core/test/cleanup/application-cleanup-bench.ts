@@ -2,6 +2,7 @@ import {
 	ApplicationCleanup,
 	type CleanupParticipant,
 } from "../../src/cleanup/application-cleanup.ts";
+import type { SignalWish } from "../../src/cleanup/signal-answer.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { FakeProcessEvents } from "./fake-process-events.ts";
 
@@ -34,10 +35,11 @@ export class CleanupBench {
 	join(
 		name: string,
 		close: () => Promise<void> = async () => {},
-		fields: Pick<CleanupParticipant, "onSignal"> = {},
+		signalWish: SignalWish = { onSignal: "end", graceMs: 5_000 },
+		flush: () => Promise<void> = async () => {},
 	): () => void {
 		const participant: CleanupParticipant = {
-			...fields,
+			signalWish,
 			close: async (graceMs) => {
 				this.told.push(`${name} closes within ${graceMs}`);
 				await close();
@@ -48,6 +50,15 @@ export class CleanupBench {
 			},
 			signalled: (signal, forced) => {
 				this.told.push(`${name} hears ${signal}${forced ? " again" : ""}`);
+			},
+			graceSpent: ({ signal, graceMs, otherListeners }) => {
+				this.told.push(
+					`${name} sees ${graceMs} spent after ${signal} by ${otherListeners}`,
+				);
+			},
+			flush: async () => {
+				this.told.push(`${name} flushes`);
+				await flush();
 			},
 		};
 		const leave = this.cleanup.register(participant);

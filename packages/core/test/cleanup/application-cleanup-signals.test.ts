@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { DEFAULTS } from "../../src/option-defaults.ts";
 import { ALL, CleanupBench, never } from "./application-cleanup-bench.ts";
 
 test("after the first signal everybody closes, newest first, and the signal is raised again without a handler", async () => {
@@ -13,8 +14,10 @@ test("after the first signal everybody closes, newest first, and the signal is r
 		"run hears SIGTERM",
 		"pool closes within 2000",
 		"run closes within 2000",
+		"pool flushes",
+		"run flushes",
 	]);
-	expect(bench.events.raised).toEqual(["SIGTERM"]);
+	expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 	expect(bench.events.installed).toEqual({});
 	expect(bench.kept).toBe(0);
 });
@@ -27,9 +30,9 @@ test("who does not close in time is killed, and the signal is raised all the sam
 	expect(bench.told).not.toContain("pool is killed");
 	await bench.clock.advance(1);
 	expect(bench.told).toContain("pool is killed");
-	expect(bench.events.raised).toEqual([]);
+	expect(bench.events.endedBy).toEqual([]);
 	await bench.clock.advance(500);
-	expect(bench.events.raised).toEqual(["SIGINT"]);
+	expect(bench.events.endedBy).toEqual(["SIGINT"]);
 });
 
 test("who closes because it was killed is not waited for longer", async () => {
@@ -41,7 +44,7 @@ test("who closes because it was killed is not waited for longer", async () => {
 	});
 	bench.events.happen("SIGINT");
 	await bench.clock.advance(2_500);
-	expect(bench.events.raised).toEqual(["SIGINT"]);
+	expect(bench.events.endedBy).toEqual(["SIGINT"]);
 	leave();
 });
 
@@ -55,75 +58,181 @@ test("the second signal kills everybody at once and is raised, whichever it is; 
 		"pool hears SIGTERM again",
 		"pool is killed",
 	]);
-	expect(bench.events.raised).toEqual(["SIGTERM"]);
+	expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 	closing.resolve();
 	await bench.clock.advance(5_000);
-	expect(bench.events.raised).toEqual(["SIGTERM"]);
+	expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 });
 
-test("a program that listens to the signal itself is not ended, and what takes part later is watched", async () => {
-	const bench = new CleanupBench();
-	bench.events.listen("SIGTERM", () => {});
-	bench.join("pool", async () => {
-		bench.join("late", never);
+describe("a program that listens to the signal itself", () => {
+	test("keeps its pools open for the grace; then everybody closes and it ends by the signal, with a warning", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGTERM", () => {});
+		bench.join("run");
+		bench.join("pool");
+		bench.events.happen("SIGTERM");
+		await bench.clock.advance(4_999);
+		expect(bench.told).toEqual(["pool hears SIGTERM", "run hears SIGTERM"]);
+		expect(bench.kept).toBe(0);
+		expect(bench.events.warnings).toEqual([]);
+		await bench.clock.advance(1);
+		expect(bench.told.slice(2)).toEqual([
+			"pool sees 5000 spent after SIGTERM by 1",
+			"run sees 5000 spent after SIGTERM by 1",
+			"pool closes within 2000",
+			"run closes within 2000",
+			"pool flushes",
+			"run flushes",
+		]);
+		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
+		expect(bench.events.warnings).toEqual([
+			expect.stringMatching(
+				/^SIGTERM came 5 s ago .*listeners now: 1.*"ignore"/,
+			),
+		]);
 	});
-	bench.events.happen("SIGTERM");
-	await bench.clock.advance(0);
-	expect(bench.events.raised).toEqual([]);
-	expect(bench.events.installed).toEqual({ ...ALL, SIGTERM: 2 });
+
+	test("be it once, has the same grace; a second signal that nobody listens to kills at once", async () => {
+		const bench = new CleanupBench();
+		bench.events.listenOnce("SIGTERM");
+		bench.join("pool", never);
+		bench.events.happen("SIGTERM");
+		await bench.clock.advance(4_000);
+		expect(bench.told).toEqual(["pool hears SIGTERM"]);
+		bench.events.happen("SIGTERM");
+		expect(bench.told.at(-1)).toBe("pool is killed");
+		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
+		await bench.clock.advance(60_000);
+		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
+	});
+
+	test("hears a second signal too before that ends it: an exit code of its own goes first", async () => {
+		const bench = new CleanupBench();
+		const endedBy: unknown[] = [];
+		bench.events.listen("SIGINT", () => {
+			endedBy.push(...bench.events.endedBy, "its listener");
+		});
+		bench.join("pool", never);
+		bench.events.happen("SIGINT");
+		bench.events.happen("SIGINT");
+		expect(bench.told.at(-1)).toBe("pool is killed");
+		await bench.clock.advance(0);
+		expect([...endedBy, ...bench.events.endedBy]).toEqual([
+			"its listener",
+			"its listener",
+			"SIGINT",
+		]);
+	});
+
+	test("that closes its pools within the grace is left alone", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGTERM", () => {});
+		const leave = bench.join("pool");
+		bench.events.happen("SIGTERM");
+		leave();
+		expect(bench.events.installed).toEqual({ SIGTERM: 1 });
+		bench.join("a later pool");
+		await bench.clock.advance(60_000);
+		expect(bench.told).toEqual(["pool hears SIGTERM"]);
+		expect(bench.events.endedBy).toEqual([]);
+	});
+
+	test("that has nothing left to do within the grace ends in order", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGTERM", () => {});
+		bench.join("pool");
+		bench.events.happen("SIGTERM");
+		bench.events.happen("beforeExit");
+		await bench.clock.advance(60_000);
+		expect(bench.told).toEqual([
+			"pool hears SIGTERM",
+			"pool closes within 2000",
+			"pool flushes",
+		]);
+		expect(bench.events.endedBy).toEqual([]);
+	});
+
+	test("has the longest grace of its pools", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGTERM", () => {});
+		bench.join("long", undefined, { onSignal: "end", graceMs: 9_000 });
+		bench.join("short");
+		bench.events.happen("SIGTERM");
+		await bench.clock.advance(8_999);
+		expect(bench.events.endedBy).toEqual([]);
+		await bench.clock.advance(1);
+		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
+	});
+
+	test.each(["before the signal", "within the grace"])(
+		'is left alone with all its pools when one says "ignore" (%s)',
+		async (when) => {
+			const bench = new CleanupBench();
+			bench.events.listen("SIGTERM", () => {});
+			const joinMine = () =>
+				bench.join("mine", never, { onSignal: "ignore", graceMs: 5_000 });
+			bench.join("pool");
+			if (when === "before the signal") joinMine();
+			bench.events.happen("SIGTERM");
+			if (when === "within the grace") joinMine();
+			await bench.clock.advance(60_000);
+			bench.events.happen("SIGTERM");
+			await bench.clock.advance(60_000);
+			expect(bench.told.filter((each) => !/hears SIGTERM$/.test(each))).toEqual(
+				[],
+			);
+			expect(bench.events.installed).toEqual({ ...ALL, SIGTERM: 2 });
+			bench.events.happen("exit");
+			expect(bench.told.slice(-2)).toEqual([
+				expect.stringMatching(/is killed$/),
+				expect.stringMatching(/is killed$/),
+			]);
+		},
+	);
+
+	test("to read its configuration again at SIGHUP is left alone", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGHUP", () => {});
+		bench.join("pool");
+		bench.events.happen("SIGHUP");
+		bench.events.happen("SIGHUP");
+		await bench.clock.advance(60_000);
+		expect(bench.told).toEqual(["pool hears SIGHUP", "pool hears SIGHUP"]);
+	});
+
+	test("while its first pool is being made has the grace of the defaults", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGTERM", () => {});
+		bench.cleanup.register({ close: async () => {}, killNow: () => {} });
+		bench.events.happen("SIGTERM");
+		await bench.clock.advance(DEFAULTS["stop.signalGraceMs"].value - 1);
+		expect(bench.events.endedBy).toEqual([]);
+		await bench.clock.advance(1);
+		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
+	});
 });
 
-test("a program that listens once goes on as well; a second signal that nobody listens to is what it dies of", async () => {
+test("what takes a second to be sent is sent; what takes longer is not waited for", async () => {
 	const bench = new CleanupBench();
-	bench.events.listenOnce("SIGTERM");
-	bench.join("pool", never);
+	bench.join("pool", undefined, undefined, never);
 	bench.events.happen("SIGTERM");
-	await bench.clock.advance(0);
-	expect(bench.events.raised).toEqual([]);
-	bench.events.happen("SIGTERM");
-	expect(bench.told.at(-1)).toBe("pool is killed");
-	expect(bench.events.raised).toEqual(["SIGTERM"]);
+	await bench.clock.advance(999);
+	expect(bench.events.endedBy).toEqual([]);
+	await bench.clock.advance(1);
+	expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 });
 
-test("whoever is left to a program that listens is not closed, hears the signal, and is watched further", async () => {
+test('a pool that says "ignore" closes when the program does not listen', async () => {
 	const bench = new CleanupBench();
-	bench.events.listen("SIGTERM", () => {});
-	bench.join("mine", never, { onSignal: "left_to_program" });
-	bench.join("pool");
-	bench.events.happen("SIGTERM");
-	await bench.clock.advance(0);
-	bench.events.happen("SIGTERM");
-	await bench.clock.advance(10_000);
-	expect(bench.told).toEqual([
-		"pool hears SIGTERM",
-		"mine hears SIGTERM",
-		"pool closes within 2000",
-		"mine hears SIGTERM",
-	]);
-	expect(bench.events.installed).toEqual({ ...ALL, SIGTERM: 2 });
-	bench.events.happen("exit");
-	expect(bench.told.at(-1)).toBe("mine is killed");
-});
-
-test("a second signal spares whoever is left to a program that listens", async () => {
-	const bench = new CleanupBench();
-	bench.events.listen("SIGTERM", () => {});
-	bench.join("mine", never, { onSignal: "left_to_program" });
-	bench.join("pool", never);
-	bench.events.happen("SIGTERM");
-	bench.events.happen("SIGTERM");
-	expect(bench.told.filter((each) => each.endsWith("killed"))).toEqual([
-		"pool is killed",
-	]);
-});
-
-test("whoever is left to the program is closed when that does not listen", async () => {
-	const bench = new CleanupBench();
-	bench.join("mine", undefined, { onSignal: "left_to_program" });
+	bench.join("mine", undefined, { onSignal: "ignore", graceMs: 5_000 });
 	bench.events.happen("SIGINT");
 	await bench.clock.advance(0);
-	expect(bench.told).toEqual(["mine hears SIGINT", "mine closes within 2000"]);
-	expect(bench.events.raised).toEqual(["SIGINT"]);
+	expect(bench.told).toEqual([
+		"mine hears SIGINT",
+		"mine closes within 2000",
+		"mine flushes",
+	]);
+	expect(bench.events.endedBy).toEqual(["SIGINT"]);
 });
 
 test("a close that fails, now or later, and a listener that throws keep nobody from closing", async () => {
@@ -145,5 +254,5 @@ test("a close that fails, now or later, and a listener that throws keep nobody f
 	bench.events.happen("SIGHUP");
 	await bench.clock.advance(0);
 	expect(bench.told).toContain("run closes within 2000");
-	expect(bench.events.raised).toEqual(["SIGHUP"]);
+	expect(bench.events.endedBy).toEqual(["SIGHUP"]);
 });

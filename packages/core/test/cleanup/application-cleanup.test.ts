@@ -45,9 +45,9 @@ test("when nothing is left to do everybody closes in order, once, and no handler
 	bench.events.happen("beforeExit");
 	bench.events.happen("beforeExit");
 	await bench.clock.advance(0);
-	expect(bench.told).toEqual(["pool closes within 2000"]);
+	expect(bench.told).toEqual(["pool closes within 2000", "pool flushes"]);
 	expect(bench.events.installed).toEqual({});
-	expect(bench.events.raised).toEqual([]);
+	expect(bench.events.endedBy).toEqual([]);
 });
 
 test("a first signal while it closes at its end does not force: it is raised when that is done", async () => {
@@ -60,7 +60,7 @@ test("a first signal while it closes at its end does not force: it is raised whe
 	expect(bench.told).toEqual(["pool closes within 2000", "pool hears SIGINT"]);
 	closing.resolve();
 	await bench.clock.advance(0);
-	expect(bench.events.raised).toEqual(["SIGINT"]);
+	expect(bench.events.endedBy).toEqual(["SIGINT"]);
 });
 
 test("who takes part while others close at the end stays watched", async () => {

@@ -5,7 +5,8 @@ type Listener = () => void;
 /** The program's own events, on demand. */
 export class FakeProcessEvents implements ProcessEvents {
 	readonly mainThread: boolean;
-	readonly raised: NodeJS.Signals[] = [];
+	readonly endedBy: NodeJS.Signals[] = [];
+	readonly warnings: string[] = [];
 	readonly listeners: Map<string, Set<Listener>> = new Map();
 
 	constructor(mainThread = true) {
@@ -25,8 +26,8 @@ export class FakeProcessEvents implements ProcessEvents {
 		const leave = this.listen(event, () => leave());
 	}
 
-	signalListeners(signal: NodeJS.Signals): number {
-		return this.listeners.get(signal)?.size ?? 0;
+	otherListeners(signal: NodeJS.Signals): number {
+		return (this.listeners.get(signal)?.size ?? 0) - 1;
 	}
 
 	onExit(listener: Listener): Listener {
@@ -37,8 +38,12 @@ export class FakeProcessEvents implements ProcessEvents {
 		return this.listen("beforeExit", listener);
 	}
 
-	raise(signal: NodeJS.Signals): void {
-		this.raised.push(signal);
+	endBy(signal: NodeJS.Signals): void {
+		this.endedBy.push(signal);
+	}
+
+	warn(message: string): void {
+		this.warnings.push(message);
 	}
 
 	listen(event: string, listener: Listener): Listener {

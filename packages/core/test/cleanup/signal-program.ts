@@ -1,4 +1,5 @@
 /** A program with a run and a worker that ends in a way of its own; see signals.test.ts. */
+import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { acquireRun } from "../../src/cleanup/acquire-run.ts";
@@ -9,12 +10,16 @@ if (ending === "listened_once_before")
 	process.once("SIGTERM", () =>
 		console.log(JSON.stringify({ listened: true })),
 	);
+/** Whether the worker is there now. */
+const isAlive = (): boolean => process.kill(worker.identity.pid, 0);
 const run = await acquireRun({
 	dataDir,
 	strategy: undefined,
 	emit: ({ type, ...rest }) => {
 		if (type === "host.signal_received")
 			console.log(JSON.stringify({ type, ...rest }));
+		if (type === "host.grace_spent")
+			console.log(JSON.stringify({ type, ...rest, alive: isAlive() }));
 	},
 });
 const { registry, host } = run;
@@ -44,7 +49,14 @@ const worker = await host.source.start(
 );
 await new Promise((resolve) => worker.stdout.once("data", resolve));
 
+/** A test that waits for its end waits a second; the others must not see it. */
+const GRACE_MS =
+	ending.startsWith("exits") || ending === "listens_long" ? 600_000 : 1_000;
 const leave = applicationCleanup.register({
+	signalWish: {
+		onSignal: ending === "decides itself" ? "ignore" : "end",
+		graceMs: GRACE_MS,
+	},
 	close: async () => {
 		worker.signal("SIGTERM", "group");
 		const exit = await worker.exited;
@@ -64,8 +76,38 @@ const leave = applicationCleanup.register({
 });
 
 const listened = (): void => console.log(JSON.stringify({ listened: true }));
-if (ending === "listens") process.on("SIGTERM", listened);
+/** Listens as a library does that sends what it has and leaves the rest to others. */
+async function shutDown(): Promise<void> {
+	await new Promise((resolve) => setImmediate(resolve));
+	listened();
+}
+if (ending === "listens" || ending === "listens_long")
+	process.on("SIGTERM", listened);
 if (ending === "listens_once") process.once("SIGTERM", listened);
+if (ending === "shuts_an_sdk_down") process.on("SIGTERM", shutDown);
+if (ending === "decides itself") process.on("SIGTERM", listened);
+if (ending === "reads_its_configuration") process.on("SIGHUP", listened);
+if (ending === "exits_when_told") process.on("SIGTERM", () => process.exit(5));
+if (ending === "exits_when_told_twice") {
+	let times = 0;
+	process.on("SIGTERM", () => {
+		times += 1;
+		listened();
+		if (times === 2) process.exit(6);
+	});
+}
+if (ending === "defers") {
+	// As signal-exit does: a listener that sends the signal again where it is alone with its like.
+	const emitter = { count: 1 };
+	Object.assign(globalThis, { [Symbol.for("signal-exit emitter")]: emitter });
+	const deferring = (): void => {
+		if (process.listenerCount("SIGTERM") !== emitter.count) return;
+		process.off("SIGTERM", deferring);
+		writeSync(1, `${JSON.stringify({ hooks: "run" })}\n`);
+		process.kill(process.pid, "SIGTERM");
+	};
+	process.on("SIGTERM", deferring);
+}
 
 console.log(JSON.stringify({ pid: worker.identity.pid }));
 switch (ending) {

@@ -120,17 +120,97 @@ test("a program with nothing left to do ends by itself, in order, with code 0", 
 	]);
 });
 
-test.each(["listens", "listens_once", "listened_once_before"])(
-	"a program that listens to the signal itself (%s) decides when it ends; its worker leaves all the same",
+test.each([
+	"listens",
+	"listens_once",
+	"listened_once_before",
+	"shuts_an_sdk_down",
+])(
+	"a program whose own listener (%s) does not end it keeps its worker for the grace; then the worker leaves in order and the program ends by the signal",
 	async (ending) => {
 		const program = new Program("sleeps.sh", ending);
 		const pid = await program.up();
 		program.child.kill("SIGTERM");
 		const lines = [await program.line(), await program.line()];
 		expect(lines).toContainEqual({ listened: true });
-		expect(await program.line()).toEqual({ lives: true });
+		expect(lines).toContainEqual(
+			expect.objectContaining({ answer: "wait", graceMs: 1_000 }),
+		);
+		expect(await program.line()).toMatchObject({
+			type: "host.grace_spent",
+			graceMs: 1_000,
+			otherListeners: ending.includes("once") ? 0 : 1,
+			alive: true,
+		});
+		expect(await program.exit).toEqual([null, "SIGTERM"]);
 		expect(isAlive(pid)).toBe(false);
-		expect(program.child.exitCode).toBe(null);
-		expect(program.child.signalCode).toBe(null);
+		expect(program.history()).toMatchObject([
+			{
+				run: { state: "terminated", clean: true, endedBy: "host" },
+				workers: [{ end: { exit: { signal: "SIGTERM" }, reason: "closed" } }],
+			},
+		]);
 	},
 );
+
+test("a program whose own listener exits keeps its exit code, and no worker is left", async () => {
+	const program = new Program("sleeps.sh", "exits_when_told");
+	const pid = await program.up();
+	program.child.kill("SIGTERM");
+	expect(await program.exit).toEqual([5, null]);
+	expect(isAlive(pid)).toBe(false);
+});
+
+test("a second signal ends a program whose own listener does not, and its worker, within the grace", async () => {
+	const program = new Program("ignores-sigterm.sh", "listens_long");
+	const pid = await program.up();
+	program.child.kill("SIGTERM");
+	await program.line();
+	program.child.kill("SIGTERM");
+	expect(await program.exit).toEqual([null, "SIGTERM"]);
+	expect(isAlive(pid)).toBe(false);
+	const lines = [await program.line(), await program.line()];
+	expect(lines).toContainEqual(expect.objectContaining({ answer: "kill" }));
+});
+
+test("a second signal reaches the program's own listener first: its exit code holds", async () => {
+	const program = new Program("sleeps.sh", "exits_when_told_twice");
+	const pid = await program.up();
+	program.child.kill("SIGTERM");
+	await program.line();
+	program.child.kill("SIGTERM");
+	expect(await program.exit).toEqual([6, null]);
+	expect(isAlive(pid)).toBe(false);
+});
+
+test.each([
+	["decides itself", "SIGTERM"],
+	["reads_its_configuration", "SIGHUP"],
+] as const)(
+	"a program that %s at %s is left alone with its worker",
+	async (ending, signal) => {
+		const program = new Program("sleeps.sh", ending);
+		const pid = await program.up();
+		for (let times = 0; times < 2; times++) {
+			program.child.kill(signal);
+			const lines = [await program.line(), await program.line()];
+			expect(lines).toContainEqual({ listened: true });
+			expect(lines).toContainEqual(
+				expect.objectContaining({ answer: "ignore", forced: false }),
+			);
+		}
+		expect(isAlive(pid)).toBe(true);
+		expect(program.child.exitCode ?? program.child.signalCode).toBe(null);
+	},
+);
+
+test("a library that sends the signal again where it is alone gives no grace, and its hooks run", async () => {
+	const program = new Program("sleeps.sh", "defers");
+	const pid = await program.up();
+	program.child.kill("SIGTERM");
+	expect(await program.line()).toMatchObject({ answer: "close" });
+	expect(await program.line()).toEqual({ lives: true });
+	expect(await program.line()).toEqual({ hooks: "run" });
+	expect(await program.exit).toEqual([null, "SIGTERM"]);
+	expect(isAlive(pid)).toBe(false);
+});

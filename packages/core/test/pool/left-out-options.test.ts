@@ -112,7 +112,12 @@ const GROUPS: {
 		checkIntervalMs: undefined,
 	},
 	sessions: { ttlMs: undefined, limit: undefined },
-	stop: { drainMs: undefined, killAfterMs: undefined, onSignal: undefined },
+	stop: {
+		drainMs: undefined,
+		killAfterMs: undefined,
+		onSignal: undefined,
+		signalGraceMs: undefined,
+	},
 	output: { echo: undefined, maxLineBytes: undefined, tailLines: undefined },
 	audit: { intervalMs: undefined, strays: undefined },
 	history: { runs: undefined, ageMs: undefined },

@@ -50,6 +50,7 @@ export type AttributeName =
 	| "snakepit.duration"
 	| "snakepit.signal"
 	| "snakepit.forced"
+	| "snakepit.signal.answer"
 	| "snakepit.log.logger"
 	| "snakepit.link"
 	| "snakepit.drop.reason"
@@ -170,6 +171,9 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, AttributeDefinition>> =
 			type: "boolean",
 			description: "Whether it was the second one.",
 		},
+		"snakepit.signal.answer": text(
+			"What follows the signal: the pools `close`, are ended by `kill`, or stay open because the program listens itself: `wait` for a grace, `ignore` for good.",
+		),
 		"snakepit.log.logger": text("The name of the worker's logger."),
 		"snakepit.link": text(
 			"What a link points to: `previous attempt`, `failed attempt`, `stopped worker` or `call`.",

@@ -1,3 +1,4 @@
+import type { EventOf } from "@snakepit/core";
 import { type EventPlaces, POOL, RUN, seconds } from "./event-place.ts";
 import { counted, duration } from "./wording.ts";
 import { codeOf } from "./worker-events.ts";
@@ -26,6 +27,7 @@ export const RUN_EVENTS: Pick<
 	| "preload.ended"
 	| "preload.unavailable"
 	| "host.signal_received"
+	| "host.grace_spent"
 	| "listener.threw"
 > = {
 	"run.started": {
@@ -272,11 +274,25 @@ export const RUN_EVENTS: Pick<
 		group: "process",
 		told: {
 			severity: "warn",
-			line: ({ signal, forced }) =>
-				`${signal}: ending the workers${forced ? " at once" : ""}`,
+			line: (event) => `${event.signal}: ${whatFollows(event)}`,
 			attributes: {
 				"snakepit.signal": ({ signal }) => signal,
 				"snakepit.forced": ({ forced }) => forced,
+				"snakepit.signal.answer": ({ answer }) => answer,
+				"snakepit.duration": ({ graceMs }) => seconds(graceMs),
+			},
+		},
+	},
+	"host.grace_spent": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ signal, graceMs, otherListeners }) =>
+				`the program has not ended ${duration(graceMs)} after ${signal}, to which it has ${counted(otherListeners, "listener")}: ending the workers and the program`,
+			attributes: {
+				"snakepit.signal": ({ signal }) => signal,
+				"snakepit.duration": ({ graceMs }) => seconds(graceMs),
+				"snakepit.count": ({ otherListeners }) => otherListeners,
 			},
 		},
 	},
@@ -294,3 +310,19 @@ export const RUN_EVENTS: Pick<
 		},
 	},
 };
+
+function whatFollows({
+	answer,
+	graceMs,
+}: EventOf<"host.signal_received">): string {
+	switch (answer) {
+		case "close":
+			return "ending the workers";
+		case "kill":
+			return "ending the workers at once";
+		case "wait":
+			return `the program listens to it, and has ${duration(graceMs)} to end by itself`;
+		case "ignore":
+			return "the program listens to it, and decides what follows";
+	}
+}

@@ -27,7 +27,7 @@ const SEVERITY: Readonly<Record<Severity, number>> = {
 
 /** Tells events as log records with a name. */
 export class EventLog {
-	readonly #logger: LoggerLike | undefined;
+	#logger: LoggerLike | undefined;
 	readonly #limits: Limits;
 	readonly #workerLogs: boolean;
 
@@ -36,14 +36,17 @@ export class EventLog {
 		limits: Limits,
 		workerLogs: boolean,
 	) {
-		this.#logger = (provider ?? registeredLogs())?.getLogger(SCOPE);
+		this.#logger = provider?.getLogger(SCOPE);
 		this.#limits = limits;
 		this.#workerLogs = workerLogs;
 	}
 
 	hear(event: SnakepitEvent, context: Context): void {
 		const telling = tellingOf(event);
-		if (this.#logger === undefined || telling === undefined) return;
+		if (telling === undefined) return;
+		// A provider may be registered later than the pool is made.
+		this.#logger ??= registeredLogs()?.getLogger(SCOPE);
+		if (this.#logger === undefined) return;
 		if (telling.onlyWith !== undefined && !this.#workerLogs) return;
 		const { severity } = telling;
 		const attributes = Object.fromEntries(

@@ -1,5 +1,6 @@
 import type { Context } from "@opentelemetry/api";
 import * as api from "@opentelemetry/api";
+import { registeredApi } from "../registered-api.ts";
 
 /**
  * The logs of OpenTelemetry, as far as they are used here: written down because
@@ -24,7 +25,36 @@ export interface LogRecordLike {
 	readonly context?: Context;
 }
 
-/** The registered provider; `undefined` where the API has no logs. */
+/** From 1.10 on. */
+interface ApiWithLogs {
+	readonly logs?: { getLoggerProvider(): LoggerProviderLike };
+}
+
+/**
+ * The registered provider; `undefined` while there is none. SDK 2 registers it with
+ * `@opentelemetry/api-logs`, whichever version of `@opentelemetry/api` is there.
+ */
 export function registeredLogs(): LoggerProviderLike | undefined {
-	return (api as { readonly logs?: LoggerProviderLike }).logs;
+	return logsOfApi() ?? logsOfApiLogs();
+}
+
+function logsOfApi(): LoggerProviderLike | undefined {
+	const { logs } = api as ApiWithLogs;
+	if (logs === undefined || registeredApi()?.logs === undefined)
+		return undefined;
+	return logs.getLoggerProvider();
+}
+
+/** Source: @opentelemetry/api-logs, internal/global-utils. */
+const API_LOGS = Symbol.for("io.opentelemetry.js.api.logs");
+/** The version of its interface that is used here; for another one it has a provider that does nothing. */
+const API_LOGS_VERSION = 1;
+
+function logsOfApiLogs(): LoggerProviderLike | undefined {
+	const { [API_LOGS]: provider } = globalThis as {
+		[API_LOGS]?: (version: number) => LoggerProviderLike | undefined;
+	};
+	return typeof provider === "function"
+		? provider(API_LOGS_VERSION)
+		: undefined;
 }

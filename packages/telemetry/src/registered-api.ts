@@ -1,0 +1,24 @@
+/** What is registered with one copy of `@opentelemetry/api`, for all copies in the program. */
+export interface RegisteredApi {
+	/** Of the copy that registered first. */
+	readonly version: string;
+	readonly trace?: unknown;
+	readonly metrics?: unknown;
+	readonly logs?: unknown;
+}
+
+/** Source: @opentelemetry/api, internal/global-utils. */
+const KEY = /^opentelemetry\.js\.api\.\d+$/;
+
+/**
+ * Reads what is registered in this program, whatever this package's own copy of the
+ * API makes of it; `undefined` where nothing is.
+ */
+export function registeredApi(): RegisteredApi | undefined {
+	for (const key of Object.getOwnPropertySymbols(globalThis)) {
+		if (!KEY.test(key.description ?? "")) continue;
+		const api = (globalThis as { [key]?: RegisteredApi })[key];
+		if (typeof api?.version === "string") return api;
+	}
+	return undefined;
+}
