@@ -18,6 +18,7 @@ const other = "k3x9a2q" as RunId;
 function marker(runId: RunId, hostPid: number): Marker {
 	return {
 		runId,
+		directoryKey: "d",
 		bootId: "b",
 		pidNamespace: "1",
 		hostPid,

@@ -12,19 +12,26 @@ export const MARKER_VARIABLE = "SNAKEPIT_RUN";
 /** The environment variable beside the marker that names the incarnation a process descends from. */
 export const INCARNATION_VARIABLE = "SNAKEPIT_WORKER";
 
-/** What the marker says: which run, of which host process. */
+/** What the marker says: which run, of which host process, in which data directory. */
 export interface Marker {
 	readonly runId: RunId;
+	/** Names the data directory of the run; see `LedgerDirectory.key`. */
+	readonly directoryKey: string;
 	readonly bootId: string;
 	readonly pidNamespace: string;
 	readonly hostPid: number;
 	readonly hostStartTime: string;
 }
 
-/** The marker of the run `runId` whose host is `host`. */
-export function markerOf(runId: RunId, host: ProcessIdentity): Marker {
+/** The marker of the run `runId` whose host is `host`, in the data directory that `directoryKey` names. */
+export function markerOf(
+	runId: RunId,
+	host: ProcessIdentity,
+	directoryKey: string,
+): Marker {
 	return {
 		runId,
+		directoryKey,
 		bootId: host.bootId,
 		pidNamespace: host.pidNamespace,
 		hostPid: host.pid,
@@ -32,10 +39,26 @@ export function markerOf(runId: RunId, host: ProcessIdentity): Marker {
 	};
 }
 
-/** Writes a marker as the value of {@link MARKER_VARIABLE}: five fields, `:` between them. */
+/** Whether a marker is of the run `runId` whose host is `host`: another data directory may have the same run id. */
+export function isMarkerOf(
+	marker: Marker,
+	runId: RunId,
+	host: ProcessIdentity,
+): boolean {
+	return (
+		marker.runId === runId &&
+		marker.bootId === host.bootId &&
+		marker.pidNamespace === host.pidNamespace &&
+		marker.hostPid === host.pid &&
+		marker.hostStartTime === host.startTime
+	);
+}
+
+/** Writes a marker as the value of {@link MARKER_VARIABLE}: six fields, `:` between them. */
 export function formatMarker(marker: Marker): string {
 	return [
 		marker.runId,
+		marker.directoryKey,
 		marker.bootId,
 		marker.pidNamespace,
 		marker.hostPid,
@@ -46,10 +69,11 @@ export function formatMarker(marker: Marker): string {
 /** Reads a marker; `undefined` when `text` is not one. */
 export function parseMarker(text: string): Marker | undefined {
 	const fields = text.split(":");
-	const [runId, bootId, pidNamespace, pid, startTime] = fields;
+	const [runId, directoryKey, bootId, pidNamespace, pid, startTime] = fields;
 	if (
-		fields.length !== 5 ||
+		fields.length !== 6 ||
 		!runId ||
+		!directoryKey ||
 		!bootId ||
 		!pidNamespace ||
 		!pid ||
@@ -60,6 +84,7 @@ export function parseMarker(text: string): Marker | undefined {
 	try {
 		return {
 			runId,
+			directoryKey,
 			bootId,
 			pidNamespace,
 			hostPid: Number(pid),

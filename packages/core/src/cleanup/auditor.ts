@@ -1,5 +1,4 @@
 import type { SnakepitEvent } from "../events.ts";
-import { type Marker, markerOf } from "../marker.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import { Reconciliation } from "../registry/reconciliation.ts";
 import type { Clock, MarkedProcess, ProcessHost, Timer } from "../world.ts";
@@ -24,6 +23,8 @@ export interface AuditStatistics {
 
 export interface AuditorParts {
 	readonly registry: ProcessRegistry;
+	/** The value of the marker variable of its workers. */
+	readonly marker: string;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
 	readonly killer: Pick<ProcessKiller, "end">;
@@ -42,7 +43,6 @@ const STRAY_LIMITS: KillLimits = { graceMs: 500, deadlineMs: 5_000 };
  */
 export class Auditor {
 	readonly #parts: AuditorParts;
-	readonly #marker: Marker;
 	readonly #reconciliation: Reconciliation;
 	#timer: Timer;
 	#suspects: ReadonlySet<string> = new Set();
@@ -60,7 +60,6 @@ export class Auditor {
 	constructor(parts: AuditorParts) {
 		const { registry, host } = parts;
 		this.#parts = parts;
-		this.#marker = markerOf(registry.runId, host.self);
 		this.#reconciliation = new Reconciliation(registry, host);
 		this.#timer = this.#schedule();
 	}
@@ -142,10 +141,10 @@ export class Auditor {
 	}
 
 	#unaccounted(marked: readonly MarkedProcess[]): readonly Stray[] {
-		const { registry } = this.#parts;
+		const { registry, marker } = this.#parts;
 		return unaccounted(
 			marked,
-			this.#marker,
+			marker,
 			(incarnation) => registry.lookup(incarnation)?.status,
 		);
 	}

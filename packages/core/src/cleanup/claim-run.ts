@@ -1,16 +1,21 @@
 import { existsSync } from "node:fs";
 import { directoriesOf } from "../os/shared-memory.ts";
 import { type RunContent, RunFile, readRunFile } from "../registry/run-file.ts";
-import { type RunLock, restoreLock, takeLock } from "../registry/run-lock.ts";
+import {
+	mendLock,
+	type RunLock,
+	restoreLock,
+	takeLock,
+} from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import type { StoredRun } from "../registry/schema.ts";
 import type { SparedReason } from "../run-events.ts";
 import { claimantName } from "./claimant.ts";
+import { MarkerClaim } from "./marker-claim.ts";
 import { judgeOwner } from "./owner-liveness.ts";
 import {
 	type ClaimParts,
 	LedgerClaim,
-	MarkerClaim,
 	type RunClaim,
 	tellIncidents,
 } from "./run-claim.ts";
@@ -40,6 +45,8 @@ export function claimRun(parts: ClaimParts, name: RunName): ClaimOutcome {
 	// Nothing is proven by a lock that was lost, but a new one keeps others away.
 	const lost = attempt === "missing" && existsSync(path);
 	if (lost) attempt = restoreLock(sqlite, lockPath);
+	if (attempt === "refused")
+		attempt = mendLock(sqlite, lockPath, directory.lockAside(name));
 	if (attempt === "missing") return { kind: "over" };
 	if (attempt === "held") return outcomeOfHeld(parts, path, name);
 	if (attempt === "refused") return spared("unreadable");

@@ -1,3 +1,4 @@
+import { isMarkerOf } from "../marker.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";
@@ -58,7 +59,9 @@ function recordGone(registry: ProcessRegistry, host: ProcessHost): boolean {
 
 /** Kills whatever carries the marker of the run; returns how many were found. */
 function killMarked(host: ProcessHost, runId: RunId): number {
-	const found = host.marked().filter(({ marker }) => marker.runId === runId);
+	const found = host
+		.marked()
+		.filter(({ marker }) => isMarkerOf(marker, runId, host.self));
 	for (const { identity } of found) host.signal(identity, "SIGKILL");
 	return found.length;
 }

@@ -1,8 +1,8 @@
 import type { SnakepitEvent } from "../events.ts";
 import type { CensusHost } from "../os/census.ts";
-import { RunLock, takeLock } from "../registry/run-lock.ts";
-import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
-import { claimRun } from "./claim-run.ts";
+import { removeFreeLock } from "../registry/run-lock.ts";
+import { formatRunName, ownerKey, type RunName } from "../registry/run-name.ts";
+import { type ClaimOutcome, claimRun } from "./claim-run.ts";
 import type {
 	CleanupReport,
 	ReapedOrphan,
@@ -16,6 +16,8 @@ import type { KillLimits, ProcessKiller } from "./process-killer.ts";
 import type { ClaimParts, RunClaim } from "./run-claim.ts";
 import { type ReapedProcess, settle } from "./settlement.ts";
 import { StrategyGate } from "./strategy-gate.ts";
+import { UnrecordedClaim } from "./unrecorded-claim.ts";
+import { findUnrecordedRuns } from "./unrecorded-runs.ts";
 
 export interface ReaperParts extends ClaimParts {
 	readonly host: CensusHost;
@@ -31,7 +33,8 @@ const STRAY_LOCK_AGE_MS = 60_000;
 
 /**
  * Cleans up after every dead run of a directory: claims it, then ends what is
- * left of it, then records its end. Runs that may live are left alone.
+ * left of it, then records its end. What carries the marker of a run without a
+ * record is ended too, when its owner is gone. Runs that may live are left alone.
  *
  * One that is killed in the middle leaves the rest to the next start.
  */
@@ -42,9 +45,20 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	tell({ type: "cleanup.started", runId: parts.claimant.runId });
 	removeStrayLocks(parts);
 
-	const { claims, sparedRuns } = claimAll(parts);
+	const { claims: recorded, sparedRuns, known } = claimAll(parts);
 	for (const { runId, reason } of sparedRuns)
 		tell({ type: "run.spared", ofRun: runId, reason });
+	const unrecorded = findUnrecordedRuns({
+		marked: parts.host.marked(),
+		directoryKey: parts.directory.key,
+		self: parts.host.self,
+		isKnown: (name) => known.has(formatRunName(name)),
+		observe: (pid) => parts.host.observe(pid),
+	});
+	const claims = [
+		...recorded,
+		...unrecorded.dead.map((run) => new UnrecordedClaim(parts, run)),
+	];
 	const { results, spared } = await endOrphans(
 		parts,
 		claims.filter((claim) => claim.mayLive).map((claim) => claim.dead),
@@ -52,7 +66,9 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	);
 
 	const reaped: ReapedOrphan[] = [];
-	const sparedProcesses: SparedProcess[] = [];
+	const sparedProcesses: SparedProcess[] = [...unrecorded.spared];
+	for (const process of unrecorded.spared)
+		tell({ type: "orphan.spared", ...process });
 	const setAside: SetAsideFile[] = [];
 	for (const claim of claims) {
 		const { ofRun, workers } = claim.dead;
@@ -93,9 +109,12 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 function claimAll(parts: ReaperParts): {
 	readonly claims: readonly RunClaim[];
 	readonly sparedRuns: readonly SparedRun[];
+	/** Runs of which the record says what becomes of them, by {@link formatRunName}. */
+	readonly known: ReadonlySet<string>;
 } {
 	const claims: RunClaim[] = [];
 	const sparedRuns: SparedRun[] = [];
+	const known = new Set<string>();
 	const ownKey = ownerKey(parts.host.self);
 	for (const name of parts.directory.openRuns()) {
 		// Of this very process: its other threads, or a second copy of this package.
@@ -104,8 +123,17 @@ function claimAll(parts: ReaperParts): {
 		if (outcome.kind === "claimed") claims.push(outcome.claim);
 		if (outcome.kind === "spared")
 			sparedRuns.push({ runId: name.runId, reason: outcome.reason });
+		if (!isWithoutRecord(outcome)) known.add(formatRunName(name));
 	}
-	return { claims, sparedRuns };
+	return { claims, sparedRuns, known };
+}
+
+/** What cannot be read says nothing, and of a run that is over nothing was to be left. */
+function isWithoutRecord(outcome: ClaimOutcome): boolean {
+	return (
+		outcome.kind === "over" ||
+		(outcome.kind === "spared" && outcome.reason === "unreadable")
+	);
 }
 
 function reapedOrphan({
@@ -145,8 +173,7 @@ function removeStrayLocks({
 		name.ownerKey === ownerKey(host.self);
 	for (const name of directory.strayLocks(clock.wall(), STRAY_LOCK_AGE_MS)) {
 		if (isOwn(name)) continue;
-		const lock = takeLock(sqlite, runPath(directory.runs, name, "lock"));
-		if (lock instanceof RunLock) lock.release("removed");
+		removeFreeLock({ sqlite, directory }, name);
 	}
 }
 

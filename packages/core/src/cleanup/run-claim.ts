@@ -1,6 +1,4 @@
-import type { ProcessIdentity } from "../identity.ts";
-import type { Marker } from "../marker.ts";
-import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
+import { isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
@@ -15,7 +13,7 @@ import type { WorkerRecord } from "../registry/process-registry.ts";
 import { recordedNames } from "../registry/recorded-names.ts";
 import { RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
-import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
+import { type RunName, runPath } from "../registry/run-name.ts";
 import type { StoredRun } from "../registry/schema.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import type { RunId } from "../run-id.ts";
@@ -23,6 +21,7 @@ import type { Clock, ProcessHost } from "../world.ts";
 import { type Claimant, claimantName } from "./claimant.ts";
 import type { SetAsideFile } from "./cleanup-report.ts";
 import type { DeadRun } from "./orphan-search.ts";
+import { ownership } from "./ownership.ts";
 import { creditProtections, type Settlement } from "./settlement.ts";
 
 /**
@@ -90,7 +89,7 @@ export class LedgerClaim implements RunClaim {
 		this.#begunAt = parts.clock.now();
 		this.dead = {
 			ofRun: name.runId,
-			owns: ownership(name, parts.host.self),
+			owns: ownership(name, parts.host.self, parts.directory.key),
 			workers,
 		};
 		this.#run = {
@@ -205,80 +204,4 @@ export function tellIncidents(
 	if (unreported.length === 0) return;
 	file.markReported();
 	for (const incident of unreported) tell(incident);
-}
-
-/** Claims a run whose file is of no use: its processes are known by their marker alone. */
-export class MarkerClaim implements RunClaim {
-	readonly dead: DeadRun;
-	readonly mayLive = true;
-	readonly #parts: ClaimParts;
-	readonly #name: RunName;
-	readonly #lock: RunLock;
-	readonly #reason: string;
-
-	constructor(parts: ClaimParts, name: RunName, lock: RunLock, reason: string) {
-		this.#parts = parts;
-		this.#name = name;
-		this.#lock = lock;
-		this.#reason = reason;
-		this.dead = {
-			ofRun: name.runId,
-			owns: ownership(name, parts.host.self),
-			workers: [],
-		};
-	}
-
-	settle({ complete }: Settlement): {
-		readonly over: boolean;
-		readonly setAside?: SetAsideFile;
-	} {
-		const { claimant } = this.#parts;
-		// The next start of a program sets it aside: a watchdog could tell nobody where.
-		const path =
-			complete && claimant.kind === "reaper"
-				? this.#setAside(claimant.tell)
-				: undefined;
-		this.#lock.release(path === undefined ? "kept" : "removed");
-		return path === undefined
-			? { over: false }
-			: { over: true, setAside: { path, reason: this.#reason } };
-	}
-
-	#setAside(tell: (incident: Incident) => void): string | undefined {
-		const path = this.#parts.directory.setAside(this.#name);
-		if (path !== undefined) this.#removeDirectories(tell);
-		return path;
-	}
-
-	/** Where they are was in the file: they are known by their names alone. */
-	#removeDirectories(tell: (incident: Incident) => void): void {
-		const { runId, ownerKey } = this.#name;
-		const naming = recordedNames(() => []);
-		for (const path of findRunDirectories(runId, ownerKey)) {
-			for (const incident of readIncidentFiles(path, runId, naming))
-				tell(incident);
-			this.#parts.host.remove(directoriesOf(path, runId));
-		}
-	}
-}
-
-/**
- * A marker belongs to a run when it names the run and the very process that
- * owned it: two directories may have the same run id. One from another pid
- * namespace says nothing that can be judged from here.
- */
-export function ownership(
-	name: RunName,
-	self: ProcessIdentity,
-): (marker: Marker) => boolean {
-	return (marker) =>
-		marker.runId === name.runId &&
-		marker.pidNamespace === self.pidNamespace &&
-		ownerKey({
-			machineId: self.machineId,
-			bootId: marker.bootId,
-			pidNamespace: marker.pidNamespace,
-			pid: marker.hostPid,
-			startTime: marker.hostStartTime,
-		}) === name.ownerKey;
 }

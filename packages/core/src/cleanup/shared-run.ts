@@ -84,9 +84,10 @@ export class SharedRun {
 	async #start(): Promise<AuditedRun> {
 		const started = await this.#begin();
 		const { host, clock } = this.#parts;
-		const { registry, killer } = started;
+		const { registry, killer, marker } = started;
 		const auditor = new Auditor({
 			registry,
+			marker,
 			host,
 			clock,
 			killer,

@@ -60,7 +60,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		removeFiles: (paths) => host.remove(paths),
 	});
 	const sharedDirectory = createSharedDirectory(run.directory);
-	const marker = formatMarker(markerOf(name.runId, host.self));
+	const marker = formatMarker(markerOf(name.runId, host.self, directory.key));
 	const engagements = new Engagements({
 		runId: name.runId,
 		host,
@@ -77,6 +77,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		emit,
 		file,
 		run,
+		marker,
 		otherRuns: () => readRuns(sqlite, directory, ownerKey(host.self)),
 		listener: {
 			activated: (worker) => engagements.watch(worker),

@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from "../identity.ts";
-import { formatMarker, type Marker } from "../marker.ts";
+import { formatMarker } from "../marker.ts";
 import type { WorkerStatus } from "../registry/process-registry.ts";
 import type { MarkedProcess } from "../world.ts";
 
@@ -25,12 +25,11 @@ export interface StraysStep {
 /** The processes of the run `marker` that descend from no worker which is reserved or active. */
 export function unaccounted(
 	marked: readonly MarkedProcess[],
-	marker: Marker,
+	marker: string,
 	statusOf: (incarnation: string) => WorkerStatus | undefined,
 ): readonly Stray[] {
-	const wanted = formatMarker(marker);
 	return marked.flatMap((process): readonly Stray[] => {
-		if (formatMarker(process.marker) !== wanted) return [];
+		if (formatMarker(process.marker) !== marker) return [];
 		const { identity, incarnation, name } = process;
 		const status =
 			incarnation === undefined ? undefined : statusOf(incarnation);

@@ -1,11 +1,12 @@
 import { findOrphans } from "../cleanup/orphan-search.ts";
 import { judgeOwner } from "../cleanup/owner-liveness.ts";
-import { ownership } from "../cleanup/run-claim.ts";
+import { ownership } from "../cleanup/ownership.ts";
+import { findUnrecordedRuns } from "../cleanup/unrecorded-runs.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { LayerReport } from "../protection.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { readRunFile } from "../registry/run-file.ts";
-import { ownerKey, runPath } from "../registry/run-name.ts";
+import { formatRunName, ownerKey, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 
 /** What the next start of a program would meet. */
@@ -28,18 +29,22 @@ export function lookAsReaper(
 ): ReaperFindings {
 	let [living, dead, orphans, unclear] = [0, 0, 0, 0];
 	const census = host.census();
+	const known = new Set<string>();
 	for (const name of directory.openRuns()) {
 		const seen = host.observe(name.ownerPid);
 		if (typeof seen !== "string" && ownerKey(seen) === name.ownerKey) {
 			living++;
+			known.add(formatRunName(name));
 			continue;
 		}
 		const path = runPath(directory.runs, name, "db");
 		const content = readRunFile(sqlite, path, name, "living");
-		if (
-			content.kind !== "readable" ||
-			typeof judgeOwner(content.run.owner, host.self, seen) === "object"
-		) {
+		if (content.kind !== "readable") {
+			unclear++;
+			continue;
+		}
+		known.add(formatRunName(name));
+		if (typeof judgeOwner(content.run.owner, host.self, seen) === "object") {
 			unclear++;
 			continue;
 		}
@@ -48,10 +53,21 @@ export function lookAsReaper(
 		dead++;
 		const run = {
 			ofRun: name.runId,
-			owns: ownership(name, host.self),
+			owns: ownership(name, host.self, directory.key),
 			workers: content.workers,
 		};
 		orphans += findOrphans(run, census, []).orphans.length;
+	}
+	const unrecorded = findUnrecordedRuns({
+		marked: census.marked,
+		directoryKey: directory.key,
+		self: host.self,
+		isKnown: (name) => known.has(formatRunName(name)),
+		observe: (pid) => host.observe(pid),
+	});
+	for (const run of unrecorded.dead) {
+		orphans += findOrphans(run.dead, census, []).orphans.length;
+		if (!directory.hasFile(run.name)) dead++;
 	}
 	return { living, dead, orphans, unclear };
 }

@@ -1,12 +1,15 @@
+import { createHash } from "node:crypto";
 import {
 	chmodSync,
 	existsSync,
 	lstatSync,
 	readdirSync,
+	realpathSync,
 	renameSync,
+	rmSync,
 	statSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { RegistryError } from "../errors.ts";
 import { makeDirectories } from "../os/make-directories.ts";
 import { complaintAbout } from "../os/private-directory.ts";
@@ -24,6 +27,12 @@ export class LedgerDirectory {
 	readonly path: string;
 	readonly runs: string;
 	readonly history: string;
+	/**
+	 * Names the directory in the markers of its runs, so that a start ends only
+	 * what is of its own directory when a run has no record. It stays the same
+	 * when the directory is removed and made again.
+	 */
+	readonly key: string;
 
 	/**
 	 * @param manner `"look"` makes nothing and asks for no permission: for readers.
@@ -33,14 +42,23 @@ export class LedgerDirectory {
 		this.path = path;
 		this.runs = join(path, "runs");
 		this.history = join(path, "history");
-		if (manner === "look") return;
+		if (manner === "make") this.make();
+		this.key = keyOf(path);
+	}
+
+	/**
+	 * Makes what is not there.
+	 *
+	 * @throws RegistryError when it cannot be made.
+	 */
+	make(): void {
 		try {
 			for (const directory of [this.runs, this.history]) {
 				makeDirectories(directory, 0o700);
 				makePrivate(directory);
 			}
 		} catch (error) {
-			throw ledgerFailure(error, path);
+			throw ledgerFailure(error, this.path);
 		}
 	}
 
@@ -92,6 +110,21 @@ export class LedgerDirectory {
 		}
 	}
 
+	/** Where something goes that is in the place of a run's lock and is no file. */
+	lockAside(name: RunName): string {
+		return `${runPath(this.history, name, "lock")}.set-aside`;
+	}
+
+	hasFile(name: RunName): boolean {
+		return existsSync(runPath(this.runs, name, "db"));
+	}
+
+	/** Removes what was beside the file of a run that has none any more. */
+	removeBeside(name: RunName): void {
+		const path = runPath(this.runs, name, "db");
+		for (const ending of BESIDE) rmSync(path + ending, { force: true });
+	}
+
 	/**
 	 * Sets a file that cannot be used aside, with what is beside it.
 	 *
@@ -109,6 +142,11 @@ export class LedgerDirectory {
 			if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
 		return aside;
 	}
+}
+
+function keyOf(path: string): string {
+	const place = existsSync(path) ? realpathSync(path) : resolve(path);
+	return createHash("sha256").update(place).digest("hex").slice(0, 12);
 }
 
 /** Who can write here could make us signal processes of their choice. */

@@ -1,5 +1,17 @@
-import { closeSync, openSync, type Stats, statSync, unlinkSync } from "node:fs";
+import {
+	closeSync,
+	constants,
+	fstatSync,
+	ftruncateSync,
+	lstatSync,
+	openSync,
+	renameSync,
+	type Stats,
+	unlinkSync,
+} from "node:fs";
+import type { LedgerDirectory } from "./ledger-directory.ts";
 import { systemCodeOf } from "./ledger-failure.ts";
+import { type RunName, runPath } from "./run-name.ts";
 import type { Sqlite, SqliteConnection } from "./sqlite.ts";
 
 /**
@@ -58,6 +70,61 @@ export function restoreLock(sqlite: Sqlite, path: string): LockAttempt {
 	return takeLock(sqlite, path);
 }
 
+/**
+ * Makes a lock usable that somebody filled or exchanged, and takes it. Nobody
+ * holds it: that is seen before its content is.
+ *
+ * A plain file is emptied, not replaced: of two starts that do so at once one
+ * gets the lock. Anything else is moved to `aside`, also a file with a second
+ * name, which may be of use to somebody.
+ */
+export function mendLock(
+	sqlite: Sqlite,
+	path: string,
+	aside: string,
+): LockAttempt {
+	try {
+		const stats = lookAt(path);
+		if (stats === undefined) return "missing";
+		if (!stats.isFile() || stats.nlink !== 1) {
+			renameSync(path, aside);
+			closeSync(openSync(path, "wx", 0o600));
+		} else if (!empty(path)) return "refused";
+	} catch {
+		return "refused";
+	}
+	return takeLock(sqlite, path);
+}
+
+/** Returns whether there was something to remove. */
+function empty(path: string): boolean {
+	const descriptor = openSync(
+		path,
+		constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+	);
+	try {
+		const stats = fstatSync(descriptor);
+		if (!stats.isFile() || stats.nlink !== 1 || stats.size === 0) return false;
+		ftruncateSync(descriptor);
+		return true;
+	} finally {
+		closeSync(descriptor);
+	}
+}
+
+/** Removes the lock of a run that has nothing else, if nobody holds it. */
+export function removeFreeLock(
+	parts: { readonly sqlite: Sqlite; readonly directory: LedgerDirectory },
+	name: RunName,
+): void {
+	const { sqlite, directory } = parts;
+	const path = runPath(directory.runs, name, "lock");
+	let lock = takeLock(sqlite, path);
+	if (lock === "refused")
+		lock = mendLock(sqlite, path, directory.lockAside(name));
+	if (lock instanceof RunLock) lock.release("removed");
+}
+
 /** Takes a lock if it is free; never waits. */
 export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
 	const before = lookAt(path);
@@ -73,13 +140,15 @@ export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
 		return systemCodeOf(error).startsWith("SQLITE_BUSY") ? "held" : "refused";
 	}
 	// Its last holder may have removed it while we opened it.
-	if (lookAt(path)?.ino === before.ino) return new RunLock(path, connection);
+	const after = lookAt(path);
+	if (after?.ino === before.ino && after.dev === before.dev)
+		return new RunLock(path, connection);
 	connection.client.close();
 	return "missing";
 }
 
 function lookAt(path: string): Stats | undefined {
-	return statSync(path, { throwIfNoEntry: false });
+	return lstatSync(path, { throwIfNoEntry: false });
 }
 
 function removeFile(path: string): void {

@@ -1,7 +1,6 @@
 import { type RegistryError, SnakepitError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
-import { formatMarker, markerOf } from "../marker.ts";
 import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
@@ -25,6 +24,8 @@ export interface SqliteRegistryParts {
 	readonly file: RunFile;
 	/** As it is in the file. */
 	readonly run: StoredRun;
+	/** The value of the marker variable of its workers. */
+	readonly marker: string;
 	/** The other runs of the directory, newest first. */
 	readonly otherRuns: () => readonly RunRecord[];
 	readonly listener: RegistryListener;
@@ -54,7 +55,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#parts = parts;
 		this.#run = parts.run;
 		this.runId = parts.run.runId;
-		this.#marker = formatMarker(markerOf(this.runId, parts.run.owner));
+		this.#marker = parts.marker;
 	}
 
 	get state(): RunState {

@@ -70,6 +70,7 @@ export function processGroupCases(
 				const marker = markerOf(
 					generateRunId(Date.now(), new SeededRandom(Date.now())),
 					host.self,
+					"contract",
 				);
 				const mine = (): readonly number[] =>
 					host

@@ -100,7 +100,9 @@ export async function startWorker(
 		options: resolved,
 		world,
 		gate: new StartGate(1),
-		marker: formatMarker(markerOf(world.registry.runId, world.host.self)),
+		marker: formatMarker(
+			markerOf(world.registry.runId, world.host.self, "virtual"),
+		),
 		environment: options.environment ?? process.env,
 	});
 	await starter.start(worker, 1, undefined);

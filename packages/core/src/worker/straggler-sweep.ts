@@ -1,3 +1,4 @@
+import { isMarkerOf } from "../marker.ts";
 import type { Timer, World } from "../world.ts";
 
 /** Scans are gathered: many workers that end together cost one look at the process table. */
@@ -54,7 +55,7 @@ export class StragglerSweep {
 		let killed = 0;
 		for (const process of host.marked()) {
 			if (
-				process.marker.runId !== registry.runId ||
+				!isMarkerOf(process.marker, registry.runId, host.self) ||
 				process.incarnation === undefined ||
 				!this.#ended.has(process.incarnation)
 			)

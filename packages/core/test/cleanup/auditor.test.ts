@@ -46,8 +46,10 @@ function scene(
 		ancestors: () => [],
 		signalGroup: () => "refused" as const,
 	});
+	const marker = formatMarker(markerOf(registry.runId, host.self, "d"));
 	const auditor = new Auditor({
 		registry,
+		marker,
 		host,
 		clock,
 		killer: new ProcessKiller(census, clock),
@@ -59,7 +61,6 @@ function scene(
 		auditor.stop();
 		expect(clock.pending()).toBe(0);
 	});
-	const marker = formatMarker(markerOf(registry.runId, host.self));
 	return {
 		...virtual,
 		auditor,

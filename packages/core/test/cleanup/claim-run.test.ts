@@ -1,11 +1,13 @@
 import {
 	existsSync,
+	linkSync,
 	mkdirSync,
 	readdirSync,
+	readFileSync,
 	rmSync,
-	symlinkSync,
 	writeFileSync,
 } from "node:fs";
+import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { type ClaimOutcome, claimRun } from "../../src/cleanup/claim-run.ts";
@@ -159,12 +161,27 @@ test("what a sibling of this very process has claimed is left to it: locks do no
 	expect(claimRun(bench, name)).toEqual(spared("claimed_by_another"));
 });
 
-test("a lock that cannot be looked at proves nothing", async () => {
+test("what is in the place of a lock and is no file is moved away, and the owner's identity decides", async () => {
 	const bench = reaperBench();
 	const { name, lockPath } = await craftRun(bench.dataDir);
 	rmSync(lockPath);
 	mkdirSync(lockPath);
-	expect(claimRun(bench, name)).toEqual(spared("unreadable"));
+	expect(settled(claimRun(bench, name))).toEqual({ over: true });
+	expect(existsSync(bench.directory.lockAside(name))).toBe(true);
+
+	const other = await craftRun(bench.dataDir, deadOwner({ pidNamespace: "1" }));
+	writeFileSync(other.lockPath, "no lock");
+	expect(claimRun(bench, other.name)).toEqual(spared("other_pid_namespace"));
+});
+
+test("a lock that somebody filled and that has a second name keeps its content", async () => {
+	const bench = reaperBench();
+	const { name, lockPath } = await craftRun(bench.dataDir);
+	writeFileSync(lockPath, "of use to somebody");
+	linkSync(lockPath, `${lockPath}.other`);
+	expect(settled(claimRun(bench, name))).toEqual({ over: true });
+	for (const path of [`${lockPath}.other`, bench.directory.lockAside(name)])
+		expect(readFileSync(path, "utf8")).toBe("of use to somebody");
 });
 
 test("a lock that was lost is made again for the time of the claim", async () => {
@@ -191,7 +208,9 @@ test("a lock that was lost and cannot be made again spares the run", async () =>
 	const bench = reaperBench();
 	const { name, lockPath } = await craftRun(bench.dataDir);
 	rmSync(lockPath);
-	symlinkSync("/nowhere/at/all", lockPath);
+	mkdirSync(lockPath);
+	// What is in the way cannot be moved.
+	mkdirSync(join(bench.directory.lockAside(name), "full"), { recursive: true });
 	expect(claimRun(bench, name)).toEqual(spared("unreadable"));
 });
 

@@ -84,7 +84,7 @@ export async function craftRun(
 	};
 	closeSync(openSync(lockPath, "w", 0o600));
 	const file = RunFile.create(sqlite, path, run);
-	const marker = formatMarker(markerOf(runId, owner));
+	const marker = formatMarker(markerOf(runId, owner, directory.key));
 	const rows = workers(runId).map((worker, ordinal) => ({ worker, ordinal }));
 	file.write(rows, marker, undefined);
 	file.close("goes_on");

@@ -95,18 +95,24 @@ test("what left its group is killed by its marker, and as long as it is seen the
 	const stray = {
 		identity: deadOwner(),
 		groupId: 1,
-		marker: markerOf(registry.runId, machine.self),
+		marker: markerOf(registry.runId, machine.self, "d"),
 		incarnation: undefined,
 		name: "stray",
 	};
 	const other = {
 		...stray,
-		marker: markerOf("0000000" as typeof registry.runId, machine.self),
+		marker: markerOf("0000000" as typeof registry.runId, machine.self, "d"),
+	};
+	// Another data directory may have a run of the same id.
+	const namesake = {
+		...stray,
+		marker: markerOf(registry.runId, deadOwner(), "other"),
 	};
 	const killed: unknown[] = [];
 	let dies = true;
 	const host: ProcessHost = seenAs({
-		marked: () => (dies && killed.length > 0 ? [other] : [stray, other]),
+		marked: () =>
+			dies && killed.length > 0 ? [other] : [namesake, stray, other],
 		signal: (identity) => {
 			killed.push(identity);
 			return "sent";
@@ -119,7 +125,7 @@ test("what left its group is killed by its marker, and as long as it is seen the
 
 	const second = bench();
 	dies = false;
-	stray.marker = markerOf(second.registry.runId, machine.self);
+	stray.marker = markerOf(second.registry.runId, machine.self, "d");
 	recordExit({ ...parts, registry: second.registry });
 	expect(second.registry.state).not.toBe("terminated");
 });
@@ -129,7 +135,7 @@ test("what a worker forked in its last instant carries the marker only once it e
 	const stray = {
 		identity: deadOwner(),
 		groupId: 1,
-		marker: markerOf(registry.runId, machine.self),
+		marker: markerOf(registry.runId, machine.self, "d"),
 		incarnation: undefined,
 		name: "stray",
 	};

@@ -52,7 +52,11 @@ export class Host {
 
 	constructor(
 		order: HostOrder,
-		options: { readonly inside?: readonly string[] } = {},
+		options: {
+			readonly inside?: readonly string[];
+			/** Where it makes its private directories; its data directory by default. */
+			readonly temporary?: string;
+		} = {},
 	) {
 		this.#isElsewhere = options.inside !== undefined;
 		const [command = "", ...args] = [
@@ -63,7 +67,7 @@ export class Host {
 			JSON.stringify(order),
 		];
 		// What a killed one leaves goes with the test's directory.
-		const env = { ...process.env, TMPDIR: order.dataDir };
+		const env = { ...process.env, TMPDIR: options.temporary ?? order.dataDir };
 		this.child = spawn(command, args, {
 			stdio: ["pipe", "pipe", "inherit"],
 			env,

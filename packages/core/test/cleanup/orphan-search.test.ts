@@ -35,7 +35,7 @@ function process_(
 }
 
 function mark(facts: ProcessFacts, incarnation?: string): MarkedProcess {
-	const marker = markerOf(RUN, host);
+	const marker = markerOf(RUN, host, "d");
 	return { ...facts, marker, incarnation, name: "any" };
 }
 
@@ -146,7 +146,7 @@ test("the marker of another run, or of another owner with the same run id, says 
 	const process = process_(20, 20);
 	const other = {
 		...mark(process),
-		marker: markerOf("1234567" as RunId, host),
+		marker: markerOf("1234567" as RunId, host, "d"),
 	};
 	expect(found({ processes: [process], marked: [other] })).toEqual({
 		spared: [],

@@ -204,8 +204,8 @@ test("one that cannot die is told at the deadline, and never waited for longer",
 
 test("a run is killed by its whole marker: the same run id of another host is another run", async () => {
 	const runId = "zkilled" as RunId;
-	const mine = markerOf(runId, deadOwner());
-	const other = markerOf(runId, deadOwner({ pid: 3 }));
+	const mine = markerOf(runId, deadOwner(), "d");
+	const other = markerOf(runId, deadOwner({ pid: 3 }), "d");
 	const target = await start("ignores-sigterm.sh", formatMarker(mine));
 	const escaped = await start("leaves-its-group.cjs", formatMarker(mine));
 	const stranger = await start("sleeps.sh", formatMarker(other));

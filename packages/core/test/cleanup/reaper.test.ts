@@ -178,21 +178,20 @@ test("a run whose file is damaged is cleaned up by marker alone, and its file se
 	expect(eventsOf(bench, "registry.set_aside").length).toBe(1);
 });
 
-test("a marker with the same run id from another directory's host is not touched", async () => {
+test("a marker with the same run id of another data directory is not touched, whoever its host was", async () => {
 	const bench = reaperBench();
 	const crafted = await craftRun(bench.dataDir);
-	const [first, ...rest] = crafted.marker.split(":");
-	const stranger = await start(
-		"sleeps.sh",
-		[first, ...rest.slice(0, -1), "99"].join(":"),
-	);
-	const elsewhere = await start(
-		"sleeps.sh",
-		[first, rest[0], "77", ...rest.slice(2)].join(":"),
+	const [runId, key, ...host] = crafted.marker.split(":");
+	expect(key).toBe(bench.directory.key);
+	const [stranger, elsewhere] = await Promise.all(
+		[
+			[runId, "anotherkey", ...host.slice(0, -1), "99"],
+			[runId, "anotherkey", ...host],
+		].map((fields) => start("sleeps.sh", fields.join(":"))),
 	);
 	expect((await reap(bench)).found).toBe(0);
 	expect(
-		[stranger, elsewhere].map(({ identity }) => isAlive(identity.pid)),
+		[stranger, elsewhere].map((each) => isAlive(each?.identity.pid ?? 0)),
 	).toEqual([true, true]);
 });
 

@@ -6,14 +6,14 @@ import {
 	type Stray,
 	unaccounted,
 } from "../../src/cleanup/strays.ts";
-import { markerOf } from "../../src/marker.ts";
+import { formatMarker, markerOf } from "../../src/marker.ts";
 import type { WorkerStatus } from "../../src/registry/process-registry.ts";
 import type { RunId } from "../../src/run-id.ts";
 import type { MarkedProcess } from "../../src/world.ts";
 import { deadOwner } from "./crafted-run.ts";
 
 const RUN = "abcdefg" as RunId;
-const marker = markerOf(RUN, deadOwner());
+const marker = markerOf(RUN, deadOwner(), "d");
 
 function marked(fields: Partial<MarkedProcess> = {}): MarkedProcess {
 	return {
@@ -41,26 +41,30 @@ test.each<[WorkerStatus | undefined, string]>([
 	["ended", "ended"],
 	[undefined, "unknown"],
 ])("a process whose worker is %s is a stray of: %s", (status, of) => {
-	const found = unaccounted([marked()], marker, () => status);
+	const found = unaccounted([marked()], formatMarker(marker), () => status);
 	expect(found.map((each) => each.of)).toEqual(of === "none" ? [] : [of]);
 });
 
 test("a process that names no worker belongs to none", () => {
 	expect(
-		unaccounted([marked({ incarnation: undefined })], marker, () => "active"),
+		unaccounted(
+			[marked({ incarnation: undefined })],
+			formatMarker(marker),
+			() => "active",
+		),
 	).toMatchObject([{ of: "unknown", incarnation: undefined, name: "daemon" }]);
 });
 
 test("processes of other runs, also of one with the same id and another host, are nobody's business here", () => {
 	const others = [
-		markerOf("0000000" as RunId, deadOwner()),
-		markerOf(RUN, deadOwner({ pid: 5 })),
-		markerOf(RUN, deadOwner({ bootId: "another" })),
+		markerOf("0000000" as RunId, deadOwner(), "d"),
+		markerOf(RUN, deadOwner({ pid: 5 }), "d"),
+		markerOf(RUN, deadOwner({ bootId: "another" }), "d"),
 	];
 	expect(
 		unaccounted(
 			others.map((other) => marked({ marker: other })),
-			marker,
+			formatMarker(marker),
 			() => undefined,
 		),
 	).toEqual([]);

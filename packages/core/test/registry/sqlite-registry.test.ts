@@ -59,6 +59,7 @@ class Bench {
 			emit: events.record,
 			file,
 			run,
+			marker: "marker",
 			otherRuns: () => [],
 			listener: { activated: () => {}, ended: () => {} },
 			letGo: (over) => letGo.push(over),

@@ -84,7 +84,7 @@ describe("FakeProcessHost", () => {
 
 	test("finds every marked process, those that left the group included, and not those that cleared their environment", async () => {
 		const runId = generateRunId(clock.wall(), new SeededRandom());
-		const marker = markerOf(runId, host.self);
+		const marker = markerOf(runId, host.self, "d");
 		const env = {
 			[MARKER_VARIABLE]: formatMarker(marker),
 			[INCARNATION_VARIABLE]: "i-1",

@@ -13,6 +13,7 @@ const id = fc.stringMatching(/^[0-9a-z]{7}$/) as fc.Arbitrary<RunId>;
 const systemText = fc.stringMatching(/^[0-9A-Za-z._-]{1,40}$/);
 const marker: fc.Arbitrary<Marker> = fc.record({
 	runId: id,
+	directoryKey: systemText,
 	bootId: systemText,
 	pidNamespace: systemText,
 	hostPid: fc.integer({ min: 1, max: 4_194_304 }),
@@ -32,17 +33,17 @@ describe("the marker", () => {
 		);
 	});
 
-	test("is one line of five fields that can stand in an environment", () => {
+	test("is one line of six fields that can stand in an environment", () => {
 		fc.assert(
 			fc.property(marker, (written) => {
 				const text = formatMarker(written);
 				expect(text).not.toContain("\0");
-				expect(text.split(":")).toHaveLength(5);
+				expect(text.split(":")).toHaveLength(6);
 			}),
 		);
 	});
 
-	test("names the run and the host process", () => {
+	test("names the run, the host process and the data directory", () => {
 		const host = {
 			machineId: "m",
 			bootId: "b",
@@ -50,10 +51,11 @@ describe("the marker", () => {
 			pid: 7,
 			startTime: "1:2",
 		};
-		const text = formatMarker(markerOf("k3x9a2p" as RunId, host));
-		expect(text).toBe("k3x9a2p:b:n:7:1%3A2");
+		const text = formatMarker(markerOf("k3x9a2p" as RunId, host, "d"));
+		expect(text).toBe("k3x9a2p:d:b:n:7:1%3A2");
 		expect(parseMarker(text)).toEqual({
 			runId: "k3x9a2p",
+			directoryKey: "d",
 			bootId: "b",
 			pidNamespace: "n",
 			hostPid: 7,
@@ -64,23 +66,25 @@ describe("the marker", () => {
 	test.each([
 		"",
 		"k3x9a2p",
-		"k3x9a2p:b:n:7",
-		"k3x9a2p:b:n:7:1:2",
-		":b:n:7:1",
-		"k3x9a2p::n:7:1",
-		"k3x9a2p:b::7:1",
-		"k3x9a2p:b:n::1",
-		"k3x9a2p:b:n:7:",
-		"K3X9A2P:b:n:7:1",
-		"k3x9a2:b:n:7:1",
-		"k3x9a2p:b:n:0:1",
-		"k3x9a2p:b:n:-7:1",
-		"k3x9a2p:b:n:07:1",
-		"k3x9a2p:b:n:7.5:1",
-		"k3x9a2p:b:n:1e3:1",
-		"k3x9a2p:b:n:12345678901:1",
-		"k3x9a2p:b:n:7:%E0%A4%A",
-		" k3x9a2p:b:n:7:1",
+		"k3x9a2p:d:b:n:7",
+		"k3x9a2p:d:b:n:7:1:2",
+		":d:b:n:7:1",
+		"k3x9a2p:b:n:7:1",
+		"k3x9a2p::b:n:7:1",
+		"k3x9a2p:d::n:7:1",
+		"k3x9a2p:d:b::7:1",
+		"k3x9a2p:d:b:n::1",
+		"k3x9a2p:d:b:n:7:",
+		"K3X9A2P:d:b:n:7:1",
+		"k3x9a2:d:b:n:7:1",
+		"k3x9a2p:d:b:n:0:1",
+		"k3x9a2p:d:b:n:-7:1",
+		"k3x9a2p:d:b:n:07:1",
+		"k3x9a2p:d:b:n:7.5:1",
+		"k3x9a2p:d:b:n:1e3:1",
+		"k3x9a2p:d:b:n:12345678901:1",
+		"k3x9a2p:d:b:n:7:%E0%A4%A",
+		" k3x9a2p:d:b:n:7:1",
 	])("%j is not one", (text) => {
 		expect(parseMarker(text)).toBeUndefined();
 	});

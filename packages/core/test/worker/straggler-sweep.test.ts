@@ -18,11 +18,12 @@ const idle: FakeProgram = (process) => process.idle();
 function scene() {
 	const virtual = virtualWorld();
 	const { host, registry, world } = virtual;
-	const marker = markerOf(registry.runId, host.self);
+	const marker = markerOf(registry.runId, host.self, "d");
 	const plant = (
 		incarnation: string | undefined,
 		program: FakeProgram = idle,
 		runId: string = registry.runId,
+		hostPid: number = marker.hostPid,
 	): FakeProcess =>
 		host.plant({
 			program,
@@ -31,6 +32,7 @@ function scene() {
 					[MARKER_VARIABLE]: formatMarker({
 						...marker,
 						runId: runId as typeof registry.runId,
+						hostPid,
 					}),
 					...(incarnation !== undefined && {
 						[INCARNATION_VARIABLE]: incarnation,
@@ -64,6 +66,7 @@ test("whoever descends from a worker that lives, from another run, or from nobod
 		plant("w-2"),
 		plant(undefined),
 		plant("w-1", idle, "zzzzzzz"),
+		plant("w-1", idle, undefined, 4_000_000),
 		host.plant({
 			program: idle,
 			spec: { env: { [INCARNATION_VARIABLE]: "w-1" } },
