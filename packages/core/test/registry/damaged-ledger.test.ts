@@ -1,9 +1,6 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import {
-	chmodSync,
 	existsSync,
-	mkdirSync,
 	readdirSync,
 	rmSync,
 	truncateSync,
@@ -114,102 +111,6 @@ test("a run file that a stranger holds is reported, not touched, and no reason n
 	expect(next.report.deadRuns).toEqual([crafted.name.runId]);
 	await next.release();
 });
-
-const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
-
-/** What an unprivileged program sees of a ledger. */
-async function acquireAsNobody(
-	dataDir: string,
-): Promise<Record<string, unknown>> {
-	const source = join(import.meta.dirname, "../../src/cleanup/acquire-run.ts");
-	const child = spawn(
-		process.execPath,
-		[
-			"--input-type=module",
-			"-e",
-			`import { acquireRun } from ${JSON.stringify(source)};
-			try {
-				const run = await acquireRun({ dataDir: ${JSON.stringify(dataDir)}, strategy: undefined, emit() {} });
-				console.log(JSON.stringify(run.report));
-				await run.release();
-			} catch ({ code, message }) {
-				console.log(JSON.stringify({ code, message }));
-			}`,
-		],
-		{
-			stdio: ["ignore", "pipe", "inherit"],
-			env: { PATH: process.env["PATH"] },
-			...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
-		},
-	);
-	let text = "";
-	child.stdout.on("data", (chunk) => {
-		text += chunk;
-	});
-	await once(child, "close");
-	return JSON.parse(text);
-}
-
-/** Readable, not writable, for the unprivileged one. */
-function makeReadOnly(...paths: readonly string[]): void {
-	for (const path of paths) chmodSync(path, 0o555);
-	onTestFinished(() => {
-		for (const path of paths) if (existsSync(path)) chmodSync(path, 0o755);
-	});
-}
-
-function giveAway(path: string): void {
-	if (isRoot) spawnSync("chown", ["-R", `${NOBODY}:${NOBODY}`, path]);
-}
-
-test("other runs' files that may only be read are reported, and no reason not to start", async () => {
-	const dataDir = temporaryDirectory();
-	const crafted = await craftRun(dataDir);
-	giveAway(dataDir);
-	makeReadOnly(crafted.lockPath, crafted.path);
-	expect(await acquireAsNobody(dataDir)).toMatchObject({
-		deadRuns: [],
-		sparedRuns: [{ runId: crafted.name.runId, reason: "unreadable" }],
-	});
-	expect(existsSync(crafted.path)).toBe(true);
-});
-
-test("a directory that may only be read is a clear error at the start", async () => {
-	const dataDir = temporaryDirectory();
-	giveAway(dataDir);
-	makeReadOnly(dataDir);
-	expect(await acquireAsNobody(dataDir)).toMatchObject({
-		code: "REGISTRY_UNWRITABLE",
-		message: expect.stringContaining("dataDir"),
-	});
-});
-
-test("a directory below which may only be read is a clear error too, and nothing is left", async () => {
-	const dataDir = temporaryDirectory();
-	const runs = join(dataDir, "runs");
-	mkdirSync(runs);
-	mkdirSync(join(dataDir, "history"));
-	giveAway(dataDir);
-	makeReadOnly(runs);
-	expect(await acquireAsNobody(dataDir)).toMatchObject({
-		code: "REGISTRY_UNWRITABLE",
-	});
-	expect(readdirSync(runs)).toEqual([]);
-});
-
-test.skipIf(!isRoot)(
-	"a folder of somebody else is not used, whoever named the directory (needs root to make one)",
-	async () => {
-		const dataDir = temporaryDirectory();
-		chmodSync(dataDir, 0o777);
-		expect(await acquireAsNobody(dataDir)).toMatchObject({ deadRuns: [] });
-		await expect(acquire(dataDir)).rejects.toMatchObject({
-			code: "REGISTRY_UNWRITABLE",
-			message: expect.stringMatching(/belongs to user 65534 .*dataDir/),
-		});
-	},
-);
 
 /** A file system of a few pages, where that may be mounted. */
 function tinyDisk(options: string): string | undefined {
