@@ -62,6 +62,8 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 		"It takes no new calls and leaves when its last one is over.",
 	"worker.condemned": "It has to go now, and why.",
 	"worker.stop_step": "One rung of the stop ladder.",
+	"worker.group_spared":
+		"Its process is gone, its group's number is in use, and nothing proves that those processes are the worker's: they are left alone.",
 	"worker.exited":
 		"Its process is gone: exit, reason, last killer, calls lost, last lines.",
 	"worker.output":

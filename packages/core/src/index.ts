@@ -142,7 +142,6 @@ export type { Census, CensusHost } from "./os/census.ts";
 export type { Answer } from "./os/fork/answer.ts";
 export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
 export { makeDirectories } from "./os/make-directories.ts";
-export { ProcessGroup } from "./os/process-group.ts";
 export { SystemProcessHost } from "./os/process-host.ts";
 export { sendSignal } from "./os/send-signal.ts";
 export { spawnFailed, unidentified } from "./os/spawn-failure.ts";
@@ -220,6 +219,7 @@ export type {
 	Clock,
 	LifelineListener,
 	MarkedProcess,
+	OwnGroup,
 	ProcessExit,
 	ProcessFacts,
 	ProcessHost,

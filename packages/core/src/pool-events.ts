@@ -146,6 +146,13 @@ export type PoolEvent =
 			readonly sent: number;
 	  })
 	| (WorkerRef & {
+			readonly type: "worker.group_spared";
+			/** The number of the worker's group. */
+			readonly groupId: number;
+			/** The living processes in the group of that number, none of them proven to be the worker's. */
+			readonly pids: readonly number[];
+	  })
+	| (WorkerRef & {
 			readonly type: "worker.output";
 			readonly stream: "stdout" | "stderr";
 			/** Without its line break. One that is redrawn with carriage returns, as a progress bar is, is told as it stands every 5 s while it changes, and as it stood last. */

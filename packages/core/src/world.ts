@@ -69,6 +69,8 @@ export type SignalOutcome =
 	| "sent"
 	/** There is no such process any more, or its pid belongs to another one by now. */
 	| "gone"
+	/** The group's leader is gone and nothing proves that those who have its number were its group: nothing was sent. */
+	| "unproven"
 	/** The system refused, or the identity could not be read: nothing was sent. */
 	| "refused";
 
@@ -85,8 +87,31 @@ export interface StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
-	/** Sends a signal while the process is known to be this one; a group also after its leader is gone, as long as it has members. */
+	/**
+	 * Sends a signal if the process is proven to be this one in the same turn; to a
+	 * group also after its leader is gone, if a member is proven to be of it.
+	 */
 	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome;
+}
+
+/**
+ * The group of a process that this program started, from its leader's spawn on.
+ * Every signal is proven in the turn in which it is sent.
+ */
+export interface OwnGroup {
+	/** The leader's pid. */
+	readonly id: number;
+	/**
+	 * Looks whether the leader still holds its number, dead or alive. What starts
+	 * in the group before such a moment can be proven after the leader is gone.
+	 */
+	noteLeader(): void;
+	/** The leader's end was told. Looks who is left: what is proven now stays proven while it lives. */
+	leaderEnded(): void;
+	/** Sends to the leader alone, while it has its number. */
+	signalLeader(signal: NodeJS.Signals): SignalOutcome;
+	/** Sends to the whole group. */
+	signal(signal: NodeJS.Signals): SignalOutcome;
 }
 
 /**
@@ -162,6 +187,11 @@ export interface ProcessHost {
 		identity: ProcessIdentity,
 		signal: NodeJS.Signals,
 	): "yes" | "no" | "unknown";
+	/**
+	 * The group of a process that this program started, whose environment `spec`
+	 * has. Called in the turn in which the leader's identity was read.
+	 */
+	ownGroup(leader: ProcessIdentity, spec: Pick<ProcessSpec, "env">): OwnGroup;
 	/** The living members of a process group. */
 	members(groupId: number): readonly ProcessFacts[];
 	/** The living members of several process groups, by one look. */

@@ -47,7 +47,9 @@ export async function endOrphans(
 		const heldGroups = new Set<number>();
 		spared = [];
 		for (const dead of runs) {
-			const found = findOrphans(dead, census, known);
+			const found = findOrphans(dead, census, known, (...number) =>
+				host.holdsNumber(...number),
+			);
 			spared.push(...found.spared);
 			known.push(...found.orphans);
 			for (const orphan of found.orphans) {

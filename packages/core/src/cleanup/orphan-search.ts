@@ -1,6 +1,7 @@
+import { judgeGroup } from "../group-verdict.ts";
 import { isSameProcess, type ProcessIdentity } from "../identity.ts";
 import type { Marker } from "../marker.ts";
-import type { Census } from "../os/census.ts";
+import type { Census, CensusHost } from "../os/census.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
 import type { SparedReason } from "../run-events.ts";
 import type { ProcessFacts } from "../world.ts";
@@ -43,14 +44,17 @@ export interface SearchResult {
  * recorded workers that are still the same process, the groups they lead, and
  * whatever carries the run's marker.
  *
- * A group whose leader is gone may have a stranger's number by now. It is ours
- * while a member is known to be: from the last look (`known`), or by its
- * marker. Otherwise its members are spared.
+ * A group whose leader is gone may have a stranger's number by now, see
+ * {@link judgeGroup}. A member is proven from the last look (`known`), or by its
+ * marker. Where none is, all members are spared.
+ *
+ * @param holdsNumber asked of the process that proves a group, see {@link CensusHost.holdsNumber}.
  */
 export function findOrphans(
 	run: DeadRun,
 	census: Census,
 	known: readonly Orphan[],
+	holdsNumber: CensusHost["holdsNumber"],
 ): SearchResult {
 	const marked = census.marked.filter(({ marker }) => run.owns(marker));
 	const proven = [...known, ...marked].map(({ identity }) => identity);
@@ -82,12 +86,10 @@ export function findOrphans(
 				process.condition === "alive" &&
 				process !== leader,
 		);
-		const ours =
-			leader !== undefined ||
-			members.some((member) => isAmong(proven, member.identity));
+		const ours = isLedBy(identity, census, proven, holdsNumber);
 		for (const member of members) {
 			if (ours) add(member, { ...facts, foundBy: "group", ownGroup: true });
-			else
+			else if (!isAmong(proven, member.identity))
 				spared.push({
 					ofRun: run.ofRun,
 					pid: member.identity.pid,
@@ -105,6 +107,28 @@ export function findOrphans(
 		add(process, { ...facts, foundBy: "marker", ownGroup: false });
 	}
 	return { orphans: [...orphans.values()], spared };
+}
+
+/** Whether the group with a worker's number is that worker's. */
+function isLedBy(
+	leader: ProcessIdentity,
+	{ processes }: Census,
+	proven: readonly ProcessIdentity[],
+	holdsNumber: CensusHost["holdsNumber"],
+): boolean {
+	const groupId = leader.pid;
+	const verdict = judgeGroup(
+		leader,
+		processes.filter(
+			(process) =>
+				process.groupId === groupId || process.identity.pid === groupId,
+		),
+		({ identity }) => isAmong(proven, identity),
+	);
+	// Asked after the census, which takes its time: until then the number was nobody else's.
+	return (
+		verdict.whose === "ours" && holdsNumber(groupId, verdict.witness.identity)
+	);
 }
 
 function isAmong(

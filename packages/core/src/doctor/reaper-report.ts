@@ -29,6 +29,8 @@ export function lookAsReaper(
 ): ReaperFindings {
 	let [living, dead, orphans, unclear] = [0, 0, 0, 0];
 	const census = host.census();
+	const holdsNumber: CensusHost["holdsNumber"] = (...number) =>
+		host.holdsNumber(...number);
 	const known = new Set<string>();
 	for (const name of directory.openRuns()) {
 		const seen = host.observe(name.ownerPid);
@@ -56,7 +58,7 @@ export function lookAsReaper(
 			owns: ownership(name, host.self, directory.key),
 			workers: content.workers,
 		};
-		orphans += findOrphans(run, census, []).orphans.length;
+		orphans += findOrphans(run, census, [], holdsNumber).orphans.length;
 	}
 	const unrecorded = findUnrecordedRuns({
 		marked: census.marked,
@@ -66,7 +68,7 @@ export function lookAsReaper(
 		observe: (pid) => host.observe(pid),
 	});
 	for (const run of unrecorded.dead) {
-		orphans += findOrphans(run.dead, census, []).orphans.length;
+		orphans += findOrphans(run.dead, census, [], holdsNumber).orphans.length;
 		if (!directory.hasFile(run.name)) dead++;
 	}
 	return { living, dead, orphans, unclear };

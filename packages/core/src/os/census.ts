@@ -19,6 +19,8 @@ export interface CensusHost extends ProcessHost {
 	census(): Census;
 	/** The pids of this process's parent, its parent's parent, and so on. */
 	ancestors(): readonly number[];
+	/** Whether this very process, alive or not yet reaped, has a group's number now, as its pid or as a member. */
+	holdsNumber(groupId: number, member: ProcessIdentity): boolean;
 	/** Sends to a whole group while `member`, alive or not yet reaped, is in it: nobody else can have its number then. */
 	signalGroup(
 		groupId: number,

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { StartError } from "../errors.ts";
 import type { ThreadFacts } from "../world.ts";
 import { DescriptorReserve, outOfDescriptors } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
@@ -14,13 +15,29 @@ export class LinuxProc implements ProcessTable {
 	readonly #units: Units;
 	readonly #reserve = new DescriptorReserve();
 
+	/** @throws StartError `PLATFORM_UNSUPPORTED` when `/proc` does not show the pid namespace of this process. */
 	constructor() {
+		requireOwnProc(ownNumber());
 		this.bootId = readFileSync(
 			"/proc/sys/kernel/random/boot_id",
 			"latin1",
 		).trim();
 		this.pidNamespace = readlinkSync("/proc/self/ns/pid").replace(/\D/g, "");
 		this.#units = readUnits();
+	}
+
+	moment(): number | undefined {
+		try {
+			const text = this.#reserve.use(() =>
+				readFileSync("/proc/uptime", "latin1"),
+			);
+			const ticks = Math.floor(
+				Number.parseFloat(text) * this.#units.ticksPerSecond + ROUNDING,
+			);
+			return Number.isNaN(ticks) ? undefined : ticks;
+		} catch {
+			return undefined;
+		}
 	}
 
 	entry(pid: number): TableEntry | "gone" | "unknown" {
@@ -127,6 +144,33 @@ export class LinuxProc implements ProcessTable {
 	}
 }
 
+/**
+ * A `/proc` that was mounted in another pid namespace shows other processes under
+ * the same numbers: this one is then another number there, or none.
+ *
+ * @param seen where `/proc/self` leads to; `undefined` when it cannot be read.
+ * @throws StartError `PLATFORM_UNSUPPORTED` unless that is this process.
+ */
+export function requireOwnProc(seen: string | undefined): void {
+	if (seen === String(process.pid)) return;
+	throw new StartError({
+		code: "PLATFORM_UNSUPPORTED",
+		ran: "no",
+		message:
+			seen === undefined
+				? `/proc/self cannot be read, so no process could be ended safely. Mount /proc: mount -t proc proc /proc.`
+				: `/proc shows another pid namespace: this process is ${process.pid}, and ${seen} there, so the workers' numbers would be those of other processes. Mount a /proc of this namespace: unshare --pid --fork --mount-proc, or mount -t proc proc /proc inside of it.`,
+	});
+}
+
+function ownNumber(): string | undefined {
+	try {
+		return readlinkSync("/proc/self");
+	} catch {
+		return undefined;
+	}
+}
+
 /** Whether a signal is in the mask of those that are caught, in the text of `/proc/PID/status`. */
 export function caughtIn(
 	text: string,
@@ -139,6 +183,9 @@ export function caughtIn(
 
 /** Set when the kernel begins to take a thread down. Source: include/linux/sched.h. */
 const PF_EXITING = 4;
+
+/** Of hundredths of a second that binary numbers cannot hold exactly; far less than a tick. */
+const ROUNDING = 1e-4;
 
 /** What the kernel counts in. */
 interface Units {
@@ -167,7 +214,9 @@ export function parseStat(text: string, units: Units): TableEntry | undefined {
 		pid: Number(text.slice(0, open)),
 		parentPid: number(4),
 		groupId: number(5),
+		sessionId: number(6),
 		startTime,
+		startedAt: number(22),
 		condition: dead ? "zombie" : exiting ? "exiting" : "alive",
 		cpuTimeMs: ((number(14) + number(15)) * 1000) / units.ticksPerSecond,
 		residentBytes: number(24) * units.pageBytes,

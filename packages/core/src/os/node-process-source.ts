@@ -7,15 +7,14 @@ import type { Duplex, Readable, Writable } from "node:stream";
 import type { StartError } from "../errors.ts";
 import type { Observation, ProcessIdentity } from "../identity.ts";
 import type {
+	OwnGroup,
 	ProcessExit,
-	ProcessFacts,
 	ProcessSource,
 	ProcessSpec,
 	SignalOutcome,
 	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
-import { ProcessGroup } from "./process-group.ts";
 import { sendSignal } from "./send-signal.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
 
@@ -23,7 +22,7 @@ import { spawnFailed, unidentified } from "./spawn-failure.ts";
 export interface ProcessLook {
 	/** A child that has ended already is still a zombie in the turn of its spawn. */
 	identify(pid: number): Observation;
-	members(groupId: number): readonly ProcessFacts[];
+	ownGroup(leader: ProcessIdentity, spec: ProcessSpec): OwnGroup;
 }
 
 /** Starts programs as children of this very Node process. */
@@ -45,10 +44,11 @@ export class NodeProcessSource implements ProcessSource {
 		try {
 			const identity = this.#look.identify(child.pid);
 			if (typeof identity === "string") throw unidentified(child.pid, spec);
+			const group = this.#look.ownGroup(identity, spec);
 			record(identity);
-			return new NodeChild(child, identity, exit, this.#look);
+			return new NodeChild(child, identity, exit, group);
 		} catch (error) {
-			// Not reaped in this turn: the pid cannot be anyone else's yet.
+			// Node reaps in later turns only: until then the pid is nobody else's.
 			sendSignal(-child.pid, "SIGKILL");
 			for (const stream of child.stdio) stream?.destroy();
 			throw error;
@@ -65,15 +65,13 @@ class NodeChild implements StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
-	readonly #look: ProcessLook;
-	/** Set at the leader's end. */
-	#orphaned: ProcessGroup | undefined;
+	readonly #group: OwnGroup;
 
 	constructor(
 		child: ChildProcess,
 		identity: ProcessIdentity,
 		exited: Promise<ProcessExit>,
-		look: ProcessLook,
+		group: OwnGroup,
 	) {
 		this.identity = identity;
 		this.groupId = identity.pid;
@@ -82,13 +80,12 @@ class NodeChild implements StartedProcess {
 		this.stdout = child.stdout as Readable;
 		this.stderr = child.stderr as Readable;
 		this.control = (child.stdio[3] as Duplex | null | undefined) ?? undefined;
-		this.#look = look;
-		child.once("exit", () => {
-			this.#orphaned = new ProcessGroup(
-				this.groupId,
-				look.members(this.groupId),
-			);
-		});
+		this.#group = group;
+		// The end of an output is read before libuv reaps in the same turn: what the leader
+		// started is proven, however many others are reaped before its own exit is told.
+		for (const output of [this.stdout, this.stderr, this.control])
+			output?.once("end", () => group.noteLeader());
+		child.once("exit", () => group.leaderEnded());
 		// An idle pool does not hold the program open.
 		child.unref();
 		for (const stream of child.stdio)
@@ -96,16 +93,9 @@ class NodeChild implements StartedProcess {
 	}
 
 	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome {
-		// Until Node tells of the end it has not reaped it: the number is held.
-		if (this.#orphaned === undefined)
-			return sendSignal(
-				target === "group" ? -this.groupId : this.groupId,
-				signal,
-			);
-		if (target === "process") return "gone";
-		return this.#orphaned.stillOurs(this.#look.members(this.groupId))
-			? sendSignal(-this.groupId, signal)
-			: "gone";
+		return target === "group"
+			? this.#group.signal(signal)
+			: this.#group.signalLeader(signal);
 	}
 }
 

@@ -1,30 +1,170 @@
+import { judgeGroup } from "../group-verdict.ts";
 import { isSameProcess, type ProcessIdentity } from "../identity.ts";
-import type { ProcessFacts } from "../world.ts";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
+import type { OwnGroup, ProcessSpec, SignalOutcome } from "../world.ts";
+
+/** A process that has a group's number as its pid, or is in the group. */
+export interface NumberHolder {
+	readonly identity: ProcessIdentity;
+	readonly groupId: number;
+	readonly condition: "alive" | "zombie";
+	/** `undefined` where the system does not tell. */
+	readonly sessionId: number | undefined;
+	/** On the clock of {@link GroupSystem.moment}; `undefined` where there is none. */
+	readonly startedAt: number | undefined;
+}
+
+/** What a group asks of the system. */
+export interface GroupSystem {
+	/** Now, on the clock that start times are counted on; `undefined` where start times are not counted. */
+	moment(): number | undefined;
+	/** The process with one pid, also a dead one that was not reaped. */
+	holder(pid: number): NumberHolder | "gone" | "unknown";
+	/** Every process that holds a number, dead ones that were not reaped included. */
+	holders(groupId: number): readonly NumberHolder[];
+	/** Variables of the environment that a process was started with. */
+	environment(
+		pid: number,
+		variables: readonly string[],
+	): ReadonlyMap<string, string>;
+	/** Whether a group of this number has any member, dead ones that were not reaped included. */
+	hasMembers(groupId: number): boolean;
+	/** Sends to a pid, or to the group `-number`. */
+	send(number: number, signal: NodeJS.Signals): SignalOutcome;
+}
+
+/** The witness of a look can end before the look does. */
+const LOOKS = 5;
+
+type MarkedEnvironment = Pick<ProcessSpec, "env">;
 
 /**
- * Knows whether a group's number still means the group whose leader we started.
+ * The group of one leader that this program started.
  *
- * The kernel gives a number to nobody else while a member lives. So as long as,
- * look after look, one member of the last look is still there, every member
- * belongs to it; once a look finds none, the number is a stranger's for ever.
+ * A signal is sent in the same synchronous stretch as its proof: the leader has
+ * its pid and start time still, or a member is proven. A member is proven when
+ *
+ * - an earlier proven look showed it,
+ * - it carries the run and the incarnation of the leader in its environment, or
+ * - it started before a moment at which the leader still held the number, and is
+ *   in the leader's session, which only descendants of the leader can be in.
  */
-export class ProcessGroup {
-	readonly id: number;
-	#known: readonly ProcessIdentity[];
+export class ProcessGroup implements OwnGroup {
+	readonly #leader: ProcessIdentity;
+	readonly #env: MarkedEnvironment["env"];
+	readonly #system: GroupSystem;
+	/** Over: its end was told, though its parent may hold its number still. */
+	#leaderIs: "running" | "over" = "running";
+	/** The last moment at which the leader was seen to hold the number. */
+	#heldAt: number | undefined;
+	/** The members at the last look, if that was proven. */
+	#known: readonly ProcessIdentity[] = [];
 
-	/** @param members the members at the moment of the leader's end. */
-	constructor(id: number, members: readonly ProcessFacts[]) {
-		this.id = id;
-		this.#known = members.map((member) => member.identity);
+	constructor(
+		leader: ProcessIdentity,
+		{ env }: MarkedEnvironment,
+		system: GroupSystem,
+	) {
+		this.#leader = leader;
+		this.#env = env;
+		this.#system = system;
 	}
 
-	/** Takes the members of a fresh look, and tells whether they are ours. */
-	stillOurs(members: readonly ProcessFacts[]): boolean {
-		const seen = members.map((member) => member.identity);
-		const proven = seen.some((identity) =>
-			this.#known.some((known) => isSameProcess(known, identity)),
+	get id(): number {
+		return this.#leader.pid;
+	}
+
+	noteLeader(): void {
+		// Without such a clock nothing follows from it, and a look costs a process there.
+		const moment = this.#system.moment();
+		if (moment !== undefined && this.#seeLeader() === "held")
+			this.#heldAt = moment;
+	}
+
+	leaderEnded(): void {
+		this.#leaderIs = "over";
+		this.noteLeader();
+		this.#proveMembers();
+	}
+
+	signalLeader(signal: NodeJS.Signals): SignalOutcome {
+		if (this.#leaderIs === "over") return "gone";
+		const leader = this.#seeLeader();
+		if (leader === "held") return this.#system.send(this.id, signal);
+		return leader === "unknown" ? "refused" : "gone";
+	}
+
+	signal(signal: NodeJS.Signals): SignalOutcome {
+		if (this.#leaderIs === "running") {
+			const leader = this.#seeLeader();
+			if (leader === "held") return this.#system.send(-this.id, signal);
+			if (leader === "unknown") return "refused";
+		}
+		const whose = this.#proveMembers();
+		if (whose === "ours") return this.#system.send(-this.id, signal);
+		return whose === "unknown" ? "unproven" : "gone";
+	}
+
+	#seeLeader(): "held" | "gone" | "unknown" {
+		const seen = this.#system.holder(this.id);
+		if (typeof seen === "string") return seen;
+		return isSameProcess(seen.identity, this.#leader) ? "held" : "gone";
+	}
+
+	#proveMembers(): "ours" | "unknown" | "gone" {
+		const known = this.#known;
+		this.#known = [];
+		for (let look = 0; look < LOOKS; look++) {
+			// Asked first: nearly always nobody is left, and that costs no look at every process.
+			if (!this.#system.hasMembers(this.id)) return "gone";
+			const holders = this.#system.holders(this.id);
+			if (!holders.some(({ condition }) => condition === "alive"))
+				return "gone";
+			const verdict = judgeGroup(this.#leader, holders, (holder) =>
+				this.#isProven(holder, known),
+			);
+			if (verdict.whose !== "ours")
+				return verdict.whose === "unknown" ? "unknown" : "gone";
+			// Held from before the look to after it: whoever was seen in it is ours.
+			if (this.#holdsStill(verdict.witness)) {
+				this.#known = holders.map(({ identity }) => identity);
+				return "ours";
+			}
+		}
+		return "unknown";
+	}
+
+	#holdsStill({ identity }: NumberHolder): boolean {
+		const seen = this.#system.holder(identity.pid);
+		return (
+			typeof seen !== "string" &&
+			isSameProcess(seen.identity, identity) &&
+			(seen.groupId === this.id || identity.pid === this.id)
 		);
-		this.#known = proven ? seen : [];
-		return proven;
+	}
+
+	#isProven(
+		{ identity, condition, sessionId, startedAt }: NumberHolder,
+		known: readonly ProcessIdentity[],
+	): boolean {
+		if (known.some((each) => isSameProcess(each, identity))) return true;
+		if (
+			sessionId === this.id &&
+			startedAt !== undefined &&
+			this.#heldAt !== undefined &&
+			// A tick is long: in the same one the number may have been given away.
+			startedAt < this.#heldAt
+		)
+			return true;
+		return condition === "alive" && this.#isMarked(identity.pid);
+	}
+
+	#isMarked(pid: number): boolean {
+		const names = [MARKER_VARIABLE, INCARNATION_VARIABLE];
+		const seen = this.#system.environment(pid, names);
+		return names.every(
+			(name) =>
+				this.#env[name] !== undefined && seen.get(name) === this.#env[name],
+		);
 	}
 }

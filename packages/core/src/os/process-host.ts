@@ -14,8 +14,10 @@ import {
 import type {
 	LifelineListener,
 	MarkedProcess,
+	OwnGroup,
 	ProcessFacts,
 	ProcessSource,
+	ProcessSpec,
 	SignalOutcome,
 	ThreadFacts,
 } from "../world.ts";
@@ -27,9 +29,11 @@ import { listenLifeline } from "./lifeline-listener.ts";
 import { LinuxProc } from "./linux-proc.ts";
 import { readMachineId } from "./machine-id.ts";
 import { NodeProcessSource } from "./node-process-source.ts";
+import { OwnGroups } from "./own-groups.ts";
+import { type NumberHolder, ProcessGroup } from "./process-group.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { PsProcessTable } from "./ps-process-table.ts";
-import { sendSignal } from "./send-signal.ts";
+import { hasMembers, sendSignal } from "./send-signal.ts";
 
 /** How far a process is on its way out; `"exiting"`: its first thread runs no more, nor nearly always any other. */
 export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
@@ -44,6 +48,7 @@ export class SystemProcessHost implements CensusHost {
 	readonly platform: NodeJS.Platform = process.platform;
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
+	readonly #ownGroups = new OwnGroups();
 	readonly #keepAlive = new KeepAlive();
 	readonly #echo = new Echo(process.stderr);
 
@@ -66,8 +71,30 @@ export class SystemProcessHost implements CensusHost {
 				const entry = table.entry(pid);
 				return typeof entry === "string" ? entry : this.#identity(entry);
 			},
-			members: (groupId) => this.members(groupId),
+			ownGroup: (leader, spec) => this.ownGroup(leader, spec),
 		});
+	}
+
+	ownGroup(leader: ProcessIdentity, spec: Pick<ProcessSpec, "env">): OwnGroup {
+		const table = this.#table;
+		const group = new ProcessGroup(leader, spec, {
+			moment: () => table.moment(),
+			holder: (pid) => {
+				const entry = table.entry(pid);
+				return typeof entry === "string" ? entry : this.#holder(entry);
+			},
+			holders: (groupId) =>
+				table
+					.entries()
+					.filter((entry) => entry.groupId === groupId || entry.pid === groupId)
+					.map((entry) => this.#holder(entry)),
+			environment: (pid, variables) => table.environment(pid, variables),
+			hasMembers,
+			send: sendSignal,
+		});
+		group.noteLeader();
+		this.#ownGroups.add(group);
+		return group;
 	}
 
 	observe(pid: number): Observation {
@@ -77,6 +104,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	facts(pid: number): ProcessFacts | undefined {
+		this.#ownGroups.noteLeader(pid);
 		const entry = this.#table.entry(pid);
 		return typeof entry === "string" ? undefined : this.#facts(entry);
 	}
@@ -122,6 +150,15 @@ export class SystemProcessHost implements CensusHost {
 		return this.census().marked;
 	}
 
+	holdsNumber(groupId: number, member: ProcessIdentity): boolean {
+		const entry = this.#table.entry(member.pid);
+		return (
+			typeof entry !== "string" &&
+			isSameProcess(this.#identity(entry), member) &&
+			(entry.groupId === groupId || entry.pid === groupId)
+		);
+	}
+
 	census(): Census {
 		const entries = this.#table.entries();
 		return {
@@ -157,19 +194,35 @@ export class SystemProcessHost implements CensusHost {
 	descendants(ancestor: ProcessIdentity): readonly ProcessFacts[] {
 		const found: ProcessFacts[] = [];
 		const seen = new Set([ancestor.pid]);
-		const open = [ancestor.pid];
-		for (let pid = open.shift(); pid !== undefined; pid = open.shift())
-			for (const child of this.#table.children(pid)) {
-				if (seen.has(child) || seen.size > DESCENDANTS_LIMIT) continue;
-				seen.add(child);
-				const entry = this.#table.entry(child);
-				// What has another parent by now has taken the number of a child that ended.
-				if (typeof entry === "string" || entry.parentPid !== pid) continue;
-				if (entry.condition === "zombie") continue;
-				found.push(this.#facts(entry));
-				open.push(child);
+		const open = [ancestor];
+		for (let next = open.shift(); next !== undefined; next = open.shift()) {
+			const children = this.#children(next).filter(
+				({ identity }) => !seen.has(identity.pid),
+			);
+			for (const child of children) {
+				if (seen.size > DESCENDANTS_LIMIT) return found;
+				seen.add(child.identity.pid);
+				found.push(child);
+				open.push(child.identity);
 			}
+		}
 		return found;
+	}
+
+	/** The living children of a process; none when it has ended meanwhile. */
+	#children(parent: ProcessIdentity): readonly ProcessFacts[] {
+		const children = this.#table.children(parent.pid).flatMap((pid) => {
+			const entry = this.#table.entry(pid);
+			// What has another parent by now has taken the number of a child that ended.
+			if (typeof entry === "string" || entry.parentPid !== parent.pid)
+				return [];
+			return entry.condition === "zombie" ? [] : [this.#facts(entry)];
+		});
+		// Looked at afterwards: until then the parent's number was nobody else's.
+		const seen = this.#table.entry(parent.pid);
+		const isSame =
+			typeof seen !== "string" && isSameProcess(this.#identity(seen), parent);
+		return isSame ? children : [];
 	}
 
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {
@@ -184,11 +237,15 @@ export class SystemProcessHost implements CensusHost {
 		member: ProcessIdentity,
 		signal: NodeJS.Signals,
 	): SignalOutcome {
-		const facts = this.facts(member.pid);
-		if (facts === undefined || !isSameProcess(facts.identity, member))
+		const seen = this.#table.entry(member.pid);
+		if (
+			typeof seen === "string" ||
+			!isSameProcess(this.#identity(seen), member)
+		)
 			return "gone";
-		if (facts.groupId !== groupId) return "refused";
-		return sendSignal(-groupId, signal);
+		return this.holdsNumber(groupId, member)
+			? sendSignal(-groupId, signal)
+			: "refused";
 	}
 
 	createDirectory(path: string): void {
@@ -238,6 +295,17 @@ export class SystemProcessHost implements CensusHost {
 			marker,
 			incarnation: variables.get(INCARNATION_VARIABLE),
 			name: entry.name,
+		};
+	}
+
+	#holder(entry: TableEntry): NumberHolder {
+		const { groupId, sessionId, startedAt } = entry;
+		return {
+			identity: this.#identity(entry),
+			groupId,
+			condition: entry.condition === "zombie" ? "zombie" : "alive",
+			sessionId,
+			startedAt,
 		};
 	}
 

@@ -6,6 +6,8 @@ export interface ProcessTable {
 	readonly bootId: string;
 	/** Of this process; `"0"` where the system has none. */
 	readonly pidNamespace: string;
+	/** Now, on the clock of {@link TableEntry.startedAt}; `undefined` where there is none. */
+	moment(): number | undefined;
 	/** Looks at one pid. */
 	entry(pid: number): TableEntry | "gone" | "unknown";
 	/** Everything that can be seen. */
@@ -28,8 +30,12 @@ export interface TableEntry {
 	readonly pid: number;
 	readonly parentPid: number;
 	readonly groupId: number;
+	/** `undefined` where the system does not tell. */
+	readonly sessionId: number | undefined;
 	/** As in `ProcessIdentity`. */
 	readonly startTime: string;
+	/** The start time as a number of ticks of {@link ProcessTable.moment}; `undefined` where there is none. */
+	readonly startedAt: number | undefined;
 	/**
 	 * `"exiting"`: the kernel takes down its first thread, nearly always with all
 	 * others. A zombie is dead: it only waits to be noticed.

@@ -17,6 +17,11 @@ export class PsProcessTable implements ProcessTable {
 		this.bootId = output("/usr/sbin/sysctl", ["-n", "kern.bootsessionuuid"]);
 	}
 
+	/** Seconds, of a clock that can be set: nothing follows from them. */
+	moment(): undefined {
+		return undefined;
+	}
+
 	entry(pid: number): TableEntry | "gone" | "unknown" {
 		const text = output("ps", ["-o", COLUMNS, "-p", String(pid)]);
 		const entry = parsePsLine(text);
@@ -78,7 +83,9 @@ export function parsePsLine(line: string): TableEntry | undefined {
 		pid: Number(pid),
 		parentPid: Number(parentPid),
 		groupId: Number(groupId),
+		sessionId: undefined,
 		startTime: String(start).replace(/\s+/g, " "),
+		startedAt: undefined,
 		condition: conditionOf(String(state)),
 		cpuTimeMs: parseCpuTime(String(time)),
 		residentBytes: Number(rss) * 1024,

@@ -20,3 +20,14 @@ export function sendSignal(
 			: "refused";
 	}
 }
+
+/** Whether a group of this number has any member, dead ones that were not reaped included. Sends nothing. */
+export function hasMembers(groupId: number): boolean {
+	if (!Number.isInteger(groupId) || groupId < 2) return false;
+	try {
+		process.kill(-groupId, 0);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code !== "ESRCH";
+	}
+}

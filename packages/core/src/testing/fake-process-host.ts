@@ -1,4 +1,5 @@
 import { StartError } from "../errors.ts";
+import { judgeGroup } from "../group-verdict.ts";
 import type { Observation, ProcessIdentity } from "../identity.ts";
 import { isSameProcess } from "../identity.ts";
 import {
@@ -10,6 +11,7 @@ import type {
 	Clock,
 	LifelineListener,
 	MarkedProcess,
+	OwnGroup,
 	ProcessFacts,
 	ProcessHost,
 	ProcessSource,
@@ -137,6 +139,16 @@ export class FakeProcessHost implements ProcessHost {
 		return process?.readable ? process.facts() : undefined;
 	}
 
+	ownGroup(leader: ProcessIdentity): OwnGroup {
+		return {
+			id: leader.pid,
+			noteLeader: () => {},
+			leaderEnded: () => {},
+			signalLeader: (signal) => this.signal(leader, signal),
+			signal: (signal) => this.#signalGroup(leader, signal),
+		};
+	}
+
 	membersOf(
 		groupIds: readonly number[],
 	): ReadonlyMap<number, readonly ProcessFacts[]> {
@@ -251,9 +263,18 @@ export class FakeProcessHost implements ProcessHost {
 			control: process.ends.control,
 			signal: (signal, target) =>
 				target === "group"
-					? this.machine.signalGroup(process.groupId, signal)
+					? this.#signalGroup(process.identity, signal)
 					: process.signal(signal),
 		};
+	}
+
+	#signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {
+		const members = this.machine.members(leader.pid);
+		const { whose } = judgeGroup(leader, members, ({ provable }) => provable);
+		if (whose === "unknown") return "unproven";
+		return whose === "ours"
+			? this.machine.signalGroup(leader.pid, signal)
+			: "gone";
 	}
 }
 

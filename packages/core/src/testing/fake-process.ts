@@ -103,6 +103,8 @@ export class FakeProcess {
 	readable = true;
 	/** `false`: signals to it are refused, as for another user's process. */
 	permitted = true;
+	/** `false`: once the leader of its group is gone, nothing proves that it was in it. */
+	provable = true;
 	/** `false`: not even SIGKILL ends it, as in an uninterruptible wait. */
 	killable = true;
 	/** How long the kernel takes from a deadly signal to the end, on the clock. */

@@ -3,7 +3,12 @@ import type { SnakepitEvent } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { EndReason } from "../registry/process-registry.ts";
-import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
+import type {
+	Clock,
+	ProcessFacts,
+	ProcessHost,
+	StartedProcess,
+} from "../world.ts";
 import { goneWithin } from "./gone-within.ts";
 import { DUMP_MS } from "./stack-dump.ts";
 
@@ -142,9 +147,27 @@ export class StopLadder {
 			.members(process.groupId)
 			.filter((member) => !isSameProcess(member.identity, process.identity));
 		if (left.length === 0) return false;
-		const sent = process.signal("SIGKILL", "group") === "sent";
+		const outcome = process.signal("SIGKILL", "group");
+		// By now the number belongs to a group that is not the worker's.
+		if (outcome === "gone") return false;
+		const sent = outcome === "sent";
 		this.#tell(target, "sweep", sent ? left.length : 0);
+		if (outcome === "unproven") this.#tellSpared(target, left);
 		return sent;
+	}
+
+	#tellSpared(
+		{ ref, process }: StopTarget,
+		left: readonly ProcessFacts[],
+	): void {
+		const { clock, emit } = this.#world;
+		emit({
+			type: "worker.group_spared",
+			wallMs: clock.wall(),
+			...ref,
+			groupId: process.groupId,
+			pids: left.map(({ identity }) => identity.pid),
+		});
 	}
 
 	#tell(

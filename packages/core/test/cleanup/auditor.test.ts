@@ -45,6 +45,7 @@ function scene(
 		census: () => ({ processes: [], marked: host.marked() }),
 		ancestors: () => [],
 		signalGroup: () => "refused" as const,
+		holdsNumber: () => false,
 	});
 	const marker = formatMarker(markerOf(registry.runId, host.self, "d"));
 	const auditor = new Auditor({

@@ -54,6 +54,7 @@ export function seenAs(fields: Partial<CensusHost>): CensusHost {
 		"ancestors",
 		"signal",
 		"signalGroup",
+		"holdsNumber",
 		"remove",
 		"createDirectory",
 		"keepAlive",

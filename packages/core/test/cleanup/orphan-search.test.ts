@@ -6,7 +6,7 @@ import {
 } from "../../src/cleanup/orphan-search.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
 import { markerOf } from "../../src/marker.ts";
-import type { Census } from "../../src/os/census.ts";
+import type { Census, CensusHost } from "../../src/os/census.ts";
 import type { RunId } from "../../src/run-id.ts";
 import type { MarkedProcess, ProcessFacts } from "../../src/world.ts";
 import { workerRow } from "./crafted-run.ts";
@@ -49,8 +49,12 @@ const dead: DeadRun = {
 };
 
 /** Pids by how they were found, and those that were spared. */
-function found(census: Census, known: readonly Orphan[] = []): object {
-	const { orphans, spared } = findOrphans(dead, census, known);
+function found(
+	census: Census,
+	known: readonly Orphan[] = [],
+	holdsNumber: CensusHost["holdsNumber"] = () => true,
+): object {
+	const { orphans, spared } = findOrphans(dead, census, known, holdsNumber);
 	return {
 		...Object.fromEntries(
 			orphans.map(({ pid, foundBy, ownGroup }) => [
@@ -112,6 +116,7 @@ test("a group whose leader is gone is ours while a member is known from the look
 		dead,
 		{ processes: [process_(10, 10), process_(11, 10)], marked: [] },
 		[],
+		() => true,
 	);
 	const processes = [process_(11, 10), process_(12, 10)];
 	expect(found({ processes, marked: [] }, before.orphans)).toEqual({
@@ -120,6 +125,26 @@ test("a group whose leader is gone is ours while a member is known from the look
 		spared: [],
 	});
 });
+
+test.each([
+	["leader", process_(10, 10), []],
+	["marked member", process_(12, 10), [mark(process_(12, 10))]],
+])(
+	"a %s that gave the number away while everybody was listed proves nobody beside itself",
+	(_what, witness, marked) => {
+		const { pid } = witness.identity;
+		expect(
+			found(
+				{ processes: [witness, process_(11, 10)], marked },
+				[],
+				() => false,
+			),
+		).toEqual({
+			[pid]: pid === 10 ? "ledger, own group" : "marker",
+			spared: ["11 identity_unknown"],
+		});
+	},
+);
 
 test("a worker that was found in another group than recorded does not vouch for that group", () => {
 	expect(found({ processes: [process_(10, 9)], marked: [] })).toEqual({
@@ -136,7 +161,7 @@ test("what carries the marker is found anywhere, and told with the row that it d
 		marked: [mark(reserved, `${RUN}-2`), mark(unknown)],
 	};
 	expect(found(census)).toEqual({ 20: "marker", 21: "marker", spared: [] });
-	expect(findOrphans(dead, census, []).orphans).toMatchObject([
+	expect(findOrphans(dead, census, [], () => true).orphans).toMatchObject([
 		{ incarnation: `${RUN}-2`, fingerprint: "sleep#0123" },
 		{ incarnation: undefined, fingerprint: undefined },
 	]);

@@ -8,9 +8,10 @@ import {
 	LinuxProc,
 	parseStat,
 	parseThread,
+	requireOwnProc,
 } from "../../src/os/linux-proc.ts";
 import type { TableEntry } from "../../src/os/process-table.ts";
-import { eventually, machine } from "../cleanup/hosts.ts";
+import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 const UNITS = { pageBytes: 4096, ticksPerSecond: 100 };
 
@@ -32,7 +33,9 @@ test.each([
 		pid: 4242,
 		parentPid: 7,
 		groupId: 40,
+		sessionId: 40,
 		startTime: "987654",
+		startedAt: 987654,
 		condition: "alive",
 		cpuTimeMs: 3000,
 		residentBytes: 300 * 4096,
@@ -211,4 +214,63 @@ onLinux(
 			free: "done",
 			full: "done",
 		}),
+);
+
+onLinux(
+	"start times are counted on the clock that says what time it is",
+	() => {
+		const table = new LinuxProc();
+		const before = table.moment() ?? 0;
+		const { stdout } = spawnSync("cat", ["/proc/self/stat"], {
+			encoding: "utf8",
+		});
+		const { startedAt = 0 } = parseStat(stdout, UNITS) ?? {};
+		const after = table.moment() ?? 0;
+		expect(before).toBeGreaterThan(0);
+		expect(startedAt).toBeGreaterThanOrEqual(before);
+		expect(startedAt).toBeLessThanOrEqual(after);
+	},
+);
+
+test.each([
+	["4711", /another pid namespace: this process is \d+, and 4711 there.*Mount/],
+	[undefined, /\/proc\/self cannot be read.*Mount/],
+])("a /proc in which this process is %s is refused", (seen, message) => {
+	expect(() => requireOwnProc(seen)).toThrow(
+		expect.objectContaining({
+			code: "PLATFORM_UNSUPPORTED",
+			ran: "no",
+			message: expect.stringMatching(message),
+		}),
+	);
+	expect(() => requireOwnProc(String(process.pid))).not.toThrow();
+});
+
+onLinux(
+	"in a pid namespace without a /proc of its own no pool starts, and nothing is recorded",
+	({ skip }) => {
+		const [command = "", ...inside] = ["unshare", "--pid", "--fork"];
+		if (spawnSync(command, [...inside, "true"]).status !== 0)
+			skip("pid namespaces may not be made here");
+		const dataDir = temporaryDirectory();
+		const { stdout, stderr } = spawnSync(
+			command,
+			[
+				...inside,
+				process.execPath,
+				"--conditions=snakepit-source",
+				join(import.meta.dirname, "strange-proc-program.ts"),
+				dataDir,
+			],
+			{ encoding: "utf8", env: { ...process.env, TMPDIR: dataDir } },
+		);
+		expect(stderr).toBe("");
+		expect(JSON.parse(stdout)).toEqual({
+			code: "PLATFORM_UNSUPPORTED",
+			message: expect.stringContaining("another pid namespace"),
+			spawned: 0,
+			doctor: expect.stringContaining("another pid namespace"),
+			files: [],
+		});
+	},
 );

@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { NodeProcessSource } from "../../src/os/node-process-source.ts";
-import { ProcessGroup } from "../../src/os/process-group.ts";
 import { sendSignal } from "../../src/os/send-signal.ts";
-import type { ProcessFacts, ProcessSpec } from "../../src/world.ts";
+import type { ProcessSpec } from "../../src/world.ts";
 import { start } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import {
@@ -102,7 +101,7 @@ test("a process whose identity cannot be read is ended again", async () => {
 			pid = seen;
 			return "unknown";
 		},
-		members: () => [],
+		ownGroup: () => expect.unreachable(),
 	});
 	const started = source.start(
 		{ ...plain, executable: "sleep", args: ["100000"] },
@@ -116,7 +115,7 @@ test("a process whose identity cannot be read is ended again", async () => {
 });
 
 test("the exit is told although a grandchild holds the output open, and its group can still be ended", async () => {
-	const process_ = await start("leaves-a-child.sh");
+	const process_ = await start("leaves-a-child.sh", "run", "run-1");
 	const letGo = machine.keepAlive();
 	expect(await process_.exited).toEqual({ kind: "code", code: 0 });
 	expect(machine.members(process_.groupId).length).toBe(1);
@@ -130,28 +129,45 @@ test("the exit is told although a grandchild holds the output open, and its grou
 	letGo();
 });
 
-function member(pid: number, startTime = "1"): ProcessFacts {
-	const identity = deadOwner({ pid, startTime });
-	return {
-		identity,
-		groupId: 10,
-		condition: "alive",
-		cpuTimeMs: 0,
-		residentBytes: 0,
-	};
-}
-
-test("a group's number is ours while one known member is left from look to look", () => {
-	const group = new ProcessGroup(10, [member(11), member(12)]);
-	expect(group.stillOurs([member(12), member(13)])).toBe(true);
-	expect(group.stillOurs([member(13), member(14)])).toBe(true);
-	// All known ones are gone: whoever has the number now is a stranger, for ever.
-	expect(group.stillOurs([member(15)])).toBe(false);
-	expect(group.stillOurs([member(14)])).toBe(false);
-	expect(new ProcessGroup(10, [member(11)]).stillOurs([member(11, "2")])).toBe(
-		false,
+test("a child that cleared its environment is ended with the group of a leader that was seen after its birth", async () => {
+	const process_ = await start("forks-an-ignorant-child.sh");
+	const { identity, groupId } = process_;
+	// Its start is some ticks ago when the leader is looked at.
+	const [seen] = [performance.now()];
+	await eventually("some ticks", () => performance.now() - seen > 50);
+	expect(machine.facts(identity.pid)).toBeDefined();
+	const child = machine
+		.members(groupId)
+		.find((member) => member.identity.pid !== identity.pid);
+	const letGo = machine.keepAlive();
+	process.kill(identity.pid, "SIGKILL");
+	await process_.exited;
+	letGo();
+	expect(machine.members(groupId).map((member) => member.identity)).toEqual([
+		child?.identity,
+	]);
+	expect(process_.signal("SIGKILL", "group")).toBe("sent");
+	await eventually(
+		"the end of the child",
+		() => machine.members(groupId).length === 0,
 	);
-	expect(new ProcessGroup(10, []).stillOurs([])).toBe(false);
+});
+
+test("a child that cleared its environment and appeared after every look at its leader is left alone", async () => {
+	const process_ = await start("leaves-an-ignorant-child.sh", "run", "run-1");
+	const letGo = machine.keepAlive();
+	await process_.exited;
+	letGo();
+	await eventually("the child's empty environment", () => {
+		const said = process_.signal("SIGCONT", "group");
+		expect(["sent", "unproven"]).toContain(said);
+		return said === "unproven";
+	});
+	const [child] = machine.members(process_.groupId);
+	if (child === undefined) return expect.unreachable();
+	expect(process_.signal("SIGKILL", "group")).toBe("unproven");
+	expect(isAlive(child.identity.pid)).toBe(true);
+	machine.signal(child.identity, "SIGKILL");
 });
 
 test("no signal goes to everyone, to one's own group, or to the first process", () => {

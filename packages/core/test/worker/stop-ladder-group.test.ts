@@ -75,6 +75,35 @@ describe("the group", () => {
 		expect(host.living()).toHaveLength(1);
 	});
 
+	test("that cannot be proven to be the worker's is left alone, which is told with its pids", async () => {
+		const { ladder, target, process, host, rungs, events } = await ladderScene({
+			program: leavesAChild,
+		});
+		for (const member of host.living()) member.provable = false;
+		process.exit(0);
+		await ladder.finish(target);
+		expect(rungs()).toEqual(["sweep 0"]);
+		const pids = host.living().map(({ pid }) => pid);
+		expect(pids).toHaveLength(1);
+		expect(events.of("worker.group_spared")).toMatchObject([
+			{ ...target.ref, groupId: process.pid, pids },
+		]);
+	});
+
+	test("whose number another leader has is not looked at any further", async () => {
+		const { ladder, target, process, host, rungs, events } =
+			await ladderScene();
+		process.exit(0);
+		const stranger = host.plant({
+			program: (self) => self.idle(),
+			pid: process.pid,
+		});
+		await ladder.finish(target);
+		expect(rungs()).toEqual([]);
+		expect(events.of("worker.group_spared")).toEqual([]);
+		expect(stranger.alive).toBe(true);
+	});
+
 	test("hears SIGTERM as well, and may end in order", async () => {
 		const { climb, host, rungs } = await ladderScene({
 			program: async (self) => {

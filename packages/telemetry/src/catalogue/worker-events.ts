@@ -28,6 +28,7 @@ export const WORKER_EVENTS: Pick<
 	| "worker.condemned"
 	| "worker.exited"
 	| "worker.stop_step"
+	| "worker.group_spared"
 	| "worker.output"
 	| "worker.logged"
 > = {
@@ -125,6 +126,15 @@ export const WORKER_EVENTS: Pick<
 		},
 	},
 	"worker.stop_step": { group: "process", spans: ["worker stop"] },
+	"worker.group_spared": {
+		group: "process",
+		told: {
+			severity: "warn",
+			line: ({ workerId, groupId, pids }) =>
+				`${workerId} may have left ${counted(pids.length, "process")} in group ${groupId}, or they are others': left alone: ${pids.join(", ")}`,
+			attributes: { ...WORKER, "process.pid": ({ groupId }) => groupId },
+		},
+	},
 	"worker.output": {
 		group: "process",
 		onlyWith: "workerLogs",

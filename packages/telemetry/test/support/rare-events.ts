@@ -95,6 +95,12 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		how: "lost",
 	},
 	{
+		type: "worker.group_spared",
+		...worker,
+		groupId: 11,
+		pids: [12, 13],
+	},
+	{
 		type: "audit.stray_found",
 		wallMs,
 		runId,

@@ -32,7 +32,8 @@ export class GuardChain {
 	/** Resolves once, with how the outer guard ended. From the first sign of it on, nothing is asked of the chain. */
 	readonly ended: Promise<ProcessExit>;
 	readonly #ward: Ward;
-	readonly #child: ChildProcess;
+	/** Of the outer guard; `undefined` where it cannot be read. */
+	readonly #identity: ProcessIdentity | undefined;
 	readonly #socketPath: string;
 	readonly #line: ForkLine;
 	readonly #ready = Promise.withResolvers<void>();
@@ -44,8 +45,10 @@ export class GuardChain {
 		lost: () => void,
 	) {
 		this.#ward = ward;
-		this.#child = child;
 		this.pid = child.pid ?? 0;
+		// In the turn of its spawn: until then Node has reaped nothing.
+		const seen = ward.host.observe(this.pid);
+		this.#identity = typeof seen === "string" ? undefined : seen;
 		this.#socketPath = socketPath;
 		const lifeline = child.stdio[4] as Duplex;
 		this.ended = new Promise((resolve) => {
@@ -147,7 +150,9 @@ export class GuardChain {
 
 	/** Kills the outer guard, whereupon the inner one kills everything and ends. */
 	kill(): void {
-		this.#child.kill("SIGKILL");
+		// Node reaps several children before it tells of the first: the number can be another's.
+		if (this.#identity !== undefined)
+			this.#ward.host.signal(this.#identity, "SIGKILL");
 	}
 
 	async #whenReady(): Promise<void> {

@@ -172,7 +172,10 @@ export class HostDeath {
 		known: readonly Doomed[],
 	): readonly Doomed[] {
 		const wallMs = this.#parts.clock.wall();
-		const { orphans } = findOrphans(dead, census, known);
+		const { host } = this.#parts;
+		const { orphans } = findOrphans(dead, census, known, (...number) =>
+			host.holdsNumber(...number),
+		);
 		return orphans
 			.filter(
 				(orphan) =>

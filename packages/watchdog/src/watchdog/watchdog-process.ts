@@ -2,6 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { ProcessExit } from "@snakepit/core";
+import {
+	type ProcessIdentity,
+	SystemProcessHost,
+} from "@snakepit/core/processes";
 import { ownFile } from "../own-file.ts";
 import { READY } from "./message.ts";
 
@@ -75,13 +79,16 @@ class StartedWatchdog implements WatchdogProcess {
 	readonly pid: number;
 	readonly ready: Promise<void>;
 	readonly exited: Promise<ProcessExit>;
-	readonly #child: ChildProcess;
+	readonly #machine = new SystemProcessHost();
+	/** `undefined` where it cannot be read, or nothing was started. */
+	readonly #identity: ProcessIdentity | undefined;
 	readonly #pipe: Socket;
 
 	constructor(child: ChildProcess) {
-		this.#child = child;
 		this.#pipe = child.stdio[3] as Socket;
 		this.pid = child.pid ?? 0;
+		const seen = this.#machine.observe(this.pid);
+		this.#identity = typeof seen === "string" ? undefined : seen;
 		// Its end is told by its exit.
 		this.#pipe.on("error", () => {});
 		this.exited = exitOf(child);
@@ -108,8 +115,9 @@ class StartedWatchdog implements WatchdogProcess {
 	}
 
 	kill(): void {
-		// Until its exit is told it is not reaped: the number is held.
-		this.#child.kill("SIGKILL");
+		// Node reaps several children before it tells of the first: the number can be another's.
+		if (this.#identity !== undefined)
+			this.#machine.signal(this.#identity, "SIGKILL");
 	}
 }
 

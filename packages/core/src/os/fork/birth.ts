@@ -3,6 +3,7 @@ import { getSystemErrorName } from "node:util";
 import type { ProcessIdentity } from "../../identity.ts";
 import type {
 	Clock,
+	OwnGroup,
 	ProcessExit,
 	ProcessHost,
 	ProcessSpec,
@@ -38,7 +39,11 @@ const DESERTED: readonly string[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 
 type State =
 	| { readonly step: "asked" }
-	| { readonly step: "let_go"; readonly identity: ProcessIdentity }
+	| {
+			readonly step: "let_go";
+			readonly identity: ProcessIdentity;
+			readonly group: OwnGroup;
+	  }
 	| { readonly step: "running"; readonly process: ForkedProcess }
 	| { readonly step: "over" };
 
@@ -149,20 +154,23 @@ export class Birth {
 			this.#fail(unidentified(pid, this.#spec));
 			return;
 		}
+		const group = this.#line.host.ownGroup(seen, this.#spec);
 		try {
 			this.#record(seen);
 		} catch (error) {
 			this.#fail(error);
 			return;
 		}
-		this.#state = { step: "let_go", identity: seen };
+		this.#state = { step: "let_go", identity: seen, group };
 		this.#line.send({ type: "go", id: this.#id });
 	}
 
 	#run(): void {
 		if (this.#state.step !== "let_go") return;
+		const { group, identity } = this.#state;
 		const process = new ForkedProcess(
-			this.#state.identity,
+			group,
+			identity,
 			this.#connections.release(),
 			this.#line,
 		);
@@ -172,7 +180,7 @@ export class Birth {
 
 	#exited(exit: ProcessExit): void {
 		if (this.#state.step !== "running") return;
-		// While its pid is still kept: who is in its group now is known for certain.
+		// While its pid is still kept: who is in its group now can be proven.
 		this.#state.process.ended(exit);
 		this.#line.send({ type: "reap", id: this.#id });
 		this.#over();

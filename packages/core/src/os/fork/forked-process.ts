@@ -2,14 +2,13 @@ import type { Duplex, Readable, Writable } from "node:stream";
 import { isSameProcess, type ProcessIdentity } from "../../identity.ts";
 import type {
 	Clock,
+	OwnGroup,
 	ProcessExit,
 	ProcessHost,
 	SignalOutcome,
 	SignalTarget,
 	StartedProcess,
 } from "../../world.ts";
-import { ProcessGroup } from "../process-group.ts";
-import { sendSignal } from "../send-signal.ts";
 import type { Descriptors } from "./descriptors.ts";
 
 /** Between two looks at a process that is stuck in the kernel. */
@@ -26,11 +25,12 @@ export class ForkedProcess implements StartedProcess {
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
 	readonly #host: ProcessHost;
+	readonly #group: OwnGroup;
 	readonly #resolve: (exit: ProcessExit) => void;
-	/** Set at the leader's end. */
-	#orphaned: ProcessGroup | undefined;
+	#end: "open" | "told" = "open";
 
 	constructor(
+		group: OwnGroup,
 		identity: ProcessIdentity,
 		descriptors: Descriptors,
 		{ source, host }: { readonly source: string; readonly host: ProcessHost },
@@ -46,33 +46,20 @@ export class ForkedProcess implements StartedProcess {
 		this.control = descriptors.control;
 		this.source = source;
 		this.#host = host;
+		this.#group = group;
+		for (const output of [this.stdout, this.stderr, this.control])
+			output?.once("end", () => group.noteLeader());
 	}
 
 	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome {
-		if (this.#orphaned === undefined) {
-			// The parent keeps the number, unless it has just been lost itself.
-			const seen = this.#host.facts(this.identity.pid);
-			if (seen === undefined || !isSameProcess(seen.identity, this.identity))
-				return "gone";
-			return sendSignal(
-				target === "group" ? -this.groupId : this.groupId,
-				signal,
-			);
-		}
-		if (target === "process") return "gone";
-		return this.#orphaned.stillOurs(this.#host.members(this.groupId))
-			? sendSignal(-this.groupId, signal)
-			: "gone";
+		return target === "group"
+			? this.#group.signal(signal)
+			: this.#group.signalLeader(signal);
 	}
 
 	/** The parent is gone, and with it what it knows: the process is killed, and its end is told when it is seen to be gone. */
 	lost(clock: Clock): void {
-		const group = new ProcessGroup(
-			this.groupId,
-			this.#host.members(this.groupId),
-		);
-		if (group.stillOurs(this.#host.members(this.groupId)))
-			sendSignal(-this.groupId, "SIGKILL");
+		this.#group.signal("SIGKILL");
 		const look = (pauseMs: number): void => {
 			const seen = this.#host.observe(this.identity.pid);
 			// Unreadable is not gone.
@@ -88,13 +75,12 @@ export class ForkedProcess implements StartedProcess {
 		look(1);
 	}
 
-	/** The parent has seen its end, and keeps its pid until this returns. */
+	/** The parent has seen its end. While it lives it keeps the pid until this returns. */
 	ended(exit: ProcessExit): void {
-		if (this.#orphaned !== undefined) return;
-		this.#orphaned = new ProcessGroup(
-			this.groupId,
-			this.#host.members(this.groupId),
-		);
+		if (this.#end === "told") return;
+		this.#end = "told";
+		// What was said may be old: the parent can have ended since, and the number be another's.
+		this.#group.leaderEnded();
 		this.stdin?.destroy(); // As Node does with the input of its own children.
 		this.#resolve(exit);
 	}
