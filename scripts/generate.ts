@@ -12,7 +12,7 @@ import { must, root } from "./run.ts";
 
 takeNoArguments(
 	"generate",
-	"writes protobuf code, types of tools, migrations, reference pages, the page of benchmarks, dashboards, alerts, the guard's copy and Python's version",
+	"writes protobuf code, types of tools, migrations, reference pages, the page of benchmarks, dashboards, alerts, the guard's copy and the version in Python and in the adapter",
 );
 
 // The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its messages
@@ -73,6 +73,11 @@ writeFileSync(
 writeFileSync(
 	join(root, "packages/watchdog/src/gen/version.ts"),
 	`/** The version of this package. */\nexport const VERSION: string = "${version}";\n`,
+);
+
+writeFileSync(
+	join(gen, "version.ts"),
+	`/** The version of this package, and of the bridge that belongs to it. */\nexport const VERSION: string = "${version}";\n`,
 );
 
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });

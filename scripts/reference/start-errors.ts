@@ -159,11 +159,26 @@ export const START_ERRORS = {
 			"The npm and the PyPI package speak different versions of the protocol.",
 		remedy: "Bring the one that the message names up to date.",
 	},
+	VERSION_MISMATCH: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"`snakepit-bridge` and the npm package are of different releases: the first number of their versions differs, or the first two while it is 0.",
+		remedy: "One of the two commands in the message.",
+	},
 	PYTHON_NOT_FOUND: {
 		thrown: "StartError",
 		ran: "no",
 		meaning: "No interpreter was found.",
 		remedy: "The message lists where it was looked for; `python`.",
+	},
+	PYTHON_UNUSABLE: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"An interpreter is named - by `python`, `environment`, `VIRTUAL_ENV`, a `.venv` - and cannot be used: it is not there, does not run, or this user may not read it or its packages. No other is taken in its place.",
+		remedy:
+			"The message says what is wrong with it: the rights of its files, a new environment, another `python`.",
 	},
 	PYTHON_TOO_OLD: {
 		thrown: "StartError",
@@ -174,8 +189,10 @@ export const START_ERRORS = {
 	BRIDGE_MISSING: {
 		thrown: "StartError",
 		ran: "no",
-		meaning: "The interpreter has no `snakepit-bridge`.",
-		remedy: "The message has the command that installs it.",
+		meaning:
+			"The chosen interpreter has no `snakepit-bridge`, a `pythonEnvironment()` has it not among its requirements, or a worker cannot import what the bridge depends on.",
+		remedy:
+			"The message has the command that installs it, says why this interpreter was chosen and which were passed over.",
 	},
 	TOOLS_IMPORT_FAILED: {
 		thrown: "StartError",

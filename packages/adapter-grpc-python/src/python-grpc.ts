@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { constants } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import {
@@ -17,17 +17,18 @@ import type { openGrpcChannel } from "./channel/grpc-channel.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
 import {
-	type Choice,
 	choiceNote,
 	chooseInterpreter,
-	requireBridge,
 } from "./interpreter/choose-interpreter.ts";
+import type { Choice } from "./interpreter/interpreter.ts";
 import {
 	type InterpreterSource,
 	namedSource,
 	type SearchSetting,
 	usualSources,
 } from "./interpreter/interpreter-sources.ts";
+import { reach, reachProblem } from "./interpreter/reach.ts";
+import { requireBridge } from "./interpreter/refusals.ts";
 import type {
 	PythonGrpcOptions,
 	ResolvedOptions,
@@ -194,12 +195,19 @@ class PythonGrpc implements PythonGrpcAdapter {
 				namedSource(
 					made.python,
 					`it is the environment ${made.directory}, ${how}`,
+					setting,
 				),
 			];
 		}
 		return python === undefined
 			? usualSources(setting)
-			: [namedSource(python, `the adapter's option "python" names it`)];
+			: [
+					namedSource(
+						python,
+						`the adapter's option "python" names it`,
+						setting,
+					),
+				];
 	}
 
 	/** An environment that depends on the seat is not known yet: what Python needs to find the bridge belongs into the host's. */
@@ -212,19 +220,30 @@ class PythonGrpc implements PythonGrpcAdapter {
 	}
 }
 
-/** @throws OptionsError when there is no such working directory: a spawn would blame the program. */
+/** @throws OptionsError when there is no such working directory, or this user may not enter it: a spawn would blame the program. */
 function requireDirectory({ cwd }: ResolvedOptions): void {
-	if (cwd === undefined || existsSync(cwd)) return;
+	if (cwd === undefined) return;
+	const problem = reachProblem(reach(cwd, constants.X_OK));
+	if (problem === "") return;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `pythonGrpc: there is no directory ${cwd} ("cwd").`,
+		message: `pythonGrpc: ${cwd} ("cwd") cannot be the working directory: ${problem}.`,
 	});
 }
 
-/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file. */
+/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file, or this user may not read it. */
 function requireTools({ tools }: ResolvedOptions): void {
-	if (!("file" in tools) || existsSync(tools.file)) return;
+	if (!("file" in tools)) return;
+	const found = reach(tools.file);
+	if (found.kind === "reached") return;
+	if (found.kind === "forbidden") {
+		throw new StartError({
+			code: "TOOLS_IMPORT_FAILED",
+			ran: "no",
+			message: `The file ${tools.file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
+		});
+	}
 	const module = tools.file.endsWith(".py")
 		? ""
 		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;

@@ -139,7 +139,7 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 			...besideModule,
 			...(given.toolPath ?? []).map(absolute),
 		]),
-		python: given.python,
+		python: given.python?.includes("/") ? resolve(given.python) : given.python,
 		environment: given.environment,
 		env:
 			typeof given.env === "function"

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { InterpreterFacts } from "../interpreter/interpreter.ts";
+import { releaseRequirement } from "./release-requirement.ts";
 
 /** Changes when environments are made in another way than before. */
 const FORMAT = 1;
@@ -21,7 +22,8 @@ const METADATA_FILES = ["pyproject.toml", "setup.cfg", "setup.py"] as const;
 
 /** Tells directories from requirements that pip looks up. */
 export function readRequirement(text: string): Requirement {
-	if (!isDirectory(text)) return { kind: "named", text };
+	if (!isDirectory(text))
+		return { kind: "named", text: releaseRequirement(text) };
 	// What decides over its dependencies; its code does not change the environment.
 	const metadata = METADATA_FILES.map((file) => textOf(join(text, file))).join(
 		"\0",
@@ -32,7 +34,7 @@ export function readRequirement(text: string): Requirement {
 /** Names an environment by all that is in it: 16 hexadecimal digits. */
 export function environmentKey(
 	requirements: readonly Requirement[],
-	interpreter: InterpreterFacts,
+	interpreter: Pick<InterpreterFacts, "executable" | "version">,
 ): string {
 	const texts = requirements
 		.map((requirement) => JSON.stringify(requirement))

@@ -8,10 +8,8 @@ import {
 	optional,
 	StartError,
 } from "@snakepit/core";
-import {
-	type Choice,
-	chooseInterpreter,
-} from "../interpreter/choose-interpreter.ts";
+import { chooseInterpreter } from "../interpreter/choose-interpreter.ts";
+import type { Choice } from "../interpreter/interpreter.ts";
 import {
 	namedSource,
 	pythonOf,
@@ -29,7 +27,8 @@ import { environmentsDirectory } from "./environments-directory.ts";
 export interface PythonEnvironmentOptions {
 	/**
 	 * What is installed, as `pip install` reads it: `"scikit-learn>=1.5"`; a directory is installed editable.
-	 * `snakepit-bridge` must be among it for a pool: by its name, or in a directory, a file or at an address.
+	 * `snakepit-bridge` must be among it for a pool: by its name, or in a directory, a file or at an address; by its name
+	 * alone it is the version that belongs to this package.
 	 */
 	readonly requirements: readonly string[];
 	/** The interpreter that it is for, by path or by name; by default uv's choice, then `python3`. */
@@ -111,7 +110,13 @@ export function pythonEnvironment(
 			const sources =
 				python === undefined
 					? systemSources(setting)
-					: [namedSource(python, 'pythonEnvironment was given it as "python"')];
+					: [
+							namedSource(
+								python,
+								'pythonEnvironment() was given it as "python"',
+								setting,
+							),
+						];
 			const base = await chooseInterpreter(sources, setting, signal);
 			const requirements = texts.map(readRequirement);
 			const key = environmentKey(requirements, base);
@@ -122,12 +127,7 @@ export function pythonEnvironment(
 				directory: place,
 				install: installArguments(requirements),
 			};
-			const outcome = await build(
-				base.executable,
-				order,
-				buildTimeoutMs,
-				signal,
-			);
+			const outcome = await build(base.program, order, buildTimeoutMs, signal);
 			if (outcome.kind === "failed")
 				throw buildFailed(base, texts, outcome.problem, outcome.output);
 			return { ...made, reused: !outcome.made };
@@ -166,6 +166,6 @@ function buildFailed(
 	return new StartError({
 		code: "ENVIRONMENT_FAILED",
 		ran: "no",
-		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be made by Python ${base.version.join(".")} at ${base.executable}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,
+		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be made by Python ${base.version.join(".")} at ${base.program}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,
 	});
 }

@@ -1,26 +1,26 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
 import { StartError } from "@snakepit/core";
 import {
-	type Interpreter,
+	type Choice,
 	type InterpreterFacts,
 	isTooOld,
 	OLDEST_PYTHON,
 } from "./interpreter.ts";
 import type {
+	FoundLead,
 	InterpreterSource,
 	SearchSetting,
 } from "./interpreter-sources.ts";
 import { probeInterpreter } from "./probe.ts";
-
-/** The interpreter that was chosen, and what was passed over on the way to it. */
-export interface Choice extends Interpreter {
-	readonly hasBridge: boolean;
-	readonly passedOver: readonly string[];
-}
+import { reach, reachProblem } from "./reach.ts";
+import { tooOld, unusable } from "./refusals.ts";
 
 /**
- * Takes the first interpreter that runs.
+ * Takes the first interpreter that is meant, or that runs.
  *
- * @throws StartError `PYTHON_NOT_FOUND` with everything that was tried, `PYTHON_TOO_OLD`.
+ * @throws StartError `PYTHON_UNUSABLE` where one is meant and cannot be used, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; each
+ *   with all that was passed over before.
  */
 export async function chooseInterpreter(
 	sources: readonly InterpreterSource[],
@@ -34,16 +34,25 @@ export async function chooseInterpreter(
 			passedOver.push(lead.why);
 			continue;
 		}
-		const facts = await probeInterpreter(lead.executable, {
-			...setting,
-			signal,
-		});
-		if (typeof facts === "string") {
-			passedOver.push(`${facts} (tried since ${lead.reason})`);
+		if (lead.kind === "unusable") throw unusable(lead, passedOver);
+		const facts = await probeInterpreter(lead.program, { ...setting, signal });
+		const problem =
+			typeof facts === "string" ? facts : otherPython(lead, facts);
+		if (problem !== undefined) {
+			if (lead.standing === "named")
+				throw unusable({ ...lead, problem }, passedOver);
+			passedOver.push(`${problem} (tried since ${lead.reason})`);
 			continue;
 		}
-		if (isTooOld(facts.version)) throw tooOld(facts, lead.reason);
-		return { ...facts, reason: lead.reason, passedOver };
+		const { program, reason } = lead;
+		const choice = {
+			...(facts as InterpreterFacts),
+			program,
+			reason,
+			passedOver,
+		};
+		if (isTooOld(choice.version)) throw tooOld(choice);
+		return choice;
 	}
 	throw new StartError({
 		code: "PYTHON_NOT_FOUND",
@@ -52,14 +61,24 @@ export async function chooseInterpreter(
 	});
 }
 
-/** @throws StartError `BRIDGE_MISSING` with the command that installs it. */
-export function requireBridge(choice: Choice): void {
-	if (choice.hasBridge) return;
-	throw new StartError({
-		code: "BRIDGE_MISSING",
-		ran: "no",
-		message: `Python ${choice.version.join(".")} at ${choice.executable} has no snakepit_bridge (chosen because ${choice.reason}). Install it there:\n  ${choice.executable} -m pip install snakepit-bridge\n(where uv made the environment: uv pip install --python ${choice.executable} snakepit-bridge),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().`,
-	});
+/** Says where a virtual environment's Python runs as another one: it does so when it cannot read `pyvenv.cfg`. */
+function otherPython(
+	{ environment }: FoundLead,
+	{ prefix }: InterpreterFacts,
+): string | undefined {
+	if (environment === undefined || isSame(prefix, environment))
+		return undefined;
+	const configuration = join(environment, "pyvenv.cfg");
+	const problem = reachProblem(reach(configuration));
+	return `its Python runs as that of ${prefix}${problem === "" ? ` (${configuration} can be read; is PYTHONHOME set?)` : `, since ${problem}`}`;
+}
+
+function isSame(path: string, other: string): boolean {
+	try {
+		return realpathSync(path) === realpathSync(other);
+	} catch {
+		return false;
+	}
 }
 
 /** One line about the choice, for events. */
@@ -68,13 +87,7 @@ export function choiceNote(choice: Choice): string {
 		choice.passedOver.length === 0
 			? ""
 			: `; passed over: ${choice.passedOver.join("; ")}`;
-	return `Workers run on Python ${choice.version.join(".")} at ${choice.executable}, because ${choice.reason}${passed}.`;
-}
-
-function tooOld(facts: InterpreterFacts, reason: string): StartError {
-	return new StartError({
-		code: "PYTHON_TOO_OLD",
-		ran: "no",
-		message: `${facts.executable} is Python ${facts.version.join(".")}, and snakepit-bridge needs ${OLDEST_PYTHON.join(".")} or newer (chosen because ${reason}). Name a newer one by the adapter's option "python".`,
-	});
+	const { program, executable } = choice;
+	const behind = executable === program ? "" : ` (${executable})`;
+	return `Workers run on Python ${choice.version.join(".")} at ${program}${behind}, because ${choice.reason}${passed}.`;
 }

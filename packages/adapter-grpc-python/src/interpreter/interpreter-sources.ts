@@ -1,15 +1,33 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { constants, lstatSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { runProgram } from "../programs/run-program.ts";
+import { findProgram } from "./find-program.ts";
+import { reach, reachProblem } from "./reach.ts";
 
 /** An interpreter to try, or why there is none here. */
 export type Lead =
+	| FoundLead
+	/** One is meant, and cannot be used: to take another would surprise. */
 	| {
-			readonly kind: "found";
-			readonly executable: string;
+			readonly kind: "unusable";
 			readonly reason: string;
+			readonly problem: string;
+			readonly environment: string | undefined;
 	  }
+	/** None is meant: the next source is asked. */
 	| { readonly kind: "nothing"; readonly why: string };
+
+/** An interpreter that may be there. */
+export interface FoundLead {
+	readonly kind: "found";
+	/** Absolute. */
+	readonly program: string;
+	readonly reason: string;
+	/** `"named"`: nothing else will do. `"offered"`: where it does not run, the next source is asked. */
+	readonly standing: "named" | "offered";
+	/** The virtual environment that it has to be the Python of. */
+	readonly environment: string | undefined;
+}
 
 /** One place where an interpreter can come from. */
 export type InterpreterSource = (signal: AbortSignal) => Promise<Lead>;
@@ -23,15 +41,31 @@ export interface SearchSetting {
 /** How long uv may think. It reads a few files; a slow disk is all it can wait for. */
 const UV_TIMEOUT_MS = 20_000;
 
-/** Named by the user: nothing else is tried. */
+/** Named by the user, by a path or by a name in PATH: nothing else is tried. */
 export function namedSource(
-	executable: string,
+	program: string,
 	reason: string,
+	{ env, cwd }: SearchSetting,
 ): InterpreterSource {
-	return async () => ({ kind: "found", executable, reason });
+	return async () => {
+		const unusable = (problem: string): Lead => ({
+			kind: "unusable",
+			reason,
+			problem,
+			environment: undefined,
+		});
+		if (!program.includes("/")) {
+			const found = findProgram(program, env["PATH"], cwd);
+			return found.kind === "none"
+				? unusable(found.why)
+				: named(found.path, reason);
+		}
+		const problem = reachProblem(reach(program, constants.X_OK));
+		return problem === "" ? named(program, reason) : unusable(problem);
+	};
 }
 
-/** Where Python is looked for, the first one wins: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
+/** Where Python is looked for, in this order: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
 export function usualSources(
 	setting: SearchSetting,
 ): readonly InterpreterSource[] {
@@ -48,11 +82,12 @@ export function systemSources(
 ): readonly InterpreterSource[] {
 	return [
 		(signal) => uvPython(setting, signal),
-		async () => ({
-			kind: "found",
-			executable: "python3",
-			reason: "it is python3 in PATH",
-		}),
+		async () => {
+			const found = findProgram("python3", setting.env["PATH"], setting.cwd);
+			return found.kind === "none"
+				? { kind: "nothing", why: found.why }
+				: offered(found.path, "it is python3 in PATH");
+		},
 	];
 }
 
@@ -61,28 +96,67 @@ export function pythonOf(directory: string): string {
 	return join(directory, "bin", "python");
 }
 
-function activeEnvironment({ env }: SearchSetting): Lead {
+function activeEnvironment({ env, cwd }: SearchSetting): Lead {
 	const directory = env["VIRTUAL_ENV"];
 	if (!directory) return { kind: "nothing", why: "VIRTUAL_ENV is not set" };
-	const executable = pythonOf(directory);
-	return existsSync(executable)
-		? { kind: "found", executable, reason: `VIRTUAL_ENV is ${directory}` }
-		: {
-				kind: "nothing",
-				why: `VIRTUAL_ENV is ${directory}, and there is no ${executable}`,
-			};
+	return environmentLead(
+		resolve(cwd, directory),
+		`VIRTUAL_ENV is ${directory}`,
+	);
 }
 
 /** Upwards from the working directory, as `node_modules` is found. */
 function nearestDotVenv(cwd: string): Lead {
+	const others: string[] = [];
 	for (let directory = cwd; ; directory = dirname(directory)) {
-		const executable = pythonOf(join(directory, ".venv"));
-		if (existsSync(executable))
-			return { kind: "found", executable, reason: `.venv is in ${directory}` };
+		const environment = join(directory, ".venv");
+		const what = judgeDotVenv(environment);
+		if (what === "environment")
+			return environmentLead(environment, `.venv is in ${directory}`);
+		if (what !== "none") others.push(`; ${environment} ${what}`);
 		if (directory === dirname(directory)) {
-			return { kind: "nothing", why: `no .venv in ${cwd} or above it` };
+			return {
+				kind: "nothing",
+				why: `no .venv in ${cwd} or above it${others.join("")}`,
+			};
 		}
 	}
+}
+
+/** An environment is one also where it is broken, or this user may not look into it. */
+function judgeDotVenv(
+	directory: string,
+):
+	| "none"
+	| "environment"
+	| "is no virtual environment"
+	| "cannot be looked for" {
+	const there = look(directory);
+	if (there === "nothing") return "none";
+	if (there === "closed") return "cannot be looked for";
+	const configuration = reach(join(directory, "pyvenv.cfg"));
+	const hasPython = look(pythonOf(directory)) !== "nothing";
+	return configuration.kind !== "missing" || hasPython
+		? "environment"
+		: "is no virtual environment";
+}
+
+/** A link is something, wherever it leads. */
+function look(path: string): "something" | "nothing" | "closed" {
+	try {
+		const facts = lstatSync(path, { throwIfNoEntry: false });
+		return facts === undefined ? "nothing" : "something";
+	} catch {
+		return "closed";
+	}
+}
+
+function environmentLead(environment: string, reason: string): Lead {
+	const program = pythonOf(environment);
+	const problem = reachProblem(reach(program, constants.X_OK));
+	return problem === ""
+		? { ...named(program, reason), environment }
+		: { kind: "unusable", reason, problem, environment };
 }
 
 /** What uv would take here: it knows `.python-version`, and the interpreters that it manages. */
@@ -98,9 +172,23 @@ async function uvPython(
 	});
 	if (done.kind === "missing")
 		return { kind: "nothing", why: "uv is not in PATH" };
-	const executable =
+	const program =
 		done.kind === "ended" && done.code === 0 ? done.stdout.trim() : "";
-	return executable !== ""
-		? { kind: "found", executable, reason: "uv python find names it" }
+	return program !== ""
+		? offered(resolve(cwd, program), "uv python find names it")
 		: { kind: "nothing", why: `uv python find found none: ${done.problem}` };
+}
+
+function named(program: string, reason: string): FoundLead {
+	return {
+		kind: "found",
+		program,
+		reason,
+		standing: "named",
+		environment: undefined,
+	};
+}
+
+function offered(program: string, reason: string): FoundLead {
+	return { ...named(program, reason), standing: "offered" };
 }

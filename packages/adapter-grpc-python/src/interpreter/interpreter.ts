@@ -1,7 +1,7 @@
 /** A Python that can run the bridge. */
 export interface Interpreter {
-	/** What `sys.executable` says: a shim or a name in `PATH` is gone through already. */
-	readonly executable: string;
+	/** What is executed, absolute: as it was named or found, so that a wrapper or a shim does its part at each start. */
+	readonly program: string;
 	readonly version: readonly [major: number, minor: number, patch: number];
 	/** Why it was this one, for people. */
 	readonly reason: string;
@@ -9,10 +9,20 @@ export interface Interpreter {
 
 /** What an interpreter says of itself. */
 export interface InterpreterFacts {
+	/** `sys.executable`: behind a wrapper or a shim, it is another file than the one that was executed. */
 	readonly executable: string;
 	readonly version: readonly [major: number, minor: number, patch: number];
-	/** Whether `snakepit_bridge` can be imported; only looked for, not imported. */
-	readonly hasBridge: boolean;
+	/** `sys.prefix`: in a virtual environment its directory. */
+	readonly prefix: string;
+	/** Version of the `snakepit_bridge` that it would import, `"unknown"` where that cannot be read; `undefined` where it finds none. */
+	readonly bridge: string | undefined;
+	/** Where it would look for packages, and may not read. */
+	readonly unreadable: readonly string[];
+}
+
+/** The interpreter that was chosen, and what was passed over on the way to it. */
+export interface Choice extends Interpreter, InterpreterFacts {
+	readonly passedOver: readonly string[];
 }
 
 export const OLDEST_PYTHON = [3, 10] as const;

@@ -4,52 +4,92 @@ import type { InterpreterFacts } from "./interpreter.ts";
 /** How long Python may take to say who it is; the first start on a slow disk reads a lot. */
 const PROBE_TIMEOUT_MS = 30_000;
 
-/** Also for interpreters that are too old: it must be read by Python 2 to be refused by name. */
+/**
+ * Also for interpreters that are too old: it must be read by Python 2 to be refused by name.
+ *
+ * What may not be read, Python leaves out without a word: a directory of packages, a `.pth` file,
+ * the directory that one leads to. The bridge's version is read, not imported.
+ */
 const PROGRAM = `
-import json, sys
+import errno, glob, io, json, os, re, sys
 sys.path[:] = [entry for entry in sys.path if entry != ""]
+closed = []
+def read(path):
+    try:
+        with io.open(path, encoding="utf-8") as file:
+            return file.read()
+    except (IOError, OSError) as error:
+        if error.errno in (errno.EACCES, errno.EPERM):
+            closed.append(path)
+        return ""
+def look(path):
+    try:
+        is_directory = os.path.isdir(path)
+        os.stat(path)
+        if is_directory:
+            os.listdir(path)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM):
+            closed.append(path)
+for entry in list(sys.path):
+    look(entry)
+    for pth in sorted(glob.glob(os.path.join(entry, "*.pth"))):
+        for line in read(pth).splitlines():
+            if line.strip() and not line.startswith(("#", "import ", "import\\t")):
+                look(os.path.join(entry, line.strip()))
+bridge = None
 try:
     from importlib.util import find_spec
     spec = find_spec("snakepit_bridge")
-    bridge = spec is not None and spec.origin is not None
+    if spec is not None and spec.origin is not None:
+        text = read(os.path.join(os.path.dirname(spec.origin), "_version.py"))
+        found = re.search('^__version__ = "([^"]+)"', text, re.M)
+        bridge = found.group(1) if found else "unknown"
 except Exception:
-    bridge = False
-print(json.dumps([list(sys.version_info[:3]), sys.executable, bridge]))
+    pass
+print(json.dumps({
+    "version": list(sys.version_info[:3]),
+    "executable": sys.executable,
+    "prefix": sys.prefix,
+    "bridge": bridge,
+    "unreadable": closed,
+}))
 `;
 
 /** Asks an interpreter who it is; returns in a few words why not, when it cannot be asked. */
 export async function probeInterpreter(
-	executable: string,
+	program: string,
 	setting: Omit<ProgramSetting, "timeoutMs">,
 ): Promise<InterpreterFacts | string> {
-	const done = await runProgram(executable, ["-c", PROGRAM], {
+	const done = await runProgram(program, ["-c", PROGRAM], {
 		...setting,
 		timeoutMs: PROBE_TIMEOUT_MS,
 	});
 	if (done.kind === "missing") return done.problem;
-	if (done.code !== 0) return `${executable}: ${done.problem}`;
-	return readFacts(executable, done.stdout);
+	if (done.code !== 0) return `${program}: ${done.problem}`;
+	return readFacts(program, done.stdout);
 }
 
-function readFacts(
-	executable: string,
-	stdout: string,
-): InterpreterFacts | string {
+function readFacts(program: string, stdout: string): InterpreterFacts | string {
 	// Start-up files of a site may print, too: the last line is ours.
 	const line = stdout.trimEnd().split("\n").at(-1) ?? "";
 	try {
-		const [version, reported, hasBridge] = JSON.parse(line) as [
-			[number, number, number],
-			string,
-			boolean,
-		];
-		const [major, minor, patch] = version;
+		const said = JSON.parse(line) as {
+			readonly version: readonly [number, number, number];
+			readonly executable: string | null;
+			readonly prefix: string;
+			readonly bridge: string | null;
+			readonly unreadable: readonly string[];
+		};
+		const [major, minor, patch] = said.version;
 		return {
-			executable: reported || executable,
+			executable: said.executable || program,
 			version: [major, minor, patch],
-			hasBridge,
+			prefix: said.prefix,
+			bridge: said.bridge ?? undefined,
+			unreadable: said.unreadable,
 		};
 	} catch {
-		return `${executable}: it does not answer as Python does: ${JSON.stringify(line.slice(0, 100))}`;
+		return `${program}: it does not answer as Python does: ${JSON.stringify(line.slice(0, 100))}`;
 	}
 }

@@ -13,7 +13,7 @@ import type {
 } from "../options.ts";
 import { isEnv } from "../resolve-options.ts";
 import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
-import { hostPackage, PROTOCOL } from "./host-package.ts";
+import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
 /** Without a ping for so long a worker warns: ten of core's own intervals and a hung host's patience. */
@@ -105,7 +105,7 @@ function programSpec(
 	const safePath =
 		major > SAFE_PATH[0] || (major === SAFE_PATH[0] && minor >= SAFE_PATH[1]);
 	return {
-		executable: interpreter.executable,
+		executable: interpreter.program,
 		args: [
 			...(safePath ? ["-P"] : []),
 			"-u",
@@ -130,7 +130,7 @@ function commonPayload(
 ): object {
 	return {
 		protocol: PROTOCOL,
-		hostPackage: hostPackage(),
+		hostPackage: HOST_PACKAGE,
 		transport: options.transport,
 		tools: options.tools,
 		toolPath: options.toolPath,

@@ -1,6 +1,7 @@
 import { StartError } from "@snakepit/core";
 import type { Transport } from "../options.ts";
-import { hostPackage, PROTOCOL } from "./host-package.ts";
+import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
+import { isSameRelease, releaseMismatch } from "./same-release.ts";
 
 /** What a worker says of itself in its ready line. */
 export interface ReadyPayload {
@@ -18,7 +19,7 @@ export interface ReadyPayload {
 /**
  * Looks through what a worker said in its ready line.
  *
- * @throws StartError `PROTOCOL_MISMATCH` with both versions and the remedy, `READY_LINE_INVALID`.
+ * @throws StartError `PROTOCOL_MISMATCH`, `VERSION_MISMATCH` with both versions and the remedy, `READY_LINE_INVALID`.
  */
 export function readReadyPayload(
 	workerId: string,
@@ -42,9 +43,15 @@ export function readReadyPayload(
 		throw new StartError({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
-			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${hostPackage()} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-grpc-python" : "snakepit-bridge"}.`,
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-grpc-python" : "snakepit-bridge"}.`,
 		});
 	}
+	if (!isSameRelease(bridge))
+		throw releaseMismatch(
+			`Worker ${workerId}`,
+			bridge,
+			"python -m pip install",
+		);
 	if ((transport ?? "grpc") !== wanted) {
 		throw new StartError({
 			code: "PROTOCOL_MISMATCH",

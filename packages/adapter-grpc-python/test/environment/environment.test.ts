@@ -13,6 +13,7 @@ import { promisify } from "node:util";
 import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
 import { requireBridgeAmong } from "../../src/environment/bridge-requirement.ts";
+import { VERSION } from "../../src/gen/version.ts";
 import {
 	type MadeEnvironment,
 	type PythonEnvironment,
@@ -99,7 +100,6 @@ test("other requirements are another environment, in whatever order they are nam
 	const interpreter = {
 		executable: "/python",
 		version: [3, 12, 0],
-		hasBridge: false,
 	} as const;
 	const key = (...texts: string[]) =>
 		environmentKey(texts.map(readRequirement), interpreter);
@@ -162,6 +162,24 @@ test.each([
 	expect(() => requireBridgeAmong(texts, {})).not.toThrow();
 });
 
+test("the bridge by its name alone is the one of this release; with a version it is that one", async () => {
+	const { readRequirement } = await import(
+		"../../src/environment/environment-key.ts"
+	);
+	const release = VERSION.split(".", 2).join(".");
+	const text = (requirement: string) => readRequirement(requirement);
+	expect(text(" Snakepit_Bridge ")).toEqual({
+		kind: "named",
+		text: `snakepit-bridge==${release}.*`,
+	});
+	expect(text("snakepit-bridge[otel, numpy]")).toEqual({
+		kind: "named",
+		text: `snakepit-bridge[otel, numpy]==${release}.*`,
+	});
+	for (const other of ["snakepit-bridge>=0.1", "snakepit-bridge-tools", "x"])
+		expect(text(other)).toEqual({ kind: "named", text: other });
+});
+
 test("so may a path that Python is given", () => {
 	const refused = () => requireBridgeAmong(["numpy"], { PYTHONPATH: "" });
 	expect(refused).toThrow(/\(numpy\)/);
@@ -177,7 +195,7 @@ test.each([
 	"an environment of which it is not known before is refused when it is made: %s",
 	async (_which, requirements) => {
 		const python = fakePython(join(scratch(), "python"), "3.12.0", {
-			bridge: false,
+			bridge: undefined,
 		});
 		let made = 0;
 		const environment: PythonEnvironment = {

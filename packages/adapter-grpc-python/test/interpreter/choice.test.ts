@@ -8,30 +8,8 @@ import {
 } from "../../src/interpreter/choose-interpreter.ts";
 import { usualSources } from "../../src/interpreter/interpreter-sources.ts";
 import { failureOf } from "../support/calls.ts";
-import {
-	fakePython,
-	programThatPrints,
-	scratch,
-} from "../support/fake-python.ts";
-
-/** A machine with nothing on it: a working directory inside a project, and one directory in PATH. */
-function machine() {
-	const root = scratch();
-	const cwd = join(root, "project/deep/inside");
-	const bin = join(root, "bin");
-	mkdirSync(cwd, { recursive: true });
-	mkdirSync(bin);
-	const env: Record<string, string> = { PATH: `${bin}:/bin` };
-	const choose = () => {
-		const setting = { env, cwd };
-		return chooseInterpreter(
-			usualSources(setting),
-			setting,
-			new AbortController().signal,
-		);
-	};
-	return { root, cwd, bin, env, choose };
-}
+import { fakePython, programThatPrints } from "../support/fake-python.ts";
+import { machine } from "../support/machine.ts";
 
 test("VIRTUAL_ENV comes before .venv, that before uv, and python3 is the last", async () => {
 	const { root, bin, env, choose } = machine();
@@ -60,15 +38,17 @@ test("VIRTUAL_ENV comes before .venv, that before uv, and python3 is the last", 
 });
 
 test("what was passed over is told with the choice", async () => {
-	const { root, bin, env, choose } = machine();
+	const { root, cwd, bin, choose } = machine();
 	fakePython(join(bin, "python3"), "3.12.1");
 	programThatPrints(join(bin, "uv"), "no interpreter found", 2);
-	env["VIRTUAL_ENV"] = join(root, "stale");
+	mkdirSync(join(root, "project/.venv"));
 	const note = choiceNote(await choose());
 	expect(note).toContain("Python 3.12.1");
 	expect(note).toContain("python3 in PATH");
-	expect(note).toContain(`VIRTUAL_ENV is ${root}/stale`);
-	expect(note).toContain("no .venv in");
+	expect(note).toContain("VIRTUAL_ENV is not set");
+	expect(note).toContain(
+		`no .venv in ${cwd} or above it; ${root}/project/.venv is no virtual environment`,
+	);
 	expect(note).toContain("uv python find found none");
 });
 
@@ -87,6 +67,19 @@ test("no Python is an error that lists everything that was tried", async () => {
 		expect(String(error)).toContain(tried);
 });
 
+test("a wrapper that is python3 in PATH is what is executed, not the Python behind it", async () => {
+	const { bin, choose } = machine();
+	const wrapper = fakePython(join(bin, "python3"), "3.12.1", {
+		executable: "/elsewhere/python3",
+	});
+	const choice = await choose();
+	expect(choice).toMatchObject({
+		program: wrapper,
+		executable: "/elsewhere/python3",
+	});
+	expect(choiceNote(choice)).toContain(`${wrapper} (/elsewhere/python3)`);
+});
+
 test("a program that is no Python is passed over", async () => {
 	const { bin, choose } = machine();
 	programThatPrints(join(bin, "python3"), "Hello, I am Ruby");
@@ -98,7 +91,9 @@ test("a Python that is too old is refused by its version", async () => {
 	fakePython(join(bin, "python3"), "3.9.18");
 	expect(await failureOf(choose())).toMatchObject({
 		code: "PYTHON_TOO_OLD",
-		message: expect.stringMatching(/3\.9\.18.*3\.10 or newer/),
+		message: expect.stringMatching(
+			/3\.9\.18.*3\.10 or newer.*Passed over before it:\n {2}- VIRTUAL_ENV is not set\n {2}- no \.venv in .*\n {2}- uv is not in PATH/s,
+		),
 	});
 });
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
 	createPool,
@@ -7,11 +7,12 @@ import {
 	StartError,
 } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
+import { VERSION } from "../../src/gen/version.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 import { startBench } from "../support/bench.ts";
 import { failureOf } from "../support/calls.ts";
 import { fakePython, scratch } from "../support/fake-python.ts";
-import { PYTHON, toolsFile } from "../support/pythons.ts";
+import { BRIDGE, PYTHON, toolsFile } from "../support/pythons.ts";
 
 /** What `createPool` rejects with. */
 async function startFailure(
@@ -46,8 +47,10 @@ function tools(text: string): string {
 test("no Python where the option says one is", async () => {
 	const python = join(scratch(), "bin/python");
 	const error = await startFailure({ python });
-	expect(error.code).toBe("PYTHON_NOT_FOUND");
-	expect(error.message).toContain(`${python}: ENOENT`);
+	expect(error.code).toBe("PYTHON_UNUSABLE");
+	expect(error.message).toContain(
+		`the adapter's option "python" names it, and there is no ${dirname(python)}.`,
+	);
 });
 
 test("a Python that is too old", async () => {
@@ -57,11 +60,48 @@ test("a Python that is too old", async () => {
 
 test("a Python without the bridge, with the command that installs it", async () => {
 	const python = fakePython(join(scratch(), "python"), "3.12.0", {
-		bridge: false,
+		bridge: undefined,
 	});
 	const error = await startFailure({ python });
 	expect(error.code).toBe("BRIDGE_MISSING");
-	expect(error.message).toContain(`${python} -m pip install snakepit-bridge`);
+	expect(error.message).toContain(
+		`${python} -m pip install "snakepit-bridge==${VERSION.split(".", 2).join(".")}.*"`,
+	);
+});
+
+test("a bridge of another release, before any worker is started, with both remedies", async () => {
+	const python = fakePython(join(scratch(), "python"), "3.12.0", {
+		bridge: "7.3.1",
+	});
+	const error = await startFailure({ python });
+	expect(error).toMatchObject({ code: "VERSION_MISMATCH", ran: "no" });
+	expect(error.message).toContain("has snakepit-bridge 7.3.1");
+	expect(error.message).toContain(`adapter-grpc-python ${VERSION}`);
+	expect(error.message).toContain(
+		`${python} -m pip install "snakepit-bridge==`,
+	);
+	expect(error.message).toContain("npm install @snakepit/core@7 ");
+});
+
+test("a bridge of another release that only the worker finds", async () => {
+	const directory = scratch();
+	// Where the worker looks first, and the program does not: its environment depends on the seat.
+	const copy = join(directory, "snakepit_bridge");
+	cpSync(BRIDGE, copy, { recursive: true });
+	cpSync(join(BRIDGE, "../snakepit_guard"), join(directory, "snakepit_guard"), {
+		recursive: true,
+	});
+	const version = join(copy, "_version.py");
+	writeFileSync(
+		version,
+		readFileSync(version, "utf8").replace(
+			/^__version__ = .*$/m,
+			'__version__ = "7.3.1"',
+		),
+	);
+	const error = await startFailure({ env: () => ({ PYTHONPATH: directory }) });
+	expect(codesOf(error)).toContain("VERSION_MISMATCH");
+	expect(error.message).toContain("has snakepit-bridge 7.3.1");
 });
 
 test("a file of tools that is not there", async () => {
@@ -126,14 +166,14 @@ test("a module of tools that nobody finds", async () => {
 test("a worker that speaks another protocol, with both versions and the remedy", async () => {
 	const ready = {
 		protocol: 2,
-		bridge: "9.0.0",
+		bridge: VERSION,
 		python: "3.14.0",
 		lifeline: "kernel",
 	};
 	const error = await failureOf(startBench({}, { ready }));
 	expect(error).toMatchObject({ code: "PROTOCOL_MISMATCH", ran: "no" });
 	expect(String(error)).toMatch(
-		/snakepit-bridge 9\.0\.0 .* protocol 2, @snakepit\/adapter-grpc-python .* 1 to 1/,
+		/snakepit-bridge \S+ .* protocol 2, @snakepit\/adapter-grpc-python .* 1 to 1/,
 	);
 	expect(String(error)).toContain("Update @snakepit/adapter-grpc-python");
 });

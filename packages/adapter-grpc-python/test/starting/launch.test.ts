@@ -21,7 +21,7 @@ const seat: Seat = {
 	startTimeoutMs: 5_000,
 };
 const python = (minor: number) => ({
-	executable: "/python",
+	program: "/python",
 	version: [3, minor, 0] as const,
 	reason: "",
 });

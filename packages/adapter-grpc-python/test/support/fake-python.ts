@@ -8,6 +8,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
+import { VERSION } from "../../src/gen/version.ts";
+import type { InterpreterFacts } from "../../src/interpreter/interpreter.ts";
 
 /** A directory that goes with the test. */
 export function scratch(): string {
@@ -32,11 +34,18 @@ export function programThatPrints(
 export function fakePython(
 	path: string,
 	version: string,
-	{ bridge = true }: { readonly bridge?: boolean } = {},
+	facts: Partial<Omit<InterpreterFacts, "version">> = {},
 ): string {
-	const facts = [version.split(".").map(Number), path, bridge];
+	const said = {
+		version: version.split(".").map(Number),
+		executable: path,
+		prefix: dirname(dirname(path)),
+		bridge: VERSION,
+		unreadable: [],
+		...facts,
+	};
 	return programThatPrints(
 		path,
-		`a start-up file prints this\n${JSON.stringify(facts)}`,
+		`a start-up file prints this\n${JSON.stringify(said)}`,
 	);
 }

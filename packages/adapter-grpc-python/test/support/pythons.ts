@@ -5,6 +5,11 @@ export const PYTHON: string = fileURLToPath(
 	new URL("../../../../python/.venv/bin/python", import.meta.url),
 );
 
+/** The bridge as it is in this repository. */
+export const BRIDGE: string = fileURLToPath(
+	new URL("../../../../python/src/snakepit_bridge", import.meta.url),
+);
+
 /** A file of tools beside the tests. */
 export function toolsFile(name: string): string {
 	return fileURLToPath(new URL(`../tools/${name}`, import.meta.url));

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OLDEST_PYTHON = (3, 10)
+INHERIT = (
+    "A wrapper in between has to run Python by exec, or to leave descriptor 3 open "
+    "for it.\n"
+)
 GRPC_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
@@ -41,7 +45,7 @@ def run_worker(arguments: list[str], tied: Callable[[], None] = lambda: None) ->
     except OSError:
         sys.stderr.write(
             "A worker is started by a Snakepit host, which talks to it over file "
-            "descriptor 3.\nTo try one tool alone: "
+            f"descriptor 3.\n{INHERIT}To try one tool alone: "
             "python -m snakepit_bridge call FILE_OR_MODULE TOOL\n"
         )
         return exit_status.WRONG_USAGE

@@ -21,7 +21,7 @@ from snakepit_bridge.boot.process_setup import (
     write_stacks_no_more,
     write_stacks_when_asked,
 )
-from snakepit_bridge.boot.worker import check_versions, report
+from snakepit_bridge.boot.worker import INHERIT, check_versions, report
 from snakepit_bridge.preload.launch import PreloadLaunch
 
 
@@ -35,7 +35,7 @@ def run_preload(arguments: list[str]) -> int:
     except OSError:
         sys.stderr.write(
             "A preloaded parent is started by a Snakepit host, which talks to it over "
-            "file descriptor 3.\n"
+            f"file descriptor 3.\n{INHERIT}"
         )
         return exit_status.WRONG_USAGE
     try:

@@ -1,0 +1,77 @@
+import { StartError } from "@snakepit/core";
+import {
+	fittingBridge,
+	isSameRelease,
+	releaseMismatch,
+} from "../worker/same-release.ts";
+import { type Choice, OLDEST_PYTHON } from "./interpreter.ts";
+import { currentUser } from "./reach.ts";
+
+/** One that is meant, and cannot be used. */
+export function unusable(
+	{
+		reason,
+		problem,
+		environment,
+	}: {
+		readonly reason: string;
+		readonly problem: string;
+		readonly environment: string | undefined;
+	},
+	passedOver: readonly string[],
+): StartError {
+	const anew =
+		environment === undefined
+			? ""
+			: `make it anew (python3 -m venv --clear ${environment}), ${reason.startsWith("VIRTUAL_ENV") ? "unset VIRTUAL_ENV" : "remove it"}, `;
+	return new StartError({
+		code: "PYTHON_UNUSABLE",
+		ran: "no",
+		message: `The Python of the workers cannot be used: ${reason}, and ${problem}. No other is taken in its place. Where access is missing, give ${currentUser()} the right to read and enter it (as its owner: chmod -R a+rX DIRECTORY), or keep it where that user may read; otherwise ${anew}or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
+	});
+}
+
+export function tooOld(choice: Choice): StartError {
+	return new StartError({
+		code: "PYTHON_TOO_OLD",
+		ran: "no",
+		message: `${choice.program} is Python ${choice.version.join(".")}, and snakepit-bridge needs ${OLDEST_PYTHON.join(".")} or newer (chosen because ${choice.reason}). Name a newer one by the adapter's option "python".${passedOverText(choice.passedOver)}`,
+	});
+}
+
+/**
+ * Refuses an interpreter that has no bridge, or one of another release.
+ *
+ * @throws StartError `BRIDGE_MISSING` with the command that installs it, `VERSION_MISMATCH` with the commands that bring
+ *   the packages together, `PYTHON_UNUSABLE` where the bridge may be in a place that this user may not read.
+ */
+export function requireBridge(choice: Choice): void {
+	const { bridge, program, reason, version, unreadable } = choice;
+	const python = `Python ${version.join(".")} at ${program}`;
+	const before = passedOverText(choice.passedOver);
+	const isKnown = bridge !== undefined && bridge !== "unknown";
+	if (!isKnown && unreadable.length > 0) {
+		throw new StartError({
+			code: "PYTHON_UNUSABLE",
+			ran: "no",
+			message: `${python} finds no snakepit_bridge (chosen because ${reason}), and ${currentUser()} may not read ${unreadable.join(", ")}, where it may be. Give that user the right to read it (as its owner: chmod -R a+rX), keep it where that user may read, or name another Python by the adapter's option "python".${before}`,
+		});
+	}
+	if (bridge === undefined) {
+		throw new StartError({
+			code: "BRIDGE_MISSING",
+			ran: "no",
+			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fittingBridge()}"\n(where uv made the environment: uv pip install --python ${program} "${fittingBridge()}"),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,
+		});
+	}
+	if (!isSameRelease(bridge)) {
+		const who = `${python} (chosen because ${reason})`;
+		throw releaseMismatch(who, bridge, `${program} -m pip install`, before);
+	}
+}
+
+function passedOverText(passedOver: readonly string[]): string {
+	return passedOver.length === 0
+		? ""
+		: `\nPassed over before it:\n${passedOver.map((line) => `  - ${line}`).join("\n")}`;
+}

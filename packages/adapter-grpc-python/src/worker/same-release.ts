@@ -1,0 +1,49 @@
+import { StartError } from "@snakepit/core";
+import { VERSION } from "../gen/version.ts";
+
+/** As npm and PyPI both begin a version. */
+const RELEASE = /^(\d+)\.(\d+)/;
+
+/** What of a version has to be the same in all packages: `0.3` of `0.3.1`, `2` of `2.4.0`. */
+function releaseOf(version: string): string | undefined {
+	const found = RELEASE.exec(version);
+	if (found === null) return undefined;
+	const [release, major = ""] = found;
+	return major === "0" ? release : major;
+}
+
+/** Whether packages of these versions work together. */
+export function isSameRelease(
+	bridge: string,
+	adapter: string = VERSION,
+): boolean {
+	const release = releaseOf(bridge);
+	return release !== undefined && release === releaseOf(adapter);
+}
+
+/** What pip installs for this package: `snakepit-bridge==0.3.*`. */
+export function fittingBridge(adapter: string = VERSION): string {
+	return `snakepit-bridge==${releaseOf(adapter)}.*`;
+}
+
+/** The packages do not belong together: who has which version, and what brings them together. */
+export function releaseMismatch(
+	who: string,
+	bridge: string,
+	install: string,
+	more = "",
+): StartError {
+	const release = releaseOf(bridge);
+	const npm =
+		release === undefined
+			? ""
+			: `, or use the npm packages of the bridge's release, all of them:\n  npm install @snakepit/core@${release} @snakepit/adapter-grpc-python@${release}`;
+	const shared = VERSION.startsWith("0.")
+		? "first two numbers"
+		: "first number";
+	return new StartError({
+		code: "VERSION_MISMATCH",
+		ran: "no",
+		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-grpc-python ${VERSION}; the ${shared} of their versions have to be the same. Install the bridge of this release (a pythonEnvironment() does for the requirement "snakepit-bridge"):\n  ${install} "${fittingBridge()}"${npm}${more}`,
+	});
+}

@@ -1,0 +1,108 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { failureOf } from "../support/calls.ts";
+import { fakePython, programThatPrints } from "../support/fake-python.ts";
+import { machine } from "../support/machine.ts";
+
+/** A machine on which another Python would be found, and an environment of some name. */
+function withAnother() {
+	const made = machine();
+	fakePython(join(made.bin, "python3"), "3.12.1");
+	const directory = join(made.root, "active");
+	made.env["VIRTUAL_ENV"] = directory;
+	return { ...made, directory, python: join(directory, "bin/python") };
+}
+
+const unusable = (says: string) => ({
+	code: "PYTHON_UNUSABLE",
+	ran: "no",
+	message: expect.stringContaining(says),
+});
+
+test("VIRTUAL_ENV that names no directory is an error that names it, with the ways out", async () => {
+	const { choose, directory } = withAnother();
+	const error = await failureOf(choose());
+	expect(error).toMatchObject(
+		unusable(`VIRTUAL_ENV is ${directory}, and there is no ${directory}.`),
+	);
+	expect(String(error)).toContain("No other is taken in its place");
+	expect(String(error)).toContain(`python3 -m venv --clear ${directory}`);
+	expect(String(error)).toContain("unset VIRTUAL_ENV");
+});
+
+test("VIRTUAL_ENV whose base Python was removed is an error that names the missing one", async () => {
+	const { choose, directory, python, root } = withAnother();
+	mkdirSync(join(directory, "bin"), { recursive: true });
+	symlinkSync("python3", python);
+	symlinkSync(join(root, "gone/python3"), join(directory, "bin/python3"));
+	expect(await failureOf(choose())).toMatchObject(
+		unusable(`there is no ${root}/gone`),
+	);
+});
+
+test("VIRTUAL_ENV whose Python leads round in links is an error", async () => {
+	const { choose, directory, python } = withAnother();
+	mkdirSync(join(directory, "bin"), { recursive: true });
+	symlinkSync("python3", python);
+	symlinkSync("python", join(directory, "bin/python3"));
+	expect(await failureOf(choose())).toMatchObject(unusable("there is no"));
+});
+
+test("VIRTUAL_ENV whose Python does not run is an error with what it said", async () => {
+	const { choose, directory, python } = withAnother();
+	programThatPrints(python, "", 3);
+	expect(await failureOf(choose())).toMatchObject(
+		unusable(`VIRTUAL_ENV is ${directory}, and ${python}: exit code 3`),
+	);
+});
+
+test("VIRTUAL_ENV whose Python runs as another one is an error: it would see other packages", async () => {
+	const { choose, directory, python } = withAnother();
+	fakePython(python, "3.12.1", { prefix: "/usr" });
+	expect(await failureOf(choose())).toMatchObject(
+		unusable(
+			`its Python runs as that of /usr, since there is no ${directory}/pyvenv.cfg`,
+		),
+	);
+	writeFileSync(join(directory, "pyvenv.cfg"), "home = /usr/bin\n");
+	expect(await failureOf(choose())).toMatchObject(
+		unusable("is PYTHONHOME set?"),
+	);
+});
+
+test("an empty VIRTUAL_ENV is none", async () => {
+	const { choose, env } = withAnother();
+	env["VIRTUAL_ENV"] = "";
+	expect(await choose()).toMatchObject({ reason: "it is python3 in PATH" });
+});
+
+test.each([
+	[
+		"whose base Python was removed",
+		(venv: string) => {
+			mkdirSync(join(venv, "bin"), { recursive: true });
+			symlinkSync("/nowhere/python3", join(venv, "bin/python"));
+		},
+	],
+	[
+		"that is half made",
+		(venv: string) => {
+			mkdirSync(venv);
+			writeFileSync(join(venv, "pyvenv.cfg"), "home = /usr/bin\n");
+		},
+	],
+])(
+	"a .venv %s is an error: nothing is taken in its place",
+	async (_how, make) => {
+		const { choose, env, root } = withAnother();
+		delete env["VIRTUAL_ENV"];
+		const venv = join(root, "project/.venv");
+		make(venv);
+		const error = await failureOf(choose());
+		expect(error).toMatchObject(unusable(`.venv is in ${root}/project`));
+		expect(String(error)).toContain("- VIRTUAL_ENV is not set");
+		rmSync(venv, { recursive: true });
+		expect(await choose()).toMatchObject({ reason: "it is python3 in PATH" });
+	},
+);

@@ -1,0 +1,30 @@
+// Looks for a Python as another user does, and tells what it found or why not.
+
+import { pythonGrpc } from "../../src/index.ts";
+import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
+import { usualSources } from "../../src/interpreter/interpreter-sources.ts";
+import { requireBridge } from "../../src/interpreter/refusals.ts";
+
+const [uid = "", setting = "{}", tools = ""] = process.argv.slice(2);
+// All that this program needs is loaded: from here on it reads what that user may.
+if (uid !== "") {
+	process.setgroups?.([]);
+	process.setgid?.(Number(uid));
+	process.setuid?.(Number(uid));
+}
+const { env, cwd } = JSON.parse(setting);
+const { signal } = new AbortController();
+let outcome: unknown;
+try {
+	if (tools !== "") await pythonGrpc({ tools, env }).prepare?.(signal);
+	else {
+		const sources = usualSources({ env, cwd });
+		const choice = await chooseInterpreter(sources, { env, cwd }, signal);
+		requireBridge(choice);
+		outcome = choice;
+	}
+} catch (error) {
+	const { code, message } = error as { code?: unknown; message: string };
+	outcome = { code, message };
+}
+process.stdout.write(`${JSON.stringify(outcome)}\n`);
