@@ -12,8 +12,7 @@ import {
 	StartError,
 	type WorkerProcess,
 } from "@snakepit/core";
-import type { openFramedChannel } from "./channel/framed-channel.ts";
-import type { openGrpcChannel } from "./channel/grpc-channel.ts";
+import { loadTransport } from "./channel/load-transport.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
 import {
@@ -29,11 +28,7 @@ import {
 } from "./interpreter/interpreter-sources.ts";
 import { reach, reachProblem } from "./interpreter/reach.ts";
 import { requireBridge } from "./interpreter/refusals.ts";
-import type {
-	PythonGrpcOptions,
-	ResolvedOptions,
-	Transport,
-} from "./options.ts";
+import type { PythonGrpcOptions, ResolvedOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
 import {
@@ -71,15 +66,6 @@ export function pythonGrpc(options: PythonGrpcOptions): PythonGrpcAdapter {
 	return new PythonGrpc(resolveOptions(options));
 }
 
-type OpenChannel = typeof openGrpcChannel | typeof openFramedChannel;
-
-/** gRPC is large: a program whose workers do without does not load it. */
-const OPENERS: Readonly<Record<Transport, () => Promise<OpenChannel>>> = {
-	grpc: async () => (await import("./channel/grpc-channel.ts")).openGrpcChannel,
-	framed: async () =>
-		(await import("./channel/framed-channel.ts")).openFramedChannel,
-};
-
 class PythonGrpc implements PythonGrpcAdapter {
 	readonly name = "grpc-python";
 	readonly preload?: (place: PreloadPlace) => LaunchSpec;
@@ -100,9 +86,13 @@ class PythonGrpc implements PythonGrpcAdapter {
 		requireDirectory(this.options);
 		requireTools(this.options);
 		const setting = this.searchSetting();
+		// While Python is looked for; how that ends is told first.
+		const transport = loadTransport(this.options.transport);
+		transport.catch(() => {});
 		const sources = await this.sources(setting, signal);
 		const choice = await chooseInterpreter(sources, setting, signal);
 		requireBridge(choice);
+		await transport;
 		this.interpreter = choice;
 	}
 
@@ -135,7 +125,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 			maxMessageBytes,
 		};
 		try {
-			const open = await OPENERS[transport]();
+			const open = await loadTransport(transport);
 			conversation.attach(await open(address, conversation, signal));
 		} catch (cause) {
 			if (signal.aborted) throw cause;

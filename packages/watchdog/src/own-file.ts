@@ -52,7 +52,7 @@ export function ownFile(
 	const where = new Set([fileOf(module) ?? program, program].filter(Boolean));
 	throw new OwnFileMissing(
 		`${file} of the package ${NAME} ${VERSION} is a file that this program needs and a bundle does not contain, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
-		`Run npm install ${NAME}@${VERSION} where the program runs, and keep it outside of the bundle: external: ["${NAME}"], in Next.js serverExternalPackages: ["${NAME}"].`,
+		`Run npm install ${NAME}@${VERSION} where the program runs. What copies only the files that it traced, as Next.js does for "standalone", has to be told to copy this package and what it needs.`,
 	);
 }
 

@@ -7,7 +7,8 @@ import { removePlace } from "../../../scripts/remove-place.ts";
 import { VERSION } from "../src/gen/version.ts";
 import { ownFile } from "../src/own-file.ts";
 
-const FILE = "dist/watchdog/program.js";
+// Not one that a build makes: NODE_PATH may lead to the package of this workspace.
+const FILE = "dist/program-of-a-test.js";
 const INSTALLED = "node_modules/@snakepit/watchdog";
 
 /** Files in a directory of their own; gives their paths, and URLs. */
@@ -93,7 +94,7 @@ describe("what is not this package is not started", () => {
 				reason: expect.stringContaining(
 					`${FILE} of the package @snakepit/watchdog ${VERSION}`,
 				),
-				remedy: expect.stringContaining('external: ["@snakepit/watchdog"]'),
+				remedy: expect.stringContaining("npm install @snakepit/watchdog@"),
 			}),
 		);
 		expect(() => ownFile(FILE, { module, program })).toThrow(path("app"));

@@ -33,7 +33,7 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 		const remedy = (name: string) =>
 			name === "guard" && !isLinux
 				? "Use the watchdog"
-				: 'external: ["@snakepit/watchdog"]';
+				: "npm install @snakepit/watchdog@";
 		const said = JSON.parse(stdout);
 		expect(said.answer).toBe("answered");
 		expect(said.told).toMatchObject(
