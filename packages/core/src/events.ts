@@ -1,3 +1,4 @@
+import type { InstrumentProblem } from "./instrument.ts";
 import type { PoolEvent } from "./pool-events.ts";
 import type { RunEvent } from "./run-events.ts";
 
@@ -25,6 +26,7 @@ export type HostEvent =
 			/** How many listeners of the program did not end it. */
 			readonly otherListeners: number;
 	  }
+	| ({ readonly type: "telemetry.misconfigured" } & InstrumentProblem)
 	| {
 			readonly type: "listener.threw";
 			readonly of: string;

@@ -98,6 +98,7 @@ export type {
 	DispatchedAttempt,
 	Instrument,
 	InstrumentedPool,
+	InstrumentProblem,
 	ObservedPool,
 	PoolInstrument,
 	PoolLook,

@@ -2,6 +2,7 @@ import type { BackCallWrapper } from "./adapter.ts";
 import type { SnakepitError } from "./errors.ts";
 import type { SnakepitEvent } from "./events.ts";
 import type { CallRef, WorkerRef } from "./pool-events.ts";
+import type { LayerReport } from "./protection.ts";
 import type { RunId } from "./run-id.ts";
 import type { WorkerState } from "./worker-state.ts";
 
@@ -13,12 +14,26 @@ import type { WorkerState } from "./worker-state.ts";
 export interface Instrument {
 	/** Called once by each `createPool`, in its caller's asynchronous context, before anything of the pool happens. */
 	attach(pool: InstrumentedPool): PoolInstrument;
+	/** Says for `doctor` whether it can do its work in this program. */
+	inspect?(): LayerReport;
 }
 
 export interface InstrumentedPool {
 	readonly name: string;
 	/** The name of its adapter. */
 	readonly adapter: string;
+	/** Emits `telemetry.misconfigured`, for what keeps the instrument from its work. */
+	readonly report: (problem: InstrumentProblem) => void;
+}
+
+/** What keeps an instrument from its work. */
+export interface InstrumentProblem {
+	/** Stable, for programs: `"sdk_registered_late"`. */
+	readonly reason: string;
+	/** What is lost, and why. */
+	readonly message: string;
+	/** What to do about it. */
+	readonly remedy: string;
 }
 
 /** Follows one pool. */

@@ -17,7 +17,7 @@ const ROUNDS = 15;
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 
-const pool = { name: "python", adapter: "python-grpc" };
+const pool = { name: "python", adapter: "python-grpc", report: () => {} };
 const worker = {
 	pool: "python",
 	workerId: "python-0",

@@ -19,8 +19,8 @@ export interface TelemetryOptions {
 	/** Whom metrics are told; the registered one by default. */
 	readonly meterProvider?: MeterProvider | undefined;
 	/**
-	 * Whom log records are told; the registered one by default. With `@opentelemetry/api` before 1.10, which
-	 * has no logs: that of `@opentelemetry/api-logs`.
+	 * Gets log records; by default the provider that is registered with `@opentelemetry/api` 1.10 or newer, else with
+	 * `@opentelemetry/api-logs`.
 	 */
 	readonly loggerProvider?: LoggerProviderLike | undefined;
 }

@@ -17,6 +17,7 @@ import type { Drops } from "./drops.ts";
 import type { EventLog } from "./logs/event-log.ts";
 import type { EventMetrics } from "./metrics/event-metrics.ts";
 import type { Observations } from "./metrics/observations.ts";
+import type { Registration } from "./registration.ts";
 import type { Switches } from "./switches.ts";
 import { CallTrace, PassedCall } from "./trace/call-trace.ts";
 import type { LostAttempts } from "./trace/lost-attempts.ts";
@@ -38,6 +39,7 @@ export interface TelemetryParts {
 	readonly log: EventLog;
 	/** Events of a run, which every pool of the run hears: those that were told already. */
 	readonly told: WeakSet<SnakepitEvent>;
+	readonly registration: Registration;
 	/** Has the SDK send what it holds. */
 	readonly flush: () => Promise<void>;
 }
@@ -46,10 +48,12 @@ export interface TelemetryParts {
 export class PoolTelemetry implements PoolInstrument {
 	readonly #parts: TelemetryParts;
 	readonly #trace: PoolTrace | undefined;
+	readonly #report: InstrumentedPool["report"];
 	#observed: ObservedPool | undefined;
 
 	constructor(parts: TelemetryParts, pool: InstrumentedPool) {
 		this.#parts = parts;
+		this.#report = pool.report;
 		const { drops, metrics, on } = parts;
 		this.#trace = on("process")
 			? drops.guard("tracer_threw", () => new PoolTrace(parts, pool))
@@ -75,6 +79,7 @@ export class PoolTelemetry implements PoolInstrument {
 			}
 			return;
 		}
+		this.#lookAtRegistration();
 		if (!on(place.group)) return;
 		if (event.type === "listener.threw") drops.count("listener_threw");
 		const isOfRun = !("pool" in event);
@@ -104,6 +109,18 @@ export class PoolTelemetry implements PoolInstrument {
 			const headers = trace.headers();
 			for (const _ in headers) return new PassedCall(headers);
 			return undefined;
+		});
+	}
+
+	#lookAtRegistration(): void {
+		const { registration, metrics, spans } = this.#parts;
+		const problem = registration.look({ meters: metrics, spans });
+		if (problem === undefined) return;
+		this.#report(problem);
+		// Who has no listener for events, and no telemetry either, would not hear of it.
+		process.emitWarning(`${problem.message} ${problem.remedy}`, {
+			type: "SnakepitWarning",
+			code: "SNAKEPIT_TELEMETRY_MISCONFIGURED",
 		});
 	}
 

@@ -1,10 +1,12 @@
 import type {
 	Instrument,
 	InstrumentedPool,
+	LayerReport,
 	PoolInstrument,
 } from "@snakepit/core";
 import { Drops } from "./drops.ts";
 import { flush } from "./flush.ts";
+import { inspectRegistration } from "./inspect-registration.ts";
 import { Limits } from "./limits.ts";
 import { EventLog } from "./logs/event-log.ts";
 import { EventMetrics } from "./metrics/event-metrics.ts";
@@ -17,6 +19,7 @@ import {
 	type TelemetryOptions,
 } from "./options.ts";
 import { PoolTelemetry, type TelemetryParts } from "./pool-telemetry.ts";
+import { Registration } from "./registration.ts";
 import { type Switches, switchesOf } from "./switches.ts";
 import { LostAttempts } from "./trace/lost-attempts.ts";
 import { RunTrace } from "./trace/run-trace.ts";
@@ -25,8 +28,8 @@ import { WorkerTraces } from "./trace/worker-traces.ts";
 
 /**
  * Tells OpenTelemetry what pools do: traces from the caller through the queue into
- * the worker, metrics, and events as log records. Says nothing, silently, where no
- * SDK is registered; register one before `createPool`.
+ * the worker, metrics, and events as log records. Does nothing where no SDK is registered;
+ * register one before the first `createPool`, else `telemetry.misconfigured` says what is lost.
  *
  * `createPool({ adapter, instruments: [telemetry()] })`. One may follow several pools.
  *
@@ -45,6 +48,10 @@ class Telemetry implements Instrument {
 	constructor(options: ResolvedTelemetryOptions) {
 		this.#options = options;
 		this.#on = switchesOf(options);
+	}
+
+	inspect(): LayerReport {
+		return inspectRegistration(this.#options);
 	}
 
 	attach(pool: InstrumentedPool): PoolInstrument {
@@ -84,6 +91,7 @@ function makeParts(
 		metrics: new EventMetrics(meters, limits, sightings),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
 		told: new WeakSet(),
+		registration: new Registration(),
 		flush: () => flush(options),
 	};
 }

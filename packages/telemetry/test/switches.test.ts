@@ -88,8 +88,8 @@ test("two pools with one telemetry: each is told, and what they share is told on
 		how: "killed",
 		foundBy: "ledger",
 	} as const;
-	const a = instrument.attach({ name: "a", adapter: "x" });
-	const b = instrument.attach({ name: "b", adapter: "x" });
+	const a = instrument.attach({ name: "a", adapter: "x", report: () => {} });
+	const b = instrument.attach({ name: "b", adapter: "x", report: () => {} });
 	a.hear(event);
 	b.hear(event);
 	a.hear({ ...event, pid: 2 });

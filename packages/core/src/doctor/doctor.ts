@@ -1,9 +1,10 @@
 import { assertPlatform, thisMachine } from "../cleanup/acquire-run.ts";
+import type { Instrument } from "../instrument.ts";
 import { type Check, checkOptions } from "../option-check.ts";
 import type { LayerReport, Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
-import { asError, attempt, examine } from "./examine.ts";
+import { asError, attempt, examine, inspectInstrument } from "./examine.ts";
 
 /** What is examined. */
 export interface DoctorOptions {
@@ -11,11 +12,14 @@ export interface DoctorOptions {
 	readonly dataDir?: string | undefined;
 	/** Those that a pool would be given; each is asked about this machine. */
 	readonly protections?: readonly Protection[] | undefined;
+	/** Those that a pool would be given, such as `telemetry()`; each is asked about this program. */
+	readonly instruments?: readonly Instrument[] | undefined;
 }
 
 export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
 	dataDir: POOL_CHECKS.dataDir,
 	protections: POOL_CHECKS.protections,
+	instruments: POOL_CHECKS.instruments,
 };
 
 /**
@@ -29,12 +33,15 @@ export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
 export async function doctor(
 	options: DoctorOptions = {},
 ): Promise<readonly LayerReport[]> {
-	const { dataDir, protections = [] } = options;
+	const { dataDir, protections = [], instruments = [] } = options;
 	checkOptions("doctor", options, DOCTOR_CHECKS);
 	const machine = attempt(() => {
 		assertPlatform(process.platform);
 		return thisMachine();
 	});
 	const sqlite = await loadSqlite().catch(asError);
-	return await examine(machine, sqlite, dataDir, protections);
+	return [
+		...(await examine(machine, sqlite, dataDir, protections)),
+		...instruments.flatMap((instrument) => inspectInstrument(instrument)),
+	];
 }

@@ -1,3 +1,4 @@
+import type { Instrument } from "../instrument.ts";
 import { DEFAULTS } from "../option-defaults.ts";
 import type { CensusHost } from "../os/census.ts";
 import { placeForRunDirectories } from "../os/private-directory.ts";
@@ -113,6 +114,15 @@ async function inspect(protection: Protection): Promise<LayerReport> {
 	} catch (error) {
 		return unavailable(protection.name, asError(error));
 	}
+}
+
+/** Nothing of one that has nothing to say. */
+export function inspectInstrument(
+	instrument: Instrument,
+): readonly LayerReport[] {
+	const report = attempt(() => instrument.inspect?.());
+	if (report instanceof Error) return [unavailable("instrument", report)];
+	return report === undefined ? [] : [report];
 }
 
 function withoutTable(layer: string): LayerReport {

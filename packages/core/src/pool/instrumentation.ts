@@ -4,6 +4,7 @@ import type {
 	AttemptInstrument,
 	CallInstrument,
 	DispatchedAttempt,
+	InstrumentProblem,
 	ObservedPool,
 	PoolInstrument,
 } from "../instrument.ts";
@@ -45,7 +46,13 @@ export class Instrumentation {
 			}
 		};
 		const followers = instruments.flatMap((instrument) => {
-			const pool = { name, adapter: adapter.name };
+			const report = (problem: InstrumentProblem): void =>
+				hub.emit({
+					type: "telemetry.misconfigured",
+					wallMs: wall(),
+					...problem,
+				});
+			const pool = { name, adapter: adapter.name, report };
 			const follower = guard("instrument.attach", () =>
 				instrument.attach(pool),
 			);

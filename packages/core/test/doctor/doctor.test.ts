@@ -259,6 +259,28 @@ test("protections that nobody called are refused", async () => {
 	});
 });
 
+test("instruments are asked about this program: what they say, or that they could not", async () => {
+	const report = { layer: "mine", status: "active", detail: "works" } as const;
+	const attach = () => ({ hear: () => {} });
+	const layers = await doctor({
+		dataDir: temporaryDirectory(),
+		instruments: [
+			{ attach, inspect: () => report },
+			{ attach },
+			{
+				attach,
+				inspect: () => {
+					throw new Error("broken");
+				},
+			},
+		],
+	});
+	expect(layers.slice(-2)).toEqual([
+		report,
+		{ layer: "instrument", status: "unavailable", detail: "broken" },
+	]);
+});
+
 test("the report is written in columns, what helps below", () => {
 	expect(formatDoctorReport([])).toBe("");
 	expect(

@@ -28,6 +28,7 @@ export const RUN_EVENTS: Pick<
 	| "preload.unavailable"
 	| "host.signal_received"
 	| "host.grace_spent"
+	| "telemetry.misconfigured"
 	| "listener.threw"
 > = {
 	"run.started": {
@@ -293,6 +294,17 @@ export const RUN_EVENTS: Pick<
 				"snakepit.signal": ({ signal }) => signal,
 				"snakepit.duration": ({ graceMs }) => seconds(graceMs),
 				"snakepit.count": ({ otherListeners }) => otherListeners,
+			},
+		},
+	},
+	"telemetry.misconfigured": {
+		group: "telemetry",
+		told: {
+			severity: "error",
+			line: ({ message, remedy }) => `${message} ${remedy}`,
+			attributes: {
+				"error.type": ({ reason }) => reason,
+				"snakepit.reason": ({ message }) => message,
 			},
 		},
 	},

@@ -1,3 +1,4 @@
+import type { EventOf, LayerReport } from "@snakepit/core";
 import type { ToldLines } from "../support/told.ts";
 
 /** What the program tells. */
@@ -14,4 +15,12 @@ export interface OnSdk2 {
 		readonly spanId: string | undefined;
 		readonly parentSpanId: string | undefined;
 	}[];
+}
+
+/** What the package says where its API is newer than the registered one. */
+export interface OnNewerApi {
+	readonly misconfigured: readonly EventOf<"telemetry.misconfigured">[];
+	readonly spans: number;
+	readonly events: readonly (string | undefined)[];
+	readonly doctor: LayerReport | undefined;
 }

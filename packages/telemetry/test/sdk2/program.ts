@@ -1,7 +1,9 @@
 // The package on the older line of the SDK and its API, in a program of its own: one
 // process has one API. Prints as one line of JSON what the SDK was told.
 import { registerHooks } from "node:module";
+import * as api from "@opentelemetry/api";
 import { context, metrics, propagation, trace } from "@opentelemetry/api";
+import { logs } from "@opentelemetry/api-logs";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
@@ -31,7 +33,6 @@ registerHooks({
 			: next(specifier, from),
 });
 const { telemetry } = await import("../../src/index.ts");
-const { registeredLogs } = await import("../../src/logs/logger-provider.ts");
 const { everything } = await import("../support/scenario.ts");
 const { Told } = await import("../support/told.ts");
 
@@ -52,10 +53,12 @@ trace.setGlobalTracerProvider(
 	new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }),
 );
 metrics.setGlobalMeterProvider(meters);
-// This API has no logs of its own: their provider is an option.
-const loggerProvider = new LoggerProvider({
-	processors: [new SimpleLogRecordProcessor({ exporter: records })],
-});
+// This API has no logs of its own: their provider is registered with another package.
+logs.setGlobalLoggerProvider(
+	new LoggerProvider({
+		processors: [new SimpleLogRecordProcessor({ exporter: records })],
+	}),
+);
 
 const told = new Told();
 const collect = async (): Promise<void> => {
@@ -68,7 +71,7 @@ const collect = async (): Promise<void> => {
 			.flatMap((scope) => scope.metrics),
 	);
 };
-await everything(telemetry({ workerLogs: true, loggerProvider }), collect);
+await everything(telemetry({ workerLogs: true }), collect);
 await collect();
 told.addSpans(spans.getFinishedSpans());
 told.addRecords(records.getFinishedLogRecords());
@@ -76,7 +79,7 @@ told.addRecords(records.getFinishedLogRecords());
 spans.reset();
 const { pool, close } = await virtualPool(
 	{ commands: { headers: (call: ScriptedCall) => call.traceContext } },
-	{ instruments: [telemetry({ loggerProvider })] },
+	{ instruments: [telemetry()] },
 );
 const headers = await trace
 	.getTracer("caller")
@@ -91,7 +94,7 @@ const own = ["caller", "call headers", "attempt"].map((name) =>
 );
 const answer: OnSdk2 = {
 	lines: told.lines(),
-	apiHasLogs: registeredLogs() !== undefined,
+	apiHasLogs: "logs" in api,
 	headers,
 	spans: own.map((span) => ({
 		name: span?.name,

@@ -4,20 +4,24 @@ import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../src/index.ts";
 import { catalogueLines } from "../support/told.ts";
-import type { OnSdk2 } from "./on-sdk2.ts";
+import type { OnNewerApi, OnSdk2 } from "./on-sdk2.ts";
 
 let told: OnSdk2;
 
-beforeAll(async () => {
-	const { stdout } = await promisify(execFile)(
+function run(program: string): Promise<{ stdout: string; stderr: string }> {
+	return promisify(execFile)(
 		process.execPath,
-		["--conditions=snakepit-source", join(import.meta.dirname, "program.ts")],
+		["--conditions=snakepit-source", join(import.meta.dirname, program)],
 		{ timeout: 60_000, maxBuffer: 1e7 },
 	);
+}
+
+beforeAll(async () => {
+	const { stdout } = await run("program.ts");
 	told = JSON.parse(stdout) as OnSdk2;
 }, 60_000);
 
-test("SDK 2 is told all that the catalogue has, name by name and attribute by attribute", () => {
+test("SDK 2 is told all that the catalogue has, name by name and attribute by attribute, events by the provider that it registers itself", () => {
 	const { attributes, ...lines } = told.lines;
 	expect(told.apiHasLogs).toBe(false);
 	expect(lines).toEqual(catalogueLines());
@@ -35,5 +39,27 @@ test("on SDK 2 one trace goes from the caller to the worker", () => {
 	expect(attempt?.parentSpanId).toBe(call?.spanId);
 	expect(told.headers).toEqual({
 		traceparent: `00-${caller?.traceId}-${attempt?.spanId}-01`,
+	});
+});
+
+test("an API that is newer than the registered one is reported once, by an event, a warning and the doctor, and events are exported all the same", async () => {
+	const { stdout, stderr } = await run("newer-api-program.ts");
+	const { misconfigured, spans, events, doctor } = JSON.parse(
+		stdout,
+	) as OnNewerApi;
+	expect(misconfigured).toEqual([
+		expect.objectContaining({
+			reason: "api_newer_than_registered",
+			message: expect.stringContaining("@opentelemetry/api 1.9.1"),
+			remedy: expect.stringContaining("npm install @opentelemetry/api@1.9.1"),
+		}),
+	]);
+	expect(stderr.match(/SNAKEPIT_TELEMETRY_MISCONFIGURED/g)).toHaveLength(1);
+	expect(spans).toBe(0);
+	expect(events).toContain("snakepit.telemetry.misconfigured");
+	expect(events).toContain("snakepit.pool.closed");
+	expect(doctor).toMatchObject({
+		status: "unavailable",
+		remedy: expect.stringContaining("npm ls @opentelemetry/api"),
 	});
 });

@@ -203,6 +203,21 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		graceMs: 35_000,
 		otherListeners: 1,
 	},
+	{
+		...worker,
+		type: "worker.output",
+		stream: "stdout",
+		line: "printed in a call",
+		cut: false,
+		callId: "c-1",
+	},
+	{
+		type: "telemetry.misconfigured",
+		wallMs,
+		reason: "sdk_registered_late",
+		message: "No metrics are exported.",
+		remedy: "Register it before.",
+	},
 	{ type: "run.ended", wallMs, runId, clean: true },
 	{ type: "run.ended", wallMs, runId, clean: false },
 ];

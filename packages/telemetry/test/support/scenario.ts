@@ -12,7 +12,11 @@ export async function everything(
 	collect: () => Promise<void>,
 ): Promise<void> {
 	// What a run, a ledger and protections tell: a pool in memory has none.
-	const rare = instrument.attach({ name: "rare", adapter: "scripted" });
+	const rare = instrument.attach({
+		name: "rare",
+		adapter: "scripted",
+		report: () => {},
+	});
 	for (const event of RARE_EVENTS) rare.hear(event);
 	rare.detach?.();
 

@@ -4,6 +4,7 @@ import { doctor, formatDoctorReport, type Protection } from "@snakepit/core";
 import { guard } from "../guard/guard.ts";
 import { watchdog } from "../watchdog/watchdog.ts";
 import { parseDoctorArguments, USAGE } from "./doctor-arguments.ts";
+import { installedTelemetry } from "./installed-telemetry.ts";
 
 const protections: readonly Protection[] = [watchdog(), guard()];
 const order = parseDoctorArguments(process.argv.slice(2));
@@ -21,17 +22,18 @@ switch (order.kind) {
 			const layers = await doctor({
 				...(dataDir === undefined ? {} : { dataDir }),
 				protections,
+				instruments: await installedTelemetry(process.cwd()),
 			});
 			process.stdout.write(
 				form === "json"
 					? `${JSON.stringify(layers, undefined, 2)}\n`
 					: formatDoctorReport(layers),
 			);
-			// Without a protection a pool starts all the same, without any other layer it does not.
+			// Without a protection or telemetry a pool starts all the same, without any other layer it does not.
+			const optional = ["telemetry", ...protections.map(({ name }) => name)];
 			const isBroken = layers.some(
 				({ layer, status }) =>
-					status === "unavailable" &&
-					!protections.some(({ name }) => name === layer),
+					status === "unavailable" && !optional.includes(layer),
 			);
 			if (isBroken) process.exitCode = 1;
 		} catch (error) {

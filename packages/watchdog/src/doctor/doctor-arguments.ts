@@ -16,6 +16,10 @@ Tells which layers of protection work on this machine, why one does not, and
 what would help. Changes nothing. Ends with 0, or with 1 when a layer that every
 pool needs does not work.
 
+Where @snakepit/telemetry is installed in this directory it also tells whether
+an OpenTelemetry SDK gets what telemetry exports. Load the SDK as your program
+does: NODE_OPTIONS="--import ./instrumentation.js" snakepit-doctor
+
   --data-dir DIR  where the ledger is; the user's state directory by default
   --json          an array of {layer, status, detail, remedy}
   --help          this

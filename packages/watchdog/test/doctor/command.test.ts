@@ -1,5 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LayerReport } from "@snakepit/core";
@@ -7,12 +14,17 @@ import { expect, onTestFinished, test } from "vitest";
 
 const COMMAND = join(import.meta.dirname, "../../src/doctor/command.ts");
 
-function doctor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+function doctor(
+	args: readonly string[],
+	env: NodeJS.ProcessEnv = {},
+	cwd: string = process.cwd(),
+) {
 	return spawnSync(
 		process.execPath,
 		["--conditions=snakepit-source", COMMAND, ...args],
 		{
 			encoding: "utf8",
+			cwd,
 			env: { ...process.env, NODE_OPTIONS: "--no-warnings", ...env },
 		},
 	);
@@ -76,4 +88,39 @@ test("a misspelt argument is answered with the usage", () => {
 	expect(stderr).toMatch(/--jsn[\s\S]*Usage: snakepit-doctor/);
 	expect(status).toBe(2);
 	expect(doctor(["--help"])).toMatchObject({ status: 0, stderr: "" });
+});
+
+test("where telemetry is installed, an SDK that gets nothing from it is named with the remedy, and is no failure", () => {
+	const program = temporaryDirectory();
+	mkdirSync(join(program, "node_modules/@snakepit"), { recursive: true });
+	symlinkSync(
+		join(import.meta.dirname, "../../../telemetry"),
+		join(program, "node_modules/@snakepit/telemetry"),
+	);
+	// As an SDK registers itself with an API that is older than any that the package takes.
+	writeFileSync(
+		join(program, "instrumentation.mjs"),
+		'globalThis[Symbol.for("opentelemetry.js.api.1")] = { version: "1.0.0", trace: {}, metrics: {} };',
+	);
+	const telemetry = (NODE_OPTIONS: string): LayerReport | undefined => {
+		const { status, stdout } = doctor(
+			["--data-dir", temporaryDirectory(), "--json"],
+			{ NODE_OPTIONS },
+			program,
+		);
+		expect(status).toBe(0);
+		const layers = JSON.parse(stdout) as readonly LayerReport[];
+		return layers.find(({ layer }) => layer === "telemetry");
+	};
+	expect(telemetry("--no-warnings")).toMatchObject({
+		status: "available",
+		detail: "no OpenTelemetry SDK is registered in this program",
+	});
+	expect(
+		telemetry("--no-warnings --import ./instrumentation.mjs"),
+	).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("@opentelemetry/api 1.0.0"),
+		remedy: expect.stringContaining("npm install @opentelemetry/api@1.0.0"),
+	});
 });

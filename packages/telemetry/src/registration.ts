@@ -1,0 +1,71 @@
+import { metrics, trace } from "@opentelemetry/api";
+import type { InstrumentProblem } from "@snakepit/core";
+import type { Meters } from "./metrics/meters.ts";
+import { registeredApi } from "./registered-api.ts";
+import type { Spans } from "./trace/spans.ts";
+
+/** Of `Meters` and `Spans`: whether what is given to them goes nowhere. */
+export interface Exporting {
+	readonly meters: Pick<Meters, "isSilent">;
+	readonly spans: Pick<Spans, "isSilent">;
+}
+
+/**
+ * Finds out whether an SDK is registered that gets nothing from here. Looks again
+ * until the registered SDK is found to get all, and reports a problem once.
+ */
+export class Registration {
+	#state: "looking" | "settled" = "looking";
+
+	/** Called with every event but those of calls, so that it has to cost nothing once it is settled. */
+	look(exporting: Exporting): InstrumentProblem | undefined {
+		if (this.#state === "settled") return undefined;
+		const problem = refused() ?? late(exporting);
+		const isSilent = exporting.meters.isSilent || exporting.spans.isSilent;
+		if (problem !== undefined || !isSilent) this.#state = "settled";
+		return problem;
+	}
+}
+
+/**
+ * The API hands out what is registered only to a copy of itself that is not newer
+ * than the copy that registered it: the others get a provider that does nothing.
+ * So whoever is not handed what is there was refused.
+ */
+export function refused(): InstrumentProblem | undefined {
+	const registered = registeredApi();
+	if (registered === undefined) return undefined;
+	const isHandedOut =
+		(registered.trace === undefined ||
+			registered.trace === trace.getTracerProvider()) &&
+		(registered.metrics === undefined ||
+			registered.metrics === metrics.getMeterProvider());
+	if (isHandedOut) return undefined;
+	const { version } = registered;
+	return {
+		reason: "api_newer_than_registered",
+		message: `The OpenTelemetry SDK is registered with @opentelemetry/api ${version}, and @snakepit/telemetry has a newer copy of it, which takes nothing from an older one: no spans and no metrics of Snakepit are exported, and a caller's trace does not reach the workers.`,
+		remedy: `Install one version for all: npm install @opentelemetry/api@${version}, or "overrides" in package.json where a dependency brings another. \`npm ls @opentelemetry/api\` lists the copies.`,
+	};
+}
+
+/**
+ * Meters of the API never get a provider that is registered after them. Tracers get
+ * it, but not from another copy of the API.
+ */
+function late({ meters, spans }: Exporting): InstrumentProblem | undefined {
+	const registered = registeredApi();
+	const lost = [
+		...(registered?.trace !== undefined && spans.isSilent ? ["spans"] : []),
+		...(registered?.metrics !== undefined && meters.isSilent
+			? ["metrics"]
+			: []),
+	];
+	if (lost.length === 0) return undefined;
+	return {
+		reason: "sdk_registered_late",
+		message: `An OpenTelemetry SDK was registered after the first pool with telemetry() was made: no ${lost.join(" and no ")} of Snakepit are exported.`,
+		remedy:
+			"Register the SDK before the first createPool, best in a file of its own: node --import ./instrumentation.js program.js.",
+	};
+}
