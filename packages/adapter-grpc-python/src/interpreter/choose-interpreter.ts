@@ -15,6 +15,7 @@ import type {
 import { probeInterpreter } from "./probe.ts";
 import { reach, reachProblem } from "./reach.ts";
 import { tooOld, unusable } from "./refusals.ts";
+import { isWrapper, wrapperChanges } from "./wrapper-changes.ts";
 
 /**
  * Takes the first interpreter that is meant, or that runs.
@@ -44,13 +45,12 @@ export async function chooseInterpreter(
 			passedOver.push(`${problem} (tried since ${lead.reason})`);
 			continue;
 		}
+		const { environment, ...said } = facts as InterpreterFacts;
 		const { program, reason } = lead;
-		const choice = {
-			...(facts as InterpreterFacts),
-			program,
-			reason,
-			passedOver,
-		};
+		const changes = isWrapper(program, said.executable)
+			? wrapperChanges(setting.env, environment)
+			: new Map();
+		const choice = { ...said, program, reason, changes, passedOver };
 		if (isTooOld(choice.version)) throw tooOld(choice);
 		return choice;
 	}

@@ -1,3 +1,5 @@
+import type { WrapperChanges } from "./wrapper-changes.ts";
+
 /** A Python that can run the bridge. */
 export interface Interpreter {
 	/** What is executed, absolute: as it was named or found, so that a wrapper or a shim does its part at each start. */
@@ -5,6 +7,8 @@ export interface Interpreter {
 	readonly version: readonly [major: number, minor: number, patch: number];
 	/** Why it was this one, for people. */
 	readonly reason: string;
+	/** What `program` changes in the environment before Python begins; nothing where it is Python itself. */
+	readonly changes: WrapperChanges;
 }
 
 /** What an interpreter says of itself. */
@@ -18,10 +22,14 @@ export interface InterpreterFacts {
 	readonly bridge: string | undefined;
 	/** Where it would look for packages, and may not read. */
 	readonly unreadable: readonly string[];
+	/** Its environment: a wrapper may have changed what it was given. */
+	readonly environment: Readonly<Record<string, string>>;
 }
 
 /** The interpreter that was chosen, and what was passed over on the way to it. */
-export interface Choice extends Interpreter, InterpreterFacts {
+export interface Choice
+	extends Interpreter,
+		Omit<InterpreterFacts, "environment"> {
 	readonly passedOver: readonly string[];
 }
 

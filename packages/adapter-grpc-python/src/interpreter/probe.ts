@@ -53,6 +53,7 @@ print(json.dumps({
     "prefix": sys.prefix,
     "bridge": bridge,
     "unreadable": closed,
+    "environment": dict(os.environ),
 }))
 `;
 
@@ -80,6 +81,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			readonly prefix: string;
 			readonly bridge: string | null;
 			readonly unreadable: readonly string[];
+			readonly environment: Readonly<Record<string, string>>;
 		};
 		const [major, minor, patch] = said.version;
 		return {
@@ -88,6 +90,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			prefix: said.prefix,
 			bridge: said.bridge ?? undefined,
 			unreadable: said.unreadable,
+			environment: said.environment,
 		};
 	} catch {
 		return `${program}: it does not answer as Python does: ${JSON.stringify(line.slice(0, 100))}`;

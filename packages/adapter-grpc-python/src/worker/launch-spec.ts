@@ -6,6 +6,7 @@ import {
 	type Seat,
 } from "@snakepit/core";
 import type { Interpreter } from "../interpreter/interpreter.ts";
+import { missedChanges } from "../interpreter/wrapper-changes.ts";
 import type {
 	ResolvedOptions,
 	ResolvedPreload,
@@ -116,7 +117,15 @@ function programSpec(
 			runId,
 		],
 		// Python's own buffering is off in the programs that a tool starts, too.
-		env: { PYTHONUNBUFFERED: "1", ...limits, ...userEnv },
+		env: {
+			PYTHONUNBUFFERED: "1",
+			...limits,
+			...userEnv,
+			// A worker that is forked is not started by the wrapper, if there is one.
+			...(command === "preload" || options.preload === "off"
+				? {}
+				: missedChanges(interpreter.changes, { ...host.env, ...userEnv })),
+		},
 		...(options.cwd !== undefined && { cwd: options.cwd }),
 	};
 }

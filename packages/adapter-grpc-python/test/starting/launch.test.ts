@@ -24,6 +24,7 @@ const python = (minor: number) => ({
 	program: "/python",
 	version: [3, minor, 0] as const,
 	reason: "",
+	changes: new Map(),
 });
 const host = { parallelism: 16, env: {} };
 

@@ -45,10 +45,10 @@ test.each([
 );
 
 test.skipIf(process.platform !== "linux")(
-	"a preloaded parent is started by the wrapper, too",
+	"a preloaded parent is started by the wrapper, too, and its workers have what that sets",
 	async () => {
 		const { path, log } = wrapper(`exec '${PYTHON}' "$@"`);
-		await hintOf(path, true);
+		expect(await hintOf(path, true)).toBe("from-the-wrapper");
 		expect(readFileSync(log, "utf8")).toMatch(/-m snakepit_bridge preload /);
 	},
 );

@@ -42,6 +42,7 @@ export function fakePython(
 		prefix: dirname(dirname(path)),
 		bridge: VERSION,
 		unreadable: [],
+		environment: {},
 		...facts,
 	};
 	return programThatPrints(
