@@ -89,7 +89,9 @@ export interface LaunchSpec {
 	/**
 	 * Who reads standard output and writes standard input. `"pool"` (the default):
 	 * input is empty, output lines become events. `"adapter"`: both belong to the
-	 * conversation; standard error stays with the pool.
+	 * conversation; standard error stays with the pool. Output that ends before the
+	 * process does is the end of the conversation: its calls fail, and the worker is
+	 * replaced when it has ended by itself, or was ended after `stop.killAfterMs`.
 	 */
 	readonly stdio?: "pool" | "adapter" | undefined;
 	/**
@@ -111,11 +113,14 @@ export interface WorkerProcess {
 	readonly stdin: Writable | undefined;
 	/** Only with `stdio: "adapter"`. */
 	readonly stdout: Readable | undefined;
-	/** Settles when the process is gone. Never rejects. */
+	/**
+	 * Settles when the process is gone and, with `stdio: "adapter"`, you have read what it wrote: 1 s after the last byte
+	 * where something else holds its output open, 10 s after its end at the latest. Never rejects.
+	 */
 	readonly exited: Promise<ProcessExit>;
 	/** Hands one log record of the worker to the listeners. */
 	log(record: WorkerLogRecord): void;
-	/** Tells the pool that the conversation broke: the worker is replaced. Idempotent. */
+	/** Tells the pool that the conversation broke: the worker is replaced. Idempotent; of no effect while it leaves. */
 	broken(error: Error): void;
 }
 

@@ -18,8 +18,10 @@ export type WorkerOccurrence =
 	| "retire"
 	/** Its last call is over. */
 	| "drained"
-	/** It must go now: hung, broken conversation, stuck call, forced close. */
+	/** It must go now: hung, stuck call, forced close. */
 	| "condemn"
+	/** No call can be answered any more. */
+	| "conversation_over"
 	/** The kernel says it is gone. */
 	| "process_exited";
 
@@ -60,6 +62,7 @@ export const WORKER_TABLE: Readonly<
 		retire: move("stopping", "force_stop"),
 		drained: impossible,
 		condemn: move("stopping", "force_stop"),
+		conversation_over: move("stopping", "force_stop"),
 		process_exited: move("exited", "release"),
 	},
 	ready: {
@@ -68,6 +71,7 @@ export const WORKER_TABLE: Readonly<
 		retire: move("draining", "withdraw_capacity"),
 		drained: stay,
 		condemn: move("stopping", "withdraw_capacity", "force_stop"),
+		conversation_over: move("stopping", "withdraw_capacity", "force_stop"),
 		process_exited: move("exited", "withdraw_capacity", "release"),
 	},
 	draining: {
@@ -76,6 +80,7 @@ export const WORKER_TABLE: Readonly<
 		retire: stay,
 		drained: move("stopping", "begin_stop"),
 		condemn: move("stopping", "force_stop"),
+		conversation_over: move("stopping", "force_stop"),
 		process_exited: move("exited", "release"),
 	},
 	stopping: {
@@ -84,6 +89,7 @@ export const WORKER_TABLE: Readonly<
 		retire: stay,
 		drained: stay,
 		condemn: move("stopping", "force_stop"),
+		conversation_over: stay, // A worker that leaves ends its conversation first: no reason to hurry.
 		process_exited: move("exited", "release"),
 	},
 	exited: {
@@ -92,6 +98,7 @@ export const WORKER_TABLE: Readonly<
 		retire: stay,
 		drained: stay,
 		condemn: stay,
+		conversation_over: stay,
 		process_exited: impossible,
 	},
 };

@@ -23,6 +23,8 @@ export interface AttemptListener {
 
 type AttemptState =
 	| { readonly kind: "running" }
+	/** The adapter gave it up: the end of its worker will say why. */
+	| { readonly kind: "unanswerable" }
 	/** Nobody waits for it any more; the worker has until the timer to come free. */
 	| {
 			readonly kind: "cancelling";
@@ -135,6 +137,10 @@ export class CallAttempt implements Attempt {
 			);
 	}
 
+	get expectsAnswer(): boolean {
+		return this.#state.kind === "running";
+	}
+
 	/** The worker is gone. */
 	lost(error: SnakepitError): void {
 		if (this.#over(error)) this.#listener.failed(this, error);
@@ -159,7 +165,9 @@ export class CallAttempt implements Attempt {
 	#done(error: SnakepitError | undefined): void {
 		// A broken conversation is the worker's end: its death tells the call why, with its last lines.
 		if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
-			this.worker.condemn("broken", `its conversation broke: ${error.message}`);
+			if (this.#state.kind === "running")
+				this.#state = { kind: "unanswerable" };
+			this.worker.conversationOver(error.message);
 			return;
 		}
 		// Whoever takes no calls must not be offered this one again.

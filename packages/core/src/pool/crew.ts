@@ -143,7 +143,7 @@ export class Crew {
 		}
 	}
 
-	/** Every worker goes: gently, or at once. Resolves when all are gone. */
+	/** Every worker goes: gently, or at once. Resolves when all are gone. Called again it hurries those that are left. */
 	async close(manner: "gentle" | "forced"): Promise<void> {
 		this.#phase = "closing";
 		this.#recycler.stop();

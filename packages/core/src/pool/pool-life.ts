@@ -96,7 +96,7 @@ export class PoolLife {
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
-			if (manner === "forced") crew.killNow();
+			if (manner === "forced") void crew.close("forced");
 			return state.closed;
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();

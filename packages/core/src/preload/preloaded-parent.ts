@@ -7,6 +7,7 @@ import { ForkLine } from "../os/fork/fork-line.ts";
 import { afterRunning } from "../patience.ts";
 import { formatLaunchMessage, shakeHands } from "../worker/control-channel.ts";
 import { fingerprint } from "../worker/fingerprint.ts";
+import { killerOf, type SentSignal } from "../worker/killer-of.ts";
 import { processSpec } from "../worker/process-spec.ts";
 import { dumpUnreadyStacks } from "../worker/stack-dump.ts";
 import { isTimeout, withLastLines } from "../worker/start-errors.ts";
@@ -30,6 +31,7 @@ export class PreloadedParent {
 	readonly #setting: PreloadSetting;
 	readonly #process: StartedProcess;
 	readonly #line: ForkLine;
+	readonly #sent: SentSignal[] = [];
 	#stopping: "released" | "lost" = "lost";
 
 	private constructor(
@@ -51,7 +53,7 @@ export class PreloadedParent {
 			host,
 			clock,
 			lost,
-			broken: () => this.killNow(),
+			broken: () => this.#kill("stop_ladder"),
 		});
 		this.ended = this.#whenEnded(place, lifeline, output);
 	}
@@ -107,7 +109,7 @@ export class PreloadedParent {
 				const { dumpSignal } = spec;
 				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
 			}
-			process?.signal("SIGKILL", "group");
+			const sent = process?.signal("SIGKILL", "group") === "sent";
 			const exit = await process?.exited;
 			await output?.lastLines();
 			output?.close();
@@ -116,7 +118,10 @@ export class PreloadedParent {
 			registry.end(incarnation, {
 				exit,
 				reason: "start_failed",
-				killer: process === undefined ? "none" : "stop_ladder",
+				killer: killerOf(
+					exit,
+					sent ? [{ signal: "SIGKILL", by: "stop_ladder" }] : [],
+				),
 			});
 			sweep(setting, incarnation);
 			throw withLastLines(error, output?.tail.paragraph() ?? "");
@@ -144,7 +149,7 @@ export class PreloadedParent {
 		this.#stopping = "released";
 		this.#line.end();
 		const limit = this.#setting.world.clock.after(END_LIMIT_MS, () =>
-			this.killNow(),
+			this.#kill("stop_ladder"),
 		);
 		await this.ended;
 		limit.cancel();
@@ -155,9 +160,14 @@ export class PreloadedParent {
 		return this.#stopping;
 	}
 
-	/** Kills it with its group in this very turn. */
+	/** Kills it with its group in this very turn, for the exit of the host. */
 	killNow(): void {
-		this.#process.signal("SIGKILL", "group");
+		this.#kill("application_cleanup");
+	}
+
+	#kill(by: SentSignal["by"]): void {
+		if (this.#process.signal("SIGKILL", "group") === "sent")
+			this.#sent.push({ signal: "SIGKILL", by });
 	}
 
 	async #whenEnded(
@@ -173,7 +183,7 @@ export class PreloadedParent {
 		registry.end(incarnation, {
 			exit,
 			reason: this.#stopping === "released" ? "closed" : "exited",
-			killer: "none",
+			killer: killerOf(exit, this.#sent),
 		});
 		lifeline.close();
 		await output.lastLines();

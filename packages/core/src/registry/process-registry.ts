@@ -30,12 +30,16 @@ export type EndReason =
 
 /** Who sent the signal that ended it. */
 export type Killer =
+	/** It ended by itself, or crashed. */
 	| "none"
+	/** Its pool: when its time to leave was over, or at once. */
 	| "stop_ladder"
+	/** The end of its program: a second signal, a grace that was over, or the exit. */
 	| "application_cleanup"
 	| "reaper"
 	/** A protection, while no host lived: the run's incidents say which. */
 	| "protection"
+	/** None of these: a person, another program, or the kernel that needed memory. */
 	| "unknown";
 
 export interface WorkerEnd {

@@ -1,13 +1,14 @@
 import type { RetireReason } from "../pool-events.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { WorkerState } from "../worker-state.ts";
+import type { ProcessExit } from "../world.ts";
+import { killerOf, type SentSignal } from "./killer-of.ts";
 
 /** Why one worker goes, as a reason and in words, and who ended it. */
 export class EndCause {
 	#reason: EndReason | undefined;
 	#verdict = "";
-	/** Who ended it outside the stop ladder. */
-	#killer: Killer | undefined;
+	readonly #sent: SentSignal[] = [];
 
 	/** `undefined` until it is decided. */
 	get reason(): EndReason | undefined {
@@ -36,25 +37,25 @@ export class EndCause {
 		if (this.#reason !== "host_exit") this.#reason = "exited";
 	}
 
-	/** Somebody ended it outside the stop ladder. */
-	killedBy(killer: Killer): void {
-		this.#killer = killer;
+	/** A signal reached it. */
+	signalled(signal: NodeJS.Signals, by: SentSignal["by"]): void {
+		this.#sent.push({ signal, by });
 	}
 
-	/**
-	 * Its end was seen, or will not be. Returns who ended it.
-	 *
-	 * @param signalled whether the stop ladder needed a signal.
-	 */
-	conclude(signalled: boolean): Killer {
-		const killer = this.#killer ?? (signalled ? "stop_ladder" : "none");
+	/** Its end was seen, or will not be. Returns who ended it. */
+	conclude(exit: ProcessExit | undefined): Killer {
+		const killer = killerOf(exit, this.#sent);
 		// The conversation broke because it was dying: its own end is the reason.
-		if (this.#reason === "broken" && killer === "none") {
+		if (this.#reason === "broken" && !isOurs(killer)) {
 			this.#reason = "exited";
 			this.#verdict = "";
 		}
 		return killer;
 	}
+}
+
+function isOurs(killer: Killer): boolean {
+	return killer !== "none" && killer !== "unknown";
 }
 
 /** What the end of a worker is told to be for that was retired. */

@@ -7,6 +7,7 @@ import type {
 	Clock,
 	ProcessFacts,
 	ProcessHost,
+	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
 import { goneWithin } from "./gone-within.ts";
@@ -36,6 +37,8 @@ export type StopManner =
 	| "dumped"
 	/** Its conversation broke: most often because it is dying by itself, which says more. Kill if it is not. */
 	| "patient"
+	/** It ended its conversation in order and may have work to finish: it is not asked to leave, and has the same time. */
+	| "ending"
 	/** Kill at once. */
 	| "forced";
 
@@ -46,14 +49,12 @@ export function mannerOf(reason: EndReason | undefined): StopManner {
 }
 
 export interface StopOutcome {
-	/** Whether a signal was needed. */
-	readonly signalled: boolean;
 	/** Whether the process is gone: one in uninterruptible sleep was told to die and cannot. */
 	readonly gone: boolean;
 }
 
 /** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
-const OWN_END_MS = 100;
+export const OWN_END_MS = 100;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
 const KILL_PATIENCE_MS = 5_000;
 
@@ -65,13 +66,20 @@ const KILL_PATIENCE_MS = 5_000;
 export class StopLadder {
 	readonly #killAfterMs: number;
 	readonly #world: StopWorld;
+	readonly #onSent: (signal: NodeJS.Signals) => void;
 	/** Aborted when there is no more time for being gentle. */
 	readonly #hurry = new AbortController();
 	#outcome: Promise<StopOutcome> | undefined;
 
-	constructor(killAfterMs: number, world: StopWorld) {
+	/** @param onSent hears of each signal that reached the worker; not of those for what it left in its group. */
+	constructor(
+		killAfterMs: number,
+		world: StopWorld,
+		onSent: (signal: NodeJS.Signals) => void,
+	) {
 		this.#killAfterMs = killAfterMs;
 		this.#world = world;
+		this.#onSent = onSent;
 	}
 
 	/** Begins; when it has begun already, goes on with SIGKILL at once. */
@@ -90,7 +98,7 @@ export class StopLadder {
 	/** For a process whose end was seen: whoever it left in its group goes too, also when nobody ordered the end. */
 	async finish(target: StopTarget): Promise<StopOutcome> {
 		if (this.#outcome !== undefined) return await this.#outcome;
-		return this.#endedByItself(target);
+		return this.#gone(target);
 	}
 
 	async #run(target: StopTarget, manner: StopManner): Promise<StopOutcome> {
@@ -98,62 +106,67 @@ export class StopLadder {
 		const { clock } = this.#world;
 		const hurry = this.#hurry.signal;
 		const killAtMs = clock.now() + this.#killAfterMs;
-		let signalled = false;
+		const send = (signal: NodeJS.Signals, to: SignalTarget): 0 | 1 => {
+			if (process.signal(signal, to) !== "sent") return 0;
+			this.#onSent(signal);
+			return 1;
+		};
+		const endsItself = manner === "gentle" || manner === "ending";
 
+		// Half of the time belongs to the conversation; what it leaves belongs to SIGTERM.
+		const halfMs = this.#killAfterMs / 2;
 		if (manner === "gentle" && connection?.leave !== undefined) {
 			this.#tell(target, "leave", 0);
-			// Half of the time belongs to the conversation; what it leaves belongs to SIGTERM.
-			const halfMs = this.#killAfterMs / 2;
 			const rung = new AbortController();
 			const givenUp = AbortSignal.any([hurry, rung.signal]);
 			leave(connection, givenUp).catch(() => rung.abort()); // A conversation that is broken cannot leave.
 			const left = await goneWithin(process, halfMs, clock, givenUp);
 			rung.abort();
-			if (left) return { gone: true, signalled: this.#sweep(target) };
+			if (left) return this.#gone(target);
 		}
-		if (manner === "gentle" && !hurry.aborted) {
-			signalled = process.signal("SIGTERM", "group") === "sent";
-			this.#tell(target, "terminate", signalled ? 1 : 0);
+		if (
+			manner === "ending" &&
+			(await goneWithin(process, halfMs, clock, hurry))
+		)
+			return this.#gone(target);
+		if (endsItself && !hurry.aborted) {
+			this.#tell(target, "terminate", send("SIGTERM", "group"));
 			const timeLeftMs = Math.max(0, killAtMs - clock.now());
-			if (await goneWithin(process, timeLeftMs, clock, hurry)) {
-				const swept = this.#sweep(target);
-				return { gone: true, signalled: signalled || swept };
-			}
+			if (await goneWithin(process, timeLeftMs, clock, hurry))
+				return this.#gone(target);
 		}
 		if (manner === "dumped" && dumpSignal !== undefined) {
-			process.signal(dumpSignal, "process");
+			send(dumpSignal, "process");
 			await goneWithin(process, DUMP_MS, clock, hurry);
 		}
-		if (manner === "patient") {
-			const own = await goneWithin(process, OWN_END_MS, clock, hurry);
-			if (own) return this.#endedByItself(target);
-		}
-		const killed = process.signal("SIGKILL", "group");
-		this.#tell(target, "kill", killed === "sent" ? 1 : 0);
+		if (
+			manner === "patient" &&
+			(await goneWithin(process, OWN_END_MS, clock, hurry))
+		)
+			return this.#gone(target);
+		this.#tell(target, "kill", send("SIGKILL", "group"));
 		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);
-		return { gone, signalled: true };
+		return { gone };
 	}
 
-	#endedByItself(target: StopTarget): StopOutcome {
+	#gone(target: StopTarget): StopOutcome {
 		this.#sweep(target);
-		return { gone: true, signalled: false };
+		return { gone: true };
 	}
 
-	/** Kills whoever is left in the group beside its leader. Returns whether somebody could be told to die. */
-	#sweep(target: StopTarget): boolean {
+	/** Kills whoever is left in the group beside its leader. */
+	#sweep(target: StopTarget): void {
 		const { process } = target;
 		const left = this.#world.host
 			.members(process.groupId)
 			.filter((member) => !isSameProcess(member.identity, process.identity));
-		if (left.length === 0) return false;
+		if (left.length === 0) return;
 		const outcome = process.signal("SIGKILL", "group");
 		// By now the number belongs to a group that is not the worker's.
-		if (outcome === "gone") return false;
-		const sent = outcome === "sent";
-		this.#tell(target, "sweep", sent ? left.length : 0);
+		if (outcome === "gone") return;
+		this.#tell(target, "sweep", outcome === "sent" ? left.length : 0);
 		if (outcome === "unproven") this.#tellSpared(target, left);
-		return sent;
 	}
 
 	#tellSpared(

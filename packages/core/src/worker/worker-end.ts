@@ -1,6 +1,10 @@
 import type { Connection } from "../adapter.ts";
+import { SnakepitError } from "../errors.ts";
+import type { RetireReason } from "../pool-events.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
+import type { WorkerOccurrence } from "../worker-state.ts";
 import type { Clock, ProcessExit, World } from "../world.ts";
+import type { RunningCalls } from "./running-calls.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
@@ -11,6 +15,52 @@ export interface WorkerEndFacts {
 	readonly reason: EndReason;
 	readonly killer: Killer;
 	readonly callsLost: number;
+}
+
+/** Tells that a worker takes no more calls. */
+export function tellRetiring(
+	{ ref }: Worker,
+	reason: RetireReason,
+	{ clock, emit }: Pick<World, "clock" | "emit">,
+): void {
+	emit({ type: "worker.retiring", wallMs: clock.wall(), ...ref, reason });
+}
+
+/** Tells that a worker has to go. */
+export function tellCondemned(
+	{ ref, verdict }: Worker,
+	reason: EndReason,
+	{ clock, emit }: Pick<World, "clock" | "emit">,
+): void {
+	const wallMs = clock.wall();
+	emit({
+		type: "worker.condemned",
+		wallMs,
+		...ref,
+		reason,
+		message: verdict,
+	});
+}
+
+export function impossibleStep(
+	{ ref, state }: Worker,
+	occurrence: WorkerOccurrence,
+): SnakepitError {
+	return new SnakepitError({
+		code: "IMPOSSIBLE_TRANSITION",
+		ran: "maybe",
+		message: `Worker ${ref.workerId} was ${state} when ${occurrence} happened. This is a defect in Snakepit: please report it.`,
+	});
+}
+
+/** Resolves when what a dead worker printed and answered before its end was read, or will not be. */
+export async function awaitLastWords(
+	{ output, conversation }: WorkerBelongings,
+	calls: RunningCalls,
+	clock: Clock,
+): Promise<void> {
+	await output.lastLines();
+	await calls.lastAnswers(clock, conversation);
 }
 
 /**
@@ -43,7 +93,7 @@ export function closeBooks(
 		killer,
 		callsLost,
 		lifetimeMs: worker.readyMs,
-		tail: worker.tail(),
+		tail: output.tail.lines(),
 	});
 }
 

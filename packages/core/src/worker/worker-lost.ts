@@ -25,6 +25,15 @@ export function workerLost(
 	});
 }
 
+/** What a call is told whose worker runs on and cannot answer it any more. */
+export function outputLost(worker: Worker): WorkerLostError {
+	return new WorkerLostError({
+		code: "WORKER_EXITED",
+		ran: "maybe",
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.verdict}. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.lastWords()}`,
+	});
+}
+
 function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {
 	if (reason === "hung") return "WORKER_HUNG";
 	if (reason === "stuck") return "WORKER_REPLACED";

@@ -5,12 +5,15 @@ import type {
 	ProcessExit,
 	StartedProcess,
 } from "../world.ts";
+import type { ConversationOutput } from "./conversation-output.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerOutput } from "./worker-output.ts";
 
 /** One call on one worker, as the worker sees it. */
 export interface Attempt {
 	readonly callId: string;
+	/** Whether its caller waits, and the adapter may still answer. */
+	readonly expectsAnswer: boolean;
 	/** The worker is gone or will be: the call ends here. Called at most once, never after the attempt finished. */
 	lost(error: WorkerLostError): void;
 }
@@ -36,6 +39,8 @@ export interface WorkerEnding {
 export interface WorkerBelongings {
 	readonly process: StartedProcess;
 	readonly output: WorkerOutput;
+	/** Standard output where it is the adapter's conversation. */
+	readonly conversation: ConversationOutput | undefined;
 	readonly lifeline: LifelineListener | undefined;
 	readonly dumpSignal: NodeJS.Signals | undefined;
 	readonly files: readonly string[];

@@ -4,6 +4,7 @@ import type { ResolvedOptions } from "../options.ts";
 import type { LifelineListener, StartedProcess, World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
+import { ConversationOutput } from "./conversation-output.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { processSpec } from "./process-spec.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
@@ -18,6 +19,7 @@ import type { StartGate } from "./start-gate.ts";
 import { type Acquaintance, raceToReady } from "./start-race.ts";
 import type { Worker } from "./worker.ts";
 import { WorkerOutput } from "./worker-output.ts";
+import type { WorkerBelongings } from "./worker-parts.ts";
 
 /** What every start of a pool has in common. */
 export interface StarterSetting {
@@ -92,14 +94,27 @@ export class WorkerStarter {
 		const { spec, process, lifeline } = await this.#spawn(worker);
 		const { dumpSignal } = spec;
 		const spawnedMs = clock.now();
-		const output = this.#attach(worker, spec, process, lifeline);
+		const { output, conversation } = this.#attach(
+			worker,
+			spec,
+			process,
+			lifeline,
+		);
 		try {
 			const { ready, connection, launchedMs } = await raceToReady(
 				worker,
 				process,
 				this.#setting.options.start.timeoutMs,
 				clock,
-				(signal) => this.#getToKnow(worker, spec, process, lifeline, signal),
+				(signal) =>
+					this.#getToKnow(
+						worker,
+						spec,
+						process,
+						lifeline,
+						conversation,
+						signal,
+					),
 			);
 			const readyMs = clock.now();
 			const inTime = worker.becameReady(connection, process.identity, () =>
@@ -183,7 +198,7 @@ export class WorkerStarter {
 		spec: LaunchSpec,
 		process: StartedProcess,
 		lifeline: LifelineListener | undefined,
-	): WorkerOutput {
+	): WorkerBelongings {
 		const { world, options } = this.#setting;
 		const output = new WorkerOutput(
 			process,
@@ -193,13 +208,18 @@ export class WorkerStarter {
 			world,
 			() => worker.onlyCall,
 		);
-		worker.attach({
+		const belongings: WorkerBelongings = {
 			process,
 			output,
+			conversation:
+				spec.stdio === "adapter"
+					? new ConversationOutput(process, world.clock)
+					: undefined,
 			lifeline,
 			dumpSignal: spec.dumpSignal,
 			files: filesOf(worker.seat),
-		});
+		};
+		worker.attach(belongings);
 		world.emit({
 			type: "worker.spawned",
 			wallMs: world.clock.wall(),
@@ -207,7 +227,7 @@ export class WorkerStarter {
 			pid: process.identity.pid,
 			source: process.source,
 		});
-		return output;
+		return belongings;
 	}
 
 	/** Launch message, ready line, connection. */
@@ -216,6 +236,7 @@ export class WorkerStarter {
 		spec: LaunchSpec,
 		process: StartedProcess,
 		lifeline: LifelineListener | undefined,
+		conversation: ConversationOutput | undefined,
 		signal: AbortSignal,
 	): Promise<Acquaintance> {
 		const { adapter, world } = this.#setting;
@@ -240,7 +261,11 @@ export class WorkerStarter {
 			token,
 			stdin: conversing ? process.stdin : undefined,
 			stdout: conversing ? process.stdout : undefined,
-			exited: process.exited,
+			// An adapter gives up what is open then: what the worker wrote comes first.
+			exited: process.exited.then(async (exit) => {
+				await conversation?.lastWords();
+				return exit;
+			}),
 			log: (record) =>
 				world.emit({
 					type: "worker.logged",
@@ -248,11 +273,7 @@ export class WorkerStarter {
 					...worker.ref,
 					record,
 				}),
-			broken: (error) =>
-				worker.condemn(
-					worker.state === "starting" ? "start_failed" : "broken",
-					`its conversation broke: ${error.message}`,
-				),
+			broken: (error) => worker.conversationOver(error.message),
 		};
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
 		const connection = checkedConnection(await adapter.connect(view, signal));

@@ -1,5 +1,4 @@
 import type { Connection, Seat } from "../adapter.ts";
-import { SnakepitError } from "../errors.ts";
 import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
@@ -13,21 +12,25 @@ import {
 	type WorkerState,
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { EndCause, endReasonOf } from "./end-cause.ts";
+import { endReasonOf } from "./end-cause.ts";
+import { RunningCalls } from "./running-calls.ts";
+import { mannerOf, type StopManner } from "./stop-ladder.ts";
 import {
-	mannerOf,
-	StopLadder,
-	type StopManner,
-	type StopTarget,
-} from "./stop-ladder.ts";
-import { closeBooks, hangUp } from "./worker-end.ts";
+	awaitLastWords,
+	closeBooks,
+	hangUp,
+	impossibleStep,
+	tellCondemned,
+	tellRetiring,
+} from "./worker-end.ts";
 import { watchHeartbeat } from "./worker-heartbeat.ts";
-import { workerLost } from "./worker-lost.ts";
+import { outputLost, workerLost } from "./worker-lost.ts";
 import type {
 	Attempt,
 	WorkerBelongings,
 	WorkerListener,
 } from "./worker-parts.ts";
+import { WorkerStop } from "./worker-stop.ts";
 
 /**
  * One worker process from its spawn to its end: holds its state, its
@@ -36,22 +39,18 @@ import type {
 export class Worker {
 	readonly seat: Seat;
 	readonly ref: WorkerRef;
-	/** Resolves when it is gone, recorded and told. */
-	readonly gone: Promise<void>;
 	readonly #options: ResolvedOptions;
 	readonly #world: World;
 	readonly #listener: WorkerListener;
 	readonly #rounds: HeartbeatRounds;
-	readonly #attempts = new Set<Attempt>();
-	readonly #resolveGone: () => void;
+	readonly #calls = new RunningCalls();
+	readonly #gone = Promise.withResolvers<void>();
 	#state: WorkerState = "starting";
 	#belongings: WorkerBelongings | undefined;
 	#connection: Connection | undefined;
 	#heartbeat: HeartbeatMonitor | undefined;
 	#readyAt: number | undefined;
-	#callsTaken = 0;
-	readonly #cause = new EndCause();
-	readonly #ladder: StopLadder;
+	readonly #end: WorkerStop;
 	#departure: Promise<void> | undefined;
 
 	/** @param rounds of its pool; a worker alone has its own. */
@@ -63,21 +62,19 @@ export class Worker {
 		rounds: HeartbeatRounds = new HeartbeatRounds(world.clock),
 	) {
 		this.seat = seat;
-		this.ref = {
-			pool: seat.pool,
-			workerId: seat.workerId,
-			incarnation: seat.incarnation,
-		};
+		const { pool, workerId, incarnation } = seat;
+		this.ref = { pool, workerId, incarnation };
 		this.#options = options;
 		this.#world = world;
 		this.#listener = listener;
 		this.#rounds = rounds;
-		this.#ladder = new StopLadder(options.stop.killAfterMs, world);
-		const gone = Promise.withResolvers<void>();
-		this.gone = gone.promise;
-		this.#resolveGone = gone.resolve;
+		this.#end = new WorkerStop(this.ref, options.stop.killAfterMs, world);
 	}
 
+	/** Resolves when it is gone, recorded and told. */
+	get gone(): Promise<void> {
+		return this.#gone.promise;
+	}
 	get state(): WorkerState {
 		return this.#state;
 	}
@@ -95,23 +92,21 @@ export class Worker {
 	}
 	/** Why it goes, once that is decided. */
 	get reason(): EndReason | undefined {
-		return this.#cause.reason;
+		return this.#end.cause.reason;
 	}
 	/** The same in words; empty when nobody condemned it. */
 	get verdict(): string {
-		return this.#cause.verdict;
+		return this.#end.cause.verdict;
 	}
 	get callsRunning(): number {
-		return this.#attempts.size;
+		return this.#calls.size;
 	}
 	/** The id of the one call that runs; `undefined` when there is none, or several. */
 	get onlyCall(): string | undefined {
-		if (this.#attempts.size !== 1) return undefined;
-		const [attempt] = this.#attempts;
-		return attempt?.callId;
+		return this.#calls.only?.callId;
 	}
 	get callsTaken(): number {
-		return this.#callsTaken;
+		return this.#calls.taken;
 	}
 	get readyMs(): number {
 		return this.#readyAt === undefined
@@ -119,12 +114,12 @@ export class Worker {
 			: this.#world.clock.now() - this.#readyAt;
 	}
 	get hasCapacity(): boolean {
-		return (
-			this.#state === "ready" && this.#attempts.size < this.seat.callsPerWorker
-		);
+		if (this.#state !== "ready" || this.#hasEndedOutput) return false;
+		return this.#calls.size < this.seat.callsPerWorker;
 	}
-	tail(): readonly string[] {
-		return this.#belongings?.output.tail.lines() ?? [];
+	/** Then it is about to end, or to be ended. */
+	get #hasEndedOutput(): boolean {
+		return this.#belongings?.conversation?.hasEnded === true;
 	}
 	/** Resolves when what it printed so far was read. */
 	async lastLines(): Promise<void> {
@@ -141,13 +136,17 @@ export class Worker {
 		void belongings.process.exited.then((exit) =>
 			this.#processExited(belongings, exit),
 		);
+		belongings.conversation?.watch(
+			() => this.#listener.capacityWithdrawn(this),
+			() => this.conversationOver("it ended its standard output and runs on"),
+		);
 		if (this.#state === "stopping") this.#stop("forced"); // Told to go while it was spawned.
 	}
 
 	/** There will be no process: the start ended before the spawn. */
 	neverSpawned(): void {
 		this.#step("process_exited");
-		this.#resolveGone();
+		this.#gone.resolve();
 	}
 
 	/** The first call can be taken. Returns false when it was told to go in the meantime. */
@@ -176,13 +175,12 @@ export class Worker {
 
 	/** Takes a call; there must be room for it. */
 	begin(attempt: Attempt): void {
-		this.#attempts.add(attempt);
-		this.#callsTaken++;
+		this.#calls.add(attempt);
 	}
 
 	/** The call is over and its slot is free. */
 	finish(attempt: Attempt): void {
-		if (!this.#attempts.delete(attempt)) return;
+		if (!this.#calls.remove(attempt)) return;
 		if (this.#state === "ready") this.#listener.capacityOffered(this);
 		else this.#stopWhenDrained();
 	}
@@ -190,55 +188,59 @@ export class Worker {
 	/** Takes no more calls, finishes those it has, and then leaves. */
 	retire(reason: RetireReason): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
-		this.#cause.presume(endReasonOf(reason));
-		const { clock, emit } = this.#world;
-		const wallMs = clock.wall();
-		emit({ type: "worker.retiring", wallMs, ...this.ref, reason });
+		this.#end.cause.presume(endReasonOf(reason));
+		tellRetiring(this, reason, this.#world);
 		this.#step("retire");
 		this.#stopWhenDrained();
 	}
 
 	/** Has to go now; its calls are lost. */
 	condemn(reason: EndReason, verdict: string): void {
+		const occurrence = reason === "start_failed" ? reason : "condemn";
+		this.#mustGo(occurrence, reason, verdict, mannerOf(reason));
+	}
+
+	/** No call can be answered any more. Expected of a worker that leaves, the end of any other. */
+	conversationOver(why: string): void {
+		this.#calls.noteUnanswerable();
+		const reason = this.#state === "starting" ? "start_failed" : "broken";
+		const leaves = this.#state === "draining" && this.reason === "exited";
+		// It ends in order, perhaps: it may have something left to save.
+		const inOrder = reason === "broken" && (leaves || this.#hasEndedOutput);
+		const manner = inOrder ? "ending" : mannerOf(reason);
+		const verdict = `its conversation broke: ${why}`;
+		this.#mustGo("conversation_over", reason, verdict, manner);
+	}
+
+	#mustGo(
+		occurrence: WorkerOccurrence,
+		reason: EndReason,
+		verdict: string,
+		manner: StopManner,
+	): void {
 		if (this.#state === "exited") return;
-		// Told by the conversation and by each call on it: to hear it again is no reason to hurry.
-		if (reason === "broken" && this.reason === "broken") return;
-		if (this.#cause.condemn(this.#state, reason, verdict)) {
-			this.#world.emit({
-				type: "worker.condemned",
-				wallMs: this.#world.clock.wall(),
-				...this.ref,
-				reason,
-				message: verdict,
-			});
-		}
-		this.#step(reason === "start_failed" ? "start_failed" : "condemn");
+		this.#end.manner = manner;
+		if (this.#end.cause.condemn(this.#state, reason, verdict))
+			tellCondemned(this, reason, this.#world);
+		this.#step(occurrence);
 	}
 
 	/** Kills the group at once, in this very turn. For the exit of the host. */
 	killNow(): void {
 		if (this.#state === "exited") return;
-		this.#cause.presume("host_exit");
-		const sent = this.#belongings?.process.signal("SIGKILL", "group");
-		if (sent === "sent") this.#cause.killedBy("application_cleanup");
+		this.#end.killNow(this.#belongings?.process);
 	}
 
 	#step(occurrence: WorkerOccurrence): void {
 		const step = stepWorker(this.#state, occurrence);
 		if (step.kind === "stay") return;
-		if (step.kind === "impossible") {
-			throw new SnakepitError({
-				code: "IMPOSSIBLE_TRANSITION",
-				ran: "maybe",
-				message: `Worker ${this.ref.workerId} was ${this.#state} when ${occurrence} happened. This is a defect in Snakepit: please report it.`,
-			});
-		}
+		if (step.kind === "impossible") throw impossibleStep(this, occurrence);
 		this.#state = step.to;
 		for (const effect of step.effects) this.#carryOut(effect);
 	}
 
 	#stopWhenDrained(): void {
-		if (this.#state === "draining" && this.#attempts.size === 0)
+		if (this.#state === "draining" && this.#calls.size === 0)
 			this.#step("drained");
 	}
 
@@ -254,7 +256,7 @@ export class Worker {
 				this.#stop("gentle");
 				break;
 			case "force_stop":
-				this.#stop(mannerOf(this.reason));
+				this.#stop(this.#end.manner);
 				break;
 			case "release":
 				this.#heartbeat?.stop();
@@ -266,20 +268,23 @@ export class Worker {
 		const belongings = this.#belongings;
 		if (belongings === undefined) return; // The starter sees the state; see also attach().
 		if (manner === "dumped") belongings.output.expectStacks();
-		const target = this.#stopTarget(belongings);
-		void this.#ladder.climb(target, manner).then(({ gone }) => {
+		// It runs on, and a call that gets no answer need not wait for its end.
+		if (manner === "ending")
+			void this.#calls.loseUnanswered(
+				this.#world.clock,
+				() => this.#state === "stopping",
+				() => outputLost(this),
+			);
+		const outcome = this.#end.climb(belongings, this.#connection, manner);
+		void outcome.then(({ gone }) => {
 			if (!gone) this.#departure ??= this.#settle(belongings, undefined);
 		});
 	}
 
-	#stopTarget(belongings: WorkerBelongings): StopTarget {
-		return { ref: this.ref, connection: this.#connection, ...belongings };
-	}
-
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
-		if (this.#state === "starting") this.#cause.presume("start_failed");
+		if (this.#state === "starting") this.#end.cause.presume("start_failed");
 		// It had calls, and was not asked yet: that is no end in order.
-		if (this.#state === "draining") this.#cause.surprise();
+		if (this.#state === "draining") this.#end.cause.surprise();
 		this.#step("process_exited");
 		this.#departure ??= this.#settle(belongings, exit);
 	}
@@ -289,18 +294,15 @@ export class Worker {
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const target = this.#stopTarget(belongings);
-		const { signalled } = await this.#ladder.finish(target);
-		const killer = this.#cause.conclude(signalled);
-		await belongings.output.lastLines();
-		const lost = [...this.#attempts];
-		this.#attempts.clear();
-		for (const attempt of lost) attempt.lost(workerLost(this, exit));
+		const connection = this.#connection;
+		const killer = await this.#end.finish(belongings, connection, exit);
+		await awaitLastWords(belongings, this.#calls, this.#world.clock);
+		this.#calls.lose(() => workerLost(this, exit));
 		const reason = this.reason ?? "exited";
-		const facts = { exit, reason, killer, callsLost: lost.length };
+		const facts = { exit, reason, killer, callsLost: this.#calls.lost };
 		closeBooks(this, belongings, facts, this.#world);
 		this.#listener.released(this, { reason, exit, readyMs: this.readyMs });
-		await hangUp(this.#connection, this.#world.clock);
-		this.#resolveGone();
+		await hangUp(connection, this.#world.clock);
+		this.#gone.resolve();
 	}
 }

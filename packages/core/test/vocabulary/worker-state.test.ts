@@ -17,6 +17,7 @@ const CELLS: Readonly<
 		retire: "stopping: force_stop",
 		drained: "impossible",
 		condemn: "stopping: force_stop",
+		conversation_over: "stopping: force_stop",
 		process_exited: "exited: release",
 	},
 	ready: {
@@ -25,6 +26,7 @@ const CELLS: Readonly<
 		retire: "draining: withdraw_capacity",
 		drained: "stay",
 		condemn: "stopping: withdraw_capacity, force_stop",
+		conversation_over: "stopping: withdraw_capacity, force_stop",
 		process_exited: "exited: withdraw_capacity, release",
 	},
 	draining: {
@@ -33,6 +35,7 @@ const CELLS: Readonly<
 		retire: "stay",
 		drained: "stopping: begin_stop",
 		condemn: "stopping: force_stop",
+		conversation_over: "stopping: force_stop",
 		process_exited: "exited: release",
 	},
 	stopping: {
@@ -41,6 +44,7 @@ const CELLS: Readonly<
 		retire: "stay",
 		drained: "stay",
 		condemn: "stopping: force_stop",
+		conversation_over: "stay",
 		process_exited: "exited: release",
 	},
 	exited: {
@@ -49,6 +53,7 @@ const CELLS: Readonly<
 		retire: "stay",
 		drained: "stay",
 		condemn: "stay",
+		conversation_over: "stay",
 		process_exited: "impossible",
 	},
 };

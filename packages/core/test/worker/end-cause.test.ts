@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
 import { EndCause } from "../../src/worker/end-cause.ts";
+import type { ProcessExit } from "../../src/world.ts";
+
+const code: ProcessExit = { kind: "code", code: 0 };
+const killed: ProcessExit = { kind: "signal", signal: "SIGKILL" };
 
 test("a worker that nobody told to go has no reason", () => {
 	const cause = new EndCause();
 	expect([cause.reason, cause.verdict]).toEqual([undefined, ""]);
-	expect(cause.conclude(false)).toBe("none");
+	expect(cause.conclude(code)).toBe("none");
 	expect(cause.reason).toBeUndefined();
 });
 
@@ -32,31 +36,33 @@ test("a verdict does not count for one that is being ended, nor at the exit of t
 		"stuck",
 		"it does not come free",
 	]);
-	const killed = new EndCause();
-	killed.presume("host_exit");
-	expect(killed.condemn("ready", "broken", "nothing answers")).toBe(false);
-	expect([killed.reason, killed.verdict]).toEqual(["host_exit", ""]);
+	const dying = new EndCause();
+	dying.presume("host_exit");
+	expect(dying.condemn("ready", "broken", "nothing answers")).toBe(false);
+	expect([dying.reason, dying.verdict]).toEqual(["host_exit", ""]);
 });
 
-test("a conversation that broke is the reason only when the process had to be killed", () => {
-	const died = new EndCause();
-	died.condemn("ready", "broken", "the worker ended it");
-	expect(died.conclude(false)).toBe("none");
-	expect([died.reason, died.verdict]).toEqual(["exited", ""]);
-	const killed = new EndCause();
-	killed.condemn("ready", "broken", "the worker ended it");
-	expect(killed.conclude(true)).toBe("stop_ladder");
-	expect([killed.reason, killed.verdict]).toEqual([
+test("a conversation that broke is the reason only when this program had to kill the process", () => {
+	const broken = (): EndCause => {
+		const cause = new EndCause();
+		cause.condemn("ready", "broken", "the worker ended it");
+		return cause;
+	};
+	for (const [exit, killer] of [
+		[code, "none"],
+		[killed, "unknown"],
+	] as const) {
+		const died = broken();
+		expect(died.conclude(exit)).toBe(killer);
+		expect([died.reason, died.verdict]).toEqual(["exited", ""]);
+	}
+	const ended = broken();
+	ended.signalled("SIGKILL", "stop_ladder");
+	expect(ended.conclude(killed)).toBe("stop_ladder");
+	expect([ended.reason, ended.verdict]).toEqual([
 		"broken",
 		"the worker ended it",
 	]);
-});
-
-test("who killed it outside the stop ladder is who ended it", () => {
-	const cause = new EndCause();
-	cause.presume("host_exit");
-	cause.killedBy("application_cleanup");
-	expect(cause.conclude(true)).toBe("application_cleanup");
 });
 
 test("one that ends while it drains has ended by itself, but for the exit of the host", () => {
@@ -64,8 +70,8 @@ test("one that ends while it drains has ended by itself, but for the exit of the
 	surprised.presume("recycled");
 	surprised.surprise();
 	expect(surprised.reason).toBe("exited");
-	const killed = new EndCause();
-	killed.presume("host_exit");
-	killed.surprise();
-	expect(killed.reason).toBe("host_exit");
+	const dying = new EndCause();
+	dying.presume("host_exit");
+	dying.surprise();
+	expect(dying.reason).toBe("host_exit");
 });

@@ -32,6 +32,8 @@ export interface LadderScene extends VirtualWorld {
 	climb(
 		manner?: StopManner,
 	): Promise<StopOutcome & { readonly tookMs: number }>;
+	/** The signals that the ladder says to have reached the worker. */
+	readonly sent: readonly NodeJS.Signals[];
 	/** The rungs that were told, with what was sent. */
 	rungs(): readonly string[];
 }
@@ -67,12 +69,16 @@ export async function ladderScene(
 		connection,
 		dumpSignal: options.dumpSignal,
 	};
-	const ladder = new StopLadder(KILL_AFTER_MS, world);
+	const sent: NodeJS.Signals[] = [];
+	const ladder = new StopLadder(KILL_AFTER_MS, world, (signal) =>
+		sent.push(signal),
+	);
 	return {
 		...virtual,
 		process,
 		target,
 		ladder,
+		sent,
 		climb: async (manner = "gentle") => {
 			const begunMs = clock.now();
 			const outcome = await clock.advanceUntil(ladder.climb(target, manner));

@@ -1,12 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { FakeProgram } from "../../src/testing.ts";
-import { mannerOf, StopLadder } from "../../src/worker/stop-ladder.ts";
+import {
+	mannerOf,
+	StopLadder,
+	type StopWorld,
+} from "../../src/worker/stop-ladder.ts";
 import { KILL_AFTER_MS, ladderScene, leaves, stays } from "./ladder-scene.ts";
 
 describe("gently", () => {
 	test("a worker that leaves when asked gets no signal", async () => {
 		const { climb, rungs, process } = await ladderScene({ leave: leaves });
-		expect(await climb()).toEqual({ gone: true, signalled: false, tookMs: 0 });
+		expect(await climb()).toEqual({ gone: true, tookMs: 0 });
 		expect(rungs()).toEqual(["leave 0"]);
 		expect(process.received).toEqual([]);
 	});
@@ -15,7 +19,6 @@ describe("gently", () => {
 		const { climb, rungs, process } = await ladderScene({ leave: stays });
 		expect(await climb()).toEqual({
 			gone: true,
-			signalled: true,
 			tookMs: KILL_AFTER_MS / 2,
 		});
 		expect(rungs()).toEqual(["leave 0", "terminate 1"]);
@@ -29,7 +32,6 @@ describe("gently", () => {
 		});
 		expect(await climb()).toEqual({
 			gone: true,
-			signalled: true,
 			tookMs: KILL_AFTER_MS,
 		});
 		expect(rungs()).toEqual(["leave 0", "terminate 1", "kill 1"]);
@@ -72,7 +74,6 @@ describe("gently", () => {
 		});
 		expect(await climb()).toEqual({
 			gone: true,
-			signalled: false,
 			tookMs: 400,
 		});
 		expect(rungs()).toEqual(["leave 0"]);
@@ -85,7 +86,7 @@ describe("gently", () => {
 					.on("SIGTERM", () => void self.sleep(900).then(() => self.exit(0)))
 					.idle(),
 		});
-		expect(await climb()).toMatchObject({ tookMs: 900, signalled: true });
+		expect(await climb()).toMatchObject({ tookMs: 900 });
 		expect(rungs()).toEqual(["terminate 1"]);
 	});
 
@@ -102,10 +103,11 @@ describe("gently", () => {
 	});
 
 	test("one that is gone already is asked nothing more, and no signal is claimed", async () => {
-		const { climb, rungs, process } = await ladderScene();
+		const { climb, rungs, process, sent } = await ladderScene();
 		process.exit(0);
-		expect(await climb()).toMatchObject({ gone: true, signalled: false });
+		expect(await climb()).toMatchObject({ gone: true });
 		expect(rungs()).toEqual(["terminate 0"]);
+		expect(sent).toEqual([]);
 	});
 });
 
@@ -138,14 +140,12 @@ describe("by force", () => {
 		const alive = await ladderScene();
 		expect(await alive.climb("patient")).toEqual({
 			gone: true,
-			signalled: true,
 			tookMs: 100,
 		});
 		expect(alive.rungs()).toEqual(["kill 1"]);
 		const dying = await ladderScene({ program: (self) => self.sleep(99) });
 		expect(await dying.climb("patient")).toEqual({
 			gone: true,
-			signalled: false,
 			tookMs: 99,
 		});
 		expect(dying.rungs()).toEqual([]);
@@ -172,7 +172,6 @@ describe("by force", () => {
 		process.killable = false;
 		expect(await climb("forced")).toEqual({
 			gone: false,
-			signalled: true,
 			tookMs: 5_000,
 		});
 	});
@@ -194,8 +193,8 @@ describe("in a hurry", () => {
 			const hurried = bench.ladder.climb(bench.target, "forced");
 			await bench.clock.settle();
 			expect(await Promise.all([climbed, hurried])).toEqual([
-				{ gone: true, signalled: true },
-				{ gone: true, signalled: true },
+				{ gone: true },
+				{ gone: true },
 			]);
 			expect(bench.rungs()).toEqual(rungs);
 			expect(bench.clock.pending()).toBe(0);
@@ -222,14 +221,15 @@ describe("in a hurry", () => {
 				...(rung === "leave" && { leave: stays }),
 			});
 			const { world, clock, events } = bench;
-			const ladder: StopLadder = new StopLadder(KILL_AFTER_MS, {
+			const hurried: StopWorld = {
 				...world,
 				emit: (event) => {
 					world.emit(event);
 					if (event.type === "worker.stop_step" && event.step === rung)
 						void ladder.climb(bench.target, "forced");
 				},
-			});
+			};
+			const ladder = new StopLadder(KILL_AFTER_MS, hurried, () => {});
 			await clock.advanceUntil(ladder.climb(bench.target, "gentle"));
 			expect(events.of("worker.stop_step").map(({ step }) => step)).toEqual([
 				rung,

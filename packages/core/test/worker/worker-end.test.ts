@@ -134,6 +134,36 @@ describe("who ended it", () => {
 		expect(registry.list()).toMatchObject([{ end: { killer } }]);
 	});
 
+	test("is unknown where a signal came from elsewhere, also when its conversation broke first", async () => {
+		for (const before of [
+			() => {},
+			(worker: Worker) => worker.conversationOver("it ended"),
+		]) {
+			const { worker, process, clock, registry } = await readyScene();
+			before(worker);
+			process.die({ kind: "signal", signal: "SIGKILL" });
+			await clock.advanceUntil(worker.gone);
+			expect(registry.list()).toMatchObject([
+				{ end: { reason: "exited", killer: "unknown" } },
+			]);
+		}
+	});
+
+	test("is nobody where it left, and its group alone had to be killed", async () => {
+		const { worker, clock, events, registry } = await readyScene({
+			boot: (self) => void self.fork((child) => child.idle()),
+		});
+		worker.retire("closed");
+		await clock.advanceUntil(worker.gone);
+		expect(events.of("worker.stop_step").map(({ step }) => step)).toEqual([
+			"leave",
+			"sweep",
+		]);
+		expect(registry.list()).toMatchObject([
+			{ end: { reason: "closed", killer: "none" } },
+		]);
+	});
+
 	test("is the ladder also when it was hurried", async () => {
 		const { worker, clock, registry } = await readyScene({
 			leave: () => new Promise(() => undefined),
@@ -151,7 +181,7 @@ describe("a worker whose conversation broke", () => {
 		const { worker, process, clock, registry } = await readyScene();
 		const call = new Call();
 		worker.begin(call);
-		worker.condemn("broken", "its conversation broke");
+		worker.conversationOver("it ended");
 		process.exit(3);
 		await clock.advanceUntil(worker.gone);
 		expect(registry.list()).toMatchObject([
@@ -164,7 +194,7 @@ describe("a worker whose conversation broke", () => {
 
 	test("while it lives is ended for that", async () => {
 		const { worker, clock, registry } = await readyScene();
-		worker.condemn("broken", "its conversation broke");
+		worker.conversationOver("it ended");
 		await clock.advanceUntil(worker.gone);
 		expect(registry.list()).toMatchObject([
 			{ end: { reason: "broken", killer: "stop_ladder" } },
@@ -173,7 +203,7 @@ describe("a worker whose conversation broke", () => {
 
 	test("and whose host ends did not die by itself", async () => {
 		const { worker, clock, registry } = await readyScene();
-		worker.condemn("broken", "its conversation broke");
+		worker.conversationOver("it ended");
 		worker.killNow();
 		await clock.advanceUntil(worker.gone);
 		expect(registry.list()).toMatchObject([

@@ -17,6 +17,7 @@ import {
 export class Call implements Attempt {
 	readonly callId: string;
 	readonly losses: WorkerLostError[] = [];
+	expectsAnswer = false;
 	constructor(callId = "c1") {
 		this.callId = callId;
 	}
@@ -42,8 +43,10 @@ export async function readyScene(
 }
 
 /** A worker whose adapter never gets to it. */
-export async function startingScene(): Promise<Scene> {
-	const bench = workerBench({ connect: neverConnects });
+export async function startingScene(
+	script: ScriptedAdapterOptions = {},
+): Promise<Scene> {
+	const bench = workerBench({ ...script, connect: neverConnects });
 	const worker = bench.hire();
 	void bench.start(worker);
 	await bench.clock.settle();

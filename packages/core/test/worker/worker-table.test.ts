@@ -51,7 +51,8 @@ const HAPPEN: Readonly<Record<WorkerOccurrence, (scene: Scene) => void>> = {
 	start_failed: ({ worker }) => worker.condemn("start_failed", "on purpose"),
 	retire: ({ worker }) => worker.retire("idle"),
 	drained: ({ worker }) => worker.finish(lastCall),
-	condemn: ({ worker }) => worker.condemn("broken", "on purpose"),
+	condemn: ({ worker }) => worker.condemn("hung", "on purpose"),
+	conversation_over: ({ worker }) => worker.conversationOver("on purpose"),
 	process_exited: ({ process }) => process.exit(1),
 };
 /** Our defects that cannot even be made: they leave the worker as it is. */

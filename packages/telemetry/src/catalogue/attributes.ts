@@ -117,7 +117,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, AttributeDefinition>> =
 			"`exited`, `start_failed`, `closed`, `recycled`, `hung`, `broken`, `stuck`, `host_exit`, `reaped` or `vanished`.",
 		),
 		"snakepit.worker.end.killer": text(
-			"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper` or `unknown`.",
+			"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `protection` or `unknown` (a person, another program, or the kernel).",
 		),
 		"snakepit.worker.exit.signal": text("The signal it died of."),
 		"snakepit.worker.uptime": seconds("How long it lived"),

@@ -1,0 +1,46 @@
+import type { Killer } from "../registry/process-registry.ts";
+import type { ProcessExit } from "../world.ts";
+
+/** A signal that reached a worker, and who of this program sent it. */
+export interface SentSignal {
+	readonly signal: NodeJS.Signals;
+	readonly by: Extract<Killer, "stop_ladder" | "application_cleanup">;
+}
+
+/** What the kernel sends to a program that did something wrong. Source: signal(7). */
+const OWN_FAULTS: ReadonlySet<NodeJS.Signals> = new Set([
+	"SIGSEGV",
+	"SIGBUS",
+	"SIGILL",
+	"SIGFPE",
+	"SIGABRT",
+	"SIGTRAP",
+	"SIGSYS",
+	"SIGPIPE",
+	"SIGXCPU",
+	"SIGXFSZ",
+	"SIGALRM",
+]);
+
+/**
+ * Who ended a worker: by how it ended, and not only by what was sent to it. A
+ * signal may come too late for a process that was ending by itself.
+ *
+ * @param exit `undefined` when it was sent SIGKILL and is still there.
+ * @param sent in the order in which it was sent.
+ */
+export function killerOf(
+	exit: ProcessExit | undefined,
+	sent: readonly SentSignal[],
+): Killer {
+	if (exit === undefined) return sent.at(-1)?.by ?? "none";
+	if (exit.kind === "code") {
+		// It ended by itself, be it because SIGTERM asked it to. SIGKILL leaves no code.
+		const asked = sent.find(({ signal }) => signal === "SIGTERM");
+		return asked?.by ?? "none";
+	}
+	const sender = sent.find(({ signal }) => signal === exit.signal);
+	if (sender !== undefined) return sender.by;
+	// A person, another program, or the kernel that needs memory: nothing says which.
+	return OWN_FAULTS.has(exit.signal) ? "none" : "unknown";
+}

@@ -1,0 +1,98 @@
+import type { WorkerLostError } from "../errors.ts";
+import type { Clock } from "../world.ts";
+import { type ConversationOutput, QUIET_MS } from "./conversation-output.ts";
+import type { Attempt } from "./worker-parts.ts";
+
+/** The calls that one worker runs. */
+export class RunningCalls {
+	readonly #attempts = new Set<Attempt>();
+	/** Called when no call expects an answer any more. */
+	readonly #waiting = new Set<() => void>();
+	#taken = 0;
+
+	#lost = 0;
+
+	/** How many were lost. */
+	get lost(): number {
+		return this.#lost;
+	}
+
+	get size(): number {
+		return this.#attempts.size;
+	}
+
+	/** The one that runs; `undefined` when there is none, or several. */
+	get only(): Attempt | undefined {
+		const [attempt] = this.#attempts;
+		return this.#attempts.size === 1 ? attempt : undefined;
+	}
+
+	/** How many there were. */
+	get taken(): number {
+		return this.#taken;
+	}
+
+	add(attempt: Attempt): void {
+		this.#taken++;
+		this.#attempts.add(attempt);
+	}
+
+	/** Returns whether it was there. */
+	remove(attempt: Attempt): boolean {
+		const wasThere = this.#attempts.delete(attempt);
+		this.#tell();
+		return wasThere;
+	}
+
+	/** One of them will get no answer from the adapter: it waits to be told why. */
+	noteUnanswerable(): void {
+		this.#tell();
+	}
+
+	/**
+	 * Resolves when no call expects an answer any more, or none has come for a
+	 * second after the adapter read what the worker wrote.
+	 */
+	async lastAnswers(
+		clock: Clock,
+		conversation?: ConversationOutput,
+	): Promise<void> {
+		if (!this.#expectsAnswers()) return;
+		const answered = Promise.withResolvers<void>();
+		this.#waiting.add(answered.resolve);
+		await Promise.race([answered.promise, conversation?.lastWords()]);
+		const timer = clock.after(QUIET_MS, answered.resolve);
+		await answered.promise;
+		timer.cancel();
+		this.#waiting.delete(answered.resolve);
+	}
+
+	/** Ends those that get no answer, if their worker runs on then. */
+	async loseUnanswered(
+		clock: Clock,
+		runsOn: () => boolean,
+		error: () => WorkerLostError,
+	): Promise<void> {
+		await this.lastAnswers(clock);
+		if (runsOn()) this.lose(error);
+	}
+
+	/** Ends those that are left. */
+	lose(error: () => WorkerLostError): void {
+		const lost = [...this.#attempts];
+		this.#attempts.clear();
+		this.#lost += lost.length;
+		for (const attempt of lost) attempt.lost(error());
+	}
+
+	#tell(): void {
+		if (this.#waiting.size === 0 || this.#expectsAnswers()) return;
+		for (const resolve of this.#waiting) resolve();
+	}
+
+	#expectsAnswers(): boolean {
+		for (const attempt of this.#attempts)
+			if (attempt.expectsAnswer) return true;
+		return false;
+	}
+}
