@@ -41,7 +41,10 @@ export async function chooseInterpreter(
 			typeof facts === "string" ? facts : otherPython(lead, facts);
 		if (problem !== undefined) {
 			if (lead.standing === "named")
-				throw unusable({ ...lead, problem }, passedOver);
+				throw unusable(
+					{ ...lead, kind: "unusable", problem, fault: "fails" },
+					passedOver,
+				);
 			passedOver.push(`${problem} (tried since ${lead.reason})`);
 			continue;
 		}
@@ -61,7 +64,7 @@ export async function chooseInterpreter(
 	});
 }
 
-/** Says where a virtual environment's Python runs as another one: it does so when it cannot read `pyvenv.cfg`. */
+/** Says where a virtual environment's Python runs as another one: it does so without `pyvenv.cfg`. */
 function otherPython(
 	{ environment }: FoundLead,
 	{ prefix }: InterpreterFacts,

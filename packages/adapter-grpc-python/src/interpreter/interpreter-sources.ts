@@ -2,20 +2,26 @@ import { constants, lstatSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { runProgram } from "../programs/run-program.ts";
 import { findProgram } from "./find-program.ts";
-import { reach, reachProblem } from "./reach.ts";
+import { type Reach, reach, reachProblem } from "./reach.ts";
 
 /** An interpreter to try, or why there is none here. */
 export type Lead =
 	| FoundLead
-	/** One is meant, and cannot be used: to take another would surprise. */
-	| {
-			readonly kind: "unusable";
-			readonly reason: string;
-			readonly problem: string;
-			readonly environment: string | undefined;
-	  }
+	| UnusableLead
 	/** None is meant: the next source is asked. */
 	| { readonly kind: "nothing"; readonly why: string };
+
+/** One is meant, and cannot be used: to take another would surprise. */
+export interface UnusableLead {
+	readonly kind: "unusable";
+	readonly reason: string;
+	/** In a few words. */
+	readonly problem: string;
+	/** `"fails"`: it is there, and does not do what a Python does. */
+	readonly fault: "missing" | "forbidden" | "fails";
+	/** The virtual environment that it would be the Python of. */
+	readonly environment: string | undefined;
+}
 
 /** An interpreter that may be there. */
 export interface FoundLead {
@@ -48,20 +54,17 @@ export function namedSource(
 	{ env, cwd }: SearchSetting,
 ): InterpreterSource {
 	return async () => {
-		const unusable = (problem: string): Lead => ({
-			kind: "unusable",
-			reason,
-			problem,
-			environment: undefined,
-		});
-		if (!program.includes("/")) {
-			const found = findProgram(program, env["PATH"], cwd);
-			return found.kind === "none"
-				? unusable(found.why)
-				: named(found.path, reason);
-		}
-		const problem = reachProblem(reach(program, constants.X_OK));
-		return problem === "" ? named(program, reason) : unusable(problem);
+		if (program.includes("/")) return pathLead(program, reason, undefined);
+		const found = findProgram(program, env["PATH"], cwd);
+		return found.kind === "found"
+			? named(found.path, reason)
+			: {
+					kind: "unusable",
+					reason,
+					problem: found.why,
+					fault: "missing",
+					environment: undefined,
+				};
 	};
 }
 
@@ -152,11 +155,31 @@ function look(path: string): "something" | "nothing" | "closed" {
 }
 
 function environmentLead(environment: string, reason: string): Lead {
-	const program = pythonOf(environment);
-	const problem = reachProblem(reach(program, constants.X_OK));
-	return problem === ""
+	// Where it cannot read that file, a Python fails or is another one, depending on its version.
+	const configuration = reach(join(environment, "pyvenv.cfg"));
+	return configuration.kind === "forbidden"
+		? unreached(configuration, reason, environment)
+		: pathLead(pythonOf(environment), reason, environment);
+}
+
+function pathLead(
+	program: string,
+	reason: string,
+	environment: string | undefined,
+): Lead {
+	const found = reach(program, constants.X_OK);
+	return found.kind === "reached"
 		? { ...named(program, reason), environment }
-		: { kind: "unusable", reason, problem, environment };
+		: unreached(found, reason, environment);
+}
+
+function unreached(
+	found: Exclude<Reach, { readonly kind: "reached" }>,
+	reason: string,
+	environment: string | undefined,
+): UnusableLead {
+	const problem = reachProblem(found);
+	return { kind: "unusable", reason, problem, fault: found.kind, environment };
 }
 
 /** What uv would take here: it knows `.python-version`, and the interpreters that it manages. */

@@ -5,30 +5,41 @@ import {
 	releaseMismatch,
 } from "../worker/same-release.ts";
 import { type Choice, OLDEST_PYTHON } from "./interpreter.ts";
+import type { UnusableLead } from "./interpreter-sources.ts";
 import { currentUser } from "./reach.ts";
 
 /** One that is meant, and cannot be used. */
 export function unusable(
-	{
-		reason,
-		problem,
-		environment,
-	}: {
-		readonly reason: string;
-		readonly problem: string;
-		readonly environment: string | undefined;
-	},
+	lead: UnusableLead,
 	passedOver: readonly string[],
 ): StartError {
-	const anew =
-		environment === undefined
-			? ""
-			: `make it anew (python3 -m venv --clear ${environment}), ${reason.startsWith("VIRTUAL_ENV") ? "unset VIRTUAL_ENV" : "remove it"}, `;
 	return new StartError({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
-		message: `The Python of the workers cannot be used: ${reason}, and ${problem}. No other is taken in its place. Where access is missing, give ${currentUser()} the right to read and enter it (as its owner: chmod -R a+rX DIRECTORY), or keep it where that user may read; otherwise ${anew}or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
+		message: `The Python of the workers cannot be used: ${lead.reason}, and ${lead.problem}. No other is taken in its place. ${remedies(lead).join(", ")}, or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
 	});
+}
+
+function remedies({
+	reason,
+	fault,
+	environment,
+}: UnusableLead): readonly string[] {
+	if (fault === "forbidden") {
+		return [
+			`Give ${currentUser()} the right to read and enter it (as its owner: chmod -R a+rX DIRECTORY)`,
+			"keep it where that user may read",
+		];
+	}
+	if (environment === undefined)
+		return [fault === "missing" ? "Install it there" : "Mend it"];
+	const unset = reason.startsWith("VIRTUAL_ENV")
+		? "unset VIRTUAL_ENV"
+		: `remove ${environment}`;
+	return [
+		`Make the environment anew (python3 -m venv --clear ${environment})`,
+		unset,
+	];
 }
 
 export function tooOld(choice: Choice): StartError {

@@ -144,8 +144,11 @@ test("a pyvenv.cfg that this user may not read is found: Python would run withou
 	chmodSync(join(directory, "pyvenv.cfg"), isRoot ? 0o600 : 0o000);
 	const env = { VIRTUAL_ENV: directory, PATH: "/usr/bin:/bin" };
 	expect(await chooseAsNobody(env, "/")).toMatchObject(
-		// Python says it itself, or runs as another one.
-		refused(`VIRTUAL_ENV is ${directory}`, `${directory}/pyvenv.cfg`, whom),
+		refused(
+			`VIRTUAL_ENV is ${directory}`,
+			whom,
+			`has no access to ${directory}/pyvenv.cfg`,
+		),
 	);
 });
 

@@ -155,7 +155,7 @@ def _refuse_unknown(item: object) -> None:
     base = _class("BaseMetadata")
     constrains = base is not None and isinstance(item, base)
     if constrains or any(_has(item, name) for name in _PYDANTIC_CODE):
-        raise Uncheckable("it is not known here")
+        raise Uncheckable("its kind is not known")
 
 
 def _value(item: object, name: str) -> Any:
