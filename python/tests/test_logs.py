@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from conftest import Host
 
 BOTH_TRANSPORTS = True
@@ -166,3 +169,104 @@ def test_a_forked_child_writes_its_records_to_stderr(start: Host) -> None:
     worker = start(TOOLS)
     assert worker.converse().call("logs_in_a_child") == 0
     worker.wait_for_stderr("INFO:my.module:from a child\n")
+
+
+CONFIGURES = {
+    "basicConfig": "logging.basicConfig(format='by the tools: %(message)s')",
+    "a handler of the root": "logging.getLogger().addHandler(logging.StreamHandler())",
+    "a handler of its own": "logging.getLogger('shop').addHandler(logging.StreamHandler())",
+    "a handler that drops all": "logging.getLogger('shop').addHandler(logging.NullHandler())",
+}
+
+
+@pytest.mark.parametrize("configuring", CONFIGURES)
+def test_a_record_says_whether_the_tools_have_a_handler_for_it(
+    start: Host, configuring: str
+) -> None:
+    worker = start(
+        f"""
+        import logging
+        from snakepit_bridge import tool
+
+        @tool
+        def warns() -> None:
+            logging.getLogger("shop.till").warning("no change")
+
+        @tool
+        def configures() -> None:
+            {CONFIGURES[configuring]}
+        """
+    )
+    conversation = worker.converse()
+    conversation.call("warns")
+    assert not conversation.logs.get_nowait().handled
+    conversation.call("configures")
+    conversation.call("warns")
+    log = conversation.logs.get_nowait()
+    assert (log.message, log.handled) == ("no change", True)
+    if "drops" not in configuring:
+        worker.wait_for_stderr("no change\n")
+
+
+def test_what_basic_config_sets_up_is_there_and_the_records_go_to_the_host_too(
+    start: Host, tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.log"
+    conversation = start(
+        f"""
+        import logging
+        from snakepit_bridge import tool
+
+        logging.basicConfig(filename={str(file)!r}, level=logging.DEBUG)
+
+        @tool
+        def logs() -> None:
+            logging.getLogger("shop").info("sold")
+            logging.getLogger("shop").debug("in detail")
+        """
+    ).converse()
+    conversation.call("logs")
+    assert conversation.logs.get_nowait().message == "sold"
+    assert conversation.logs.empty()
+    assert "INFO:shop:sold\nDEBUG:shop:in detail\n" in file.read_text()
+
+
+def test_what_was_logged_before_a_start_that_fails_is_on_stderr(host: Host) -> None:
+    worker = host(
+        """
+        import logging
+
+        logging.getLogger("shop").info("looking for the model")
+        logging.getLogger("shop").warning("no model in %s", "/models")
+        raise RuntimeError("cannot go on")
+        """
+    )
+    assert worker.failed()["code"] == "TOOLS_IMPORT_FAILED"
+    worker.wait_for_stderr("WARNING:shop:no model in /models\n")
+    assert "looking" not in worker.stderr()
+
+
+def test_what_is_logged_when_the_host_reads_no_more_is_on_stderr(start: Host) -> None:
+    worker = start(
+        """
+        import atexit
+        import logging
+        from snakepit_bridge import on_shutdown, tool
+
+        logger = logging.getLogger("shop")
+        atexit.register(lambda: logger.warning("closed for ever"))
+
+        @tool
+        def opens() -> None: ...
+
+        @on_shutdown
+        def close() -> None:
+            raise RuntimeError("the door is stuck")
+        """
+    )
+    conversation = worker.converse()
+    conversation.half_close()
+    log = conversation.logs.get(timeout=10)
+    assert log.message == "a shut-down hook failed"
+    assert "the door is stuck" in log.traceback
+    worker.wait_for_stderr("WARNING:shop:closed for ever\n")

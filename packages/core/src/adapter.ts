@@ -133,6 +133,8 @@ export interface WorkerLogRecord {
 	readonly wallMs: number;
 	readonly callId?: string | undefined;
 	readonly traceback?: string | undefined;
+	/** Present when the worker's own code has a handler for the record: showing it is done there. */
+	readonly handledBy?: "worker" | undefined;
 	readonly traceId?: string | undefined;
 	readonly spanId?: string | undefined;
 }

@@ -45,3 +45,13 @@ export type EventOf<Type extends SnakepitEventType> = Extract<
 	SnakepitEvent,
 	{ readonly type: Type }
 >;
+
+/** Is called with every event. One that throws cannot hurt the pool. */
+export interface SnakepitListener {
+	(event: SnakepitEvent): void;
+	/**
+	 * Events that it shows to people. Core writes none of these to standard error
+	 * then (`output.echo`), as it does by default for what nobody takes.
+	 */
+	readonly takes?: readonly SnakepitEventType[] | undefined;
+}

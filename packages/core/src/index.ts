@@ -72,6 +72,7 @@ export type {
 	EventTime,
 	SnakepitEvent,
 	SnakepitEventType,
+	SnakepitListener,
 } from "./events.ts";
 export type {
 	HealthStatus,

@@ -222,7 +222,7 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 	"output.echo": {
 		value: "stderr",
 		check: oneOf("stderr", "none"),
-		reason: "what a tool prints is seen without any set-up",
+		reason: "what a tool prints, logs or dies of is seen without any set-up",
 	},
 	"output.maxLineBytes": {
 		value: 16_384,

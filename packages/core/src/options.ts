@@ -1,6 +1,6 @@
 import type { Adapter } from "./adapter.ts";
 import type { CleanupStrategy } from "./cleanup/cleanup-strategy.ts";
-import type { SnakepitEvent } from "./events.ts";
+import type { SnakepitListener } from "./events.ts";
 import type { Instrument } from "./instrument.ts";
 import type { Complete } from "./option-check.ts";
 import type { Protection } from "./protection.ts";
@@ -106,7 +106,11 @@ export interface StopOptions {
 
 /** What workers print. */
 export interface OutputOptions {
-	/** Whether their lines also appear on the host's standard error, with the worker's name. */
+	/**
+	 * Whether what they print also appears on the host's standard error, with the worker's name; and with it what nobody
+	 * takes: records of their logging from WARNING on, unless the tools have a handler of their own, and their crashes.
+	 * A listener takes events that it is subscribed to by type, as by `pool.on("worker.logged", …)`, or names in `takes`.
+	 */
 	readonly echo?: "stderr" | "none" | undefined;
 	/** A longer line is cut. */
 	readonly maxLineBytes?: number | undefined;
@@ -157,8 +161,8 @@ export interface PoolOptions {
 	readonly protections?: readonly Protection[] | undefined;
 	/** Has a say about each orphan of a dead run before it is ended. */
 	readonly cleanupStrategy?: CleanupStrategy | undefined;
-	/** Hears every event, from the first on. One that throws cannot hurt the pool. */
-	readonly onEvent?: ((event: SnakepitEvent) => void) | undefined;
+	/** Is called with every event, from the first on. One that throws cannot hurt the pool. */
+	readonly onEvent?: SnakepitListener | undefined;
 	/** Follow the pool from within, as telemetry does. One that throws cannot hurt the pool. */
 	readonly instruments?: readonly Instrument[] | undefined;
 }
@@ -186,6 +190,6 @@ export interface ResolvedOptions {
 	readonly dataDir: string | undefined;
 	readonly protections: readonly Protection[];
 	readonly cleanupStrategy: CleanupStrategy | undefined;
-	readonly onEvent: ((event: SnakepitEvent) => void) | undefined;
+	readonly onEvent: SnakepitListener | undefined;
 	readonly instruments: readonly Instrument[];
 }

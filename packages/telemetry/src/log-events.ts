@@ -4,6 +4,9 @@ import {
 	oneOf,
 	optional,
 	type SnakepitEvent,
+	type SnakepitEventType,
+	type SnakepitListener,
+	type WorkerLogRecord,
 } from "@snakepit/core";
 import type { Severity } from "./catalogue/event-place.ts";
 import { tellingOf } from "./catalogue/telling.ts";
@@ -26,6 +29,14 @@ const isLogger: Check = (value) =>
 
 const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 
+/** What core writes to standard error where nobody takes it: here it goes to the logger. */
+const TAKES: readonly SnakepitEventType[] = [
+	"worker.logged",
+	"worker.exited",
+	"worker.start_failed",
+	"preload.ended",
+];
+
 /** What `logEvents` writes. */
 export interface LogEventsOptions {
 	/** What is less important is left out; `"info"` is all that is told. */
@@ -40,29 +51,48 @@ export const LOG_EVENTS_CHECKS: Readonly<
 
 /**
  * Writes the important events as readable lines, for programs without a backend:
- * `createPool({ adapter, onEvent: logEvents(console) })`. What workers print is
- * left out: core echoes it (`output.echo`).
+ * `createPool({ adapter, onEvent: logEvents(console) })`. Records of the workers'
+ * logging are among them from WARNING on, with their call and traceback; core
+ * does not write them to standard error then. What workers print is left out: core
+ * echoes it (`output.echo`).
  *
  * @throws OptionsError `INVALID_OPTION` when the logger lacks one of the three methods; `UNKNOWN_OPTION`.
  */
 export function logEvents(
 	logger: EventLogger,
 	options: LogEventsOptions = {},
-): (event: SnakepitEvent) => void {
+): SnakepitListener {
 	checkOptions(
 		"logEvents",
 		{ logger, ...options },
 		{ logger: isLogger, ...LOG_EVENTS_CHECKS },
 	);
 	const least = ORDER.indexOf(options.from ?? LOG_EVENTS_DEFAULTS.from);
-	return (event) => {
+	const write = (event: SnakepitEvent): void => {
 		const telling = tellingOf(event);
-		if (telling === undefined || telling.onlyWith !== undefined) return;
+		if (telling === undefined) return;
 		const { severity } = telling;
+		const record = event.type === "worker.logged" ? event.record : undefined;
+		if (telling.onlyWith !== undefined && !isShown(record, severity)) return;
 		if (ORDER.indexOf(severity) < least) return;
-		const line = `[snakepit] ${telling.line()}`;
+		const line = `[snakepit] ${telling.line()}${record === undefined ? "" : besideMessage(record)}`;
 		if (severity === "info") logger.info(line);
 		else if (severity === "warn") logger.warn(line);
 		else logger.error(line);
 	};
+	return Object.assign(write, { takes: TAKES });
+}
+
+/** Whether it is a record that plain Python would show, and that the worker has no handler for. */
+function isShown(
+	record: WorkerLogRecord | undefined,
+	severity: Severity,
+): boolean {
+	if (record === undefined || record.handledBy !== undefined) return false;
+	return ORDER.indexOf(severity) >= ORDER.indexOf("warn");
+}
+
+function besideMessage({ callId, traceback }: WorkerLogRecord): string {
+	const call = callId === undefined ? "" : ` (call ${callId})`;
+	return traceback === undefined ? call : `${call}\n${traceback.trimEnd()}`;
 }

@@ -13,6 +13,7 @@ export function logRecordOf(
 		wallMs: log.timeUs / 1000,
 		...(callId !== undefined && { callId }),
 		...(log.traceback !== "" && { traceback: log.traceback }),
+		...(log.handled && { handledBy: "worker" as const }),
 		...(log.traceId !== "" && { traceId: log.traceId }),
 		...(log.spanId !== "" && { spanId: log.spanId }),
 	};

@@ -355,6 +355,11 @@ export interface Log {
   traceback: string;
   traceId: string;
   spanId: string;
+  /**
+   * A handler of the tools takes the record, too: showing it is theirs to do, as
+   * Python's last resort is for records that no handler takes.
+   */
+  handled: boolean;
 }
 
 export interface PingRequest {
@@ -2233,7 +2238,17 @@ export const HostCallCancel: MessageFns<HostCallCancel> = {
 };
 
 function createBaseLog(): Log {
-  return { callId: 0, logger: "", level: 0, message: "", timeUs: 0, traceback: "", traceId: "", spanId: "" };
+  return {
+    callId: 0,
+    logger: "",
+    level: 0,
+    message: "",
+    timeUs: 0,
+    traceback: "",
+    traceId: "",
+    spanId: "",
+    handled: false,
+  };
 }
 
 export const Log: MessageFns<Log> = {
@@ -2261,6 +2276,9 @@ export const Log: MessageFns<Log> = {
     }
     if (message.spanId !== "") {
       writer.uint32(66).string(message.spanId);
+    }
+    if (message.handled !== false) {
+      writer.uint32(72).bool(message.handled);
     }
     return writer;
   },
@@ -2340,6 +2358,14 @@ export const Log: MessageFns<Log> = {
             }
 
             message.spanId = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.handled = reader.bool();
             continue;
           }
         }

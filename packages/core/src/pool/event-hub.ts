@@ -1,16 +1,19 @@
-import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
-
-export type EventListener = (event: SnakepitEvent) => void;
+import type {
+	EventOf,
+	SnakepitEvent,
+	SnakepitEventType,
+	SnakepitListener,
+} from "../events.ts";
 
 /**
  * Tells every listener of one pool. One that throws hurts neither the pool nor
  * the others: they hear of it as `listener.threw`.
  */
 export class EventHub {
-	readonly #listeners = new Set<EventListener>();
+	readonly #listeners = new Set<SnakepitListener>();
 
 	/** Returns the function that ends the subscription. */
-	subscribe(listener: EventListener): () => void {
+	subscribe(listener: SnakepitListener): () => void {
 		this.#listeners.add(listener);
 		return () => {
 			this.#listeners.delete(listener);
@@ -22,9 +25,17 @@ export class EventHub {
 		type: Type,
 		listener: (event: EventOf<Type>) => void,
 	): () => void {
-		return this.subscribe((event) => {
+		const hear = (event: SnakepitEvent): void => {
 			if (event.type === type) listener(event as EventOf<Type>);
-		});
+		};
+		return this.subscribe(Object.assign(hear, { takes: [type] }));
+	}
+
+	/** Whether a listener shows the events of a type to people. */
+	isTaken(type: SnakepitEventType): boolean {
+		for (const { takes } of this.#listeners)
+			if (takes?.includes(type)) return true;
+		return false;
 	}
 
 	readonly emit = (event: SnakepitEvent): void => {

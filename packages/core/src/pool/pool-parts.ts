@@ -1,9 +1,12 @@
+import type { ProcessHost } from "../world.ts";
 import { CallIntake } from "./call-intake.ts";
 import { Crew } from "./crew.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import type { EventHub } from "./event-hub.ts";
 import { PoolLife } from "./pool-life.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { type Session, SessionTable } from "./session-table.ts";
+import { SpokenEvents } from "./spoken-events.ts";
 import { StatisticsKeeper } from "./statistics.ts";
 
 /** What a pool works with. */
@@ -20,6 +23,7 @@ export interface PoolParts {
 export function poolParts(setting: PoolSetting): PoolParts {
 	const { options, world, hub } = setting;
 	const { clock, host } = world;
+	if (options.output.echo === "stderr") showUntaken(hub, host);
 	const pool = options.name;
 	const statistics = new StatisticsKeeper();
 	const sessions = new SessionTable(
@@ -82,6 +86,15 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		release: setting.release,
 	});
 	return { statistics, sessions, intake, dispatcher, crew, life };
+}
+
+/** Writes to standard error what nobody else shows to people. */
+function showUntaken(hub: EventHub, host: ProcessHost): void {
+	const spoken = new SpokenEvents();
+	hub.subscribe((event) => {
+		const text = spoken.textOf(event);
+		if (text !== undefined && !hub.isTaken(event.type)) host.echo(text);
+	});
 }
 
 /** The session is over: workers need its dictionary no more. */

@@ -1,3 +1,11 @@
+const HEADING = "\nIts last lines:\n";
+
+/** An error message without the paragraph of last lines at its end. */
+export function withoutLastLines(message: string): string {
+	const [text = ""] = message.split(HEADING, 1);
+	return text;
+}
+
 /** Keeps the last lines of a worker, to explain its death. */
 export class OutputTail {
 	#limit: number;
@@ -27,6 +35,6 @@ export class OutputTail {
 	paragraph(): string {
 		return this.#lines.length === 0
 			? ""
-			: `\nIts last lines:\n${this.#lines.map((line) => `  | ${line}`).join("\n")}`;
+			: `${HEADING}${this.#lines.map((line) => `  | ${line}`).join("\n")}`;
 	}
 }

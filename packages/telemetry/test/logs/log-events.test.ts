@@ -45,6 +45,38 @@ test("the important events are lines that a person can read", async () => {
 	]);
 });
 
+test("records of a worker's logging are lines from WARNING on, and not on standard error as well", async () => {
+	const { lines, logger } = keep();
+	const { pool, clock, close, host } = await virtualPool(
+		{
+			commands: {
+				log: ({ worker }) => {
+					worker.log("looking", { level: "info" });
+					worker.log("no price for tea", { level: "warning", callId: "c1" });
+					worker.log("shown by the tools", {
+						level: "warning",
+						handledBy: "worker",
+					});
+					worker.log("it broke", {
+						level: "critical",
+						traceback: "Traceback:\nKeyError: 'tea'\n",
+					});
+				},
+			},
+		},
+		{ onEvent: logEvents(logger), output: { echo: "stderr" } },
+	);
+	const call = pool.execute("log");
+	await clock.advance(10);
+	await call;
+	await close();
+	expect(lines.filter((line) => line.includes(" | "))).toEqual([
+		"warn [snakepit] scripted-0 | scripted: no price for tea (call c1)",
+		"error [snakepit] scripted-0 | scripted: it broke\nTraceback:\nKeyError: 'tea'",
+	]);
+	expect(host.echoed).toEqual([]);
+});
+
 test("what is less important than asked for is left out", () => {
 	const { lines, logger } = keep();
 	const log = logEvents(logger, { from: "error" });

@@ -328,7 +328,7 @@ class HostCallCancel(_message.Message):
     def __init__(self, host_call_id: _Optional[int] = ...) -> None: ...
 
 class Log(_message.Message):
-    __slots__ = ("call_id", "logger", "level", "message", "time_us", "traceback", "trace_id", "span_id")
+    __slots__ = ("call_id", "logger", "level", "message", "time_us", "traceback", "trace_id", "span_id", "handled")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     LOGGER_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
@@ -337,6 +337,7 @@ class Log(_message.Message):
     TRACEBACK_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     SPAN_ID_FIELD_NUMBER: _ClassVar[int]
+    HANDLED_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     logger: str
     level: int
@@ -345,7 +346,8 @@ class Log(_message.Message):
     traceback: str
     trace_id: str
     span_id: str
-    def __init__(self, call_id: _Optional[int] = ..., logger: _Optional[str] = ..., level: _Optional[int] = ..., message: _Optional[str] = ..., time_us: _Optional[int] = ..., traceback: _Optional[str] = ..., trace_id: _Optional[str] = ..., span_id: _Optional[str] = ...) -> None: ...
+    handled: bool
+    def __init__(self, call_id: _Optional[int] = ..., logger: _Optional[str] = ..., level: _Optional[int] = ..., message: _Optional[str] = ..., time_us: _Optional[int] = ..., traceback: _Optional[str] = ..., trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., handled: bool = ...) -> None: ...
 
 class PingRequest(_message.Message):
     __slots__ = ("sequence",)

@@ -13,8 +13,8 @@ from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
-from snakepit_bridge.bridge.log_forwarding import forward_logs
-from snakepit_bridge.bridge.wiring import wiring_of
+from snakepit_bridge.bridge.log_forwarding import LogForwarder, forward_logs
+from snakepit_bridge.bridge.wiring import Wiring, wiring_of
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.trampoline import invoke
@@ -38,8 +38,21 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         StartFailed: there is nothing to serve it with.
     """
     wiring = wiring_of(launch.transport)
-    main = wiring.main
     forwarder = forward_logs(wiring.outbox, launch.log_level)
+    try:
+        return _work(channel, lifeline, launch, wiring, forwarder)
+    finally:
+        forwarder.finish()
+
+
+def _work(
+    channel: ControlChannel,
+    lifeline: Lifeline,
+    launch: Launch,
+    wiring: Wiring,
+    forwarder: LogForwarder,
+) -> int:
+    main = wiring.main
     tracing = find_tracing(launch.worker_id, launch.incarnation)
     forwarder.tracing = tracing
     toolbox = invoke(_load_tools, launch)
@@ -60,6 +73,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
             "transport": launch.transport,
         }
     )
+    forwarder.begin()
     main.run()
     _run_shutdown_hooks(toolbox, main)
     if tracing is not None:

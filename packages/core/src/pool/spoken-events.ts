@@ -1,0 +1,127 @@
+import type { WorkerLogRecord } from "../adapter.ts";
+import { SnakepitError } from "../errors.ts";
+import type { EventOf, SnakepitEvent } from "../events.ts";
+import type { EndReason } from "../registry/process-registry.ts";
+import { withoutLastLines } from "../worker/output-tail.ts";
+import { describeExit } from "../worker/worker-lost.ts";
+
+/** The beginning of a text says where it is from, its end what went wrong. */
+const MOST_BEFORE = 8_192;
+const MOST_AFTER = 24_576;
+
+/** What plain Python shows where nothing is set up. */
+const SHOWN_LEVELS: readonly WorkerLogRecord["level"][] = [
+	"warning",
+	"error",
+	"critical",
+];
+/** Ends that the pool wanted, or tells in the error of a start. */
+const NO_CRASHES: readonly EndReason[] = [
+	"closed",
+	"recycled",
+	"host_exit",
+	"start_failed",
+];
+
+/**
+ * What standard error shows of the events of one pool where nobody else shows
+ * them: records of its workers from WARNING on, and ends that nobody wanted. Made
+ * of every event in its order; writes nothing itself.
+ */
+export class SpokenEvents {
+	/** Why workers have to go, until they are gone. */
+	readonly #verdicts = new Map<string, EventOf<"worker.condemned">>();
+	/** Failed starts before that are the error of `createPool`. */
+	#phase: "opening" | "open" = "opening";
+
+	/** The lines for one event, each complete; `undefined` for most. */
+	textOf(event: SnakepitEvent): string | undefined {
+		switch (event.type) {
+			case "pool.started":
+				this.#phase = "open";
+				return undefined;
+			case "worker.logged":
+				return recordText(event);
+			case "worker.condemned":
+				this.#verdicts.set(event.incarnation, event);
+				return undefined;
+			case "worker.exited":
+				return this.#exitText(event);
+			case "worker.start_failed":
+				return this.#phase === "open" ? startText(event) : undefined;
+			case "preload.ended":
+				return event.how === "lost"
+					? `[snakepit] The preloaded parent of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it; the next start has another.`
+					: undefined;
+			default:
+				return undefined;
+		}
+	}
+
+	#exitText(event: EventOf<"worker.exited">): string | undefined {
+		const { incarnation, workerId, pid, exit, callsLost, lifetimeMs } = event;
+		const verdict = this.#verdicts.get(incarnation);
+		this.#verdicts.delete(incarnation);
+		if (!isCrash(event)) return undefined;
+		// Its conversation may have broken because it was dying: that is no reason then.
+		const decided = verdict?.reason === event.reason;
+		const why = decided ? ` because ${verdict.message}` : "";
+		const lost =
+			callsLost === 0
+				? ""
+				: `, while it ran ${callsLost === 1 ? "a call" : `${callsLost} calls`}`;
+		const seconds = (lifetimeMs / 1_000).toFixed(1);
+		return bounded(
+			`[snakepit] Worker ${workerId} (pid ${pid ?? "unknown"}) ${describeExit(exit)}${why}, ${seconds} s after it was ready${lost}.`,
+		);
+	}
+}
+
+/** An end that nobody wanted; one in order that cost no call is none, whoever asked for it. */
+function isCrash({
+	reason,
+	exit,
+	callsLost,
+}: EventOf<"worker.exited">): boolean {
+	if (NO_CRASHES.includes(reason)) return false;
+	const inOrder = exit?.kind === "code" && exit.code === 0;
+	return reason !== "exited" || !inOrder || callsLost > 0;
+}
+
+function startText({
+	workerId,
+	error,
+}: EventOf<"worker.start_failed">): string | undefined {
+	if (error instanceof SnakepitError && error.code === "START_WITHDRAWN")
+		return undefined;
+	// The last lines of the worker were shown when they came.
+	return bounded(
+		`[snakepit] Worker ${workerId} could not be started: ${withoutLastLines(error.message)}`,
+	);
+}
+
+function recordText({
+	workerId,
+	record,
+}: EventOf<"worker.logged">): string | undefined {
+	const { level, logger, message, callId, traceback, handledBy } = record;
+	if (handledBy !== undefined || !SHOWN_LEVELS.includes(level))
+		return undefined;
+	const call = callId === undefined ? "" : ` (call ${callId})`;
+	const text = bounded(
+		[
+			`${level.toUpperCase()} ${logger}${call}: ${message}`,
+			traceback?.trimEnd(),
+		]
+			.filter((part) => part !== undefined && part !== "")
+			.join("\n"),
+	);
+	return text.replaceAll(/^/gm, () => `[${workerId}] `);
+}
+
+function bounded(text: string): string {
+	const excess = text.length - MOST_BEFORE - MOST_AFTER;
+	return excess <= 0
+		? text
+		: `${text.slice(0, MOST_BEFORE)}\n… ${excess} characters are left out here …\n${text.slice(-MOST_AFTER)}`;
+}
