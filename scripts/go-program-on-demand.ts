@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { root } from "./run.ts";
 
@@ -8,8 +8,11 @@ import { root } from "./run.ts";
 export interface GoProgram {
 	/** A module whose root is the program. */
 	readonly module: string;
-	/** As its tag says, `v1.2.3`. */
-	readonly version: string;
+	/**
+	 * A directory whose go.mod and go.sum name the program and everything that is compiled into it. Without them Go asks
+	 * the registry which versions there are, which some registries refuse.
+	 */
+	readonly pinnedBy: string;
 	/** Whether C code is compiled into it, which needs a C compiler. */
 	readonly language: "go" | "go_and_c";
 }
@@ -59,8 +62,9 @@ export async function installGoProgram(
 	const { directory, executable, installed } = placeOf(program, caches);
 	mkdirSync(directory, { recursive: true });
 	const limit = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
-	const env = { ...environ, GOBIN: directory };
-	const go = (...args: string[]) => runGo(args, directory, env, limit);
+	// A workspace above would bring versions of its own.
+	const env = { ...environ, GOWORK: "off" };
+	const go = (...args: string[]) => runGo(args, program.pinnedBy, env, limit);
 
 	if (program.language === "go_and_c") {
 		// What it compiles without a C compiler fails late, and does not say why.
@@ -70,23 +74,44 @@ export async function installGoProgram(
 			return { kind: "failed", problem: NO_C_COMPILER };
 	}
 	const { problem } = await go(
-		"install",
-		`${program.module}@${program.version}`,
+		"build",
+		// What go.mod and go.sum do not name is an error, not a question to the registry.
+		"-mod=readonly",
+		"-o",
+		executable,
+		program.module,
 	);
 	if (problem !== undefined) return { kind: "failed", problem };
 	if (!existsSync(executable))
-		return { kind: "failed", problem: `go install made no ${executable}` };
+		return { kind: "failed", problem: `go build made no ${executable}` };
 	// Only now: what an interrupted compiler left behind is not taken for the program.
 	writeFileSync(installed, "");
 	return { kind: "installed", executable };
 }
 
+/**
+ * Reads the version of a program from the go.mod that pins it, `v1.2.3`.
+ *
+ * @throws Error when that does not name it.
+ */
+export function versionOf({ module, pinnedBy }: GoProgram): string {
+	const path = join(pinnedBy, "go.mod");
+	for (const line of readFileSync(path, "utf8").split("\n")) {
+		const [name, version] = line
+			.replace(/^require\s/, "")
+			.trim()
+			.split(/\s+/);
+		if (name === module && version !== undefined) return version;
+	}
+	throw new Error(`${path} has no version of ${module}.`);
+}
+
 function placeOf(
-	{ module, version }: GoProgram,
+	program: GoProgram,
 	caches: string,
 ): Record<"directory" | "executable" | "installed", string> {
-	const name = basename(module);
-	const directory = join(caches, `${name}-${version}`);
+	const name = basename(program.module);
+	const directory = join(caches, `${name}-${versionOf(program)}`);
 	return {
 		directory,
 		executable: join(directory, name),
@@ -164,7 +189,7 @@ const NO_GO =
 const NO_C_COMPILER =
 	"it contains C code, and `go env CGO_ENABLED` is not 1: Go has no C compiler here, or shall not use one. Install gcc or clang, and leave CGO_ENABLED unset";
 
-/** Says what to do about what go install complains of; `undefined` when it says nothing. */
+/** Says what to do about what go build complains of; `undefined` when it says nothing. */
 export function readComplaint(complained: string): string | undefined {
 	const lines = complained
 		.split("\n")
@@ -185,6 +210,9 @@ export function readComplaint(complained: string): string | undefined {
 	);
 	if (unreached !== undefined)
 		return `Go does not reach its registry (go env GOPROXY): ${unreached}`;
+	const mismatch = lines.find((line) => line.includes("checksum mismatch"));
+	if (mismatch !== undefined)
+		return `what the registry (go env GOPROXY) has is not what is pinned in go.sum: ${mismatch}`;
 	if (lines.length === 0) return undefined;
 	// A full stop follows.
 	const last = lines.slice(-3).join(" ").replace(/\.$/, "");

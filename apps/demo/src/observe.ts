@@ -3,6 +3,7 @@ import {
 	type Installation,
 	installedGoProgram,
 	installGoProgram,
+	versionOf,
 } from "../../../scripts/go-program-on-demand.ts";
 import { HELP, readArguments } from "./observe/arguments.ts";
 import { observe } from "./observe/observe.ts";
@@ -56,7 +57,7 @@ async function observeDemo(flags: readonly string[]): Promise<void> {
 async function findViewer(signal: AbortSignal): Promise<Installation> {
 	if (installedGoProgram(VIEWER) === undefined)
 		console.error(
-			`Compiling ${VIEWER.module} ${VIEWER.version}, which takes minutes, this once`,
+			`Compiling ${VIEWER.module} ${versionOf(VIEWER)}, which takes minutes, this once`,
 		);
 	const viewer = await installGoProgram(VIEWER, {
 		signal,

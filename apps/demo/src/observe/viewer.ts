@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { GoProgram } from "../../../../scripts/go-program-on-demand.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { GoProgram } from "../../../../scripts/go-program-on-demand.ts";
  */
 export const VIEWER: GoProgram = {
 	module: "github.com/CtrlSpice/otel-desktop-viewer",
-	version: "v0.4.1",
+	pinnedBy: join(import.meta.dirname, "../../viewer"),
 	language: "go_and_c",
 };
 

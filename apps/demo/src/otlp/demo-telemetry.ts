@@ -2,6 +2,7 @@ import { type DiagAPI, diag } from "@opentelemetry/api";
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Instrument, Pool, SnakepitEvent } from "@snakepit/core";
 import { telemetry } from "@snakepit/telemetry";
+import { ExportTally } from "./export-tally.ts";
 import { HeldSignals } from "./held-signals.ts";
 import {
 	hostVariables,
@@ -45,6 +46,7 @@ export class DemoTelemetry {
 	/** What ends this program waits until the end was sent. */
 	readonly signals: HeldSignals = new HeldSignals();
 	readonly #sdk: InstanceType<Sdk["NodeSDK"]>;
+	readonly #tally: ExportTally;
 	#problem: string | undefined;
 
 	/**
@@ -59,6 +61,7 @@ export class DemoTelemetry {
 	) {
 		this.workerVariables = workerVariables(endpoint, environ);
 		Object.assign(environ, hostVariables(endpoint, environ));
+		this.#tally = new ExportTally(endpoint);
 		this.#sdk = new sdk.NodeSDK();
 		const silent = () => {};
 		sdk.diag.setLogger(
@@ -105,7 +108,9 @@ export class DemoTelemetry {
 			.catch((error: Error) => this.#note(error.message));
 		const outcome = await Promise.race([ended, late.promise]);
 		clearTimeout(timer);
-		const problem = this.#problem;
+		// It says of each signal what the SDK's first complaint does not.
+		const problem = this.#tally.problem ?? this.#problem;
+		this.#tally[Symbol.dispose]();
 		if (outcome === "late")
 			return { kind: "given_up", problem, afterMs: withinMs };
 		return problem === undefined

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import {
 	type GoProgram,
@@ -9,7 +10,9 @@ import {
 	installedGoProgram,
 	installGoProgram,
 	readComplaint,
+	versionOf,
 } from "../../../../scripts/go-program-on-demand.ts";
+import { VIEWER } from "../../src/observe/viewer.ts";
 import { listen } from "../otlp/listen.ts";
 import {
 	fakeGo,
@@ -19,11 +22,14 @@ import {
 } from "./go-programs.ts";
 import { eventually } from "./observation.ts";
 
-const PROGRAM: GoProgram = {
-	module: "example.test/program",
-	version: "v1.0.0",
-	language: "go",
-};
+const MODULE = "example.test/program";
+
+/** As a go.mod pins it, without what only the real Go reads. */
+function fakeProgram(language: GoProgram["language"] = "go"): GoProgram {
+	const pinnedBy = newDirectory();
+	writeFileSync(join(pinnedBy, "go.mod"), `require ${MODULE} v1.0.0\n`);
+	return { module: MODULE, pinnedBy, language };
+}
 /** Go compiles its own library first. */
 const LONG_MS = 180_000;
 
@@ -31,7 +37,7 @@ async function install(
 	environ: NodeJS.ProcessEnv,
 	{
 		caches = newDirectory(),
-		program = PROGRAM,
+		program = fakeProgram(),
 		withinMs = LONG_MS,
 		signal = new AbortController().signal,
 	} = {},
@@ -47,21 +53,22 @@ async function problemIn(...args: Parameters<typeof install>): Promise<string> {
 
 /** A go that makes a program of what it is asked for. */
 const MAKES = `
-[ "$1 $2" = "install example.test/program@v1.0.0" ] || exit 7
-echo >>"$GOBIN/asked"
-echo '#!/bin/sh' >"$GOBIN/program"
-chmod +x "$GOBIN/program"`;
+[ "$1 $2 $3 $5" = "build -mod=readonly -o example.test/program" ] || exit 7
+grep -q v1.0.0 go.mod || exit 8
+echo >>"$(dirname "$4")/asked"
+echo '#!/bin/sh' >"$4"
+chmod +x "$4"`;
 
 describe("a program of Go", () => {
 	test("is compiled into the cache when it is first asked for, and found after that without Go", async () => {
 		const caches = newDirectory();
-		expect(installedGoProgram(PROGRAM, caches)).toBeUndefined();
+		expect(installedGoProgram(fakeProgram(), caches)).toBeUndefined();
 		const executable = join(caches, "program-v1.0.0/program");
 		const expected = { kind: "installed", executable };
 		expect(await install(fakeGo(MAKES), { caches })).toEqual(expected);
 		expect(spawnSync(executable).status).toBe(0);
 		expect(await install({ PATH: "" }, { caches })).toEqual(expected);
-		expect(installedGoProgram(PROGRAM, caches)).toBe(executable);
+		expect(installedGoProgram(fakeProgram(), caches)).toBe(executable);
 		const asked = join(caches, "program-v1.0.0/asked");
 		expect(readFileSync(asked, "utf8")).toBe("\n");
 	});
@@ -69,19 +76,19 @@ describe("a program of Go", () => {
 	test("that an interrupted compiler left behind is compiled again", async () => {
 		const caches = newDirectory();
 		expect(await problemIn(fakeGo(`${MAKES}\nexit 1`), { caches })).toBe(
-			"go install ended with 1",
+			"go build ended with 1",
 		);
 		const executable = join(caches, "program-v1.0.0/program");
 		expect(existsSync(executable)).toBe(true);
-		expect(installedGoProgram(PROGRAM, caches)).toBeUndefined();
+		expect(installedGoProgram(fakeProgram(), caches)).toBeUndefined();
 		expect(await install(fakeGo(MAKES), { caches })).toMatchObject({
 			kind: "installed",
 		});
 	});
 
-	test("that go install does not make is missed", async () => {
+	test("that go build does not make is missed", async () => {
 		expect(await problemIn(fakeGo("exit 0"))).toMatch(
-			/^go install made no .*program-v1\.0\.0\/program$/,
+			/^go build made no .*program-v1\.0\.0\/program$/,
 		);
 	});
 
@@ -92,7 +99,7 @@ describe("a program of Go", () => {
 	});
 
 	test("that contains C code cannot be had without a C compiler, which is known before anything is compiled", async () => {
-		const program: GoProgram = { ...PROGRAM, language: "go_and_c" };
+		const program = fakeProgram("go_and_c");
 		const caches = newDirectory();
 		const environ = fakeGo(
 			`if [ "$1 $2" = "env CGO_ENABLED" ]; then echo "$FAKE_CGO"; exit; fi${MAKES}`,
@@ -110,10 +117,10 @@ describe("a program of Go", () => {
 		const caches = newDirectory();
 		// The second one is a compiler: it holds what go would write to.
 		const environ = fakeGo(
-			'echo $$ >"$GOBIN/pids"; sleep 1000 & echo $! >>"$GOBIN/pids"; wait',
+			'echo $$ >"$(dirname "$4")/pids"; sleep 1000 & echo $! >>"$(dirname "$4")/pids"; wait',
 		);
 		expect(await problemIn(environ, { caches, withinMs: 3_000 })).toMatch(
-			/^go install was not done in time/,
+			/^go build was not done in time/,
 		);
 		await noneIsLeft(join(caches, "program-v1.0.0/pids"));
 	});
@@ -123,7 +130,7 @@ describe("a program of Go", () => {
 		const pids = join(caches, "program-v1.0.0/pids");
 		const abort = new AbortController();
 		const problem = problemIn(
-			fakeGo('sleep 1000 & echo $$ $! >"$GOBIN/pids"; wait'),
+			fakeGo('sleep 1000 & echo $$ $! >"$(dirname "$4")/pids"; wait'),
 			{ caches, signal: abort.signal },
 		);
 		await eventually(
@@ -131,11 +138,11 @@ describe("a program of Go", () => {
 			"no go",
 		);
 		abort.abort();
-		expect(await problem).toBe("go install was interrupted");
+		expect(await problem).toBe("go build was interrupted");
 		await noneIsLeft(pids);
 		expect(
 			await problemIn(fakeGo(MAKES), { caches, signal: abort.signal }),
-		).toBe("go install was interrupted");
+		).toBe("go build was interrupted");
 	});
 });
 
@@ -177,18 +184,55 @@ describe.skipIf(!hasGo())("the real Go", () => {
 	const MAIN = 'package main\n\nfunc main() { println("here") }\n';
 	const WITH_C =
 		'package main\n\n// int here(void) { return 7; }\nimport "C"\n\nfunc main() { println(C.here()) }\n';
-	const cProgram: GoProgram = { ...PROGRAM, language: "go_and_c" };
+	/** A program that is to be had where GOPROXY says. */
+	function pinned(
+		main: string,
+		{
+			goMod = "go 1.21",
+			language = "go",
+		}: { goMod?: string; language?: GoProgram["language"] } = {},
+	): { program: GoProgram; environ: NodeJS.ProcessEnv } {
+		const { environ, pinnedBy } = goWithRegistryOf(main, goMod);
+		return { program: { module: MODULE, pinnedBy, language }, environ };
+	}
 
 	test(
-		"compiles a program from a registry",
+		"compiles a pinned program from a registry that tells no versions",
 		async () => {
-			const installation = await install(goWithRegistryOf(MAIN));
+			const { program, environ } = pinned(MAIN);
+			const asked: string[] = [];
+			const registry = createServer(({ url = "" }, response) => {
+				asked.push(url);
+				const path = join(fileURLToPath(environ["GOPROXY"] ?? ""), url);
+				if (/\/@v\/list$|\/@latest$/.test(url) || !existsSync(path))
+					response.writeHead(403).end("This is not to be had here.\n");
+				else response.end(readFileSync(path));
+			});
+			const GOPROXY = await listen(registry);
+			const installation = await install({ ...environ, GOPROXY }, { program });
 			if (installation.kind !== "installed")
 				throw new Error(installation.problem);
 			const { stderr } = spawnSync(installation.executable, {
 				encoding: "utf8",
 			});
 			expect(stderr).toBe("here\n");
+			expect(asked).toContain(`/${MODULE}/@v/v1.0.0.zip`);
+		},
+		LONG_MS,
+	);
+
+	test(
+		"compiles nothing else than what is pinned",
+		async () => {
+			const { program, environ } = pinned(MAIN);
+			const sums = join(program.pinnedBy, "go.sum");
+			writeFileSync(
+				sums,
+				readFileSync(sums, "utf8").replace(/h1:...../g, "h1:AAAAA"),
+			);
+			expect(await problemIn(environ, { program })).toMatch(
+				/is not what is pinned in go\.sum: verifying example\.test\/program@v1\.0\.0.*: checksum mismatch$/,
+			);
 		},
 		LONG_MS,
 	);
@@ -196,7 +240,8 @@ describe.skipIf(!hasGo())("the real Go", () => {
 	test(
 		"says that it is too old",
 		async () => {
-			expect(await problemIn(goWithRegistryOf(MAIN, "go 1.999"))).toMatch(
+			const { program, environ } = pinned(MAIN, { goMod: "go 1.999" });
+			expect(await problemIn(environ, { program })).toMatch(
 				/^it needs Go 1\.999, and here is 1\.[\d.]+\. Install that/,
 			);
 		},
@@ -206,10 +251,10 @@ describe.skipIf(!hasGo())("the real Go", () => {
 	test(
 		"says that it shall not use a C compiler",
 		async () => {
-			const environ = { ...goWithRegistryOf(WITH_C), CGO_ENABLED: "0" };
-			expect(await problemIn(environ, { program: cProgram })).toMatch(
-				/Go has no C compiler here, or shall not use one/,
-			);
+			const { program, environ } = pinned(WITH_C, { language: "go_and_c" });
+			expect(
+				await problemIn({ ...environ, CGO_ENABLED: "0" }, { program }),
+			).toMatch(/Go has no C compiler here, or shall not use one/);
 		},
 		LONG_MS,
 	);
@@ -217,12 +262,9 @@ describe.skipIf(!hasGo())("the real Go", () => {
 	test(
 		"says that there is no such C compiler",
 		async () => {
-			const environ = {
-				...goWithRegistryOf(WITH_C),
-				CGO_ENABLED: "1",
-				CC: "no-such-compiler",
-			};
-			expect(await problemIn(environ, { program: cProgram })).toMatch(
+			const { program, environ } = pinned(WITH_C, { language: "go_and_c" });
+			const without = { CGO_ENABLED: "1", CC: "no-such-compiler" };
+			expect(await problemIn({ ...environ, ...without }, { program })).toMatch(
 				/its C compiler is not found: .*"no-such-compiler"/,
 			);
 		},
@@ -232,8 +274,9 @@ describe.skipIf(!hasGo())("the real Go", () => {
 	test.each(["off", "http://127.0.0.1:1"])(
 		"says that it does not reach its registry: GOPROXY=%s",
 		async (GOPROXY) => {
-			expect(await problemIn({ ...goWithRegistryOf(MAIN), GOPROXY })).toMatch(
-				/^Go does not reach its registry \(go env GOPROXY\): go: example/,
+			const { program, environ } = pinned(MAIN);
+			expect(await problemIn({ ...environ, GOPROXY }, { program })).toMatch(
+				/^Go does not reach its registry \(go env GOPROXY\): /,
 			);
 		},
 		LONG_MS,
@@ -248,7 +291,8 @@ describe.skipIf(!hasGo())("the real Go", () => {
 					.end("This is not to be had here.\n"),
 			);
 			const GOPROXY = await listen(registry);
-			expect(await problemIn({ ...goWithRegistryOf(MAIN), GOPROXY })).toMatch(
+			const { program, environ } = pinned(MAIN);
+			expect(await problemIn({ ...environ, GOPROXY }, { program })).toMatch(
 				/^Go's registry \(go env GOPROXY\) refuses it: .*: 403 Forbidden server response: This is not to be had here$/,
 			);
 		},
@@ -258,12 +302,32 @@ describe.skipIf(!hasGo())("the real Go", () => {
 	test(
 		"says what does not compile",
 		async () => {
-			expect(
-				await problemIn(
-					goWithRegistryOf("package main\n\nfunc main() { nothing }\n"),
-				),
-			).toMatch(/undefined: nothing$/);
+			const { program, environ } = pinned(
+				"package main\n\nfunc main() { nothing }\n",
+			);
+			expect(await problemIn(environ, { program })).toMatch(
+				/undefined: nothing$/,
+			);
 		},
 		LONG_MS,
+	);
+});
+
+test("the viewer is pinned with all that is compiled into it", () => {
+	const sums = readFileSync(join(VIEWER.pinnedBy, "go.sum"), "utf8");
+	const pins = readFileSync(join(VIEWER.pinnedBy, "go.mod"), "utf8");
+	const required = [...pins.matchAll(/^(?:require )?\s*(\S+) (v\S+)/gm)].map(
+		([, name, version]) => `${name} ${version}`,
+	);
+	expect(required).toContain(`${VIEWER.module} ${versionOf(VIEWER)}`);
+	for (const each of required) expect(sums).toContain(`${each}/go.mod h1:`);
+	expect(sums).toContain(`${VIEWER.module} ${versionOf(VIEWER)} h1:`);
+});
+
+test("a go.mod that does not name the program is an error", () => {
+	const pinnedBy = newDirectory();
+	writeFileSync(join(pinnedBy, "go.mod"), "module example.test/other\n");
+	expect(() => versionOf({ module: MODULE, pinnedBy, language: "go" })).toThrow(
+		`has no version of ${MODULE}`,
 	);
 });

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -31,24 +32,37 @@ export function hasGo(): boolean {
 	return status === 0;
 }
 
-/** Returns an environment in which the registry of the real Go is a directory that has one program, `example.test/program` v1.0.0. */
-export function goWithRegistryOf(
-	main: string,
-	goMod = "go 1.21",
-): NodeJS.ProcessEnv {
+export interface PinnedProgram {
+	/** The registry of the real Go is a directory that has this program alone. */
+	readonly environ: NodeJS.ProcessEnv;
+	/** A directory with its go.mod and go.sum. */
+	readonly pinnedBy: string;
+}
+
+/** Makes a program of this text, `example.test/program` v1.0.0. */
+export function goWithRegistryOf(main: string, goMod: string): PinnedProgram {
 	const registry = newDirectory();
 	const versions = join(registry, "example.test/program/@v");
 	mkdirSync(versions, { recursive: true });
 	const mod = `module example.test/program\n\n${goMod}\n`;
 	const root = "example.test/program@v1.0.0";
-	writeFileSync(join(versions, "list"), "v1.0.0\n");
 	writeFileSync(join(versions, "v1.0.0.info"), '{"Version":"v1.0.0"}');
 	writeFileSync(join(versions, "v1.0.0.mod"), mod);
+	const files = { [`${root}/go.mod`]: mod, [`${root}/main.go`]: main };
+	writeFileSync(join(versions, "v1.0.0.zip"), zipOf(files));
+	const pinnedBy = newDirectory();
 	writeFileSync(
-		join(versions, "v1.0.0.zip"),
-		zipOf({ [`${root}/go.mod`]: mod, [`${root}/main.go`]: main }),
+		join(pinnedBy, "go.mod"),
+		`module example.test/pin\n\n${goMod}\n\nrequire example.test/program v1.0.0\n`,
 	);
-	return {
+	writeFileSync(
+		join(pinnedBy, "go.sum"),
+		[
+			`example.test/program v1.0.0 ${sumOf(files)}\n`,
+			`example.test/program v1.0.0/go.mod ${sumOf({ "go.mod": mod })}\n`,
+		].join(""),
+	);
+	const environ = {
 		...process.env,
 		GOPROXY: `file://${registry}`,
 		GOSUMDB: "off",
@@ -57,6 +71,16 @@ export function goWithRegistryOf(
 		// Else they are read-only, and cannot be removed.
 		GOFLAGS: "-modcacherw",
 	};
+	return { environ, pinnedBy };
+}
+
+/** A line of go.sum. Source: golang.org/x/mod/sumdb/dirhash, Hash1. */
+function sumOf(files: Readonly<Record<string, string>>): string {
+	const sha256 = () => createHash("sha256");
+	const lines = Object.entries(files)
+		.sort(([a], [b]) => (a < b ? -1 : 1))
+		.map(([path, text]) => `${sha256().update(text).digest("hex")}  ${path}\n`);
+	return `h1:${sha256().update(lines.join("")).digest("base64")}`;
 }
 
 /** An archive as Go's registries have them, nothing compressed. */

@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { installedGoProgram } from "../../../../scripts/go-program-on-demand.ts";
+import {
+	installedGoProgram,
+	versionOf,
+} from "../../../../scripts/go-program-on-demand.ts";
 import { openViewer } from "../../src/observe/open-viewer.ts";
 import { VIEWER } from "../../src/observe/viewer.ts";
 import type { TimeRange, ViewedSpan } from "../../src/observe/viewer-tools.ts";
@@ -10,7 +13,7 @@ import { newState } from "../new-state.ts";
 const executable = installedGoProgram(VIEWER);
 if (executable === undefined)
 	console.warn(
-		`Skipped: ${VIEWER.module} ${VIEWER.version} is not installed; npx pnpm@12 demo:observe installs it`,
+		`Skipped: ${VIEWER.module} ${versionOf(VIEWER)} is not installed; npx pnpm@12 demo:observe installs it`,
 	);
 
 /** All of its nanoseconds. */

@@ -234,6 +234,24 @@ test(
 );
 
 test(
+	"a receiver that takes traces alone is told of in one line: that they arrived, and what was not taken",
+	async () => {
+		const server = createServer((request, response) => {
+			request.resume();
+			response.writeHead(request.url === "/v1/traces" ? 200 : 404).end();
+		});
+		const url = await listen(server);
+		const { code, output, errors } = await runDemo(newState(), ["--otlp", url]);
+		expect(errors).toBe("");
+		expect(output.match(/^telemetry +.*$/gm)).toEqual([
+			`telemetry    had trouble  to ${url}: traces arrived, metrics were not taken, logs were not taken: 404 Not Found`,
+		]);
+		expect(code).toBe(0);
+	},
+	FIRST_RUN_MS,
+);
+
+test(
 	"beside a stand-in for the viewer it sends all three signals, and is seen until Ctrl-C",
 	async () => {
 		const observation = new Observation("none", { demo: "is real" });
