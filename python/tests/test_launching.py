@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +41,23 @@ def test_a_missing_dependency_is_named_with_the_remedy(
     assert failure["code"] == "BRIDGE_MISSING"
     assert missing in failure["message"]
     assert f"{sys.executable} -m pip install" in failure["detail"]
+
+
+def test_a_dependency_that_may_not_be_read_is_named(host: Host, tmp_path: Path) -> None:
+    # Python takes such a directory for a package without any code of its own.
+    (tmp_path / "msgpack").mkdir()
+    found = f"import sys\nsys.path[:0] = [{str(tmp_path)!r}]\n"
+    hidden = "import importlib.machinery as machinery\n"
+    hidden += "find = machinery.PathFinder.find_spec.__func__\n"
+    hidden += "def first(cls, name, path=None, target=None):\n"
+    hidden += "    path = sys.path[:1] if name == 'msgpack' else path\n"
+    hidden += "    return find(cls, name, path, target)\n"
+    hidden += "machinery.PathFinder.find_spec = classmethod(first)\n"
+    fake = host("greeter", transport="framed")
+    fake.program = ["-u", "-c", f"{found}{hidden}{MAIN}"]
+    failure = fake.failed()
+    assert failure["code"] == "BRIDGE_MISSING"
+    assert f"msgpack has no code that can be read ({tmp_path}" in failure["message"]
 
 
 def test_a_python_that_is_too_old_is_told_so(host: Host) -> None:

@@ -21,6 +21,8 @@ export interface UnusableLead {
 	readonly fault: "missing" | "forbidden" | "fails";
 	/** The virtual environment that it would be the Python of. */
 	readonly environment: string | undefined;
+	/** The directory or file that is closed to this user. */
+	readonly place?: string | undefined;
 }
 
 /** An interpreter that may be there. */
@@ -178,8 +180,10 @@ function unreached(
 	reason: string,
 	environment: string | undefined,
 ): UnusableLead {
+	const { kind: fault } = found;
 	const problem = reachProblem(found);
-	return { kind: "unusable", reason, problem, fault: found.kind, environment };
+	const place = fault === "forbidden" ? found.at : undefined;
+	return { kind: "unusable", reason, problem, fault, place, environment };
 }
 
 /** What uv would take here: it knows `.python-version`, and the interpreters that it manages. */

@@ -33,6 +33,7 @@ def look(path):
             closed.append(path)
 for entry in list(sys.path):
     look(entry)
+    look(os.path.join(entry, "snakepit_bridge"))
     for pth in sorted(glob.glob(os.path.join(entry, "*.pth"))):
         for line in read(pth).splitlines():
             if line.strip() and not line.startswith(("#", "import ", "import\\t")):

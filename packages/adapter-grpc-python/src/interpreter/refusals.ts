@@ -23,13 +23,20 @@ export function unusable(
 function remedies({
 	reason,
 	fault,
+	place = "",
 	environment,
 }: UnusableLead): readonly string[] {
 	if (fault === "forbidden") {
-		return [
-			`Give ${currentUser()} the right to read and enter it (as its owner: chmod -R a+rX DIRECTORY)`,
-			"keep it where that user may read",
-		];
+		const isWithin =
+			environment !== undefined && `${place}/`.startsWith(`${environment}/`);
+		return isWithin
+			? [
+					`Let its owner open it (chmod -R a+rX ${environment})`,
+					"make one where this user may read",
+				]
+			: [
+					`Keep the environment, and the Python that it leads to, where this user may enter every directory above: not below ${place}`,
+				];
 	}
 	if (environment === undefined)
 		return [fault === "missing" ? "Install it there" : "Mend it"];

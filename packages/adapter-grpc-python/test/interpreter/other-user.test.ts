@@ -102,7 +102,7 @@ test("VIRTUAL_ENV in a directory that this user may not enter names user, direct
 			`VIRTUAL_ENV is ${closed}/venv`,
 			whom,
 			`has no access to ${closed}\\.`,
-			"chmod -R a\\+rX",
+			`not below ${closed},`,
 		),
 	);
 	chmodSync(closed, 0o755);
@@ -148,13 +148,15 @@ test("a pyvenv.cfg that this user may not read is found: Python would run withou
 			`VIRTUAL_ENV is ${directory}`,
 			whom,
 			`has no access to ${directory}/pyvenv.cfg`,
+			`chmod -R a\\+rX ${directory}`,
 		),
 	);
 });
 
 test.for([
 	["the packages", ""],
-	["the bridge alone", "snakepit_bridge/_version.py"],
+	["the bridge", "snakepit_bridge"],
+	["a file of the bridge", "snakepit_bridge/_version.py"],
 	["a .pth file", "editable.pth"],
 ])(
 	"an environment of which this user may not read %s is not taken for one without the bridge",

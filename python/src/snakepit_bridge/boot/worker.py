@@ -116,7 +116,11 @@ def check_dependencies(transport: str) -> None:
     os.environ[GRPC_FORK_SUPPORT] = "0"
     try:
         for name in names:
-            importlib.import_module(name)
+            module = importlib.import_module(name)
+            # Of a directory that it may not read, Python makes an empty package.
+            if getattr(module, "__file__", None) is None:
+                places = ", ".join(getattr(module, "__path__", ()))
+                raise ImportError(f"{name} has no code that can be read ({places})")
     except Exception as error:  # noqa: BLE001 - protobuf has its own about versions
         raise StartFailed(
             "BRIDGE_MISSING",
