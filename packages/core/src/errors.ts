@@ -1,4 +1,4 @@
-import { brandAs } from "./error-brand.ts";
+import { brandAs } from "./brand.ts";
 
 /**
  * Whether the work of a call may have begun: `"no"` means a retry is safe,
@@ -95,7 +95,7 @@ export interface ErrorFields<Code extends string = ErrorCode> {
  */
 export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
 	static {
-		brandAs(SnakepitError, "SnakepitError");
+		brandAs(SnakepitError, "error.SnakepitError");
 	}
 
 	override readonly name: string = "SnakepitError";
@@ -115,7 +115,7 @@ export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
 /** An option is misspelt or out of range. Thrown at the door; nothing was started. */
 export class OptionsError extends SnakepitError<OptionsErrorCode> {
 	static {
-		brandAs(OptionsError, "OptionsError");
+		brandAs(OptionsError, "error.OptionsError");
 	}
 
 	override readonly name: string = "OptionsError";
@@ -124,7 +124,7 @@ export class OptionsError extends SnakepitError<OptionsErrorCode> {
 /** A pool or a worker could not be started. */
 export class StartError extends SnakepitError<StartErrorCode> {
 	static {
-		brandAs(StartError, "StartError");
+		brandAs(StartError, "error.StartError");
 	}
 
 	override readonly name: string = "StartError";
@@ -133,7 +133,7 @@ export class StartError extends SnakepitError<StartErrorCode> {
 /** The ledger of processes cannot be used. */
 export class RegistryError extends SnakepitError<RegistryErrorCode> {
 	static {
-		brandAs(RegistryError, "RegistryError");
+		brandAs(RegistryError, "error.RegistryError");
 	}
 
 	override readonly name: string = "RegistryError";
@@ -142,7 +142,7 @@ export class RegistryError extends SnakepitError<RegistryErrorCode> {
 /** The pool did not take the call, did not come to it in time, or was closed under it. */
 export class QueueError extends SnakepitError<QueueErrorCode> {
 	static {
-		brandAs(QueueError, "QueueError");
+		brandAs(QueueError, "error.QueueError");
 	}
 
 	override readonly name: string = "QueueError";
@@ -151,7 +151,7 @@ export class QueueError extends SnakepitError<QueueErrorCode> {
 /** The caller's own AbortSignal ended the call; `cause` is the signal's reason. */
 export class CallAbortedError extends SnakepitError<"CALL_ABORTED"> {
 	static {
-		brandAs(CallAbortedError, "CallAbortedError");
+		brandAs(CallAbortedError, "error.CallAbortedError");
 	}
 
 	override readonly name: string = "AbortError";
@@ -160,7 +160,7 @@ export class CallAbortedError extends SnakepitError<"CALL_ABORTED"> {
 /** The call's deadline passed, in the queue or on a worker. */
 export class CallTimeoutError extends SnakepitError<"CALL_TIMEOUT"> {
 	static {
-		brandAs(CallTimeoutError, "CallTimeoutError");
+		brandAs(CallTimeoutError, "error.CallTimeoutError");
 	}
 
 	override readonly name: string = "TimeoutError";
@@ -169,7 +169,7 @@ export class CallTimeoutError extends SnakepitError<"CALL_TIMEOUT"> {
 /** The worker died, hung or had to be replaced under the call. */
 export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	static {
-		brandAs(WorkerLostError, "WorkerLostError");
+		brandAs(WorkerLostError, "error.WorkerLostError");
 	}
 
 	override readonly name: string = "WorkerLostError";
@@ -178,7 +178,7 @@ export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 /** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot cross, a session that is over. */
 export class InputError extends SnakepitError<InputErrorCode> {
 	static {
-		brandAs(InputError, "InputError");
+		brandAs(InputError, "error.InputError");
 	}
 
 	override readonly name: string = "InputError";
@@ -212,7 +212,7 @@ export interface RemoteError {
 /** The tool itself failed; `remote` is what its language says. */
 export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 	static {
-		brandAs(ToolError, "ToolError");
+		brandAs(ToolError, "error.ToolError");
 	}
 
 	override readonly name: string = "ToolError";
@@ -232,7 +232,7 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
  */
 export class ConnectionBrokenError extends SnakepitError<"CONNECTION_BROKEN"> {
 	static {
-		brandAs(ConnectionBrokenError, "ConnectionBrokenError");
+		brandAs(ConnectionBrokenError, "error.ConnectionBrokenError");
 	}
 
 	override readonly name: string = "ConnectionBrokenError";

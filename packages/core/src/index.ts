@@ -14,6 +14,7 @@ export type {
 	WorkerLogRecord,
 	WorkerProcess,
 } from "./adapter.ts";
+export { brandAs } from "./brand.ts";
 // The infrastructure by itself.
 export { type AcquireRunOptions, acquireRun } from "./cleanup/acquire-run.ts";
 export type { AuditRule, AuditStatistics } from "./cleanup/auditor.ts";

@@ -1,9 +1,14 @@
+import { brandAs } from "@snakepit/core";
 /**
  * A number that is a `float` for the worker also when it is whole.
  *
  * A plain `1` arrives as the integer 1, `new Float(1)` as 1.0. Results come back as plain numbers.
  */
 export class Float {
+	static {
+		brandAs(Float, "value.Float");
+	}
+
 	/** For the compiler alone: what merely has the same parts is no `Float`. */
 	declare protected readonly brand: "Float";
 	readonly value: number;

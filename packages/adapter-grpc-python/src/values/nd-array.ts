@@ -1,3 +1,4 @@
+import { brandAs } from "@snakepit/core";
 import { littleEndian } from "./byte-order.ts";
 import {
 	DTYPES,
@@ -13,6 +14,10 @@ const MAX_DIMENSIONS = 64;
 
 /** An array of numbers in C order: `numpy.ndarray`. Knows its dtype and shape, and does no arithmetic. */
 export class NdArray<D extends DType = DType> {
+	static {
+		brandAs(NdArray, "value.NdArray");
+	}
+
 	/** For the compiler alone: what merely has the same parts is no `NdArray`. */
 	declare protected readonly brand: "NdArray";
 	readonly dtype: D;

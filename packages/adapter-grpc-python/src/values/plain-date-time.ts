@@ -1,3 +1,4 @@
+import { brandAs } from "@snakepit/core";
 import { digits, wholeBetween } from "./calendar.ts";
 import { PlainDate } from "./plain-date.ts";
 
@@ -5,6 +6,10 @@ const ISO = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?$/;
 
 /** A date and a time of day without zone: Python's naive `datetime`. Microseconds are kept. */
 export class PlainDateTime {
+	static {
+		brandAs(PlainDateTime, "value.PlainDateTime");
+	}
+
 	/** For the compiler alone: what merely has the same parts is no `PlainDateTime`. */
 	declare protected readonly brand: "PlainDateTime";
 	readonly year: number;

@@ -1,9 +1,14 @@
+import { brandAs } from "@snakepit/core";
 import { daysInMonth, digits, wholeBetween } from "./calendar.ts";
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})$/;
 
 /** A day of the calendar, without time and zone: Python's `date`. Years 1 to 9999. */
 export class PlainDate {
+	static {
+		brandAs(PlainDate, "value.PlainDate");
+	}
+
 	/** For the compiler alone: what merely has the same parts is no `PlainDate`. */
 	declare protected readonly brand: "PlainDate";
 	readonly year: number;
