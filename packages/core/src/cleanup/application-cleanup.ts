@@ -2,47 +2,12 @@ import { KeepAlive } from "../os/keep-alive.ts";
 import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
 import type { Clock, Timer } from "../world.ts";
-import {
-	answerSignal,
-	isIgnored,
-	type SignalAnswer,
-	type SignalWish,
-} from "./signal-answer.ts";
-
-/**
- * What comes after everything was ended: the program dies of the signal, or it
- * goes on. Who dies shall not be told of failures on the way: an answer that
- * comes as an error would end the program first, with the wrong exit code.
- */
-export type Afterwards = "dies" | "goes_on";
-
-/** Something that must not outlive the program. */
-export interface CleanupParticipant {
-	/** What it wants for a signal that the program listens to itself; without one it has no say. */
-	readonly signalWish?: SignalWish;
-	/** Ends in order, within about that time. */
-	close(graceMs: number, afterwards: Afterwards): Promise<void>;
-	/** Ends at once, in this very turn: nothing else runs after it. */
-	killNow(): void;
-	/** Hears of a signal before anything is ended; `forced` says that it is not the first. */
-	signalled?(
-		signal: NodeJS.Signals,
-		forced: boolean,
-		answer: SignalAnswer,
-	): void;
-	/** The program has not ended within the grace: everything is about to close. */
-	graceSpent?(spent: SpentGrace): void;
-	/** Sends what was observed, after all have closed; it has a second. */
-	flush?(): Promise<void>;
-}
-
-/** A grace within which the program did not end. */
-export interface SpentGrace {
-	readonly signal: NodeJS.Signals;
-	readonly graceMs: number;
-	/** How many listeners the program has for the signal. */
-	readonly otherListeners: number;
-}
+import type {
+	Afterwards,
+	CleanupParticipant,
+	SpentGrace,
+} from "./cleanup-participant.ts";
+import { answerSignal, isIgnored, type SignalWish } from "./signal-answer.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Who sends SIGTERM waits some seconds before SIGKILL: ten in Docker, 1.6 in pm2, thirty in Kubernetes. */
@@ -52,11 +17,19 @@ const MARGIN_MS = 500;
 /** What is observed is in memory; a receiver nearby takes it in some milliseconds. */
 const FLUSH_MS = 1_000;
 
+/**
+ * A terminal sends Ctrl-C to a program and to the npm that started it, and npm
+ * passes it on: what comes again so soon is no second wish.
+ */
+const ECHO_MS = 500;
+
 /** The end of the program after a signal, as far as it has come. */
 type Ending =
 	| {
 			readonly phase: "waiting";
 			readonly signal: NodeJS.Signals;
+			/** Of the clock, in milliseconds. */
+			readonly sinceMs: number;
 			readonly timer: Timer;
 	  }
 	| { readonly phase: "closing"; readonly signal: NodeJS.Signals };
@@ -115,6 +88,7 @@ export class ApplicationCleanup {
 	}
 
 	#onSignal(signal: NodeJS.Signals): void {
+		if (this.#isEcho(signal)) return;
 		const forced = this.#ending !== undefined;
 		const otherListeners = this.#parts.events.otherListeners(signal);
 		const answer = answerSignal({
@@ -143,12 +117,20 @@ export class ApplicationCleanup {
 		}
 	}
 
+	#isEcho(signal: NodeJS.Signals): boolean {
+		const ending = this.#ending;
+		return (
+			ending?.phase === "waiting" &&
+			ending.signal === signal &&
+			this.#parts.clock.now() - ending.sinceMs < ECHO_MS
+		);
+	}
+
 	/** Everything stays open, and nothing holds the program. */
 	#wait(signal: NodeJS.Signals, graceMs: number): void {
-		const timer = this.#parts.clock.after(graceMs, () =>
-			this.#graceSpent(signal, graceMs),
-		);
-		this.#ending = { phase: "waiting", signal, timer };
+		const { clock } = this.#parts;
+		const timer = clock.after(graceMs, () => this.#graceSpent(signal, graceMs));
+		this.#ending = { phase: "waiting", signal, sinceMs: clock.now(), timer };
 	}
 
 	#graceSpent(signal: NodeJS.Signals, graceMs: number): void {

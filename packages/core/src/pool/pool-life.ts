@@ -1,4 +1,4 @@
-import type { Afterwards } from "../cleanup/application-cleanup.ts";
+import type { Afterwards } from "../cleanup/cleanup-participant.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { World } from "../world.ts";

@@ -1,4 +1,4 @@
-import type { Afterwards } from "../cleanup/application-cleanup.ts";
+import type { Afterwards } from "../cleanup/cleanup-participant.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError } from "../errors.ts";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";

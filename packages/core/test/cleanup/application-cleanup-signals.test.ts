@@ -114,6 +114,7 @@ describe("a program that listens to the signal itself", () => {
 		});
 		bench.join("pool", never);
 		bench.events.happen("SIGINT");
+		await bench.clock.advance(500);
 		bench.events.happen("SIGINT");
 		expect(bench.told.at(-1)).toBe("pool is killed");
 		await bench.clock.advance(0);
@@ -122,6 +123,23 @@ describe("a program that listens to the signal itself", () => {
 			"its listener",
 			"SIGINT",
 		]);
+	});
+
+	test("gets the same signal twice from a terminal and npm: within half a second that is one", async () => {
+		const bench = new CleanupBench();
+		bench.events.listen("SIGINT", () => {});
+		bench.join("pool");
+		bench.events.happen("SIGINT");
+		await bench.clock.advance(499);
+		bench.events.happen("SIGINT");
+		await bench.clock.advance(0);
+		expect(bench.told).toEqual(["pool hears SIGINT"]);
+		bench.events.happen("SIGTERM");
+		expect(bench.told.slice(1)).toEqual([
+			"pool hears SIGTERM again",
+			"pool is killed",
+		]);
+		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 	});
 
 	test("that closes its pools within the grace is left alone", async () => {

@@ -82,7 +82,8 @@ async function shutDown(): Promise<void> {
 	listened();
 }
 if (ending === "listens" || ending === "listens_long")
-	process.on("SIGTERM", listened);
+	for (const signal of ["SIGTERM", "SIGINT"] as const)
+		process.on(signal, listened);
 if (ending === "listens_once") process.once("SIGTERM", listened);
 if (ending === "shuts_an_sdk_down") process.on("SIGTERM", shutDown);
 if (ending === "decides itself") process.on("SIGTERM", listened);
@@ -90,11 +91,12 @@ if (ending === "reads_its_configuration") process.on("SIGHUP", listened);
 if (ending === "exits_when_told") process.on("SIGTERM", () => process.exit(5));
 if (ending === "exits_when_told_twice") {
 	let times = 0;
-	process.on("SIGTERM", () => {
-		times += 1;
-		listened();
-		if (times === 2) process.exit(6);
-	});
+	for (const signal of ["SIGTERM", "SIGINT"] as const)
+		process.on(signal, () => {
+			times += 1;
+			listened();
+			if (times === 2) process.exit(6);
+		});
 }
 if (ending === "defers") {
 	// As signal-exit does: a listener that sends the signal again where it is alone with its like.

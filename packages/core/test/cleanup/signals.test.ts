@@ -166,8 +166,8 @@ test("a second signal ends a program whose own listener does not, and its worker
 	const pid = await program.up();
 	program.child.kill("SIGTERM");
 	await program.line();
-	program.child.kill("SIGTERM");
-	expect(await program.exit).toEqual([null, "SIGTERM"]);
+	program.child.kill("SIGINT");
+	expect(await program.exit).toEqual([null, "SIGINT"]);
 	expect(isAlive(pid)).toBe(false);
 	const lines = [await program.line(), await program.line()];
 	expect(lines).toContainEqual(expect.objectContaining({ answer: "kill" }));
@@ -178,7 +178,7 @@ test("a second signal reaches the program's own listener first: its exit code ho
 	const pid = await program.up();
 	program.child.kill("SIGTERM");
 	await program.line();
-	program.child.kill("SIGTERM");
+	program.child.kill("SIGINT");
 	expect(await program.exit).toEqual([6, null]);
 	expect(isAlive(pid)).toBe(false);
 });
