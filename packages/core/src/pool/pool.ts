@@ -1,7 +1,11 @@
 import type { Afterwards } from "../cleanup/cleanup-participant.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError } from "../errors.ts";
-import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
+import type {
+	EventOf,
+	SnakepitEventType,
+	SnakepitListener,
+} from "../events.ts";
 import type { ObservedPool } from "../instrument.ts";
 import { show } from "../option-check.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
@@ -145,14 +149,17 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		);
 	}
 
-	/** Hears every event, or those of one type. Returns the function that ends the subscription. */
-	on(listener: (event: SnakepitEvent) => void): () => void;
+	/**
+	 * Calls a listener with every event, or with those of one type, which it takes then: core does not write them to
+	 * standard error (`output.echo`). Returns the function that ends the subscription.
+	 */
+	on(listener: SnakepitListener): () => void;
 	on<Type extends SnakepitEventType>(
 		type: Type,
 		listener: (event: EventOf<Type>) => void,
 	): () => void;
 	on<Type extends SnakepitEventType>(
-		typeOrListener: Type | ((event: SnakepitEvent) => void),
+		typeOrListener: Type | SnakepitListener,
 		listener?: (event: EventOf<Type>) => void,
 	): () => void {
 		const { hub } = this.#setting;
