@@ -18,7 +18,7 @@ export interface PythonGrpcOptions {
 		| { readonly module: string; readonly path?: string | URL };
 	/** Directories put in front of Python's module path, in order. */
 	readonly toolPath?: readonly (string | URL)[] | undefined;
-	/** The interpreter, by path or by name; by default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
+	/** The interpreter, or a wrapper that runs one, by path or by name in `PATH`; executed as it is given. By default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
 	readonly python?: string | undefined;
 	/** What `pythonEnvironment()` describes; it is made when the pool starts. */
 	readonly environment?: PythonEnvironment | undefined;
