@@ -19,7 +19,8 @@ const FLUSH_MS = 1_000;
 
 /**
  * A terminal sends Ctrl-C to a program and to the npm that started it, and npm
- * passes it on: what comes again so soon is no second wish.
+ * passes it on to the program where its shell is bash. Both arrive within a
+ * millisecond of each other on an idle machine.
  */
 const ECHO_MS = 500;
 
