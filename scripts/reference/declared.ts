@@ -24,9 +24,15 @@ const PROPERTY = new RegExp(
 const ENTRY = new RegExp(String.raw`^\t${COMMENT}(\w+):`, "gm");
 const LAST_COMMENT = new RegExp(`${COMMENT}$`);
 
-/** @throws Error when the file exports no such interface, or leaves it without a comment. */
+/**
+ * What an interface declares itself, without what it extends.
+ *
+ * @throws Error when the file exports no such interface, or leaves it without a comment.
+ */
 export function declaredInterface(file: string, name: string): Declared {
-	const { before, body } = parts(file, `export interface ${name} {`);
+	const head = new RegExp(`export interface ${name} (extends [^{]*)?\\{`);
+	const found = head.exec(sourceOf(file))?.[0];
+	const { before, body } = parts(file, found ?? `export interface ${name} {`);
 	const properties = [...body.matchAll(PROPERTY)].map(
 		([, comment = "", option = "", left = "", text = ""]) => {
 			const type = text.replaceAll(/\s+/g, " ").trim().replace(/^\| /, "");

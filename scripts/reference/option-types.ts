@@ -25,6 +25,10 @@ import {
 	CLOSE_CHECKS,
 	CLOSE_DEFAULTS,
 } from "../../packages/core/src/pool/close-options.ts";
+import {
+	MAP_CHECKS,
+	MAP_DEFAULTS,
+} from "../../packages/core/src/pool/map-options.ts";
 import { POOL_CHECKS } from "../../packages/core/src/resolve-options.ts";
 import {
 	LOG_EVENTS_CHECKS,
@@ -100,6 +104,21 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		name: "ExecuteOptions",
 		defaults: plainly(EXECUTE_DEFAULTS),
 		checks: EXECUTE_CHECKS,
+	},
+	{
+		title: "pool.map",
+		level: 2,
+		file: `${core}/pool/map-options.ts`,
+		name: "MapOptions",
+		defaults: {
+			...plainly(MAP_DEFAULTS),
+			concurrency: {
+				value: undefined,
+				reason:
+					"as many as the pool can run at once: `size.max` times `callsPerWorker`",
+			},
+		},
+		checks: MAP_CHECKS,
 	},
 	{
 		title: "pool.session",

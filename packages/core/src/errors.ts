@@ -101,6 +101,8 @@ export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
 	override readonly name: string = "SnakepitError";
 	readonly code: Code;
 	readonly ran: Ran;
+	/** In a `pool.map`: which item it is of, from 0. */
+	declare readonly item?: number | undefined;
 
 	constructor(fields: ErrorFields<Code>) {
 		super(

@@ -159,6 +159,7 @@ export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
 export { createPool } from "./pool/create-pool.ts";
 export type { DurationSummary } from "./pool/histogram.ts";
+export type { MapOptions, MapProgress } from "./pool/map-options.ts";
 export type { Pool, RegistryView } from "./pool/pool.ts";
 export type { PoolSession } from "./pool/pool-session.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";

@@ -3,7 +3,7 @@ import {
 	CallTimeoutError,
 	QueueError,
 	type Ran,
-	type SnakepitError,
+	SnakepitError,
 	StartError,
 } from "../errors.ts";
 import type { Call } from "./call.ts";
@@ -102,6 +102,22 @@ export function streamUnread(command: string): CallAbortedError {
 	});
 }
 
+/** A map of many calls that its caller gave up. */
+export function mapAborted(
+	pool: string,
+	command: string,
+	done: number,
+	ran: Ran,
+	reason: unknown,
+): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran,
+		message: `The map of "${command}" in pool ${pool} was aborted by its caller, with ${done} ${done === 1 ? "item" : "items"} done.`,
+		cause: reason,
+	});
+}
+
 /**
  * The error of an attempt as that of its call, of which an earlier attempt may have
  * begun: another error where that one says otherwise, for an adapter may throw one
@@ -109,16 +125,39 @@ export function streamUnread(command: string): CallAbortedError {
  */
 export function asBegun(error: SnakepitError): SnakepitError {
 	if (error.ran === "maybe") return error;
+	return changed(error, { ran: "maybe" });
+}
+
+/** The error of one call of a map, which says of which item; any other as it is. */
+export function ofItem(error: unknown, item: number): unknown {
+	if (!(error instanceof SnakepitError)) return error;
+	return changed(error, { item, message: `Item ${item}: ${error.message}` });
+}
+
+/** Another error that is as this one but for what is given. */
+function changed(
+	error: SnakepitError,
+	changes: Partial<Pick<SnakepitError, "ran" | "item" | "message">>,
+): SnakepitError {
 	const { stack: _, ...fields } = Object.getOwnPropertyDescriptors(error);
+	const { message } = changes;
+	// Not by its descriptor: that may be a getter of the very error that has it.
+	const stack =
+		message === undefined
+			? error.stack
+			: error.stack?.replace(error.message, () => message);
 	// Made by the constructor, so that it is an error to the engine as well.
 	const told = new Error();
 	Object.setPrototypeOf(told, Object.getPrototypeOf(error));
-	return Object.defineProperties(told, {
+	Object.defineProperties(told, {
 		...fields,
-		// Not by its descriptor: that may be a getter of the very error that has it.
-		stack: { ...HIDDEN, value: error.stack },
-		ran: { ...fields.ran, value: "maybe" satisfies Ran },
-	}) as SnakepitError;
+		stack: { ...HIDDEN, value: stack },
+	});
+	for (const [name, value] of Object.entries(changes)) {
+		const enumerable = fields[name as keyof typeof fields]?.enumerable ?? true;
+		Object.defineProperty(told, name, { ...HIDDEN, enumerable, value });
+	}
+	return told as SnakepitError;
 }
 
 const HIDDEN = { configurable: true, enumerable: false, writable: true };

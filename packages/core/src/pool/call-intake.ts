@@ -57,6 +57,11 @@ export class CallIntake {
 		this.#door = "closed";
 	}
 
+	/** Whether one more call would not be refused for want of room: one to a closed pool is refused for that. */
+	takesOneMore(): boolean {
+		return this.#door === "closed" || this.#setting.dispatcher().takesOneMore;
+	}
+
 	/**
 	 * Takes one call.
 	 *

@@ -14,6 +14,7 @@ import {
 } from "./call-errors.ts";
 import { watchCall } from "./call-watch.ts";
 import { CapacityIndex } from "./capacity-index.ts";
+import { Changes } from "./changes.ts";
 import { DispatchPace } from "./dispatch-pace.ts";
 import { judgeRetry } from "./retry-policy.ts";
 import { sessionLost } from "./session-table.ts";
@@ -49,6 +50,7 @@ export class Dispatcher {
 	/** Replaced already, but still needed by strict sessions. */
 	readonly #reserved = new Set<Worker>();
 	readonly #pace: DispatchPace<Worker>;
+	readonly #room = new Changes();
 	#running = 0;
 	#failures: "told" | "withheld" = "told";
 
@@ -66,6 +68,17 @@ export class Dispatcher {
 	get running(): number {
 		return this.#running;
 	}
+	/** Whether it is no use to wait before a call without a session is made: it would run or wait, or never be taken. */
+	get takesOneMore(): boolean {
+		const { limit } = this.#setting.options.queue;
+		if (this.#hasRoom(limit) || this.#capacity.size > 0) return true;
+		return limit === 0 && this.#workers.size === 0;
+	}
+	/** Resolves when that may have changed. */
+	roomChanged(): Promise<void> {
+		return this.#room.next();
+	}
+
 	/** Takes a call: runs it now, or lets it wait, or refuses it. */
 	submit(call: Call): void {
 		const { pool, clock, options } = this.#setting;
@@ -213,13 +226,15 @@ export class Dispatcher {
 		);
 		call.state = { kind: "running", attempt };
 		this.#noteCapacity(worker);
+		this.#room.tell();
 		attempt.run();
 	}
 
 	#noteCapacity(worker: Worker): void {
-		if (worker.hasCapacity && !this.#reserved.has(worker))
+		if (worker.hasCapacity && !this.#reserved.has(worker)) {
 			this.#capacity.put(worker);
-		else this.#capacity.remove(worker);
+			this.#room.tell();
+		} else this.#capacity.remove(worker);
 	}
 
 	readonly #attempts: AttemptListener = {
@@ -272,6 +287,7 @@ export class Dispatcher {
 		} else if (error !== undefined) {
 			state.attempt.cancel(error);
 		}
+		this.#room.tell();
 		this.#setting.onSettled(call, error);
 		if (error === undefined) call.work.succeed();
 		else if (this.#failures === "told") call.work.fail(error);

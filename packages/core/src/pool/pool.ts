@@ -12,6 +12,7 @@ import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import { callAnswer } from "./call-answer.ts";
 import { poolClosed } from "./call-errors.ts";
+import { CallMap, type MapTaker } from "./call-map.ts";
 import {
 	checkExecuteOptions,
 	checkSessionOptions,
@@ -25,12 +26,14 @@ import {
 	type CloseOptions,
 	checkCloseOptions,
 } from "./close-options.ts";
+import { checkMap, type Items, type MapOptions } from "./map-options.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import { PoolSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { type PoolStatistics, viewOf, type WorkerView } from "./statistics.ts";
 import type {
 	AnswerCommandOf,
+	ArgsOf,
 	CallParametersOf,
 	ChunkOf,
 	ResultOf,
@@ -129,6 +132,40 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	): CallStream<unknown> {
 		checkExecuteOptions("pool.stream", options);
 		return callStream(this.#taker, command, args, options, undefined);
+	}
+
+	/**
+	 * Runs one command for each of many items, so many at once as the pool has room
+	 * for, or `concurrency`: the results in the order of the items, or as they come.
+	 *
+	 * Begins when the first result is asked for. A slow consumer slows the input. No
+	 * item is refused because the queue is full: it waits until there is room. The
+	 * first error ends all of it, after the results that are there: what runs is
+	 * cancelled, the input is closed, and the error says which `item` it is of.
+	 * Leaving the loop does the same.
+	 *
+	 * @throws OptionsError at once; from the iteration as `execute`, what the input throws, and CallAbortedError when `signal` aborts.
+	 */
+	map<Command extends AnswerCommandOf<Tools>>(
+		command: Command,
+		items: Items<ArgsOf<Tools, Command>>,
+		options?: MapOptions,
+	): AsyncIterableIterator<ResultOf<Tools, Command>, undefined>;
+	map(
+		command: string,
+		items: Items<unknown>,
+		options: MapOptions = {},
+	): AsyncIterableIterator<unknown, undefined> {
+		checkMap(items, options);
+		const { size, callsPerWorker } = this.#setting.options;
+		const capacity = size.max * callsPerWorker;
+		const { intake, dispatcher } = this.#parts;
+		const taker: MapTaker = {
+			submit: (...call) => intake.submit(...call),
+			takesOneMore: () => intake.takesOneMore(),
+			roomChanged: () => dispatcher.roomChanged(),
+		};
+		return new CallMap(taker, this.name, command, items, options, capacity);
 	}
 
 	/**

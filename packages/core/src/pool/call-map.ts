@@ -1,0 +1,241 @@
+import { mapAborted, ofItem } from "./call-errors.ts";
+import type { ExecuteOptions } from "./call-options.ts";
+import { Changes } from "./changes.ts";
+import { MapInput } from "./map-input.ts";
+import {
+	type Items,
+	MAP_DEFAULTS,
+	type MapOptions,
+	totalOf,
+} from "./map-options.ts";
+import {
+	type CallerContext,
+	captureContext,
+	UnaryWork,
+	type Work,
+} from "./work.ts";
+
+/** Whoever takes the calls of a map. */
+export interface MapTaker {
+	submit(
+		command: string,
+		args: unknown,
+		options: ExecuteOptions,
+		work: Work,
+		session: undefined,
+	): unknown;
+	/** Whether one more call would not be refused for want of room. */
+	takesOneMore(): boolean;
+	/** Resolves when that may have changed. */
+	roomChanged(): Promise<void>;
+}
+
+/** One item that a call was made for. */
+interface Entry {
+	state:
+		| { readonly kind: "running" }
+		| { readonly kind: "done"; readonly value: unknown };
+}
+
+type MapState =
+	/** Nobody asked for a result yet. */
+	| { readonly kind: "fresh" }
+	| { readonly kind: "running" }
+	| { readonly kind: "failed"; readonly error: unknown }
+	| { readonly kind: "over" };
+
+/**
+ * Calls one command for many items, so many at once; the results as an iterator.
+ *
+ * Begins when the first result is asked for. At most twice as many items are taken
+ * from the input and not handed over as results as are called at once: a slow
+ * consumer slows the input, and a slow item in front does not stop the others.
+ */
+export class CallMap implements AsyncIterableIterator<unknown, undefined> {
+	readonly #taker: MapTaker;
+	readonly #pool: string;
+	readonly #command: string;
+	readonly #options: MapOptions;
+	readonly #concurrency: number;
+	readonly #input: MapInput;
+	readonly #total: number | undefined;
+	readonly #context: CallerContext = captureContext();
+	readonly #abort = new AbortController();
+	readonly #changes = new Changes();
+	/** In the order of their items: those whose result is not ready to be handed over. */
+	#entries: Entry[] = [];
+	/** Results to be handed over. */
+	#ready: unknown[] = [];
+	#state: MapState = { kind: "fresh" };
+	#source: "open" | "at its end" = "open";
+	#taken = 0;
+	#done = 0;
+	#running = 0;
+
+	constructor(
+		taker: MapTaker,
+		pool: string,
+		command: string,
+		items: Items<unknown>,
+		options: MapOptions,
+		capacity: number,
+	) {
+		this.#taker = taker;
+		this.#pool = pool;
+		this.#command = command;
+		this.#options = options;
+		this.#concurrency = options.concurrency ?? capacity;
+		this.#input = new MapInput(items);
+		this.#total = totalOf(items);
+	}
+
+	[Symbol.asyncIterator](): this {
+		return this;
+	}
+
+	async next(): Promise<IteratorResult<unknown, undefined>> {
+		if (this.#state.kind === "fresh") this.#begin();
+		for (;;) {
+			if (this.#ready.length > 0) {
+				const value = this.#ready.shift();
+				this.#changes.tell();
+				return { done: false, value };
+			}
+			if (this.#state.kind === "failed") {
+				const { error } = this.#state;
+				// It is told once; afterwards it is over, as iterators are.
+				await this.#end();
+				throw error;
+			}
+			if (this.#state.kind === "running" && this.#isComplete())
+				await this.#end();
+			if (this.#state.kind === "over") return { done: true, value: undefined };
+			await this.#changes.next();
+		}
+	}
+
+	/** Cancels what runs, and closes the input. */
+	async return(): Promise<IteratorResult<unknown, undefined>> {
+		this.#ready = [];
+		await this.#end();
+		return { done: true, value: undefined };
+	}
+
+	#begin(): void {
+		this.#state = { kind: "running" };
+		const { signal } = this.#options;
+		if (signal?.aborted === true) this.#onAbort();
+		else signal?.addEventListener("abort", this.#onAbort);
+		void this.#fill().catch((error: unknown) => this.#fail(error));
+	}
+
+	readonly #onAbort = (): void => {
+		const { reason } = this.#options.signal ?? {};
+		const ran = this.#done + this.#running > 0 ? "maybe" : "no";
+		this.#fail(mapAborted(this.#pool, this.#command, this.#done, ran, reason));
+	};
+
+	/** Makes calls as long as there are items, and room for them here and in the pool. */
+	async #fill(): Promise<void> {
+		while (this.#isRunning()) {
+			if (!this.#hasRoom()) {
+				await this.#changes.next();
+				continue;
+			}
+			const item = await this.#input.next();
+			if (item.done === true) {
+				this.#source = "at its end";
+				this.#changes.tell();
+				return;
+			}
+			const index = this.#taken++;
+			while (this.#isRunning() && !this.#taker.takesOneMore())
+				await this.#taker.roomChanged();
+			if (this.#isRunning()) this.#call(index, item.value);
+		}
+	}
+
+	#call(index: number, args: unknown): void {
+		const { concurrency, order, onProgress, ...each } = this.#options;
+		const options = { ...each, signal: this.#abort.signal };
+		const work = new UnaryWork();
+		const entry: Entry = { state: { kind: "running" } };
+		const failed = (error: unknown): void => this.#fail(ofItem(error, index));
+		this.#running++;
+		this.#entries.push(entry);
+		try {
+			this.#context.runInAsyncScope(() =>
+				this.#taker.submit(this.#command, args, options, work, undefined),
+			);
+		} catch (error) {
+			failed(error);
+			return;
+		}
+		work.promise.then((value) => this.#answered(entry, value), failed);
+	}
+
+	#answered(entry: Entry, value: unknown): void {
+		if (!this.#isRunning()) return;
+		this.#running--;
+		this.#done++;
+		entry.state = { kind: "done", value };
+		const { order = MAP_DEFAULTS.order } = this.#options;
+		if (order === "completion") {
+			this.#entries.splice(this.#entries.indexOf(entry), 1);
+			this.#ready.push(value);
+		} else this.#handOverInOrder();
+		try {
+			this.#options.onProgress?.({
+				done: this.#done,
+				running: this.#running,
+				total: this.#total,
+			});
+		} catch (error) {
+			this.#fail(error);
+		}
+		this.#changes.tell();
+	}
+
+	#handOverInOrder(): void {
+		for (;;) {
+			const state = this.#entries[0]?.state;
+			if (state?.kind !== "done") return;
+			this.#entries.shift();
+			this.#ready.push(state.value);
+		}
+	}
+
+	/** The first error ends all of it. */
+	#fail(error: unknown): void {
+		if (!this.#isRunning()) return;
+		this.#state = { kind: "failed", error };
+		this.#abort.abort(error);
+		this.#changes.tell();
+	}
+
+	async #end(): Promise<void> {
+		if (this.#state.kind === "over") return;
+		const failed = this.#state.kind === "failed";
+		this.#state = { kind: "over" };
+		this.#options.signal?.removeEventListener("abort", this.#onAbort);
+		this.#abort.abort();
+		this.#changes.tell();
+		// An input that cannot be closed is told, but not instead of what went wrong before.
+		await this.#input.close().catch((error: unknown) => {
+			if (!failed) throw error;
+		});
+	}
+
+	#isRunning(): boolean {
+		return this.#state.kind === "running";
+	}
+
+	#hasRoom(): boolean {
+		const held = this.#entries.length + this.#ready.length;
+		return this.#running < this.#concurrency && held < 2 * this.#concurrency;
+	}
+
+	#isComplete(): boolean {
+		return this.#source === "at its end" && this.#entries.length === 0;
+	}
+}

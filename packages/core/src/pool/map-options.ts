@@ -1,0 +1,65 @@
+import { OptionsError } from "../errors.ts";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	oneOf,
+	optional,
+	show,
+	wholeNumber,
+} from "../option-check.ts";
+import { EXECUTE_CHECKS, type ExecuteOptions } from "./call-options.ts";
+
+/** How far a `pool.map` is. */
+export interface MapProgress {
+	/** Items whose call is over. */
+	readonly done: number;
+	/** Items that a worker has, or that wait for one. */
+	readonly running: number;
+	/** How many items there are; `undefined` where only the end of the input says so. */
+	readonly total: number | undefined;
+}
+
+/** What a caller can say about many calls of one command. Of each it can say what `ExecuteOptions` has, but for `input`. */
+export interface MapOptions extends Omit<ExecuteOptions, "input"> {
+	/** How many items are with the pool at once, at most. */
+	readonly concurrency?: number | undefined;
+	/** `"input"`: the results come in the order of their items. `"completion"`: as they are there. */
+	readonly order?: "input" | "completion" | undefined;
+	/** Called after each item. What it throws ends the map. */
+	readonly onProgress?: ((progress: MapProgress) => void) | undefined;
+}
+
+export const MAP_DEFAULTS = { order: "input" } as const;
+
+const { input: _, ...CALL_CHECKS } = EXECUTE_CHECKS;
+export const MAP_CHECKS: Readonly<Record<keyof MapOptions, Check>> = {
+	...CALL_CHECKS,
+	concurrency: optional(wholeNumber(1, 1_000_000)),
+	order: optional(oneOf("input", "completion")),
+	onProgress: optional(aFunction),
+};
+
+export type Items<Item> = Iterable<Item> | AsyncIterable<Item>;
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkMap(items: unknown, options: MapOptions): void {
+	checkOptions("pool.map", options, MAP_CHECKS);
+	const isIterable =
+		typeof items === "object" &&
+		items !== null &&
+		(Symbol.asyncIterator in items || Symbol.iterator in items);
+	if (isIterable) return;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `pool.map: the items must be an iterable or an async iterable, got ${show(items)}.`,
+	});
+}
+
+/** How many there are, where that is known before they are read. */
+export function totalOf(items: object): number | undefined {
+	if (Array.isArray(items)) return items.length;
+	if (items instanceof Set || items instanceof Map) return items.size;
+	return undefined;
+}
