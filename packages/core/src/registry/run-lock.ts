@@ -6,9 +6,9 @@ import {
 	lstatSync,
 	openSync,
 	renameSync,
-	type Stats,
 	unlinkSync,
 } from "node:fs";
+import { type FileIdentity, fateOf, identityAt } from "./file-identity.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { systemCodeOf } from "./ledger-failure.ts";
 import { type RunName, runPath } from "./run-name.ts";
@@ -23,11 +23,18 @@ import type { Sqlite, SqliteConnection } from "./sqlite.ts";
  */
 export class RunLock {
 	readonly path: string;
+	/** Which file is locked. */
+	readonly identity: FileIdentity;
 	/** Held, not only used: a connection that is garbage drops its lock. */
 	readonly #connection: SqliteConnection;
 
-	constructor(path: string, connection: SqliteConnection) {
+	constructor(
+		path: string,
+		identity: FileIdentity,
+		connection: SqliteConnection,
+	) {
 		this.path = path;
+		this.identity = identity;
 		this.#connection = connection;
 	}
 
@@ -84,7 +91,7 @@ export function mendLock(
 	aside: string,
 ): LockAttempt {
 	try {
-		const stats = lookAt(path);
+		const stats = lstatSync(path, { throwIfNoEntry: false });
 		if (stats === undefined) return "missing";
 		if (!stats.isFile() || stats.nlink !== 1) {
 			renameSync(path, aside);
@@ -127,7 +134,7 @@ export function removeFreeLock(
 
 /** Takes a lock if it is free; never waits. */
 export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
-	const before = lookAt(path);
+	const before = identityAt(path);
 	if (before === undefined) return "missing";
 	let connection: SqliteConnection | undefined;
 	try {
@@ -140,15 +147,10 @@ export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
 		return systemCodeOf(error).startsWith("SQLITE_BUSY") ? "held" : "refused";
 	}
 	// Its last holder may have removed it while we opened it.
-	const after = lookAt(path);
-	if (after?.ino === before.ino && after.dev === before.dev)
-		return new RunLock(path, connection);
+	if (fateOf(path, before) === "there")
+		return new RunLock(path, before, connection);
 	connection.client.close();
 	return "missing";
-}
-
-function lookAt(path: string): Stats | undefined {
-	return lstatSync(path, { throwIfNoEntry: false });
 }
 
 function removeFile(path: string): void {
