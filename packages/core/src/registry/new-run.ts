@@ -61,8 +61,10 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 		return { name, lock, file, run };
 	} catch (error) {
 		const files = ["", ...BESIDE].map((ending) => path + ending);
-		parts.removeFiles([...files, ...(directory ? [directory] : [])]);
+		parts.removeFiles(files);
 		lock.release("removed");
+		// To remove a directory takes a descriptor: the lock may have had the last one.
+		if (directory !== undefined) parts.removeFiles([directory]);
 		throw error;
 	}
 }
