@@ -10,6 +10,11 @@ export function identityOfOpen(descriptor: number): FileIdentity {
 	return fstatSync(descriptor, { bigint: true });
 }
 
+/** The file that has a path now. Throws what the system says when there is none. */
+export function identityOf(path: string): FileIdentity {
+	return lstatSync(path, { bigint: true });
+}
+
 /** The file that has a path now; `undefined` when there is none. */
 export function identityAt(path: string): FileIdentity | undefined {
 	try {

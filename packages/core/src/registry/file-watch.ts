@@ -20,16 +20,18 @@ export type LedgerRenewal =
 	/** It was made anew, and everything has to be written again. */
 	| "emptied";
 
+type WatchedFiles = Pick<OwnFiles, "losses" | "renewLedger" | "renewLock">;
+
 /** Looks after the files of a living run: tells each loss once, and makes anew what it can. */
 export class FileWatch {
-	readonly #files: OwnFiles;
+	readonly #files: WatchedFiles;
 	readonly #tell: (event: FileEvent) => void;
 	/** Losses that were told and are not made good. */
 	readonly #told = new Set<FileLoss["file"]>();
 	/** Whether it was told that something cannot be made anew. */
 	#failed = false;
 
-	constructor(files: OwnFiles, tell: (event: FileEvent) => void) {
+	constructor(files: WatchedFiles, tell: (event: FileEvent) => void) {
 		this.#files = files;
 		this.#tell = tell;
 	}

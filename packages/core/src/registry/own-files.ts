@@ -85,16 +85,18 @@ export class OwnFiles {
 		// Its journal is by its name the new one's.
 		directory.removeBeside(name);
 		const image = how === "damaged" ? undefined : this.#file.image();
-		this.#file.close("goes_on");
 		if (image !== undefined) {
-			this.#file = RunFile.restore(sqlite, path, image);
-			if (readRunFile(sqlite, path, name, "none").kind === "readable")
-				return true;
-			this.#file.close("goes_on");
-			directory.setAside(name);
+			this.#open(RunFile.restore(sqlite, path, image));
+			return true;
 		}
-		this.#file = RunFile.create(sqlite, path, run);
+		this.#open(RunFile.create(sqlite, path, run));
 		return false;
+	}
+
+	/** The old one is closed only now: without another it still says what was in it. */
+	#open(file: RunFile): void {
+		this.#file.close("goes_on");
+		this.#file = file;
 	}
 
 	/**

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { RunId } from "../run-id.ts";
 import {
 	type FileIdentity,
-	identityAt,
+	identityOf,
 	identityOfOpen,
 } from "./file-identity.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
@@ -107,8 +107,7 @@ export class RunFile {
 		try {
 			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(sqlite, connection);
-			const identity = identityAt(path) ?? { dev: 0n, ino: 0n };
-			return new RunFile(path, identity, connection);
+			return new RunFile(path, identityOf(path), connection);
 		} catch (error) {
 			connection.client.close();
 			throw error;

@@ -1,8 +1,6 @@
 import {
 	closeSync,
 	constants,
-	fstatSync,
-	ftruncateSync,
 	lstatSync,
 	openSync,
 	renameSync,
@@ -13,6 +11,13 @@ import type { LedgerDirectory } from "./ledger-directory.ts";
 import { systemCodeOf } from "./ledger-failure.ts";
 import { type RunName, runPath } from "./run-name.ts";
 import type { Sqlite, SqliteConnection } from "./sqlite.ts";
+
+/** What has its name by then is not opened through a link, and not waited for. */
+const EMPTIED =
+	constants.O_WRONLY |
+	constants.O_TRUNC |
+	constants.O_NOFOLLOW |
+	constants.O_NONBLOCK;
 
 /**
  * Proves that a run's owner lives: the kernel frees it at the owner's death and
@@ -96,27 +101,12 @@ export function mendLock(
 		if (!stats.isFile() || stats.nlink !== 1) {
 			renameSync(path, aside);
 			closeSync(openSync(path, "wx", 0o600));
-		} else if (!empty(path)) return "refused";
+		} else if (stats.size > 0) closeSync(openSync(path, EMPTIED));
+		else return "refused";
 	} catch {
 		return "refused";
 	}
 	return takeLock(sqlite, path);
-}
-
-/** Returns whether there was something to remove. */
-function empty(path: string): boolean {
-	const descriptor = openSync(
-		path,
-		constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-	);
-	try {
-		const stats = fstatSync(descriptor);
-		if (!stats.isFile() || stats.nlink !== 1 || stats.size === 0) return false;
-		ftruncateSync(descriptor);
-		return true;
-	} finally {
-		closeSync(descriptor);
-	}
 }
 
 /** Removes the lock of a run that has nothing else, if nobody holds it. */

@@ -196,6 +196,18 @@ test("what carries the marker of a run whose file cannot be read now is ended, a
 	expect(await reap(bench)).toMatchObject({ deadRuns: [name.runId], found: 0 });
 });
 
+test("what was beside a removed file goes with the orphans of its run, and what may be another's does not", async () => {
+	const bench = reaperBench();
+	const { path, lockPath, marker } = await craftRun(bench.dataDir);
+	const orphan = await start("sleeps.sh", marker);
+	rmSync(path);
+	writeFileSync(`${path}-journal`, "");
+	expect(await reap(bench)).toMatchObject({
+		reaped: [{ pid: orphan.identity.pid }],
+	});
+	expect([lockPath, `${path}-journal`].map(existsSync)).toEqual([false, false]);
+});
+
 test("a strategy is asked about orphans of runs without a record too", async () => {
 	const bench = reaperBench({ strategy: () => "spare" });
 	const orphan = await start("sleeps.sh", markerIn(bench.dataDir));
