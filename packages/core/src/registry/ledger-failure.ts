@@ -27,11 +27,19 @@ const CODES: readonly (readonly [RegExp, RegistryErrorCode])[] = [
 	[/^SQLITE_(CORRUPT|NOTADB|FORMAT|ERROR$)/, "REGISTRY_CORRUPT"],
 ];
 
-/** Translates what the file system or SQLite threw, once, at the boundary. */
-export function ledgerFailure(error: unknown, path: string): RegistryError {
+/**
+ * Translates what the file system or SQLite threw, once, at the boundary.
+ *
+ * @param lacksDescriptors asked where SQLite could not open a file and does not say why.
+ */
+export function ledgerFailure(
+	error: unknown,
+	path: string,
+	lacksDescriptors: () => boolean = isOutOfDescriptors,
+): RegistryError {
 	if (error instanceof RegistryError) return error;
 	const systemCode = systemCodeOf(error);
-	const code = codeOf(systemCode);
+	const code = codeOf(systemCode, lacksDescriptors);
 	const hint = code === "REGISTRY_UNWRITABLE" ? hintOf(systemCode) : "";
 	return new RegistryError({
 		code,
@@ -48,9 +56,12 @@ function hintOf(systemCode: string): string {
 		: unwritableRemedy(systemCode);
 }
 
-function codeOf(systemCode: string): RegistryErrorCode {
+function codeOf(
+	systemCode: string,
+	lacksDescriptors: () => boolean,
+): RegistryErrorCode {
 	// SQLite keeps the system's reason to itself.
-	if (systemCode.startsWith("SQLITE_CANTOPEN") && isOutOfDescriptors())
+	if (systemCode.startsWith("SQLITE_CANTOPEN") && lacksDescriptors())
 		return "REGISTRY_OUT_OF_DESCRIPTORS";
 	const found = CODES.find(([pattern]) => pattern.test(systemCode));
 	return found?.[1] ?? "REGISTRY_UNWRITABLE";

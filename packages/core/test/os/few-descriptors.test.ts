@@ -40,7 +40,9 @@ async function attempts(place: string): Promise<readonly Said[]> {
 		.map((line) => JSON.parse(line));
 }
 
-test("whatever lacks a descriptor says so, with its remedy, and leaves nothing behind", async () => {
+test("whatever lacks a descriptor says so, with its remedy, and leaves nothing behind", {
+	timeout: 120_000,
+}, async () => {
 	const place = temporaryDirectory();
 	const said = await attempts(place);
 	const failures = said.filter(({ ok }) => !ok);

@@ -94,7 +94,7 @@ function readAs(path: string): {
 
 test.each([...IN_PLACE, ...EXCHANGES])(
 	"a host lives on when each file beside its ledger is %s, again and again, and what it writes is there",
-	{ timeout: 60_000 },
+	{ timeout: 120_000 },
 	async (_, damage) => {
 		const dataDir = temporaryDirectory();
 		const host = new CommittingHost(dataDir);
@@ -117,6 +117,7 @@ test.each([...IN_PLACE, ...EXCHANGES])(
 
 test.each(IN_PLACE)(
 	"a ledger that is %s under its host is written anew with what the host knows, and the damaged one set aside",
+	{ timeout: 120_000 },
 	async (_, damage) => {
 		const dataDir = temporaryDirectory();
 		const host = new CommittingHost(dataDir);
@@ -147,6 +148,7 @@ test.each(IN_PLACE)(
 
 test.each(EXCHANGES)(
 	"a ledger that is %s under its host is written anew, with every worker that was in it",
+	{ timeout: 120_000 },
 	async (_, exchange) => {
 		const dataDir = temporaryDirectory();
 		const host = new CommittingHost(dataDir);
@@ -170,7 +172,9 @@ test.each(EXCHANGES)(
 	},
 );
 
-test("a commit that finds the ledger exchanged writes it anew at once, and nothing is left unwritten", async () => {
+test("a commit that finds the ledger exchanged writes it anew at once, and nothing is left unwritten", {
+	timeout: 120_000,
+}, async () => {
 	const dataDir = temporaryDirectory();
 	const host = new CommittingHost(dataDir);
 	await host.answer();
@@ -188,6 +192,7 @@ test("a commit that finds the ledger exchanged writes it anew at once, and nothi
 
 test.each(EXCHANGES)(
 	"a lock that is %s under its host is made and held anew",
+	{ timeout: 120_000 },
 	async (_, exchange) => {
 		const dataDir = temporaryDirectory();
 		const host = new CommittingHost(dataDir);
@@ -205,7 +210,9 @@ test.each(EXCHANGES)(
 	},
 );
 
-test("a host whose whole directory was removed makes it again, and the next start finds its workers", async () => {
+test("a host whose whole directory was removed makes it again, and the next start finds its workers", {
+	timeout: 120_000,
+}, async () => {
 	const dataDir = join(temporaryDirectory(), "state");
 	const host = new CommittingHost(dataDir);
 	const { runId } = await host.answer();
@@ -229,7 +236,9 @@ test("a host whose whole directory was removed makes it again, and the next star
 	expect(next.runId).not.toBe(runId);
 });
 
-test("what cannot be written anew is said once, the host goes on, and it is written when that is possible", async () => {
+test("what cannot be written anew is said once, the host goes on, and it is written when that is possible", {
+	timeout: 120_000,
+}, async () => {
 	const place = temporaryDirectory();
 	const dataDir = join(place, "state");
 	const host = new CommittingHost(dataDir);

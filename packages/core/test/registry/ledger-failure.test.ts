@@ -52,6 +52,15 @@ test.each([
 	expect(message).not.toMatch(/Make the directory writable/);
 });
 
+test("SQLite that cannot open a file for lack of a descriptor is not told as a directory that cannot be written", () => {
+	const failure = (lacks: boolean): string =>
+		ledgerFailure(failing("SQLITE_CANTOPEN"), "/p", () => lacks).code;
+	expect([failure(true), failure(false)]).toEqual([
+		"REGISTRY_OUT_OF_DESCRIPTORS",
+		"REGISTRY_UNWRITABLE",
+	]);
+});
+
 test("the code is found below what wraps it, and may be missing", () => {
 	const wrapped = new Error("query failed", { cause: failing("SQLITE_FULL") });
 	expect(ledgerFailure(wrapped, "/p").code).toBe("REGISTRY_FULL");

@@ -26,7 +26,7 @@ import {
 	removeFreeLock,
 	takeLock,
 } from "../../src/registry/run-lock.ts";
-import { runPath } from "../../src/registry/run-name.ts";
+import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
 import {
 	EventRecorder,
@@ -34,6 +34,7 @@ import {
 	VirtualClock,
 } from "../../src/testing.ts";
 import { sqlite } from "../cleanup/bench.ts";
+import { deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** A run of this process and its files. */
@@ -193,6 +194,14 @@ test("a lock that somebody else holds by now is told, and not taken from them", 
 	expect(files.losses([])).toEqual([]);
 });
 
+test("a lock that was removed is made and held anew", async () => {
+	const { registry, lockPath, types } = await open();
+	rmSync(lockPath);
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(takeLock(sqlite, lockPath)).toBe("held");
+});
+
 test("a lock that was filled is emptied and held", async () => {
 	const { registry, lockPath, types } = await open();
 	rmSync(lockPath);
@@ -221,9 +230,19 @@ test("files that cannot be looked at say nothing", () => {
 test("a lock that is not there cannot be mended, and one that is held is not removed", async () => {
 	const { directory, name, lockPath } = await open();
 	const aside = directory.lockAside(name);
-	expect(mendLock(sqlite, `${lockPath}.none`, aside)).toBe("missing");
+	const other = `${lockPath}.other`;
+	expect(mendLock(sqlite, other, aside)).toBe("missing");
+	// An empty one is refused for another reason than its content.
+	writeFileSync(other, "");
+	expect(mendLock(sqlite, other, aside)).toBe("refused");
 	removeFreeLock({ sqlite, directory }, name);
 	expect(existsSync(lockPath)).toBe(true);
+	// Nobody has this one.
+	const stray = runNameOf(name.runId, deadOwner());
+	const strayPath = runPath(directory.runs, stray, "lock");
+	writeFileSync(strayPath, "no lock");
+	removeFreeLock({ sqlite, directory }, stray);
+	expect(existsSync(strayPath)).toBe(false);
 });
 
 test("a directory that has the name of a journal is moved away with what is in it", async () => {
