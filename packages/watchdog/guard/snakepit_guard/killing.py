@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 from collections.abc import Callable
 
 from snakepit_guard.kill_order import Step, kill_order
-from snakepit_guard.process_table import descendants_of, look
+from snakepit_guard.process_table import children_of, descendants_of, look
 from snakepit_guard.wakeup import Wakeup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
+
+    from snakepit_guard.kill_order import Reach
 
     Outcome = Literal["sent", "gone", "refused"]
     Whom = Literal["all", "workers"]
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_S = 0.001
 # Nothing new appears, and what was killed does not die: it is stuck in the kernel.
 _LAST_PAUSE_S = 1.0
+# PIDFD_SIGNAL_PROCESS_GROUP of linux/pidfd.h.
+_PROCESS_GROUP = 1 << 2
 
 
 def kill_until_none(
@@ -45,7 +50,7 @@ def kill_until_none(
     """
     told: set[tuple[int, int]] = set()
     pause = _FIRST_PAUSE_S
-    while not reap_all():
+    while not _end_what_the_dead_led():
         steps = _steps(whom)
         if whom == "workers" and not steps:
             break
@@ -76,8 +81,16 @@ def reap_all() -> bool:
     return False
 
 
-def kill_exactly(pid: int, start: int) -> Outcome:
-    """Sends SIGKILL to a process that is not our child, and to no other that has its pid now."""
+def kill_exactly(pid: int, start: int, reach: Reach = "process") -> Outcome:
+    """Sends SIGKILL to a process that is not our child, and to no other that has its pid now.
+
+    Args:
+        pid: Its pid.
+        start: Its start time: with the pid, this process and no other.
+        reach: Whether the whole group that it leads is meant, where the kernel can
+            send to a group by its leader's pidfd (Linux 6.9). Elsewhere the members
+            are found, and killed, one by one.
+    """
     try:
         reference = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -85,12 +98,43 @@ def kill_exactly(pid: int, start: int) -> Outcome:
     except (AttributeError, OSError):
         # An old kernel, or a filter: looked at right before, there is no better.
         return _attempt(lambda: os.kill(pid, signal.SIGKILL), pid, start)
+    # The reference is of one process for ever. If that has the start time now, it was it.
     try:
+        if reach == "group":
+            _attempt(lambda: _send_to_group_of(reference), pid, start)
         return _attempt(
             lambda: signal.pidfd_send_signal(reference, signal.SIGKILL), pid, start
         )
     finally:
         os.close(reference)
+
+
+def _send_to_group_of(leader: int) -> None:
+    with contextlib.suppress(OSError):  # An old kernel does not know the flag.
+        signal.pidfd_send_signal(leader, signal.SIGKILL, None, _PROCESS_GROUP)
+
+
+def _end_what_the_dead_led() -> bool:
+    """Kills the groups of children that are dead, then reaps them.
+
+    A dead child cannot leave its group, and until it is reaped the group's number is
+    nobody else's: so everything in the group descends from this process.
+
+    Returns:
+        Whether there is no child left, dead or alive.
+    """
+    own = look(os.getpid())
+    for pid in children_of(os.getpid()):
+        child = look(pid)
+        if own is None or child is None or not child.zombie:
+            continue
+        if child.session != own.session and child.group != own.group:
+            _kill_group(child.group)
+    return reap_all()
+
+
+def _kill_group(group: int) -> Outcome:
+    return _signal(lambda: os.killpg(group, signal.SIGKILL))
 
 
 def _steps(whom: Whom) -> list[Step]:
@@ -108,19 +152,13 @@ def _send(step: Step) -> Outcome:
     process = step.process
     # A child of ours keeps its number until we reap it, and we do not in between.
     ours = process.parent == os.getpid()
-    if step.reach == "group":
-        if not ours:
-            seen = look(process.pid)
-            if (
-                seen is None
-                or seen.start != process.start
-                or seen.group != process.group
-            ):
-                return "gone"
-        return _signal(lambda: os.killpg(process.group, signal.SIGKILL))
-    if ours:
-        return _signal(lambda: os.kill(process.pid, signal.SIGKILL))
-    return kill_exactly(process.pid, process.start)
+    if not ours:
+        leads = process.group == process.pid and step.reach == "group"
+        reach: Reach = "group" if leads else "process"
+        return kill_exactly(process.pid, process.start, reach)
+    if step.reach == "group" and process.group == process.pid:
+        return _kill_group(process.pid)
+    return _signal(lambda: os.kill(process.pid, signal.SIGKILL))
 
 
 def _attempt(send: Callable[[], None], pid: int, start: int) -> Outcome:
