@@ -8,7 +8,6 @@ import { identities } from "./cases/identities.ts";
 import { kernelLimit } from "./cases/kernel-limit.ts";
 import { largeValues } from "./cases/large-values.ts";
 import { layersKilled } from "./cases/layers-killed.ts";
-import { ledgerFromOutside } from "./cases/ledger-from-outside.ts";
 import { ledgerWrites } from "./cases/ledger-writes.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
 import { manySpawns } from "./cases/many-spawns.ts";
@@ -16,6 +15,7 @@ import { nextStart } from "./cases/next-start.ts";
 import { otherPrograms } from "./cases/other-programs.ts";
 import { preloaded } from "./cases/preloaded.ts";
 import { randomLives } from "./cases/random-lives.ts";
+import { recycledPids } from "./cases/recycled-pids.ts";
 import { resources } from "./cases/resources.ts";
 import { settings } from "./cases/settings.ts";
 import { startUp } from "./cases/start-up.ts";
@@ -34,6 +34,7 @@ export const CASES: readonly ChaosCase[] = [
 	...nextStart,
 	...manyHosts,
 	...identities,
+	...recycledPids,
 	...falseKills,
 	...settings,
 	...endings,
@@ -41,7 +42,6 @@ export const CASES: readonly ChaosCase[] = [
 	...manySpawns,
 	...ledgerWrites,
 	...damagedLedger,
-	...ledgerFromOutside,
 	...resources,
 	...bridgeFaults,
 	...largeValues,

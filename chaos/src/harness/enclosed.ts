@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { RecycledPath } from "../../programs/recycled-pids/paths.ts";
 import type { RoundOutcome } from "./chaos-case.ts";
 import type { Stage } from "./stage.ts";
 
@@ -12,9 +13,8 @@ export const PID_NAMESPACE: readonly string[] = [
 	"--kill-child",
 	"--mount-proc",
 ];
-const PROGRAM = fileURLToPath(
-	new URL("../../programs/enclosed-round.ts", import.meta.url),
-);
+const at = (path: string): string =>
+	fileURLToPath(new URL(`../../programs/${path}`, import.meta.url));
 
 /** Rounds that are run by a harness inside of a pid namespace. */
 export type EnclosedRound = "reuse-a-pid";
@@ -30,9 +30,28 @@ export function namespacesUnavailable(): string | undefined {
 }
 
 /** Runs a whole round, harness and all, in a pid namespace. */
-export async function roundInPidNamespace(
+export function roundInPidNamespace(
 	stage: Stage,
 	round: EnclosedRound,
+): Promise<RoundOutcome> {
+	const seed = String(Math.floor(stage.random.fraction() * 2 ** 32));
+	return enclosed(stage, at("enclosed-round.ts"), [round, seed]);
+}
+
+/** Lets strangers have so many pids of processes that something of ours is about to signal. */
+export function recyclePids(
+	stage: Stage,
+	path: RecycledPath,
+	pids: number,
+): Promise<RoundOutcome> {
+	return enclosed(stage, at("recycled-pids/round.ts"), [path, String(pids)]);
+}
+
+/** Runs a program in a pid namespace, which prints what came of it. All that it starts ends with it. */
+async function enclosed(
+	stage: Stage,
+	program: string,
+	programArguments: readonly string[],
 ): Promise<RoundOutcome> {
 	const [command = "", ...args] = [
 		...PID_NAMESPACE,
@@ -40,12 +59,13 @@ export async function roundInPidNamespace(
 		...["sh", "-c", '"$@"; exit $?', "sh"],
 		process.execPath,
 		"--conditions=snakepit-source",
-		PROGRAM,
-		round,
-		String(Math.floor(stage.random.fraction() * 2 ** 32)),
+		program,
+		...programArguments,
 	];
 	const { stdout } = await promisify(execFile)(command, args, {
 		timeout: 120_000,
+		// What is left when everything is killed goes with the stage.
+		env: { ...process.env, ...stage.env, TMPDIR: stage.directory },
 	});
 	return JSON.parse(stdout);
 }

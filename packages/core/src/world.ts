@@ -103,7 +103,8 @@ export interface OwnGroup {
 	readonly id: number;
 	/**
 	 * Looks whether the leader still holds its number, dead or alive. What starts
-	 * in the group before such a moment can be proven after the leader is gone.
+	 * in the group before such a moment can be proven after the leader is gone. The
+	 * host looks every two seconds by itself.
 	 */
 	noteLeader(): void;
 	/** The leader's end was told. Looks who is left: what is proven now stays proven while it lives. */

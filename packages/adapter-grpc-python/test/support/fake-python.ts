@@ -2,7 +2,6 @@ import {
 	chmodSync,
 	mkdirSync,
 	mkdtempSync,
-	realpathSync,
 	rmSync,
 	writeFileSync,
 } from "node:fs";
@@ -12,9 +11,9 @@ import { onTestFinished } from "vitest";
 import { VERSION } from "../../src/gen/version.ts";
 import type { InterpreterFacts } from "../../src/interpreter/interpreter.ts";
 
-/** A directory that goes with the test; without a link in its path, as messages name it. */
+/** A directory that goes with the test. */
 export function scratch(): string {
-	const directory = realpathSync(mkdtempSync(join(tmpdir(), "snp-")));
+	const directory = mkdtempSync(join(tmpdir(), "snp-"));
 	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 	return directory;
 }

@@ -1,4 +1,3 @@
-import type { SnakepitEvent } from "../events.ts";
 import { removeFreeLock } from "../registry/run-lock.ts";
 import type { RunName } from "../registry/run-name.ts";
 import { removeDirectories } from "./marker-claim.ts";
@@ -7,10 +6,6 @@ import type { ClaimParts, RunClaim } from "./run-claim.ts";
 import type { Settlement } from "./settlement.ts";
 import type { UnrecordedRun } from "./unrecorded-runs.ts";
 
-export interface UnrecordedParts extends ClaimParts {
-	readonly emit: (event: SnakepitEvent) => void;
-}
-
 /**
  * Cleans up after a run without a record. No lock keeps other starts away: of
  * two that end the same process each proves before every signal which it is.
@@ -18,20 +13,21 @@ export interface UnrecordedParts extends ClaimParts {
 export class UnrecordedClaim implements RunClaim {
 	readonly dead: DeadRun;
 	readonly mayLive = true;
-	readonly #parts: UnrecordedParts;
+	readonly #parts: ClaimParts;
 	readonly #name: RunName;
 
-	constructor(parts: UnrecordedParts, { name, dead }: UnrecordedRun) {
+	constructor(parts: ClaimParts, { name, dead }: UnrecordedRun) {
 		this.#parts = parts;
 		this.#name = name;
 		this.dead = dead;
 	}
 
 	settle({ complete }: Settlement): ReturnType<RunClaim["settle"]> {
-		const { directory, emit } = this.#parts;
+		const { directory, claimant } = this.#parts;
 		// A file that cannot be read now says later where its directories are.
 		if (!complete || directory.hasFile(this.#name)) return { over: complete };
-		removeDirectories(this.#parts, this.#name, emit);
+		if (claimant.kind === "reaper")
+			removeDirectories(this.#parts, this.#name, claimant.tell);
 		directory.removeBeside(this.#name);
 		removeFreeLock(this.#parts, this.#name);
 		return { over: true };

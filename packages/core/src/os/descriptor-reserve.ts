@@ -1,5 +1,4 @@
 import { closeSync, openSync } from "node:fs";
-import { outOfDescriptors } from "./system-refusal.ts";
 
 /** A look needs one. Another thread can take what is given up for it: then the next one is. */
 const KEPT = 4;
@@ -46,6 +45,12 @@ export class DescriptorReserve {
 			this.#kept.push(descriptor);
 		}
 	}
+}
+
+/** Whether an error says that this process, or the system, can open nothing more. */
+export function outOfDescriptors(error: unknown): boolean {
+	const { code } = error as NodeJS.ErrnoException;
+	return code === "EMFILE" || code === "ENFILE";
 }
 
 function hold(): number | undefined {

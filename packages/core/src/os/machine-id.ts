@@ -2,7 +2,6 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { outOfDescriptors } from "./system-refusal.ts";
 
 /**
  * Names this machine: the same text in every program and after every boot,
@@ -33,9 +32,7 @@ function machineIdFile(): string | undefined {
 		try {
 			const text = readFileSync(path, "utf8").trim();
 			if (/^[0-9a-f]{32}$/.test(text)) return text;
-		} catch (error) {
-			// Another name would be another machine, and another place of the ledger.
-			if (outOfDescriptors(error)) throw error;
+		} catch {
 			// Not there: the next one.
 		}
 	}

@@ -1,20 +1,33 @@
+import type { Clock } from "../world.ts";
 import type { ProcessGroup } from "./process-group.ts";
 
-/** The groups that this program started, by their leaders' pids, as long as anybody else holds them. */
-export class OwnGroups {
-	readonly #groups = new Map<number, WeakRef<ProcessGroup>>();
-	readonly #forgotten = new FinalizationRegistry<number>((id) => {
-		// The number may be another group's of ours by now.
-		if (this.#groups.get(id)?.deref() === undefined) this.#groups.delete(id);
-	});
+/** A look costs two small reads for each worker: with 100 of them, a thousandth of the time. */
+const LOOK_MS = 2_000;
 
-	add(group: ProcessGroup): void {
-		this.#groups.set(group.id, new WeakRef(group));
-		this.#forgotten.register(group, group.id);
+/**
+ * The groups that this program started. Their leaders are looked at from time to
+ * time: what a leader started before the last look can be told from strangers
+ * after its end, also without a marker.
+ */
+export class OwnGroups {
+	readonly #groups = new Set<ProcessGroup>();
+	readonly #clock: Clock;
+
+	constructor(clock: Clock) {
+		this.#clock = clock;
 	}
 
-	/** Whoever looks at a leader proves by it what has started in its group so far. */
-	noteLeader(id: number): void {
-		this.#groups.get(id)?.deref()?.noteLeader();
+	add(group: ProcessGroup): void {
+		if (group.noteLeader() !== "noted") return;
+		this.#groups.add(group);
+		if (this.#groups.size === 1) this.#lookLater();
+	}
+
+	#lookLater(): void {
+		this.#clock.after(LOOK_MS, () => {
+			for (const group of this.#groups)
+				if (group.noteLeader() !== "noted") this.#groups.delete(group);
+			if (this.#groups.size > 0) this.#lookLater();
+		});
 	}
 }

@@ -74,11 +74,13 @@ export class ProcessGroup implements OwnGroup {
 		return this.#leader.pid;
 	}
 
-	noteLeader(): void {
-		// Without such a clock nothing follows from it, and a look costs a process there.
+	/** Nothing comes of it without a clock of start times, or once the leader's number is not its own. */
+	noteLeader(): "noted" | "nothing" {
+		// First, since a look costs a process where there is no such clock.
 		const moment = this.#system.moment();
-		if (moment !== undefined && this.#seeLeader() === "held")
-			this.#heldAt = moment;
+		if (moment === undefined || this.#seeLeader() !== "held") return "nothing";
+		this.#heldAt = moment;
+		return this.#leaderIs === "running" ? "noted" : "nothing";
 	}
 
 	leaderEnded(): void {

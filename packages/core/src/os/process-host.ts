@@ -34,6 +34,7 @@ import { type NumberHolder, ProcessGroup } from "./process-group.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { PsProcessTable } from "./ps-process-table.ts";
 import { hasMembers, sendSignal } from "./send-signal.ts";
+import { systemClock } from "./system-clock.ts";
 
 /** How far a process is on its way out; `"exiting"`: its first thread runs no more, nor nearly always any other. */
 export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
@@ -48,7 +49,7 @@ export class SystemProcessHost implements CensusHost {
 	readonly platform: NodeJS.Platform = process.platform;
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
-	readonly #ownGroups = new OwnGroups();
+	readonly #ownGroups = new OwnGroups(systemClock);
 	readonly #keepAlive = new KeepAlive();
 	readonly #echo = new Echo(process.stderr);
 
@@ -92,7 +93,6 @@ export class SystemProcessHost implements CensusHost {
 			hasMembers,
 			send: sendSignal,
 		});
-		group.noteLeader();
 		this.#ownGroups.add(group);
 		return group;
 	}
@@ -104,7 +104,6 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	facts(pid: number): ProcessFacts | undefined {
-		this.#ownGroups.noteLeader(pid);
 		const entry = this.#table.entry(pid);
 		return typeof entry === "string" ? undefined : this.#facts(entry);
 	}

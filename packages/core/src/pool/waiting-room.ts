@@ -67,12 +67,8 @@ export class WaitingRoom {
 		}
 	}
 
-	/** Takes the next call whose session is bound to this process, also one that came before that. */
+	/** Takes the next call whose session is bound to this process. */
 	takeBound(incarnation: string): Call | undefined {
-		for (const call of this.#early(incarnation)) {
-			this.#common.remove(call);
-			this.add(call);
-		}
 		const call = this.#bound.get(incarnation)?.take();
 		if (call !== undefined) this.#boundSize--;
 		return call;
@@ -83,7 +79,9 @@ export class WaitingRoom {
 		const bound = [...(this.#bound.get(incarnation) ?? [])];
 		this.#bound.delete(incarnation);
 		this.#boundSize -= bound.length;
-		const early = this.#early(incarnation);
+		const early = [...this.#common].filter(
+			(call) => boundTo(call) === incarnation,
+		);
 		for (const call of early) this.#common.remove(call);
 		return [...bound, ...early];
 	}
@@ -94,10 +92,5 @@ export class WaitingRoom {
 			...this.#common,
 			...[...this.#bound.values()].flatMap((queue) => [...queue]),
 		];
-	}
-
-	/** Those in the common line that came before their session was bound to this process. */
-	#early(incarnation: string): readonly Call[] {
-		return [...this.#common].filter((call) => boundTo(call) === incarnation);
 	}
 }

@@ -2,9 +2,10 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
+import type { ProcessIdentity } from "../../src/identity.ts";
 import { NodeProcessSource } from "../../src/os/node-process-source.ts";
 import { sendSignal } from "../../src/os/send-signal.ts";
-import type { ProcessSpec } from "../../src/world.ts";
+import type { OwnGroup, ProcessSpec, StartedProcess } from "../../src/world.ts";
 import { start } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import {
@@ -129,45 +130,40 @@ test("the exit is told although a grandchild holds the output open, and its grou
 	letGo();
 });
 
-test("a child that cleared its environment is ended with the group of a leader that was seen after its birth", async () => {
-	const process_ = await start("forks-an-ignorant-child.sh");
-	const { identity, groupId } = process_;
-	// Its start is some ticks ago when the leader is looked at.
-	const [seen] = [performance.now()];
-	await eventually("some ticks", () => performance.now() - seen > 50);
-	expect(machine.facts(identity.pid)).toBeDefined();
+/** A leader, its child without an environment, and their group as this program would know it. */
+async function startIgnorantFamily(): Promise<{
+	readonly leader: StartedProcess;
+	readonly child: ProcessIdentity;
+	readonly own: OwnGroup;
+}> {
+	const leader = await start("forks-an-ignorant-child.sh");
+	const own = machine.ownGroup(leader.identity, { env: {} });
 	const child = machine
-		.members(groupId)
-		.find((member) => member.identity.pid !== identity.pid);
+		.members(leader.groupId)
+		.find(({ identity }) => identity.pid !== leader.identity.pid);
+	if (child === undefined) return expect.unreachable();
+	return { leader, child: child.identity, own };
+}
+
+test("a child that cleared its environment is ended with the group of a leader that was seen after its birth", async () => {
+	const group = await startIgnorantFamily();
+	const { groupId } = group.leader;
+	// Some ticks after the child's start.
+	const born = performance.now();
+	await eventually("some ticks", () => performance.now() - born > 50);
+	group.own.noteLeader();
 	const letGo = machine.keepAlive();
-	process.kill(identity.pid, "SIGKILL");
-	await process_.exited;
+	group.leader.signal("SIGKILL", "process");
+	await group.leader.exited;
 	letGo();
 	expect(machine.members(groupId).map((member) => member.identity)).toEqual([
-		child?.identity,
+		group.child,
 	]);
-	expect(process_.signal("SIGKILL", "group")).toBe("sent");
+	expect(group.own.signal("SIGKILL")).toBe("sent");
 	await eventually(
 		"the end of the child",
 		() => machine.members(groupId).length === 0,
 	);
-});
-
-test("a child that cleared its environment and appeared after every look at its leader is left alone", async () => {
-	const process_ = await start("leaves-an-ignorant-child.sh", "run", "run-1");
-	const letGo = machine.keepAlive();
-	await process_.exited;
-	letGo();
-	await eventually("the child's empty environment", () => {
-		const said = process_.signal("SIGCONT", "group");
-		expect(["sent", "unproven"]).toContain(said);
-		return said === "unproven";
-	});
-	const [child] = machine.members(process_.groupId);
-	if (child === undefined) return expect.unreachable();
-	expect(process_.signal("SIGKILL", "group")).toBe("unproven");
-	expect(isAlive(child.identity.pid)).toBe(true);
-	machine.signal(child.identity, "SIGKILL");
 });
 
 test("no signal goes to everyone, to one's own group, or to the first process", () => {

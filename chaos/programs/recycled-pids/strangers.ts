@@ -1,0 +1,83 @@
+import { mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { removePlace } from "../../../scripts/remove-place.ts";
+import { look } from "../../src/harness/process-table.ts";
+import { Conversation } from "./conversation.ts";
+
+/** A number is free as soon as somebody reaps it; on a busy machine that takes a while. */
+const FREE_WITHIN_MS = 20_000;
+
+interface Taken {
+	readonly taken: readonly number[];
+}
+
+/**
+ * Processes with the pids of others that are gone. Every order is carried out in
+ * the turn in which it is given: nothing else of this program happens meanwhile.
+ */
+export class Strangers implements Disposable {
+	/** Private, and removed in the end. */
+	readonly directory: string = mkdtempSync(join(tmpdir(), "strangers-"));
+	readonly #program = new Conversation(this.directory, "strangers.py");
+	/** How many numbers were taken. */
+	recycled = 0;
+	/** How many strangers were ended by others. */
+	killed = 0;
+
+	/** Takes these numbers as soon as nobody has them. */
+	take(pids: readonly number[]): void {
+		const deadline = performance.now() + FREE_WITHIN_MS;
+		while (pids.some((pid) => look(pid) !== undefined))
+			if (performance.now() > deadline)
+				throw new Error(`Not all of ${pids.join(", ")} became free.`);
+		this.recycled += this.tryToTake(pids);
+	}
+
+	/** Tries to take numbers that somebody may have. Returns how many could be. */
+	tryToTake(pids: readonly number[]): number {
+		return this.#program.ask<Taken>({ take: pids }).taken.length;
+	}
+
+	/** Children of the other process, each the leader of a group, which sleep. */
+	spawn(
+		count: number,
+		env: Readonly<Record<string, string>>,
+	): readonly number[] {
+		const order = { spawn: count, env };
+		return this.#program.ask<{ pids: readonly number[] }>(order).pids;
+	}
+
+	/** Ends such children, and takes their numbers. */
+	replace(pids: readonly number[]): void {
+		const { taken } = this.#program.ask<Taken>({ replace: pids });
+		this.recycled += taken.length;
+	}
+
+	/** Counts the strangers that were ended, and ends the others. */
+	count(): void {
+		const order = { count: true };
+		this.killed += this.#program.ask<{ killed: number }>(order).killed;
+	}
+
+	[Symbol.dispose](): void {
+		this.#program[Symbol.dispose]();
+		removePlace(this.directory);
+	}
+}
+
+/** Waits, in this very turn, until these processes are dead with all of their threads. */
+export function untilDead(pids: readonly number[]): void {
+	const deadline = performance.now() + FREE_WITHIN_MS;
+	while (pids.some((pid) => look(pid)?.zombie === false || threads(pid) > 1))
+		if (performance.now() > deadline)
+			throw new Error(`Not all of ${pids.join(", ")} died.`);
+}
+
+function threads(pid: number): number {
+	try {
+		return readdirSync(`/proc/${pid}/task`).length;
+	} catch {
+		return 0; // Reaped.
+	}
+}

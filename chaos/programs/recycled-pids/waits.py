@@ -1,0 +1,8 @@
+"""A worker that is only there."""
+
+from snakepit_bridge import tool
+
+
+@tool
+def wait() -> None:
+    """Nobody calls it."""
