@@ -1,4 +1,5 @@
 import type { Case } from "./case.ts";
+import { batch } from "./cases/batch.ts";
 import { heartbeat } from "./cases/heartbeat.ts";
 import { ledger } from "./cases/ledger.ts";
 import { manyCalls } from "./cases/many-calls.ts";
@@ -17,6 +18,7 @@ import { values } from "./cases/values.ts";
 export const cases: readonly Case[] = [
 	smallCall,
 	throughput,
+	batch,
 	threads,
 	poolCost,
 	values,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from snakepit_bridge import tool
+from snakepit_bridge import current_call, tool
 
 items_produced = 0
 
@@ -21,6 +21,22 @@ def echo(value: Any) -> Any:
 @tool
 async def echo_async(value: Any) -> Any:
     return value
+
+
+@tool
+def double(number: int) -> int:
+    return 2 * number
+
+
+@tool
+def double_all(numbers: list[int]) -> list[int]:
+    return [2 * number for number in numbers]
+
+
+@tool(takes_input=int)
+def double_each() -> Iterator[int]:
+    for number in current_call().input:
+        yield 2 * number
 
 
 @tool
