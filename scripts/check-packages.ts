@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import {
-	globSync,
 	mkdirSync,
 	mkdtempSync,
 	readdirSync,
@@ -9,21 +8,15 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { type Packed, packPackages } from "./pack-packages.ts";
 import { environment } from "./python-environment.ts";
 import { must, root } from "./run.ts";
-
-interface Packed {
-	name: string;
-	entries: string[];
-	tarball: string;
-}
 
 // Outside the workspace, so that nothing resolves by luck.
 const work = mkdtempSync(join(tmpdir(), "snakepit-packages-"));
 try {
-	must("pnpm", ["build"]);
-	const packages = globSync("packages/*/package.json", { cwd: root }).map(pack);
+	const packages = packPackages(work);
 	for (const { tarball } of packages) {
 		must("publint", ["run", tarball, "--strict"]);
 		must("attw", [tarball, "--profile", "esm-only"]);
@@ -39,18 +32,7 @@ try {
 	rmSync(work, { recursive: true });
 }
 
-function pack(manifest: string): Packed {
-	const file = join(root, manifest);
-	const { name, publishConfig } = JSON.parse(readFileSync(file, "utf8"));
-	const tarball = join(work, `${name.replace("/", "-")}.tgz`);
-	must("pnpm", ["pack", "--silent", "--out", tarball], { cwd: dirname(file) });
-	const entries = Object.keys(publishConfig.exports)
-		.filter((path) => !/\.(json|yml)$/.test(path))
-		.map((path) => join(name, path));
-	return { name, entries, tarball };
-}
-
-function install(project: string, packages: Packed[]): string {
+function install(project: string, packages: readonly Packed[]): string {
 	const cwd = join(work, project);
 	mkdirSync(cwd);
 	writeFileSync(join(cwd, "package.json"), `{ "type": "module" }`);
@@ -61,7 +43,7 @@ function install(project: string, packages: Packed[]): string {
 	return cwd;
 }
 
-function entriesLoad(cwd: string, packages: Packed[]) {
+function entriesLoad(cwd: string, packages: readonly Packed[]) {
 	const program = packages
 		.flatMap(({ entries }) => entries)
 		.map((entry, index) => `import * as e${index} from "${entry}"; e${index};`)

@@ -8,6 +8,7 @@ import { identities } from "./cases/identities.ts";
 import { kernelLimit } from "./cases/kernel-limit.ts";
 import { largeValues } from "./cases/large-values.ts";
 import { layersKilled } from "./cases/layers-killed.ts";
+import { ledgerFromOutside } from "./cases/ledger-from-outside.ts";
 import { ledgerWrites } from "./cases/ledger-writes.ts";
 import { manyHosts } from "./cases/many-hosts.ts";
 import { manySpawns } from "./cases/many-spawns.ts";
@@ -42,6 +43,7 @@ export const CASES: readonly ChaosCase[] = [
 	...manySpawns,
 	...ledgerWrites,
 	...damagedLedger,
+	...ledgerFromOutside,
 	...resources,
 	...bridgeFaults,
 	...largeValues,

@@ -21,6 +21,10 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"registry.degraded":
 		"The ledger cannot be written; the pool goes on with its other layers.",
 	"registry.recovered": "What could not be written was written.",
+	"registry.file_lost":
+		"Somebody removed, replaced or damaged the ledger file or the lock of this living run; told once.",
+	"registry.file_renewed":
+		"It was made anew: a ledger that was taken away with everything that was in it, a damaged one with the run and the workers that are in memory.",
 	"audit.stray_found":
 		"A process carries the run's marker, and its worker has ended or is unknown: seen at two looks in a row, told once.",
 	"audit.stray_killed":

@@ -33,6 +33,20 @@ export const START_ERRORS = {
 			"The directory for sockets is a link, belongs to somebody else, or others may write in it.",
 		remedy: "Repair it, or set `XDG_RUNTIME_DIR`.",
 	},
+	RUNTIME_DIRECTORY_UNWRITABLE: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"The directory for sockets and scratch files is full, read-only, or the system refuses to listen in it.",
+		remedy: "What the message says, or set `XDG_RUNTIME_DIR`.",
+	},
+	OUT_OF_DESCRIPTORS: {
+		thrown: "StartError",
+		ran: "no",
+		meaning:
+			"This program, or the whole system, has as many files open as it may (`EMFILE`, `ENFILE`).",
+		remedy: "Raise `ulimit -n`, or close what the program has open.",
+	},
 	SOCKET_PATH_TOO_LONG: {
 		thrown: "StartError",
 		ran: "no",
@@ -215,7 +229,8 @@ export const START_ERRORS = {
 	REGISTRY_UNWRITABLE: {
 		thrown: "RegistryError",
 		ran: "no",
-		meaning: "The ledger's directory cannot be written.",
+		meaning:
+			"The ledger's directory cannot be written: it is read-only, or this user has no right to.",
 		remedy: "Its rights, or `dataDir`.",
 	},
 	REGISTRY_FULL: {
@@ -223,6 +238,13 @@ export const START_ERRORS = {
 		ran: "no",
 		meaning: "The disk of the ledger is full.",
 		remedy: "Room on it, or `dataDir`.",
+	},
+	REGISTRY_OUT_OF_DESCRIPTORS: {
+		thrown: "RegistryError",
+		ran: "no",
+		meaning:
+			"The ledger cannot be opened: as many files are open as may be (`EMFILE`, `ENFILE`).",
+		remedy: "Raise `ulimit -n`, or close what the program has open.",
 	},
 	REGISTRY_LOCKED: {
 		thrown: "RegistryError",

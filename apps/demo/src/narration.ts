@@ -31,6 +31,8 @@ export function narrate(event: SnakepitEvent): string | undefined {
 			return `${event.workerId} | ${event.record.level} ${event.record.logger}: ${event.record.message}`;
 		case "registry.degraded":
 			return event.message;
+		case "registry.file_lost":
+			return `the ${event.file} of this run was ${event.how}: ${event.path}`;
 		case "registry.relocated":
 			return `the ledger is in ${event.path}: ${event.reason}`;
 		case "registry.set_aside":

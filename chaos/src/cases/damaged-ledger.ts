@@ -90,8 +90,6 @@ async function startOn(
 	damage: (file: string) => void,
 ): Promise<RoundOutcome> {
 	const file = await deadRun(stage);
-	// Its log has every page: with it the file would be whole again.
-	new DatabaseSync(file).exec("pragma journal_mode = delete");
 	damage(file);
 	const next = await stage.ready({ size: SIZE });
 	const upMs = (await next.told<number>("startMs")) ?? 0;

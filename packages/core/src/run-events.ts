@@ -76,6 +76,22 @@ export type RunEvent =
 	  }
 	| { readonly type: "registry.recovered"; readonly written: number }
 	| {
+			/** Somebody took or damaged a file of this living run. */
+			readonly type: "registry.file_lost";
+			readonly runId: RunId;
+			readonly file: "ledger" | "lock";
+			readonly path: string;
+			/** `"damaged"`: it is the same file, and what was written is not in it any more. */
+			readonly how: "removed" | "replaced" | "damaged";
+	  }
+	| {
+			/** It was made anew; what had its name was set aside. */
+			readonly type: "registry.file_renewed";
+			readonly runId: RunId;
+			readonly file: "ledger" | "lock";
+			readonly path: string;
+	  }
+	| {
 			readonly type: "registry.reconciled";
 			readonly runId: RunId;
 			/** Workers whose process was gone without anybody telling. */

@@ -99,7 +99,11 @@ test("a bridge of another release that only the worker finds", async () => {
 			'__version__ = "7.3.1"',
 		),
 	);
-	const error = await startFailure({ env: () => ({ PYTHONPATH: directory }) });
+	const error = await startFailure({
+		env: () => ({ PYTHONPATH: directory }),
+		// A parent would have imported its own bridge, whatever a seat says.
+		preload: false,
+	});
 	expect(codesOf(error)).toContain("VERSION_MISMATCH");
 	expect(error.message).toContain("has snakepit-bridge 7.3.1");
 });

@@ -2,6 +2,7 @@ import {
 	chmodSync,
 	mkdirSync,
 	mkdtempSync,
+	realpathSync,
 	rmSync,
 	writeFileSync,
 } from "node:fs";
@@ -11,9 +12,9 @@ import { onTestFinished } from "vitest";
 import { VERSION } from "../../src/gen/version.ts";
 import type { InterpreterFacts } from "../../src/interpreter/interpreter.ts";
 
-/** A directory that goes with the test. */
+/** A directory that goes with the test; without a link in its path, as messages name it. */
 export function scratch(): string {
-	const directory = mkdtempSync(join(tmpdir(), "snp-"));
+	const directory = realpathSync(mkdtempSync(join(tmpdir(), "snp-")));
 	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 	return directory;
 }

@@ -6,6 +6,7 @@ import { SystemProcessHost } from "../os/process-host.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";
+import { describedRefusal } from "../os/system-refusal.ts";
 import type { Protection } from "../protection.ts";
 import { HISTORY_BOUND, type HistoryBound } from "../registry/history-bound.ts";
 import type {
@@ -50,8 +51,8 @@ let machine: SystemProcessHost | undefined;
  * there is none: it is in the ledger, and everything that dead runs left behind
  * is ended, before the promise resolves. Events of the run go to every holder.
  *
- * @throws StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD`,
- *   `RUNTIME_DIRECTORY_UNSAFE` or `SOCKET_PATH_TOO_LONG`; RegistryError when the
+ * @throws StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD`, `OUT_OF_DESCRIPTORS`,
+ *   `RUNTIME_DIRECTORY_UNSAFE`, `RUNTIME_DIRECTORY_UNWRITABLE` or `SOCKET_PATH_TOO_LONG`; RegistryError when the
  *   ledger cannot be used; StartError `PROTECTION_UNAVAILABLE` where a protection insists.
  */
 export async function acquireRun({
@@ -98,10 +99,18 @@ export async function acquireRun({
 	return run.acquire({ emit, audit }, protections);
 }
 
-/** One for all runs of this process. */
+/**
+ * One for all runs of this process.
+ *
+ * @throws StartError `PLATFORM_UNSUPPORTED` or `OUT_OF_DESCRIPTORS`.
+ */
 export function thisMachine(): SystemProcessHost {
-	machine ??= new SystemProcessHost();
-	return machine;
+	try {
+		machine ??= new SystemProcessHost();
+		return machine;
+	} catch (error) {
+		throw describedRefusal(error, "The process table cannot be read");
+	}
 }
 
 /** A registry that knows its own run; spelt here, since the types of a ledger's file are nothing for users. */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { directoriesOf } from "../os/shared-memory.ts";
-import { type RunContent, RunFile, readRunFile } from "../registry/run-file.ts";
+import { type RunContent, readRunFile } from "../registry/read-run-file.ts";
+import { RunFile } from "../registry/run-file.ts";
 import {
 	mendLock,
 	type RunLock,

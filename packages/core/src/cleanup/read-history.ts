@@ -14,7 +14,7 @@ import { HISTORY_BOUND } from "../registry/history-bound.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
-import { readRunFile } from "../registry/run-file.ts";
+import { readRunFile } from "../registry/read-run-file.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
 import { drawnAt } from "../run-id.ts";

@@ -8,6 +8,7 @@ import { boundHistory, readRuns } from "../registry/history.ts";
 import type { HistoryBound } from "../registry/history-bound.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
+import { OwnFiles } from "../registry/own-files.ts";
 import { ownerKey } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
@@ -61,6 +62,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	});
 	const sharedDirectory = createSharedDirectory(run.directory);
 	const marker = formatMarker(markerOf(name.runId, host.self, directory.key));
+	const files = new OwnFiles({ sqlite, directory, name, file, lock });
 	const engagements = new Engagements({
 		runId: name.runId,
 		host,
@@ -75,7 +77,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const registry = new SqliteRegistry({
 		clock,
 		emit,
-		file,
+		files,
 		run,
 		marker,
 		otherRuns: () => readRuns(sqlite, directory, ownerKey(host.self)),
@@ -87,7 +89,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			// What is not over needs its directory as evidence of what to remove.
 			if (over) host.remove(directoriesOf(run.directory, name.runId));
 			if (over) directory.retire(name);
-			lock.release(over ? "removed" : "kept");
+			files.release(over ? "removed" : "kept");
 		},
 	});
 	const killer = new ProcessKiller(host, clock);

@@ -5,7 +5,7 @@ import { findUnrecordedRuns } from "../cleanup/unrecorded-runs.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { LayerReport } from "../protection.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
-import { readRunFile } from "../registry/run-file.ts";
+import { readRunFile } from "../registry/read-run-file.ts";
 import { formatRunName, ownerKey, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 

@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { outOfDescriptors } from "./system-refusal.ts";
 
 /** A look needs one. Another thread can take what is given up for it: then the next one is. */
 const KEPT = 4;
@@ -45,12 +46,6 @@ export class DescriptorReserve {
 			this.#kept.push(descriptor);
 		}
 	}
-}
-
-/** Whether an error says that this process, or the system, can open nothing more. */
-export function outOfDescriptors(error: unknown): boolean {
-	const { code } = error as NodeJS.ErrnoException;
-	return code === "EMFILE" || code === "ENFILE";
 }
 
 function hold(): number | undefined {

@@ -3,6 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { StartError } from "../errors.ts";
 import type { LifelineListener } from "../world.ts";
 import { SOCKET_PATH_LIMIT } from "./private-directory.ts";
+import { outOfDescriptors, unwritableRemedy } from "./system-refusal.ts";
 
 /** A worker needs two; one that takes more and more must not use up our descriptors. */
 const MAX_CONNECTIONS = 8;
@@ -11,8 +12,8 @@ const MAX_CONNECTIONS = 8;
  * Listens on a private socket and holds every connection without ever reading,
  * writing or half-closing: a worker dies of its end, and only of its end.
  *
- * @throws StartError `SOCKET_PATH_TOO_LONG`, or `RUNTIME_DIRECTORY_UNSAFE` when
- *   the system refuses to listen there.
+ * @throws StartError `SOCKET_PATH_TOO_LONG`; `OUT_OF_DESCRIPTORS`, or
+ *   `RUNTIME_DIRECTORY_UNWRITABLE` when the system refuses to listen there.
  */
 export async function listenLifeline(path: string): Promise<LifelineListener> {
 	if (Buffer.byteLength(path) >= SOCKET_PATH_LIMIT)
@@ -35,10 +36,13 @@ export async function listenLifeline(path: string): Promise<LifelineListener> {
 	try {
 		await promise;
 	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
 		throw new StartError({
-			code: "RUNTIME_DIRECTORY_UNSAFE",
+			code: outOfDescriptors(error)
+				? "OUT_OF_DESCRIPTORS"
+				: "RUNTIME_DIRECTORY_UNWRITABLE",
 			ran: "no",
-			message: `Cannot listen on ${path}: ${(error as Error).message}. Set XDG_RUNTIME_DIR to a directory on a local disk that belongs to you.`,
+			message: `Cannot listen on ${path}: ${message}. ${unwritableRemedy(code) || "Set XDG_RUNTIME_DIR to a directory on a local disk that belongs to you."}`,
 			cause: error,
 		});
 	}

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { StartError } from "../errors.ts";
 import type { ThreadFacts } from "../world.ts";
-import { DescriptorReserve, outOfDescriptors } from "./descriptor-reserve.ts";
+import { DescriptorReserve } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
+import { outOfDescriptors } from "./system-refusal.ts";
 
 /**
  * The process table of Linux, read from `/proc`.

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { outOfDescriptors } from "./system-refusal.ts";
 
 /**
  * Names this machine: the same text in every program and after every boot,
@@ -32,7 +33,9 @@ function machineIdFile(): string | undefined {
 		try {
 			const text = readFileSync(path, "utf8").trim();
 			if (/^[0-9a-f]{32}$/.test(text)) return text;
-		} catch {
+		} catch (error) {
+			// Another name would be another machine, and another place of the ledger.
+			if (outOfDescriptors(error)) throw error;
 			// Not there: the next one.
 		}
 	}

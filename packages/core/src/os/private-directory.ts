@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { StartError } from "../errors.ts";
 import type { RunId } from "../run-id.ts";
+import { unwritableRemedy } from "./system-refusal.ts";
 
 /** Socket paths must be shorter, in bytes: macOS has the smallest field. Source: unix(4), sys/un.h. */
 export const SOCKET_PATH_LIMIT = 104;
@@ -33,7 +34,8 @@ const NAME_BYTES =
  *
  * @param ownerKey names the process whose run it is: a part of it is in the directory's name.
  * @throws StartError `RUNTIME_DIRECTORY_UNSAFE` when somebody else could enter
- *   or exchange it, `SOCKET_PATH_TOO_LONG` when no place is short enough.
+ *   or exchange it, `RUNTIME_DIRECTORY_UNWRITABLE` when the system refuses,
+ *   `SOCKET_PATH_TOO_LONG` when no place is short enough.
  */
 export function createRunDirectory(
 	runId: RunId,
@@ -46,7 +48,7 @@ export function createRunDirectory(
 	try {
 		path = mkdtempSync(join(base, prefix));
 	} catch (error) {
-		throw unsafe(base, `cannot be written (${(error as Error).message})`);
+		throw unwritable(base, error as NodeJS.ErrnoException);
 	}
 	const complaint = complaintAbout(lstatSync(path), "private");
 	if (complaint !== undefined) throw unsafe(path, complaint);
@@ -164,6 +166,16 @@ function unsafe(path: string, complaint: string): StartError {
 		code: "RUNTIME_DIRECTORY_UNSAFE",
 		ran: "no",
 		message: `The runtime directory ${path} ${complaint}. Sockets are only put where nobody else can exchange them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
+	});
+}
+
+function unwritable(path: string, error: NodeJS.ErrnoException): StartError {
+	const remedy = unwritableRemedy(error.code);
+	return new StartError({
+		code: "RUNTIME_DIRECTORY_UNWRITABLE",
+		ran: "no",
+		message: `The runtime directory ${path}, for sockets and scratch files, cannot be written (${error.message}). ${remedy}${remedy && " "}Or set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
+		cause: error,
 	});
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { StartError } from "../errors.ts";
 import type { ProcessSpec } from "../world.ts";
+import { DESCRIPTORS_REMEDY } from "./system-refusal.ts";
 
 /** The system's refusal to start a program, with what helps. */
 export function spawnFailed(
@@ -30,10 +31,12 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 		case "E2BIG":
 			return "Arguments and environment together are too long for the system.";
 		case "EAGAIN":
+			return "The system makes no more processes for this user or control group: raise the limit (ulimit -u, pids.max) or start fewer workers (size.max).";
 		case "ENOMEM":
+			return "The system has no memory for another process: free some, or start fewer workers (size.max).";
 		case "EMFILE":
 		case "ENFILE":
-			return "The system has no room for more processes or files: raise the limit (ulimit -u, ulimit -n) or start fewer workers (size.max).";
+			return `A worker needs up to 8 descriptors of this program. ${DESCRIPTORS_REMEDY} Or start fewer workers (size.max).`;
 		default:
 			return "The system's reason is in the cause.";
 	}

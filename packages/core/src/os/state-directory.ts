@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { RegistryError } from "../errors.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { complaintAbout } from "./private-directory.ts";
+import { unwritableRemedy } from "./system-refusal.ts";
 
 /** Where the ledger of this user on this machine is. */
 export interface StateDirectory {
@@ -125,7 +126,9 @@ function makeWritable(path: string): string | undefined {
 		accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
 		return undefined;
 	} catch (error) {
-		return `cannot be written (${(error as Error).message})`;
+		const { code, message } = error as NodeJS.ErrnoException;
+		const remedy = unwritableRemedy(code);
+		return `cannot be written (${message})${remedy && `. ${remedy}`}`;
 	}
 }
 
@@ -150,6 +153,6 @@ function unwritable(path: string, complaint: string): RegistryError {
 			? "REGISTRY_FULL"
 			: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The ledger of processes cannot be kept in ${path}: it ${complaint}. Name a directory of your own with the option dataDir.`,
+		message: `The ledger of processes cannot be kept in ${path}: it ${complaint.replace(/\.$/, "")}. Or name a directory of your own with the option dataDir.`,
 	});
 }

@@ -67,8 +67,12 @@ export class WaitingRoom {
 		}
 	}
 
-	/** Takes the next call whose session is bound to this process. */
+	/** Takes the next call whose session is bound to this process, also one that came before that. */
 	takeBound(incarnation: string): Call | undefined {
+		for (const call of this.#early(incarnation)) {
+			this.#common.remove(call);
+			this.add(call);
+		}
 		const call = this.#bound.get(incarnation)?.take();
 		if (call !== undefined) this.#boundSize--;
 		return call;
@@ -79,9 +83,7 @@ export class WaitingRoom {
 		const bound = [...(this.#bound.get(incarnation) ?? [])];
 		this.#bound.delete(incarnation);
 		this.#boundSize -= bound.length;
-		const early = [...this.#common].filter(
-			(call) => boundTo(call) === incarnation,
-		);
+		const early = this.#early(incarnation);
 		for (const call of early) this.#common.remove(call);
 		return [...bound, ...early];
 	}
@@ -92,5 +94,10 @@ export class WaitingRoom {
 			...this.#common,
 			...[...this.#bound.values()].flatMap((queue) => [...queue]),
 		];
+	}
+
+	/** Those in the common line that came before their session was bound to this process. */
+	#early(incarnation: string): readonly Call[] {
+		return [...this.#common].filter((call) => boundTo(call) === incarnation);
 	}
 }

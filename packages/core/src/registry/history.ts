@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { HISTORY_BOUND, type HistoryBound } from "./history-bound.ts";
 import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
 import type { RunRecord } from "./process-registry.ts";
-import { readRunFile } from "./run-file.ts";
+import { readRunFile } from "./read-run-file.ts";
 import { type RunName, runPath } from "./run-name.ts";
 import type { Sqlite } from "./sqlite.ts";
 

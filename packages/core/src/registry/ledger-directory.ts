@@ -6,8 +6,8 @@ import {
 	readdirSync,
 	realpathSync,
 	renameSync,
-	rmSync,
 	statSync,
+	unlinkSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { RegistryError } from "../errors.ts";
@@ -15,9 +15,7 @@ import { makeDirectories } from "../os/make-directories.ts";
 import { complaintAbout } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
-
-/** The second files of a database: its journal, and those that an earlier version of Snakepit left. */
-export const BESIDE: readonly string[] = ["-journal", "-wal", "-shm"];
+import { BESIDE } from "./sqlite.ts";
 
 /**
  * Where the runs of one user on one machine are: `runs/` has those that live
@@ -122,7 +120,16 @@ export class LedgerDirectory {
 	/** Removes what was beside the file of a run that has none any more. */
 	removeBeside(name: RunName): void {
 		const path = runPath(this.runs, name, "db");
-		for (const ending of BESIDE) rmSync(path + ending, { force: true });
+		const aside = `${runPath(this.history, name, "db")}.set-aside`;
+		for (const ending of BESIDE) {
+			try {
+				unlinkSync(path + ending);
+			} catch {
+				// There is none, or it is a directory: what is in it is not ours to remove.
+				if (existsSync(path + ending))
+					renameSync(path + ending, aside + ending);
+			}
+		}
 	}
 
 	/**

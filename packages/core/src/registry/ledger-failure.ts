@@ -1,11 +1,16 @@
 import { RegistryError, type RegistryErrorCode } from "../errors.ts";
+import {
+	DESCRIPTORS_REMEDY,
+	isOutOfDescriptors,
+	unwritableRemedy,
+} from "../os/system-refusal.ts";
 
 /** Says what to do, for each way in which a ledger fails. */
 const REMEDIES: Readonly<Record<RegistryErrorCode, string>> = {
-	REGISTRY_UNWRITABLE:
-		"Make the directory writable for this user, or name another one with the option dataDir.",
+	REGISTRY_UNWRITABLE: "Name another directory with the option dataDir.",
 	REGISTRY_FULL:
 		"Free some space there, or name a directory on another disk with the option dataDir.",
+	REGISTRY_OUT_OF_DESCRIPTORS: `${DESCRIPTORS_REMEDY} Another dataDir does not help.`,
 	REGISTRY_LOCKED:
 		"End the program that holds the file, or name a directory on a local disk with the option dataDir: network file systems often cannot lock.",
 	REGISTRY_CORRUPT:
@@ -15,30 +20,57 @@ const REMEDIES: Readonly<Record<RegistryErrorCode, string>> = {
 
 const CODES: readonly (readonly [RegExp, RegistryErrorCode])[] = [
 	[/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)$/, "REGISTRY_FULL"],
+	[/^(EMFILE|ENFILE)$/, "REGISTRY_OUT_OF_DESCRIPTORS"],
 	[/^(SQLITE_BUSY|SQLITE_LOCKED|SQLITE_PROTOCOL)/, "REGISTRY_LOCKED"],
 	[/^SQLITE_IOERR_\w*LOCK$/, "REGISTRY_LOCKED"],
 	// A plain SQLITE_ERROR is a table or column that is not there.
 	[/^SQLITE_(CORRUPT|NOTADB|FORMAT|ERROR$)/, "REGISTRY_CORRUPT"],
 ];
 
-/** Translates what the file system or SQLite threw, once, at the boundary. */
-export function ledgerFailure(error: unknown, path: string): RegistryError {
+/**
+ * Translates what the file system or SQLite threw, once, at the boundary.
+ *
+ * @param lacksDescriptors asked where SQLite could not open a file and does not say why.
+ */
+export function ledgerFailure(
+	error: unknown,
+	path: string,
+	lacksDescriptors: () => boolean = isOutOfDescriptors,
+): RegistryError {
 	if (error instanceof RegistryError) return error;
 	const systemCode = systemCodeOf(error);
-	const code =
-		CODES.find(([pattern]) => pattern.test(systemCode))?.[1] ??
-		"REGISTRY_UNWRITABLE";
+	const code = codeOf(systemCode, lacksDescriptors);
+	const hint = code === "REGISTRY_UNWRITABLE" ? hintOf(systemCode) : "";
 	return new RegistryError({
 		code,
 		ran: "no",
-		message: `The ledger of processes ${path} ${VERBS[code]} (${systemCode}: ${messageOf(error)}). ${REMEDIES[code]}`,
+		message: `The ledger of processes ${path} ${VERBS[code]} (${systemCode}: ${messageOf(error)}). ${hint}${hint && " "}${REMEDIES[code]}`,
 		cause: error,
 	});
+}
+
+/** What to do about the place itself; empty when the code does not say. */
+function hintOf(systemCode: string): string {
+	return /^SQLITE_(READONLY|PERM)/.test(systemCode)
+		? "The file, its directory or its file system is read-only for this user: change that."
+		: unwritableRemedy(systemCode);
+}
+
+function codeOf(
+	systemCode: string,
+	lacksDescriptors: () => boolean,
+): RegistryErrorCode {
+	// SQLite keeps the system's reason to itself.
+	if (systemCode.startsWith("SQLITE_CANTOPEN") && lacksDescriptors())
+		return "REGISTRY_OUT_OF_DESCRIPTORS";
+	const found = CODES.find(([pattern]) => pattern.test(systemCode));
+	return found?.[1] ?? "REGISTRY_UNWRITABLE";
 }
 
 const VERBS: Readonly<Record<RegistryErrorCode, string>> = {
 	REGISTRY_UNWRITABLE: "cannot be written",
 	REGISTRY_FULL: "cannot be written: no space is left",
+	REGISTRY_OUT_OF_DESCRIPTORS: "cannot be opened: no more files can be opened",
 	REGISTRY_LOCKED: "is locked by another program",
 	REGISTRY_CORRUPT: "is damaged",
 	REGISTRY_UNSUPPORTED: "cannot be used",

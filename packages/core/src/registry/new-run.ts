@@ -2,13 +2,13 @@ import { RegistryError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import { generateRunId, type RunId } from "../run-id.ts";
 import type { Clock, Random } from "../world.ts";
-import { BESIDE, type LedgerDirectory } from "./ledger-directory.ts";
+import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, RunLock } from "./run-lock.ts";
 import { type RunName, runNameOf, runPath } from "./run-name.ts";
 import type { StoredRun } from "./schema.ts";
-import type { Sqlite } from "./sqlite.ts";
+import { BESIDE, type Sqlite } from "./sqlite.ts";
 
 export interface NewRunParts {
 	readonly sqlite: Sqlite;
@@ -61,8 +61,10 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 		return { name, lock, file, run };
 	} catch (error) {
 		const files = ["", ...BESIDE].map((ending) => path + ending);
-		parts.removeFiles([...files, ...(directory ? [directory] : [])]);
+		parts.removeFiles(files);
 		lock.release("removed");
+		// To remove a directory takes a descriptor: the lock may have had the last one.
+		if (directory !== undefined) parts.removeFiles([directory]);
 		throw error;
 	}
 }

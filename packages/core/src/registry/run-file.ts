@@ -1,52 +1,39 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { RunId } from "../run-id.ts";
+import {
+	type FileIdentity,
+	identityOf,
+	identityOfOpen,
+} from "./file-identity.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import type { Incident } from "./incident.ts";
-import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
+import { ledgerFailure } from "./ledger-failure.ts";
 import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
-import { ownerKey, type RunName } from "./run-name.ts";
 import {
-	countWorkers,
 	endWorker,
 	type Ledger,
 	markReported,
 	readIncidents,
-	readRun,
 	readWorker,
 	readWorkers,
 	type StoredRun,
-	type WorkerSelection,
 	writeIncident,
 	writeRun,
 	writeWorker,
 } from "./schema.ts";
-import { type Sqlite, type SqliteConnection, shareFile } from "./sqlite.ts";
+import {
+	assertPlainFile,
+	type Sqlite,
+	type SqliteConnection,
+	shareFile,
+} from "./sqlite.ts";
 
 /** "snkp": says that a SQLite file is a run of ours. Source: sqlite.org/pragma.html#pragma_application_id. */
-const APPLICATION_ID = 0x736e6b70;
+export const APPLICATION_ID = 0x736e6b70;
 /** How many migrations there are. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 /** Nobody else writes a run file: who locks it is a stranger, and the event loop does not wait for strangers. */
 const BUSY_TIMEOUT_MS = 25;
-/** A reader waits for the commit of a living owner, which may wait for its disk. */
-const READ_TIMEOUT_MS = 100;
-
-/** What a run file holds, or why it cannot be used. */
-export type RunContent =
-	| {
-			readonly kind: "readable";
-			readonly run: StoredRun;
-			/** Those that were asked for, oldest first. */
-			readonly workers: readonly WorkerRecord[];
-			/** How many there are in all. */
-			readonly workerCount: number;
-			/** What happened while no host lived, in the order in which it did. */
-			readonly incidents: readonly Incident[];
-	  }
-	/** Damaged, foreign or newer: of no use to anyone. */
-	| { readonly kind: "unusable"; readonly reason: string }
-	/** Locked or forbidden: perhaps not for ever. */
-	| { readonly kind: "unreadable"; readonly reason: string };
 
 /** What a commit outlives from the moment on in which it returns. */
 export type Outlives =
@@ -63,11 +50,18 @@ const SYNCHRONOUS: Readonly<Record<Outlives, string>> = {
 /** The database of one run, open for writing by its owner or by who cleans up after it. */
 export class RunFile {
 	readonly path: string;
+	/** Which file has been opened. */
+	readonly identity: FileIdentity;
 	readonly #connection: SqliteConnection;
 	#outlives: Outlives | undefined;
 
-	private constructor(path: string, connection: SqliteConnection) {
+	private constructor(
+		path: string,
+		identity: FileIdentity,
+		connection: SqliteConnection,
+	) {
 		this.path = path;
+		this.identity = identity;
 		this.#connection = connection;
 	}
 
@@ -79,9 +73,9 @@ export class RunFile {
 	static create(sqlite: Sqlite, path: string, run: StoredRun): RunFile {
 		let file: RunFile | undefined;
 		try {
-			closeSync(openSync(path, "wx", 0o600));
+			const identity = makeFile(path, "");
 			const connection = connect(sqlite, path);
-			file = new RunFile(path, connection);
+			file = new RunFile(path, identity, connection);
 			shareFile(connection);
 			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
 			upgrade(sqlite, connection);
@@ -93,13 +87,27 @@ export class RunFile {
 		}
 	}
 
+	/**
+	 * Makes a file anew from the image of one that was taken away.
+	 *
+	 * @throws RegistryError when it cannot be written.
+	 */
+	static restore(sqlite: Sqlite, path: string, image: Uint8Array): RunFile {
+		try {
+			makeFile(path, image);
+			return RunFile.open(sqlite, path);
+		} catch (error) {
+			throw ledgerFailure(error, path);
+		}
+	}
+
 	/** Opens a file that was read before, and brings one of an older version up to date. Throws what SQLite throws. */
 	static open(sqlite: Sqlite, path: string): RunFile {
 		const connection = connect(sqlite, path);
 		try {
 			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(sqlite, connection);
-			return new RunFile(path, connection);
+			return new RunFile(path, identityOf(path), connection);
 		} catch (error) {
 			connection.client.close();
 			throw error;
@@ -155,21 +163,31 @@ export class RunFile {
 
 	/** Every worker that is written, oldest first. */
 	workers(): readonly WorkerRecord[] {
-		return readWorkers(this.#connection.ledger, "all");
+		return readWorkers(this.#ledger(), "all");
 	}
 
 	worker(incarnation: string): WorkerRecord | undefined {
-		return readWorker(this.#connection.ledger, incarnation);
+		return readWorker(this.#ledger(), incarnation);
+	}
+
+	/** Everything that is in it, also when its path is another file's by now; `undefined` when that cannot be read. */
+	image(): Uint8Array | undefined {
+		try {
+			assertPlainFile(`${this.path}-journal`);
+			return this.#connection.client.serialize();
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** Every incident of the run `ofRun`, in the order in which they happened. */
 	incidents(ofRun: RunId): readonly Incident[] {
-		return readIncidents(this.#connection.ledger, ofRun, "all");
+		return readIncidents(this.#ledger(), ofRun, "all");
 	}
 
 	/** The incidents of the run `ofRun` that nobody told yet, in the order in which they happened. */
 	unreported(ofRun: RunId): readonly Incident[] {
-		return readIncidents(this.#connection.ledger, ofRun, "unreported");
+		return readIncidents(this.#ledger(), ofRun, "unreported");
 	}
 
 	/** One commit: every incident was told. */
@@ -177,11 +195,18 @@ export class RunFile {
 		this.#commit(markReported);
 	}
 
+	/** SQLite opens the journal for every statement, and would wait for ever in a pipe of its name. */
+	#ledger(): Ledger {
+		assertPlainFile(`${this.path}-journal`);
+		return this.#connection.ledger;
+	}
+
 	#commit(
 		changes: (ledger: Ledger) => void,
 		outlives: Outlives = "power_loss",
 	): void {
-		const { client, ledger } = this.#connection;
+		const ledger = this.#ledger();
+		const { client } = this.#connection;
 		if (this.#outlives !== outlives) {
 			client.pragma(`synchronous = ${SYNCHRONOUS[outlives]}`);
 			this.#outlives = outlives;
@@ -193,11 +218,22 @@ export class RunFile {
 	close(life: "goes_on" | "is_over"): void {
 		const { client } = this.#connection;
 		try {
+			assertPlainFile(`${this.path}-journal`);
 			if (life === "is_over") client.pragma("journal_mode = DELETE");
 		} catch {
-			// Somebody has it locked: the second file stays.
+			// Somebody has it locked, or took the journal's name: what is beside it stays.
 		}
 		client.close();
+	}
+}
+
+function makeFile(path: string, content: string | Uint8Array): FileIdentity {
+	const descriptor = openSync(path, "wx", 0o600);
+	try {
+		writeFileSync(descriptor, content);
+		return identityOfOpen(descriptor);
+	} finally {
+		closeSync(descriptor);
 	}
 }
 
@@ -216,88 +252,6 @@ function upgrade(sqlite: Sqlite, connection: SqliteConnection): void {
 	connection.client.pragma(`user_version = ${SCHEMA_VERSION}`);
 }
 
-function versionOf({ client }: SqliteConnection): number {
+export function versionOf({ client }: SqliteConnection): number {
 	return Number(client.pragma("user_version", { simple: true }));
-}
-
-/**
- * Reads a run file, also one of an older version; never throws. It changes
- * nothing but what a writer that was killed in the middle of a commit has left
- * half done: that is taken back first.
- */
-export function readRunFile(
-	sqlite: Sqlite,
-	path: string,
-	name: RunName,
-	selection: WorkerSelection = "all",
-): RunContent {
-	let connection: SqliteConnection | undefined;
-	try {
-		connection = openToRead(sqlite, path);
-		const reason = reasonNotToRead(connection);
-		if (reason !== undefined) return { kind: "unusable", reason };
-		if (versionOf(connection) === SCHEMA_VERSION)
-			return contentOf(connection, name, selection);
-		const copy = sqlite.copy(connection);
-		try {
-			sqlite.migrate(copy);
-			return contentOf(copy, name, selection);
-		} finally {
-			copy.client.close();
-		}
-	} catch (error) {
-		const { code, message } = ledgerFailure(error, path);
-		// A row that cannot be understood has no code of the system's.
-		return code === "REGISTRY_CORRUPT" || systemCodeOf(error) === "unknown"
-			? { kind: "unusable", reason: message }
-			: { kind: "unreadable", reason: message };
-	} finally {
-		connection?.client.close();
-	}
-}
-
-/** What a read-only connection says of a commit that was cut off, and of a WAL: both need one that can write. */
-const NEEDS_WRITER = /^SQLITE_(READONLY_|IOERR_LOCK$)/;
-
-function openToRead(sqlite: Sqlite, path: string): SqliteConnection {
-	const busyTimeoutMs = READ_TIMEOUT_MS;
-	const connection = sqlite.open(path, { readonly: true, busyTimeoutMs });
-	try {
-		versionOf(connection);
-		return connection;
-	} catch (error) {
-		connection.client.close();
-		if (!NEEDS_WRITER.test(systemCodeOf(error))) throw error;
-		return sqlite.open(path, { readonly: false, busyTimeoutMs });
-	}
-}
-
-function reasonNotToRead(connection: SqliteConnection): string | undefined {
-	const { client } = connection;
-	if (client.pragma("application_id", { simple: true }) !== APPLICATION_ID)
-		return "It is no run of Snakepit's.";
-	const version = versionOf(connection);
-	return version >= 1 && version <= SCHEMA_VERSION
-		? undefined
-		: `It was written by another version of Snakepit (schema ${version}, this one knows 1 to ${SCHEMA_VERSION}).`;
-}
-
-function contentOf(
-	{ ledger }: SqliteConnection,
-	name: RunName,
-	selection: WorkerSelection,
-): RunContent {
-	const run = readRun(ledger);
-	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
-		return {
-			kind: "unusable",
-			reason: "It does not hold the run that its name says.",
-		};
-	return {
-		kind: "readable",
-		run,
-		workers: readWorkers(ledger, selection),
-		workerCount: countWorkers(ledger),
-		incidents: readIncidents(ledger, name.runId, "all"),
-	};
 }

@@ -1,18 +1,23 @@
 import {
 	closeSync,
 	constants,
-	fstatSync,
-	ftruncateSync,
 	lstatSync,
 	openSync,
 	renameSync,
-	type Stats,
 	unlinkSync,
 } from "node:fs";
+import { type FileIdentity, fateOf, identityAt } from "./file-identity.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { systemCodeOf } from "./ledger-failure.ts";
 import { type RunName, runPath } from "./run-name.ts";
 import type { Sqlite, SqliteConnection } from "./sqlite.ts";
+
+/** What has its name by then is not opened through a link, and not waited for. */
+const EMPTIED =
+	constants.O_WRONLY |
+	constants.O_TRUNC |
+	constants.O_NOFOLLOW |
+	constants.O_NONBLOCK;
 
 /**
  * Proves that a run's owner lives: the kernel frees it at the owner's death and
@@ -23,11 +28,18 @@ import type { Sqlite, SqliteConnection } from "./sqlite.ts";
  */
 export class RunLock {
 	readonly path: string;
+	/** Which file is locked. */
+	readonly identity: FileIdentity;
 	/** Held, not only used: a connection that is garbage drops its lock. */
 	readonly #connection: SqliteConnection;
 
-	constructor(path: string, connection: SqliteConnection) {
+	constructor(
+		path: string,
+		identity: FileIdentity,
+		connection: SqliteConnection,
+	) {
 		this.path = path;
+		this.identity = identity;
 		this.#connection = connection;
 	}
 
@@ -84,32 +96,17 @@ export function mendLock(
 	aside: string,
 ): LockAttempt {
 	try {
-		const stats = lookAt(path);
+		const stats = lstatSync(path, { throwIfNoEntry: false });
 		if (stats === undefined) return "missing";
 		if (!stats.isFile() || stats.nlink !== 1) {
 			renameSync(path, aside);
 			closeSync(openSync(path, "wx", 0o600));
-		} else if (!empty(path)) return "refused";
+		} else if (stats.size > 0) closeSync(openSync(path, EMPTIED));
+		else return "refused";
 	} catch {
 		return "refused";
 	}
 	return takeLock(sqlite, path);
-}
-
-/** Returns whether there was something to remove. */
-function empty(path: string): boolean {
-	const descriptor = openSync(
-		path,
-		constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-	);
-	try {
-		const stats = fstatSync(descriptor);
-		if (!stats.isFile() || stats.nlink !== 1 || stats.size === 0) return false;
-		ftruncateSync(descriptor);
-		return true;
-	} finally {
-		closeSync(descriptor);
-	}
 }
 
 /** Removes the lock of a run that has nothing else, if nobody holds it. */
@@ -127,7 +124,7 @@ export function removeFreeLock(
 
 /** Takes a lock if it is free; never waits. */
 export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
-	const before = lookAt(path);
+	const before = identityAt(path);
 	if (before === undefined) return "missing";
 	let connection: SqliteConnection | undefined;
 	try {
@@ -140,15 +137,10 @@ export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
 		return systemCodeOf(error).startsWith("SQLITE_BUSY") ? "held" : "refused";
 	}
 	// Its last holder may have removed it while we opened it.
-	const after = lookAt(path);
-	if (after?.ino === before.ino && after.dev === before.dev)
-		return new RunLock(path, connection);
+	if (fateOf(path, before) === "there")
+		return new RunLock(path, before, connection);
 	connection.client.close();
 	return "missing";
-}
-
-function lookAt(path: string): Stats | undefined {
-	return lstatSync(path, { throwIfNoEntry: false });
 }
 
 function removeFile(path: string): void {

@@ -4,7 +4,9 @@ import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
+import { FileWatch } from "./file-watch.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
+import type { OwnFiles } from "./own-files.ts";
 import type {
 	ProcessRegistry,
 	RegistryListener,
@@ -21,7 +23,7 @@ import { WorkerRows } from "./worker-rows.ts";
 export interface SqliteRegistryParts {
 	readonly clock: Clock;
 	readonly emit: (event: SnakepitEvent) => void;
-	readonly file: RunFile;
+	readonly files: OwnFiles;
 	/** As it is in the file. */
 	readonly run: StoredRun;
 	/** The value of the marker variable of its workers. */
@@ -38,6 +40,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	readonly runId: RunId;
 	readonly #parts: SqliteRegistryParts;
 	readonly #marker: string;
+	readonly #watch: FileWatch;
 	readonly #rows = new WorkerRows();
 	#run: StoredRun;
 	#runUnwritten = false;
@@ -56,6 +59,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#run = parts.run;
 		this.runId = parts.run.runId;
 		this.#marker = parts.marker;
+		this.#watch = new FileWatch(parts.files, (event) => this.#emit(event));
 	}
 
 	get state(): RunState {
@@ -86,7 +90,7 @@ export class SqliteRegistry implements ProcessRegistry {
 			this.#writeThrough();
 			return;
 		}
-		const failure = this.#attempt();
+		const failure = this.#write();
 		if (failure === undefined) return;
 		this.#rows.remove(incarnation);
 		throw failure;
@@ -176,8 +180,10 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	flush(): number {
+		const late = this.#degraded ? this.#unwrittenRows() : 0;
+		this.#restoreFiles();
 		const waiting = this.#unwrittenRows();
-		if (waiting > 0 && this.#attempt() === undefined)
+		if (waiting > 0 && this.#attempt() === undefined && late > 0)
 			this.#emit({ type: "registry.recovered", written: waiting });
 		return this.#unwrittenRows();
 	}
@@ -188,7 +194,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		// With workers that were not seen to end, the next start shall look.
 		const clean = this.living().length === 0;
 		const endedAt = this.#parts.clock.wall();
-		const { file, letGo } = this.#parts;
+		const { files, letGo } = this.#parts;
 		this.#putRun(
 			clean
 				? { ...this.#run, state: "terminated", endedAt, clean, endedBy: "host" }
@@ -197,9 +203,9 @@ export class SqliteRegistry implements ProcessRegistry {
 		// Where the next start shall look, there is something to lose.
 		const hurried = manner === "at_once" && clean;
 		const late = this.#degraded ? this.#rows.unwrittenCount : 0;
-		const failure = this.#attempt(hurried ? "host" : undefined);
+		const failure = this.#write(hurried ? "host" : undefined);
 		const over = failure === undefined && clean;
-		file.close(over ? "is_over" : "goes_on");
+		files.file.close(over ? "is_over" : "goes_on");
 		this.#run = { ...this.#run, state: "terminated", endedAt, clean };
 		letGo(over);
 		if (late > 0 && failure === undefined)
@@ -211,7 +217,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	#inFile<Answer>(ask: (file: RunFile) => Answer): Answer | undefined {
 		if (this.#closed || this.#rows.forgotten === 0) return undefined;
 		try {
-			return ask(this.#parts.file);
+			return ask(this.#parts.files.file);
 		} catch {
 			return undefined;
 		}
@@ -228,7 +234,7 @@ export class SqliteRegistry implements ProcessRegistry {
 
 	#writeThrough(): void {
 		if (this.#degraded) return;
-		const failure = this.#attempt();
+		const failure = this.#write();
 		if (failure === undefined) return;
 		this.#degraded = true;
 		this.#emit({
@@ -239,9 +245,30 @@ export class SqliteRegistry implements ProcessRegistry {
 		});
 	}
 
+	/** Makes the files anew that somebody took or damaged. Returns whether the ledger was. */
+	#restoreFiles(): boolean {
+		const written = this.living().filter(
+			({ incarnation }) => !this.#rows.isUnwritten(incarnation),
+		);
+		const ledger = this.#watch.look(this.#run, written, this.#unwrittenRows());
+		if (ledger === "emptied") {
+			this.#rows.rewrite();
+			this.#runUnwritten = true;
+		}
+		return ledger !== "untouched";
+	}
+
+	/** As {@link #attempt}, and once again when the ledger was taken away and could be made anew. */
+	#write(outlives?: Outlives): RegistryError | undefined {
+		const failure = this.#attempt(outlives);
+		if (failure === undefined || !this.#restoreFiles()) return failure;
+		return this.#attempt(outlives);
+	}
+
 	/** Writes everything that is not written yet as one commit. */
 	#attempt(outlives?: Outlives): RegistryError | undefined {
-		const { clock, file } = this.#parts;
+		const { clock, files } = this.#parts;
+		const { file } = files;
 		const rows = this.#rows.unwritten();
 		const begunAt = clock.now();
 		try {

@@ -81,7 +81,8 @@ export async function loadSqlite(
 		});
 	return {
 		open(path, { readonly, busyTimeoutMs }) {
-			assertPlainFile(path);
+			for (const each of [path, ...BESIDE.map((ending) => path + ending)])
+				assertPlainFile(each);
 			const client = new Database(path, {
 				readonly,
 				fileMustExist: true,
@@ -119,8 +120,11 @@ export function shareFile({ client }: SqliteConnection): void {
 	client.pragma("user_version", { simple: true });
 }
 
-/** Reading a pipe would block this program, and a link leads to a file that is not ours. */
-function assertPlainFile(path: string): void {
+/** The second files of a database: its journal, and those that an earlier version of Snakepit left. */
+export const BESIDE: readonly string[] = ["-journal", "-wal", "-shm"];
+
+/** Reading a pipe would block this program for ever, and a link leads to a file that is not ours. */
+export function assertPlainFile(path: string): void {
 	const stats = lstatSync(path, { throwIfNoEntry: false });
 	if (stats === undefined || stats.isFile()) return;
 	const error: NodeJS.ErrnoException = new Error(`${path} is no plain file`);

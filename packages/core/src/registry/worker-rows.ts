@@ -61,6 +61,16 @@ export class WorkerRows {
 		return [...this.#unwritten.values()];
 	}
 
+	/** The file has lost everything: what is in memory has to be written again. */
+	rewrite(): void {
+		for (const [incarnation, row] of this.#rows)
+			this.#unwritten.set(incarnation, row);
+	}
+
+	isUnwritten(incarnation: string): boolean {
+		return this.#unwritten.has(incarnation);
+	}
+
 	/** Everything is in the file now: what ended long ago is forgotten. */
 	written(): void {
 		this.#unwritten.clear();

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { type ClaimOutcome, claimRun } from "../../src/cleanup/claim-run.ts";
-import { readRunFile } from "../../src/registry/run-file.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
 import type { RunLock } from "../../src/registry/run-lock.ts";
 import { takeLock } from "../../src/registry/run-lock.ts";
 import { runPath } from "../../src/registry/run-name.ts";

@@ -9,7 +9,7 @@ import type {
 } from "../../src/cleanup/settlement.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
 import type { Incident } from "../../src/registry/incident.ts";
-import { readRunFile } from "../../src/registry/run-file.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { type reaperBench, sqlite } from "./bench.ts";

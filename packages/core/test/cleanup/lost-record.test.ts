@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
 import { doctor } from "../../src/doctor/doctor.ts";
 import { formatMarker, markerOf } from "../../src/marker.ts";
@@ -95,9 +96,13 @@ const DAMAGES: readonly (readonly [string, (dataDir: string) => void])[] = [
 
 test.each(DAMAGES)(
 	"the next start ends what a killed host left when %s, and the one after that finds nothing",
+	{ timeout: 120_000 },
 	async (_, damage) => {
 		const place = temporaryDirectory();
 		const dataDir = join(place, "state");
+		// The private directories of the host, and where the next start looks for them.
+		vi.stubEnv("TMPDIR", place);
+		onTestFinished(() => void vi.unstubAllEnvs());
 		const host = new Host(
 			{ dataDir, workers: ["ignores-sigterm.sh"] },
 			{ temporary: place },
@@ -107,7 +112,10 @@ test.each(DAMAGES)(
 		await host.kill();
 		expect(pids.map(isAlive)).toEqual([true]);
 
-		const next = await new Host({ dataDir }, { temporary: place }).up();
+		const acquire = () =>
+			acquireRun({ dataDir, strategy: undefined, emit: () => {} });
+		const next = await acquire();
+		await next.release();
 		expect(pids.map(isAlive)).toEqual([false]);
 		expect(next.report.deadRuns).toEqual([runId]);
 		expect(next.report.reaped).toContainEqual(
@@ -115,7 +123,8 @@ test.each(DAMAGES)(
 		);
 		expect(directoriesOf(runDirectory, runId)).toEqual([]);
 
-		const last = await new Host({ dataDir }, { temporary: place }).up();
+		const last = await acquire();
+		await last.release();
 		expect(last.report).toMatchObject({ deadRuns: [], found: 0 });
 		const left = readdirSync(join(dataDir, "runs"));
 		expect(left.filter((name) => name.startsWith(runId))).toEqual([]);
@@ -194,6 +203,18 @@ test("what carries the marker of a run whose file cannot be read now is ended, a
 	expect(existsSync(path)).toBe(true);
 	stranger.close();
 	expect(await reap(bench)).toMatchObject({ deadRuns: [name.runId], found: 0 });
+});
+
+test("what was beside a removed file goes with the orphans of its run, and what may be another's does not", async () => {
+	const bench = reaperBench();
+	const { path, lockPath, marker } = await craftRun(bench.dataDir);
+	const orphan = await start("sleeps.sh", marker);
+	rmSync(path);
+	writeFileSync(`${path}-journal`, "");
+	expect(await reap(bench)).toMatchObject({
+		reaped: [{ pid: orphan.identity.pid }],
+	});
+	expect([lockPath, `${path}-journal`].map(existsSync)).toEqual([false, false]);
 });
 
 test("a strategy is asked about orphans of runs without a record too", async () => {

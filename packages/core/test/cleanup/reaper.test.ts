@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { FoundOrphan } from "../../src/cleanup/cleanup-strategy.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
-import { readRunFile } from "../../src/registry/run-file.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
 import type { RunId } from "../../src/run-id.ts";

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
-import { readRunFile } from "../../src/registry/run-file.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";

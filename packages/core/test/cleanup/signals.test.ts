@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
-import { readRunFile } from "../../src/registry/run-file.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";
 import { isAlive, machine, temporaryDirectory } from "./hosts.ts";

@@ -69,7 +69,7 @@ test("a path that is too long, and one that cannot be used, are clear errors", a
 	});
 	mkdirSync(join(directory, "l"));
 	await expect(listenLifeline(join(directory, "l"))).rejects.toMatchObject({
-		code: "RUNTIME_DIRECTORY_UNSAFE",
+		code: "RUNTIME_DIRECTORY_UNWRITABLE",
 		message: expect.stringContaining(directory),
 	});
 });

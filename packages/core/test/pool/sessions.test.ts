@@ -15,6 +15,28 @@ const commands = {
 		sessionId,
 };
 
+test("a call that came before its strict session was bound runs on the session's worker, also when that is replaced meanwhile", async () => {
+	const { pool, clock, close } = await virtualPool(
+		{
+			commands: { work: scripts.work, whoami: scripts.whoami },
+			connect: ({ number, process }) =>
+				number > 1 ? process.sleep(150) : undefined,
+		},
+		{ size: 1, recycle: { afterMs: 5_000, checkIntervalMs: 10 } },
+	);
+	await clock.advance(4_995);
+	// While it runs, its worker is worn, and the successor warms up.
+	const before = pool.execute("work", 100);
+	const session = pool.session({ affinity: "strict" });
+	const binding = session.execute("work", 200);
+	const between = pool.execute("work", 500);
+	const early = session.execute("whoami");
+	await clock.advanceUntil(Promise.all([before, binding, between]));
+	expect(await clock.advanceUntil(early, 1_000)).toBe(session.incarnation);
+	session.close();
+	await close();
+});
+
 test("a strict session stays with the process of its first call, also when that is busy", async () => {
 	const { pool, clock, close } = await virtualPool({ commands }, { size: 3 });
 	const session = pool.session({ affinity: "strict" });

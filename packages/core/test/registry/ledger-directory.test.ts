@@ -3,6 +3,7 @@ import {
 	existsSync,
 	mkdirSync,
 	readdirSync,
+	realpathSync,
 	renameSync,
 	rmSync,
 	statSync,
@@ -78,6 +79,18 @@ test("only runs are listed, whatever else lies around", async () => {
 		[],
 		[crafted.name],
 	]);
+});
+
+test("a directory has the same key before it is made, through a link to it, and when it was made again", () => {
+	const place = realpathSync(temporaryDirectory());
+	const path = join(place, "state");
+	const { key } = new LedgerDirectory(path, "look");
+	expect(new LedgerDirectory(path).key).toBe(key);
+	symlinkSync(path, join(place, "link"));
+	expect(new LedgerDirectory(join(place, "link"), "look").key).toBe(key);
+	rmSync(path, { recursive: true });
+	expect(new LedgerDirectory(path).key).toBe(key);
+	expect(new LedgerDirectory(join(place, "another")).key).not.toBe(key);
 });
 
 test("a run id is taken by any other process's run, and not by one's own name", () => {

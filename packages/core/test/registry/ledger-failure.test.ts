@@ -15,6 +15,8 @@ test.each([
 	["SQLITE_READONLY_DIRECTORY", "REGISTRY_UNWRITABLE"],
 	["SQLITE_CANTOPEN", "REGISTRY_UNWRITABLE"],
 	["SQLITE_IOERR_WRITE", "REGISTRY_UNWRITABLE"],
+	["EMFILE", "REGISTRY_OUT_OF_DESCRIPTORS"],
+	["ENFILE", "REGISTRY_OUT_OF_DESCRIPTORS"],
 	["ENOSPC", "REGISTRY_FULL"],
 	["EDQUOT", "REGISTRY_FULL"],
 	["SQLITE_FULL", "REGISTRY_FULL"],
@@ -35,6 +37,28 @@ test.each([
 	expect(error.message).toContain("/the/ledger");
 	expect(error.message).toContain(systemCode);
 	expect(error.message).toMatch(/dataDir/);
+});
+
+test.each([
+	["EMFILE", /ulimit -n/],
+	["ENFILE", /ulimit -n/],
+	["ENOSPC", /[Ff]ree some space/],
+	["EROFS", /mounted read-only/],
+	["EACCES", /change its rights/],
+	["SQLITE_READONLY_DIRECTORY", /read-only for this user/],
+])("%s names what helps", (systemCode, remedy) => {
+	const { message } = ledgerFailure(failing(systemCode), "/the/ledger");
+	expect(message).toMatch(remedy);
+	expect(message).not.toMatch(/Make the directory writable/);
+});
+
+test("SQLite that cannot open a file for lack of a descriptor is not told as a directory that cannot be written", () => {
+	const failure = (lacks: boolean): string =>
+		ledgerFailure(failing("SQLITE_CANTOPEN"), "/p", () => lacks).code;
+	expect([failure(true), failure(false)]).toEqual([
+		"REGISTRY_OUT_OF_DESCRIPTORS",
+		"REGISTRY_UNWRITABLE",
+	]);
 });
 
 test("the code is found below what wraps it, and may be missing", () => {

@@ -4,7 +4,9 @@ import { RegistryError } from "../../src/errors.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openNewRun } from "../../src/registry/new-run.ts";
-import { RunFile, readRunFile } from "../../src/registry/run-file.ts";
+import { OwnFiles } from "../../src/registry/own-files.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { RunFile } from "../../src/registry/run-file.ts";
 import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
 import { ENDED_KEPT } from "../../src/registry/worker-rows.ts";
 import {
@@ -45,9 +47,10 @@ class Bench {
 		const clock = new VirtualClock();
 		const events = new EventRecorder();
 		const letGo: boolean[] = [];
+		const directory = new LedgerDirectory(temporaryDirectory());
 		const { name, lock, file, run } = await openNewRun({
 			sqlite,
-			directory: new LedgerDirectory(temporaryDirectory()),
+			directory,
 			owner: machine.self,
 			clock,
 			random: new SeededRandom(1),
@@ -57,7 +60,7 @@ class Bench {
 		const registry = new SqliteRegistry({
 			clock,
 			emit: events.record,
-			file,
+			files: new OwnFiles({ sqlite, directory, name, file, lock }),
 			run,
 			marker: "marker",
 			otherRuns: () => [],

@@ -1,7 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Import, importsOf, sourceFiles } from "./source-imports.ts";
+import {
+	codeOf,
+	type Import,
+	importsOf,
+	sourceFiles,
+} from "./source-imports.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
@@ -35,6 +40,21 @@ const foldersOf = (parent: string): readonly string[] =>
 
 /** What nobody installs: the repository's own programs. */
 const programs = [...foldersOf("apps"), "bench", "chaos"];
+
+/**
+ * What breaks in a bundle: there a module has no file of its own, and as CommonJS
+ * neither an address nor an `await` outside of functions. These look at the moment
+ * at which they are asked, are programs by themselves, are not what a bundler reads,
+ * or speak of it.
+ */
+const KNOW_THEIR_PLACE: readonly string[] = [
+	"packages/core/src/registry/drizzle.ts",
+	"packages/core/src/registry/sqlite-unusable.ts",
+	"packages/watchdog/src/doctor/command.ts",
+	"packages/watchdog/src/own-file.ts",
+	"packages/watchdog/src/watchdog/program.ts",
+	"packages/watchdog/src/watchdog/watchdog-process.ts",
+];
 
 /** What a package's sources import, and what its manifest asks for. */
 function read(folder: string) {
@@ -86,6 +106,24 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 				imports
 					.filter(({ to, kind }) => kind === "file" && to.startsWith(".."))
 					.map(({ from, to }) => `${from} -> ${to}`),
+			).toEqual([]);
+		});
+
+		test("does not ask where its modules lie, and awaits nothing while it is loaded: it may be bundled", () => {
+			const asks = /\bimport\.meta\b|\b__(dir|file)name\b|^(\S.*)?\bawait\b/m;
+			const offending = files
+				.filter((file) =>
+					asks.test(
+						// What a message says is not asked.
+						codeOf(join(ROOT, folder, "src"), file).replaceAll(/`[^`]*`/g, ""),
+					),
+				)
+				.map((file) => posix.join(folder, "src", file));
+			expect(
+				offending.filter(
+					(file) =>
+						file.startsWith("packages/") && !KNOW_THEIR_PLACE.includes(file),
+				),
 			).toEqual([]);
 		});
 

@@ -16,6 +16,8 @@ export const RUN_EVENTS: Pick<
 	| "registry.relocated"
 	| "registry.degraded"
 	| "registry.recovered"
+	| "registry.file_lost"
+	| "registry.file_renewed"
 	| "registry.reconciled"
 	| "pool.started"
 	| "pool.start_failed"
@@ -155,6 +157,28 @@ export const RUN_EVENTS: Pick<
 			line: ({ written }) =>
 				`the ledger is written again: ${counted(written, "row")}`,
 			attributes: { "snakepit.count": ({ written }) => written },
+		},
+	},
+	"registry.file_lost": {
+		group: "process",
+		told: {
+			severity: "error",
+			line: ({ file, path, how }) =>
+				`the ${file} of this run was ${how}: ${path}`,
+			attributes: {
+				...RUN,
+				"snakepit.path": ({ path }) => path,
+				"snakepit.reason": ({ how }) => how,
+			},
+		},
+	},
+	"registry.file_renewed": {
+		group: "process",
+		told: {
+			severity: "info",
+			line: ({ file, path }) =>
+				`the ${file} of this run was made anew: ${path}`,
+			attributes: { ...RUN, "snakepit.path": ({ path }) => path },
 		},
 	},
 	"registry.reconciled": {

@@ -135,6 +135,21 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 	},
 	{ type: "registry.recovered", wallMs, written: 2 },
 	{
+		type: "registry.file_lost",
+		wallMs,
+		runId,
+		file: "ledger",
+		path: "/ledger/runs/abcdefg.db",
+		how: "replaced",
+	},
+	{
+		type: "registry.file_renewed",
+		wallMs,
+		runId,
+		file: "ledger",
+		path: "/ledger/runs/abcdefg.db",
+	},
+	{
 		type: "registry.reconciled",
 		wallMs,
 		runId,

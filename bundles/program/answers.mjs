@@ -1,0 +1,65 @@
+// What every bundler has to bring to run: all packages, a worker that is any program,
+// Python workers over both transports, and protections whose programs are files.
+import { once } from "node:events";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { createPool, InputError } from "@snakepit/core";
+import { telemetry } from "@snakepit/telemetry";
+import { guard, watchdog } from "@snakepit/watchdog";
+
+/** A worker that returns what it is sent. @type {import("@snakepit/core").Adapter} */
+const cat = {
+	name: "cat",
+	launch: () => ({ executable: "cat", args: [], stdio: "adapter" }),
+	connect: async ({ stdin, stdout }) => ({
+		execute: async (_command, args) => {
+			stdin.write(JSON.stringify(args));
+			const [echo] = await once(stdout, "data");
+			return JSON.parse(String(echo));
+		},
+		leave: async () => void stdin.end(),
+		[Symbol.asyncDispose]: async () => {},
+	}),
+};
+
+/** Asks each kind of pool once, and tells what came of it. */
+export async function answers(tools, dataDir) {
+	const protections = {};
+	const shared = {
+		size: 1,
+		dataDir,
+		instruments: [telemetry()],
+		protections: [watchdog(), guard()],
+		onEvent: (event) => {
+			if (event.type === "protection.started")
+				protections[event.protection] = "started";
+			if (event.type === "protection.unavailable")
+				protections[event.protection] = event.reason;
+		},
+	};
+	const ask = async (adapter, command, args) => {
+		const pool = await createPool({ ...shared, adapter });
+		try {
+			return await pool.execute(command, args);
+		} catch (error) {
+			const known = error instanceof InputError ? "InputError " : "";
+			return known + (error.code ?? error.message);
+		} finally {
+			await pool.close();
+		}
+	};
+	const python = (transport) => pythonGrpc({ tools, transport });
+	return {
+		echo: await ask(cat, "echo", [42]),
+		grpc: await ask(python("grpc"), "add", { a: 2, b: 3 }),
+		framed: await ask(python("framed"), "add", { a: 2n ** 70n, b: 1 }),
+		refused: await ask(python("framed"), "add", { a: "two", b: 3 }),
+		protections,
+	};
+}
+
+/** The answers as JSON, which has no big integers. */
+export function shown(found) {
+	return JSON.stringify(found, (_name, value) =>
+		typeof value === "bigint" ? String(value) : value,
+	);
+}

@@ -1,0 +1,87 @@
+import {
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { packPackages } from "../../scripts/pack-packages.ts";
+import { environment } from "../../scripts/python-environment.ts";
+import { must, root } from "../../scripts/run.ts";
+import { configurations } from "./page.ts";
+
+const HERE = join(root, "bundles");
+
+/** A user's project outside of the workspace: the packages as they are published, the bundlers, the program. */
+export interface Project {
+	readonly directory: string;
+	/** What its commands and its programs have as environment. */
+	readonly env: NodeJS.ProcessEnv;
+	/** Copies what was built to a place where of `node_modules` only these packages are. */
+	deploy(built: string, packages: readonly string[]): string;
+	remove(): void;
+}
+
+/** Makes the project: installs the bundlers in the versions of `bundles/package.json`, and the packed packages. */
+export function makeProject(): Project {
+	const place = mkdtempSync(join(tmpdir(), "sp-b-"));
+	try {
+		return projectIn(place);
+	} catch (error) {
+		rmSync(place, { recursive: true });
+		throw error;
+	}
+}
+
+function projectIn(place: string): Project {
+	const directory = join(place, "project");
+	const venv = join(place, "venv");
+	const env = environmentOf(directory, place, venv);
+	cpSync(join(HERE, "program"), directory, { recursive: true });
+	cpSync(join(HERE, "package.json"), join(directory, "package.json"));
+	for (const [name, text] of configurations())
+		writeFileSync(join(directory, name), text);
+
+	const tarballs = packPackages(place).map(({ tarball }) => tarball);
+	const quietly = ["--ignore-scripts", "--no-audit", "--no-fund"];
+	must("npm", ["install", ...quietly, ...tarballs], { cwd: directory, env });
+	environment(venv, [join(root, "python")]);
+
+	let deployed = 0;
+	return {
+		directory,
+		env,
+		deploy(built, packages) {
+			deployed += 1;
+			const target = join(place, `deployed-${deployed}`);
+			cpSync(join(directory, built), target, { recursive: true });
+			cpSync(join(directory, "package.json"), join(target, "package.json"));
+			for (const name of packages) {
+				const link = join(target, "node_modules", name);
+				mkdirSync(dirname(link), { recursive: true });
+				symlinkSync(join(directory, "node_modules", name), link);
+			}
+			return target;
+		},
+		remove: () => rmSync(place, { recursive: true }),
+	};
+}
+
+/** Without NODE_PATH, by which Node would find the packages of this workspace from anywhere. */
+function environmentOf(
+	directory: string,
+	place: string,
+	venv: string,
+): NodeJS.ProcessEnv {
+	const { NODE_PATH: _, ...env } = process.env;
+	return {
+		...env,
+		NEXT_TELEMETRY_DISABLED: "1",
+		VIRTUAL_ENV: venv,
+		TOOLS: join(directory, "tools.py"),
+		LEDGER: join(place, "ledger"),
+	};
+}

@@ -1,0 +1,116 @@
+import type { Incident } from "./incident.ts";
+import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
+import type { WorkerRecord } from "./process-registry.ts";
+import { APPLICATION_ID, SCHEMA_VERSION, versionOf } from "./run-file.ts";
+import { ownerKey, type RunName } from "./run-name.ts";
+import {
+	countWorkers,
+	readIncidents,
+	readRun,
+	readWorkers,
+	type StoredRun,
+	type WorkerSelection,
+} from "./schema.ts";
+import type { Sqlite, SqliteConnection } from "./sqlite.ts";
+
+/** A reader waits for the commit of a living owner, which may wait for its disk. */
+const READ_TIMEOUT_MS = 100;
+
+/** What a run file holds, or why it cannot be used. */
+export type RunContent =
+	| {
+			readonly kind: "readable";
+			readonly run: StoredRun;
+			/** Those that were asked for, oldest first. */
+			readonly workers: readonly WorkerRecord[];
+			/** How many there are in all. */
+			readonly workerCount: number;
+			/** What happened while no host lived, in the order in which it did. */
+			readonly incidents: readonly Incident[];
+	  }
+	/** Damaged, foreign or newer: of no use to anyone. */
+	| { readonly kind: "unusable"; readonly reason: string }
+	/** Locked or forbidden: perhaps not for ever. */
+	| { readonly kind: "unreadable"; readonly reason: string };
+
+/**
+ * Reads a run file, also one of an older version; never throws. It changes
+ * nothing but what a writer that was killed in the middle of a commit has left
+ * half done: that is taken back first.
+ */
+export function readRunFile(
+	sqlite: Sqlite,
+	path: string,
+	name: RunName,
+	selection: WorkerSelection = "all",
+): RunContent {
+	let connection: SqliteConnection | undefined;
+	try {
+		connection = openToRead(sqlite, path);
+		const reason = reasonNotToRead(connection);
+		if (reason !== undefined) return { kind: "unusable", reason };
+		if (versionOf(connection) === SCHEMA_VERSION)
+			return contentOf(connection, name, selection);
+		const copy = sqlite.copy(connection);
+		try {
+			sqlite.migrate(copy);
+			return contentOf(copy, name, selection);
+		} finally {
+			copy.client.close();
+		}
+	} catch (error) {
+		const { code, message } = ledgerFailure(error, path);
+		// A row that cannot be understood has no code of the system's.
+		return code === "REGISTRY_CORRUPT" || systemCodeOf(error) === "unknown"
+			? { kind: "unusable", reason: message }
+			: { kind: "unreadable", reason: message };
+	} finally {
+		connection?.client.close();
+	}
+}
+
+/** What a read-only connection says of a commit that was cut off, and of a WAL: both need one that can write. */
+const NEEDS_WRITER = /^SQLITE_(READONLY_|IOERR_LOCK$)/;
+
+function openToRead(sqlite: Sqlite, path: string): SqliteConnection {
+	const busyTimeoutMs = READ_TIMEOUT_MS;
+	const connection = sqlite.open(path, { readonly: true, busyTimeoutMs });
+	try {
+		versionOf(connection);
+		return connection;
+	} catch (error) {
+		connection.client.close();
+		if (!NEEDS_WRITER.test(systemCodeOf(error))) throw error;
+		return sqlite.open(path, { readonly: false, busyTimeoutMs });
+	}
+}
+
+function reasonNotToRead(connection: SqliteConnection): string | undefined {
+	const { client } = connection;
+	if (client.pragma("application_id", { simple: true }) !== APPLICATION_ID)
+		return "It is no run of Snakepit's.";
+	const version = versionOf(connection);
+	return version >= 1 && version <= SCHEMA_VERSION
+		? undefined
+		: `It was written by another version of Snakepit (schema ${version}, this one knows 1 to ${SCHEMA_VERSION}).`;
+}
+
+function contentOf(
+	{ ledger }: SqliteConnection,
+	name: RunName,
+	selection: WorkerSelection,
+): RunContent {
+	const run = readRun(ledger);
+	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
+		return {
+			kind: "unusable",
+			reason: "It does not hold the run that its name says.",
+		};
+	return {
+		kind: "readable",
+		run,
+		workers: readWorkers(ledger, selection),
+		workerCount: countWorkers(ledger),
+		incidents: readIncidents(ledger, name.runId, "all"),
+	};
+}

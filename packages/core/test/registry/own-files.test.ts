@@ -1,0 +1,273 @@
+import {
+	existsSync,
+	mkdirSync,
+	renameSync,
+	rmSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	fateOf,
+	identityAt,
+	identityOf,
+} from "../../src/registry/file-identity.ts";
+import { FileWatch } from "../../src/registry/file-watch.ts";
+import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import { openNewRun } from "../../src/registry/new-run.ts";
+import { type FileLoss, OwnFiles } from "../../src/registry/own-files.ts";
+import { readRunFile } from "../../src/registry/read-run-file.ts";
+import {
+	mendLock,
+	RunLock,
+	removeFreeLock,
+	takeLock,
+} from "../../src/registry/run-lock.ts";
+import { runNameOf, runPath } from "../../src/registry/run-name.ts";
+import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
+import {
+	EventRecorder,
+	SeededRandom,
+	VirtualClock,
+} from "../../src/testing.ts";
+import { sqlite } from "../cleanup/bench.ts";
+import { deadOwner } from "../cleanup/crafted-run.ts";
+import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+/** A run of this process and its files. */
+async function open() {
+	const clock = new VirtualClock();
+	const events = new EventRecorder();
+	const directory = new LedgerDirectory(join(temporaryDirectory(), "state"));
+	const { name, lock, file, run } = await openNewRun({
+		sqlite,
+		directory,
+		owner: machine.self,
+		clock,
+		random: new SeededRandom(1),
+		makeRunDirectory: () => "/nowhere",
+		removeFiles: (paths) => void machine.remove(paths),
+	});
+	const files = new OwnFiles({ sqlite, directory, name, file, lock });
+	const registry = new SqliteRegistry({
+		clock,
+		emit: events.record,
+		files,
+		run,
+		marker: "marker",
+		otherRuns: () => [],
+		listener: { activated: () => {}, ended: () => {} },
+		letGo: () => files.release("removed"),
+	});
+	onTestFinished(() => registry.close());
+	const reserve = (): string => {
+		const incarnation = registry.nextIncarnation();
+		registry.reserve({
+			incarnation,
+			workerId: "w-0",
+			pool: "w",
+			fingerprint: "f",
+			files: [],
+		});
+		return incarnation;
+	};
+	return {
+		directory,
+		name,
+		run,
+		files,
+		registry,
+		events,
+		reserve,
+		path: runPath(directory.runs, name, "db"),
+		lockPath: runPath(directory.runs, name, "lock"),
+		types: () => events.events.map(({ type }) => type),
+		read: () => readRunFile(sqlite, runPath(directory.runs, name, "db"), name),
+	};
+}
+
+const RENEWED = ["registry.file_lost", "registry.file_renewed"];
+
+test("files that nobody touched are no loss, also while somebody has the ledger locked", async () => {
+	const { registry, reserve, types, path } = await open();
+	reserve();
+	registry.flush();
+	const stranger = new Database(path);
+	stranger.exec("begin exclusive");
+	registry.flush();
+	stranger.close();
+	expect(types()).toEqual([]);
+});
+
+test("a ledger that was removed is made anew with what was in it, one that was damaged with what is in memory", async () => {
+	const { registry, reserve, types, path, read } = await open();
+	const incarnation = reserve();
+	rmSync(path);
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(read()).toMatchObject({ workers: [{ incarnation }] });
+	truncateSync(path, 100);
+	registry.flush();
+	expect(types()).toEqual([...RENEWED, ...RENEWED]);
+	expect(read()).toMatchObject({
+		kind: "readable",
+		workers: [{ incarnation }],
+	});
+});
+
+test("a ledger in which a living worker is missing is damaged, however sound it is as a file", async () => {
+	const { registry, reserve, types, path, read } = await open();
+	const incarnation = reserve();
+	const stranger = new Database(path);
+	stranger.exec("delete from workers");
+	stranger.close();
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(read()).toMatchObject({ workers: [{ incarnation }] });
+});
+
+test("a removed ledger whose old content cannot be read any more is made anew from memory", async () => {
+	const { registry, reserve, files, path, read } = await open();
+	const incarnation = reserve();
+	files.file.close("goes_on");
+	expect(files.file.image()).toBeUndefined();
+	rmSync(path);
+	registry.flush();
+	expect(read()).toMatchObject({ workers: [{ incarnation }] });
+});
+
+test("a run that ends just when its ledger was removed is recorded as ended all the same", async () => {
+	const { registry, path, read } = await open();
+	rmSync(path);
+	registry.close();
+	expect(read()).toMatchObject({ run: { state: "terminated", clean: true } });
+});
+
+test("what cannot be moved out of the way is told once, and again only when that was possible meanwhile", async () => {
+	const { registry, directory, path, types, events, name } = await open();
+	const inTheWay = `${runPath(directory.history, name, "db")}.set-aside`;
+	mkdirSync(inTheWay);
+	rmSync(path);
+	writeFileSync(path, "another");
+	for (let look = 0; look < 3; look++) registry.flush();
+	expect(types()).toEqual(["registry.file_lost", "registry.degraded"]);
+	expect(events.of("registry.degraded")).toMatchObject([
+		{
+			code: "REGISTRY_UNWRITABLE",
+			message: expect.stringMatching(/cannot be made anew.*audit.intervalMs/s),
+		},
+	]);
+	rmSync(inTheWay, { recursive: true });
+	registry.flush();
+	expect(types().at(-1)).toBe("registry.file_renewed");
+	mkdirSync(`${inTheWay}x`);
+	rmSync(inTheWay);
+	renameSync(`${inTheWay}x`, inTheWay);
+	rmSync(path);
+	writeFileSync(path, "another");
+	registry.flush();
+	expect(types().slice(-2)).toEqual([
+		"registry.file_lost",
+		"registry.degraded",
+	]);
+});
+
+test("a lock that somebody else holds by now is told, and not taken from them", async () => {
+	const { registry, files, lockPath, events, types } = await open();
+	rmSync(lockPath);
+	writeFileSync(lockPath, "");
+	// Another copy of SQLite in this process would not see the lock; another connection of this one does.
+	const other = takeLock(sqlite, lockPath);
+	if (!(other instanceof RunLock)) throw new Error(`It is ${other}.`);
+	registry.flush();
+	expect(types()).toEqual(["registry.file_lost", "registry.degraded"]);
+	expect(events.of("registry.degraded")).toMatchObject([
+		{ message: expect.stringContaining("held") },
+	]);
+	other.release("kept");
+	registry.flush();
+	expect(types().at(-1)).toBe("registry.file_renewed");
+	expect(takeLock(sqlite, lockPath)).toBe("held");
+	expect(files.losses([])).toEqual([]);
+});
+
+test("a lock that was removed is made and held anew", async () => {
+	const { registry, lockPath, types } = await open();
+	rmSync(lockPath);
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(takeLock(sqlite, lockPath)).toBe("held");
+});
+
+test("a lock that was filled is emptied and held", async () => {
+	const { registry, lockPath, types } = await open();
+	rmSync(lockPath);
+	writeFileSync(lockPath, "no lock");
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(statSync(lockPath).size).toBe(0);
+});
+
+test("files that cannot be looked at say nothing", () => {
+	const told: unknown[] = [];
+	const watch = new FileWatch(
+		{
+			losses: (): readonly FileLoss[] => {
+				throw new Error("EIO");
+			},
+			renewLedger: () => true,
+			renewLock: () => {},
+		},
+		(event) => told.push(event),
+	);
+	expect(watch.look({} as never, [], 0)).toBe("untouched");
+	expect(told).toEqual([]);
+});
+
+test("a lock that is not there cannot be mended, and one that is held is not removed", async () => {
+	const { directory, name, lockPath } = await open();
+	const aside = directory.lockAside(name);
+	const other = `${lockPath}.other`;
+	expect(mendLock(sqlite, other, aside)).toBe("missing");
+	// An empty one is refused for another reason than its content.
+	writeFileSync(other, "");
+	expect(mendLock(sqlite, other, aside)).toBe("refused");
+	removeFreeLock({ sqlite, directory }, name);
+	expect(existsSync(lockPath)).toBe(true);
+	// Nobody has this one.
+	const stray = runNameOf(name.runId, deadOwner());
+	const strayPath = runPath(directory.runs, stray, "lock");
+	writeFileSync(strayPath, "no lock");
+	removeFreeLock({ sqlite, directory }, stray);
+	expect(existsSync(strayPath)).toBe(false);
+});
+
+test("a directory that has the name of a journal is moved away with what is in it", async () => {
+	const { directory, registry, path, name, types } = await open();
+	rmSync(path);
+	rmSync(`${path}-journal`);
+	mkdirSync(`${path}-journal/full`, { recursive: true });
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(
+		existsSync(
+			`${runPath(directory.history, name, "db")}.set-aside-journal/full`,
+		),
+	).toBe(true);
+});
+
+test("a file is known by what it is, not by its path", () => {
+	const directory = temporaryDirectory();
+	const path = join(directory, "a");
+	writeFileSync(path, "");
+	const made = identityOf(path);
+	expect(fateOf(path, made)).toBe("there");
+	writeFileSync(`${path}b`, "");
+	renameSync(`${path}b`, path);
+	expect(fateOf(path, made)).toBe("replaced");
+	expect(fateOf(join(path, "below"), made)).toBe("removed");
+	expect(() => identityAt("x".repeat(10_000))).toThrow("ENAMETOOLONG");
+});
