@@ -64,6 +64,8 @@ async function enclosed(
 	];
 	const { stdout } = await promisify(execFile)(command, args, {
 		timeout: 120_000,
+		// `unshare` ignores SIGTERM while it waits; with it everything inside ends.
+		killSignal: "SIGKILL",
 		// What is left when everything is killed goes with the stage.
 		env: { ...process.env, ...stage.env, TMPDIR: stage.directory },
 	});
