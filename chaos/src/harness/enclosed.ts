@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
+import { readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { RecycledPath } from "../../programs/recycled-pids/paths.ts";
@@ -13,6 +14,22 @@ export const PID_NAMESPACE: readonly string[] = [
 	"--kill-child",
 	"--mount-proc",
 ];
+/** Names the pid namespace that a round is kept out of: there it would take the pids of others. */
+const OUTER_PID_NAMESPACE = "CHAOS_OUTER_PID_NAMESPACE";
+
+/** @throws Error when this process is not in a pid namespace that {@link PID_NAMESPACE} made. */
+export function assertEnclosed(): void {
+	const outer = process.env[OUTER_PID_NAMESPACE];
+	if (outer !== undefined && outer !== pidNamespace()) return;
+	throw new Error(
+		"This program takes pids that others could need, so it runs in a private pid namespace only. Start it with: npx pnpm@12 chaos --only recycled",
+	);
+}
+
+function pidNamespace(): string {
+	return readlinkSync("/proc/self/ns/pid");
+}
+
 const at = (path: string): string =>
 	fileURLToPath(new URL(`../../programs/${path}`, import.meta.url));
 
@@ -67,7 +84,12 @@ async function enclosed(
 		// `unshare` ignores SIGTERM while it waits; with it everything inside ends.
 		killSignal: "SIGKILL",
 		// What is left when everything is killed goes with the stage.
-		env: { ...process.env, ...stage.env, TMPDIR: stage.directory },
+		env: {
+			...process.env,
+			...stage.env,
+			TMPDIR: stage.directory,
+			[OUTER_PID_NAMESPACE]: pidNamespace(),
+		},
 	});
 	return JSON.parse(stdout);
 }
