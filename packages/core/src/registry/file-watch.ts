@@ -52,7 +52,9 @@ export class FileWatch {
 			try {
 				if (loss.file === "lock") this.#files.renewLock();
 				else
-					renewal = this.#files.renewLedger(loss.how, run) ? "kept" : "emptied";
+					renewal = this.#files.renewLedger(loss.how, run, written)
+						? "kept"
+						: "emptied";
 			} catch (error) {
 				this.#tellFailure(error, loss, unwritten);
 				return renewal;

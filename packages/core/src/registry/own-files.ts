@@ -73,10 +73,15 @@ export class OwnFiles {
 	 * Makes the ledger anew: with everything that was in it, if it was only taken
 	 * away, and else empty but for the run. What has its path is set aside.
 	 *
+	 * @param written the living workers that the file has to hold.
 	 * @returns whether it holds everything that was written before.
 	 * @throws RegistryError when it cannot be made; the next attempt may succeed.
 	 */
-	renewLedger(how: FileLoss["how"], run: StoredRun): boolean {
+	renewLedger(
+		how: FileLoss["how"],
+		run: StoredRun,
+		written: readonly WorkerRecord[],
+	): boolean {
 		const { sqlite, directory, name } = this.#parts;
 		const path = runPath(directory.runs, name, "db");
 		directory.make();
@@ -87,7 +92,9 @@ export class OwnFiles {
 		const image = how === "damaged" ? undefined : this.#file.image();
 		if (image !== undefined) {
 			this.#open(RunFile.restore(sqlite, path, image));
-			return true;
+			if (this.#fateOfLedger(written) === "there") return true;
+			// It was damaged before it was taken away.
+			return this.renewLedger("damaged", run, written);
 		}
 		this.#open(RunFile.create(sqlite, path, run));
 		return false;

@@ -139,6 +139,37 @@ test("a removed ledger whose old content cannot be read any more is made anew fr
 	expect(read()).toMatchObject({ workers: [{ incarnation }] });
 });
 
+test.each([
+	["overwritten", (path: string) => writeFileSync(path, "x".repeat(20_000))],
+	["emptied", (path: string) => truncateSync(path)],
+	["cut short", (path: string) => truncateSync(path, 5_000)],
+	[
+		"robbed of a worker",
+		(path: string) => {
+			const stranger = new Database(path);
+			stranger.exec("delete from workers");
+			stranger.close();
+		},
+	],
+])(
+	"a ledger that was %s before it was removed is made anew from memory at one look",
+	async (_how, damage) => {
+		const { registry, reserve, types, path, read } = await open();
+		const incarnation = reserve();
+		damage(path);
+		rmSync(path);
+		registry.flush();
+		expect(types()).toEqual(RENEWED);
+		expect(read()).toMatchObject({
+			kind: "readable",
+			run: { runId: registry.runId },
+			workers: [{ incarnation }],
+		});
+		registry.flush();
+		expect(types()).toEqual(RENEWED);
+	},
+);
+
 test("a run that ends just when its ledger was removed is recorded as ended all the same", async () => {
 	const { registry, path, read } = await open();
 	rmSync(path);
