@@ -153,10 +153,18 @@ export class ApplicationCleanup {
 	async #closeAndEnd(signal: NodeJS.Signals): Promise<void> {
 		const ending: Ending = { phase: "closing", signal };
 		this.#ending = ending;
-		await this.#close("dies", this.#newestFirst());
+		const closed = this.#newestFirst();
+		await this.#close("dies", closed);
 		if (this.#ending !== ending) return;
 		this.#ending = undefined;
+		this.#killLate(closed);
 		this.#end(signal);
+	}
+
+	/** Kills those who began to take part while the others closed, and the run that they share with them. */
+	#killLate(closed: readonly CleanupParticipant[]): void {
+		const late = this.#newestFirst().filter((each) => !closed.includes(each));
+		if (late.length > 0) killAll([...late, ...closed]);
 	}
 
 	#wishes(): readonly SignalWish[] {

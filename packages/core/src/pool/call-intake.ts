@@ -63,7 +63,7 @@ export class CallIntake {
 	}
 
 	/**
-	 * Takes one call.
+	 * Takes one call. One of a program that is about to die is never heard of again.
 	 *
 	 * @throws OptionsError; QueueError `POOL_CLOSED`; WorkerLostError `SESSION_LOST`. Everything later is told by `work`.
 	 */
@@ -84,14 +84,18 @@ export class CallIntake {
 			});
 		}
 		checkExecuteOptions("pool.execute", options);
-		if (this.#door === "closed") throw poolClosed(pool, command, "no");
+		const dispatcher = this.#setting.dispatcher();
+		if (this.#door === "closed") {
+			if (dispatcher.failures === "told") throw poolClosed(pool, command, "no");
+			const call = this.#make(command, args, options, work, session);
+			return { ...call, state: { kind: "settled" } };
+		}
 		if (session !== undefined) this.#setting.sessions.use(session);
 		const call = this.#make(command, args, options, work, session);
 		call.instrument = this.#setting.instrumentation?.accept(call);
 		this.#outstanding.add(call);
 		this.#letGo ??= host.keepAlive();
 		this.#setting.statistics.accepted();
-		const dispatcher = this.#setting.dispatcher();
 		emit({
 			type: "call.accepted",
 			wallMs: clock.wall(),

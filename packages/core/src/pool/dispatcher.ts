@@ -12,6 +12,7 @@ import {
 	queueFull,
 	queueTimedOut,
 } from "./call-errors.ts";
+import { CallSettlement } from "./call-settlement.ts";
 import { watchCall } from "./call-watch.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { Changes } from "./changes.ts";
@@ -52,11 +53,12 @@ export class Dispatcher {
 	readonly #pace: DispatchPace<Worker>;
 	readonly #room = new Changes();
 	#running = 0;
-	#failures: "told" | "withheld" = "told";
+	readonly #settlement: CallSettlement;
 
 	constructor(setting: DispatcherSetting) {
 		this.#setting = setting;
-		const { clock, atOnce } = setting;
+		const { clock, atOnce, onSettled } = setting;
+		this.#settlement = new CallSettlement(this.#waiting, this.#room, onSettled);
 		this.#pace = new DispatchPace(clock, atOnce, (worker) =>
 			this.#serve(worker),
 		);
@@ -124,7 +126,11 @@ export class Dispatcher {
 
 	/** The program is about to die: no caller is told of a failure any more. */
 	withholdFailures(): void {
-		this.#failures = "withheld";
+		this.#settlement.failures = "withheld";
+	}
+	/** Whether callers are told of failures. */
+	get failures(): CallSettlement["failures"] {
+		return this.#settlement.failures;
 	}
 
 	/** Every call that waits fails with this error. */
@@ -275,23 +281,8 @@ export class Dispatcher {
 		if (!this.#tryNow(call)) this.#wait(call);
 	}
 
-	/** The one place where a call ends for its caller. */
-	readonly #settle = (call: Call, error: SnakepitError | undefined): void => {
-		const { state } = call;
-		if (state.kind === "settled") return;
-		call.state = { kind: "settled" };
-		call.unwatch();
-		if (state.kind === "waiting") {
-			state.timer?.cancel();
-			this.#waiting.remove(call);
-		} else if (error !== undefined) {
-			state.attempt.cancel(error);
-		}
-		this.#room.tell();
-		this.#setting.onSettled(call, error);
-		if (error === undefined) call.work.succeed();
-		else if (this.#failures === "told") call.work.fail(error);
-	};
+	readonly #settle = (call: Call, error: SnakepitError | undefined): void =>
+		this.#settlement.settle(call, error);
 }
 
 /** Whether its call still waits for this very attempt. */

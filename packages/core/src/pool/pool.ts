@@ -175,8 +175,9 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
-		const { life, sessions } = this.#parts;
-		if (life.isClosing) throw poolClosed(this.name, "pool.session", "no");
+		const { life, dispatcher, sessions } = this.#parts;
+		if (life.isClosing && dispatcher.failures === "told")
+			throw poolClosed(this.name, "pool.session", "no");
 		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? SESSION_DEFAULTS.affinity,

@@ -22,6 +22,27 @@ test("after the first signal everybody closes, newest first, and the signal is r
 	expect(bench.kept).toBe(0);
 });
 
+test("a pool that is made while the others close is killed before the signal is raised, and so is its run", async () => {
+	const bench = new CleanupBench();
+	const closing = Promise.withResolvers<void>();
+	bench.cleanup.register({
+		close: async () => {},
+		killNow: () => void bench.told.push("run is killed"),
+	});
+	bench.join("pool", () => closing.promise);
+	bench.events.happen("SIGTERM");
+	bench.join("late");
+	closing.resolve();
+	await bench.clock.advance(0);
+	expect(bench.told.slice(-3)).toEqual([
+		"late is killed",
+		"pool is killed",
+		"run is killed",
+	]);
+	expect(bench.events.endedBy).toEqual(["SIGTERM"]);
+	expect(bench.events.installed).toEqual({});
+});
+
 test("who does not close in time is killed, and the signal is raised all the same", async () => {
 	const bench = new CleanupBench();
 	bench.join("pool", never);

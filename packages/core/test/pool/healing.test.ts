@@ -258,3 +258,42 @@ test("a program that dies of a signal is told of no failure on the way", async (
 	expect(told).toBe(false);
 	expect(host.living()).toHaveLength(0);
 });
+
+test("a program that dies of a signal may make calls on the way, and is told of no failure either", async () => {
+	const { pool, clock, host } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	const failures: unknown[] = [];
+	const note = (error: unknown): void => void failures.push(error);
+	const pause = (): Promise<void> =>
+		new Promise((resolve) => void clock.after(10, resolve));
+	const goesOn = async (call: () => PromiseLike<unknown>): Promise<void> => {
+		for (;;) {
+			await call();
+			await pause();
+		}
+	};
+	async function* endless() {
+		for (;;) {
+			yield 1;
+			await pause();
+		}
+	}
+	const mapped = async (): Promise<void> => {
+		for await (const _ of pool.map("echo", endless()));
+	};
+	const streamed = pool.stream("echo")[Symbol.asyncIterator]();
+	goesOn(() => pool.execute("echo", 1)).catch(note);
+	goesOn(() => pool.session().execute("echo", 1)).catch(note);
+	mapped().catch(note);
+	await clock.advance(50);
+	const closed = pool.endWithProgram(100, "dies");
+	const late = streamed.next();
+	late.catch(note);
+	await clock.advance(60_000);
+	await closed;
+	expect(failures).toEqual([]);
+	expect(host.living()).toHaveLength(0);
+	// Who leaves a loop is not held up by it.
+	expect(await streamed.return?.()).toMatchObject({ done: true });
+});
