@@ -1,7 +1,7 @@
 import type { SnakepitError } from "../errors.ts";
 import type { Call } from "./call.ts";
 import type { Changes } from "./changes.ts";
-import type { DispatcherSetting } from "./dispatcher.ts";
+import type { DispatcherSetting } from "./dispatcher-setting.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** The one place where a call ends for its caller. */

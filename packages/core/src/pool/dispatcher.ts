@@ -1,8 +1,5 @@
 import type { SnakepitError, StartError } from "../errors.ts";
-import type { SnakepitEvent } from "../events.ts";
-import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
-import type { Clock } from "../world.ts";
 import { type AttemptListener, CallAttempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
 import {
@@ -17,26 +14,10 @@ import { watchCall } from "./call-watch.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { Changes } from "./changes.ts";
 import { DispatchPace } from "./dispatch-pace.ts";
+import type { DispatcherSetting } from "./dispatcher-setting.ts";
 import { judgeRetry } from "./retry-policy.ts";
 import { sessionLost } from "./session-table.ts";
 import { boundTo, WaitingRoom } from "./waiting-room.ts";
-
-export interface DispatcherSetting {
-	readonly pool: string;
-	readonly options: ResolvedOptions;
-	readonly clock: Clock;
-	/** How many calls that waited are sent in one turn of the event loop. */
-	readonly atOnce: number;
-	readonly emit: (event: SnakepitEvent) => void;
-	/** Calls wait and no worker has room. */
-	readonly onDemand: () => void;
-	/** A call is over for its caller. */
-	readonly onSettled: (call: Call, error: SnakepitError | undefined) => void;
-	/** A call begins on a worker. */
-	readonly onDispatched: (waitedMs: number) => void;
-	/** An attempt is over on its worker. */
-	readonly onReleased: (ranMs: number) => void;
-}
 
 /**
  * Brings calls and workers together. Knows nothing of how workers come and go:
@@ -53,6 +34,8 @@ export class Dispatcher {
 	readonly #pace: DispatchPace<Worker>;
 	readonly #room = new Changes();
 	#running = 0;
+	/** `"hopeless"`: no worker could be started lately. */
+	#outlook: "open" | "hopeless" = "open";
 	readonly #settlement: CallSettlement;
 
 	constructor(setting: DispatcherSetting) {
@@ -74,7 +57,11 @@ export class Dispatcher {
 	get takesOneMore(): boolean {
 		const { limit } = this.#setting.options.queue;
 		if (this.#hasRoom(limit) || this.#capacity.size > 0) return true;
-		return limit === 0 && this.#workers.size === 0;
+		return limit === 0 && this.#workers.size === 0 && !this.#expectsWorker;
+	}
+	/** Whether one comes though no call waits: those that are always there are started again until that is hopeless. */
+	get #expectsWorker(): boolean {
+		return this.#setting.options.size.min > 0 && this.#outlook === "open";
 	}
 	/** Resolves when that may have changed. */
 	roomChanged(): Promise<void> {
@@ -99,6 +86,7 @@ export class Dispatcher {
 	}
 
 	capacityOffered(worker: Worker): void {
+		this.#outlook = "open";
 		this.#workers.set(worker.ref.incarnation, worker);
 		this.#serve(worker);
 	}
@@ -122,6 +110,7 @@ export class Dispatcher {
 	/** These calls are over for their callers; those that run are cancelled on their workers. */
 	fail(calls: Iterable<Call>, error: (call: Call) => SnakepitError): void {
 		for (const call of [...calls]) this.#settle(call, error(call));
+		this.#room.tell();
 	}
 
 	/** The program is about to die: no caller is told of a failure any more. */
@@ -133,8 +122,9 @@ export class Dispatcher {
 		return this.#settlement.failures;
 	}
 
-	/** Every call that waits fails with this error. */
+	/** Every call that waits fails with this error: no worker can be started. */
 	failWaiting(error: StartError): void {
+		this.#outlook = "hopeless";
 		this.fail(this.#waiting.all(), (call) => noWorker(error, call));
 	}
 

@@ -178,6 +178,56 @@ describe("a map has with the pool", () => {
 		await close();
 	});
 
+	test("what the next worker is free for, where nothing may wait and the only worker dies", async () => {
+		const { pool, adapter, clock, close } = await virtualPool(
+			{ commands },
+			{ queue: { limit: 0 }, start: { backoffMs: 10 } },
+		);
+		const busy = outcome(pool.execute("hang"));
+		const mapped = outcome(collected(pool.map("take", [1, 2])));
+		await clock.settle();
+		adapter.workers[0]?.crash();
+		expect(await clock.advanceUntil(mapped)).toMatchObject({ value: [1, 2] });
+		expect(await busy).toMatchObject({ code: "WORKER_EXITED" });
+		await close();
+	});
+
+	test("an error where nothing may wait, and no worker can be started any more", async () => {
+		const { pool, adapter, clock, close } = await virtualPool(
+			{
+				commands,
+				boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
+			},
+			{ queue: { limit: 0 }, start: { backoffMs: 10 } },
+		);
+		const busy = outcome(pool.execute("hang"));
+		const mapped = outcome(collected(pool.map("take", [1, 2])));
+		await clock.settle();
+		adapter.workers[0]?.crash();
+		expect(await clock.advanceUntil(mapped)).toMatchObject({
+			code: "QUEUE_FULL",
+			error: { item: 0 },
+		});
+		expect(await busy).toMatchObject({ code: "WORKER_EXITED" });
+		await close();
+	});
+
+	test("an error where nothing may wait, and the pool is closed while no worker is there", async () => {
+		const { pool, adapter, clock, close } = await virtualPool(
+			{ commands },
+			{ queue: { limit: 0 }, start: { backoffMs: 1_000 } },
+		);
+		const busy = outcome(pool.execute("hang"));
+		const mapped = outcome(collected(pool.map("take", [1, 2])));
+		await clock.settle();
+		adapter.workers[0]?.crash();
+		expect(await clock.advanceUntil(busy)).toMatchObject({
+			code: "WORKER_EXITED",
+		});
+		await close();
+		expect(await mapped).toMatchObject({ code: "POOL_CLOSED" });
+	});
+
 	test("beside another one, all of both", async () => {
 		const { pool, clock, close } = await virtualPool(
 			{ commands },
