@@ -1,4 +1,4 @@
-import { constants, lstatSync } from "node:fs";
+import { constants, lstatSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { runProgram } from "../programs/run-program.ts";
 import { findProgram } from "./find-program.ts";
@@ -18,10 +18,15 @@ export interface UnusableLead {
 	/** In a few words. */
 	readonly problem: string;
 	/** `"fails"`: it is there, and does not do what a Python does. */
-	readonly fault: "missing" | "forbidden" | "fails";
+	readonly fault:
+		| "missing"
+		| "forbidden"
+		| "not_executable"
+		| "directory"
+		| "fails";
 	/** The virtual environment that it would be the Python of. */
 	readonly environment: string | undefined;
-	/** The directory or file that is closed to this user. */
+	/** The directory or file that is closed to this user, or is no program. */
 	readonly place?: string | undefined;
 }
 
@@ -170,9 +175,28 @@ function pathLead(
 	environment: string | undefined,
 ): Lead {
 	const found = reach(program, constants.X_OK);
+	const noProgram = noProgramAt(found);
+	if (noProgram !== undefined)
+		return { kind: "unusable", reason, environment, ...noProgram };
 	return found.kind === "reached"
 		? { ...named(program, reason), environment }
 		: unreached(found, reason, environment);
+}
+
+/** Why what is there is no program for anybody, whatever this user's rights are. */
+function noProgramAt(
+	found: Reach,
+): Pick<UnusableLead, "fault" | "problem" | "place"> | undefined {
+	if (found.kind === "missing") return undefined;
+	const place = found.kind === "reached" ? found.path : found.at;
+	const facts = statSync(place, { throwIfNoEntry: false });
+	if (found.kind === "reached" && facts?.isDirectory())
+		return { fault: "directory", problem: `${place} is a directory`, place };
+	if (facts?.isFile() && (facts.mode & 0o111) === 0) {
+		const problem = `${place} is not executable for anybody`;
+		return { fault: "not_executable", problem, place };
+	}
+	return undefined;
 }
 
 function unreached(

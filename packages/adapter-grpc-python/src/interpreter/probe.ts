@@ -1,5 +1,6 @@
 import { type ProgramSetting, runProgram } from "../programs/run-program.ts";
 import type { InterpreterFacts } from "./interpreter.ts";
+import { reach } from "./reach.ts";
 
 /** How long Python may take to say who it is; the first start on a slow disk reads a lot. */
 const PROBE_TIMEOUT_MS = 30_000;
@@ -67,7 +68,10 @@ export async function probeInterpreter(
 		...setting,
 		timeoutMs: PROBE_TIMEOUT_MS,
 	});
-	if (done.kind === "missing") return done.problem;
+	if (done.kind === "missing")
+		return done.problem.endsWith("ENOENT") && reach(program).kind === "reached"
+			? `${program} is there, and the program that its first line names is not (ENOENT)`
+			: done.problem;
 	if (done.code !== 0) return `${program}: ${done.problem}`;
 	return readFacts(program, done.stdout);
 }

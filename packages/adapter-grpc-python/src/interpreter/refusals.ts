@@ -26,6 +26,10 @@ function remedies({
 	place = "",
 	environment,
 }: UnusableLead): readonly string[] {
+	if (fault === "not_executable")
+		return [`Make it executable (chmod +x ${place})`];
+	if (fault === "directory")
+		return [`Name the program in it (${place}/bin/python of an environment)`];
 	if (fault === "forbidden") {
 		const isWithin =
 			environment !== undefined && `${place}/`.startsWith(`${environment}/`);

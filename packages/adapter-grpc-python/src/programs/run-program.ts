@@ -21,13 +21,17 @@ export interface ProgramSetting {
 	readonly signal: AbortSignal;
 }
 
+/** What an ended program wrote is read by then; later only a child of it, which may run for ever, can hold its output open. */
+const OUTPUT_GRACE_MS = 1_000;
+
 /** More output than this is cut: these programs say a few lines. */
 const MAX_OUTPUT_LENGTH = 1024 * 1024;
 
 /**
  * Runs a short program to its end, without a shell.
  *
- * Ends it after `timeoutMs`, or rejects with the signal's reason when that aborts.
+ * Ends it after `timeoutMs`, or rejects with the signal's reason when that aborts. A child that it left with its output
+ * is not waited for.
  */
 export async function runProgram(
 	executable: string,
@@ -61,7 +65,15 @@ export async function runProgram(
 				});
 			// Otherwise it was ended for its time, and `close` tells.
 		});
+		let grace: NodeJS.Timeout | undefined;
+		child.on("exit", () => {
+			grace = setTimeout(() => {
+				child.stdout.destroy();
+				child.stderr.destroy();
+			}, OUTPUT_GRACE_MS);
+		});
 		child.on("close", (code, killedBy) => {
+			clearTimeout(grace);
 			const problem = timeout.aborted
 				? `not done within ${timeoutMs} ms`
 				: killedBy !== null

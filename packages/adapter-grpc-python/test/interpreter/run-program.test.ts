@@ -43,3 +43,22 @@ test("an abort ends a program", async () => {
 	abort.abort(reason);
 	expect(await failure).toBe(reason);
 });
+
+/** Runs a shell that leaves a child with its output, and ends that child with the test. */
+async function leavesChild(then: string, given: Partial<typeof setting> = {}) {
+	const done = await shell(`sleep 600 & echo $!; ${then}`, given);
+	if (done.kind !== "ended") throw new Error(done.problem);
+	const child = Number(done.stdout);
+	process.kill(child, "SIGKILL");
+	return { child, done };
+}
+
+test("a program is over when it has ended, though a child of it keeps its output open", async () => {
+	const { child, done } = await leavesChild("exit 0");
+	expect(done).toMatchObject({ code: 0, stdout: `${child}\n`, problem: "" });
+});
+
+test("a program that takes too long is given up, though a child of it keeps its output open", async () => {
+	const { done } = await leavesChild("wait", { timeoutMs: 500 });
+	expect(done).toMatchObject({ problem: "not done within 500 ms" });
+});

@@ -1,6 +1,14 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	mkdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
+import { namedSource } from "../../src/interpreter/interpreter-sources.ts";
 import { failureOf } from "../support/calls.ts";
 import { fakePython, programThatPrints } from "../support/fake-python.ts";
 import { machine } from "../support/machine.ts";
@@ -106,3 +114,40 @@ test.each([
 		expect(await choose()).toMatchObject({ reason: "it is python3 in PATH" });
 	},
 );
+
+/** A Python that is named by its path, as the option `python` does. */
+function chooseNamed(path: string, cwd: string) {
+	const setting = { env: { PATH: "/usr/bin:/bin" }, cwd };
+	const source = namedSource(path, "the option names it", setting);
+	return chooseInterpreter([source], setting, new AbortController().signal);
+}
+
+test("a program that nobody made executable is an error with the command that does it", async () => {
+	const { root } = machine();
+	const program = programThatPrints(join(root, "wrapper"), "");
+	chmodSync(program, 0o644);
+	const error = await failureOf(chooseNamed(program, root));
+	expect(error).toMatchObject(
+		unusable(`${program} is not executable for anybody`),
+	);
+	expect(String(error)).toContain(`chmod +x ${program}`);
+	expect(String(error)).not.toContain("every directory above");
+});
+
+test("a directory in place of a Python is an error that says so", async () => {
+	const { root } = machine();
+	const error = await failureOf(chooseNamed(root, root));
+	expect(error).toMatchObject(unusable(`${root} is a directory`));
+	expect(String(error)).toContain(`Name the program in it (${root}/bin/python`);
+});
+
+test("a wrapper whose first line names what is not there is an error that says so", async () => {
+	const { root } = machine();
+	const program = join(root, "wrapper");
+	writeFileSync(program, "#!/nowhere/sh\n", { mode: 0o755 });
+	expect(await failureOf(chooseNamed(program, root))).toMatchObject(
+		unusable(
+			`${program} is there, and the program that its first line names is not (ENOENT)`,
+		),
+	);
+});
