@@ -214,8 +214,11 @@ describe("a map has with the pool", () => {
 
 	test("an error where nothing may wait, and the pool is closed while no worker is there", async () => {
 		const { pool, adapter, clock, close } = await virtualPool(
-			{ commands },
-			{ queue: { limit: 0 }, start: { backoffMs: 1_000 } },
+			{
+				commands,
+				boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
+			},
+			{ queue: { limit: 0 }, start: { backoffMs: 60_000 } },
 		);
 		const busy = outcome(pool.execute("hang"));
 		const mapped = outcome(collected(pool.map("take", [1, 2])));
@@ -224,6 +227,7 @@ describe("a map has with the pool", () => {
 		expect(await clock.advanceUntil(busy)).toMatchObject({
 			code: "WORKER_EXITED",
 		});
+		await clock.advance(1);
 		await close();
 		expect(await mapped).toMatchObject({ code: "POOL_CLOSED" });
 	});
