@@ -7,12 +7,16 @@ export interface OutputLine {
 	readonly cut: boolean;
 }
 
+/** Moves the cursor one line up: what a bar below another one ends each of its drawings with. */
+const UP = "\u001b[A";
+
 const EMPTY: OutputLine = { text: "", cut: false };
 
 /**
  * What a terminal shows of one line while it is written: text after a carriage
  * return takes the place of what was there, as a progress bar does it. A carriage
  * return alone changes nothing, so that CRLF is one line break; blanks erase.
+ * A line break after {@link UP} leads back to the same line: so two bars are drawn.
  *
  * Holds two texts of at most `maxBytes` of UTF-8, however often it is redrawn.
  */
@@ -25,6 +29,8 @@ export class DrawnLine {
 	#textBytes = 0;
 	#cut = false;
 	#redrawn = false;
+	/** How many lines above this one the cursor is. */
+	#linesAbove = 0;
 
 	constructor(maxBytes: number) {
 		this.#maxBytes = maxBytes;
@@ -41,12 +47,20 @@ export class DrawnLine {
 
 	/** What it shows now. */
 	get shown(): OutputLine {
-		return this.#isBlank ? this.#before : { text: this.#text, cut: this.#cut };
+		const text = withoutUps(this.#text);
+		return text === "" && !this.#cut ? this.#before : { text, cut: this.#cut };
 	}
 
-	/** Whether nothing came after the last carriage return. */
-	get #isBlank(): boolean {
-		return this.#text === "" && !this.#cut;
+	/** Takes a line break; returns whether the line ends with it. */
+	break(): boolean {
+		const ups = this.#text.length - withoutUps(this.#text).length;
+		if (ups > 0 && !this.#cut) {
+			this.#return();
+			this.#linesAbove = ups / UP.length;
+		}
+		if (this.#linesAbove === 0) return true;
+		this.#linesAbove--;
+		return false;
 	}
 
 	/** Adds text without line feeds; returns whether it shows anything else now. */
@@ -65,6 +79,7 @@ export class DrawnLine {
 
 	#append(piece: string): boolean {
 		if (piece === "" || this.#cut) return false;
+		this.#linesAbove = 0;
 		const room = this.#maxBytes - this.#textBytes;
 		const bytes = Buffer.byteLength(piece);
 		this.#cut = bytes > room;
@@ -75,12 +90,20 @@ export class DrawnLine {
 
 	#return(): void {
 		this.#redrawn = true;
-		if (this.#isBlank) return;
-		this.#before = this.#text.trim() === "" && !this.#cut ? EMPTY : this.shown;
+		if (this.#text === "" && !this.#cut) return;
+		const text = withoutUps(this.#text);
+		const isErased = text !== "" && text.trim() === "" && !this.#cut;
+		this.#before = isErased ? EMPTY : this.shown;
 		this.#text = "";
 		this.#textBytes = 0;
 		this.#cut = false;
 	}
+}
+
+function withoutUps(text: string): string {
+	let end = text.length;
+	while (text.endsWith(UP, end)) end -= UP.length;
+	return text.slice(0, end);
 }
 
 /** The longest prefix of `text` that fits in `bytes` of UTF-8. */

@@ -48,7 +48,7 @@ export function readLines(
 		const begin = text.indexOf("\r");
 		if (begin > 0) write(text.slice(0, begin));
 		write(begin > 0 ? text.slice(begin) : text);
-		if (complete) {
+		if (complete && line.break()) {
 			redraw?.cancel();
 			redraw = undefined;
 			tell();

@@ -53,6 +53,33 @@ describe("lines", () => {
 		);
 	});
 
+	test("end where a bar below another one is left for good, not where it is redrawn", async () => {
+		// What tqdm writes of two bars: a line break and one line up again bring it back to the line of the lower one.
+		const drawn = [
+			"\router 0 %\n",
+			"\rinner 0 %\u001b[A\n",
+			"\rinner 50 %\u001b[A\n\rinner 99 %\u001b[A",
+			"\n\r          \u001b[A\router 50 %\n",
+			"\rinner 0 %\u001b[A\n\r        \u001b[A\router 100 %\n",
+		];
+		const expected = whole("outer 0 %", "outer 50 %", "outer 100 %");
+		expect(await linesOf(drawn)).toEqual(expected);
+		expect(await linesOf([...drawn.join("")])).toEqual(expected);
+	});
+
+	test("of a bar two below another one stay one line, too", async () => {
+		const bar = (text: string) => `\n\n\r${text}\u001b[A\u001b[A`;
+		expect(
+			await linesOf(["\rone", bar("a"), bar("b"), bar("c"), "\n\nend\n"]),
+		).toEqual(whole("one", "", "end"));
+	});
+
+	test("that a program leaves below a bar show no sign that moves the cursor", async () => {
+		expect(await linesOf(["\rinner 99 %\u001b[A"])).toEqual(
+			whole("inner 99 %"),
+		);
+	});
+
 	test("that were erased with blanks are not there", async () => {
 		expect(await linesOf(["\r 90 %\r     \rdone\n"])).toEqual(whole("done"));
 		expect(await linesOf(["\r 90 %\r     \r"])).toEqual([]);
