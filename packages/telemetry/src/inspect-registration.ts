@@ -15,7 +15,7 @@ export function inspectRegistration({
 }: ResolvedTelemetryOptions): LayerReport {
 	if (!enabled)
 		return { layer: LAYER, status: "available", detail: "is switched off" };
-	const problem = refused();
+	const problem = refused({ tracerProvider, meterProvider });
 	if (problem !== undefined)
 		return {
 			layer: LAYER,

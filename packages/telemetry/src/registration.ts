@@ -1,6 +1,7 @@
 import { metrics, trace } from "@opentelemetry/api";
 import type { InstrumentProblem } from "@snakepit/core";
 import type { Meters } from "./metrics/meters.ts";
+import type { ResolvedTelemetryOptions } from "./options.ts";
 import { registeredApi } from "./registered-api.ts";
 import type { Spans } from "./trace/spans.ts";
 
@@ -10,17 +11,28 @@ export interface Exporting {
 	readonly spans: Pick<Spans, "isSilent">;
 }
 
+/** Those that are told without the API. */
+type GivenProviders = Pick<
+	ResolvedTelemetryOptions,
+	"tracerProvider" | "meterProvider"
+>;
+
 /**
  * Finds out whether an SDK is registered that gets nothing from here. Looks again
  * until the registered SDK is found to get all, and reports a problem once.
  */
 export class Registration {
+	readonly #given: GivenProviders;
 	#state: "looking" | "settled" = "looking";
+
+	constructor(given: GivenProviders) {
+		this.#given = given;
+	}
 
 	/** Called with every event but those of calls, so that it has to cost nothing once it is settled. */
 	look(exporting: Exporting): InstrumentProblem | undefined {
 		if (this.#state === "settled") return undefined;
-		const problem = refused() ?? late(exporting);
+		const problem = refused(this.#given) ?? late(exporting);
 		const isSilent = exporting.meters.isSilent || exporting.spans.isSilent;
 		if (problem !== undefined || !isSilent) this.#state = "settled";
 		return problem;
@@ -32,19 +44,26 @@ export class Registration {
  * than the copy that registered it: the others get a provider that does nothing.
  * So whoever is not handed what is there was refused.
  */
-export function refused(): InstrumentProblem | undefined {
+export function refused({
+	tracerProvider,
+	meterProvider,
+}: GivenProviders): InstrumentProblem | undefined {
 	const registered = registeredApi();
 	if (registered === undefined) return undefined;
-	const isHandedOut =
-		(registered.trace === undefined ||
-			registered.trace === trace.getTracerProvider()) &&
-		(registered.metrics === undefined ||
-			registered.metrics === metrics.getMeterProvider());
-	if (isHandedOut) return undefined;
-	const { version } = registered;
+	const { version, trace: tracers, metrics: meters } = registered;
+	const refusesTracers =
+		tracers !== undefined && tracers !== trace.getTracerProvider();
+	const refusesMeters =
+		meters !== undefined && meters !== metrics.getMeterProvider();
+	if (!refusesTracers && !refusesMeters) return undefined;
+	const lost = [
+		...(refusesTracers && tracerProvider === undefined ? ["spans"] : []),
+		...(refusesMeters && meterProvider === undefined ? ["metrics"] : []),
+	];
+	const exported = lost.length === 0 ? "" : `${ofSnakepit(lost)}, and `;
 	return {
 		reason: "api_newer_than_registered",
-		message: `The OpenTelemetry SDK is registered with @opentelemetry/api ${version}, and @snakepit/telemetry has a newer copy of it, which takes nothing from an older one: no spans and no metrics of Snakepit are exported, and a caller's trace does not reach the workers.`,
+		message: `The OpenTelemetry SDK is registered with @opentelemetry/api ${version}, and @snakepit/telemetry has a newer copy of it, which takes nothing from an older one: ${exported}a caller's trace does not reach the workers.`,
 		remedy: `Install one version for all: npm install @opentelemetry/api@${version}, or "overrides" in package.json where a dependency brings another. \`npm ls @opentelemetry/api\` lists the copies.`,
 	};
 }
@@ -64,8 +83,12 @@ function late({ meters, spans }: Exporting): InstrumentProblem | undefined {
 	if (lost.length === 0) return undefined;
 	return {
 		reason: "sdk_registered_late",
-		message: `An OpenTelemetry SDK was registered after the first pool with telemetry() was made: no ${lost.join(" and no ")} of Snakepit are exported.`,
+		message: `An OpenTelemetry SDK was registered after the first pool with telemetry() was made: ${ofSnakepit(lost)}.`,
 		remedy:
 			"Register the SDK before the first createPool, best in a file of its own: node --import ./instrumentation.js program.js.",
 	};
+}
+
+function ofSnakepit(lost: readonly string[]): string {
+	return `no ${lost.join(" and no ")} of Snakepit are exported`;
 }

@@ -91,7 +91,7 @@ function makeParts(
 		metrics: new EventMetrics(meters, limits, sightings),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
 		told: new WeakSet(),
-		registration: new Registration(),
+		registration: new Registration(options),
 		flush: () => flush(options),
 	};
 }

@@ -129,3 +129,44 @@ test("the doctor says what would be exported", async () => {
 		detail: "a provider is registered for traces, metrics, log records",
 	});
 });
+
+test.each([
+	[
+		"none",
+		{},
+		"older one: no spans and no metrics of Snakepit are exported, and a",
+	],
+	[
+		"one for traces",
+		{ tracerProvider: new MemorySdk().tracers },
+		"older one: no metrics of Snakepit are exported, and a",
+	],
+	[
+		"both",
+		{
+			tracerProvider: new MemorySdk().tracers,
+			meterProvider: new MemorySdk().meters,
+		},
+		"older one: a",
+	],
+] as const)(
+	"where an older API refuses, providers that are given are not said to be lost (%s)",
+	async (_, options, said) => {
+		const key = Symbol.for("opentelemetry.js.api.1");
+		const { tracers, meters } = new MemorySdk();
+		Reflect.set(globalThis, key, {
+			version: "1.0.0",
+			trace: tracers,
+			metrics: meters,
+		});
+		try {
+			const report = await inspected(options);
+			expect(report.status).toBe("unavailable");
+			expect(report.detail).toContain(
+				`${said} caller's trace does not reach the workers`,
+			);
+		} finally {
+			Reflect.deleteProperty(globalThis, key);
+		}
+	},
+);
