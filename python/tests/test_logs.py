@@ -231,19 +231,117 @@ def test_what_basic_config_sets_up_is_there_and_the_records_go_to_the_host_too(
     assert "INFO:shop:sold\nDEBUG:shop:in detail\n" in file.read_text()
 
 
-def test_what_was_logged_before_a_start_that_fails_is_on_stderr(host: Host) -> None:
+ENDS_OF_A_START = {
+    "raises": "raise RuntimeError('cannot go on')",
+    "leaves": "os._exit(3)",
+    "dies": "os.kill(os.getpid(), signal.SIGKILL)",
+    "hangs": "time.sleep(600)",
+}
+
+
+@pytest.mark.parametrize("end", ENDS_OF_A_START)
+def test_what_is_logged_in_a_start_is_on_stderr_however_that_ends(
+    host: Host, end: str
+) -> None:
     worker = host(
-        """
+        f"""
         import logging
+        import os
+        import signal
+        import time
 
         logging.getLogger("shop").info("looking for the model")
         logging.getLogger("shop").warning("no model in %s", "/models")
-        raise RuntimeError("cannot go on")
+        {ENDS_OF_A_START[end]}
         """
     )
-    assert worker.failed()["code"] == "TOOLS_IMPORT_FAILED"
+    worker.spawn()
+    worker.launch()
     worker.wait_for_stderr("WARNING:shop:no model in /models\n")
     assert "looking" not in worker.stderr()
+
+
+def test_a_warning_of_the_start_is_shown_once(start: Host) -> None:
+    worker = start(
+        """
+        import logging
+        from snakepit_bridge import tool
+
+        logging.getLogger("shop").warning("no model")
+
+        @tool
+        def asks() -> None: ...
+        """
+    )
+    log = worker.converse().logs.get(timeout=10)
+    assert (log.message, log.handled) == ("no model", True)
+    worker.wait_for_stderr("WARNING:shop:no model\n")
+
+
+def test_the_last_words_before_a_crash_arrive(start: Host) -> None:
+    conversation = start(
+        """
+        import logging
+        import os
+        import signal
+        from snakepit_bridge import tool
+
+        @tool
+        def dies() -> None:
+            logging.getLogger("shop").info("into the cellar")
+            logging.getLogger("shop").warning("the stairs are rotten")
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+    ).converse()
+    conversation.begin("dies")
+    assert conversation.logs.get(timeout=10).message == "into the cellar"
+    assert conversation.logs.get(timeout=10).message == "the stairs are rotten"
+
+
+def test_a_warning_for_which_there_is_no_room_is_on_stderr(start: Host) -> None:
+    worker = start(
+        """
+        import logging
+        from snakepit_bridge import tool
+
+        @tool
+        def floods() -> None:
+            for i in range(20_000):
+                logging.getLogger("shop").info("record %d %s", i, "x" * 200)
+            logging.getLogger("shop").warning("sold out")
+        """
+    )
+    conversation = worker.converse()
+    conversation.reads.clear()
+    flood = conversation.begin("floods", [])
+    worker.wait_for_stderr("WARNING:shop:sold out\n")
+    conversation.reads.set()
+    conversation.terminal(flood)
+
+
+def test_records_reach_the_host_whatever_logging_config_removes(start: Host) -> None:
+    worker = start(
+        """
+        import logging.config
+        from snakepit_bridge import tool
+
+        logging.config.dictConfig({
+            "version": 1,
+            "handlers": {"own": {"class": "logging.StreamHandler"}},
+            "root": {"level": "WARNING", "handlers": ["own"]},
+        })
+
+        @tool
+        def logs() -> None:
+            logging.getLogger("shop").info("too quiet for the tools")
+            logging.getLogger("shop").warning("no change")
+        """
+    )
+    conversation = worker.converse()
+    conversation.call("logs")
+    log = conversation.logs.get_nowait()
+    assert (log.message, log.handled) == ("no change", True)
+    worker.wait_for_stderr("no change\n")
 
 
 def test_what_is_logged_when_the_host_reads_no_more_is_on_stderr(start: Host) -> None:

@@ -133,7 +133,7 @@ export interface WorkerLogRecord {
 	readonly wallMs: number;
 	readonly callId?: string | undefined;
 	readonly traceback?: string | undefined;
-	/** Present when the worker's own code has a handler for the record: showing it is done there. */
+	/** Present when the record is shown by the worker: a handler of its own code has it, or it was printed while the worker started. */
 	readonly handledBy?: "worker" | undefined;
 	readonly traceId?: string | undefined;
 	readonly spanId?: string | undefined;

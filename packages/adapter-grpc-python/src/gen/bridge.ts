@@ -357,7 +357,8 @@ export interface Log {
   spanId: string;
   /**
    * A handler of the tools takes the record, too: showing it is theirs to do, as
-   * Python's last resort is for records that no handler takes.
+   * Python's last resort is for records that no handler takes. Or the worker has
+   * printed it, since it came before the host could read it.
    */
   handled: boolean;
 }

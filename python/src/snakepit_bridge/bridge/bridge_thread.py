@@ -79,6 +79,11 @@ class BridgeThread:
             target=self._run, name="snakepit-bridge", daemon=True
         )
 
+    @property
+    def ident(self) -> int | None:
+        """The thread's number; None before `start`."""
+        return self._thread.ident
+
     def start(self) -> None:
         """Listens.
 

@@ -6,8 +6,9 @@ import functools
 import logging
 import os
 import sys
+import threading
+import time
 import traceback
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,28 +18,46 @@ from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.telemetry.tracing import Tracing
 
-__all__ = ["LogForwarder", "forward_logs"]
+__all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
 
 MAX_MESSAGE = 16 << 10
 MAX_TRACEBACK = 64 << 10
-# So many records are kept for a start that fails; the last ones say why.
-MAX_UNHEARD = 100
+# How long a tool waits for a record that people are to see, and how often it looks.
+MAX_WAIT_S = 0.05
+PAUSE_S = 0.0002
+
+
+class _SetUp:
+    """What of `logging` was set up before the tools are imported."""
+
+    level: int | None = None
+
+
+def set_up_logging(level: int) -> None:
+    """Sets the root logger up, once, before anything of the tools is imported.
+
+    What the tools set up themselves comes later, and stays. A preloaded parent
+    imports them: nothing of it is done again in its workers.
+    """
+    if _SetUp.level is not None:
+        return
+    _SetUp.level = level
+    root = logging.getLogger()
+    root.setLevel(level)
+    logging.basicConfig = _beside_forwarders(logging.basicConfig)
+    root.removeHandler = _but_forwarders(root.removeHandler)  # type: ignore[method-assign, assignment]
 
 
 def forward_logs(outbox: Outbox, level: int) -> LogForwarder:
-    """Sends what reaches the root logger, from `level` on."""
-    root = logging.getLogger()
+    """Sends whatever the root logger sees into `outbox`; nothing waits for more."""
+    set_up_logging(level)
     forwarder = LogForwarder(outbox, level)
-    root.addHandler(forwarder)
-    root.setLevel(level)
-    logging.basicConfig = _beside(forwarder, logging.basicConfig)
+    logging.getLogger().addHandler(forwarder)
     return forwarder
 
 
-def _beside(
-    forwarder: LogForwarder, configure: Callable[..., None]
-) -> Callable[..., None]:
-    """Returns a `basicConfig` to which the forwarder is no handler.
+def _beside_forwarders(configure: Callable[..., None]) -> Callable[..., None]:
+    """Returns a `basicConfig` to which a forwarder is no handler.
 
     It does nothing where the root logger has one: what tools set up would be
     dropped without a word.
@@ -46,24 +65,39 @@ def _beside(
 
     @functools.wraps(configure)
     def basic_config(*args: Any, **options: Any) -> None:
-        root = logging.getLogger()
-        was_there = forwarder in root.handlers
-        root.removeHandler(forwarder)
+        handlers = logging.getLogger().handlers
+        forwarders = [each for each in handlers if isinstance(each, LogForwarder)]
+        handlers[:] = [each for each in handlers if each not in forwarders]
         try:
             configure(*args, **options)
         finally:
-            if was_there:
-                root.addHandler(forwarder)
+            handlers += forwarders
 
     return basic_config
 
 
+def _but_forwarders(
+    remove: Callable[[logging.Handler], None],
+) -> Callable[[logging.Handler], None]:
+    """Returns a `removeHandler` that leaves forwarders where they are.
+
+    `logging.config` removes every handler of the root logger.
+    """
+
+    def remove_handler(handler: logging.Handler) -> None:
+        if not isinstance(handler, LogForwarder):
+            remove(handler)
+
+    return remove_handler
+
+
 class LogForwarder(logging.Handler):
-    """Puts records into the outbox; never blocks and never raises.
+    """Puts records into the outbox; never raises, and never blocks for long.
 
     Before `begin` and after `finish` nobody may read the outbox. Then it does for
     records that no other handler takes what Python does: from WARNING on they
-    are written to standard error.
+    are written to standard error. In between it waits a moment until such a record
+    is on its way: the process may end with the tool's next step.
 
     Attributes:
         tracing: what knows the current span; None where nothing does.
@@ -75,12 +109,16 @@ class LogForwarder(logging.Handler):
         self._outbox = outbox
         self._pid = os.getpid()
         self._is_finished = False
-        # What is to be written where the worker does not start.
-        self._unheard: deque[str] | None = deque(maxlen=MAX_UNHEARD)
+        self._bridge: int | None = None
+        self._is_patient = True
 
-    def begin(self) -> None:
-        """The host reads the outbox from now on."""
-        self._unheard = None
+    def begin(self, bridge: int | None) -> None:
+        """The host reads the outbox from now on.
+
+        Args:
+            bridge: the thread that sends what is in it.
+        """
+        self._bridge = bridge
 
     def finish(self) -> None:
         """The host reads the outbox no more.
@@ -90,9 +128,6 @@ class LogForwarder(logging.Handler):
         self.acquire()
         try:
             self._is_finished = True
-            unheard, self._unheard = self._unheard, None
-            for text in unheard or ():
-                sys.stderr.write(text)
         finally:
             self.release()
 
@@ -105,20 +140,41 @@ class LogForwarder(logging.Handler):
             elif self._is_finished:
                 self._write(record, logging.WARNING, handled)
             else:
-                self._outbox.put_log(_frame(record, self.tracing, handled))
-                self._keep(record, handled)
+                self._send(record, handled)
         except Exception:  # noqa: BLE001 - arguments that do not fit, user code
             self.handleError(record)
+
+    def _send(self, record: logging.LogRecord, handled: bool) -> None:
+        is_shown = record.levelno >= logging.WARNING and not handled
+        if is_shown and self._bridge is None:
+            # Nobody reads yet, and a start that ends early takes along what waits.
+            self._write(record, logging.WARNING, handled)
+            handled, is_shown = True, False
+        if self._outbox.logs_waiting == 0:
+            self._is_patient = True
+        taken = self._outbox.put_log(_frame(record, self.tracing, handled))
+        if not is_shown:
+            return
+        if not taken:
+            self._write(record, logging.WARNING, handled)
+        elif threading.get_ident() != self._bridge and self._is_patient:
+            self._is_patient = self._see_off()
+
+    def _see_off(self) -> bool:
+        """Waits for a moment until all records are on their way to the host; returns whether they are.
+
+        The next thing that the tool does may be the end of this process.
+        """
+        until = time.monotonic() + MAX_WAIT_S
+        while self._outbox.logs_waiting > 0:
+            if time.monotonic() > until:
+                return False
+            time.sleep(PAUSE_S)
+        return True
 
     def _write(self, record: logging.LogRecord, level: int, handled: bool) -> None:
         if record.levelno >= level and not handled:
             sys.stderr.write(_line(record))
-
-    def _keep(self, record: logging.LogRecord, handled: bool) -> None:
-        unheard = self._unheard
-        if unheard is None or handled or record.levelno < logging.WARNING:
-            return
-        unheard.append(_clean(_line(record), MAX_TRACEBACK))
 
     def _is_handled(self, record: logging.LogRecord) -> bool:
         """Returns whether the record has another handler, as Python counts them."""

@@ -30,6 +30,10 @@ class Outbox(Protocol):
     def put_last(self, frame: pb.WorkerFrame) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
 
+    @property
+    def logs_waiting(self) -> int:
+        """How many records have not been sent yet."""
+
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
 

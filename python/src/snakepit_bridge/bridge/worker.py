@@ -73,12 +73,14 @@ def _work(
             "transport": launch.transport,
         }
     )
-    forwarder.begin()
+    forwarder.begin(bridge.ident)
     main.run()
     _run_shutdown_hooks(toolbox, main)
     if tracing is not None:
         tracing.close(TELEMETRY_GRACE_S)
     bridge.close()
+    # What is logged from here on, nobody sends.
+    forwarder.finish()
     main.close()
     if lifeline.ended():
         # What looked like a host that leaves was one that died: take along what

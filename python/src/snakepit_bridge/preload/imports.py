@@ -32,6 +32,9 @@ def preload(launch: PreloadLaunch) -> None:
     with contextlib.suppress(Exception):  # A worker says what is wrong with it.
         if importlib.util.find_spec("opentelemetry.trace") is not None:
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
+    from snakepit_bridge.bridge.log_forwarding import set_up_logging
+
+    set_up_logging(launch.log_level)
     sys.path[:0] = launch.tool_path
     for name in launch.modules:
         _import(name)

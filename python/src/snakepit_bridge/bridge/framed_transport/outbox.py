@@ -76,6 +76,11 @@ class FramedOutbox:
         if threading.get_ident() != self._main or not self._holds_back():
             self.flush()
 
+    @property
+    def logs_waiting(self) -> int:
+        """How many records have not been sent yet."""
+        return self._logs_put - self._logs_sent
+
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
         if self._logs_put - self._logs_sent >= MAX_LOGS:

@@ -84,6 +84,11 @@ class GrpcOutbox:
         self._frames.appendleft(frame)
         self._filled.set()
 
+    @property
+    def logs_waiting(self) -> int:
+        """How many records have not been sent yet."""
+        return self._logs_put - self._logs_sent
+
     def put_log(self, log: pb.Log) -> bool:
         """Adds a record, unless too many wait; returns whether it did."""
         if self._logs_put - self._logs_sent >= MAX_LOGS:
