@@ -6,10 +6,11 @@ import enum
 import threading
 from collections.abc import Callable
 from contextvars import Context
-from typing import Any, Protocol
+from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_memory import CallMemory
+from snakepit_bridge.calls.call_sink import CallSink
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call
@@ -24,7 +25,7 @@ from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["CallSink", "CallState", "RunningCall"]
+__all__ = ["CallState", "RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
@@ -43,19 +44,6 @@ class CallState(enum.Enum):
     WAITING = "waiting"
     RUNNING = "running"
     ENDED = "ended"
-
-
-class CallSink(Protocol):
-    """Where the frames of calls go. Its methods may be called in any thread."""
-
-    max_message_bytes: int
-    shared_memory: SharedMemory | None
-
-    def send(self, frame: pb.WorkerFrame) -> None:
-        """Sends a frame."""
-
-    def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
-        """Sends the terminal frame of a call."""
 
 
 class RunningCall:
