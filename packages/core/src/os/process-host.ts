@@ -23,6 +23,7 @@ import type {
 } from "../world.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
+import { descendantsOf } from "./descendants.ts";
 import { Echo } from "./echo.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
@@ -38,9 +39,6 @@ import { systemClock } from "./system-clock.ts";
 
 /** How far a process is on its way out; `"exiting"`: its first thread runs no more, nor nearly always any other. */
 export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
-
-/** What forks without end is ended as a group, not one by one. */
-const DESCENDANTS_LIMIT = 10_000;
 
 /** This machine, as this process sees it. */
 export class SystemProcessHost implements CensusHost {
@@ -186,42 +184,9 @@ export class SystemProcessHost implements CensusHost {
 			: "gone";
 	}
 
-	/**
-	 * The living descendants of a process, parents before children. Those whose
-	 * own parent has ended are not among them.
-	 */
+	/** See {@link descendantsOf}. */
 	descendants(ancestor: ProcessIdentity): readonly ProcessFacts[] {
-		const found: ProcessFacts[] = [];
-		const seen = new Set([ancestor.pid]);
-		const open = [ancestor];
-		for (let next = open.shift(); next !== undefined; next = open.shift()) {
-			const children = this.#children(next).filter(
-				({ identity }) => !seen.has(identity.pid),
-			);
-			for (const child of children) {
-				if (seen.size > DESCENDANTS_LIMIT) return found;
-				seen.add(child.identity.pid);
-				found.push(child);
-				open.push(child.identity);
-			}
-		}
-		return found;
-	}
-
-	/** The living children of a process; none when it has ended meanwhile. */
-	#children(parent: ProcessIdentity): readonly ProcessFacts[] {
-		const children = this.#table.children(parent.pid).flatMap((pid) => {
-			const entry = this.#table.entry(pid);
-			// What has another parent by now has taken the number of a child that ended.
-			if (typeof entry === "string" || entry.parentPid !== parent.pid)
-				return [];
-			return entry.condition === "zombie" ? [] : [this.#facts(entry)];
-		});
-		// Looked at afterwards: until then the parent's number was nobody else's.
-		const seen = this.#table.entry(parent.pid);
-		const isSame =
-			typeof seen !== "string" && isSameProcess(this.#identity(seen), parent);
-		return isSame ? children : [];
+		return descendantsOf(ancestor, this.#table, (entry) => this.#facts(entry));
 	}
 
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {

@@ -15,21 +15,15 @@ import type { ProcessExit, World } from "../world.ts";
 import { endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { mannerOf, type StopManner } from "./stop-ladder.ts";
-import {
-	awaitLastWords,
-	closeBooks,
-	hangUp,
-	impossibleStep,
-	tellCondemned,
-	tellRetiring,
-} from "./worker-end.ts";
+import { impossibleStep, tellCondemned, tellRetiring } from "./worker-end.ts";
 import { watchHeartbeat } from "./worker-heartbeat.ts";
-import { outputLost, workerLost } from "./worker-lost.ts";
+import { outputLost } from "./worker-lost.ts";
 import type {
 	Attempt,
 	WorkerBelongings,
 	WorkerListener,
 } from "./worker-parts.ts";
+import { settleWorker } from "./worker-settlement.ts";
 import { WorkerStop } from "./worker-stop.ts";
 
 /**
@@ -289,20 +283,17 @@ export class Worker {
 		this.#departure ??= this.#settle(belongings, exit);
 	}
 
-	/** Its end was seen, or will not be: everything that waits for it is told. */
 	async #settle(
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const connection = this.#connection;
-		const killer = await this.#end.finish(belongings, connection, exit);
-		await awaitLastWords(belongings, this.#calls, this.#world.clock);
-		this.#calls.lose(() => workerLost(this, exit));
-		const reason = this.reason ?? "exited";
-		const facts = { exit, reason, killer, callsLost: this.#calls.lost };
-		closeBooks(this, belongings, facts, this.#world);
-		this.#listener.released(this, { reason, exit, readyMs: this.readyMs });
-		await hangUp(connection, this.#world.clock);
+		const estate = {
+			belongings,
+			calls: this.#calls,
+			end: this.#end,
+			listener: this.#listener,
+		};
+		await settleWorker(this, estate, exit, this.#world);
 		this.#gone.resolve();
 	}
 }

@@ -1,0 +1,54 @@
+import { isSameProcess, type ProcessIdentity } from "../identity.ts";
+import type { ProcessFacts } from "../world.ts";
+import type { ProcessTable, TableEntry } from "./process-table.ts";
+
+type Table = Pick<ProcessTable, "entry" | "children">;
+type FactsOf = (entry: TableEntry) => ProcessFacts;
+
+/** What forks without end is ended as a group, not one by one. */
+const DESCENDANTS_LIMIT = 10_000;
+
+/**
+ * The living descendants of a process, parents before children. Those whose own
+ * parent has ended are not among them.
+ */
+export function descendantsOf(
+	ancestor: ProcessIdentity,
+	table: Table,
+	factsOf: FactsOf,
+): readonly ProcessFacts[] {
+	const found: ProcessFacts[] = [];
+	const seen = new Set([ancestor.pid]);
+	const open = [ancestor];
+	for (let next = open.shift(); next !== undefined; next = open.shift()) {
+		const children = childrenOf(next, table, factsOf).filter(
+			({ identity }) => !seen.has(identity.pid),
+		);
+		for (const child of children) {
+			if (seen.size > DESCENDANTS_LIMIT) return found;
+			seen.add(child.identity.pid);
+			found.push(child);
+			open.push(child.identity);
+		}
+	}
+	return found;
+}
+
+/** The living children of a process; none when it has ended meanwhile. */
+function childrenOf(
+	parent: ProcessIdentity,
+	table: Table,
+	factsOf: FactsOf,
+): readonly ProcessFacts[] {
+	const children = table.children(parent.pid).flatMap((pid) => {
+		const entry = table.entry(pid);
+		// What has another parent by now has taken the number of a child that ended.
+		if (typeof entry === "string" || entry.parentPid !== parent.pid) return [];
+		return entry.condition === "zombie" ? [] : [factsOf(entry)];
+	});
+	// Looked at afterwards: until then the parent's number was nobody else's.
+	const seen = table.entry(parent.pid);
+	const isSame =
+		typeof seen !== "string" && isSameProcess(factsOf(seen).identity, parent);
+	return isSame ? children : [];
+}

@@ -1,0 +1,111 @@
+import type { Connection } from "../adapter.ts";
+import type { EndReason, Killer } from "../registry/process-registry.ts";
+import type { Clock, ProcessExit, World } from "../world.ts";
+import type { RunningCalls } from "./running-calls.ts";
+import type { Worker } from "./worker.ts";
+import { workerLost } from "./worker-lost.ts";
+import type { WorkerBelongings, WorkerListener } from "./worker-parts.ts";
+import type { WorkerStop } from "./worker-stop.ts";
+
+/** How a worker ended. */
+export interface WorkerEndFacts {
+	/** `undefined` when it was told to die and cannot. */
+	readonly exit: ProcessExit | undefined;
+	readonly reason: EndReason;
+	readonly killer: Killer;
+	readonly callsLost: number;
+}
+
+/** What a worker leaves at its end. */
+export interface WorkerEstate {
+	readonly belongings: WorkerBelongings;
+	readonly calls: RunningCalls;
+	readonly end: WorkerStop;
+	readonly listener: WorkerListener;
+}
+
+/**
+ * Settles a worker whose end was seen, or will not be: ends its group and its calls,
+ * removes what was made for it, and tells everybody who waits for it.
+ */
+export async function settleWorker(
+	worker: Worker,
+	{ belongings, calls, end, listener }: WorkerEstate,
+	exit: ProcessExit | undefined,
+	world: World,
+): Promise<void> {
+	const { clock } = world;
+	const { connection } = worker;
+	const killer = await end.finish(belongings, connection, exit);
+	await awaitLastWords(belongings, calls, clock);
+	calls.lose(() => workerLost(worker, exit));
+	const reason = worker.reason ?? "exited";
+	const facts = { exit, reason, killer, callsLost: calls.lost };
+	closeBooks(worker, belongings, facts, world);
+	listener.released(worker, { reason, exit, readyMs: worker.readyMs });
+	await hangUp(connection, clock);
+}
+
+/** Resolves when what a dead worker printed and answered before its end was read, or will not be. */
+export async function awaitLastWords(
+	{ output, conversation }: WorkerBelongings,
+	calls: RunningCalls,
+	clock: Clock,
+): Promise<void> {
+	await output.lastLines();
+	await calls.lastAnswers(clock, conversation);
+}
+
+/**
+ * Removes what was made for a worker, records its end, and tells it.
+ *
+ * One that does not die keeps its row and its files: the next start of any
+ * program finds them.
+ */
+export function closeBooks(
+	worker: Worker,
+	belongings: WorkerBelongings,
+	facts: WorkerEndFacts,
+	{ host, registry, clock, emit }: World,
+): void {
+	const { process, output, lifeline, files } = belongings;
+	const { exit, reason, killer, callsLost } = facts;
+	output.close();
+	lifeline?.close();
+	if (exit !== undefined) {
+		host.remove(files);
+		registry.end(worker.ref.incarnation, { exit, reason, killer });
+	}
+	emit({
+		type: "worker.exited",
+		wallMs: clock.wall(),
+		...worker.ref,
+		pid: process.identity.pid,
+		exit,
+		reason,
+		killer,
+		callsLost,
+		lifetimeMs: worker.readyMs,
+		tail: output.tail.lines(),
+	});
+}
+
+/** An adapter that does not let go must not hold up the end of a pool. */
+const HANG_UP_MS = 1_000;
+
+/** Lets go of a conversation whose process is gone. */
+export async function hangUp(
+	connection: Connection | undefined,
+	clock: Clock,
+): Promise<void> {
+	if (connection === undefined) return;
+	const late = Promise.withResolvers<void>();
+	const timer = clock.after(HANG_UP_MS, late.resolve);
+	try {
+		await Promise.race([connection[Symbol.asyncDispose](), late.promise]);
+	} catch {
+		// There is nothing left that it could still harm.
+	} finally {
+		timer.cancel();
+	}
+}
