@@ -31,6 +31,26 @@ class Name(str):
     __slots__ = ()
 
 
+class Frame:
+    """Like a `pandas.DataFrame`: an array, and rows with names."""
+
+    def to_numpy(self) -> object: ...
+
+    def to_dict(self) -> object: ...
+
+
+class NaTType:
+    """Like that of `pandas.NaT`: a date that is missing, which numpy takes."""
+
+    def to_numpy(self) -> object: ...
+
+
+class Model:
+    """Like a model of pydantic's."""
+
+    def model_dump(self) -> object: ...
+
+
 @dataclasses.dataclass
 class Point:
     x: int
@@ -92,6 +112,9 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (numpy.array([None]), "$.a[1]", "astype()"),
         (numpy.ma.masked_array([1], [True]), "$.a[1]", "filled()"),
         (numpy.datetime64("2024-01-01"), "$.a[1]", "numpy array"),
+        (Frame(), "$.a[1]", "to_dict() of it"),
+        (NaTType(), "$.a[1]", "None in its place"),
+        (Model(), "$.a[1]", ".model_dump()"),
         ("\ud800", "$.a[1]", "surrogate"),
         ({"\ud800": 1}, '$.a[1]["\\ud800"]', "surrogate"),
         ({"b c": {"d": object()}}, '$.a[1]["b c"].d', "plain data"),

@@ -258,6 +258,12 @@ def _remedy(value: object) -> str:
         return "send its ._asdict(), or tuple() of it"
     if isinstance(value, enum.Enum):
         return "send its .value or .name"
+    if hasattr(value, "model_dump"):
+        return "send its .model_dump()"
+    if type(value).__name__ == "NaTType":
+        return "send None in its place"
+    if hasattr(value, "to_numpy") and hasattr(value, "to_dict"):
+        return "send it as a numpy array, or to_dict() of it"
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
         return "send it as a numpy array"
     if hasattr(value, "__await__"):
