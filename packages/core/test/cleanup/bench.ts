@@ -100,9 +100,13 @@ export async function start(
 		},
 		() => {},
 	);
-	onTestFinished(() => endGroup(machine, process_.identity));
+	const { identity } = process_;
+	let known: readonly ProcessIdentity[] = [];
+	onTestFinished(() => endGroup(machine, identity, known));
 	const letGo = machine.keepAlive();
 	await new Promise((resolve) => process_.stdout.once("data", resolve));
 	letGo();
+	// A test may end the leader, and a child without a mark is known only from here.
+	known = machine.members(identity.pid).map((member) => member.identity);
 	return process_;
 }

@@ -32,6 +32,18 @@ test("one whose leader has ended is ended by a member that was known, and left a
 	);
 });
 
+test("one whose leader has ended is ended by the mark of this test", async () => {
+	const { identity } = await start("forks-a-child.sh");
+	process.kill(identity.pid, "SIGKILL");
+	await eventually("the end of the leader", () => !isAlive(identity.pid));
+	expect(machine.members(identity.pid).length).toBe(1);
+	endGroup(machine, identity);
+	await eventually(
+		"the end of the child",
+		() => machine.members(identity.pid).length === 0,
+	);
+});
+
 test("a group whose number is another's by now is left alone", async () => {
 	const { identity } = await start("forks-a-child.sh");
 	const sent: string[] = [];
