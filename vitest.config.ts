@@ -11,6 +11,8 @@ const conditions = ["snakepit-source", "node"];
 /** A promise that nothing is left behind is as good as its least tested branch. */
 export const cleanupPaths = [
 	"packages/core/src/registry/",
+	"packages/core/src/run/",
+	"packages/core/src/audit/",
 	"packages/core/src/cleanup/",
 	"packages/core/src/worker/worker-starter.ts",
 ];

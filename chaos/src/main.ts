@@ -106,13 +106,13 @@ async function besidePeers(
 	chosen: ChaosArguments,
 ): Promise<readonly PeerSummary[]> {
 	const { sideBySide } = await import("./peers.ts");
-	console.log("\nside by side: survivors of a host that is killed");
+	console.log("\nside by side: leftovers of a host that is killed");
 	return await sideBySide(
 		chosen.rounds ?? PEER_ROUNDS,
 		chosen.seed,
-		({ name, version, survivors, workers, p50Ms }) =>
+		({ name, version, leftovers, workers, p50Ms }) =>
 			console.log(
-				`${`${name} ${version}`.padEnd(40)} ${survivors} of ${workers}${p50Ms === undefined ? "" : `, p50 ${p50Ms.toFixed(1)} ms`}`,
+				`${`${name} ${version}`.padEnd(40)} ${leftovers} of ${workers}${p50Ms === undefined ? "" : `, p50 ${p50Ms.toFixed(1)} ms`}`,
 			),
 	);
 }

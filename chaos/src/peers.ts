@@ -59,7 +59,7 @@ export async function sideBySide(
 ): Promise<readonly PeerSummary[]> {
 	const summaries: PeerSummary[] = [];
 	const add = async (
-		peer: Omit<PeerSummary, "rounds" | "survivors" | "p50Ms" | "maxMs">,
+		peer: Omit<PeerSummary, "rounds" | "leftovers" | "p50Ms" | "maxMs">,
 		round: (stage: Stage) => Promise<RoundOutcome>,
 		protections: readonly ProtectionName[] = [],
 	): Promise<void> => {
@@ -72,15 +72,15 @@ export async function sideBySide(
 			outcomes.push(await round(stage));
 		}
 		const times = summarizeTimes(
-			outcomes.flatMap(({ survivors, goneMs }) =>
-				survivors ? [] : (goneMs ?? []),
+			outcomes.flatMap(({ leftovers, goneMs }) =>
+				leftovers ? [] : (goneMs ?? []),
 			),
 		);
 		const summary: PeerSummary = {
 			...peer,
 			rounds,
 			workers: peer.workers * rounds,
-			survivors: outcomes.reduce((sum, each) => sum + (each.survivors ?? 0), 0),
+			leftovers: outcomes.reduce((sum, each) => sum + (each.leftovers ?? 0), 0),
 			p50Ms: times?.p50Ms,
 			maxMs: times?.maxMs,
 		};

@@ -31,13 +31,13 @@ test.concurrent.for(
 			undefined,
 			testWorkers(),
 		);
-		const { survivors, wrongKills, falseKills, broken } = summarize(
+		const { leftovers, wrongKills, falseKills, broken } = summarize(
 			chaos,
 			outcomes,
 			undefined,
 		);
-		expect({ survivors, wrongKills, falseKills, broken }).toEqual({
-			survivors: 0,
+		expect({ leftovers, wrongKills, falseKills, broken }).toEqual({
+			leftovers: 0,
 			wrongKills: 0,
 			falseKills: 0,
 			broken: [],

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from unittest.mock import Mock
 
 import pytest
-from support.turned_loop import BridgeLoop
+from support.stepped_loop import BridgeLoop
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox

@@ -109,7 +109,7 @@ TOOLS = """
 
     def reads(frame) -> bool:
         while frame is not None:
-            if frame.f_code.co_filename.endswith(("turned_loop.py", "line.py")):
+            if frame.f_code.co_filename.endswith(("stepped_loop.py", "line.py")):
                 return True
             frame = frame.f_back
         return False

@@ -13,9 +13,9 @@ import threading
 
 from snakepit_bridge import tool
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
+from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 
-PLACES = {"turn": (TurnedLoop, "_turn"), "read": (Conversation, "receive")}
+PLACES = {"turn": (SteppedLoop, "_turn"), "read": (Conversation, "receive")}
 
 @tool
 def interrupt_next(place: str) -> str:

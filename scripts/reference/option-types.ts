@@ -9,11 +9,11 @@ import {
 	PYTHON_GRPC_CHECKS,
 	SHARED_MEMORY_CHECKS,
 } from "../../packages/adapter-grpc-python/src/resolve-options.ts";
+import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
 	READ_DEFAULTS,
-} from "../../packages/core/src/cleanup/read-history.ts";
-import { DOCTOR_CHECKS } from "../../packages/core/src/doctor/doctor.ts";
+} from "../../packages/core/src/inspect/read-history.ts";
 import type { Check } from "../../packages/core/src/option-check.ts";
 import {
 	EXECUTE_CHECKS,
@@ -203,7 +203,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	{
 		title: "readHistory",
 		level: 2,
-		file: `${core}/cleanup/read-history.ts`,
+		file: `${core}/inspect/read-history.ts`,
 		name: "HistoryOptions",
 		defaults: plainly(READ_DEFAULTS),
 		checks: READ_CHECKS,
@@ -211,7 +211,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	{
 		title: "doctor",
 		level: 2,
-		file: `${core}/doctor/doctor.ts`,
+		file: `${core}/inspect/doctor.ts`,
 		name: "DoctorOptions",
 		defaults: {},
 		checks: DOCTOR_CHECKS,
@@ -219,7 +219,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	{
 		title: "acquireRun",
 		level: 2,
-		file: `${core}/cleanup/acquire-run.ts`,
+		file: `${core}/run/acquire-run.ts`,
 		name: "AcquireRunOptions",
 		defaults: {},
 		checks: {},

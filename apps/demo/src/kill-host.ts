@@ -4,16 +4,16 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { counted, duration } from "./figures.ts";
+import {
+	drawLeftover,
+	type Leftover,
+	leftoversOf,
+	type Trail,
+	trailOfHost,
+} from "./leftovers.ts";
 import type { Line } from "./line.ts";
 import { seeProcesses } from "./process-table.ts";
 import { shareIn } from "./progress-bar.ts";
-import {
-	drawSurvivor,
-	type Survivor,
-	survivorsOf,
-	type Trail,
-	trailOfHost,
-} from "./survivors.ts";
 
 /** In full flight: some answers are there, and the demo's own kill is still to come. */
 const KILL_AT_SHARE = 0.2;
@@ -58,24 +58,24 @@ export async function killHost(
 	say(
 		`killed host ${pid} with SIGKILL when ${share * 100} % was read; it had ${counted(trail.groups.size, "worker")}`,
 	);
-	const { survivors, tookMs, looks } = await untilNothingIsLeft(trail, begunMs);
+	const { leftovers, tookMs, looks } = await untilNothingIsLeft(trail, begunMs);
 	await exited;
 
-	const inTime = survivors.length === 0 && tookMs <= LIMIT_MS;
+	const inTime = leftovers.length === 0 && tookMs <= LIMIT_MS;
 	show([
 		["faint", "left         "],
 		[
 			inTime ? "good" : "bad",
-			survivors.length === 0
+			leftovers.length === 0
 				? `nothing after ${duration(tookMs)}`
-				: `${counted(survivors.length, "process", "processes")} after ${duration(tookMs)}`,
+				: `${counted(leftovers.length, "process", "processes")} after ${duration(tookMs)}`,
 		],
 		[
 			"faint",
 			`  by group or marker, in ${counted(looks, "look")}; the limit is ${duration(LIMIT_MS)}`,
 		],
 	]);
-	survivors.map(drawSurvivor).forEach(show);
+	leftovers.map(drawLeftover).forEach(show);
 	return inTime && trail.groups.size > 0 ? 0 : 1;
 }
 
@@ -93,7 +93,7 @@ async function inFullFlight(
 }
 
 interface LastLook {
-	readonly survivors: readonly Survivor[];
+	readonly leftovers: readonly Leftover[];
 	/** Until the end of the look that found nothing: the truth is a little less. */
 	readonly tookMs: number;
 	readonly looks: number;
@@ -104,10 +104,10 @@ async function untilNothingIsLeft(
 	begunMs: number,
 ): Promise<LastLook> {
 	for (let looks = 1; ; looks++) {
-		const survivors = survivorsOf(trail, seeProcesses());
+		const leftovers = leftoversOf(trail, seeProcesses());
 		const tookMs = performance.now() - begunMs;
-		if (survivors.length === 0 || tookMs > PATIENCE_MS)
-			return { survivors, tookMs, looks };
+		if (leftovers.length === 0 || tookMs > PATIENCE_MS)
+			return { leftovers, tookMs, looks };
 		// To look costs a processor, which those that are ending need.
 		await sleep(1);
 	}

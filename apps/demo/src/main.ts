@@ -10,6 +10,7 @@ import { digitsPool } from "./digits-pool.ts";
 import type { Display } from "./display.ts";
 import type { Tools } from "./gen/digits.ts";
 import { killHost } from "./kill-host.ts";
+import { EventTrail, leftoversOf } from "./leftovers.ts";
 import { LiveDisplay } from "./live-display.ts";
 import type { DemoTelemetry } from "./otlp/demo-telemetry.ts";
 import { drawEnding } from "./otlp/draw-ending.ts";
@@ -18,7 +19,6 @@ import { plainDisplay } from "./plain-display.ts";
 import { seeProcesses } from "./process-table.ts";
 import { drawReport, isAsPromised } from "./report.ts";
 import { runDigits } from "./run-digits.ts";
-import { EventTrail, survivorsOf } from "./survivors.ts";
 import { columns, isTerminal, paint, show } from "./terminal.ts";
 
 const { stdout } = process;
@@ -103,8 +103,8 @@ async function demo(
 			},
 		);
 		const processes = seeProcesses();
-		const survivors = survivorsOf(trail, processes);
-		const findings = { ...outcome, survivors, lookedAt: processes.length };
+		const leftovers = leftoversOf(trail, processes);
+		const findings = { ...outcome, leftovers, lookedAt: processes.length };
 		display.close();
 		drawReport(findings, columns).forEach(show);
 		return isAsPromised(findings) ? 0 : 1;

@@ -1,11 +1,11 @@
 import { count, counted, duration, percent } from "./figures.ts";
+import { drawLeftover, type Leftover } from "./leftovers.ts";
 import { type Line, type Piece, type Tone, widthOf } from "./line.ts";
 import type { Outcome } from "./run-digits.ts";
-import { drawSurvivor, type Survivor } from "./survivors.ts";
 
 /** Everything that the demo found out. */
 export interface Findings extends Outcome {
-	readonly survivors: readonly Survivor[];
+	readonly leftovers: readonly Leftover[];
 	/** How many processes of the system were looked at. */
 	readonly lookedAt: number;
 }
@@ -14,20 +14,20 @@ export interface Findings extends Outcome {
 export function isAsPromised({
 	answers,
 	statistics,
-	survivors,
+	leftovers,
 }: Findings): boolean {
 	const { calls } = statistics;
 	return (
 		answers.once === answers.images &&
 		answers.given === answers.images &&
 		calls.succeeded === calls.accepted &&
-		survivors.length === 0
+		leftovers.length === 0
 	);
 }
 
 /** Says what was found, one fact a line; where that is too wide, its details are a line of their own. */
 export function drawReport(findings: Findings, columns: number): Line[] {
-	const { answers, durationMs, healing, statistics, survivors } = findings;
+	const { answers, durationMs, healing, statistics, leftovers } = findings;
 	const { run } = statistics;
 	const wrong = answers.images - answers.right;
 	const all = answers.once === answers.images;
@@ -57,14 +57,14 @@ export function drawReport(findings: Findings, columns: number): Line[] {
 		),
 		fact(
 			"left",
-			counted(survivors.length, "process", "processes"),
-			survivors.length === 0 ? "good" : "bad",
+			counted(leftovers.length, "process", "processes"),
+			leftovers.length === 0 ? "good" : "bad",
 			`by group or marker, of ${count(findings.lookedAt)} looked at`,
 		),
 	];
 	return [
 		...facts.flatMap((line) => fold(line, columns)),
-		...survivors.map(drawSurvivor),
+		...leftovers.map(drawLeftover),
 	];
 }
 

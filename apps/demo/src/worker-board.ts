@@ -13,7 +13,7 @@ export type Pulse =
 	| { readonly kind: "busy" }
 	| { readonly kind: "hung" };
 
-/** One seat of the pool and the process that is in it now. */
+/** One slot of the pool and the process that is in it now. */
 export interface WorkerRow {
 	readonly workerId: string;
 	readonly incarnation: string;
@@ -24,7 +24,7 @@ export interface WorkerRow {
 	readonly pulse: Pulse;
 	/** Whether it ended although nobody in this program wanted it to. */
 	readonly lost: boolean;
-	/** The process that was in the seat before. */
+	/** The process that was in the slot before. */
 	readonly replaces: number | undefined;
 }
 
@@ -96,7 +96,7 @@ export class WorkerBoard {
 		}
 	}
 
-	/** A process that has given up its seat changes nothing any more; one that has exited stays so. */
+	/** A process that has given up its slot changes nothing any more; one that has exited stays so. */
 	#update(
 		ref: WorkerRef,
 		change: (row: WorkerRow) => Partial<WorkerRow>,

@@ -21,7 +21,7 @@ function findings(given: Partial<Findings> = {}): Findings {
 			calls: { accepted: 5, succeeded: 5 },
 			run: { p50Ms: 1.6, p99Ms: 21 },
 		} as PoolStatistics,
-		survivors: [],
+		leftovers: [],
 		lookedAt: 101,
 		...given,
 	};
@@ -47,14 +47,14 @@ test("in a narrow terminal details have a line of their own", () => {
 });
 
 test("what is left is named", () => {
-	const lines = drawReport(findings({ survivors: [left] }), 80).map(text);
+	const lines = drawReport(findings({ leftovers: [left] }), 80).map(text);
 	expect(lines.at(-1)).toBe("  pid 99, known by its marker: python worker");
 	expect(lines.at(-2)).toContain("1 process ");
 });
 
 test("the promise is kept when every image is answered exactly once and nothing is left", () => {
 	expect(isAsPromised(findings())).toBe(true);
-	expect(isAsPromised(findings({ survivors: [left] }))).toBe(false);
+	expect(isAsPromised(findings({ leftovers: [left] }))).toBe(false);
 	const tooOften = findings();
 	tooOften.answers.add(0, true);
 	expect(isAsPromised(tooOften)).toBe(false);

@@ -20,7 +20,7 @@ test("a worker's row follows its life: starting, ready, its calls, exited", () =
 	expect(made.rows).toMatchObject([{ state: "exited", pid: 41, calls: 2 }]);
 });
 
-test("the process that takes a seat begins at zero and names the one before it", () => {
+test("the process that takes a slot begins at zero and names the one before it", () => {
 	const made = board(
 		starting("digits-0", "r-1"),
 		spawned("digits-0", "r-1", 41),
@@ -34,7 +34,7 @@ test("the process that takes a seat begins at zero and names the one before it",
 	]);
 });
 
-test("late news of a process that is no longer in the seat change nothing", () => {
+test("late news of a process that is no longer in the slot change nothing", () => {
 	const made = board(
 		starting("digits-0", "r-1"),
 		killed("digits-0", "r-1", 41),
@@ -86,7 +86,7 @@ test("the heartbeat's last word counts", () => {
 	});
 });
 
-test("rows are in the order of the seats, ten after nine", () => {
+test("rows are in the order of the slots, ten after nine", () => {
 	const made = board(
 		...["digits-10", "digits-9", "digits-0"].map((id) => starting(id, id)),
 	);

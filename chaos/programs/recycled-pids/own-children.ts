@@ -13,7 +13,7 @@ import {
 	systemRandom,
 } from "@snakepit/core";
 import { ProcessKiller } from "@snakepit/core/processes";
-import { StragglerSweep } from "../../../packages/core/src/worker/straggler-sweep.ts";
+import { OrphanSweep } from "../../../packages/core/src/worker/orphan-sweep.ts";
 import {
 	startWatchdog,
 	type WatchdogProcess,
@@ -199,7 +199,7 @@ export const killedAfterTheGrace: Scene = async (strangers) => {
 };
 
 /** Between the look for markers and the signal. */
-export const stragglersSwept: Scene = async (strangers) => {
+export const orphansSwept: Scene = async (strangers) => {
 	const runId = generateRunId(Date.now(), systemRandom);
 	const marker: Marker = markerOf(runId, machine.self, "recycled");
 	const incarnation = `${runId}-1`;
@@ -224,7 +224,7 @@ export const stragglersSwept: Scene = async (strangers) => {
 			};
 		},
 	});
-	const sweep = new StragglerSweep({
+	const sweep = new OrphanSweep({
 		host,
 		clock: systemClock,
 		random: systemRandom,

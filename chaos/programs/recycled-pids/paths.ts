@@ -7,7 +7,7 @@ export const RECYCLED_PATHS = {
 	"watchdogs-killed": "a host ends watchdogs that have ended",
 	"killed-after-the-grace":
 		"what reaper, auditor and watchdog end leaves on SIGTERM; the grace passes",
-	"stragglers-swept": "what was found by its marker ends before the signal",
+	"orphans-swept": "what was found by its marker ends before the signal",
 	"watchdog-awakens":
 		"host and workers are killed while the watchdog is stopped",
 	"next-start": "host and workers are killed, then a program starts",

@@ -8,9 +8,9 @@ import {
 import {
 	failedStart,
 	killedAfterTheGrace,
+	orphansSwept,
 	type Scene,
 	signalledBeforeTheExit,
-	stragglersSwept,
 	sweptAfterTheExit,
 	watchdogsKilled,
 } from "./own-children.ts";
@@ -23,7 +23,7 @@ export const SCENES: Readonly<Record<RecycledPath, Scene>> = {
 	"failed-start": failedStart,
 	"watchdogs-killed": watchdogsKilled,
 	"killed-after-the-grace": killedAfterTheGrace,
-	"stragglers-swept": stragglersSwept,
+	"orphans-swept": orphansSwept,
 	"watchdog-awakens": watchdogAwakens,
 	"next-start": nextStart,
 	"guard-sends": guardSends,

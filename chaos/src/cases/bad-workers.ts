@@ -96,9 +96,9 @@ async function refused(
 	);
 	const said = await host.told("refused");
 	await host.exited;
-	const { survivors } = await stage.untilGone(performance.now());
+	const { leftovers } = await stage.untilGone(performance.now());
 	return {
-		survivors,
+		leftovers,
 		broken: said === code ? [] : [`It said ${said} instead of ${code}.`],
 	};
 }

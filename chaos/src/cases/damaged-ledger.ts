@@ -97,12 +97,12 @@ async function startOn(
 		next.all("registry.set_aside").length > 0
 			? []
 			: ["It did not say that it set the file aside."];
-	const { survivors } = await stage.untilGone(
+	const { leftovers } = await stage.untilGone(
 		performance.now(),
 		processesOf(next),
 	);
 	const last = await stage.killAfterwards(next);
-	return { goneMs: upMs, broken, survivors: survivors + last.survivors };
+	return { goneMs: upMs, broken, leftovers: leftovers + last.leftovers };
 }
 
 async function lockedRun(stage: Stage): Promise<RoundOutcome> {
@@ -128,9 +128,9 @@ async function refusedOn(
 	const host = stage.start({ size: SIZE }, { before });
 	const said = await host.told("refused");
 	await host.exited;
-	const { survivors } = await stage.untilGone(performance.now());
+	const { leftovers } = await stage.untilGone(performance.now());
 	return {
-		survivors,
+		leftovers,
 		broken: said === code ? [] : [`It said ${said} instead of ${code}.`],
 	};
 }
@@ -142,7 +142,7 @@ async function fillsUp(stage: Stage): Promise<RoundOutcome> {
 	);
 	const { pid } = programBehind(host, stage);
 	const empty = fillDisk(join("/proc", String(pid), "root", stage.dataDir));
-	// A death has to be written down; the seat is filled again all the same.
+	// A death has to be written down; the slot is filled again all the same.
 	host.order({ id: "die", call: "die", times: 1 });
 	await host.told("registry.degraded");
 	await host.call("pid", {}, 10);

@@ -76,7 +76,7 @@ async function endsAs(
 	end(host);
 	const exit = await host.exited;
 	const ending = await stage.untilGone(performance.now());
-	return { survivors: ending.survivors, broken: compared(exit, wanted) };
+	return { leftovers: ending.leftovers, broken: compared(exit, wanted) };
 }
 
 async function twoSignals(stage: Stage): Promise<RoundOutcome> {
@@ -101,7 +101,7 @@ async function twoSignals(stage: Stage): Promise<RoundOutcome> {
 	const goneMs = Math.max(ending.goneMs, exitedMs);
 	return {
 		goneMs,
-		survivors: ending.survivors,
+		leftovers: ending.leftovers,
 		broken: compared(exit, { code: null, signal: first }, second),
 	};
 }

@@ -67,7 +67,7 @@ async function killIdle({ command, count = 1 }: Idle): Promise<RoundOutcome> {
 	const at = performance.now();
 	for (const child of children) child.kill("SIGKILL");
 	await Promise.all(closed);
-	return { goneMs: performance.now() - at, survivors: 0 };
+	return { goneMs: performance.now() - at, leftovers: 0 };
 }
 
 function python(name: string, ...modules: readonly string[]): Idle {

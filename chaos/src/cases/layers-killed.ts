@@ -108,7 +108,7 @@ async function killOneWorker(stage: Stage): Promise<RoundOutcome> {
 	await host.told("worker.exited");
 	const daemon = (): number => stage.witness.living("forgotten").length;
 	await stage.witness.until(() => daemon() === 0, 3_000);
-	return { survivors: daemon() };
+	return { leftovers: daemon() };
 }
 
 /**
@@ -133,14 +133,14 @@ async function growTree(
 	return role as string;
 }
 
-/** Says of survivors who was killed. */
+/** Says of leftovers who was killed. */
 async function told(
 	stage: Stage,
 	sinceMs: number,
 	killed: readonly Party[],
 ): Promise<RoundOutcome> {
 	const ending = await stage.untilGone(sinceMs);
-	return ending.survivors === 0
+	return ending.leftovers === 0
 		? ending
 		: {
 				...ending,

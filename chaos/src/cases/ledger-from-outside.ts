@@ -122,13 +122,13 @@ async function livesOn(stage: Stage, damage: Damage): Promise<RoundOutcome> {
 	});
 	const begunAt = performance.now();
 	damage.to(stage.dataDir, filesOf(stage.dataDir));
-	// A death has to be written down; the seat is filled again all the same.
+	// A death has to be written down; the slot is filled again all the same.
 	host.order({ id: "die", call: "die", times: 1 });
 	await host.call("pid", {}, 10);
 	if (damage.renewed > 0) await host.told("registry.file_renewed");
 	const goneMs = performance.now() - begunAt;
 	const last = await stage.killAfterwards(host);
-	return { goneMs, survivors: last.survivors };
+	return { goneMs, leftovers: last.leftovers };
 }
 
 /** Shell workers: no lifeline of theirs ends them. */
@@ -146,14 +146,14 @@ async function killedAtOnce(
 	);
 	const goneMs = finished?.durationMs;
 	const reaped = next.all("orphan.reaped").length;
-	const { survivors } = await stage.untilGone(
+	const { leftovers } = await stage.untilGone(
 		performance.now(),
 		processesOf(next),
 	);
 	const last = await stage.killAfterwards(next);
 	return {
 		goneMs,
-		survivors: survivors + last.survivors,
+		leftovers: leftovers + last.leftovers,
 		broken: reaped > 0 ? [] : ["The next start ended nothing."],
 	};
 }

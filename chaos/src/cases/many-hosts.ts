@@ -54,6 +54,6 @@ async function killAndStart(stage: Stage, most: number): Promise<RoundOutcome> {
 	await start();
 	falseKills += living.map(lost).reduce((total, each) => total + each, 0);
 	const except = living.flatMap(({ host }) => processesOf(host));
-	const { survivors } = await stage.untilGone(performance.now(), except);
-	return { survivors, falseKills };
+	const { leftovers } = await stage.untilGone(performance.now(), except);
+	return { leftovers, falseKills };
 }

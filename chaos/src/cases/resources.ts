@@ -166,13 +166,13 @@ async function open(stage: Stage): Promise<HostProcess> {
 	return host;
 }
 
-/** A worker dies, and its seat has to be filled. */
+/** A worker dies, and its slot has to be filled. */
 async function loseOne(host: HostProcess): Promise<void> {
 	host.order({ id: "die", call: "die", times: 1 });
 	await host.told("worker.exited");
 }
 
-/** The crew is whole again, and takes calls. */
+/** The pool has all its workers again, and takes calls. */
 async function heals(stage: Stage, host: HostProcess): Promise<RoundOutcome> {
 	await host.told("worker.ready", 60_000, () => {
 		return host.all("worker.ready").length > SIZE;

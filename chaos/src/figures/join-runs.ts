@@ -23,7 +23,7 @@ function join(before: CaseSummary, after: CaseSummary): CaseSummary {
 	return {
 		...after,
 		rounds: before.rounds + after.rounds,
-		survivors: before.survivors + after.survivors,
+		leftovers: before.leftovers + after.leftovers,
 		wrongKills: before.wrongKills + after.wrongKills,
 		falseKills: before.falseKills + after.falseKills,
 		broken: [...before.broken, ...after.broken],

@@ -14,7 +14,7 @@ export interface CaseSummary {
 	readonly protections: string;
 	readonly promise: ChaosCase["promise"];
 	readonly rounds: number;
-	readonly survivors: number;
+	readonly leftovers: number;
 	readonly wrongKills: number;
 	readonly falseKills: number;
 	/** Promises that were not kept, each with how often. */
@@ -40,7 +40,7 @@ export function summarize(
 	const sum = (of: (outcome: RoundOutcome) => number | undefined): number =>
 		outcomes.reduce((total, outcome) => total + (of(outcome) ?? 0), 0);
 	const counts = {
-		survivors: sum(({ survivors }) => survivors),
+		leftovers: sum(({ leftovers }) => leftovers),
 		wrongKills: sum(({ wrongKills }) => wrongKills),
 		falseKills: sum(({ falseKills }) => falseKills),
 	};
@@ -55,12 +55,12 @@ export function summarize(
 	// Of a round in which something survived there is no time.
 	const times = summarizeTimes(
 		outcomes
-			.filter(({ survivors }) => !survivors)
+			.filter(({ leftovers }) => !leftovers)
 			.flatMap(({ goneMs }) => goneMs ?? []),
 	);
 	const unmet = unmetTargets(chaos, times);
 	const isBroken =
-		broken.length + counts.survivors + counts.wrongKills + counts.falseKills >
+		broken.length + counts.leftovers + counts.wrongKills + counts.falseKills >
 		0;
 	const verdict: Verdict =
 		skipped !== undefined

@@ -6,7 +6,7 @@ export interface RoundOutcome {
 	/** From the fault to the end of the last process that had to end, in milliseconds. */
 	readonly goneMs?: number;
 	/** Processes that had to end and did not. */
-	readonly survivors?: number;
+	readonly leftovers?: number;
 	/** What survived, each in a few words. */
 	readonly left?: readonly string[];
 	/** Processes that were nobody's business here, and were ended. */

@@ -41,7 +41,7 @@ export type WorkerChoice = Pick<HostOrders, "transport" | "preload">;
 /** How it ended: when the last was gone, or who was left. */
 export interface Ending {
 	readonly goneMs: number;
-	readonly survivors: number;
+	readonly leftovers: number;
 	/** What survived, each in a few words. */
 	readonly left: readonly string[];
 }
@@ -161,9 +161,9 @@ export class Stage implements AsyncDisposable {
 	/** Kills a host when the round is over: only what survives is of interest. */
 	async killAfterwards(
 		host: HostProcess,
-	): Promise<{ readonly survivors: number; readonly left: readonly string[] }> {
-		const { survivors, left } = await this.untilGone(host.kill());
-		return { survivors, left };
+	): Promise<{ readonly leftovers: number; readonly left: readonly string[] }> {
+		const { leftovers, left } = await this.untilGone(host.kill());
+		return { leftovers, left };
 	}
 
 	/**
@@ -193,7 +193,7 @@ export class Stage implements AsyncDisposable {
 			if (now > deadline) {
 				const due = this.#due(except).map(({ role, pid }) => `${role} ${pid}`);
 				const words = left.length >= due.length ? left.map(inWords) : due;
-				return { goneMs: now - sinceMs, survivors: words.length, left: words };
+				return { goneMs: now - sinceMs, leftovers: words.length, left: words };
 			}
 			await sleep(2);
 		}
@@ -240,7 +240,7 @@ export class Stage implements AsyncDisposable {
 		for (;;) {
 			const left = this.#layers().filter(lives);
 			if (left.length === 0 || performance.now() > deadline)
-				return { goneMs, survivors: left.length, left: left.map(inWords) };
+				return { goneMs, leftovers: left.length, left: left.map(inWords) };
 			await sleep(2);
 		}
 	}

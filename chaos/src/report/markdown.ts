@@ -20,7 +20,7 @@ export interface PeerSummary {
 	readonly version: string;
 	readonly rounds: number;
 	readonly workers: number;
-	readonly survivors: number;
+	readonly leftovers: number;
 	readonly p50Ms: number | undefined;
 	readonly maxMs: number | undefined;
 	readonly note: string;
@@ -88,7 +88,7 @@ ${runs.flatMap(({ remark }) => (remark === undefined ? [] : [`\n${remark}\n`])).
 | date | ${facts.date} |
 
 Times are milliseconds from the fault to the end of the last process, where a row says nothing else; the worst of all
-workers and descendants of a round. A survivor is a process that is still there when the
+workers and descendants of a round. A leftover is a process that is still there when the
 harness looks 5 s later; on a busy machine the harness is late itself, and a time can be longer than that. "Wrong" counts
 processes that were nobody's business and were ended, "false" workers that were ended although their host lived; p99 of
 fewer than a hundred rounds is the worst of them. Counts decide: ${count("met")} rows are
@@ -106,7 +106,7 @@ function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 				"version",
 				"rounds",
 				"workers",
-				"survivors",
+				"leftovers",
 				"p50",
 				"max",
 				"note",
@@ -116,7 +116,7 @@ function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 				peer.version,
 				String(peer.rounds),
 				String(peer.workers),
-				String(peer.survivors),
+				String(peer.leftovers),
 				peer.p50Ms?.toFixed(1) ?? "",
 				peer.maxMs?.toFixed(1) ?? "",
 				peer.note,

@@ -8,7 +8,7 @@ const first: CaseSummary = {
 	protections: "none",
 	promise: "kept",
 	rounds: 40,
-	survivors: 0,
+	leftovers: 0,
 	wrongKills: 0,
 	falseKills: 0,
 	broken: [],
@@ -26,14 +26,14 @@ test("counts add up, times are those of the last run", () => {
 test("what was broken once stays broken", () => {
 	const broken: CaseSummary = {
 		...first,
-		survivors: 2,
+		leftovers: 2,
 		broken: ["Left: 7: sleep."],
 		verdict: "broken",
 		note: "",
 	};
 	const [joined] = joinRuns([[broken], [quiet]]);
 	expect(joined).toMatchObject({
-		survivors: 2,
+		leftovers: 2,
 		broken: ["Left: 7: sleep."],
 		verdict: "broken",
 		times,

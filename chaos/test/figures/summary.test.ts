@@ -33,7 +33,7 @@ test("times below the target are met, times above it are not met and break nothi
 });
 
 test.each<[string, RoundOutcome]>([
-	["a survivor", { goneMs: 5, survivors: 1 }],
+	["a leftover", { goneMs: 5, leftovers: 1 }],
 	["a wrong kill", { goneMs: 5, wrongKills: 1 }],
 	["a false kill", { goneMs: 5, falseKills: 1 }],
 	["a broken promise", { goneMs: 5, broken: ["It exited with 1."] }],
@@ -42,14 +42,14 @@ test.each<[string, RoundOutcome]>([
 	expect(judge(rounds)).toMatchObject({ verdict: "broken", rounds: 100 });
 });
 
-test("survivors where nothing is promised break nothing, and a wrong kill does", () => {
+test("leftovers where nothing is promised break nothing, and a wrong kill does", () => {
 	const none = { promise: "none" } as const;
-	expect(judge([{ survivors: 4 }], none).verdict).toBe("not promised");
+	expect(judge([{ leftovers: 4 }], none).verdict).toBe("not promised");
 	expect(judge([{ wrongKills: 1 }], none).verdict).toBe("broken");
 });
 
 test("a round in which something survived has no time", () => {
-	const { times } = judge([{ goneMs: 5_000, survivors: 1 }, { goneMs: 3 }]);
+	const { times } = judge([{ goneMs: 5_000, leftovers: 1 }, { goneMs: 3 }]);
 	expect(times).toEqual({ p50Ms: 3, p99Ms: 3, maxMs: 3 });
 });
 

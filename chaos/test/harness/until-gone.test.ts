@@ -28,21 +28,21 @@ async function holding() {
 	return { stage, child, seen };
 }
 
-test("an end that came in time and was read late is no survivor", async () => {
+test("an end that came in time and was read late is no leftover", async () => {
 	const { stage, child, seen } = await holding();
 	const began = performance.now();
 	const ending = stage.untilGone(began, [], SURVIVED_MS);
 	child.kill("SIGKILL");
 	// This program stands still, as on a machine with too much to do.
 	while (lives(seen) || performance.now() - began < 2 * SURVIVED_MS);
-	expect(await ending).toMatchObject({ survivors: 0, left: [] });
+	expect(await ending).toMatchObject({ leftovers: 0, left: [] });
 });
 
-test("what lives at the deadline is a survivor", async () => {
+test("what lives at the deadline is a leftover", async () => {
 	const { stage, seen } = await holding();
 	const ending = stage.untilGone(performance.now(), [], SURVIVED_MS);
 	expect(await ending).toMatchObject({
-		survivors: 1,
+		leftovers: 1,
 		left: [expect.stringContaining(String(seen.pid))],
 	});
 });

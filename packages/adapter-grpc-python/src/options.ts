@@ -1,4 +1,4 @@
-import type { Complete, Seat } from "@snakepit/core";
+import type { Complete, WorkerSlot } from "@snakepit/core";
 import type { StreamCredit } from "./conversation/credit-window.ts";
 import type { HostFunction } from "./conversation/host-functions.ts";
 import type { PythonEnvironment } from "./environment/python-environment.ts";
@@ -22,8 +22,8 @@ export interface PythonGrpcOptions {
 	readonly python?: string | undefined;
 	/** What `pythonEnvironment()` describes; it is made when the pool starts. */
 	readonly environment?: PythonEnvironment | undefined;
-	/** Variables laid over those of this program, `undefined` to remove one; a function gets the seat, so that each worker can have a GPU of its own. */
-	readonly env?: WorkerEnv | ((seat: Seat) => WorkerEnv) | undefined;
+	/** Variables laid over those of this program, `undefined` to remove one; a function gets the slot, so that each worker can have a GPU of its own. */
+	readonly env?: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv) | undefined;
 	/** Working directory of the workers; by default that of this program. */
 	readonly cwd?: string | undefined;
 	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out among the workers; the calls of one worker share its threads. */
@@ -81,7 +81,7 @@ export interface ResolvedOptions {
 	readonly toolPath: readonly string[];
 	readonly python: string | undefined;
 	readonly environment: PythonEnvironment | undefined;
-	readonly env: WorkerEnv | ((seat: Seat) => WorkerEnv);
+	readonly env: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv);
 	readonly cwd: string | undefined;
 	readonly threadsPerWorker: number | "inherit" | undefined;
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;

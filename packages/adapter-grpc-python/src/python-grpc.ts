@@ -8,9 +8,9 @@ import {
 	type LaunchSpec,
 	OptionsError,
 	type PreloadPlace,
-	type Seat,
 	StartError,
 	type WorkerProcess,
+	type WorkerSlot,
 } from "@snakepit/core";
 import { loadTransport } from "./channel/load-transport.ts";
 import { Conversation } from "./conversation/conversation.ts";
@@ -100,8 +100,8 @@ class PythonGrpc implements PythonGrpcAdapter {
 		return this.interpreter === undefined ? [] : [choiceNote(this.interpreter)];
 	}
 
-	launch(seat: Seat): LaunchSpec {
-		return launchSpec(seat, this.chosen(), this.options, this.host());
+	launch(slot: WorkerSlot): LaunchSpec {
+		return launchSpec(slot, this.chosen(), this.options, this.host());
 	}
 
 	async connect(
@@ -110,17 +110,17 @@ class PythonGrpc implements PythonGrpcAdapter {
 	): Promise<Connection> {
 		const { maxMessageBytes, streamCredit, hostFunctions, transport } =
 			this.options;
-		readReadyPayload(worker.seat.workerId, worker.ready, transport);
-		const { sharedMemory } = sharedMemorySetting(worker.seat, this.options);
+		readReadyPayload(worker.slot.workerId, worker.ready, transport);
+		const { sharedMemory } = sharedMemorySetting(worker.slot, this.options);
 		const conversation = new Conversation(worker, {
-			callsAtOnce: worker.seat.callsPerWorker,
+			callsAtOnce: worker.slot.callsPerWorker,
 			maxMessageBytes,
 			streamCredit,
 			hostFunctions,
 			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
 		});
 		const address = {
-			socket: socketPath(worker.seat),
+			socket: socketPath(worker.slot),
 			token: worker.token,
 			maxMessageBytes,
 		};
@@ -132,7 +132,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 			throw new StartError({
 				code: "CONNECT_FAILED",
 				ran: "no",
-				message: `Worker ${worker.seat.workerId} says that it is ready, and its socket cannot be used: ${String(cause)}`,
+				message: `Worker ${worker.slot.workerId} says that it is ready, and its socket cannot be used: ${String(cause)}`,
 				cause,
 			});
 		}
@@ -200,7 +200,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 				];
 	}
 
-	/** An environment that depends on the seat is not known yet: what Python needs to find the bridge belongs into the host's. */
+	/** An environment that depends on the slot is not known yet: what Python needs to find the bridge belongs into the host's. */
 	private searchSetting(): SearchSetting {
 		const { env, cwd } = this.options;
 		return {

@@ -62,7 +62,7 @@ export const PYTHON_GRPC_CHECKS: Readonly<
 	env: optional((value) =>
 		aFunction(value) === undefined || isEnv(value)
 			? undefined
-			: "must be an object of texts, or a function from the seat to one",
+			: "must be an object of texts, or a function from the slot to one",
 	),
 	cwd: optional(nonEmptyText),
 	threadsPerWorker: optional((value) =>

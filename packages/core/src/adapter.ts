@@ -13,8 +13,8 @@ export interface Adapter {
 	prepare?(signal: AbortSignal): Promise<void>;
 	/** What `prepare` found out and people may want to know, told as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
-	/** Says what to execute for one seat. Pure: called again for every start. */
-	launch(seat: Seat): LaunchSpec;
+	/** Says what to execute for one slot. Pure: called again for every start. */
+	launch(slot: WorkerSlot): LaunchSpec;
 	/**
 	 * Says what to execute as the preloaded parent of a pool: a process that has
 	 * imported what all workers need, and forks them (docs/bridge-protocol.md,
@@ -29,14 +29,14 @@ export interface Adapter {
 	connect(process: WorkerProcess, signal: AbortSignal): Promise<Connection>;
 }
 
-/** A place in the pool. A worker that dies leaves its seat to the next incarnation. */
-export interface Seat {
+/** A place in the pool. A worker that dies leaves its slot to the next incarnation. */
+export interface WorkerSlot {
 	/** The name of the pool. */
 	readonly pool: string;
 	/** From 0 to the pool's maximum size minus 1: a GPU each, for example. A worker that is replaced while it still works shares its own with its successor until it has left. */
 	readonly index: number;
 	/** The pool's maximum size. */
-	readonly seats: number;
+	readonly slots: number;
 	/** `pool-index`, stable over incarnations. */
 	readonly workerId: string;
 	/** Names this one process: never used again. */
@@ -52,12 +52,12 @@ export interface Seat {
 	readonly startTimeoutMs: number;
 }
 
-/** Where a preloaded parent is: beside the seats of its pool. */
+/** Where a preloaded parent is: beside the slots of its pool. */
 export interface PreloadPlace
 	extends Pick<
-		Seat,
+		WorkerSlot,
 		| "pool"
-		| "seats"
+		| "slots"
 		| "incarnation"
 		| "runId"
 		| "directory"
@@ -103,7 +103,7 @@ export interface LaunchSpec {
 
 /** The process as the adapter sees it. */
 export interface WorkerProcess {
-	readonly seat: Seat;
+	readonly slot: WorkerSlot;
 	readonly pid: number;
 	/** What the program said in its ready line; `undefined` without a control channel. */
 	readonly ready: unknown;

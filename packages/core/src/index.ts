@@ -10,14 +10,12 @@ export type {
 	LaunchSpec,
 	PingReply,
 	PreloadPlace,
-	Seat,
 	WorkerLogRecord,
 	WorkerProcess,
+	WorkerSlot,
 } from "./adapter.ts";
+export type { AuditRule, AuditStatistics } from "./audit/auditor.ts";
 export { brandAs } from "./brand.ts";
-// The infrastructure by itself.
-export { type AcquireRunOptions, acquireRun } from "./cleanup/acquire-run.ts";
-export type { AuditRule, AuditStatistics } from "./cleanup/auditor.ts";
 export type {
 	CleanupReport,
 	ReapedOrphan,
@@ -37,14 +35,6 @@ export {
 	type KillTarget,
 	ProcessKiller,
 } from "./cleanup/process-killer.ts";
-export {
-	type HistoryOptions,
-	type RunHistory,
-	readHistory,
-} from "./cleanup/read-history.ts";
-export type { RunHandle } from "./cleanup/run-handle.ts";
-export { type DoctorOptions, doctor } from "./doctor/doctor.ts";
-export { formatDoctorReport } from "./doctor/format-report.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
@@ -92,6 +82,13 @@ export {
 	type Observation,
 	type ProcessIdentity,
 } from "./identity.ts";
+export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
+export { formatDoctorReport } from "./inspect/format-report.ts";
+export {
+	type HistoryOptions,
+	type RunHistory,
+	readHistory,
+} from "./inspect/read-history.ts";
 // What follows pools from within.
 export type {
 	AcceptedCall,
@@ -187,7 +184,7 @@ export type {
 	Engagement,
 	LayerReport,
 	Protection,
-	Ward,
+	ProtectionContext,
 	WatchedWorker,
 } from "./protection.ts";
 export type { Incident } from "./registry/incident.ts";
@@ -202,6 +199,9 @@ export type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./registry/process-registry.ts";
+// The infrastructure by itself.
+export { type AcquireRunOptions, acquireRun } from "./run/acquire-run.ts";
+export type { RunHandle } from "./run/run-handle.ts";
 export type { SparedReason } from "./run-events.ts";
 export {
 	extractRunId,

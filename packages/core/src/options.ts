@@ -21,9 +21,9 @@ export interface StartOptions {
 	readonly timeoutMs?: number | undefined;
 	/** How many workers may be starting at the same time. */
 	readonly concurrency?: number | undefined;
-	/** Delay before the second start in a row on one seat; doubles each time. The first restart is immediate. */
+	/** Delay before the second start in a row on one slot; doubles each time. The first restart is immediate. */
 	readonly backoffMs?: number | undefined;
-	/** The longest delay between two starts on one seat. */
+	/** The longest delay between two starts on one slot. */
 	readonly maxBackoffMs?: number | undefined;
 	/** How many restarts the pool allows itself within `restartWindowMs`; past it, it says so and stops spinning. */
 	readonly maxRestarts?: number | undefined;

@@ -23,11 +23,11 @@ export interface Protection {
 	 *
 	 * @throws Error saying why it is not available and what would help; nothing is left then.
 	 */
-	engage(ward: Ward): Promise<Engagement>;
+	engage(context: ProtectionContext): Promise<Engagement>;
 }
 
 /** What a protection protects: one run of this host. */
-export interface Ward {
+export interface ProtectionContext {
 	readonly runId: RunId;
 	readonly host: ProcessHost;
 	readonly clock: Clock;

@@ -80,7 +80,7 @@ class InnerGuard:
         return reason
 
     def _killed(self, steps: list[Step]) -> None:
-        label_of = self._server.births.label_of
+        label_of = self._server.forks.label_of
         for step in steps:
             self._incidents.process_killed(step, label_of(step.root))
         self._incidents.write()

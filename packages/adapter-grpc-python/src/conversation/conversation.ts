@@ -2,8 +2,8 @@ import type {
 	CallOptions,
 	Connection,
 	PingReply,
-	Seat,
 	WorkerProcess,
+	WorkerSlot,
 } from "@snakepit/core";
 import { abortable } from "../abortable.ts";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
@@ -46,7 +46,7 @@ export interface ConversationSetting {
 /** The process at the other end, as far as a conversation needs it. */
 export interface ConversationProcess
 	extends Pick<WorkerProcess, "log" | "broken"> {
-	readonly seat: Pick<Seat, "workerId">;
+	readonly slot: Pick<WorkerSlot, "workerId">;
 }
 
 type ConversationState =
@@ -71,7 +71,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 	private lastPing = 0;
 
 	constructor(process: ConversationProcess, setting: ConversationSetting) {
-		this.workerId = process.seat.workerId;
+		this.workerId = process.slot.workerId;
 		this.process = process;
 		this.setting = setting;
 		this.crossing = new ValueCrossing(setting.sharedMemory);

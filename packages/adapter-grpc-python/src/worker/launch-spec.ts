@@ -3,7 +3,7 @@ import {
 	type LaunchSpec,
 	OptionsError,
 	type PreloadPlace,
-	type Seat,
+	type WorkerSlot,
 } from "@snakepit/core";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import { missedChanges } from "../interpreter/wrapper-changes.ts";
@@ -33,8 +33,8 @@ const LOG_LEVELS = {
 } as const;
 
 /** Where a worker listens. One letter, for the path of a socket has at most 104 bytes. */
-export function socketPath(seat: Seat): string {
-	return join(seat.directory, "s");
+export function socketPath(slot: WorkerSlot): string {
+	return join(slot.directory, "s");
 }
 
 /** What of this program a launch depends on. */
@@ -43,28 +43,28 @@ export interface LaunchHost {
 	readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What to execute for one seat. */
+/** What to execute for one slot. */
 export function launchSpec(
-	seat: Seat,
+	slot: WorkerSlot,
 	interpreter: Interpreter,
 	options: ResolvedOptions,
 	host: LaunchHost,
 ): LaunchSpec {
 	return {
-		...programSpec("worker", seat, interpreter, options, {
+		...programSpec("worker", slot, interpreter, options, {
 			host,
-			userEnv: envOf(seat, options),
+			userEnv: envOf(slot, options),
 		}),
 		dumpSignal: DUMP_SIGNAL,
 		launchPayload: {
-			...commonPayload(seat, options),
-			socket: socketPath(seat),
-			...sharedMemorySetting(seat, options),
+			...commonPayload(slot, options),
+			socket: socketPath(slot),
+			...sharedMemorySetting(slot, options),
 		},
 	};
 }
 
-/** What to execute as the preloaded parent of a pool: with the variables of its workers, but for those that differ between seats. */
+/** What to execute as the preloaded parent of a pool: with the variables of its workers, but for those that differ between slots. */
 export function preloadSpec(
 	place: PreloadPlace,
 	interpreter: Interpreter,
@@ -91,13 +91,13 @@ export function preloadSpec(
 /** What the bridge's programs have in common: the interpreter, its switches, the environment. */
 function programSpec(
 	command: "worker" | "preload",
-	{ seats, runId }: Pick<Seat, "seats" | "runId">,
+	{ slots, runId }: Pick<WorkerSlot, "slots" | "runId">,
 	interpreter: Interpreter,
 	options: ResolvedOptions,
 	{ host, userEnv }: { readonly host: LaunchHost; readonly userEnv: WorkerEnv },
 ): Pick<LaunchSpec, "executable" | "args" | "env" | "cwd"> {
 	const threads =
-		options.threadsPerWorker ?? fairThreads(host.parallelism, seats);
+		options.threadsPerWorker ?? fairThreads(host.parallelism, slots);
 	const limits =
 		threads === "inherit"
 			? {}
@@ -134,7 +134,7 @@ function commonPayload(
 	{
 		callsPerWorker,
 		startTimeoutMs,
-	}: Pick<Seat, "callsPerWorker" | "startTimeoutMs">,
+	}: Pick<WorkerSlot, "callsPerWorker" | "startTimeoutMs">,
 	options: ResolvedOptions,
 ): object {
 	return {
@@ -151,9 +151,9 @@ function commonPayload(
 	};
 }
 
-/** How values are shared with the worker of one seat; nothing where they are not. */
+/** How values are shared with the worker of one slot; nothing where they are not. */
 export function sharedMemorySetting(
-	{ sharedDirectory }: Seat,
+	{ sharedDirectory }: WorkerSlot,
 	{ sharedMemory }: Pick<ResolvedOptions, "sharedMemory">,
 ): { readonly sharedMemory?: SharedMemorySetting } {
 	return sharedDirectory === undefined || sharedMemory === "off"
@@ -162,13 +162,13 @@ export function sharedMemorySetting(
 }
 
 /** @throws OptionsError when the user's function returns something else. */
-function envOf(seat: Seat, { env }: ResolvedOptions): WorkerEnv {
+function envOf(slot: WorkerSlot, { env }: ResolvedOptions): WorkerEnv {
 	if (typeof env !== "function") return env;
-	const given: unknown = env(seat);
+	const given: unknown = env(slot);
 	if (isEnv(given)) return given;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `pythonGrpc: what "env" returned for seat ${seat.workerId} is no object of texts.`,
+		message: `pythonGrpc: what "env" returned for slot ${slot.workerId} is no object of texts.`,
 	});
 }

@@ -8,9 +8,9 @@ const FALLING_BACK = [
 ] as const;
 const OTHERS = ["VECLIB_MAXIMUM_THREADS"] as const;
 
-/** Threads for each worker, so that all seats together do not use more than the cores. */
-export function fairThreads(parallelism: number, seats: number): number {
-	return Math.max(1, Math.floor(parallelism / seats));
+/** Threads for each worker, so that all slots together do not use more than the cores. */
+export function fairThreads(parallelism: number, slots: number): number {
+	return Math.max(1, Math.floor(parallelism / slots));
 }
 
 /**

@@ -25,9 +25,9 @@ test("what a wrapper sets, changes and removes reaches a process that it does no
 	});
 });
 
-test("but not where the seat has a value of its own", () => {
-	const seat = { ...given, GPU: "3", LD_LIBRARY_PATH: "/own" };
-	expect(missedChanges(changes, seat)).toEqual({
+test("but not where the slot has a value of its own", () => {
+	const slot = { ...given, GPU: "3", LD_LIBRARY_PATH: "/own" };
+	expect(missedChanges(changes, slot)).toEqual({
 		PATH: "/wrapped:/bin",
 		GONE: undefined,
 	});

@@ -22,7 +22,7 @@ interface Facts {
 	readonly startedIn: number;
 	readonly session: number;
 	readonly shown: Readonly<Record<string, string>>;
-	readonly seat: string;
+	readonly slot: string;
 	readonly threads: string;
 	readonly kept: string;
 	readonly chance: readonly number[];
@@ -121,7 +121,7 @@ describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
 				},
 			});
 		}
-		expect(all.map(({ seat }) => seat).sort()).toEqual(["0", "1"]);
+		expect(all.map(({ slot }) => slot).sort()).toEqual(["0", "1"]);
 		// Nobody has another's random numbers.
 		expect(new Set(all.flatMap(({ chance }) => chance)).size).toBe(4);
 	});

@@ -85,7 +85,7 @@ test("a bridge of another release, before any worker is started, with both remed
 
 test("a bridge of another release that only the worker finds", async () => {
 	const directory = scratch();
-	// Where the worker looks first, and the program does not: its environment depends on the seat.
+	// Where the worker looks first, and the program does not: its environment depends on the slot.
 	const copy = join(directory, "snakepit_bridge");
 	cpSync(BRIDGE, copy, { recursive: true });
 	cpSync(join(BRIDGE, "../snakepit_guard"), join(directory, "snakepit_guard"), {
@@ -101,7 +101,7 @@ test("a bridge of another release that only the worker finds", async () => {
 	);
 	const error = await startFailure({
 		env: () => ({ PYTHONPATH: directory }),
-		// A parent would have imported its own bridge, whatever a seat says.
+		// A parent would have imported its own bridge, whatever a slot says.
 		preload: false,
 	});
 	expect(codesOf(error)).toContain("VERSION_MISMATCH");

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { RunId, Seat } from "@snakepit/core";
+import type { RunId, WorkerSlot } from "@snakepit/core";
 import { expect, test } from "vitest";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import { launchSpec } from "../../src/worker/launch-spec.ts";
@@ -8,10 +8,10 @@ import { startBench } from "../support/bench.ts";
 import { call } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
 
-const seat: Seat = {
+const slot: WorkerSlot = {
 	pool: "p",
 	index: 1,
-	seats: 4,
+	slots: 4,
 	workerId: "p-1",
 	incarnation: "aaaaa00-1",
 	runId: "aaaaa00" as RunId,
@@ -30,7 +30,7 @@ const host = { parallelism: 16, env: {} };
 
 test("a worker is started as the protocol says, with its run in its arguments", () => {
 	const spec = launchSpec(
-		seat,
+		slot,
 		python(12),
 		resolveOptions({ tools: "/t.py", logLevel: "debug" }),
 		host,
@@ -54,18 +54,18 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 
 test("Python 3.10 knows no -P", () => {
 	expect(
-		launchSpec(seat, python(10), resolveOptions({ tools: "/t.py" }), host)
+		launchSpec(slot, python(10), resolveOptions({ tools: "/t.py" }), host)
 			.args[0],
 	).toBe("-u");
 });
 
-test("the environment may depend on the seat: a GPU each", () => {
-	const env = ({ index }: Seat) => ({
+test("the environment may depend on the slot: a GPU each", () => {
+	const env = ({ index }: WorkerSlot) => ({
 		CUDA_VISIBLE_DEVICES: String(index),
 		HOME: undefined,
 	});
 	const spec = launchSpec(
-		seat,
+		slot,
 		python(12),
 		resolveOptions({ tools: "/t.py", env }),
 		host,
@@ -74,10 +74,10 @@ test("the environment may depend on the seat: a GPU each", () => {
 	expect(spec.env).toHaveProperty("HOME", undefined);
 });
 
-test("an environment of a seat that is no object of texts is refused", () => {
+test("an environment of a slot that is no object of texts is refused", () => {
 	const env = () => ({ CUDA_VISIBLE_DEVICES: 1 }) as never;
 	expect(() =>
-		launchSpec(seat, python(12), resolveOptions({ tools: "/t.py", env }), host),
+		launchSpec(slot, python(12), resolveOptions({ tools: "/t.py", env }), host),
 	).toThrow(/"env".*p-1/);
 });
 
@@ -86,7 +86,7 @@ test("the cores are shared out, and each worker has one at least", () => {
 		4, 1, 2,
 	]);
 	expect(
-		launchSpec(seat, python(12), resolveOptions({ tools: "/t.py" }), host).env,
+		launchSpec(slot, python(12), resolveOptions({ tools: "/t.py" }), host).env,
 	).toMatchObject({
 		OMP_NUM_THREADS: "4",
 		OPENBLAS_NUM_THREADS: "4",
@@ -107,7 +107,7 @@ test("a limit that the user has set is never overruled", () => {
 		tools: "/t.py",
 		threadsPerWorker: "inherit",
 	});
-	expect(launchSpec(seat, python(12), inherit, host).env).toEqual({
+	expect(launchSpec(slot, python(12), inherit, host).env).toEqual({
 		PYTHONUNBUFFERED: "1",
 	});
 });

@@ -43,7 +43,7 @@ export class FakeWorker implements FrameChannel {
 		} = {},
 	) {
 		const process: ConversationProcess = {
-			seat: { workerId: "fake-0" },
+			slot: { workerId: "fake-0" },
 			log: (record) => this.logs.push(record),
 			broken: (error) => this.brokenBy.push(error),
 		};

@@ -11,9 +11,9 @@ import type {
 	Connection,
 	ProcessExit,
 	RunId,
-	Seat,
 	WorkerLogRecord,
 	WorkerProcess,
+	WorkerSlot,
 } from "@snakepit/core";
 import { onTestFinished } from "vitest";
 
@@ -53,10 +53,10 @@ export async function startPythonWorker(
 	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 	const sharedDirectory = sharedMemoryDirectory();
 	const lifeline = await listenLifeline(join(directory, "l"));
-	const seat: Seat = {
+	const slot: WorkerSlot = {
 		pool: "test",
 		index: 0,
-		seats: 2,
+		slots: 2,
 		workerId: "test-0",
 		incarnation: "aaaaa00-1",
 		runId: "aaaaa00" as RunId,
@@ -66,7 +66,7 @@ export async function startPythonWorker(
 		startTimeoutMs: 60_000,
 	};
 	await adapter.prepare?.(new AbortController().signal);
-	const spec = adapter.launch(seat);
+	const spec = adapter.launch(slot);
 	const child = spawn(spec.executable, spec.args, {
 		env: { ...process.env, ...spec.env },
 		...(spec.cwd !== undefined && { cwd: spec.cwd }),
@@ -87,9 +87,9 @@ export async function startPythonWorker(
 	const token = randomBytes(32).toString("hex");
 	const ready = await shakeHands(child.stdio[3] as Duplex, {
 		snakepit: 1,
-		runId: seat.runId,
-		workerId: seat.workerId,
-		incarnation: seat.incarnation,
+		runId: slot.runId,
+		workerId: slot.workerId,
+		incarnation: slot.incarnation,
 		lifeline: lifeline.path,
 		directory,
 		token,
@@ -100,7 +100,7 @@ export async function startPythonWorker(
 	const logs: WorkerLogRecord[] = [];
 	const brokenBy: Error[] = [];
 	const worker: WorkerProcess = {
-		seat,
+		slot,
 		pid: child.pid ?? 0,
 		ready: "ready" in options ? options.ready : ready.ready,
 		token: options.token ?? token,

@@ -35,7 +35,7 @@ def facts() -> dict[str, object]:
         "shown": {
             name: shown.get(name) for name in ("SNAKEPIT_RUN", "SNAKEPIT_WORKER")
         },
-        "seat": os.environ.get("SEAT"),
+        "slot": os.environ.get("SEAT"),
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "kept": os.pread(KEPT.fileno(), 10, 0).decode(),
         "chance": [random.random(), float(numpy.random.random())],

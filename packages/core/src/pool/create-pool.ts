@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
-import { acquireRun, runClock } from "../cleanup/acquire-run.ts";
-import { applicationCleanup } from "../cleanup/application-cleanup.ts";
 import type { PoolOptions } from "../options.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { resolveOptions } from "../resolve-options.ts";
+import { acquireRun, runClock } from "../run/acquire-run.ts";
+import { applicationCleanup } from "../run/application-cleanup.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";

@@ -139,7 +139,7 @@ export class Dispatcher {
 		let taken = 0;
 		for (const worker of this.#pace.postponed)
 			if (worker.hasCapacity && !this.#reserved.has(worker))
-				taken += worker.seat.callsPerWorker - worker.callsRunning;
+				taken += worker.slot.callsPerWorker - worker.callsRunning;
 		return this.waiting - taken < limit;
 	}
 

@@ -1,12 +1,12 @@
-import type { Afterwards } from "../cleanup/cleanup-participant.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { Afterwards } from "../run/cleanup-participant.ts";
 import type { World } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
 import type { CallIntake } from "./call-intake.ts";
-import type { Crew } from "./crew.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { SessionTable } from "./session-table.ts";
+import type { WorkerSet } from "./worker-set.ts";
 
 /** Whether workers are asked to leave, or killed at once. */
 export type CloseManner = "gentle" | "forced";
@@ -16,7 +16,7 @@ export interface PoolLifeSetting {
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	readonly emit: (event: SnakepitEvent) => void;
-	readonly crew: Crew;
+	readonly workerSet: WorkerSet;
 	readonly dispatcher: Dispatcher;
 	readonly intake: CallIntake;
 	readonly sessions: SessionTable;
@@ -47,7 +47,7 @@ export class PoolLife {
 
 	/** Prepares the adapter and starts the minimum of workers; ends everything again when that fails. */
 	async open(): Promise<void> {
-		const { pool, options, world, emit, crew } = this.#setting;
+		const { pool, options, world, emit, workerSet } = this.#setting;
 		const { adapter } = options;
 		const { clock } = world;
 		const about = { pool, adapter: adapter.name };
@@ -60,7 +60,7 @@ export class PoolLife {
 				const wallMs = clock.wall();
 				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
 			}
-			await crew.open();
+			await workerSet.open();
 			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
 		} catch (error) {
 			const shown = error instanceof Error ? error : new Error(String(error));
@@ -78,7 +78,7 @@ export class PoolLife {
 			type: "pool.started",
 			wallMs: clock.wall(),
 			...about,
-			workers: crew.workers().length,
+			workers: workerSet.workers().length,
 			durationMs: clock.now() - begunMs,
 		});
 	}
@@ -89,14 +89,14 @@ export class PoolLife {
 		drainMs?: number,
 		afterwards: Afterwards = "goes_on",
 	): Promise<void> {
-		const { options, crew, dispatcher } = this.#setting;
+		const { options, workerSet, dispatcher } = this.#setting;
 		if (afterwards === "dies") {
 			this.#afterwards = "dies";
 			dispatcher.withholdFailures();
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
-			if (manner === "forced") void crew.close("forced");
+			if (manner === "forced") void workerSet.close("forced");
 			return state.closed;
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ export class PoolLife {
 		drainMs: number,
 		events: "told" | "silent",
 	): Promise<void> {
-		const { pool, world, crew, dispatcher, intake, sessions, release } =
+		const { pool, world, workerSet, dispatcher, intake, sessions, release } =
 			this.#setting;
 		const { clock, host } = world;
 		const emit = events === "told" ? this.#setting.emit : () => {};
@@ -131,7 +131,7 @@ export class PoolLife {
 				poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
 			);
 			sessions.endAll();
-			await crew.close(cutShort > 0 ? "forced" : manner);
+			await workerSet.close(cutShort > 0 ? "forced" : manner);
 			const durationMs = clock.now() - begunMs;
 			emit({
 				type: "pool.closed",

@@ -1,6 +1,5 @@
 import type { ProcessHost } from "../world.ts";
 import { CallIntake } from "./call-intake.ts";
-import { Crew } from "./crew.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { EventHub } from "./event-hub.ts";
 import { PoolLife } from "./pool-life.ts";
@@ -8,6 +7,7 @@ import type { PoolSetting } from "./pool-setting.ts";
 import { type Session, SessionTable } from "./session-table.ts";
 import { SpokenEvents } from "./spoken-events.ts";
 import { StatisticsKeeper } from "./statistics.ts";
+import { WorkerSet } from "./worker-set.ts";
 
 /** What a pool works with. */
 export interface PoolParts {
@@ -15,7 +15,7 @@ export interface PoolParts {
 	readonly sessions: SessionTable;
 	readonly intake: CallIntake;
 	readonly dispatcher: Dispatcher;
-	readonly crew: Crew;
+	readonly workerSet: WorkerSet;
 	readonly life: PoolLife;
 }
 
@@ -31,7 +31,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		clock,
 		options.sessions,
 		hub.emit,
-		(session) => dropState(session, crew),
+		(session) => dropState(session, workerSet),
 	);
 	const intake = new CallIntake({
 		pool,
@@ -50,7 +50,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		clock,
 		atOnce: setting.dispatchesAtOnce,
 		emit: hub.emit,
-		onDemand: () => crew.fill(),
+		onDemand: () => workerSet.fill(),
 		onSettled: (call, error) => intake.settled(call, error),
 		onDispatched: (waitedMs) => statistics.dispatched(waitedMs),
 		onReleased: (ranMs) => {
@@ -58,7 +58,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 			intake.letGoIfIdle();
 		},
 	});
-	const crew = new Crew({
+	const workerSet = new WorkerSet({
 		options,
 		world,
 		starter: setting.starter,
@@ -79,13 +79,13 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		options,
 		world,
 		emit: hub.emit,
-		crew,
+		workerSet,
 		dispatcher,
 		intake,
 		sessions,
 		release: setting.release,
 	});
-	return { statistics, sessions, intake, dispatcher, crew, life };
+	return { statistics, sessions, intake, dispatcher, workerSet, life };
 }
 
 /** Writes to standard error what nobody else shows to people. */
@@ -98,9 +98,9 @@ function showUntaken(hub: EventHub, host: ProcessHost): void {
 }
 
 /** The session is over: workers need its dictionary no more. */
-function dropState(session: Session, crew: Crew): void {
+function dropState(session: Session, workerSet: WorkerSet): void {
 	if (session.incarnation === undefined || session.state === "lost") return;
-	for (const worker of crew.workers()) {
+	for (const worker of workerSet.workers()) {
 		// A hint session may have left its dictionary in several workers.
 		if (worker.state === "ready" || worker.state === "draining")
 			worker.connection?.endSession?.(session.id);

@@ -1,11 +1,11 @@
-import type { AuditStatistics } from "../cleanup/auditor.ts";
+import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
-import type { RunDirectories } from "./seat.ts";
+import type { RunDirectories } from "./worker-slot.ts";
 
 /** What a pool is made of; see create-pool.ts for the real one. */
 export interface PoolSetting {

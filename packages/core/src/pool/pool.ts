@@ -1,4 +1,3 @@
-import type { Afterwards } from "../cleanup/cleanup-participant.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError } from "../errors.ts";
 import type {
@@ -9,6 +8,7 @@ import type {
 import type { ObservedPool } from "../instrument.ts";
 import { show } from "../option-check.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
+import type { Afterwards } from "../run/cleanup-participant.ts";
 import type { RunId } from "../run-id.ts";
 import { callAnswer } from "./call-answer.ts";
 import { poolClosed } from "./call-errors.ts";
@@ -215,17 +215,17 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 
 	/** Its workers now, those that start or leave included. */
 	workers(): readonly WorkerView[] {
-		return this.#parts.crew.workers().map(viewOf);
+		return this.#parts.workerSet.workers().map(viewOf);
 	}
 
 	statistics(): PoolStatistics {
-		const { statistics, dispatcher, sessions, crew } = this.#parts;
+		const { statistics, dispatcher, sessions, workerSet } = this.#parts;
 		return statistics.view({
 			waiting: dispatcher.waiting,
 			running: dispatcher.running,
 			sessions: sessions.size,
-			restarts: crew.restarts,
-			workers: crew.workers(),
+			restarts: workerSet.restarts,
+			workers: workerSet.workers(),
 			registry: this.#setting.world.registry.statistics(),
 			audit: this.#setting.audit(),
 		});
@@ -237,7 +237,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 * @returns the latency in milliseconds; `undefined` when it did not answer, is not ready, or cannot be asked.
 	 */
 	async ping(workerId: string): Promise<number | undefined> {
-		const worker = this.#parts.crew
+		const worker = this.#parts.workerSet
 			.workers()
 			.find((each) => each.ref.workerId === workerId && each.state === "ready");
 		// Nothing else may hold the program open until the answer is there.
@@ -282,7 +282,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 				};
 			},
 			usage: () =>
-				workersUsage(this.#parts.crew.workers(), this.#setting.world.host),
+				workersUsage(this.#parts.workerSet.workers(), this.#setting.world.host),
 		};
 	}
 
@@ -293,6 +293,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 
 	/** Kills every worker in this very turn. For the exit of the host; `close()` is for everything else. */
 	killNow(): void {
-		this.#parts.crew.killNow();
+		this.#parts.workerSet.killNow();
 	}
 }

@@ -2,9 +2,9 @@
 export interface SizeView {
 	readonly min: number;
 	readonly max: number;
-	/** Seats with a worker that is ready or on its way. */
+	/** Slots with a worker that is ready or on its way. */
 	readonly occupied: number;
-	/** Of those, seats whose worker is on its way. */
+	/** Of those, slots whose worker is on its way. */
 	readonly starting: number;
 	readonly waitingCalls: number;
 	readonly callsPerWorker: number;

@@ -1,7 +1,7 @@
 import type { Worker } from "../worker/worker.ts";
 import { isTaken, type Slot, type SlotState } from "./slot.ts";
 
-/** Every seat of a pool, and what is known of all of them without looking at each. */
+/** Every slot of a pool, and what is known of all of them without looking at each. */
 export class SlotTable {
 	readonly all: readonly Slot[];
 	/** Looked at for every call that has to wait. */
@@ -36,7 +36,7 @@ export class SlotTable {
 		slot.state = state;
 	}
 
-	/** The seat that this worker has, once it is ready. */
+	/** The slot that this worker has, once it is ready. */
 	occupiedBy(worker: Worker): Slot | undefined {
 		return this.all.find(
 			({ state }) => state.kind === "occupied" && state.worker === worker,

@@ -2,7 +2,7 @@ import type { Worker } from "../worker/worker.ts";
 import type { WorkerEnding } from "../worker/worker-parts.ts";
 import type { Timer } from "../world.ts";
 
-/** What a seat holds. */
+/** What a slot holds. */
 export type SlotState =
 	| { readonly kind: "empty" }
 	/** Waits before it is started again. */
@@ -14,7 +14,7 @@ export type SlotState =
 			readonly successor: Worker | undefined;
 	  };
 
-/** One seat of the pool over its incarnations. */
+/** One slot of the pool over its incarnations. */
 export interface Slot {
 	readonly index: number;
 	state: SlotState;
@@ -24,17 +24,17 @@ export interface Slot {
 	previous: string | undefined;
 }
 
-/** Whether a worker holds the seat or is on its way to it. */
+/** Whether a worker holds the slot or is on its way to it. */
 export function isTaken(slot: Slot): boolean {
 	return slot.state.kind === "starting" || slot.state.kind === "occupied";
 }
 
-/** Whether this very worker is on its way to the seat. */
+/** Whether this very worker is on its way to the slot. */
 export function isStarting(slot: Slot, worker: Worker): boolean {
 	return slot.state.kind === "starting" && slot.state.worker === worker;
 }
 
-/** What a seat holds when a worker is gone; `undefined` when that did not hold it. */
+/** What a slot holds when a worker is gone; `undefined` when that did not hold it. */
 export function stateLeftBy(
 	slot: Slot,
 	worker: Worker,
@@ -42,12 +42,12 @@ export function stateLeftBy(
 ): SlotState | undefined {
 	const { state } = slot;
 	if (state.kind === "occupied" && state.worker === worker) {
-		// A successor that warms up takes the seat when it is ready.
+		// A successor that warms up takes the slot when it is ready.
 		return state.successor === undefined
 			? { kind: "empty" }
 			: { kind: "starting", worker: state.successor };
 	}
-	// The seat of a failed start is emptied by whoever started it.
+	// The slot of a failed start is emptied by whoever started it.
 	return isStarting(slot, worker) && ending.reason !== "start_failed"
 		? { kind: "empty" }
 		: undefined;

@@ -1,4 +1,4 @@
-import type { AuditStatistics } from "../cleanup/auditor.ts";
+import type { AuditStatistics } from "../audit/auditor.ts";
 import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
 import type { CallOutcome } from "../pool-events.ts";
 import type { RegistryStatistics } from "../registry/process-registry.ts";

@@ -3,15 +3,15 @@ import type { RecycleReason } from "../pool-events.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
-import type { LingeringWorkers } from "./lingering-workers.ts";
+import type { ReplacedWorkers } from "./replaced-workers.ts";
 import type { Slot } from "./slot.ts";
 import type { SlotTable } from "./slot-table.ts";
 
 export interface SuccessionSetting {
 	readonly slots: SlotTable;
 	readonly starter: WorkerStarter;
-	readonly lingering: LingeringWorkers;
-	/** Makes a worker for a seat, without a process yet. */
+	readonly replaced: ReplacedWorkers;
+	/** Makes a worker for a slot, without a process yet. */
 	readonly hire: (slot: Slot) => Worker;
 	/** The successor could not be started. */
 	readonly onFailed: (
@@ -23,7 +23,7 @@ export interface SuccessionSetting {
 	readonly onBegun: (start: Promise<void>) => void;
 }
 
-/** Gives the seat of a worker that still works to another: that one is ready before the old one is asked to leave. */
+/** Gives the slot of a worker that still works to another: that one is ready before the old one is asked to leave. */
 export class Succession {
 	readonly #setting: SuccessionSetting;
 
@@ -33,8 +33,7 @@ export class Succession {
 
 	/** Begins to replace a worker, unless that is under way or it goes by itself. */
 	begin(worker: Worker, reason: RecycleReason): void {
-		const { slots, starter, lingering, hire, onFailed, onBegun } =
-			this.#setting;
+		const { slots, starter, replaced, hire, onFailed, onBegun } = this.#setting;
 		const slot = slots.occupiedBy(worker);
 		if (slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
@@ -49,7 +48,7 @@ export class Succession {
 					worker: successor,
 					successor: undefined,
 				});
-				lingering.add(worker, reason);
+				replaced.add(worker, reason);
 			},
 			(error: unknown) => {
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)

@@ -8,10 +8,10 @@ import { afterRunning } from "../patience.ts";
 import { formatLaunchMessage, shakeHands } from "../worker/control-channel.ts";
 import { fingerprint } from "../worker/fingerprint.ts";
 import { killerOf, type SentSignal } from "../worker/killer-of.ts";
+import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { processSpec } from "../worker/process-spec.ts";
 import { dumpUnreadyStacks } from "../worker/stack-dump.ts";
 import { isTimeout, withLastLines } from "../worker/start-errors.ts";
-import { StragglerSweep } from "../worker/straggler-sweep.ts";
 import { WorkerOutput } from "../worker/worker-output.ts";
 import type {
 	LifelineListener,
@@ -239,7 +239,7 @@ async function ready(
 
 /** What its imports started and what left its group goes with it. */
 function sweep({ world }: PreloadSetting, incarnation: string): void {
-	const sweep = new StragglerSweep(world);
+	const sweep = new OrphanSweep(world);
 	sweep.noteEnded(incarnation);
 	sweep.finish();
 }

@@ -147,7 +147,7 @@ export class PreloadedSource implements ProcessSource {
 		const directory = join(runDirectory, name);
 		return {
 			pool: options.name,
-			seats: options.size.max,
+			slots: options.size.max,
 			workerId: `${options.name}-preload`,
 			incarnation,
 			runId: registry.runId,

@@ -108,7 +108,7 @@ export class FakeProcess {
 	/** `false`: not even SIGKILL ends it, as in an uninterruptible wait. */
 	killable = true;
 	/** How long the kernel takes from a deadly signal to the end, on the clock. */
-	lingerMs = 0;
+	endDelayMs = 0;
 	/** Whether a dead child of it stays a zombie. */
 	reapsChildren = true;
 	/** Stopped by SIGSTOP: other signals wait for SIGCONT. Its program must look by itself. */
@@ -288,8 +288,8 @@ export class FakeProcess {
 
 	#killedBy(signal: NodeJS.Signals): void {
 		const exit: ProcessExit = { kind: "signal", signal };
-		if (this.lingerMs === 0) this.die(exit);
-		else this.#machine.clock.after(this.lingerMs, () => this.die(exit));
+		if (this.endDelayMs === 0) this.die(exit);
+		else this.#machine.clock.after(this.endDelayMs, () => this.die(exit));
 	}
 }
 

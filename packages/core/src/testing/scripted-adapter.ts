@@ -3,8 +3,8 @@ import type {
 	Connection,
 	LaunchSpec,
 	PingReply,
-	Seat,
 	WorkerProcess,
+	WorkerSlot,
 } from "../adapter.ts";
 import { startAsWorker, writeReady } from "./fake-control-channel.ts";
 import type { FakeProcess, FakeProgram } from "./fake-process.ts";
@@ -49,7 +49,7 @@ export interface ScriptedAdapterOptions {
 	/** What else to say about the launch. */
 	readonly launch?:
 		| Partial<LaunchSpec>
-		| ((seat: Seat) => Partial<LaunchSpec>)
+		| ((slot: WorkerSlot) => Partial<LaunchSpec>)
 		| undefined;
 }
 
@@ -121,12 +121,12 @@ export function scriptedAdapter(
 		workers,
 		living: () => workers.filter((worker) => worker.process.alive),
 		...(options.prepare && { prepare: options.prepare }),
-		launch: (seat) => ({
+		launch: (slot) => ({
 			executable,
-			args: ["--run-id", seat.runId],
+			args: ["--run-id", slot.runId],
 			...(speaksControl && { launchPayload: options.launchPayload }),
 			...(typeof options.launch === "function"
-				? options.launch(seat)
+				? options.launch(slot)
 				: options.launch),
 		}),
 		connect,

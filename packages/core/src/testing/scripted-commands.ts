@@ -20,7 +20,7 @@ export const scripts: Readonly<Record<ScriptName, ScriptedCommand>> = {
 	echo: async ({ args }: ScriptedCall): Promise<unknown> => args,
 	/** Answers with the incarnation that ran it. */
 	whoami: async ({ worker }: ScriptedCall): Promise<string> =>
-		worker.seat.incarnation,
+		worker.slot.incarnation,
 	/** Throws an error with its arguments as the message. */
 	fail: async ({ args }: ScriptedCall): Promise<never> => {
 		throw new RangeError(typeof args === "string" ? args : "on purpose");

@@ -45,7 +45,7 @@ export function scriptedConnection(
 		new InputError({
 			code,
 			ran: "no",
-			message: `The scripted worker ${worker.seat.workerId} ${what}.`,
+			message: `The scripted worker ${worker.slot.workerId} ${what}.`,
 		});
 
 	/** Counts the call, and translates whatever the script throws. */

@@ -1,11 +1,11 @@
-import type { Seat, WorkerLogRecord, WorkerProcess } from "../adapter.ts";
+import type { WorkerLogRecord, WorkerProcess, WorkerSlot } from "../adapter.ts";
 import { ConnectionBrokenError } from "../errors.ts";
 import type { ProcessExit } from "../world.ts";
 import type { FakeProcess } from "./fake-process.ts";
 
 /** One worker of a scripted adapter, as its commands see it. */
 export class ScriptedWorker {
-	readonly seat: Seat;
+	readonly slot: WorkerSlot;
 	/** Which start of this adapter it is, from 1. */
 	readonly number: number;
 	/** Its process: a command may fork, use memory or ignore signals. */
@@ -22,7 +22,7 @@ export class ScriptedWorker {
 	#broken: ConnectionBrokenError | undefined;
 
 	constructor(worker: WorkerProcess, process: FakeProcess, number: number) {
-		this.seat = worker.seat;
+		this.slot = worker.slot;
 		this.number = number;
 		this.process = process;
 		this.#worker = worker;
@@ -95,7 +95,7 @@ export class ScriptedWorker {
 		return new ConnectionBrokenError({
 			code: "CONNECTION_BROKEN",
 			ran: "maybe",
-			message: `The scripted worker ${this.seat.workerId} (pid ${this.process.pid}) ${what}.`,
+			message: `The scripted worker ${this.slot.workerId} (pid ${this.process.pid}) ${what}.`,
 		});
 	}
 }

@@ -34,7 +34,7 @@ export async function startForReal(
 	const dataDir = await mkdtemp(join(tmpdir(), "snakepit-test-"));
 	const events = new EventRecorder();
 	// Loaded here, so that worlds in memory do without the ledger's native module.
-	const { acquireRun } = await import("../cleanup/acquire-run.ts");
+	const { acquireRun } = await import("../run/acquire-run.ts");
 	const run = await acquireRun({
 		dataDir,
 		strategy: undefined,

@@ -41,7 +41,7 @@ export async function startWorker(
 		| undefined;
 	const observed: Adapter = {
 		name: adapter.name,
-		launch: (seat) => adapter.launch(seat),
+		launch: (slot) => adapter.launch(slot),
 		connect: async (process, signal) => {
 			const watched: WorkerProcess = {
 				...process,
@@ -75,7 +75,7 @@ export async function startWorker(
 		{
 			pool: resolved.name,
 			index: 0,
-			seats: 1,
+			slots: 1,
 			workerId: `${resolved.name}-0`,
 			incarnation,
 			runId: world.registry.runId,

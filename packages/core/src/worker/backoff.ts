@@ -1,7 +1,7 @@
 /**
- * How long to wait before a seat is started again.
+ * How long to wait before a slot is started again.
  *
- * @param failures how many starts or short lives in a row failed on this seat; the first restart is immediate.
+ * @param failures how many starts or short lives in a row failed on this slot; the first restart is immediate.
  * @param fraction a number from 0 to 1: jitter, so that workers that failed together do not return together.
  */
 export function backoffMs(

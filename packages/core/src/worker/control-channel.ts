@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { Seat } from "../adapter.ts";
+import type { WorkerSlot } from "../adapter.ts";
 import { StartError, type StartErrorCode } from "../errors.ts";
 
 /** A launch message or a ready line may not be longer. */
@@ -8,18 +8,18 @@ const CONTROL_VERSION = 1;
 
 /** The launch message of docs/bridge-protocol.md, without its line break. */
 export function formatLaunchMessage(
-	seat: Pick<Seat, "runId" | "workerId" | "incarnation" | "directory">,
+	slot: Pick<WorkerSlot, "runId" | "workerId" | "incarnation" | "directory">,
 	lifeline: string,
 	token: string,
 	payload: unknown,
 ): string {
 	const line = JSON.stringify({
 		snakepit: CONTROL_VERSION,
-		runId: seat.runId,
-		workerId: seat.workerId,
-		incarnation: seat.incarnation,
+		runId: slot.runId,
+		workerId: slot.workerId,
+		incarnation: slot.incarnation,
 		lifeline,
-		directory: seat.directory,
+		directory: slot.directory,
 		token,
 		payload,
 	});
@@ -28,7 +28,7 @@ export function formatLaunchMessage(
 		throw new StartError({
 			code: "CONNECT_FAILED",
 			ran: "no",
-			message: `Worker ${seat.workerId}: its launch message has ${bytes} bytes, at most ${MAX_CONTROL_LINE_BYTES} are allowed. Pass large settings by a file or the environment.`,
+			message: `Worker ${slot.workerId}: its launch message has ${bytes} bytes, at most ${MAX_CONTROL_LINE_BYTES} are allowed. Pass large settings by a file or the environment.`,
 		});
 	}
 	return line;

@@ -61,12 +61,12 @@ export class ConversationOutput {
 	}
 
 	/** For a process that is gone: resolves when what it wrote was read, or will not be. */
-	lastWords(): Promise<void> {
-		this.#read ??= this.#lastWords();
+	finalOutput(): Promise<void> {
+		this.#read ??= this.#readToTheEnd();
 		return this.#read;
 	}
 
-	async #lastWords(): Promise<void> {
+	async #readToTheEnd(): Promise<void> {
 		const begunMs = this.#clock.now();
 		while (
 			this.#state === "open" &&

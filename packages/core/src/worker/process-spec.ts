@@ -1,4 +1,4 @@
-import type { LaunchSpec, Seat } from "../adapter.ts";
+import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
 import type { ProcessSpec } from "../world.ts";
 
@@ -8,7 +8,7 @@ import type { ProcessSpec } from "../world.ts";
  */
 export function processSpec(
 	spec: LaunchSpec,
-	{ incarnation }: Pick<Seat, "incarnation">,
+	{ incarnation }: Pick<WorkerSlot, "incarnation">,
 	marker: string,
 	environment: Readonly<Record<string, string | undefined>>,
 ): ProcessSpec {

@@ -60,7 +60,7 @@ export class RunningCalls {
 		if (!this.#expectsAnswers()) return;
 		const answered = Promise.withResolvers<void>();
 		this.#waiting.add(answered.resolve);
-		await Promise.race([answered.promise, conversation?.lastWords()]);
+		await Promise.race([answered.promise, conversation?.finalOutput()]);
 		const timer = clock.after(QUIET_MS, answered.resolve);
 		await answered.promise;
 		timer.cancel();

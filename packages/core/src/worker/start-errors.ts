@@ -8,7 +8,7 @@ export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
 	return new StartError({
 		code: "WORKER_EXITED_EARLY",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} before it was ready.`,
+		message: `Worker ${worker.slot.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} before it was ready.`,
 	});
 }
 
@@ -16,7 +16,7 @@ export function startTimedOut(worker: Worker, timeoutMs: number): StartError {
 	return new StartError({
 		code: "START_TIMEOUT",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} (pid ${worker.pid}) was not ready within ${timeoutMs} ms. If it needs longer, raise start.timeoutMs.`,
+		message: `Worker ${worker.slot.workerId} (pid ${worker.pid}) was not ready within ${timeoutMs} ms. If it needs longer, raise start.timeoutMs.`,
 	});
 }
 
@@ -28,7 +28,7 @@ export function withdrawn(worker: Worker): StartError {
 	return new StartError({
 		code: "START_WITHDRAWN",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} was told to go before it was ready: its pool is closing.`,
+		message: `Worker ${worker.slot.workerId} was told to go before it was ready: its pool is closing.`,
 	});
 }
 
@@ -38,7 +38,7 @@ export function notSpawned(error: unknown, worker: Worker): SnakepitError {
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} could not be started: ${messageOf(error)}`,
+		message: `Worker ${worker.slot.workerId} could not be started: ${messageOf(error)}`,
 		cause: error,
 	});
 }
@@ -46,12 +46,12 @@ export function notSpawned(error: unknown, worker: Worker): SnakepitError {
 /** Why a process did not become ready, with its last lines, which explain it most often. */
 export function notReady(error: unknown, worker: Worker): StartError {
 	if (worker.reason === "closed") return withdrawn(worker);
-	const words = worker.lastWords();
+	const words = worker.outputTail();
 	if (error instanceof StartError) return withLastLines(error, words);
 	return new StartError({
 		code: "CONNECT_FAILED",
 		ran: "no",
-		message: `Worker ${worker.seat.workerId} started, but its adapter could not connect: ${messageOf(error)}${words}`,
+		message: `Worker ${worker.slot.workerId} started, but its adapter could not connect: ${messageOf(error)}${words}`,
 		cause: error,
 	});
 }

@@ -6,7 +6,7 @@ import { exitedEarly, startTimedOut, withdrawn } from "./start-errors.ts";
 import type { Worker } from "./worker.ts";
 
 /** What the steps of a start end with. */
-export interface Acquaintance {
+export interface Handshake {
 	readonly connection: Connection;
 	/** What the program said of itself. */
 	readonly ready: unknown;
@@ -29,8 +29,8 @@ export async function raceToReady(
 	process: StartedProcess,
 	timeoutMs: number,
 	clock: Clock,
-	steps: (signal: AbortSignal) => Promise<Acquaintance>,
-): Promise<Acquaintance> {
+	steps: (signal: AbortSignal) => Promise<Handshake>,
+): Promise<Handshake> {
 	const abort = new AbortController();
 	const end = Promise.withResolvers<never>();
 	const timer = afterRunning(clock, timeoutMs, () =>

@@ -21,7 +21,7 @@ export function workerLost(
 	return new WorkerLostError({
 		code: codeOf(reason),
 		ran: "maybe",
-		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.lastWords()}`,
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.outputTail()}`,
 	});
 }
 
@@ -30,7 +30,7 @@ export function outputLost(worker: Worker): WorkerLostError {
 	return new WorkerLostError({
 		code: "WORKER_EXITED",
 		ran: "maybe",
-		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.verdict}. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.lastWords()}`,
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.verdict}. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.outputTail()}`,
 	});
 }
 

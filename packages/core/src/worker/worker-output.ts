@@ -85,7 +85,7 @@ export class WorkerOutput {
 		});
 	}
 
-	/** Reads no more: what a survivor prints is not the worker's any more. */
+	/** Reads no more: what a leftover prints is not the worker's any more. */
 	close(): void {
 		for (const stream of this.#streams) stream.destroy();
 	}

@@ -41,7 +41,7 @@ export async function settleWorker(
 	calls.lose(() => workerLost(worker, exit));
 	const reason = worker.reason ?? "exited";
 	const facts = { exit, reason, killer, callsLost: calls.lost };
-	closeBooks(worker, belongings, facts, world);
+	recordEnd(worker, belongings, facts, world);
 	listener.released(worker, { reason, exit, readyMs: worker.readyMs });
 	await hangUp(connection, clock);
 }
@@ -62,7 +62,7 @@ export async function awaitLastWords(
  * One that does not die keeps its row and its files: the next start of any
  * program finds them.
  */
-export function closeBooks(
+export function recordEnd(
 	worker: Worker,
 	belongings: WorkerBelongings,
 	facts: WorkerEndFacts,

@@ -1,5 +1,10 @@
 import { join } from "node:path";
-import type { Adapter, LaunchSpec, Seat, WorkerProcess } from "../adapter.ts";
+import type {
+	Adapter,
+	LaunchSpec,
+	WorkerProcess,
+	WorkerSlot,
+} from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { LifelineListener, StartedProcess, World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
@@ -16,7 +21,7 @@ import {
 	withdrawn,
 } from "./start-errors.ts";
 import type { StartGate } from "./start-gate.ts";
-import { type Acquaintance, raceToReady } from "./start-race.ts";
+import { type Handshake, raceToReady } from "./start-race.ts";
 import type { Worker } from "./worker.ts";
 import { WorkerOutput } from "./worker-output.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
@@ -147,13 +152,13 @@ export class WorkerStarter {
 		try {
 			if (worker.state !== "starting") throw withdrawn(worker);
 			const { adapter } = this.#setting;
-			const spec = checkedLaunch(adapter.name, adapter.launch(worker.seat));
+			const spec = checkedLaunch(adapter.name, adapter.launch(worker.slot));
 			this.#setting.world.registry.reserve({
-				incarnation: worker.seat.incarnation,
-				workerId: worker.seat.workerId,
-				pool: worker.seat.pool,
+				incarnation: worker.slot.incarnation,
+				workerId: worker.slot.workerId,
+				pool: worker.slot.pool,
 				fingerprint: fingerprint(spec),
-				files: filesOf(worker.seat),
+				files: filesOf(worker.slot),
 			});
 			return await this.#spawnReserved(worker, spec);
 		} catch (error) {
@@ -165,11 +170,11 @@ export class WorkerStarter {
 	async #spawnReserved(worker: Worker, spec: LaunchSpec): Promise<Spawned> {
 		const { world, marker, environment } = this.#setting;
 		const { registry, host, source } = world;
-		const { incarnation, directory } = worker.seat;
+		const { incarnation, directory } = worker.slot;
 		const made: string[] = [];
 		let lifeline: LifelineListener | undefined;
 		try {
-			for (const path of filesOf(worker.seat)) {
+			for (const path of filesOf(worker.slot)) {
 				host.createDirectory(path);
 				made.push(path);
 			}
@@ -177,7 +182,7 @@ export class WorkerStarter {
 				lifeline = await host.listenLifeline(join(directory, "l"));
 			if (worker.state !== "starting") throw withdrawn(worker);
 			const process = await source.start(
-				processSpec(spec, worker.seat, marker, environment),
+				processSpec(spec, worker.slot, marker, environment),
 				(identity) => registry.activate(incarnation, identity, identity.pid),
 			);
 			return { spec, process, lifeline };
@@ -217,7 +222,7 @@ export class WorkerStarter {
 					: undefined,
 			lifeline,
 			dumpSignal: spec.dumpSignal,
-			files: filesOf(worker.seat),
+			files: filesOf(worker.slot),
 		};
 		worker.attach(belongings);
 		world.emit({
@@ -238,24 +243,24 @@ export class WorkerStarter {
 		lifeline: LifelineListener | undefined,
 		conversation: ConversationOutput | undefined,
 		signal: AbortSignal,
-	): Promise<Acquaintance> {
+	): Promise<Handshake> {
 		const { adapter, world } = this.#setting;
-		const { seat } = worker;
+		const { slot } = worker;
 		const token = world.random.token();
 		let ready: unknown;
 		if (process.control !== undefined && lifeline !== undefined) {
 			const message = formatLaunchMessage(
-				seat,
+				slot,
 				lifeline.path,
 				token,
 				spec.launchPayload,
 			);
-			ready = await shakeHands(process.control, seat.workerId, message);
+			ready = await shakeHands(process.control, slot.workerId, message);
 		}
 		const launchedMs = world.clock.now();
 		const conversing = spec.stdio === "adapter";
 		const view: WorkerProcess = {
-			seat,
+			slot,
 			pid: process.identity.pid,
 			ready,
 			token,
@@ -263,7 +268,7 @@ export class WorkerStarter {
 			stdout: conversing ? process.stdout : undefined,
 			// An adapter gives up what is open then: what the worker wrote comes first.
 			exited: process.exited.then(async (exit) => {
-				await conversation?.lastWords();
+				await conversation?.finalOutput();
 				return exit;
 			}),
 			log: (record) =>
@@ -282,6 +287,9 @@ export class WorkerStarter {
 }
 
 /** What is made for a worker, and goes with it. */
-function filesOf({ directory, sharedDirectory }: Seat): readonly string[] {
+function filesOf({
+	directory,
+	sharedDirectory,
+}: WorkerSlot): readonly string[] {
 	return [directory, sharedDirectory].filter((path) => path !== undefined);
 }

@@ -1,4 +1,4 @@
-import type { Connection, Seat } from "../adapter.ts";
+import type { Connection, WorkerSlot } from "../adapter.ts";
 import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
@@ -31,7 +31,7 @@ import { WorkerStop } from "./worker-stop.ts";
  * conversation and its calls. Moves only by the table in worker-state.ts.
  */
 export class Worker {
-	readonly seat: Seat;
+	readonly slot: WorkerSlot;
 	readonly ref: WorkerRef;
 	readonly #options: ResolvedOptions;
 	readonly #world: World;
@@ -49,14 +49,14 @@ export class Worker {
 
 	/** @param rounds of its pool; a worker alone has its own. */
 	constructor(
-		seat: Seat,
+		slot: WorkerSlot,
 		options: ResolvedOptions,
 		world: World,
 		listener: WorkerListener,
 		rounds: HeartbeatRounds = new HeartbeatRounds(world.clock),
 	) {
-		this.seat = seat;
-		const { pool, workerId, incarnation } = seat;
+		this.slot = slot;
+		const { pool, workerId, incarnation } = slot;
 		this.ref = { pool, workerId, incarnation };
 		this.#options = options;
 		this.#world = world;
@@ -109,7 +109,7 @@ export class Worker {
 	}
 	get hasCapacity(): boolean {
 		if (this.#state !== "ready" || this.#hasEndedOutput) return false;
-		return this.#calls.size < this.seat.callsPerWorker;
+		return this.#calls.size < this.slot.callsPerWorker;
 	}
 	/** Then it is about to end, or to be ended. */
 	get #hasEndedOutput(): boolean {
@@ -120,7 +120,7 @@ export class Worker {
 		await this.#belongings?.output.lastLines();
 	}
 	/** The last lines as a paragraph of an error message. */
-	lastWords(): string {
+	outputTail(): string {
 		return this.#belongings?.output.tail.paragraph() ?? "";
 	}
 

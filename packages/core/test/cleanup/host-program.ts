@@ -6,8 +6,8 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { testMark } from "../../../../scripts/test-mark.ts";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 import type { HostOrder, HostReport } from "./hosts.ts";
 
 const order = JSON.parse(process.argv[2] ?? "") as HostOrder;

@@ -10,12 +10,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
-import { doctor } from "../../src/doctor/doctor.ts";
+import { doctor } from "../../src/inspect/doctor.ts";
 import { formatMarker, markerOf } from "../../src/marker.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { reaperBench, start } from "./bench.ts";
 import { craftRun, deadOwner } from "./crafted-run.ts";

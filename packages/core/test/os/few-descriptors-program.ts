@@ -4,9 +4,9 @@
  */
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import { SnakepitError } from "../../src/errors.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 
 const [, , dataDir = ""] = process.argv;
 const MOST = 100;

@@ -81,7 +81,7 @@ test("a poisonous input takes down as many workers as its caller allowed, and no
 	await close();
 });
 
-test("a worker that dies while idle is replaced on its seat under a new incarnation", async () => {
+test("a worker that dies while idle is replaced on its slot under a new incarnation", async () => {
 	const { pool, clock, adapter, close, events } = await virtualPool(
 		{ commands },
 		{ size: 2 },
@@ -92,7 +92,7 @@ test("a worker that dies while idle is replaced on its seat under a new incarnat
 	const starts = events.of("worker.starting");
 	expect(starts.at(-1)).toMatchObject({
 		workerId: "scripted-0",
-		replaces: first?.seat.incarnation,
+		replaces: first?.slot.incarnation,
 	});
 	expect(pool.workers().map(({ state }) => state)).toEqual(["ready", "ready"]);
 	expect(new Set(starts.map(({ incarnation }) => incarnation)).size).toBe(3);

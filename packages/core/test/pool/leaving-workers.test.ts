@@ -46,7 +46,7 @@ test("a worker that says that it leaves gets no more calls, and is replaced when
 		{
 			commands: {
 				echo: (call) => {
-					const { incarnation } = call.worker.seat;
+					const { incarnation } = call.worker.slot;
 					asked.push(incarnation);
 					left ??= incarnation;
 					if (incarnation === left) throw leaving();

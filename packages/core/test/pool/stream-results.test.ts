@@ -31,7 +31,7 @@ function errorOf(promise: Promise<unknown>): Promise<unknown> {
 async function* crashOnce(
 	call: ScriptedCall,
 ): AsyncGenerator<number, string | undefined> {
-	if (call.worker.seat.incarnation.endsWith("1")) {
+	if (call.worker.slot.incarnation.endsWith("1")) {
 		await scripts.crash(call);
 		return "of the worker that is gone";
 	}

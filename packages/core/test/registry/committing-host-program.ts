@@ -4,8 +4,8 @@
  * what is not written.
  */
 import { createInterface } from "node:readline";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 
 const [, , dataDir] = process.argv;
 const events: SnakepitEvent[] = [];

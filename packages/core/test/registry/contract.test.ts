@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, test } from "vitest";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 import { EventRecorder, registryContract } from "../../src/testing.ts";
 
 /** The only run file below a directory. */

@@ -9,11 +9,11 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
-import type { RunHandle } from "../../src/cleanup/run-handle.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import type { Incident } from "../../src/registry/incident.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
+import type { RunHandle } from "../../src/run/run-handle.ts";
 import { start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { Host, isAlive, temporaryDirectory } from "../cleanup/hosts.ts";

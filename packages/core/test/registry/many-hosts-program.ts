@@ -3,7 +3,7 @@
  * measures how long the ledger holds its event loop up, ends at its second.
  */
 import { once } from "node:events";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 import type { Measured } from "./many-hosts.test.ts";
 
 console.log("ready");

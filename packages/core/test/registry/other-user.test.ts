@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 import { craftRun } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -26,7 +26,7 @@ async function acquireAsNobody(
 			"--conditions=snakepit-source",
 			"--input-type=module",
 			"-e",
-			`import { acquireRun } from ${source("cleanup/acquire-run.ts")};
+			`import { acquireRun } from ${source("run/acquire-run.ts")};
 			import { loadSqlite } from ${source("registry/sqlite.ts")};
 			const dataDir = ${JSON.stringify(dataDir)};
 			await loadSqlite();

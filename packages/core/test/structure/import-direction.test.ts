@@ -22,12 +22,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	os: ["vocabulary"],
 	heartbeat: ["vocabulary"],
 	worker: ["vocabulary", "heartbeat"],
-	protection: ["vocabulary"],
 	registry: ["vocabulary", "os"],
-	cleanup: ["vocabulary", "protection", "registry", "os"],
-	doctor: ["vocabulary", "registry", "cleanup", "os"],
+	cleanup: ["vocabulary", "registry", "os"],
+	audit: ["vocabulary", "registry", "cleanup"],
+	run: ["vocabulary", "registry", "cleanup", "audit", "os"],
+	inspect: ["vocabulary", "registry", "cleanup", "run", "os"],
 	preload: ["vocabulary", "os", "worker"],
-	pool: ["vocabulary", "heartbeat", "worker", "preload", "cleanup"],
+	pool: ["vocabulary", "heartbeat", "worker", "preload", "run"],
 	testing: [
 		"vocabulary",
 		"os",
@@ -36,20 +37,23 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"registry",
 		"preload",
 		"cleanup",
+		"run",
 		"pool",
 	],
 	"index.ts": [
 		"vocabulary",
-		"doctor",
+		"inspect",
 		"os",
 		"heartbeat",
 		"worker",
 		"registry",
 		"cleanup",
+		"audit",
+		"run",
 		"pool",
 	],
-	"cleanup.ts": ["cleanup"],
-	"processes.ts": ["vocabulary", "cleanup", "os"],
+	"cleanup.ts": ["cleanup", "run"],
+	"processes.ts": ["vocabulary", "cleanup", "run", "os"],
 	"testing.ts": ["testing"],
 };
 
@@ -57,6 +61,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 const SPOKEN_OF: readonly string[] = [
 	"registry/process-registry.ts",
 	"cleanup/cleanup-strategy.ts",
+	"cleanup/cleanup-report.ts",
+	"audit/auditor.ts",
 ];
 
 /** What only some layers may touch: a piece of code, and the layers that may have it. */

@@ -66,7 +66,7 @@ describe("a fake process", () => {
 
 	test("takes its time to die where the kernel does", async () => {
 		const [started, process] = await start((self) => self.idle());
-		process.lingerMs = 20;
+		process.endDelayMs = 20;
 		started.signal("SIGKILL", "process");
 		await clock.advance(19);
 		expect(process.alive).toBe(true);

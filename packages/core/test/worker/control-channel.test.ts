@@ -2,7 +2,7 @@ import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Seat } from "../../src/adapter.ts";
+import type { WorkerSlot } from "../../src/adapter.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { streamPair } from "../../src/testing.ts";
 import {
@@ -12,10 +12,10 @@ import {
 	shakeHands,
 } from "../../src/worker/control-channel.ts";
 
-const seat: Seat = {
+const slot: WorkerSlot = {
 	pool: "p",
 	index: 0,
-	seats: 1,
+	slots: 1,
 	workerId: "p-0",
 	incarnation: "k3x9a2p-1",
 	runId: "k3x9a2p" as RunId,
@@ -35,7 +35,7 @@ async function answered(...chunks: (string | Uint8Array)[]): Promise<unknown> {
 
 describe("the launch message", () => {
 	test("is one line of JSON that says where, who, and what the adapter wants to say", () => {
-		const line = formatLaunchMessage(seat, "/run/1/l", "secret", {
+		const line = formatLaunchMessage(slot, "/run/1/l", "secret", {
 			tools: "line\nbreak",
 		});
 		expect(line).not.toContain("\n");
@@ -52,9 +52,9 @@ describe("the launch message", () => {
 	});
 
 	test("over the limit is refused here, with its size and the way out", () => {
-		const empty = formatLaunchMessage(seat, "l", "t", "").length;
+		const empty = formatLaunchMessage(slot, "l", "t", "").length;
 		const fill = (bytes: number): string =>
-			formatLaunchMessage(seat, "l", "t", "é".repeat((bytes - empty) / 2));
+			formatLaunchMessage(slot, "l", "t", "é".repeat((bytes - empty) / 2));
 		const even = empty % 2;
 		const most = MAX_CONTROL_LINE_BYTES - 2 + even;
 		expect(Buffer.byteLength(fill(most))).toBe(most);

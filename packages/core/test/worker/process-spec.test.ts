@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { LaunchSpec, Seat } from "../../src/adapter.ts";
+import type { LaunchSpec, WorkerSlot } from "../../src/adapter.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { processSpec } from "../../src/worker/process-spec.ts";
 
-const seat: Seat = {
+const slot: WorkerSlot = {
 	pool: "p",
 	index: 0,
-	seats: 1,
+	slots: 1,
 	workerId: "p-0",
 	incarnation: "k3x9a2p-1",
 	runId: "k3x9a2p" as RunId,
@@ -21,7 +21,7 @@ const program: LaunchSpec = { executable: "python3", args: ["-m", "x"] };
 const specOf = (
 	launch: Partial<LaunchSpec> = {},
 	environment: Readonly<Record<string, string | undefined>> = {},
-) => processSpec({ ...program, ...launch }, seat, "the-marker", environment);
+) => processSpec({ ...program, ...launch }, slot, "the-marker", environment);
 
 test("what the adapter asks for is executed, in the directory it says", () => {
 	expect(specOf({ cwd: "/srv" })).toMatchObject({

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Adapter, LaunchSpec } from "../../src/adapter.ts";
-import { acquireRun } from "../../src/cleanup/acquire-run.ts";
 import type { PoolOptions } from "../../src/options.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
+import { OrphanSweep } from "../../src/worker/orphan-sweep.ts";
 import { StartGate } from "../../src/worker/start-gate.ts";
-import { StragglerSweep } from "../../src/worker/straggler-sweep.ts";
 import { Worker } from "../../src/worker/worker.ts";
 import { WorkerStarter } from "../../src/worker/worker-starter.ts";
 import type { World } from "../../src/world.ts";
@@ -18,7 +18,7 @@ export interface RealBench {
 	readonly world: World;
 	readonly events: EventRecorder;
 	/** Kills what dead workers left outside their groups. */
-	readonly sweep: StragglerSweep;
+	readonly sweep: OrphanSweep;
 	/** Starts a program of the bestiary, and resolves when it is ready. */
 	start(program: string, launch?: Partial<LaunchSpec>): Promise<Worker>;
 	/** Ends what lives still, and removes the ledger. */
@@ -34,7 +34,7 @@ export async function realBench(
 	const run = await acquireRun({ dataDir, strategy: undefined, emit });
 	const { clock, host, source, registry, random, runDirectory, marker } = run;
 	const world: World = { clock, host, source, registry, random, emit };
-	const sweep = new StragglerSweep(world);
+	const sweep = new OrphanSweep(world);
 	const workers: Worker[] = [];
 
 	const start = async (
@@ -65,7 +65,7 @@ export async function realBench(
 			{
 				pool: "real",
 				index: workers.length,
-				seats: 4,
+				slots: 4,
 				workerId: `real-${workers.length}`,
 				incarnation,
 				runId: registry.runId,

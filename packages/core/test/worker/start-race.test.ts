@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/adapter.ts";
 import { StartError } from "../../src/errors.ts";
 import type { FakeProcess } from "../../src/testing.ts";
-import { type Acquaintance, raceToReady } from "../../src/worker/start-race.ts";
+import { type Handshake, raceToReady } from "../../src/worker/start-race.ts";
 import type { StartedProcess } from "../../src/world.ts";
 import { workerBench } from "./worker-bench.ts";
 
@@ -30,8 +30,8 @@ beforeEach(async () => {
 
 /** Runs the race, and says what came of it. Time has to pass in the meantime. */
 function race(
-	steps: (signal: AbortSignal) => Promise<Acquaintance>,
-): Promise<Acquaintance | StartError> {
+	steps: (signal: AbortSignal) => Promise<Handshake>,
+): Promise<Handshake | StartError> {
 	return raceToReady(
 		bench.hire(),
 		started,
@@ -42,9 +42,9 @@ function race(
 }
 
 /** A connection that tells when it is closed. */
-function acquaintance(
+function handshake(
 	close: () => Promise<void> = async () => undefined,
-): Acquaintance & { readonly closed: number } {
+): Handshake & { readonly closed: number } {
 	let closed = 0;
 	const connection: Connection = {
 		execute: () => expect.unreachable(),
@@ -71,7 +71,7 @@ const channelClosed = (): StartError =>
 	});
 
 test("who is ready in time wins, and nothing of the race is left", async () => {
-	const made = acquaintance();
+	const made = handshake();
 	expect(await bench.clock.advanceUntil(race(async () => made))).toBe(made);
 	expect(bench.clock.pending()).toBe(0);
 	process.exit(0);
@@ -114,8 +114,8 @@ describe("the deadline", () => {
 	});
 
 	test("closes a connection that comes too late", async () => {
-		const late = acquaintance();
-		const made = Promise.withResolvers<Acquaintance>();
+		const late = handshake();
+		const made = Promise.withResolvers<Handshake>();
 		await bench.clock.advanceUntil(race(() => made.promise));
 		made.resolve(late);
 		await bench.clock.settle();
@@ -127,14 +127,14 @@ describe("the deadline", () => {
 		[
 			"cannot be closed",
 			async () =>
-				acquaintance(async () => {
+				handshake(async () => {
 					throw new Error("will not close");
 				}),
 		],
 	])(
 		"takes no harm from a connection that comes too late and %s",
 		async (_what, end) => {
-			const made = Promise.withResolvers<Acquaintance>();
+			const made = Promise.withResolvers<Handshake>();
 			expect(
 				await bench.clock.advanceUntil(race(() => made.promise)),
 			).toMatchObject({ code: "START_TIMEOUT" });
@@ -199,8 +199,8 @@ describe("an exit", () => {
 });
 
 test("a host that stands still beyond the deadline hears first what the worker said meanwhile", async () => {
-	const made = acquaintance();
-	const heard = Promise.withResolvers<Acquaintance>();
+	const made = handshake();
+	const heard = Promise.withResolvers<Handshake>();
 	const outcome = race(() => heard.promise);
 	await bench.clock.advance(400);
 	bench.clock.stall(60_000);

@@ -58,7 +58,7 @@ describe("the group", () => {
 		process.killable = false;
 		const child = host.living().find(({ pid }) => pid !== process.pid);
 		if (child === undefined) return expect.unreachable();
-		child.lingerMs = 60_000;
+		child.endDelayMs = 60_000;
 		await climb("forced");
 		expect(rungs()).toEqual(["kill 1", "sweep 1"]);
 	});

@@ -100,7 +100,7 @@ export function workerBench(
 			{
 				pool: options.name,
 				index,
-				seats: options.size.max,
+				slots: options.size.max,
 				workerId: `${options.name}-${index}`,
 				incarnation,
 				runId: registry.runId,

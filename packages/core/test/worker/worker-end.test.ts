@@ -95,12 +95,12 @@ describe("the end of a worker", () => {
 
 	test("keeps nobody waiting for a child that holds its output open, and what that prints is not the worker's", async () => {
 		const { worker, process, clock, events } = await readyScene();
-		const survivor = process.fork((child) => child.idle(), { newGroup: true });
+		const leftover = process.fork((child) => child.idle(), { newGroup: true });
 		await clock.settle();
 		process.exit(1);
 		await clock.advanceUntil(worker.gone);
 		expect(clock.now()).toBe(100);
-		survivor.write("still here");
+		leftover.write("still here");
 		await clock.settle();
 		expect(events.of("worker.output")).toEqual([]);
 	});
@@ -235,7 +235,7 @@ describe("a process that not even SIGKILL ends", () => {
 		]);
 		expect(heard).toEqual(["offered", "withdrawn", "released"]);
 		expect(registry.living()).toMatchObject([{ status: "active" }]);
-		expect(host.machine.paths.has(worker.seat.directory)).toBe(true);
+		expect(host.machine.paths.has(worker.slot.directory)).toBe(true);
 	});
 
 	test("and ends later after all changes nothing any more", async () => {

@@ -51,7 +51,7 @@ describe("before there is a process", () => {
 			verdict: "",
 			readyMs: 0,
 		});
-		expect(worker.lastWords()).toBe("");
+		expect(worker.outputTail()).toBe("");
 		await worker.lastLines();
 		worker.killNow();
 		expect(worker.state).toBe("starting");
@@ -69,7 +69,7 @@ describe("a worker that is ready", () => {
 			readyMs: 70,
 		});
 		expect(worker.connection).toBeDefined();
-		expect(worker.lastWords()).toContain("| hello");
+		expect(worker.outputTail()).toContain("| hello");
 	});
 
 	test("is watched by a heartbeat, unless that is off", async () => {
@@ -262,7 +262,7 @@ describe("the end of the host", () => {
 
 	test("is the reason, also when the conversation breaks of it", async () => {
 		const { worker, process, clock, endings, events } = await readyScene();
-		process.lingerMs = 20;
+		process.endDelayMs = 20;
 		worker.killNow();
 		worker.condemn("broken", "its conversation broke");
 		await clock.advanceUntil(worker.gone);

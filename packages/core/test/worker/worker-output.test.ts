@@ -123,16 +123,16 @@ describe("the last lines", () => {
 	});
 });
 
-test("what a survivor prints after the end is nobody's", async () => {
+test("what a leftover prints after the end is nobody's", async () => {
 	const { process, output, clock, told } = await scene();
-	const survivor = process.fork(idle);
+	const leftover = process.fork(idle);
 	await clock.settle();
 	process.output.stdout.write("half a li");
 	await clock.settle();
 	process.exit(1);
 	output.close();
 	await clock.settle();
-	survivor.write("ne, and more");
+	leftover.write("ne, and more");
 	await clock.settle();
 	expect(told()).toEqual([["stdout", "half a li"]]);
 });

@@ -57,6 +57,6 @@ export async function startingScene(
 export async function occupiedScene(call: Call): Promise<Scene> {
 	const scene = await readyScene();
 	scene.worker.begin(call);
-	scene.process.lingerMs = 10;
+	scene.process.endDelayMs = 10;
 	return scene;
 }

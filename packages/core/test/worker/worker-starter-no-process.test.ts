@@ -39,12 +39,12 @@ describe("without a process", () => {
 			when: "the adapter cannot say what to execute",
 			script: {
 				launch: () => {
-					throw new RangeError("no seat like this");
+					throw new RangeError("no slot like this");
 				},
 			},
 			expected: {
 				code: "SPAWN_FAILED",
-				message: "Worker scripted-0 could not be started: no seat like this",
+				message: "Worker scripted-0 could not be started: no slot like this",
 				cause: expect.any(RangeError),
 			},
 		},
@@ -125,12 +125,12 @@ describe("without a process", () => {
 	test("a directory that was there before is not removed with the failed start", async () => {
 		const bench = workerBench();
 		const worker = bench.hire();
-		bench.host.createDirectory(worker.seat.directory);
+		bench.host.createDirectory(worker.slot.directory);
 		expect(await bench.clock.advanceUntil(bench.start(worker))).toMatchObject({
 			code: "SPAWN_FAILED",
 			message: expect.stringContaining("EEXIST"),
 		});
-		expect(bench.leftovers()).toEqual([`path ${worker.seat.directory}`]);
+		expect(bench.leftovers()).toEqual([`path ${worker.slot.directory}`]);
 	});
 
 	test("a process that cannot be recorded is killed by whoever started it, and leaves nothing", async () => {

@@ -127,7 +127,7 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 		const connect = Promise.withResolvers<void>();
 		const bench = workerBench({
 			connect: (worker) => {
-				worker.process.lingerMs = 50;
+				worker.process.endDelayMs = 50;
 				return connect.promise;
 			},
 		});

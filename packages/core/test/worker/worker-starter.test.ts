@@ -60,9 +60,9 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 			world: witness,
 			wrap: (adapter) => ({
 				...adapter,
-				launch: (seat) => {
+				launch: (slot) => {
 					note("launch");
-					return adapter.launch(seat);
+					return adapter.launch(slot);
 				},
 				connect: (process, signal) => {
 					note("connect");
@@ -117,7 +117,7 @@ describe("a start", () => {
 				identity: process.identity,
 				groupId: process.groupId,
 				fingerprint: expect.stringMatching(/^scripted-program#/),
-				files: [worker.seat.directory],
+				files: [worker.slot.directory],
 			},
 		]);
 	});
@@ -170,8 +170,8 @@ describe("a start", () => {
 				runId: bench.registry.runId,
 				workerId: "scripted-0",
 				incarnation: worker.ref.incarnation,
-				lifeline: `${worker.seat.directory}/l`,
-				directory: worker.seat.directory,
+				lifeline: `${worker.slot.directory}/l`,
+				directory: worker.slot.directory,
 				token: tokens[0],
 				payload: { tools: "x" },
 			},

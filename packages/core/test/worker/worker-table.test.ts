@@ -23,7 +23,7 @@ const connection: Connection = {
 const REACH: Readonly<Record<WorkerState, () => Promise<Scene>>> = {
 	starting: async () => {
 		const scene = await startingScene();
-		scene.process.lingerMs = 10;
+		scene.process.endDelayMs = 10;
 		return scene;
 	},
 	ready: () => occupiedScene(lastCall),

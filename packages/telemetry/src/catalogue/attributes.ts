@@ -102,7 +102,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, AttributeDefinition>> =
 		"snakepit.attempt": integer("1 for the first attempt of a call."),
 		"snakepit.function": text("The function of the host that the tool called."),
 		"snakepit.worker.id": text(
-			"`pool-seat`: stable over incarnations, as many as the pool has seats.",
+			"`pool-slot`: stable over incarnations, as many as the pool has slots.",
 		),
 		"snakepit.worker.incarnation": text("This one process."),
 		"snakepit.worker.replaces": text("The incarnation before it."),
@@ -110,7 +110,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, AttributeDefinition>> =
 			"`starting`, `ready`, `draining` or `stopping`.",
 		),
 		"snakepit.worker.start.attempt": integer(
-			"1 for the first start on a seat after a good one.",
+			"1 for the first start on a slot after a good one.",
 		),
 		"snakepit.worker.start.duration": seconds("From the reservation to ready"),
 		"snakepit.worker.end.reason": text(

@@ -142,7 +142,7 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		kind: "observed counter",
 		unit: "s",
 		description:
-			"Processor time of the seat's process groups, over its incarnations.",
+			"Processor time of the slot's process groups, over its incarnations.",
 		attributes: [POOL, "snakepit.worker.id"],
 	},
 	"snakepit.heartbeat.sent": {

@@ -1,13 +1,13 @@
 import type { WorkerUsage } from "@snakepit/core";
 
-/** Processor time of one seat over its incarnations: a sum that never falls. */
+/** Processor time of one slot over its incarnations: a sum that never falls. */
 export class CpuClock {
 	/** Of those that are gone. */
 	#goneMs = 0;
-	/** By incarnation: a worker and the one that warms up to replace it share a seat. */
+	/** By incarnation: a worker and the one that warms up to replace it share a slot. */
 	readonly #livingMs = new Map<string, number>();
 
-	/** Takes a sample; @returns milliseconds since the seat was first seen. */
+	/** Takes a sample; @returns milliseconds since the slot was first seen. */
 	advance(
 		sample: readonly Pick<WorkerUsage, "incarnation" | "cpuTimeMs">[],
 	): number {

@@ -5,7 +5,7 @@ import type { Limits } from "../limits.ts";
 import type { Meters } from "./meters.ts";
 import type { Sightings } from "./sightings.ts";
 
-/** How many ends of workers are remembered until their seats are taken again. */
+/** How many ends of workers are remembered until their slots are taken again. */
 const ENDS = 1_024;
 
 /** Ends that nobody wanted. */

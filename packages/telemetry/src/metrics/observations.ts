@@ -18,7 +18,7 @@ interface Series {
 
 /** Looks at every pool that is followed, when metrics are collected. */
 export class Observations {
-	/** With the clocks of its seats, by worker id. */
+	/** With the clocks of its slots, by worker id. */
 	readonly #pools = new Map<ObservedPool, Map<string, CpuClock>>();
 	readonly #sightings: Sightings;
 	/** The series of the latest look. */
@@ -91,7 +91,7 @@ export class Observations {
 			const attributes = { ...about, "snakepit.worker.state": state };
 			tell("snakepit.worker.count", count, attributes);
 		}
-		for (const [workerId, usages] of bySeat(pool.usage())) {
+		for (const [workerId, usages] of bySlot(pool.usage())) {
 			const attributes = { ...about, "snakepit.worker.id": workerId };
 			const bytes = usages.reduce((sum, each) => sum + each.residentBytes, 0);
 			tell("snakepit.worker.memory.usage", bytes, attributes);
@@ -104,15 +104,15 @@ export class Observations {
 	}
 }
 
-/** A worker and the one that warms up to replace it share a seat. */
-function bySeat(
+/** A worker and the one that warms up to replace it share a slot. */
+function bySlot(
 	usages: readonly WorkerUsage[],
 ): ReadonlyMap<string, readonly WorkerUsage[]> {
-	const seats = new Map<string, WorkerUsage[]>();
+	const slots = new Map<string, WorkerUsage[]>();
 	for (const usage of usages) {
-		const seat = seats.get(usage.workerId);
-		if (seat === undefined) seats.set(usage.workerId, [usage]);
-		else seat.push(usage);
+		const slot = slots.get(usage.workerId);
+		if (slot === undefined) slots.set(usage.workerId, [usage]);
+		else slot.push(usage);
 	}
-	return seats;
+	return slots;
 }

@@ -29,7 +29,7 @@ export class WorkerTraces {
 	readonly #lost: LostAttempts;
 	readonly #starts = new Map<string, Start>();
 	readonly #stops = new Map<string, Stop>();
-	/** Of those that are gone, until their seat is taken again: by incarnation. Bounded by the seats of the pools. */
+	/** Of those that are gone, until their slot is taken again: by incarnation. Bounded by the slots of the pools. */
 	readonly #stopped = new Map<string, { pool: string; context: SpanContext }>();
 
 	constructor(spans: Spans, lost: LostAttempts) {
@@ -161,7 +161,7 @@ export class WorkerTraces {
 		return stop === undefined ? ROOT_CONTEXT : within(stop.span, ROOT_CONTEXT);
 	}
 
-	/** What brought a seat to be taken again. */
+	/** What brought a slot to be taken again. */
 	#causes(incarnation: string): readonly Link[] {
 		const stopped = this.#stopped.get(incarnation);
 		this.#stopped.delete(incarnation);

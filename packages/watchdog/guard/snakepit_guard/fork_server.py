@@ -7,7 +7,7 @@ import select
 import socket
 from collections.abc import Callable, Mapping
 
-from snakepit_guard.births import Births
+from snakepit_guard.forks import Forks
 from snakepit_guard.exit_status import ENDED, HOST_GONE, PROTOCOL_BROKEN
 from snakepit_guard.frames import FrameError
 from snakepit_guard.host_link import HostGone, HostLink
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ForkServer:
-    """One side of the guard's protocol: the control channel, the connections for workers, and their births."""
+    """One side of the guard's protocol: the control channel, the connections for workers, and their forks."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ForkServer:
         self.wakeup = Wakeup()
         self._reception = Reception(path, host)
         self.link = HostLink(socket.socket(fileno=protocol))
-        self.births = Births(
+        self.forks = Forks(
             self.link, self._reception, becoming, self.wakeup.close, kept
         )
 
@@ -54,18 +54,18 @@ class ForkServer:
         for descriptor in (
             self.wakeup.descriptor,
             *self._reception.waiting,
-            *self.births.reports,
+            *self.forks.reports,
         ):
             poll.register(descriptor, select.POLLIN)
 
     def serve(self, happened: Mapping[int, int]) -> int | None:
         """Does what is to be done; the exit status once there is nobody to serve."""
-        for descriptor in self.births.reports:
+        for descriptor in self.forks.reports:
             if descriptor in happened:
-                self.births.reported(descriptor)
+                self.forks.reported(descriptor)
         if self.wakeup.descriptor in happened:
             self.wakeup.clear()
-            self.births.collect()
+            self.forks.collect()
         for descriptor in self._reception.waiting:
             if descriptor in happened:
                 self._arrival(descriptor)
@@ -80,10 +80,10 @@ class ForkServer:
         if arrival is None:
             return
         if arrival.error == 0:
-            self.births.arrived(arrival.start)
+            self.forks.arrived(arrival.start)
         else:
             error = OSError(arrival.error, os.strerror(arrival.error))
-            self.births.refused(arrival.start, error)
+            self.forks.refused(arrival.start, error)
 
     def _requests(self) -> int | None:
         self.link.flush()
@@ -100,6 +100,6 @@ class ForkServer:
 
     def _do(self, request: Start | About) -> None:
         if isinstance(request, Start):
-            self.births.start(request)
+            self.forks.start(request)
         else:
-            self.births.told(request)
+            self.forks.told(request)

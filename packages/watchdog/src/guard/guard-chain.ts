@@ -10,8 +10,8 @@ import {
 	type ProcessExit,
 	type ProcessIdentity,
 	type ProcessSpec,
+	type ProtectionContext,
 	type StartedProcess,
-	type Ward,
 } from "@snakepit/core";
 import { afterRunning } from "@snakepit/core/processes";
 import {
@@ -31,7 +31,7 @@ export class GuardChain {
 	readonly pid: number;
 	/** Resolves once, with how the outer guard ended. From the first sign of it on, nothing is asked of the chain. */
 	readonly ended: Promise<ProcessExit>;
-	readonly #ward: Ward;
+	readonly #context: ProtectionContext;
 	/** Of the outer guard; `undefined` where it cannot be read. */
 	readonly #identity: ProcessIdentity | undefined;
 	readonly #socketPath: string;
@@ -39,15 +39,15 @@ export class GuardChain {
 	readonly #ready = Promise.withResolvers<void>();
 
 	private constructor(
-		ward: Ward,
+		context: ProtectionContext,
 		child: ChildProcess,
 		socketPath: string,
 		lost: () => void,
 	) {
-		this.#ward = ward;
+		this.#context = context;
 		this.pid = child.pid ?? 0;
 		// In the turn of its spawn: until then Node has reaped nothing.
-		const seen = ward.host.observe(this.pid);
+		const seen = context.host.observe(this.pid);
 		this.#identity = typeof seen === "string" ? undefined : seen;
 		this.#socketPath = socketPath;
 		const lifeline = child.stdio[4] as Duplex;
@@ -68,8 +68,8 @@ export class GuardChain {
 			connection: child.stdio[3] as Socket,
 			socketPath,
 			source: "guard",
-			host: ward.host,
-			clock: ward.clock,
+			host: context.host,
+			clock: context.clock,
 			told: (answer) => this.#told(answer),
 			lost: (error) => {
 				lost();
@@ -92,7 +92,7 @@ export class GuardChain {
 	 * @throws Error saying why it cannot be; nothing is left then.
 	 */
 	static async start(
-		ward: Ward,
+		context: ProtectionContext,
 		python: GuardPython,
 		socketPath: string,
 		incidents: string,
@@ -105,7 +105,7 @@ export class GuardChain {
 				guardProgram(),
 				...["--socket", socketPath],
 				...["--incidents", incidents],
-				...["--run-id", ward.runId],
+				...["--run-id", context.runId],
 			],
 			{
 				detached: true,
@@ -116,7 +116,7 @@ export class GuardChain {
 			},
 		);
 		if (child.pid === undefined) throw await refusal(child);
-		const chain = new GuardChain(ward, child, socketPath, lost);
+		const chain = new GuardChain(context, child, socketPath, lost);
 		await chain.#whenReady();
 		return chain;
 	}
@@ -137,8 +137,8 @@ export class GuardChain {
 	async end(): Promise<ProcessExit> {
 		// One that is lost already is about to end.
 		this.#line.end();
-		const limit = this.#ward.clock.after(END_LIMIT_MS, () => this.kill());
-		const letGo = this.#ward.host.keepAlive();
+		const limit = this.#context.clock.after(END_LIMIT_MS, () => this.kill());
+		const letGo = this.#context.host.keepAlive();
 		try {
 			return await this.ended;
 		} finally {
@@ -152,11 +152,11 @@ export class GuardChain {
 	kill(): void {
 		// Node reaps several children before it tells of the first: the number can be another's.
 		if (this.#identity !== undefined)
-			this.#ward.host.signal(this.#identity, "SIGKILL");
+			this.#context.host.signal(this.#identity, "SIGKILL");
 	}
 
 	async #whenReady(): Promise<void> {
-		const { clock, host } = this.#ward;
+		const { clock, host } = this.#context;
 		const limit = afterRunning(clock, READY_LIMIT_MS, () =>
 			this.#ready.reject(
 				new Error(`the guard was not ready within ${READY_LIMIT_MS} ms`),

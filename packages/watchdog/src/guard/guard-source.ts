@@ -3,9 +3,9 @@ import {
 	type ProcessIdentity,
 	type ProcessSource,
 	type ProcessSpec,
+	type ProtectionContext,
 	type StartedProcess,
 	spawnFailed,
-	type Ward,
 } from "@snakepit/core";
 import { GuardChain } from "./guard-chain.ts";
 import type { GuardPython } from "./python-interpreter.ts";
@@ -13,7 +13,7 @@ import type { GuardPython } from "./python-interpreter.ts";
 /** Workers whose parent is a guard; a chain that is lost is replaced at the next start. */
 export class GuardSource implements ProcessSource {
 	readonly name = "guard";
-	readonly #ward: Ward;
+	readonly #context: ProtectionContext;
 	readonly #python: GuardPython;
 	#begun = 0;
 	#serving: Promise<GuardChain> | undefined;
@@ -21,8 +21,8 @@ export class GuardSource implements ProcessSource {
 	readonly #living = new Set<GuardChain>();
 	#released = false;
 
-	constructor(ward: Ward, python: GuardPython) {
-		this.#ward = ward;
+	constructor(context: ProtectionContext, python: GuardPython) {
+		this.#context = context;
 		this.#python = python;
 	}
 
@@ -31,7 +31,7 @@ export class GuardSource implements ProcessSource {
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
 		// The steps of a start are events of sockets that hold nothing open themselves.
-		const letGo = this.#ward.host.keepAlive();
+		const letGo = this.#context.host.keepAlive();
 		try {
 			return await this.#fork(spec, record);
 		} finally {
@@ -81,7 +81,7 @@ export class GuardSource implements ProcessSource {
 	}
 
 	async #begin(): Promise<GuardChain> {
-		const { clock, runDirectory, emit } = this.#ward;
+		const { clock, runDirectory, emit } = this.#context;
 		if (this.#released) throw new Error("the run has ended");
 		const restarts = this.#begun++;
 		const begunMs = clock.now();
@@ -92,7 +92,7 @@ export class GuardSource implements ProcessSource {
 		};
 		try {
 			begun = await GuardChain.start(
-				this.#ward,
+				this.#context,
 				this.#python,
 				join(runDirectory, `g${restarts}`),
 				join(runDirectory, "incidents.guard.jsonl"),
@@ -118,9 +118,9 @@ export class GuardSource implements ProcessSource {
 		this.#living.add(chain);
 		void chain.ended.then((exit) => {
 			this.#living.delete(chain);
-			this.#ward.emit({
+			this.#context.emit({
 				type: "protection.ended",
-				wallMs: this.#ward.clock.wall(),
+				wallMs: this.#context.clock.wall(),
 				protection: "guard",
 				pid: chain.pid,
 				exit,

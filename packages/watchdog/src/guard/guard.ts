@@ -7,7 +7,7 @@ import {
 	oneOf,
 	optional,
 	type Protection,
-	type Ward,
+	type ProtectionContext,
 } from "@snakepit/core";
 import { GuardSource } from "./guard-source.ts";
 import {
@@ -70,7 +70,7 @@ export function guard(options: GuardOptions = {}): Protection {
 		whenUnavailable:
 			options.whenUnavailable ?? GUARD_DEFAULTS.whenUnavailable.value,
 		inspect: () => inspect(find),
-		engage: async (ward) => await engage(ward, await find()),
+		engage: async (context) => await engage(context, await find()),
 	};
 }
 
@@ -93,8 +93,11 @@ async function inspect(find: () => Promise<GuardPython>): Promise<LayerReport> {
 	}
 }
 
-async function engage(ward: Ward, python: GuardPython): Promise<Engagement> {
-	const source = new GuardSource(ward, python);
+async function engage(
+	context: ProtectionContext,
+	python: GuardPython,
+): Promise<Engagement> {
+	const source = new GuardSource(context, python);
 	await source.chain();
 	return { source, release: () => source.release() };
 }

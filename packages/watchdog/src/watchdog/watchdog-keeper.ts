@@ -2,9 +2,9 @@ import type {
 	Clock,
 	Engagement,
 	ProcessExit,
+	ProtectionContext,
 	RunId,
 	Timer,
-	Ward,
 	WatchedWorker,
 } from "@snakepit/core";
 import { formatMessage, type HostMessage } from "./message.ts";
@@ -14,7 +14,7 @@ import type { StartWatchdog, WatchdogProcess } from "./watchdog-process.ts";
 
 /** One run that is protected. */
 interface Protected {
-	readonly ward: Ward;
+	readonly context: ProtectionContext;
 	readonly options: ResolvedWatchdogOptions;
 	/** How many watchdogs it has had. */
 	starts: number;
@@ -59,17 +59,19 @@ export class WatchdogKeeper {
 	 * @throws Error saying why there is none; nothing is left then.
 	 */
 	async protect(
-		ward: Ward,
+		context: ProtectionContext,
 		options: ResolvedWatchdogOptions,
 	): Promise<Engagement> {
-		const { runId } = ward;
-		const run: Protected = { ward, options, starts: 0, told: undefined };
+		const { runId } = context;
+		const run: Protected = { context, options, starts: 0, told: undefined };
 		this.#runs.set(runId, run);
-		const letGo = ward.host.keepAlive();
+		const letGo = context.host.keepAlive();
 		try {
 			if (this.#state.kind === "running") this.#introduce(run);
 			const running =
-				this.#state.kind === "running" ? this.#state : this.#begin(ward.clock);
+				this.#state.kind === "running"
+					? this.#state
+					: this.#begin(context.clock);
 			const readyMs = await running.readyMs;
 			this.#tellStarted(run, running.process, readyMs);
 		} catch (error) {
@@ -102,8 +104,8 @@ export class WatchdogKeeper {
 	}
 
 	/** Tells the watchdog of a run and of every worker that lives. */
-	#introduce({ ward, options }: Protected): void {
-		const { runId, host, marker, dataDir, runDirectory } = ward;
+	#introduce({ context, options }: Protected): void {
+		const { runId, host, marker, dataDir, runDirectory } = context;
 		const { graceMs, checkIntervalMs } = options;
 		this.#tell({
 			type: "run",
@@ -115,7 +117,7 @@ export class WatchdogKeeper {
 			graceMs,
 			checkIntervalMs,
 		});
-		for (const { incarnation, identity, groupId } of ward.living())
+		for (const { incarnation, identity, groupId } of context.living())
 			if (identity !== undefined && groupId !== undefined)
 				this.#watch(runId, { incarnation, identity, groupId });
 	}
@@ -138,15 +140,15 @@ export class WatchdogKeeper {
 		durationMs: number,
 	): void {
 		const isOver =
-			this.#runs.get(run.ward.runId) !== run ||
+			this.#runs.get(run.context.runId) !== run ||
 			this.#state.kind !== "running" ||
 			this.#state.process !== process;
 		if (isOver || run.told === process) return;
 		run.told = process;
 		run.starts += 1;
-		run.ward.emit({
+		run.context.emit({
 			type: "protection.started",
-			wallMs: run.ward.clock.wall(),
+			wallMs: run.context.clock.wall(),
 			protection: NAME,
 			pid: process.pid,
 			durationMs,
@@ -162,9 +164,9 @@ export class WatchdogKeeper {
 		if (run.told === undefined) return;
 		const { pid } = run.told;
 		run.told = undefined;
-		run.ward.emit({
+		run.context.emit({
 			type: "protection.ended",
-			wallMs: run.ward.clock.wall(),
+			wallMs: run.context.clock.wall(),
 			protection: NAME,
 			pid,
 			exit,
@@ -180,7 +182,7 @@ export class WatchdogKeeper {
 		this.#state = { kind: "idle" };
 		const [first] = this.#runs.values();
 		if (first === undefined) return;
-		const { clock } = first.ward;
+		const { clock } = first.context;
 		if (clock.now() - startedAt >= STABLE_MS) this.#deaths = 0;
 		for (const run of this.#runs.values()) this.#tellEnded(run, exit, "lost");
 		const how =
@@ -192,10 +194,10 @@ export class WatchdogKeeper {
 	#again(clock: Clock, reason: string): void {
 		this.#deaths += 1;
 		if (this.#deaths === FAILURES_TOLD)
-			for (const { ward } of this.#runs.values())
-				ward.emit({
+			for (const { context } of this.#runs.values())
+				context.emit({
 					type: "protection.unavailable",
-					wallMs: ward.clock.wall(),
+					wallMs: context.clock.wall(),
 					protection: NAME,
 					reason: `The watchdog died ${this.#deaths} times in a row, the last time because ${reason}. It is started again and again, less and less often.`,
 				});
@@ -224,7 +226,7 @@ export class WatchdogKeeper {
 
 	/** Resolves when nothing of the watchdog is left for this run. */
 	async #release(run: Protected): Promise<void> {
-		const { runId, host, clock } = run.ward;
+		const { runId, host, clock } = run.context;
 		if (this.#runs.get(runId) !== run) return;
 		this.#tell({ type: "farewell", runId });
 		this.#runs.delete(runId);

@@ -1,4 +1,8 @@
-import type { LayerReport, Protection, Ward } from "@snakepit/core";
+import type {
+	LayerReport,
+	Protection,
+	ProtectionContext,
+} from "@snakepit/core";
 import { OwnFileMissing } from "../own-file.ts";
 import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
 import { WatchdogKeeper } from "./watchdog-keeper.ts";
@@ -23,7 +27,7 @@ export function watchdog(options: WatchdogOptions = {}): Protection {
 		name: "watchdog",
 		whenUnavailable: resolved.whenUnavailable,
 		inspect,
-		engage: (ward: Ward) => keeper.protect(ward, resolved),
+		engage: (context: ProtectionContext) => keeper.protect(context, resolved),
 	};
 }
 

@@ -64,7 +64,7 @@ async function measure(rounds: number): Promise<void> {
 	const starts: number[] = [];
 	const deaths: number[] = [];
 	let memory: Readonly<Record<string, number>> = {};
-	let survivors = 0;
+	let leftovers = 0;
 	for (let round = 0; round < rounds; round++) {
 		const directory = mkdtempSync(join(tmpdir(), "snakepit-cost-"));
 		const host = spawn(
@@ -94,7 +94,7 @@ async function measure(rounds: number): Promise<void> {
 			await new Promise((resolve) => setTimeout(resolve, 1));
 		}
 		deaths.push(performance.now() - killedAt);
-		survivors += left.length;
+		leftovers += left.length;
 		while (isAlive(up.watchdog))
 			await new Promise((resolve) => setTimeout(resolve, 10));
 		rmSync(directory, { recursive: true });
@@ -106,7 +106,7 @@ async function measure(rounds: number): Promise<void> {
 			memoryKiB: memory,
 			startMs: spread(starts),
 			deathMs: spread(deaths),
-			survivors,
+			leftovers,
 		}),
 	);
 }

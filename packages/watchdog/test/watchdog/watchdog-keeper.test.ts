@@ -1,4 +1,4 @@
-import type { ProcessExit, Ward } from "@snakepit/core";
+import type { ProcessExit, ProtectionContext } from "@snakepit/core";
 import { type VirtualWorld, virtualWorld } from "@snakepit/core/testing";
 import { beforeEach, expect, test } from "vitest";
 import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
@@ -47,11 +47,11 @@ class FakeWatchdog implements WatchdogProcess {
 }
 
 let virtual: VirtualWorld;
-let ward: Ward;
+let context: ProtectionContext;
 beforeEach(() => {
 	virtual = virtualWorld();
 	const { clock, host, registry, random, events } = virtual;
-	ward = {
+	context = {
 		runId: registry.runId,
 		host,
 		clock,
@@ -78,10 +78,10 @@ test("what the system cannot start is told by the rejection, and another attempt
 		watchdog.listens();
 		return watchdog;
 	});
-	await expect(keeper.protect(ward, OPTIONS)).rejects.toThrow("EAGAIN");
+	await expect(keeper.protect(context, OPTIONS)).rejects.toThrow("EAGAIN");
 	expect(types()).toEqual([]);
 	isBroken = false;
-	const engagement = await keeper.protect(ward, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS);
 	await engagement.release();
 	await engagement.release();
 	expect(types()).toEqual(["protection.started", "protection.ended"]);
@@ -96,7 +96,9 @@ test("one that ends before it listens is not started again for who asked", async
 		watchdog.dies({ kind: "code", code: 1 });
 		return watchdog;
 	});
-	await expect(keeper.protect(ward, OPTIONS)).rejects.toThrow("ended at once");
+	await expect(keeper.protect(context, OPTIONS)).rejects.toThrow(
+		"ended at once",
+	);
 	await virtual.clock.advance(60_000);
 	const attempts = started.length;
 	await virtual.clock.advance(60_000);
@@ -108,7 +110,7 @@ test("one that does not heed the farewell is killed, and holds nobody up for eve
 	const watchdog = new FakeWatchdog(false);
 	watchdog.listens();
 	const keeper = new WatchdogKeeper(() => watchdog);
-	const engagement = await keeper.protect(ward, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS);
 	const released = engagement.release();
 	await virtual.clock.advance(4_999);
 	expect(watchdog.told).toEqual(["run", "farewell", "end"]);
@@ -130,7 +132,7 @@ test("released while it waits to be started again, it is not started again", asy
 		watchdog.listens();
 		return watchdog;
 	});
-	const engagement = await keeper.protect(ward, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS);
 	for (let death = 1; death <= 2; death++) {
 		started.at(-1)?.dies({ kind: "signal", signal: "SIGKILL" });
 		await virtual.clock.advance(0);

@@ -9,7 +9,7 @@ import type {
 } from "../../world.ts";
 import { spawnFailed } from "../spawn-failure.ts";
 import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
-import { Birth } from "./birth.ts";
+import { Fork } from "./fork.ts";
 import { encodeFrame, FrameReader } from "./frame-codec.ts";
 
 /** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
@@ -40,7 +40,7 @@ export interface ForkLineSetting {
 export class ForkLine {
 	readonly #setting: ForkLineSetting;
 	readonly #reader = new FrameReader();
-	readonly #births = new Map<number, Birth>();
+	readonly #forks = new Map<number, Fork>();
 	#lastId = 0;
 	#starting = 0;
 	readonly #waiting: (() => void)[] = [];
@@ -87,9 +87,9 @@ export class ForkLine {
 		this.#lost = error;
 		this.#setting.lost(error);
 		this.#setting.connection.destroy();
-		const births = [...this.#births.values()];
-		this.#births.clear();
-		for (const birth of births) birth.lost(error);
+		const forks = [...this.#forks.values()];
+		this.#forks.clear();
+		for (const fork of forks) fork.lost(error);
 	}
 
 	async #fork(
@@ -99,23 +99,23 @@ export class ForkLine {
 		if (this.#lost !== undefined) throw spawnFailed(this.#lost, spec);
 		const { socketPath, host, clock, source } = this.#setting;
 		const id = ++this.#lastId;
-		const birth = new Birth(id, spec.env[INCARNATION_VARIABLE], spec, record, {
+		const fork = new Fork(id, spec.env[INCARNATION_VARIABLE], spec, record, {
 			socketPath,
 			source,
 			host,
 			clock,
 			send: (message) => this.#send(message),
-			forget: (forgotten) => this.#births.delete(forgotten),
+			forget: (forgotten) => this.#forks.delete(forgotten),
 			deserted: (error) => this.#break(error),
 		});
-		if (birth.isGoing) this.#births.set(id, birth);
-		return await birth.started;
+		if (fork.isGoing) this.#forks.set(id, fork);
+		return await fork.started;
 	}
 
 	#send(message: object): boolean {
 		const frame = encodeFrame(message);
 		if (frame === undefined) return false;
-		// To one that is lost nothing can be said, and its births know it.
+		// To one that is lost nothing can be said, and its forks know it.
 		if (this.#lost === undefined) this.#setting.connection.write(frame);
 		return true;
 	}
@@ -144,7 +144,7 @@ export class ForkLine {
 				this.#setting.told?.(answer);
 				return;
 			default:
-				this.#births.get(answer.id)?.told(answer);
+				this.#forks.get(answer.id)?.told(answer);
 		}
 	}
 

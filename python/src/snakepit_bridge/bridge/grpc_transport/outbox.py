@@ -7,7 +7,7 @@ import threading
 from collections import deque
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
+from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.transport import MAX_LOGS
 
 __all__ = ["GrpcOutbox"]
@@ -42,13 +42,13 @@ class GrpcOutbox:
         self._logs_sent = 0
         self._dropped = 0
         self._main = threading.get_ident()
-        self._turned: TurnedLoop | None = None
+        self._turned: SteppedLoop | None = None
         self._is_waking = False
         self._filled = asyncio.Event()
         self._closed = False
         self._batch_bytes = 0
 
-    def attach(self, turned: TurnedLoop, limit: int) -> None:
+    def attach(self, turned: SteppedLoop, limit: int) -> None:
         """Names the loop that empties it, and the limit of one message; before
         that, frames just wait."""
         self._turned = turned

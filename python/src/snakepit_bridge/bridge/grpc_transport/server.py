@@ -15,8 +15,8 @@ from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.health import HEALTH_SERVICE, Health
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.services import BRIDGE_SERVICE, Services
+from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.grpc_transport.token import Guard
-from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
 
 __all__ = ["GrpcTransport"]
 
@@ -50,7 +50,7 @@ class GrpcTransport:
         answers: Answers,
         outbox: GrpcOutbox,
         on_host_left: Callable[[bool], None],
-        turned: TurnedLoop,
+        turned: SteppedLoop,
     ) -> None:
         self._launch = launch
         self._conversation = conversation

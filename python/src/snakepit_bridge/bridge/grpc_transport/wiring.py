@@ -12,7 +12,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.server import GrpcTransport
-from snakepit_bridge.bridge.grpc_transport.turned_loop import TurnedLoop
+from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.outbox_guard import OutboxGuard
 from snakepit_bridge.bridge.shared_reading.shared_reading import SharedReading
 
@@ -44,7 +44,7 @@ class GrpcWiring:
         guard = OutboxGuard(loop, self.main.gathering)
         # Also of a single call: gRPC's loop is turned between two turns of the tools'.
         self.main.gathering.begin(self.outbox, lambda: len(calls) > 0, guard.watch)
-        turned = TurnedLoop(loop, self._reading)
+        turned = SteppedLoop(loop, self._reading)
         self.outbox.attach(turned, launch.max_message_bytes)
         return GrpcTransport(
             launch,

@@ -1,0 +1,47 @@
+import type { Instrument } from "../instrument.ts";
+import { type Check, checkOptions } from "../option-check.ts";
+import type { LayerReport, Protection } from "../protection.ts";
+import { loadSqlite } from "../registry/sqlite.ts";
+import { POOL_CHECKS } from "../resolve-options.ts";
+import { assertPlatform, thisMachine } from "../run/acquire-run.ts";
+import { asError, attempt, examine, inspectInstrument } from "./examine.ts";
+
+/** What is examined. */
+export interface DoctorOptions {
+	/** Where the ledger is; the user's state directory by default. */
+	readonly dataDir?: string | undefined;
+	/** Those that a pool would be given; each is asked about this machine. */
+	readonly protections?: readonly Protection[] | undefined;
+	/** Those that a pool would be given, such as `telemetry()`; each is asked about this program. */
+	readonly instruments?: readonly Instrument[] | undefined;
+}
+
+export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
+	dataDir: POOL_CHECKS.dataDir,
+	protections: POOL_CHECKS.protections,
+	instruments: POOL_CHECKS.instruments,
+};
+
+/**
+ * Tells which layers of protection work on this machine and why one does not.
+ *
+ * Touches no process and no run, and leaves nothing behind; what cannot be
+ * found out is a layer that is unavailable, with the reason.
+ *
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
+ */
+export async function doctor(
+	options: DoctorOptions = {},
+): Promise<readonly LayerReport[]> {
+	const { dataDir, protections = [], instruments = [] } = options;
+	checkOptions("doctor", options, DOCTOR_CHECKS);
+	const machine = attempt(() => {
+		assertPlatform(process.platform);
+		return thisMachine();
+	});
+	const sqlite = await loadSqlite().catch(asError);
+	return [
+		...(await examine(machine, sqlite, dataDir, protections)),
+		...instruments.flatMap((instrument) => inspectInstrument(instrument)),
+	];
+}

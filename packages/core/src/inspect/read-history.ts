@@ -1,0 +1,142 @@
+import { realpathSync } from "node:fs";
+import { access } from "node:fs/promises";
+import {
+	type Check,
+	type Complete,
+	checkOptions,
+	nonEmptyText,
+	optional,
+	wholeNumber,
+} from "../option-check.ts";
+import { findStateDirectory } from "../os/state-directory.ts";
+import { systemClock } from "../os/system-clock.ts";
+import { HISTORY_BOUND } from "../registry/history-bound.ts";
+import type { Incident } from "../registry/incident.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
+import { readRunFile } from "../registry/read-run-file.ts";
+import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
+import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
+import {
+	assertPlatform,
+	type OwnRegistry,
+	ownRegistry,
+	thisMachine,
+} from "../run/acquire-run.ts";
+import { drawnAt } from "../run-id.ts";
+
+/** How much `readHistory` tells. */
+export interface HistoryOptions {
+	/** Where the ledger is; the user's state directory by default. */
+	readonly dataDir?: string | undefined;
+	/** At most so many runs; by default as many as are kept. */
+	readonly runs?: number | undefined;
+	/** At most so many workers of each run, those that were reserved last. */
+	readonly workersPerRun?: number | undefined;
+}
+
+/** One run, living or over, and what became of its workers. */
+export interface RunHistory extends RunRecord {
+	/** Oldest first. */
+	readonly workers: readonly WorkerRecord[];
+	/** How many there were in all. */
+	readonly workerCount: number;
+	/** What protections saw and did while no host lived, in the order in which it happened. */
+	readonly incidents: readonly Incident[];
+}
+
+export const READ_DEFAULTS: Readonly<
+	Complete<Omit<HistoryOptions, "dataDir">>
+> = {
+	runs: HISTORY_BOUND.runs,
+	workersPerRun: 1_000,
+};
+
+export const READ_CHECKS: Readonly<Record<keyof HistoryOptions, Check>> = {
+	dataDir: optional(nonEmptyText),
+	runs: optional(wholeNumber(1)),
+	workersPerRun: optional(wholeNumber(0)),
+};
+
+/**
+ * Reads what became of the runs of a data directory, newest first, and of their
+ * workers: how each ended, by whom, and how long cleaning up took.
+ *
+ * Reads one file at a time, as far as it is asked for; changes nothing and
+ * starts nothing. Runs whose file cannot be read are left out, and those that
+ * other threads of this very process have.
+ *
+ * @throws OptionsError; StartError `PLATFORM_UNSUPPORTED` or `NODE_TOO_OLD`; RegistryError `REGISTRY_UNSUPPORTED`.
+ */
+export async function* readHistory(
+	options: HistoryOptions = {},
+): AsyncGenerator<RunHistory, void, undefined> {
+	checkOptions("readHistory", options, READ_CHECKS);
+	assertPlatform(process.platform);
+	const sqlite = await loadSqlite();
+	const { self } = thisMachine();
+	const path = findStateDirectory(options.dataDir, self.machineId);
+	if (path === undefined) return;
+	const directory = new LedgerDirectory(realpathSync(path), "look");
+	const own = ownRegistry(directory.path);
+	const ownKey = ownerKey(self);
+	const latest = options.workersPerRun ?? READ_DEFAULTS.workersPerRun;
+	let left = options.runs ?? READ_DEFAULTS.runs;
+	for (const names of bySecond(directory)) {
+		const found: RunHistory[] = [];
+		for (const name of names) {
+			if (name.runId === own?.runId) found.push(ownHistory(own, latest));
+			else
+				found.push(
+					...(await historyOf(sqlite, directory, name, ownKey, latest)),
+				);
+		}
+		for (const history of found.toSorted((a, b) => b.startedAt - a.startedAt)) {
+			yield history;
+			left--;
+			if (left === 0) return;
+		}
+	}
+}
+
+/** The second of the start is in the names: no file has to be opened to sort by it, latest first. */
+function bySecond(directory: LedgerDirectory): readonly (readonly RunName[])[] {
+	const nowMs = systemClock.wall();
+	const names = [...directory.openRuns(), ...directory.endedRuns()];
+	const groups = Map.groupBy(names, ({ runId }) => drawnAt(runId, nowMs));
+	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
+}
+
+/** Nothing where it cannot be read. */
+async function historyOf(
+	sqlite: Sqlite,
+	directory: LedgerDirectory,
+	name: RunName,
+	ownKey: string,
+	latest: number,
+): Promise<readonly RunHistory[]> {
+	const ended = runPath(directory.history, name, "db");
+	const open = runPath(directory.runs, name, "db");
+	// It may have come to the history since the names were read.
+	const isEnded = await access(ended).then(
+		() => true,
+		() => false,
+	);
+	// A file that this process has open must not be opened twice in it.
+	if (!isEnded && name.ownerKey === ownKey) return [];
+	const content = readRunFile(sqlite, isEnded ? ended : open, name, { latest });
+	if (content.kind !== "readable") return [];
+	const { run, workers, workerCount, incidents } = content;
+	const { directory: _, claimedBy: __, ...record } = run;
+	return [{ ...record, workers, workerCount, incidents }];
+}
+
+function ownHistory(registry: OwnRegistry, latest: number): RunHistory {
+	const all = registry.list();
+	return {
+		...registry.record,
+		workers: latest === 0 ? [] : all.slice(-latest),
+		workerCount: all.length,
+		incidents: [],
+	};
+}

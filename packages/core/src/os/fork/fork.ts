@@ -1,0 +1,210 @@
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
+import type { ProcessIdentity } from "../../identity.ts";
+import type {
+	Clock,
+	OwnGroup,
+	ProcessExit,
+	ProcessHost,
+	ProcessSpec,
+	StartedProcess,
+} from "../../world.ts";
+import { spawnFailed, unidentified } from "../spawn-failure.ts";
+import type { AnswerOf } from "./answer.ts";
+import {
+	DescriptorConnections,
+	type DescriptorName,
+	descriptorNames,
+} from "./descriptors.ts";
+import { ForkedProcess } from "./forked-process.ts";
+import { programText } from "./program-text.ts";
+
+/** What a worker says to the process that forks it. */
+export interface ForkContext {
+	readonly socketPath: string;
+	/** The name of the process source. */
+	readonly source: string;
+	readonly host: ProcessHost;
+	readonly clock: Clock;
+	/** Returns false when the message is too long for it. */
+	send(message: object): boolean;
+	/** Nothing more is to be heard of this start. */
+	forget(id: number): void;
+	/** A connection was refused or broken off: a sign of the end of whoever takes them. */
+	deserted(error: Error): void;
+}
+
+/** Of a connection that no worker has yet: who takes them reads what comes there, and closes none before. */
+const DESERTED: readonly string[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
+
+type State =
+	| { readonly step: "asked" }
+	| {
+			readonly step: "let_go";
+			readonly identity: ProcessIdentity;
+			readonly group: OwnGroup;
+	  }
+	| { readonly step: "running"; readonly process: ForkedProcess }
+	| { readonly step: "over" };
+
+/** One worker of another process, from the request to start it until its end was seen. */
+export class Fork {
+	/** Settles when the program runs, or cannot. */
+	readonly started: Promise<StartedProcess>;
+	readonly #resolve: (process: StartedProcess) => void;
+	readonly #reject: (error: unknown) => void;
+	readonly #id: number;
+	readonly #spec: ProcessSpec;
+	readonly #record: (identity: ProcessIdentity) => void;
+	readonly #line: ForkContext;
+	readonly #connections: DescriptorConnections;
+	#state: State = { step: "asked" };
+
+	constructor(
+		id: number,
+		label: string | undefined,
+		spec: ProcessSpec,
+		record: (identity: ProcessIdentity) => void,
+		line: ForkContext,
+	) {
+		const { promise, resolve, reject } =
+			Promise.withResolvers<StartedProcess>();
+		this.started = promise;
+		this.#resolve = resolve;
+		this.#reject = reject;
+		this.#id = id;
+		this.#spec = spec;
+		this.#record = record;
+		this.#line = line;
+		const names = descriptorNames(spec);
+		const refusal = this.#ask(label, names);
+		this.#connections = new DescriptorConnections(
+			line.socketPath,
+			id,
+			refusal === undefined ? names : [],
+			(error) => {
+				this.#fail(spawnFailed(error, spec));
+				if (DESERTED.includes(error.code ?? "")) line.deserted(error);
+			},
+		);
+		if (refusal !== undefined) this.#fail(spawnFailed(refusal, spec));
+	}
+
+	/** Whether something is still to be heard of it. */
+	get isGoing(): boolean {
+		return this.#state.step !== "over";
+	}
+
+	/** The process that forks says something of it. */
+	told(answer: AnswerOf): void {
+		switch (answer.type) {
+			case "held":
+				if (this.#state.step === "asked") this.#held(answer.pid);
+				return;
+			case "running":
+				this.#run();
+				return;
+			case "failed":
+				this.#fail(
+					spawnFailed(
+						answer.errno === 0
+							? new Error(answer.message)
+							: systemError(answer.errno, this.#spec),
+						this.#spec,
+					),
+				);
+				return;
+			case "exited":
+				this.#run();
+				this.#exited(answer.exit);
+				return;
+		}
+	}
+
+	/** The process that forks is gone: so is the process, or about to be. */
+	lost(error: Error): void {
+		if (this.#state.step === "running")
+			this.#state.process.lost(this.#line.clock);
+		else this.#fail(spawnFailed(error, this.#spec));
+	}
+
+	/** Returns why it cannot even be asked for. */
+	#ask(
+		label: string | undefined,
+		descriptors: readonly DescriptorName[],
+	): NodeJS.ErrnoException | undefined {
+		try {
+			const program = programText(this.#spec, process.cwd());
+			const sent = this.#line.send({
+				type: "start",
+				id: this.#id,
+				label: label ?? null,
+				...program,
+				descriptors,
+			});
+			return sent ? undefined : systemError(constants.errno.E2BIG, this.#spec);
+		} catch (error) {
+			return error as NodeJS.ErrnoException;
+		}
+	}
+
+	#held(pid: number): void {
+		const seen = this.#line.host.observe(pid);
+		if (typeof seen === "string") {
+			this.#fail(unidentified(pid, this.#spec));
+			return;
+		}
+		const group = this.#line.host.ownGroup(seen, this.#spec);
+		try {
+			this.#record(seen);
+		} catch (error) {
+			this.#fail(error);
+			return;
+		}
+		this.#state = { step: "let_go", identity: seen, group };
+		this.#line.send({ type: "go", id: this.#id });
+	}
+
+	#run(): void {
+		if (this.#state.step !== "let_go") return;
+		const { group, identity } = this.#state;
+		const process = new ForkedProcess(
+			group,
+			identity,
+			this.#connections.release(),
+			this.#line,
+		);
+		this.#state = { step: "running", process };
+		this.#resolve(process);
+	}
+
+	#exited(exit: ProcessExit): void {
+		if (this.#state.step !== "running") return;
+		// While its pid is still kept: who is in its group now can be proven.
+		this.#state.process.ended(exit);
+		this.#line.send({ type: "reap", id: this.#id });
+		this.#over();
+	}
+
+	#fail(error: unknown): void {
+		if (this.#state.step === "running" || this.#state.step === "over") return;
+		this.#connections.destroy();
+		this.#line.send({ type: "discard", id: this.#id });
+		this.#over();
+		this.#reject(error);
+	}
+
+	#over(): void {
+		this.#state = { step: "over" };
+		this.#line.forget(this.#id);
+	}
+}
+
+function systemError(errno: number, spec: ProcessSpec): NodeJS.ErrnoException {
+	const code = getSystemErrorName(-errno);
+	return Object.assign(new Error(`spawn ${spec.executable} ${code}`), {
+		code,
+		errno: -errno,
+		syscall: "spawn",
+	});
+}

@@ -1,0 +1,90 @@
+import { expect, onTestFinished, test } from "vitest";
+import type { AuditRule } from "../../src/audit/auditor.ts";
+import type { SnakepitEvent } from "../../src/events.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
+import type { RunHandle } from "../../src/run/run-handle.ts";
+import { start } from "../cleanup/bench.ts";
+import {
+	eventually,
+	isAlive,
+	machine,
+	temporaryDirectory,
+} from "../cleanup/hosts.ts";
+
+const INTERVAL_MS = 100;
+
+async function acquire(
+	dataDir: string,
+	audit: AuditRule | undefined,
+	emit: (event: SnakepitEvent) => void = () => {},
+): Promise<RunHandle> {
+	const run = await acquireRun({
+		dataDir,
+		strategy: undefined,
+		...(audit && { audit }),
+		emit,
+	});
+	const letGo = run.host.keepAlive();
+	onTestFinished(async () => {
+		letGo();
+		await run.release();
+	});
+	return run;
+}
+
+/** Starts a worker of the run that leaves a daemon with its environment behind, and ends. Returns the daemon's pid. */
+async function leaveDaemon(run: RunHandle): Promise<number> {
+	const { registry } = run;
+	const incarnation = registry.nextIncarnation();
+	registry.reserve({
+		incarnation,
+		workerId: "w-0",
+		pool: "w",
+		fingerprint: "leaves-its-group",
+		files: [],
+	});
+	const worker = await start("leaves-its-group.cjs", run.marker, incarnation);
+	registry.activate(incarnation, worker.identity, worker.groupId);
+	const exit = await worker.exited;
+	const daemon = machine
+		.marked()
+		.find((process) => process.incarnation === incarnation);
+	if (daemon === undefined) throw new Error("There is no daemon.");
+	onTestFinished(() => void machine.signal(daemon.identity, "SIGKILL"));
+	registry.end(incarnation, { exit, reason: "exited", killer: "none" });
+	return daemon.identity.pid;
+}
+
+test("a daemon that escaped from a worker and keeps its environment is found, and ended where that was asked for", async () => {
+	const events: SnakepitEvent[] = [];
+	const dataDir = temporaryDirectory();
+	const audit = { intervalMs: INTERVAL_MS, strays: "killed" } as const;
+	const run = await acquire(dataDir, audit, (event) => events.push(event));
+	const pid = await leaveDaemon(run);
+	await eventually("the end of the daemon", () => !isAlive(pid));
+	await eventually("its being told", () => run.audit().straysKilled === 1);
+	expect(events.filter(({ type }) => type.startsWith("audit."))).toMatchObject([
+		{ type: "audit.stray_found", pid, of: "ended", name: "sleep" },
+		{ type: "audit.stray_killed", pid, how: "ended_on_term" },
+	]);
+	expect(run.audit()).toMatchObject({ straysFound: 1, vanished: 0 });
+});
+
+test("of those who hold a run the most careful one is heard; otherwise strays are only told", async () => {
+	const dataDir = temporaryDirectory();
+	const reporting = { intervalMs: INTERVAL_MS, strays: "reported" } as const;
+	const run = await acquire(dataDir, reporting);
+	const pid = await leaveDaemon(run);
+	await eventually("its being found", () => run.audit().straysFound === 1);
+	const { looks } = run.audit();
+	await eventually("some looks more", () => run.audit().looks > looks + 2);
+	expect(isAlive(pid)).toBe(true);
+	const killing = { intervalMs: 30_000, strays: "killed" } as const;
+	await acquire(dataDir, killing);
+	await eventually("the end of the daemon", () => !isAlive(pid));
+});
+
+test("without a word about it a run is audited twice a minute", async () => {
+	const run = await acquire(temporaryDirectory(), undefined);
+	expect(run.audit()).toMatchObject({ looks: 0 });
+});

@@ -1,0 +1,304 @@
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { doctor } from "../../src/inspect/doctor.ts";
+import { examine, exitHooks } from "../../src/inspect/examine.ts";
+import { formatDoctorReport } from "../../src/inspect/format-report.ts";
+import { inspectLedger } from "../../src/inspect/ledger-report.ts";
+import type { CensusHost } from "../../src/os/census.ts";
+import type { LayerReport, Protection } from "../../src/protection.ts";
+import type { Sqlite } from "../../src/registry/sqlite.ts";
+import { sqlite, start } from "../cleanup/bench.ts";
+import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
+import { isAlive, machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
+
+function layer(reports: readonly LayerReport[], name: string): LayerReport {
+	const found = reports.find((report) => report.layer === name);
+	if (found === undefined) throw new Error(`There is no layer ${name}.`);
+	return found;
+}
+
+function protection(name: string, inspect: Protection["inspect"]): Protection {
+	return {
+		name,
+		whenUnavailable: "start",
+		inspect,
+		engage: () => Promise.reject(new Error("the doctor engages nothing")),
+	};
+}
+
+test("every layer is told of, in the order in which they act, and the protections that are given", async () => {
+	const guard: LayerReport = {
+		layer: "guard",
+		status: "unavailable",
+		detail: "no Python",
+		remedy: "install it",
+	};
+	const reports = await doctor({
+		dataDir: temporaryDirectory(),
+		protections: [
+			protection("guard", async () => guard),
+			protection("broken", () => Promise.reject("no idea")),
+		],
+	});
+	expect(reports.map((report) => [report.layer, report.status])).toEqual([
+		["exit hooks", "active"],
+		["lifeline", "available"],
+		["process table", "active"],
+		["ledger", "active"],
+		["reaper", "active"],
+		["auditor", "active"],
+		["guard", "unavailable"],
+		["broken", "unavailable"],
+	]);
+	expect(layer(reports, "guard")).toBe(guard);
+	expect(layer(reports, "broken").detail).toBe("no idea");
+});
+
+test("what the next start would find is counted, and nothing of it is touched", async () => {
+	const dataDir = temporaryDirectory();
+	const worker = await start("sleeps.sh");
+	const dead = await craftRun(dataDir, deadOwner(), {}, (runId) => [
+		workerRow(runId, { identity: worker.identity, groupId: worker.groupId }),
+	]);
+	const stray = await start("sleeps.sh", dead.marker);
+	await craftRun(dataDir, machine.self);
+	await craftRun(dataDir, deadOwner({ machineId: "another" }));
+	await craftRun(dataDir, deadOwner(), { state: "terminated" });
+	const damaged = await craftRun(dataDir);
+	writeFileSync(damaged.path, "");
+	const before = readdirSync(dataDir, { recursive: true }).length;
+	const text = layer(await doctor({ dataDir }), "reaper").detail;
+	expect(text).toMatch(
+		/after 1 dead runs with 2 living processes; 1 runs live, 2 cannot/,
+	);
+	expect([worker, stray].map(({ identity }) => isAlive(identity.pid))).toEqual([
+		true,
+		true,
+	]);
+	expect(readdirSync(dataDir, { recursive: true }).length).toBe(before);
+});
+
+test("a ledger that is not there yet is not made", async () => {
+	const dataDir = temporaryDirectory();
+	const path = join(dataDir, "deep/below");
+	expect(layer(await doctor({ dataDir: path }), "ledger")).toMatchObject({
+		status: "available",
+		detail: expect.stringContaining(path),
+	});
+	expect(readdirSync(dataDir)).toEqual([]);
+	vi.stubEnv("HOME", dataDir);
+	vi.stubEnv("XDG_STATE_HOME", undefined);
+	vi.stubEnv("TMPDIR", dataDir);
+	const reports = await doctor();
+	expect(layer(reports, "ledger")).toMatchObject({ status: "available" });
+	expect(layer(reports, "reaper").detail).toContain("after 0 dead runs");
+	expect(readdirSync(dataDir)).toEqual([]);
+});
+
+test("a ledger that cannot be made or used says why, and what helps", async () => {
+	const dataDir = temporaryDirectory();
+	const file = join(dataDir, "file");
+	writeFileSync(file, "");
+	expect(inspectLedger(sqlite, file, undefined)).toMatchObject({
+		status: "unavailable",
+		remedy: expect.stringContaining("dataDir"),
+	});
+	expect(inspectLedger(sqlite, undefined, join(file, "x"))).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("cannot be made"),
+	});
+	// Whatever the permissions of /proc say, and to whom.
+	if (existsSync("/proc/self"))
+		expect(
+			layer(await doctor({ dataDir: "/proc/x/y" }), "ledger"),
+		).toMatchObject({
+			status: "unavailable",
+			detail: expect.stringContaining("in /proc no directory can be made"),
+		});
+	const refusing: Sqlite = {
+		...sqlite,
+		open: () => {
+			throw Object.assign(new Error("no locks"), { code: "SQLITE_IOERR_LOCK" });
+		},
+	};
+	expect(inspectLedger(refusing, dataDir, undefined)).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("cannot lock (refused)"),
+	});
+	// Each opens a file of its own: nobody sees the other's lock.
+	let opened = 0;
+	const forgetful: Sqlite = {
+		...sqlite,
+		open: (path, options) => {
+			const own = `${path}.${opened++}`;
+			writeFileSync(own, "");
+			return sqlite.open(own, options);
+		},
+	};
+	expect(inspectLedger(forgetful, dataDir, undefined)).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("do not hold"),
+	});
+	expect(readdirSync(dataDir)).toEqual(["file"]);
+});
+
+const unreadable = new Error("/proc cannot be read");
+
+/** This machine, but for what is given. */
+function machineWith(other: Partial<CensusHost>): CensusHost {
+	return new Proxy(machine, {
+		get: (host, name) => {
+			const own = Reflect.get(other, name) ?? Reflect.get(host, name, host);
+			return typeof own === "function" ? own.bind(host) : own;
+		},
+	});
+}
+
+test.each([
+	{ when: "there is none for this system", machine: unreadable },
+	{
+		when: "it cannot be read",
+		machine: machineWith({
+			census: () => {
+				throw unreadable;
+			},
+		}),
+	},
+])(
+	"without a process table, since $when, what needs it says so, and the rest works",
+	async ({ machine: without }) => {
+		const asked = protection("guard", async () => ({
+			layer: "guard",
+			status: "available",
+			detail: "can work",
+		}));
+		const reports = await examine(without, sqlite, temporaryDirectory(), [
+			asked,
+		]);
+		expect(reports.map(({ layer, status }) => [layer, status])).toEqual([
+			["exit hooks", "active"],
+			["lifeline", "available"],
+			["process table", "unavailable"],
+			["ledger", "unavailable"],
+			["reaper", "unavailable"],
+			["auditor", "unavailable"],
+			["guard", "available"],
+		]);
+		expect(layer(reports, "process table").detail).toBe(unreadable.message);
+		for (const name of ["ledger", "reaper", "auditor"])
+			expect(layer(reports, name).detail).toBe("needs the process table");
+	},
+);
+
+test("without its database the ledger is not there, nor who reads it", async () => {
+	const missing = new Error("better-sqlite3 is not built for this machine");
+	const reports = await examine(machine, missing, temporaryDirectory(), []);
+	for (const name of ["ledger", "reaper"])
+		expect(layer(reports, name)).toEqual({
+			layer: name,
+			status: "unavailable",
+			detail: missing.message,
+		});
+	expect(layer(reports, "auditor").status).toBe("active");
+});
+
+test("owners that cannot be looked at take the reaper away alone", async () => {
+	const dataDir = temporaryDirectory();
+	await craftRun(dataDir, deadOwner());
+	const without = machineWith({
+		observe: () => {
+			throw unreadable;
+		},
+	});
+	const reports = await examine(without, sqlite, dataDir, []);
+	expect(layer(reports, "ledger").status).toBe("active");
+	expect(layer(reports, "reaper")).toMatchObject({
+		status: "unavailable",
+		detail: unreadable.message,
+	});
+});
+
+test("a place for sockets that is not safe takes the lifeline away", async () => {
+	const base = temporaryDirectory();
+	mkdirSync(join(base, "open"));
+	chmodSync(join(base, "open"), 0o777);
+	vi.stubEnv("XDG_RUNTIME_DIR", join(base, "open"));
+	expect(layer(await doctor({ dataDir: base }), "lifeline")).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("can be written by others"),
+	});
+});
+
+test("in a thread there are no exit hooks", () => {
+	expect(exitHooks(false)).toMatchObject({
+		status: "unavailable",
+		remedy: expect.stringContaining("main thread"),
+	});
+});
+
+test("misspelt options are refused", async () => {
+	await expect(
+		doctor({ datadir: "x" } as unknown as { dataDir: string }),
+	).rejects.toMatchObject({ code: "UNKNOWN_OPTION" });
+});
+
+test("protections that nobody called are refused", async () => {
+	const protections = [() => undefined] as unknown as readonly Protection[];
+	await expect(doctor({ protections })).rejects.toMatchObject({
+		code: "INVALID_OPTION",
+		message: expect.stringContaining("for example [watchdog()]"),
+	});
+});
+
+test("instruments are asked about this program: what they say, or that they could not", async () => {
+	const report = { layer: "mine", status: "active", detail: "works" } as const;
+	const attach = () => ({ hear: () => {} });
+	const layers = await doctor({
+		dataDir: temporaryDirectory(),
+		instruments: [
+			{ attach, inspect: () => report },
+			{ attach },
+			{
+				attach,
+				inspect: () => {
+					throw new Error("broken");
+				},
+			},
+		],
+	});
+	expect(layers.slice(-2)).toEqual([
+		report,
+		{ layer: "instrument", status: "unavailable", detail: "broken" },
+	]);
+});
+
+test("the report is written in columns, what helps below", () => {
+	expect(formatDoctorReport([])).toBe("");
+	expect(
+		formatDoctorReport([
+			{ layer: "ledger", status: "active", detail: "is there" },
+			{
+				layer: "guard",
+				status: "unavailable",
+				detail: "no Python",
+				remedy: "install it",
+			},
+		]),
+	).toBe(
+		[
+			"ledger  active       is there",
+			"guard   unavailable  no Python",
+			"                     What helps: install it",
+			"",
+		].join("\n"),
+	);
+});

@@ -1,0 +1,213 @@
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	type HistoryOptions,
+	type RunHistory,
+	readHistory,
+} from "../../src/inspect/read-history.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
+import type { RunHandle } from "../../src/run/run-handle.ts";
+import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
+import {
+	Host,
+	isAlive,
+	machine,
+	temporaryDirectory,
+} from "../cleanup/hosts.ts";
+
+async function read(options: HistoryOptions): Promise<readonly RunHistory[]> {
+	const found: RunHistory[] = [];
+	for await (const run of readHistory(options)) found.push(run);
+	return found;
+}
+
+function acquire(
+	dataDir: string,
+	fields: Partial<Parameters<typeof acquireRun>[0]> = {},
+): Promise<RunHandle> {
+	return acquireRun({ dataDir, strategy: undefined, emit() {}, ...fields });
+}
+
+function reserve({ registry }: RunHandle): string {
+	const incarnation = registry.nextIncarnation();
+	registry.reserve({
+		incarnation,
+		workerId: "w-0",
+		pool: "w",
+		fingerprint: "x",
+		files: [],
+	});
+	return incarnation;
+}
+
+test("after the fact it is told how every run ended and every worker of it: newest first, the living run included", async () => {
+	const dataDir = temporaryDirectory();
+	const host = new Host({ dataDir, workers: ["sleeps.sh"] });
+	const dead = await host.up();
+	await host.kill();
+
+	const first = await acquire(dataDir);
+	const worker = reserve(first);
+	first.registry.activate(worker, deadOwner(), 9);
+	first.registry.end(worker, {
+		exit: { kind: "signal", signal: "SIGSEGV" },
+		reason: "exited",
+		killer: "none",
+	});
+	await first.release();
+	expect(dead.pids.map(isAlive)).toEqual([false]);
+
+	const living = await acquire(dataDir);
+	onTestFinished(() => living.release());
+	const [now, clean, reaped, ...rest] = await read({ dataDir });
+	expect(rest).toEqual([]);
+	expect(now).toMatchObject({
+		runId: living.registry.runId,
+		state: "running",
+		clean: undefined,
+		workers: [],
+	});
+	expect(clean).toMatchObject({
+		runId: first.registry.runId,
+		clean: true,
+		endedBy: "host",
+		killed: 0,
+		cleanupMs: undefined,
+		workerCount: 1,
+		workers: [
+			{
+				incarnation: worker,
+				end: {
+					exit: { kind: "signal", signal: "SIGSEGV" },
+					reason: "exited",
+					killer: "none",
+				},
+			},
+		],
+	});
+	expect(reaped).toMatchObject({
+		runId: dead.runId,
+		clean: false,
+		endedBy: `reaper:${first.registry.runId}`,
+		killed: 1,
+		cleanupMs: expect.any(Number),
+		workers: [{ end: { reason: "reaped", killer: "reaper" } }],
+	});
+	expect(reaped).not.toHaveProperty("directory");
+});
+
+test("it is bounded: so many runs, and of each the workers that were reserved last", async () => {
+	const dataDir = temporaryDirectory();
+	for (const runId of [1, 2, 3])
+		await craftRun(dataDir, deadOwner(), { killed: runId }, (id) => [
+			workerRow(id),
+			workerRow(id, { incarnation: `${id}-2` }),
+		]);
+	const own = await acquireOwn(dataDir);
+	const two = await read({ dataDir, runs: 2, workersPerRun: 1 });
+	expect(two.length).toBe(2);
+	expect(two[0]).toMatchObject({
+		runId: own.registry.runId,
+		workers: [{ incarnation: `${own.registry.runId}-2` }],
+		workerCount: 2,
+	});
+	const none = await read({ dataDir, workersPerRun: 0 });
+	expect(none.map(({ workers }) => workers)).toEqual(none.map(() => []));
+	expect(none.map(({ workerCount }) => workerCount)).toEqual(none.map(() => 2));
+});
+
+/** A living run of this process with two workers. */
+async function acquireOwn(dataDir: string): Promise<RunHandle> {
+	const run = await acquire(dataDir, {
+		strategy: () => "spare",
+	});
+	const names = [reserve(run), reserve(run)];
+	onTestFinished(async () => {
+		for (const name of names)
+			run.registry.end(name, {
+				exit: undefined,
+				reason: "closed",
+				killer: "none",
+			});
+		await run.release();
+	});
+	return run;
+}
+
+test("it is lazy: the file of another second is opened when it is asked for", async () => {
+	const dataDir = temporaryDirectory();
+	const older = await craftRun(dataDir);
+	const run = await acquireOwn(dataDir);
+	const history = readHistory({ dataDir });
+	const first = await history.next();
+	expect(first.value).toMatchObject({ runId: run.registry.runId });
+	rmSync(join(dataDir, "history"), { recursive: true });
+	expect(existsSync(older.path)).toBe(false);
+	expect((await history.next()).done).toBe(true);
+});
+
+test("runs of one second are in the order of their start, and reading changes nothing", async () => {
+	const dataDir = temporaryDirectory();
+	for (const startedAt of [2, 3, 1])
+		await craftRun(dataDir, deadOwner(), { startedAt });
+	const content = (): unknown =>
+		readdirSync(join(dataDir, "runs"))
+			// Beside a file of a dead run SQLite leaves two that are empty of changes.
+			.filter((name) => /\.(db|lock)$/.test(name))
+			.map((name) => [name, readFileSync(join(dataDir, "runs", name))]);
+	const before = content();
+	const found = await read({ dataDir });
+	expect(found.map(({ startedAt }) => startedAt)).toEqual([3, 2, 1]);
+	expect(content()).toEqual(before);
+});
+
+test("what cannot be read, or belongs to another thread of this process, is left out", async () => {
+	const dataDir = temporaryDirectory();
+	const damaged = await craftRun(dataDir);
+	writeFileSync(damaged.path, "");
+	await craftRun(dataDir, machine.self);
+	const good = await craftRun(dataDir);
+	expect((await read({ dataDir })).map(({ runId }) => runId)).toEqual([
+		good.name.runId,
+	]);
+	expect(await read({ dataDir: join(dataDir, "nothing") })).toEqual([]);
+});
+
+test("a run of the first version is read too", async () => {
+	const dataDir = temporaryDirectory();
+	const { path } = await craftRun(dataDir);
+	const database = new Database(path);
+	database.exec(
+		"drop table incidents; alter table runs drop column cleanup_ms; delete from __drizzle_migrations where rowid = 2; pragma user_version = 1",
+	);
+	database.close();
+	expect(await read({ dataDir })).toMatchObject([
+		{ cleanupMs: undefined, incidents: [] },
+	]);
+});
+
+test("misspelt options are refused at the door", async () => {
+	await expect(
+		read({ limit: 3 } as unknown as HistoryOptions),
+	).rejects.toMatchObject({ code: "UNKNOWN_OPTION" });
+});
+
+test("how much is kept is an option of whoever starts the run", async () => {
+	const dataDir = temporaryDirectory();
+	mkdirSync(dataDir, { recursive: true });
+	for (let n = 0; n < 4; n++) await (await acquire(dataDir)).release();
+	const run = await acquire(dataDir, {
+		history: { runs: 2, ageMs: 1_000_000 },
+	});
+	expect((await read({ dataDir })).length).toBe(3);
+	await run.release();
+});

@@ -1,0 +1,70 @@
+import { ApplicationCleanup } from "../../src/run/application-cleanup.ts";
+import type { CleanupParticipant } from "../../src/run/cleanup-participant.ts";
+import type { SignalWish } from "../../src/run/signal-answer.ts";
+import { VirtualClock } from "../../src/testing.ts";
+import { FakeProcessEvents } from "./fake-process-events.ts";
+
+/** What is listened to while somebody takes part. */
+export const ALL = { SIGINT: 1, SIGTERM: 1, SIGHUP: 1, exit: 1, beforeExit: 1 };
+
+/** The orderly end of a program whose events and time are handed in. */
+export class CleanupBench {
+	readonly clock: VirtualClock = new VirtualClock();
+	readonly events: FakeProcessEvents;
+	readonly cleanup: ApplicationCleanup;
+	readonly told: string[] = [];
+	kept = 0;
+
+	constructor(events: FakeProcessEvents = new FakeProcessEvents()) {
+		this.events = events;
+		this.cleanup = new ApplicationCleanup({
+			events,
+			clock: this.clock,
+			keepAlive: () => {
+				this.kept += 1;
+				return () => {
+					this.kept -= 1;
+				};
+			},
+		});
+	}
+
+	/** Takes part, and leaves when its close is over. */
+	join(
+		name: string,
+		close: () => Promise<void> = async () => {},
+		signalWish: SignalWish = { onSignal: "end", graceMs: 5_000 },
+		flush: () => Promise<void> = async () => {},
+	): () => void {
+		const participant: CleanupParticipant = {
+			signalWish,
+			close: async (graceMs) => {
+				this.told.push(`${name} closes within ${graceMs}`);
+				await close();
+				leave();
+			},
+			killNow: () => {
+				this.told.push(`${name} is killed`);
+			},
+			signalled: (signal, forced) => {
+				this.told.push(`${name} hears ${signal}${forced ? " again" : ""}`);
+			},
+			graceSpent: ({ signal, graceMs, otherListeners }) => {
+				this.told.push(
+					`${name} sees ${graceMs} spent after ${signal} by ${otherListeners}`,
+				);
+			},
+			flush: async () => {
+				this.told.push(`${name} flushes`);
+				await flush();
+			},
+		};
+		const leave = this.cleanup.register(participant);
+		return leave;
+	}
+}
+
+/** A close that has no end. */
+export function never(): Promise<void> {
+	return new Promise(() => {});
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import {
+	ApplicationCleanup,
+	applicationCleanup,
+} from "../../src/run/application-cleanup.ts";
+import { ALL, CleanupBench } from "./application-cleanup-bench.ts";
+import { FakeProcessEvents } from "./fake-process-events.ts";
+
+test("there are handlers while somebody takes part, once for all, and none after", () => {
+	const { cleanup, events, ...bench } = new CleanupBench();
+	expect(events.installed).toEqual({});
+	const participant = { close: async () => {}, killNow: () => {} };
+	const leave = cleanup.register(participant);
+	const leaveToo = cleanup.register({ ...participant });
+	expect(events.installed).toEqual(ALL);
+	leave();
+	leave();
+	expect(events.installed).toEqual(ALL);
+	leaveToo();
+	expect(events.installed).toEqual({});
+	expect(bench.told).toEqual([]);
+});
+
+test("at the exit everybody is killed in that very turn, also when one throws", () => {
+	const bench = new CleanupBench();
+	bench.join("run");
+	bench.cleanup.register({
+		close: async () => {},
+		killNow: () => {
+			throw new Error("broken");
+		},
+		signalled: () => {
+			throw new Error("broken");
+		},
+	});
+	bench.join("pool");
+	bench.events.happen("exit");
+	expect(bench.told).toEqual(["pool is killed", "run is killed"]);
+});
+
+test("when nothing is left to do everybody closes in order, once, and no handler is left", async () => {
+	const bench = new CleanupBench();
+	bench.join("pool");
+	bench.cleanup.register({ close: async () => {}, killNow: () => {} });
+	bench.events.happen("beforeExit");
+	bench.events.happen("beforeExit");
+	await bench.clock.advance(0);
+	expect(bench.told).toEqual(["pool closes within 2000", "pool flushes"]);
+	expect(bench.events.installed).toEqual({});
+	expect(bench.events.endedBy).toEqual([]);
+});
+
+test("a first signal while it closes at its end does not force: it is raised when that is done", async () => {
+	const bench = new CleanupBench();
+	const closing = Promise.withResolvers<void>();
+	bench.join("pool", () => closing.promise);
+	bench.events.happen("beforeExit");
+	bench.events.happen("SIGINT");
+	await bench.clock.advance(0);
+	expect(bench.told).toEqual(["pool closes within 2000", "pool hears SIGINT"]);
+	closing.resolve();
+	await bench.clock.advance(0);
+	expect(bench.events.endedBy).toEqual(["SIGINT"]);
+});
+
+test("who takes part while others close at the end stays watched", async () => {
+	const bench = new CleanupBench();
+	bench.join("pool", async () => {
+		bench.join("late");
+	});
+	bench.events.happen("beforeExit");
+	await bench.clock.advance(0);
+	expect(bench.events.installed).toEqual(ALL);
+});
+
+test("in another thread no signal arrives, and its exit still kills what is its own", () => {
+	const bench = new CleanupBench(new FakeProcessEvents(false));
+	bench.join("pool");
+	expect(bench.events.installed).toEqual({ exit: 1, beforeExit: 1 });
+	bench.events.happen("exit");
+	expect(bench.told).toEqual(["pool is killed"]);
+});
+
+test("two copies of the package share one, so that a signal is handled once", async () => {
+	const copy = await import(
+		`${new URL("../../src/run/application-cleanup.ts", import.meta.url)}?copy`
+	);
+	// Not before: while it is imported the runner itself may cease to listen.
+	const before = process.listenerCount("SIGTERM");
+	const participant = { close: async () => {}, killNow: () => {} };
+	const leave = applicationCleanup.register(participant);
+	const leaveToo = copy.applicationCleanup.register({ ...participant });
+	expect(copy.ApplicationCleanup).not.toBe(ApplicationCleanup);
+	expect(process.listenerCount("SIGTERM")).toBe(before + 1);
+	leave();
+	leaveToo();
+	expect(process.listenerCount("SIGTERM")).toBe(before);
+});

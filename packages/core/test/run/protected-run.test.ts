@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import type { Protection, ProtectionContext } from "../../src/protection.ts";
+import { acquireRun } from "../../src/run/acquire-run.ts";
+import { EventRecorder } from "../../src/testing.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+function recording(
+	told: string[],
+	contexts: ProtectionContext[] = [],
+): Protection {
+	return {
+		name: "recording",
+		whenUnavailable: "refuse",
+		inspect: async () => ({
+			layer: "recording",
+			status: "available",
+			detail: "",
+		}),
+		engage: async (context) => {
+			contexts.push(context);
+			return {
+				watch: ({ incarnation }) => told.push(`watches ${incarnation}`),
+				unwatch: (incarnation) => told.push(`leaves ${incarnation}`),
+				release: async () => {
+					told.push(`released, run is over: ${context.living().length === 0}`);
+				},
+			};
+		},
+	};
+}
+
+test("a protection is told of a worker in the turn of its record, whichever pool it is of, and of its end", async () => {
+	const dataDir = temporaryDirectory();
+	const told: string[] = [];
+	const contexts: ProtectionContext[] = [];
+	const { record } = new EventRecorder();
+	const asking = await acquireRun({
+		dataDir,
+		strategy: undefined,
+		protections: [recording(told, contexts)],
+		emit: record,
+	});
+	const other = await acquireRun({
+		dataDir,
+		strategy: undefined,
+		emit: record,
+	});
+	const { registry, host } = other;
+	const incarnation = registry.nextIncarnation();
+	registry.reserve({
+		incarnation,
+		workerId: "w-0",
+		pool: "w",
+		fingerprint: "x",
+		files: [],
+	});
+	registry.activate(incarnation, host.self, host.self.pid);
+	expect(told).toEqual([`watches ${incarnation}`]);
+	registry.end(incarnation, {
+		exit: undefined,
+		reason: "exited",
+		killer: "none",
+	});
+	await asking.release();
+	expect(told).toEqual([`watches ${incarnation}`, `leaves ${incarnation}`]);
+	await Promise.all([other.release(), other.release()]);
+	expect(told.slice(2)).toEqual(["released, run is over: true"]);
+	expect(contexts).toMatchObject([
+		{
+			runId: registry.runId,
+			marker: asking.marker,
+			runDirectory: asking.runDirectory,
+		},
+	]);
+});
+
+test("a protection that insists and cannot work leaves no run behind", async () => {
+	const dataDir = temporaryDirectory();
+	const { events, record } = new EventRecorder();
+	const failing: Protection = {
+		...recording([]),
+		engage: () => Promise.reject(new Error("no")),
+	};
+	const acquired = acquireRun({
+		dataDir,
+		strategy: undefined,
+		protections: [failing],
+		emit: record,
+	});
+	await expect(acquired).rejects.toMatchObject({
+		code: "PROTECTION_UNAVAILABLE",
+	});
+	expect(events.map(({ type }) => type)).toEqual([
+		"run.started",
+		"cleanup.started",
+		"cleanup.finished",
+		"protection.unavailable",
+		"run.ended",
+	]);
+});

@@ -1,0 +1,34 @@
+import { once } from "node:events";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import { acquireRun } from "../../src/run/acquire-run.ts";
+import { Host, temporaryDirectory } from "../cleanup/hosts.ts";
+
+test("a thread has a run of its own; neither opens the other's files, so both locks hold to the end", async () => {
+	const dataDir = temporaryDirectory();
+	const run = await acquireRun({
+		dataDir,
+		strategy: undefined,
+		emit: () => {},
+	});
+	const thread = new Worker(join(import.meta.dirname, "thread-program.ts"), {
+		workerData: dataDir,
+	});
+	const [inThread] = await once(thread, "message");
+	expect(inThread).toMatchObject({ spared: [], runs: 1 });
+	expect(inThread.runId).not.toBe(run.registry.runId);
+	expect(run.registry.runs().length).toBe(1);
+
+	const alive = async (): Promise<readonly string[]> => {
+		const { report } = await new Host({ dataDir }).up();
+		expect(report.deadRuns).toEqual([]);
+		return report.sparedRuns.map(({ runId }) => runId);
+	};
+	const both = [run.registry.runId, inThread.runId];
+	expect(await alive()).toEqual(expect.arrayContaining(both));
+	thread.postMessage("end");
+	await once(thread, "exit");
+	expect(await alive()).toContain(run.registry.runId);
+	await run.release();
+});

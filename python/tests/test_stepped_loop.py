@@ -1,0 +1,268 @@
+"""The loop that has no thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import cast
+from unittest.mock import Mock
+
+import pytest
+from support.stepped_loop import DEADLINE_S, BridgeLoop
+
+from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
+
+
+@pytest.fixture
+def bridge() -> Iterator[BridgeLoop]:
+    with contextlib.closing(BridgeLoop()) as made:
+        yield made
+
+
+def test_a_thread_that_calls_now_turns_it_until_it_would_wait(
+    bridge: BridgeLoop,
+) -> None:
+    turned = bridge.turned
+    seen: list[object] = []
+
+    async def work() -> None:
+        for step in range(3):
+            await asyncio.sleep(0)
+            seen.append((step, threading.get_ident()))
+        await asyncio.Event().wait()
+
+    with bridge.held_up():
+        bridge.begin(work())
+    here = threading.get_ident()
+    assert seen == [(0, here), (1, here), (2, here)]
+    assert asyncio._get_running_loop() is None
+    assert turned.loop.is_running() is False
+
+
+def test_what_is_called_soon_is_called_by_the_bridges_thread(
+    bridge: BridgeLoop,
+) -> None:
+    called = threading.Event()
+    threads: list[int] = []
+
+    def call() -> None:
+        threads.append(threading.get_ident())
+        called.set()
+
+    bridge.turned.call_soon(call)
+    assert called.wait(DEADLINE_S)
+    assert threads == [bridge.ident]
+
+
+def test_what_is_called_soon_in_its_turn_is_called_in_it(bridge: BridgeLoop) -> None:
+    seen: list[str] = []
+
+    def first() -> None:
+        bridge.turned.call_soon(lambda: seen.append("second"))
+        seen.append("first")
+
+    with bridge.held_up():
+        bridge.turned.call_now(first)
+        assert seen == ["first", "second"]
+    assert bridge.woken == 0
+
+
+def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
+    bridge: BridgeLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    ready = asyncio.Event()
+    loop = bridge.turned.loop
+    stop = loop.stop
+
+    async def wait() -> None:
+        await ready.wait()
+        seen.append("woken")
+
+    def interrupted_behind_it() -> None:
+        stop()
+        if not ready.is_set():
+            # In the last steps of the turn.
+            loop.call_soon(lambda: bridge.turned.call_soon(ready.set))
+
+    with bridge.held_up():
+        bridge.begin(wait())
+        monkeypatch.setattr(loop, "stop", interrupted_behind_it)
+        bridge.turned.turn()
+        assert seen == ["woken"]
+
+
+@pytest.mark.parametrize("turns", ["turn", "call_now"])
+def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
+    bridge: BridgeLoop, turns: str
+) -> None:
+    turned = bridge.turned
+    threads: list[int] = []
+    done = threading.Event()
+    turned.on_interrupted = Mock()
+
+    def rest() -> None:
+        threads.append(threading.get_ident())
+        done.set()
+
+    def interrupted() -> None:
+        turned.loop.call_soon(rest)
+        raise KeyboardInterrupt
+
+    with bridge.held_up(), pytest.raises(KeyboardInterrupt):
+        if turns == "turn":
+            turned.loop.call_soon(interrupted)
+            turned.turn()
+        else:
+            turned.call_now(interrupted)
+    assert done.wait(DEADLINE_S)
+    assert threads == [bridge.ident]
+    turned.on_interrupted.assert_called_once_with()
+
+
+def test_what_another_thread_left_to_an_interrupted_turn_is_done(
+    bridge: BridgeLoop,
+) -> None:
+    done = threading.Event()
+
+    def interrupted() -> None:
+        other = threading.Thread(target=bridge.turned.call_now, args=(done.set,))
+        other.start()
+        other.join(DEADLINE_S)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bridge.turned.call_now(interrupted)
+    assert done.wait(DEADLINE_S)
+
+
+class _StillLoop:
+    """A bridge's loop whose time does not pass."""
+
+    def __init__(self) -> None:
+        self.timers: list[Mock] = []
+
+    def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
+        callback()
+
+    def call_later(self, _delay: float, callback: Callable[[], object]) -> Mock:
+        timer = Mock(when_due=callback)
+        self.timers.append(timer)
+        return timer
+
+    @property
+    def waiting(self) -> list[Mock]:
+        return [timer for timer in self.timers if not timer.cancel.called]
+
+
+def test_one_timer_of_the_bridges_loop_stands_for_all_of_its() -> None:
+    still = _StillLoop()
+    turned = SteppedLoop(cast(asyncio.AbstractEventLoop, still), Mock(is_shared=False))
+    with contextlib.closing(turned.loop):
+        for seconds in (600, 300, 400, 200):
+            turned.loop.call_later(seconds, lambda: None)
+            turned.turn()
+        (waiting,) = still.waiting
+        still.timers.clear()
+        waiting.when_due()
+        assert len(still.waiting) == 1
+
+
+def test_it_is_turned_when_one_of_its_timers_is_due(bridge: BridgeLoop) -> None:
+    over = threading.Event()
+
+    async def work() -> None:
+        await asyncio.sleep(0.02)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.Event().wait(), 0.01)
+        over.set()
+
+    bridge.begin(work())
+    assert over.wait(DEADLINE_S)
+
+
+def test_a_timer_that_is_due_earlier_than_another_is_not_missed(
+    bridge: BridgeLoop,
+) -> None:
+    over = threading.Event()
+
+    async def work(seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        over.set()
+
+    bridge.begin(work(600))
+    bridge.begin(work(0.01))
+    assert over.wait(DEADLINE_S)
+
+
+def test_its_turn_may_be_within_a_turn_of_another_loop(bridge: BridgeLoop) -> None:
+    seen: list[object] = []
+
+    async def inner() -> None:
+        seen.append(asyncio.get_running_loop() is bridge.turned.loop)
+
+    async def scenario() -> None:
+        outer = asyncio.get_running_loop()
+        turned = asyncio.Event()
+
+        def turn() -> None:
+            bridge.begin(inner())
+            seen.append(asyncio.get_running_loop() is outer)
+            turned.set()
+
+        # Between two callbacks, as a selector does.
+        outer.call_soon(turn)
+        await asyncio.wait_for(turned.wait(), DEADLINE_S)
+
+    asyncio.run(scenario())
+    assert seen == [True, True]
+
+
+def test_a_coroutine_can_be_awaited_on_another_loop(bridge: BridgeLoop) -> None:
+    async def inner() -> int:
+        await asyncio.sleep(0.01)
+        return 7
+
+    async def fails() -> None:
+        raise ValueError("no")
+
+    async def scenario() -> int:
+        with pytest.raises(ValueError, match="no"):
+            await bridge.turned.run(fails())
+        return await asyncio.wait_for(bridge.turned.run(inner()), DEADLINE_S)
+
+    assert asyncio.run(scenario()) == 7
+
+
+def test_one_thread_at_a_time_turns_it_and_nothing_is_left_lying(
+    bridge: BridgeLoop,
+) -> None:
+    calls, threads = 2000, 4
+    seen: list[int] = []
+    inside = 0
+    most = 0
+
+    def call(number: int) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        seen.append(number)
+        inside -= 1
+
+    def work(first: int) -> None:
+        for number in range(first, first + calls):
+            bridge.turned.call_now(functools.partial(call, number))
+
+    workers = [
+        threading.Thread(target=work, args=(index * calls,)) for index in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(DEADLINE_S)
+    with bridge.turned.turning:
+        assert sorted(seen) == list(range(calls * threads))
+    assert most == 1
