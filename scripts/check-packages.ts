@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
 	mkdirSync,
 	mkdtempSync,
@@ -24,6 +25,7 @@ try {
 	const all = install("all", packages);
 	entriesLoad(all, packages);
 	readmeProgramRuns(all);
+	guardRuns(all);
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
 	const alone = install("core-alone", core);
 	entriesLoad(alone, core);
@@ -80,6 +82,18 @@ function readmeProgramRuns(cwd: string) {
 		cwd,
 		env: { ...process.env, VIRTUAL_ENV: venv },
 	});
+}
+
+/** The guard is Python in an npm package: the build has to copy it, and the doctor starts what was copied. */
+function guardRuns(cwd: string) {
+	if (process.platform !== "linux") return;
+	const doctor = join(cwd, "node_modules/.bin/snakepit-doctor");
+	const args = ["--json", "--data-dir", join(work, "ledger")];
+	const layers = JSON.parse(execFileSync(doctor, args, { encoding: "utf8" }));
+	const guard = layers.find(
+		({ layer }: { layer: string }) => layer === "guard",
+	);
+	assert.equal(guard?.status, "available", JSON.stringify(guard));
 }
 
 function isAlone(cwd: string) {

@@ -66,7 +66,6 @@ function generatedIsFresh(): boolean {
 			"**/gen/",
 			"**/_gen/",
 			"**/migrations/",
-			"packages/watchdog/guard/",
 			"docs/benchmarks.md",
 			"docs/benchmarks.svg",
 			"docs/reference/",

@@ -12,7 +12,7 @@ import { must, root } from "./run.ts";
 
 takeNoArguments(
 	"generate",
-	"writes protobuf code, types of tools, migrations, reference pages, the page of benchmarks, dashboards, alerts, the guard's copy and the version in Python and in the adapter",
+	"writes protobuf code, types of tools, migrations, reference pages, the page of benchmarks, dashboards, alerts and the version in Python and in the adapter",
 );
 
 // The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its messages
@@ -48,13 +48,6 @@ for (const name of ["bridge_pb2.py", "bridge_pb2.pyi"])
 
 const gen = emptied("packages/adapter-grpc-python/src/gen");
 cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
-
-// The guard is started from the npm package; nobody has to install it with pip.
-const guard = emptied("packages/watchdog/guard/snakepit_guard");
-cpSync(join(root, "python/src/snakepit_guard"), guard, {
-	recursive: true,
-	filter: (path) => !path.endsWith("__pycache__"),
-});
 
 // The packages of both languages are released together, under one version.
 const { version } = JSON.parse(

@@ -2,13 +2,19 @@ import { execFile } from "node:child_process";
 import { OwnFileMissing, ownFile } from "../own-file.ts";
 
 /**
- * The guard's program: a directory of Python source in this package.
+ * The guard's program: a directory of Python source, which the build copies into this package.
  *
  * @throws GuardUnavailable when it is not there.
  */
 export function guardProgram(): string {
+	// A checkout runs its sources, also where they were built once.
+	const isSource = import.meta.url?.endsWith(".ts");
 	try {
-		return ownFile("guard/snakepit_guard");
+		return ownFile(
+			isSource
+				? "../../python/src/snakepit_guard"
+				: "dist/guard/snakepit_guard",
+		);
 	} catch (error) {
 		if (!(error instanceof OwnFileMissing)) throw error;
 		throw new GuardUnavailable(error.reason, error.remedy);

@@ -28,7 +28,7 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 		const isLinux = process.platform === "linux";
 		const expected = [
 			["watchdog", "dist/watchdog/program.js"],
-			["guard", isLinux ? "guard/snakepit_guard" : "Linux"],
+			["guard", isLinux ? "dist/guard/snakepit_guard" : "Linux"],
 		] as const;
 		const remedy = (name: string) =>
 			name === "guard" && !isLinux
