@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const program = fileURLToPath(
+	new URL("../src/calls-of-one-execute.ts", import.meta.url),
+);
+const python = fileURLToPath(
+	new URL("../../python/.venv/bin/python", import.meta.url),
+);
+
+/** Lower these with what the way of a call loses; what raises them needs a reason. */
+test.each([
+	{ transport: "grpc", files: 50, functions: 170, calls: 217 },
+	{ transport: "framed", files: 51, functions: 173, calls: 222 },
+])(
+	"one execute over $transport makes at most $calls calls of our functions in the host",
+	async ({ transport, ...most }) => {
+		const { stdout } = await promisify(execFile)(
+			process.execPath,
+			[
+				"--conditions=snakepit-source",
+				program,
+				...["--python", python, "--transport", transport],
+			],
+			{ timeout: 60_000 },
+		);
+		const counted = JSON.parse(stdout);
+		expect(counted.calls).toBeGreaterThan(0);
+		for (const [what, limit] of Object.entries(most))
+			expect(counted[what], what).toBeLessThanOrEqual(limit);
+	},
+	90_000,
+);
