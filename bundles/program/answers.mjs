@@ -6,7 +6,7 @@ import { createPool, InputError } from "@snakepit/core";
 import { telemetry } from "@snakepit/telemetry";
 import { guard, watchdog } from "@snakepit/watchdog";
 
-/** A worker that returns what it is sent. @type {import("@snakepit/core").Adapter} */
+/** A worker that returns what it is sent. @type {import("@snakepit/core/adapter").Adapter} */
 const cat = {
 	name: "cat",
 	launch: () => ({ executable: "cat", args: [], stdio: "adapter" }),

@@ -1,6 +1,6 @@
 // Writes to its ledger as fast as it can, and tells of each row once the ledger
 // has taken it. No processes: the rows are of pids that never were.
-import { acquireRun } from "@snakepit/core";
+import { acquireRun } from "@snakepit/core/registry";
 
 const run = await acquireRun({
 	dataDir: process.argv[2],

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
-import type { Adapter, Connection } from "@snakepit/core";
+import type { Adapter, Connection } from "@snakepit/core/adapter";
 import type { HostOrders } from "./orders.ts";
 
 const at = (path: string): string =>

@@ -1,4 +1,3 @@
-import { DEFAULTS } from "@snakepit/core";
 import {
 	ENVIRONMENT_CHECKS,
 	ENVIRONMENT_DEFAULTS,
@@ -15,6 +14,7 @@ import {
 	READ_DEFAULTS,
 } from "../../packages/core/src/inspect/read-history.ts";
 import type { Check } from "../../packages/core/src/option-check.ts";
+import { DEFAULTS } from "../../packages/core/src/option-defaults.ts";
 import {
 	EXECUTE_CHECKS,
 	EXECUTE_DEFAULTS,

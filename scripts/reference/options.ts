@@ -1,5 +1,5 @@
 import { globSync } from "node:fs";
-import type { Check } from "@snakepit/core";
+import type { Check } from "@snakepit/core/options";
 import { root } from "../run.ts";
 import {
 	type Declared,
@@ -29,7 +29,9 @@ export function optionsReference(): string {
 /** @throws Error when an entry exports a type of options that is not in the list. */
 function assertComplete(): void {
 	const listed = new Set(OPTION_TYPES.map(({ name }) => name));
-	const missing = globSync("packages/*/src/index.ts", { cwd: root })
+	const missing = globSync("packages/*/src/{index,inspect,registry}.ts", {
+		cwd: root,
+	})
 		.flatMap(exportedOptionTypes)
 		.filter((name) => !listed.has(name) && name !== GIVEN_TO_ADAPTERS);
 	if (missing.length > 0)

@@ -3,7 +3,7 @@ import {
 	WORKER_TABLE,
 	type WorkerState,
 	type WorkerStep,
-} from "@snakepit/core";
+} from "@snakepit/core/infrastructure";
 import { page, table } from "./page.ts";
 
 /** docs/reference/states.md */

@@ -1,4 +1,5 @@
-import type { RunId, SnakepitEvent } from "@snakepit/core";
+import type { SnakepitEvent } from "@snakepit/core";
+import type { RunId } from "@snakepit/core/infrastructure";
 import type { Line } from "./line.ts";
 import type { SeenProcess } from "./process-table.ts";
 

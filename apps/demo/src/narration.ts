@@ -1,4 +1,5 @@
-import type { ProcessExit, SnakepitEvent } from "@snakepit/core";
+import type { SnakepitEvent } from "@snakepit/core";
+import type { ProcessExit } from "@snakepit/core/infrastructure";
 import { count, counted, duration } from "./figures.ts";
 import { isUnwanted } from "./unwanted-end.ts";
 

@@ -1,6 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { MARKER_VARIABLE, type Marker, parseMarker } from "@snakepit/core";
+import {
+	MARKER_VARIABLE,
+	type Marker,
+	parseMarker,
+} from "@snakepit/core/infrastructure";
 
 /** A living process, as the system shows it. */
 export interface SeenProcess {

@@ -1,4 +1,4 @@
-import type { EndReason } from "@snakepit/core";
+import type { EndReason } from "@snakepit/core/registry";
 
 const UNWANTED: ReadonlySet<EndReason> = new Set([
 	"exited",

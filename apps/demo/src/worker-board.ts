@@ -1,4 +1,5 @@
-import type { SnakepitEvent, WorkerRef, WorkerState } from "@snakepit/core";
+import type { SnakepitEvent, WorkerRef } from "@snakepit/core";
+import type { WorkerState } from "@snakepit/core/infrastructure";
 import { isUnwanted } from "./unwanted-end.ts";
 
 /** The last word of a worker's heartbeat. */

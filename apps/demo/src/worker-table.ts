@@ -1,4 +1,4 @@
-import type { WorkerState } from "@snakepit/core";
+import type { WorkerState } from "@snakepit/core/infrastructure";
 import { count, duration } from "./figures.ts";
 import { cutLine, type Line, type Piece, type Tone } from "./line.ts";
 import type { Pulse, WorkerRow } from "./worker-board.ts";

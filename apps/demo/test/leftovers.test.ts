@@ -6,7 +6,7 @@ import {
 	MARKER_VARIABLE,
 	type Marker,
 	type RunId,
-} from "@snakepit/core";
+} from "@snakepit/core/infrastructure";
 import { expect, onTestFinished, test } from "vitest";
 import { EventTrail, leftoversOf, trailOfHost } from "../src/leftovers.ts";
 import { type SeenProcess, seeProcesses } from "../src/process-table.ts";

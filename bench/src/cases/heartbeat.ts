@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HeartbeatOptions, Pool } from "@snakepit/core";
+import type { Pool, PoolOptions } from "@snakepit/core";
 import type { Case, Row } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName, pidsOf } from "../contestants/ours.ts";
@@ -45,7 +45,7 @@ function named(variant: string, heartbeat: "on" | "off"): string {
 }
 
 function rowFor(variant: OurVariant, onOrOff: "on" | "off"): Row {
-	const options: { heartbeat?: HeartbeatOptions | "off" } =
+	const options: { heartbeat?: Exclude<PoolOptions["heartbeat"], undefined> } =
 		onOrOff === "off" ? { heartbeat: "off" } : {};
 	return {
 		name: named(variant.name, onOrOff),

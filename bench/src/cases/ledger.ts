@@ -1,4 +1,4 @@
-import { acquireRun, type ProcessRegistry } from "@snakepit/core";
+import { acquireRun, type ProcessRegistry } from "@snakepit/core/registry";
 import type { Case } from "../case.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";

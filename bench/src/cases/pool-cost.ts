@@ -1,4 +1,4 @@
-import type { CallOptions, Connection } from "@snakepit/core";
+import type { CallOptions, Connection } from "@snakepit/core/adapter";
 import { startForReal } from "@snakepit/core/testing";
 import type { Case, Figures, Setting } from "../case.ts";
 import { inProcessAdapter } from "../contestants/in-process.ts";

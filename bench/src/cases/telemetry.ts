@@ -1,4 +1,5 @@
-import type { Instrument, Pool } from "@snakepit/core";
+import type { Pool } from "@snakepit/core";
+import type { Instrument } from "@snakepit/core/instrument";
 import { telemetry as attach } from "@snakepit/telemetry";
 import {
 	providers,

@@ -1,5 +1,9 @@
 import type { Readable, Writable } from "node:stream";
-import type { Adapter, Connection, WorkerProcess } from "@snakepit/core";
+import type {
+	Adapter,
+	Connection,
+	WorkerProcess,
+} from "@snakepit/core/adapter";
 
 /** Workers that are `cat`: the smallest real conversation with a process. One call at a time. */
 export const catAdapter: Adapter = {

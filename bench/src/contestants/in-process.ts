@@ -1,4 +1,4 @@
-import type { Adapter, Connection } from "@snakepit/core";
+import type { Adapter, Connection } from "@snakepit/core/adapter";
 
 /**
  * Workers that are real processes and do nothing (`sleep`), with a conversation

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Adapter, createPool, type SnakepitEvent } from "@snakepit/core";
+import { createPool, type SnakepitEvent } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
 import { end, everyProcess, look } from "../../src/harness/process-table.ts";
 import { chosenProtections } from "../choose-protections.ts";
 import type { ProtectionName } from "../orders.ts";

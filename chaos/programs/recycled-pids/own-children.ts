@@ -7,12 +7,12 @@ import {
 	MARKER_VARIABLE,
 	type Marker,
 	markerOf,
+	ProcessKiller,
 	type StartedProcess,
 	SystemProcessHost,
 	systemClock,
 	systemRandom,
-} from "@snakepit/core";
-import { ProcessKiller } from "@snakepit/core/processes";
+} from "@snakepit/core/infrastructure";
 import { OrphanSweep } from "../../../packages/core/src/worker/orphan-sweep.ts";
 import {
 	startWatchdog,

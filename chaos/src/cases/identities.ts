@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ProcessIdentity } from "@snakepit/core";
+import type { ProcessIdentity } from "@snakepit/core/infrastructure";
 import type { ChaosCase, RoundOutcome } from "../harness/chaos-case.ts";
 import { openRunFiles, rewriteDeadRun } from "../harness/dead-run.ts";
 import {

@@ -1,7 +1,7 @@
 import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { ProcessIdentity } from "@snakepit/core";
+import type { ProcessIdentity } from "@snakepit/core/infrastructure";
 // A ledger that says something else is written as its owner would have written it.
 import {
 	parseRunFile,

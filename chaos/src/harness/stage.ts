@@ -7,7 +7,7 @@ import {
 	setTimeout as sleep,
 } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Random } from "@snakepit/core";
+import type { Random } from "@snakepit/core/infrastructure";
 import { removePlace } from "../../../scripts/remove-place.ts";
 import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
 import { PYTHON } from "../../programs/worker-adapter.ts";

@@ -1,23 +1,24 @@
 import { PassThrough } from "node:stream";
 import * as core from "@snakepit/core";
+import * as adapter from "@snakepit/core/adapter";
 import { Fault, Gone, JsonRpcPeer } from "./json-rpc-peer.ts";
 
 /** Workers are programs that answer JSON-RPC requests, one a line. */
-export function jsonRpcAdapter(command: readonly string[]): core.Adapter {
+export function jsonRpcAdapter(command: readonly string[]): adapter.Adapter {
 	const [executable = "", ...args] = command;
 	return {
 		name: "json-rpc",
 		launch: () => ({ executable, args, stdio: "adapter" }),
 		connect: async (process, signal) => {
 			const connection = converse(process);
-			await connection.execute("echo", null, { signal } as core.CallOptions);
+			await connection.execute("echo", null, { signal } as adapter.CallOptions);
 			return connection;
 		},
 	};
 }
 
 /** The conversation with one process. */
-function converse(process: core.WorkerProcess): core.Connection {
+function converse(process: adapter.WorkerProcess): adapter.Connection {
 	const { stdin, stdout } = process;
 	if (!stdin || !stdout) throw new TypeError('launch says stdio: "adapter"');
 	const peer = new JsonRpcPeer(stdin, stdout, (why) => process.broken(why));
@@ -26,7 +27,7 @@ function converse(process: core.WorkerProcess): core.Connection {
 	const ask = async (
 		method: string,
 		params: unknown,
-		{ signal, input }: Pick<core.CallOptions, "signal" | "input">,
+		{ signal, input }: Pick<adapter.CallOptions, "signal" | "input">,
 		onPart = (_part: unknown): void => {},
 	): Promise<unknown> => {
 		if (input) throw noInput();
@@ -76,7 +77,7 @@ function translate(error: unknown): core.SnakepitError {
 	const fields = { ran: "maybe", message, cause: error } as const;
 	if (error instanceof Gone) {
 		const code = "CONNECTION_BROKEN";
-		return new core.ConnectionBrokenError({ ...fields, code });
+		return new adapter.ConnectionBrokenError({ ...fields, code });
 	}
 	if (!(error instanceof Fault) || error.kind === "cancelled") {
 		const code = "CALL_ABORTED";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { CallOptions } from "@snakepit/core";
+import type { CallOptions } from "@snakepit/core/adapter";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { describe, expect, test } from "vitest";
 import { jsonRpcAdapter } from "../src/json-rpc-adapter.ts";

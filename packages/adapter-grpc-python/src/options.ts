@@ -1,4 +1,5 @@
-import type { Complete, WorkerSlot } from "@snakepit/core";
+import type { WorkerSlot } from "@snakepit/core/adapter";
+import type { Complete } from "@snakepit/core/options";
 import type { StreamCredit } from "./conversation/credit-window.ts";
 import type { HostFunction } from "./conversation/host-functions.ts";
 import type { PythonEnvironment } from "./environment/python-environment.ts";

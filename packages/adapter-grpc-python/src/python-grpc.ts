@@ -1,17 +1,16 @@
 import { constants } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
+import { OptionsError, StartError } from "@snakepit/core";
 import {
 	type Adapter,
 	type Connection,
 	ConnectionBrokenError,
 	type LaunchSpec,
-	OptionsError,
 	type PreloadPlace,
-	StartError,
 	type WorkerProcess,
 	type WorkerSlot,
-} from "@snakepit/core";
+} from "@snakepit/core/adapter";
 import { loadTransport } from "./channel/load-transport.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { requireBridgeAmong } from "./environment/bridge-requirement.ts";

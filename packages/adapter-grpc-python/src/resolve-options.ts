@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { OptionsError } from "@snakepit/core";
 import {
 	aFunction,
 	type Check,
 	checkOptions,
 	nonEmptyText,
-	OptionsError,
 	oneOf,
 	optional,
 	wholeNumber,
-} from "@snakepit/core";
+} from "@snakepit/core/options";
 import {
 	DEFAULTS,
 	type PreloadOptions,

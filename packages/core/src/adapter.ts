@@ -2,6 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
+export { ConnectionBrokenError } from "./errors.ts";
+
 /**
  * What to start and how to converse with it. The pool owns the process, the
  * adapter owns the conversation: an adapter never holds the means to kill.

@@ -12,12 +12,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { context, propagation } from "@opentelemetry/api";
-import {
-	type Adapter,
-	createPool,
-	type Instrument,
-	type Pool,
-} from "@snakepit/core";
+import { createPool, type Pool } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
+import type { Instrument } from "@snakepit/core/instrument";
 import { telemetry } from "../src/index.ts";
 import { providers, setGlobals } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";

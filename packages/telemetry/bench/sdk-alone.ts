@@ -8,7 +8,7 @@ import {
 	type Tracer,
 	trace,
 } from "@opentelemetry/api";
-import type { CallInstrument, Instrument } from "@snakepit/core";
+import type { CallInstrument, Instrument } from "@snakepit/core/instrument";
 import type { Providers } from "./providers.ts";
 
 const POOL = { "snakepit.pool.name": "python" };

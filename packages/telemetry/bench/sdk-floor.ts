@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { context, propagation } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import type { PoolInstrument } from "@snakepit/core";
+import type { PoolInstrument } from "@snakepit/core/instrument";
 import { telemetry } from "../src/index.ts";
 import { providers } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";

@@ -1,4 +1,4 @@
-import type { LayerReport } from "@snakepit/core";
+import type { LayerReport } from "@snakepit/core/protection";
 import { registeredLogs } from "./logs/logger-provider.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
 import { registeredApi } from "./registered-api.ts";

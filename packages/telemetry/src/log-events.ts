@@ -1,13 +1,15 @@
+import type {
+	SnakepitEvent,
+	SnakepitEventType,
+	SnakepitListener,
+} from "@snakepit/core";
+import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import {
 	type Check,
 	checkOptions,
 	oneOf,
 	optional,
-	type SnakepitEvent,
-	type SnakepitEventType,
-	type SnakepitListener,
-	type WorkerLogRecord,
-} from "@snakepit/core";
+} from "@snakepit/core/options";
 import type { Severity } from "./catalogue/event-place.ts";
 import { tellingOf } from "./catalogue/telling.ts";
 

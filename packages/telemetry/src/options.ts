@@ -1,5 +1,5 @@
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
-import { type Check, checkOptions, optional } from "@snakepit/core";
+import { type Check, checkOptions, optional } from "@snakepit/core/options";
 import type { LoggerProviderLike } from "./logs/logger-provider.ts";
 
 /** What is told, and to whom. What is switched off by one of the first four is neither told, counted nor traced; calls are told whenever telemetry is on. */

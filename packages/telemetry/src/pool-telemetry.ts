@@ -4,14 +4,14 @@ import {
 	propagation,
 	ROOT_CONTEXT,
 } from "@opentelemetry/api";
+import type { SnakepitEvent } from "@snakepit/core";
 import type {
 	AcceptedCall,
 	CallInstrument,
 	InstrumentedPool,
 	ObservedPool,
 	PoolInstrument,
-	SnakepitEvent,
-} from "@snakepit/core";
+} from "@snakepit/core/instrument";
 import { EVENTS } from "./catalogue/events.ts";
 import type { Drops } from "./drops.ts";
 import type { EventLog } from "./logs/event-log.ts";

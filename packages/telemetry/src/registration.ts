@@ -1,5 +1,5 @@
 import { metrics, trace } from "@opentelemetry/api";
-import type { InstrumentProblem } from "@snakepit/core";
+import type { InstrumentProblem } from "@snakepit/core/instrument";
 import type { Meters } from "./metrics/meters.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
 import { registeredApi } from "./registered-api.ts";

@@ -1,9 +1,9 @@
 import type {
 	Instrument,
 	InstrumentedPool,
-	LayerReport,
 	PoolInstrument,
-} from "@snakepit/core";
+} from "@snakepit/core/instrument";
+import type { LayerReport } from "@snakepit/core/protection";
 import { Drops } from "./drops.ts";
 import { flush } from "./flush.ts";
 import { inspectRegistration } from "./inspect-registration.ts";

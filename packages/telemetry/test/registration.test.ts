@@ -1,10 +1,7 @@
 import { logs, metrics, trace } from "@opentelemetry/api";
-import {
-	doctor,
-	type EventOf,
-	type LayerReport,
-	type SnakepitEvent,
-} from "@snakepit/core";
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import { doctor } from "@snakepit/core/inspect";
+import type { LayerReport } from "@snakepit/core/protection";
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type TelemetryOptions, telemetry } from "../src/index.ts";

@@ -7,7 +7,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { acquireRun, type ProcessSource } from "@snakepit/core";
+import type { ProcessSource } from "@snakepit/core/infrastructure";
+import { acquireRun } from "@snakepit/core/registry";
 import { guard } from "../src/index.ts";
 
 const ROUNDS = Number(process.argv[2] ?? 40);

@@ -1,11 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { CallAbortedError, ToolError } from "@snakepit/core";
 import {
 	type Adapter,
-	CallAbortedError,
 	type CallOptions,
 	ConnectionBrokenError,
-	ToolError,
-} from "@snakepit/core";
+} from "@snakepit/core/adapter";
 import { whyNoReceiver } from "../otlp/receiver.ts";
 import { type ViewerPorts, viewerFlags, viewerUrls } from "./viewer.ts";
 

@@ -1,6 +1,7 @@
 import { type DiagAPI, diag } from "@opentelemetry/api";
 import { NodeSDK } from "@opentelemetry/sdk-node";
-import type { Instrument, Pool, SnakepitEvent } from "@snakepit/core";
+import type { Pool, SnakepitEvent } from "@snakepit/core";
+import type { Instrument } from "@snakepit/core/instrument";
 import { telemetry } from "@snakepit/telemetry";
 import { ExportTally } from "./export-tally.ts";
 import { HeldSignals } from "./held-signals.ts";

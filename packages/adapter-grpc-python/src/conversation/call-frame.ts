@@ -1,4 +1,4 @@
-import type { CallOptions } from "@snakepit/core";
+import type { CallOptions } from "@snakepit/core/adapter";
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { encodeArguments } from "./call-arguments.ts";

@@ -4,7 +4,7 @@ import type {
 	PingReply,
 	WorkerProcess,
 	WorkerSlot,
-} from "@snakepit/core";
+} from "@snakepit/core/adapter";
 import { abortable } from "../abortable.ts";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";

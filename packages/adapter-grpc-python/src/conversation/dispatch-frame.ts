@@ -1,4 +1,4 @@
-import type { WorkerLogRecord } from "@snakepit/core";
+import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import type { WorkerMessage } from "./frame-codec.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { logRecordOf } from "./log-record.ts";

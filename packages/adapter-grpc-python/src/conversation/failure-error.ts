@@ -1,6 +1,5 @@
 import {
 	CallAbortedError,
-	ConnectionBrokenError,
 	InputError,
 	type InputErrorCode,
 	type Ran,
@@ -9,6 +8,7 @@ import {
 	ToolError,
 	WorkerLostError,
 } from "@snakepit/core";
+import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { type Failure, FailureKind, type PythonError } from "../gen/bridge.ts";
 
 /** The call that failed, for messages. */

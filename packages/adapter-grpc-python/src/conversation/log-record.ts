@@ -1,4 +1,4 @@
-import type { WorkerLogRecord } from "@snakepit/core";
+import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import type { Log } from "../gen/bridge.ts";
 
 /** One of Python's records, as core tells it. */

@@ -1,4 +1,5 @@
-import type { CallOptions, SnakepitError } from "@snakepit/core";
+import type { SnakepitError } from "@snakepit/core";
+import type { CallOptions } from "@snakepit/core/adapter";
 import type { Chunk, End, Failure, Result } from "../gen/bridge.ts";
 import {
 	type AttachmentName,

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { makeDirectories } from "@snakepit/core";
+import { makeDirectories } from "@snakepit/core/infrastructure";
 
 /**
  * The directory that holds the environments: the given one, or in the user's

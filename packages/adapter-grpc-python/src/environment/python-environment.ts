@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { StartError } from "@snakepit/core";
 import {
 	type Check,
 	checkOptions,
 	milliseconds,
 	nonEmptyText,
 	optional,
-	StartError,
-} from "@snakepit/core";
+} from "@snakepit/core/options";
 import { chooseInterpreter } from "../interpreter/choose-interpreter.ts";
 import type { Choice } from "../interpreter/interpreter.ts";
 import {

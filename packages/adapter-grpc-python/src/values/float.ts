@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core";
+import { brandAs } from "@snakepit/core/infrastructure";
 /**
  * A number that is a `float` for the worker also when it is whole.
  *

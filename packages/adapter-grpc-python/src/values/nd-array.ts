@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core";
+import { brandAs } from "@snakepit/core/infrastructure";
 import { littleEndian } from "./byte-order.ts";
 import {
 	DTYPES,

@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core";
+import { brandAs } from "@snakepit/core/infrastructure";
 import { digits, wholeBetween } from "./calendar.ts";
 import { PlainDate } from "./plain-date.ts";
 

@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core";
+import { brandAs } from "@snakepit/core/infrastructure";
 import { daysInMonth, digits, wholeBetween } from "./calendar.ts";
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})$/;

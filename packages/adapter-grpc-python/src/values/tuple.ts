@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core";
+import { brandAs } from "@snakepit/core/infrastructure";
 /**
  * An array that is a `tuple` for the worker; tuples of the worker arrive as this.
  *

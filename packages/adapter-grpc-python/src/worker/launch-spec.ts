@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import {
-	type LaunchSpec,
-	OptionsError,
-	type PreloadPlace,
-	type WorkerSlot,
-} from "@snakepit/core";
+import { OptionsError } from "@snakepit/core";
+import type {
+	LaunchSpec,
+	PreloadPlace,
+	WorkerSlot,
+} from "@snakepit/core/adapter";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import { missedChanges } from "../interpreter/wrapper-changes.ts";
 import type {

@@ -1,4 +1,4 @@
-import { ConnectionBrokenError } from "@snakepit/core";
+import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { expect, test } from "vitest";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { FakeWorker } from "../support/fake-worker.ts";

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
-import type { RunId, WorkerSlot } from "@snakepit/core";
+import type { WorkerSlot } from "@snakepit/core/adapter";
+import type { RunId } from "@snakepit/core/infrastructure";
 import { expect, test } from "vitest";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import { launchSpec } from "../../src/worker/launch-spec.ts";

@@ -1,4 +1,4 @@
-import type { CallOptions, Connection } from "@snakepit/core";
+import type { CallOptions, Connection } from "@snakepit/core/adapter";
 
 let calls = 0;
 

@@ -1,4 +1,4 @@
-import type { WorkerLogRecord } from "@snakepit/core";
+import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import type { FrameChannel } from "../../src/channel/frame-channel.ts";
 import {
 	Conversation,

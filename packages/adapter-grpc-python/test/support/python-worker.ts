@@ -9,12 +9,11 @@ import type { Duplex, Readable } from "node:stream";
 import type {
 	Adapter,
 	Connection,
-	ProcessExit,
-	RunId,
 	WorkerLogRecord,
 	WorkerProcess,
 	WorkerSlot,
-} from "@snakepit/core";
+} from "@snakepit/core/adapter";
+import type { ProcessExit, RunId } from "@snakepit/core/infrastructure";
 import { onTestFinished } from "vitest";
 
 export interface StartOptions {

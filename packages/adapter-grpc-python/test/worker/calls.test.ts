@@ -1,10 +1,10 @@
 import {
 	CallAbortedError,
 	CallTimeoutError,
-	ConnectionBrokenError,
 	InputError,
 	ToolError,
 } from "@snakepit/core";
+import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { describe, expect, test } from "vitest";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
 import { call, failureOf } from "../support/calls.ts";

@@ -1,8 +1,5 @@
-import {
-	CallAbortedError,
-	ConnectionBrokenError,
-	ToolError,
-} from "@snakepit/core";
+import { CallAbortedError, ToolError } from "@snakepit/core";
+import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { describe, expect, test } from "vitest";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";

@@ -1,7 +1,8 @@
 // A program that is bundled: one call to a pool whose worker is `cat`. Without
 // `await` at its top level, so that it can be made CommonJS.
 import { once } from "node:events";
-import { type Adapter, createPool } from "@snakepit/core";
+import { createPool } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
 
 const adapter: Adapter = {
 	name: "cat",

@@ -1,6 +1,7 @@
 // Tries to start a pool, and prints what came of it. Run where /proc is another pid namespace's.
 import { readdirSync } from "node:fs";
-import { createPool, doctor, SnakepitError } from "@snakepit/core";
+import { createPool, SnakepitError } from "@snakepit/core";
+import { doctor } from "@snakepit/core/inspect";
 
 const [dataDir = ""] = process.argv.slice(2);
 let spawned = 0;

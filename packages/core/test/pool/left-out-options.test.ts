@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type HistoryOptions, readHistory } from "../../src/index.ts";
+import { type HistoryOptions, readHistory } from "../../src/inspect.ts";
 import type {
 	AuditOptions,
 	CallsOptions,

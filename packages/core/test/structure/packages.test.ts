@@ -10,15 +10,11 @@ import {
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
-/** Which workspace packages a package may use. What is not listed may use core. Applications may use all. */
-const MAY_USE: Readonly<Record<string, readonly string[]>> = {
-	"packages/core": [],
-	"packages/watchdog": [
-		"@snakepit/core",
-		"@snakepit/core/cleanup",
-		"@snakepit/core/processes",
-	],
-};
+/** What the packages of the workspace may use of each other: the entries of core. Applications may use all. */
+const ENTRIES: readonly string[] = Object.keys(
+	JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8"))
+		.exports,
+).map((entry) => posix.join("@snakepit/core", entry));
 
 /** Packages of which a user must not get more than was chosen: name, and who alone may have it. */
 const ONLY_IN: readonly (readonly [RegExp, string])[] = [
@@ -88,20 +84,13 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 	"%s",
 	(folder) => {
 		const { files, imports, wanted } = read(folder);
-		const allowed = MAY_USE[folder] ?? ["@snakepit/core"];
+		const allowed = folder === "packages/core" ? [] : ENTRIES;
 
 		test("uses of the workspace what it may, and nothing deeper than the entry", () => {
 			const used = [...wanted, ...imports.map(({ to }) => to)].filter((name) =>
 				name.startsWith("@snakepit/"),
 			);
-			expect(
-				used.filter(
-					(name) =>
-						!allowed.some(
-							(entry) => name === entry || name === `${entry}/testing`,
-						),
-				),
-			).toEqual([]);
+			expect(used.filter((name) => !allowed.includes(name))).toEqual([]);
 			expect(
 				imports
 					.filter(({ to, kind }) => kind === "file" && to.startsWith(".."))

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { removePlace } from "../../../../scripts/remove-place.ts";
-import * as core from "../../src/index.ts";
+import * as adapter from "../../src/adapter.ts";
+import * as index from "../../src/index.ts";
 import { asBegun } from "../../src/pool/call-errors.ts";
 import {
 	closedVirtualPool,
@@ -14,20 +15,24 @@ import {
 
 const PACKAGE = join(import.meta.dirname, "../..");
 
+const core = { ...index, ...adapter };
+type Core = typeof core;
 /** The same sources in another directory: other modules, other classes. */
-let second: typeof core;
+let second: Core;
 let copy: string;
 beforeAll(async () => {
 	copy = mkdtempSync(join(tmpdir(), "snakepit-copy-"));
 	cpSync(join(PACKAGE, "src"), join(copy, "src"), { recursive: true });
 	cpSync(join(PACKAGE, "package.json"), join(copy, "package.json"));
 	symlinkSync(join(PACKAGE, "node_modules"), join(copy, "node_modules"));
-	second = await import(pathToFileURL(join(copy, "src/index.ts")).href);
+	second = {
+		...(await import(pathToFileURL(join(copy, "src/index.ts")).href)),
+		...(await import(pathToFileURL(join(copy, "src/adapter.ts")).href)),
+	};
 });
 
 afterAll(() => removePlace(copy));
 
-type Core = typeof core;
 const remote = {
 	type: "ValueError",
 	message: "no",

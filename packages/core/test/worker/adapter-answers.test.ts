@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Adapter, createPool } from "../../src/index.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import { createPool } from "../../src/index.ts";
 import {
 	checkedConnection,
 	checkedLaunch,

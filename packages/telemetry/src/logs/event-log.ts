@@ -4,7 +4,8 @@ import {
 	TraceFlags,
 	trace,
 } from "@opentelemetry/api";
-import type { SnakepitEvent, WorkerLogRecord } from "@snakepit/core";
+import type { SnakepitEvent } from "@snakepit/core";
+import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import type { Severity } from "../catalogue/event-place.ts";
 import { eventName } from "../catalogue/events.ts";
 import { tellingOf } from "../catalogue/telling.ts";

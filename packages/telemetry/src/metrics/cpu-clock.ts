@@ -1,4 +1,4 @@
-import type { WorkerUsage } from "@snakepit/core";
+import type { WorkerUsage } from "@snakepit/core/instrument";
 
 /** Processor time of one slot over its incarnations: a sum that never falls. */
 export class CpuClock {

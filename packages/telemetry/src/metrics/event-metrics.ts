@@ -1,4 +1,5 @@
-import type { EndReason, EventOf, SnakepitEvent } from "@snakepit/core";
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import type { EndReason } from "@snakepit/core/registry";
 import { seconds } from "../catalogue/event-place.ts";
 import { codeOf } from "../catalogue/worker-events.ts";
 import type { Limits } from "../limits.ts";

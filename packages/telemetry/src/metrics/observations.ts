@@ -1,4 +1,4 @@
-import type { ObservedPool, WorkerUsage } from "@snakepit/core";
+import type { ObservedPool, WorkerUsage } from "@snakepit/core/instrument";
 import type { MetricName } from "../catalogue/metric-definition.ts";
 import { METRICS } from "../catalogue/metrics.ts";
 import { CpuClock } from "./cpu-clock.ts";

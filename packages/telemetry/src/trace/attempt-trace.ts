@@ -6,13 +6,12 @@ import {
 	type Span,
 	type SpanContext,
 } from "@opentelemetry/api";
-import {
-	type AttemptInstrument,
-	type BackCall,
-	type DispatchedAttempt,
-	type SnakepitError,
-	WorkerLostError,
-} from "@snakepit/core";
+import { type SnakepitError, WorkerLostError } from "@snakepit/core";
+import type { BackCall } from "@snakepit/core/adapter";
+import type {
+	AttemptInstrument,
+	DispatchedAttempt,
+} from "@snakepit/core/instrument";
 import { recordError } from "./exceptions.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { type Spans, within } from "./spans.ts";

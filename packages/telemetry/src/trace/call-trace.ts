@@ -4,14 +4,13 @@ import {
 	propagation,
 	type Span,
 } from "@opentelemetry/api";
+import type { EventOf, SnakepitError } from "@snakepit/core";
 import type {
 	AcceptedCall,
 	AttemptInstrument,
 	CallInstrument,
-	CallOutcome,
 	DispatchedAttempt,
-	SnakepitError,
-} from "@snakepit/core";
+} from "@snakepit/core/instrument";
 import { AttemptTrace } from "./attempt-trace.ts";
 import { noteError, recordError } from "./exceptions.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
@@ -139,7 +138,9 @@ export class PassedCall implements CallInstrument {
 	settled(): void {}
 }
 
-export function outcomeOf(error: SnakepitError | undefined): CallOutcome {
+export function outcomeOf(
+	error: SnakepitError | undefined,
+): EventOf<"call.settled">["outcome"] {
 	switch (error?.code) {
 		case undefined:
 			return "succeeded";

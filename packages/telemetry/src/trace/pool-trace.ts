@@ -4,7 +4,8 @@ import {
 	ROOT_CONTEXT,
 	type Span,
 } from "@opentelemetry/api";
-import type { InstrumentedPool, SnakepitEvent } from "@snakepit/core";
+import type { SnakepitEvent } from "@snakepit/core";
+import type { InstrumentedPool } from "@snakepit/core/instrument";
 import { recordError } from "./exceptions.ts";
 import type { RunTrace } from "./run-trace.ts";
 import { type Spans, within } from "./spans.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { SystemProcessHost } from "@snakepit/core/processes";
+import { SystemProcessHost } from "@snakepit/core/infrastructure";
 import { onTestFinished } from "vitest";
 import { end } from "../support/prometheus-server.ts";
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool, type Protection } from "@snakepit/core";
+import { createPool } from "@snakepit/core";
+import type { Protection } from "@snakepit/core/protection";
 import { EventRecorder } from "@snakepit/core/testing";
 import { guard, watchdog } from "@snakepit/watchdog";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";

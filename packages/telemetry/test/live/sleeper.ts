@@ -1,4 +1,4 @@
-import type { Adapter } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
 
 /** A program that knows nothing of its host, and a conversation that never leaves this one. */
 export const sleeper: Adapter = {

@@ -13,7 +13,8 @@ import {
 	InMemorySpanExporter,
 	SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { doctor, type EventOf, type SnakepitEvent } from "@snakepit/core";
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import { doctor } from "@snakepit/core/inspect";
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { telemetry } from "../../src/index.ts";
 import type { OnNewerApi } from "./on-sdk2.ts";

@@ -1,4 +1,5 @@
-import type { EventOf, LayerReport } from "@snakepit/core";
+import type { EventOf } from "@snakepit/core";
+import type { LayerReport } from "@snakepit/core/protection";
 import type { ToldLines } from "../support/told.ts";
 
 /** What the program tells. */

@@ -1,4 +1,5 @@
-import { type RunId, type SnakepitEvent, StartError } from "@snakepit/core";
+import { type SnakepitEvent, StartError } from "@snakepit/core";
+import type { RunId } from "@snakepit/core/infrastructure";
 
 const wallMs = 1_700_000_000_000;
 const runId = "abcdefg" as RunId;

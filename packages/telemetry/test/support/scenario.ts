@@ -1,4 +1,5 @@
-import { type Instrument, ToolError } from "@snakepit/core";
+import { ToolError } from "@snakepit/core";
+import type { Instrument } from "@snakepit/core/instrument";
 import {
 	type ScriptedCall,
 	scripts,

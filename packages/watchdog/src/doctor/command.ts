@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // snakepit-doctor: what protects workers on this machine.
-import { doctor, formatDoctorReport, type Protection } from "@snakepit/core";
+import { doctor, formatDoctorReport } from "@snakepit/core/inspect";
+import type { Protection } from "@snakepit/core/protection";
 import { guard } from "../guard/guard.ts";
 import { watchdog } from "../watchdog/watchdog.ts";
 import { parseDoctorArguments, USAGE } from "./doctor-arguments.ts";

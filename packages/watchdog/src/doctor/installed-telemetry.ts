@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Instrument } from "@snakepit/core";
+import type { Instrument } from "@snakepit/core/instrument";
 
 const TELEMETRY = "@snakepit/telemetry";
 

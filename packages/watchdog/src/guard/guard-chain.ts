@@ -4,16 +4,16 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import {
 	type Answer,
+	afterRunning,
 	ForkLine,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	type ProcessExit,
 	type ProcessIdentity,
 	type ProcessSpec,
-	type ProtectionContext,
 	type StartedProcess,
-} from "@snakepit/core";
-import { afterRunning } from "@snakepit/core/processes";
+} from "@snakepit/core/infrastructure";
+import type { ProtectionContext } from "@snakepit/core/protection";
 import {
 	type GuardPython,
 	guardProgram,

@@ -3,10 +3,10 @@ import {
 	type ProcessIdentity,
 	type ProcessSource,
 	type ProcessSpec,
-	type ProtectionContext,
 	type StartedProcess,
 	spawnFailed,
-} from "@snakepit/core";
+} from "@snakepit/core/infrastructure";
+import type { ProtectionContext } from "@snakepit/core/protection";
 import { GuardChain } from "./guard-chain.ts";
 import type { GuardPython } from "./python-interpreter.ts";
 

@@ -1,14 +1,16 @@
 import {
 	type Check,
 	checkOptions,
-	type Engagement,
-	type LayerReport,
 	nonEmptyText,
 	oneOf,
 	optional,
-	type Protection,
-	type ProtectionContext,
-} from "@snakepit/core";
+} from "@snakepit/core/options";
+import type {
+	Engagement,
+	LayerReport,
+	Protection,
+	ProtectionContext,
+} from "@snakepit/core/protection";
 import { GuardSource } from "./guard-source.ts";
 import {
 	findGuardPython,

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Clock, Incident, ProcessFacts } from "@snakepit/core";
-import type { SettledRun } from "@snakepit/core/cleanup";
+import type { Clock, ProcessFacts } from "@snakepit/core/infrastructure";
 import {
 	type Census,
 	type DeadRun,
@@ -14,7 +13,8 @@ import {
 	type ProcessIdentity,
 	ProcessKiller,
 	type SystemProcessHost,
-} from "@snakepit/core/processes";
+} from "@snakepit/core/infrastructure";
+import type { Incident, SettledRun } from "@snakepit/core/registry";
 import type { ListedRun, ToldWorker } from "./watch-list.ts";
 
 /** A process of a dead run, and how the watchdog knows it. */
@@ -204,7 +204,7 @@ export class HostDeath {
 		durationMs: number,
 	): Promise<void> {
 		// Only now: who only waits stays small.
-		const { settleRun } = await import("@snakepit/core/cleanup");
+		const { settleRun } = await import("@snakepit/core/registry");
 		const { runId, owner, dataDir, runDirectory } = run;
 		const { host } = this.#parts;
 		// A ledger that was removed is not made again.

@@ -2,7 +2,7 @@ import {
 	isRunId,
 	type ProcessIdentity,
 	type RunId,
-} from "@snakepit/core/processes";
+} from "@snakepit/core/infrastructure";
 
 /** One run of the host, as its watchdog is told. */
 export interface WatchedRun {

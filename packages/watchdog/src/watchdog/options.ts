@@ -5,7 +5,7 @@ import {
 	milliseconds,
 	oneOf,
 	optional,
-} from "@snakepit/core";
+} from "@snakepit/core/options";
 
 /** What can be said about a watchdog. The first pool of a run decides for the run. */
 export interface WatchdogOptions {

@@ -1,6 +1,6 @@
 // The watchdog itself: a process that waits for the death of the one that started it.
 import { Socket } from "node:net";
-import { SystemProcessHost, systemClock } from "@snakepit/core/processes";
+import { SystemProcessHost, systemClock } from "@snakepit/core/infrastructure";
 import { HostDeath } from "./host-death.ts";
 import { judgeHost } from "./judge-host.ts";
 import { READY } from "./message.ts";

@@ -1,4 +1,4 @@
-import type { ProcessIdentity, RunId } from "@snakepit/core";
+import type { ProcessIdentity, RunId } from "@snakepit/core/infrastructure";
 import type { HostMessage, WatchedRun } from "./message.ts";
 
 /** A worker that the watchdog was told of. */

@@ -1,12 +1,14 @@
 import type {
 	Clock,
-	Engagement,
 	ProcessExit,
-	ProtectionContext,
 	RunId,
 	Timer,
+} from "@snakepit/core/infrastructure";
+import type {
+	Engagement,
+	ProtectionContext,
 	WatchedWorker,
-} from "@snakepit/core";
+} from "@snakepit/core/protection";
 import { formatMessage, type HostMessage } from "./message.ts";
 import type { ResolvedWatchdogOptions } from "./options.ts";
 import { FAILURES_TOLD, restartDelay, STABLE_MS } from "./restart-delay.ts";

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import type { ProcessExit } from "@snakepit/core";
+import type { ProcessExit } from "@snakepit/core/infrastructure";
 import {
 	type ProcessIdentity,
 	SystemProcessHost,
-} from "@snakepit/core/processes";
+} from "@snakepit/core/infrastructure";
 import { ownFile } from "../own-file.ts";
 import { READY } from "./message.ts";
 

@@ -2,7 +2,7 @@ import type {
 	LayerReport,
 	Protection,
 	ProtectionContext,
-} from "@snakepit/core";
+} from "@snakepit/core/protection";
 import { OwnFileMissing } from "../own-file.ts";
 import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
 import { WatchdogKeeper } from "./watchdog-keeper.ts";

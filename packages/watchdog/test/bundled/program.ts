@@ -1,5 +1,6 @@
 // A program that is bundled, and asks for protections whose programs are files.
-import { createPool, doctor, type SnakepitEvent } from "@snakepit/core";
+import { createPool, type SnakepitEvent } from "@snakepit/core";
+import { doctor } from "@snakepit/core/inspect";
 import { guard, watchdog } from "@snakepit/watchdog";
 
 async function main(dataDir: string | undefined): Promise<void> {

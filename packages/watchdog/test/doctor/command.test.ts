@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LayerReport } from "@snakepit/core";
+import type { LayerReport } from "@snakepit/core/protection";
 import { expect, onTestFinished, test } from "vitest";
 
 const COMMAND = join(import.meta.dirname, "../../src/doctor/command.ts");

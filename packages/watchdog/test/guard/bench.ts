@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-	acquireRun,
-	type ProcessHost,
-	type ProcessSpec,
-	type RunHandle,
-	type StartedProcess,
-} from "@snakepit/core";
+import type {
+	ProcessHost,
+	ProcessSpec,
+	StartedProcess,
+} from "@snakepit/core/infrastructure";
+import { acquireRun, type RunHandle } from "@snakepit/core/registry";
 import { EventRecorder } from "@snakepit/core/testing";
 import { onTestFinished } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { acquireRun } from "@snakepit/core";
+import { acquireRun } from "@snakepit/core/registry";
 import { EventRecorder, SeededRandom } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "./bench.ts";

@@ -1,4 +1,4 @@
-import { acquireRun } from "@snakepit/core";
+import { acquireRun } from "@snakepit/core/registry";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { guard } from "../../src/index.ts";
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Adapter, createPool } from "@snakepit/core";
+import { createPool } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { guard } from "../../src/index.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
-import { SystemProcessHost } from "@snakepit/core/processes";
+import { SystemProcessHost } from "@snakepit/core/infrastructure";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "./bench.ts";
 

@@ -5,13 +5,9 @@
  */
 import { closeSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
-import {
-	type Adapter,
-	createPool,
-	type Pool,
-	type Protection,
-	type SnakepitEvent,
-} from "@snakepit/core";
+import { createPool, type Pool, type SnakepitEvent } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
+import type { Protection } from "@snakepit/core/protection";
 import { watchdog } from "../../src/index.ts";
 import type { HostLine, HostOrder } from "./hosts.ts";
 

@@ -8,7 +8,7 @@ import type { SnakepitEvent, SnakepitEventType } from "@snakepit/core";
 import {
 	type ProcessIdentity,
 	SystemProcessHost,
-} from "@snakepit/core/processes";
+} from "@snakepit/core/infrastructure";
 import { onTestFinished } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";

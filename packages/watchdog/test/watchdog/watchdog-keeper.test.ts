@@ -1,4 +1,5 @@
-import type { ProcessExit, ProtectionContext } from "@snakepit/core";
+import type { ProcessExit } from "@snakepit/core/infrastructure";
+import type { ProtectionContext } from "@snakepit/core/protection";
 import { type VirtualWorld, virtualWorld } from "@snakepit/core/testing";
 import { beforeEach, expect, test } from "vitest";
 import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";

@@ -1,0 +1,82 @@
+// What pools are made of, for programs that work without one and for what protects a run from outside:
+// this machine's processes, seen, started, found and ended. It loads neither the ledger nor a pool.
+
+export { brandAs } from "./brand.ts";
+export {
+	type DeadRun,
+	findOrphans,
+	type Orphan,
+	type SearchResult,
+} from "./cleanup/orphan-search.ts";
+export {
+	type Fate,
+	type KillLimits,
+	type KillResult,
+	type KillTarget,
+	ProcessKiller,
+} from "./cleanup/process-killer.ts";
+export {
+	type HeartbeatEvidence,
+	type HeartbeatRule,
+	type HeartbeatVerdict,
+	judgeHeartbeat,
+} from "./heartbeat/verdict.ts";
+export {
+	compareIdentity,
+	type IdentityVerdict,
+	isSameProcess,
+	type Observation,
+	type ProcessIdentity,
+} from "./identity.ts";
+export {
+	formatMarker,
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+	type Marker,
+	markerOf,
+	parseMarker,
+} from "./marker.ts";
+export type { Census, CensusHost } from "./os/census.ts";
+export type { Answer } from "./os/fork/answer.ts";
+export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
+export { makeDirectories } from "./os/make-directories.ts";
+export { isRunDirectory } from "./os/private-directory.ts";
+export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
+export { sendSignal } from "./os/send-signal.ts";
+export { spawnFailed, unidentified } from "./os/spawn-failure.ts";
+export { systemClock } from "./os/system-clock.ts";
+export { systemRandom } from "./os/system-random.ts";
+export { afterRunning } from "./patience.ts";
+export {
+	extractRunId,
+	generateRunId,
+	isRunId,
+	RUN_ID_ARGUMENT,
+	type RunId,
+} from "./run-id.ts";
+export { nextRunState, RUN_TRANSITIONS, type RunState } from "./run-state.ts";
+export {
+	stepWorker,
+	WORKER_TABLE,
+	type WorkerEffect,
+	type WorkerOccurrence,
+	type WorkerState,
+	type WorkerStep,
+} from "./worker-state.ts";
+export type {
+	Clock,
+	LifelineListener,
+	MarkedProcess,
+	OwnGroup,
+	ProcessExit,
+	ProcessFacts,
+	ProcessHost,
+	ProcessSource,
+	ProcessSpec,
+	Random,
+	SignalOutcome,
+	SignalTarget,
+	StartedProcess,
+	Timer,
+	World,
+} from "./world.ts";

@@ -1,0 +1,16 @@
+// What ran here before, and what works on this machine. Nothing here changes anything.
+
+export type {
+	CleanupReport,
+	ReapedOrphan,
+	SetAsideFile,
+	SparedRun,
+} from "./cleanup/cleanup-report.ts";
+export type { SparedProcess } from "./cleanup/orphan-search.ts";
+export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
+export { formatDoctorReport } from "./inspect/format-report.ts";
+export {
+	type HistoryOptions,
+	type RunHistory,
+	readHistory,
+} from "./inspect/read-history.ts";
