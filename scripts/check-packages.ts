@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { importIsLight } from "./import-cost.ts";
 import { type Packed, packPackages } from "./pack-packages.ts";
 import { environment } from "./python-environment.ts";
 import { must, root } from "./run.ts";
@@ -30,6 +31,7 @@ try {
 	const alone = install("core-alone", core);
 	entriesLoad(alone, core);
 	isAlone(alone);
+	importIsLight(alone, "@snakepit/core");
 } finally {
 	rmSync(work, { recursive: true });
 }

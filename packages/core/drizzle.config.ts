@@ -2,6 +2,6 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
 	dialect: "sqlite",
-	schema: "src/registry/schema.ts",
+	schema: "src/registry/ledger.ts",
 	out: "migrations",
 });

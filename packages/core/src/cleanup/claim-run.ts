@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { directoriesOf } from "../os/shared-memory.ts";
+import type { StoredRun } from "../registry/ledger.ts";
 import { type RunContent, readRunFile } from "../registry/read-run-file.ts";
 import { RunFile } from "../registry/run-file.ts";
 import {
@@ -9,7 +10,6 @@ import {
 	takeLock,
 } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
-import type { StoredRun } from "../registry/schema.ts";
 import type { SparedReason } from "../run-events.ts";
 import { claimantName } from "./claimant.ts";
 import { MarkerClaim } from "./marker-claim.ts";

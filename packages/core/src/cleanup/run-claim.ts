@@ -8,13 +8,13 @@ import {
 	joinProtections,
 	type ToldProcess,
 } from "../registry/joined-incidents.ts";
+import type { StoredRun } from "../registry/ledger.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
 import { recordedNames } from "../registry/recorded-names.ts";
 import { RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
 import { type RunName, runPath } from "../registry/run-name.ts";
-import type { StoredRun } from "../registry/schema.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";

@@ -1,9 +1,9 @@
 import type { EventOf } from "../events.ts";
 import type { RunId } from "../run-id.ts";
+import type { StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import type { FileLoss, OwnFiles } from "./own-files.ts";
 import type { WorkerRecord } from "./process-registry.ts";
-import type { StoredRun } from "./schema.ts";
 
 /** What is told of the files of a living run, without its time. */
 export type FileEvent =

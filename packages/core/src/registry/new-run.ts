@@ -2,12 +2,12 @@ import { RegistryError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import { generateRunId, type RunId } from "../run-id.ts";
 import type { Clock, Random } from "../world.ts";
+import type { StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, RunLock } from "./run-lock.ts";
 import { type RunName, runNameOf, runPath } from "./run-name.ts";
-import type { StoredRun } from "./schema.ts";
 import { BESIDE, type Sqlite } from "./sqlite.ts";
 
 export interface NewRunParts {

@@ -1,5 +1,6 @@
 import { RegistryError } from "../errors.ts";
 import { fateOf } from "./file-identity.ts";
+import type { StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import type { WorkerRecord } from "./process-registry.ts";
@@ -7,7 +8,6 @@ import { type RunContent, readRunFile } from "./read-run-file.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, mendLock, RunLock, takeLock } from "./run-lock.ts";
 import { type RunName, runPath } from "./run-name.ts";
-import type { StoredRun } from "./schema.ts";
 import type { Sqlite } from "./sqlite.ts";
 
 /** A file of a living run that is not any more what its host made. */

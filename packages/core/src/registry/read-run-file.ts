@@ -1,16 +1,9 @@
 import type { Incident } from "./incident.ts";
+import type { StoredRun, WorkerSelection } from "./ledger.ts";
 import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
 import type { WorkerRecord } from "./process-registry.ts";
 import { APPLICATION_ID, SCHEMA_VERSION, versionOf } from "./run-file.ts";
 import { ownerKey, type RunName } from "./run-name.ts";
-import {
-	countWorkers,
-	readIncidents,
-	readRun,
-	readWorkers,
-	type StoredRun,
-	type WorkerSelection,
-} from "./schema.ts";
 import type { Sqlite, SqliteConnection } from "./sqlite.ts";
 
 /** A reader waits for the commit of a living owner, which may wait for its disk. */
@@ -53,7 +46,7 @@ export function readRunFile(
 			return contentOf(connection, name, selection);
 		const copy = sqlite.copy(connection);
 		try {
-			sqlite.migrate(copy);
+			copy.ledger.migrate();
 			return contentOf(copy, name, selection);
 		} finally {
 			copy.client.close();
@@ -100,7 +93,7 @@ function contentOf(
 	name: RunName,
 	selection: WorkerSelection,
 ): RunContent {
-	const run = readRun(ledger);
+	const run = ledger.run();
 	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
 		return {
 			kind: "unusable",
@@ -109,8 +102,8 @@ function contentOf(
 	return {
 		kind: "readable",
 		run,
-		workers: readWorkers(ledger, selection),
-		workerCount: countWorkers(ledger),
-		incidents: readIncidents(ledger, name.runId, "all"),
+		workers: ledger.workers(selection),
+		workerCount: ledger.countWorkers(),
+		incidents: ledger.incidents(name.runId, "all"),
 	};
 }

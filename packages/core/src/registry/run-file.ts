@@ -7,20 +7,9 @@ import {
 } from "./file-identity.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import type { Incident } from "./incident.ts";
+import type { Ledger, StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
-import {
-	endWorker,
-	type Ledger,
-	markReported,
-	readIncidents,
-	readWorker,
-	readWorkers,
-	type StoredRun,
-	writeIncident,
-	writeRun,
-	writeWorker,
-} from "./schema.ts";
 import {
 	assertPlainFile,
 	type Sqlite,
@@ -78,7 +67,7 @@ export class RunFile {
 			file = new RunFile(path, identity, connection);
 			shareFile(connection);
 			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
-			upgrade(sqlite, connection);
+			upgrade(connection);
 			file.write([], "", run);
 			return file;
 		} catch (error) {
@@ -106,7 +95,7 @@ export class RunFile {
 		const connection = connect(sqlite, path);
 		try {
 			shareFile(connection);
-			if (versionOf(connection) < SCHEMA_VERSION) upgrade(sqlite, connection);
+			if (versionOf(connection) < SCHEMA_VERSION) upgrade(connection);
 			return new RunFile(path, identityOf(path), connection);
 		} catch (error) {
 			connection.client.close();
@@ -131,8 +120,8 @@ export class RunFile {
 	): void {
 		this.#commit((ledger) => {
 			for (const { worker, ordinal } of rows)
-				writeWorker(ledger, worker, ordinal, marker);
-			if (run !== undefined) writeRun(ledger, run);
+				ledger.writeWorker(worker, ordinal, marker);
+			if (run !== undefined) ledger.writeRun(run);
 		}, outlives);
 	}
 
@@ -148,26 +137,26 @@ export class RunFile {
 	): void {
 		this.#commit((ledger) => {
 			for (const { incarnation, end } of ends)
-				endWorker(ledger, incarnation, end, endedAt);
-			for (const incident of incidents) writeIncident(ledger, incident);
-			writeRun(ledger, run);
+				ledger.endWorker(incarnation, end, endedAt);
+			for (const incident of incidents) ledger.writeIncident(incident);
+			ledger.writeRun(run);
 		});
 	}
 
 	/** One commit: what happened while no host lived. */
 	writeIncidents(incidents: readonly Incident[]): void {
 		this.#commit((ledger) => {
-			for (const incident of incidents) writeIncident(ledger, incident);
+			for (const incident of incidents) ledger.writeIncident(incident);
 		});
 	}
 
 	/** Every worker that is written, oldest first. */
 	workers(): readonly WorkerRecord[] {
-		return readWorkers(this.#ledger(), "all");
+		return this.#ledger().workers("all");
 	}
 
 	worker(incarnation: string): WorkerRecord | undefined {
-		return readWorker(this.#ledger(), incarnation);
+		return this.#ledger().worker(incarnation);
 	}
 
 	/** Everything that is in it, also when its path is another file's by now; `undefined` when that cannot be read. */
@@ -182,17 +171,17 @@ export class RunFile {
 
 	/** Every incident of the run `ofRun`, in the order in which they happened. */
 	incidents(ofRun: RunId): readonly Incident[] {
-		return readIncidents(this.#ledger(), ofRun, "all");
+		return this.#ledger().incidents(ofRun, "all");
 	}
 
 	/** The incidents of the run `ofRun` that nobody told yet, in the order in which they happened. */
 	unreported(ofRun: RunId): readonly Incident[] {
-		return readIncidents(this.#ledger(), ofRun, "unreported");
+		return this.#ledger().incidents(ofRun, "unreported");
 	}
 
 	/** One commit: every incident was told. */
 	markReported(): void {
-		this.#commit(markReported);
+		this.#commit((ledger) => ledger.markReported());
 	}
 
 	/** SQLite opens the journal for every statement, and would wait for ever in a pipe of its name. */
@@ -247,9 +236,9 @@ function connect(sqlite: Sqlite, path: string): SqliteConnection {
 }
 
 /** Whoever is killed in between leaves tables of which the next one finds nothing to do. */
-function upgrade(sqlite: Sqlite, connection: SqliteConnection): void {
-	sqlite.migrate(connection);
-	connection.client.pragma(`user_version = ${SCHEMA_VERSION}`);
+function upgrade({ client, ledger }: SqliteConnection): void {
+	ledger.migrate();
+	client.pragma(`user_version = ${SCHEMA_VERSION}`);
 }
 
 export function versionOf({ client }: SqliteConnection): number {

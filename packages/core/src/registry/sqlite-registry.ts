@@ -5,6 +5,7 @@ import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
 import { FileWatch } from "./file-watch.ts";
+import type { StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import type { OwnFiles } from "./own-files.ts";
 import type {
@@ -17,7 +18,6 @@ import type {
 	WorkerRecord,
 } from "./process-registry.ts";
 import type { Outlives, RunFile } from "./run-file.ts";
-import type { StoredRun } from "./schema.ts";
 import { WorkerRows } from "./worker-rows.ts";
 
 export interface SqliteRegistryParts {

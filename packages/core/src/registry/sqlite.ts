@@ -1,13 +1,7 @@
 import { lstatSync } from "node:fs";
 import type BetterSqlite3 from "better-sqlite3";
-import {
-	BaseSQLiteDatabase,
-	BetterSQLiteSession,
-	SQLiteSyncDialect,
-} from "#drizzle";
 import { RegistryError, StartError } from "../errors.ts";
-import { MIGRATIONS } from "./gen/migrations.ts";
-import type { Ledger } from "./schema.ts";
+import type { Ledger } from "./ledger.ts";
 import { sqliteUnusable } from "./sqlite-unusable.ts";
 
 /** SQLite, loaded and found fit. */
@@ -22,8 +16,6 @@ export interface Sqlite {
 	open(path: string, options: SqliteOpenOptions): SqliteConnection;
 	/** Opens a copy in memory, which can be changed without changing the file. */
 	copy(connection: SqliteConnection): SqliteConnection;
-	/** Brings the tables up to date. */
-	migrate(connection: SqliteConnection): void;
 }
 
 export interface SqliteOpenOptions {
@@ -57,7 +49,8 @@ const installed: SqliteModules = {
 };
 
 /**
- * Loads SQLite, after looking whether this Node can.
+ * Loads SQLite and Drizzle, after looking whether this Node can. Nothing else
+ * loads them: together they take longer than the rest of the package.
  *
  * @throws StartError `NODE_TOO_OLD`; RegistryError `REGISTRY_UNSUPPORTED` when
  *   the native module does not load here or is too old to be trusted.
@@ -79,6 +72,7 @@ export async function loadSqlite(
 			ran: "no",
 			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, better-sqlite3 brought ${version}: older ones can corrupt it. Update better-sqlite3.`,
 		});
+	const { Ledger } = await import("./ledger.ts");
 	return {
 		open(path, { readonly, busyTimeoutMs }) {
 			for (const each of [path, ...BESIDE.map((ending) => path + ending)])
@@ -91,19 +85,14 @@ export async function loadSqlite(
 			client.pragma("mmap_size = 0");
 			// A file with a WAL has its index in shared memory otherwise. Source: sqlite.org/wal.html, section 8.
 			client.pragma("locking_mode = EXCLUSIVE");
-			return { client, ledger: ledgerOver(client) };
+			return { client, ledger: new Ledger(client) };
 		},
 		copy(connection) {
 			const bytes = connection.client.serialize();
 			// In memory there is no second file.
 			for (const at of FORMAT_VERSIONS) bytes[at] = 1;
 			const client = new Database(bytes);
-			return { client, ledger: ledgerOver(client) };
-		},
-		migrate({ client }) {
-			const dialect = new SQLiteSyncDialect();
-			const session = new BetterSQLiteSession(client, dialect, undefined);
-			dialect.migrate([...MIGRATIONS], session);
+			return { client, ledger: new Ledger(client) };
 		},
 	};
 }
@@ -130,16 +119,6 @@ export function assertPlainFile(path: string): void {
 	const error: NodeJS.ErrnoException = new Error(`${path} is no plain file`);
 	error.code = "SQLITE_NOTADB";
 	throw error;
-}
-
-/** What Drizzle's own driver does, which would load the native module by itself. */
-function ledgerOver(client: BetterSqlite3.Database): Ledger {
-	const dialect = new SQLiteSyncDialect();
-	const session = new BetterSQLiteSession<
-		Record<string, never>,
-		Record<string, never>
-	>(client, dialect, undefined);
-	return new BaseSQLiteDatabase("sync", dialect, session, undefined);
 }
 
 function sqliteVersion(Database: typeof BetterSqlite3): string {

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { ProcessIdentity } from "../../src/identity.ts";
 import { formatMarker, markerOf } from "../../src/marker.ts";
+import type { StoredRun } from "../../src/registry/ledger.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import type { WorkerRecord } from "../../src/registry/process-registry.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
@@ -9,7 +10,6 @@ import {
 	runNameOf,
 	runPath,
 } from "../../src/registry/run-name.ts";
-import type { StoredRun } from "../../src/registry/schema.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { machine } from "./hosts.ts";

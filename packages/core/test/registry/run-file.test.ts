@@ -14,11 +14,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { RegistryError } from "../../src/errors.ts";
+import type { WorkerSelection } from "../../src/registry/ledger.ts";
 import type { WorkerRecord } from "../../src/registry/process-registry.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { RunFile, SCHEMA_VERSION } from "../../src/registry/run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
-import type { WorkerSelection } from "../../src/registry/schema.ts";
 import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import {

@@ -1,0 +1,308 @@
+import type BetterSqlite3 from "better-sqlite3";
+import type {
+	SQLiteTable,
+	BaseSQLiteDatabase as Statements,
+} from "drizzle-orm/sqlite-core";
+import {
+	asc,
+	BaseSQLiteDatabase,
+	BetterSQLiteSession,
+	count,
+	desc,
+	eq,
+	getTableColumns,
+	integer,
+	ne,
+	real,
+	SQLiteSyncDialect,
+	sql,
+	sqliteTable,
+	text,
+} from "#drizzle";
+import type { ProcessIdentity } from "../identity.ts";
+import type { RunId } from "../run-id.ts";
+import type { RunState } from "../run-state.ts";
+import { MIGRATIONS } from "./gen/migrations.ts";
+import { type Incident, parseIncident } from "./incident.ts";
+import { nullToUndefined, undefinedToNull } from "./null-columns.ts";
+import type {
+	EndReason,
+	Killer,
+	RunRecord,
+	WorkerEnd,
+	WorkerRecord,
+	WorkerStatus,
+} from "./process-registry.ts";
+
+const runTable = sqliteTable("runs", {
+	runId: text("run_id").primaryKey(),
+	state: text("state").$type<RunState>().notNull(),
+	machineId: text("machine_id").notNull(),
+	bootId: text("boot_id").notNull(),
+	pidNamespace: text("pid_namespace").notNull(),
+	pid: integer("pid").notNull(),
+	startTime: text("start_time").notNull(),
+	directory: text("directory").notNull(),
+	startedAt: real("started_at").notNull(),
+	endedAt: real("ended_at"),
+	clean: integer("clean", { mode: "boolean" }),
+	endedBy: text("ended_by"),
+	claimedBy: text("claimed_by"),
+	killed: integer("killed").notNull(),
+	cleanupMs: real("cleanup_ms"),
+});
+
+const workerTable = sqliteTable("workers", {
+	incarnation: text("incarnation").primaryKey(),
+	/** Rows are listed in the order of their reservation. */
+	ordinal: integer("ordinal").notNull(),
+	runId: text("run_id").notNull(),
+	workerId: text("worker_id").notNull(),
+	pool: text("pool").notNull(),
+	status: text("status").$type<WorkerStatus>().notNull(),
+	identity: text("identity", { mode: "json" }).$type<ProcessIdentity>(),
+	groupId: integer("group_id"),
+	/** The value of the marker variable in its environment. */
+	marker: text("marker").notNull(),
+	fingerprint: text("fingerprint").notNull(),
+	files: text("files", { mode: "json" }).$type<readonly string[]>().notNull(),
+	reservedAt: real("reserved_at").notNull(),
+	activatedAt: real("activated_at"),
+	endedAt: real("ended_at"),
+	exitCode: integer("exit_code"),
+	exitSignal: text("exit_signal").$type<NodeJS.Signals>(),
+	endReason: text("end_reason").$type<EndReason>(),
+	killer: text("killer").$type<Killer>(),
+});
+
+const incidentTable = sqliteTable("incidents", {
+	id: integer("id").primaryKey({ autoIncrement: true }),
+	wallMs: real("wall_ms").notNull(),
+	/** The event as JSON. */
+	event: text("event").notNull(),
+	reported: integer("reported", { mode: "boolean" }).notNull(),
+});
+
+/** For drizzle-kit, which generates the migrations from them. */
+export const runs: SQLiteTable = runTable;
+/** For drizzle-kit, which generates the migrations from them. */
+export const workers: SQLiteTable = workerTable;
+/** For drizzle-kit, which generates the migrations from them. */
+export const incidents: SQLiteTable = incidentTable;
+
+/** A run as its file keeps it. */
+export interface StoredRun extends RunRecord {
+	/** Its private runtime directory. */
+	readonly directory: string;
+	/** Who is cleaning up after it at the moment, as in `endedBy`. */
+	readonly claimedBy: string | undefined;
+}
+
+/** Which workers of a run to read. */
+export type WorkerSelection =
+	| "all"
+	/** Reserved or active. */
+	| "living"
+	| "none"
+	/** This many of those that were reserved last. */
+	| { readonly latest: number };
+
+/**
+ * The tables of a run file, and the only statements on them.
+ *
+ * This module loads Drizzle, which takes longer than the rest of the package:
+ * import its types only, and get a ledger from `loadSqlite`.
+ */
+export class Ledger {
+	/** Brings the tables up to date. */
+	readonly migrate: () => void;
+	readonly #database: Database;
+	#workerUpsert: WorkerUpsert | undefined;
+
+	/** Does what Drizzle's own driver does, which would load the native module by itself. */
+	constructor(client: BetterSqlite3.Database) {
+		const dialect = new SQLiteSyncDialect();
+		const session = new BetterSQLiteSession(client, dialect, undefined);
+		this.#database = new BaseSQLiteDatabase(
+			"sync",
+			dialect,
+			session,
+			undefined,
+		);
+		this.migrate = () => dialect.migrate([...MIGRATIONS], session);
+	}
+
+	/** Writes the run's only row. */
+	writeRun({ owner, ...run }: StoredRun): void {
+		const row = { ...undefinedToNull(run), ...owner };
+		this.#database
+			.insert(runTable)
+			.values(row)
+			.onConflictDoUpdate({ target: runTable.runId, set: row })
+			.run();
+	}
+
+	/** Reads the run's row; `undefined` when there is none. */
+	run(): StoredRun | undefined {
+		const row = this.#database.select().from(runTable).get();
+		if (row === undefined) return undefined;
+		const { machineId, bootId, pidNamespace, pid, startTime, ...run } = row;
+		return {
+			...nullToUndefined(run),
+			runId: row.runId as RunId,
+			owner: { machineId, bootId, pidNamespace, pid, startTime },
+		};
+	}
+
+	/** Writes one worker's row. */
+	writeWorker(worker: WorkerRecord, ordinal: number, marker: string): void {
+		const { end, ...rest } = worker;
+		this.#workerUpsert ??= prepareWorkerUpsert(this.#database);
+		this.#workerUpsert.run({
+			...undefinedToNull(rest),
+			identity: worker.identity ? JSON.stringify(worker.identity) : null,
+			files: JSON.stringify(worker.files),
+			ordinal,
+			marker,
+			exitCode: end?.exit?.kind === "code" ? end.exit.code : null,
+			exitSignal: end?.exit?.kind === "signal" ? end.exit.signal : null,
+			endReason: end?.reason ?? null,
+			killer: end?.killer ?? null,
+		} satisfies Record<keyof WorkerRow, unknown>);
+	}
+
+	/** Records the end of a worker in a run that is not this process's own. */
+	endWorker(
+		incarnation: string,
+		{ reason, killer }: Pick<WorkerEnd, "reason" | "killer">,
+		endedAt: number,
+	): void {
+		this.#database
+			.update(workerTable)
+			.set({ status: "ended", endedAt, endReason: reason, killer })
+			.where(eq(workerTable.incarnation, incarnation))
+			.run();
+	}
+
+	/** Reads workers, oldest first. */
+	workers(selection: WorkerSelection): readonly WorkerRecord[] {
+		if (selection === "none") return [];
+		const all = this.#database.select().from(workerTable);
+		if (typeof selection === "object")
+			return all
+				.orderBy(desc(workerTable.ordinal))
+				.limit(selection.latest)
+				.all()
+				.reverse()
+				.map(workerOf);
+		const wanted =
+			selection === "living" ? all.where(ne(workerTable.status, "ended")) : all;
+		return wanted.orderBy(workerTable.ordinal).all().map(workerOf);
+	}
+
+	worker(incarnation: string): WorkerRecord | undefined {
+		const row = this.#database
+			.select()
+			.from(workerTable)
+			.where(eq(workerTable.incarnation, incarnation))
+			.get();
+		return row && workerOf(row);
+	}
+
+	countWorkers(): number {
+		return this.#database
+			.select({ workers: count() })
+			.from(workerTable)
+			.all()
+			.reduce((sum, { workers }) => sum + workers, 0);
+	}
+
+	/** Adds what happened while no host was alive. */
+	writeIncident(incident: Incident): void {
+		const { wallMs } = incident;
+		const event = JSON.stringify(incident);
+		this.#database
+			.insert(incidentTable)
+			.values({ wallMs, event, reported: false })
+			.run();
+	}
+
+	/** Reads the incidents of the run `ofRun` in the order in which they happened. */
+	incidents(
+		ofRun: RunId,
+		selection: "all" | "unreported",
+	): readonly Incident[] {
+		const all = this.#database.select().from(incidentTable);
+		const wanted =
+			selection === "all" ? all : all.where(eq(incidentTable.reported, false));
+		return wanted
+			.orderBy(asc(incidentTable.wallMs), asc(incidentTable.id))
+			.all()
+			.flatMap(({ event }) => parseIncident(event, ofRun) ?? []);
+	}
+
+	/** Records that every incident was reported. */
+	markReported(): void {
+		this.#database.update(incidentTable).set({ reported: true }).run();
+	}
+}
+
+type Database = Statements<
+	"sync",
+	BetterSqlite3.RunResult,
+	Record<string, unknown>
+>;
+type WorkerRow = typeof workerTable.$inferSelect;
+type WorkerUpsert = ReturnType<typeof prepareWorkerUpsert>;
+
+/**
+ * Prepares the statement that adds a worker, or replaces the one with the same
+ * key: preparing it takes longer than running it. Its placeholders are the names
+ * of the columns in code, its values as SQLite keeps them.
+ */
+function prepareWorkerUpsert(database: Database) {
+	const columns = Object.entries(getTableColumns(workerTable));
+	// As SQL: a bare placeholder of a JSON column would write the text "null" for null.
+	const values = columns.map(([name]) => [name, sql`${sql.placeholder(name)}`]);
+	const set = columns.map(([name, column]) => [
+		name,
+		sql`excluded.${sql.identifier(column.name)}`,
+	]);
+	return database
+		.insert(workerTable)
+		.values(Object.fromEntries(values))
+		.onConflictDoUpdate({
+			target: workerTable.incarnation,
+			set: Object.fromEntries(set),
+		})
+		.prepare();
+}
+
+function workerOf({
+	ordinal: _ordinal,
+	marker: _marker,
+	exitCode,
+	exitSignal,
+	endReason,
+	killer,
+	...row
+}: WorkerRow): WorkerRecord {
+	return {
+		...nullToUndefined(row),
+		runId: row.runId as RunId,
+		end: endOf(exitCode, exitSignal, endReason, killer),
+	};
+}
+
+function endOf(
+	code: number | null,
+	signal: NodeJS.Signals | null,
+	reason: EndReason | null,
+	killer: Killer | null,
+): WorkerEnd | undefined {
+	if (reason === null || killer === null) return undefined;
+	if (code !== null) return { exit: { kind: "code", code }, reason, killer };
+	const exit =
+		signal === null ? undefined : ({ kind: "signal", signal } as const);
+	return { exit, reason, killer };
+}

@@ -1,0 +1,3 @@
+import { loadSqlite } from "../../src/registry/sqlite.ts";
+
+await loadSqlite();
