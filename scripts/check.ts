@@ -69,6 +69,7 @@ function generatedIsFresh(): boolean {
 			"docs/benchmarks.md",
 			"docs/benchmarks.svg",
 			"docs/reference/",
+			"packages/*/api.md",
 			"packages/telemetry/grafana/",
 			"packages/telemetry/prometheus/",
 			"python/src/snakepit_bridge/_version.py",
