@@ -22,7 +22,6 @@ export type { DType, DTypeData, DTypeOf } from "./values/dtype.ts";
 export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
 export { Float } from "./values/float.ts";
 export { NdArray } from "./values/nd-array.ts";
-export { PlainDate } from "./values/plain-date.ts";
-export { PlainDateTime } from "./values/plain-date-time.ts";
+export { PlainDate, PlainDateTime } from "./values/plain-date.ts";
 export { Tuple } from "./values/tuple.ts";
 export type { ToolDescription } from "./worker/tool-description.ts";

@@ -1,23 +1,22 @@
 import { InputError } from "@snakepit/core";
-import { bigIntegerFrom } from "./big-integer.ts";
-import { littleEndian } from "./byte-order.ts";
 import { DTYPES, isDType } from "./dtype.ts";
 import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
 import { ImageReader, MalformedImage } from "./image-reader.ts";
-import { NdArray } from "./nd-array.ts";
-import { PlainDate } from "./plain-date.ts";
-import { PlainDateTime } from "./plain-date-time.ts";
+import { littleEndian, NdArray } from "./nd-array.ts";
+import { PlainDate, PlainDateTime } from "./plain-date.ts";
 import { Tuple } from "./tuple.ts";
 
-/** An array of numbers is written with two levels of its own, which do not count for whoever sent it. */
+/** An array of numbers is written with two levels of its own, which do not count for the sender. */
 const ND_ARRAY_LEVELS = 2;
+/** V8 keeps an array that is made longer than this as a slow dictionary. */
+const LONGEST_RESERVED = 2 ** 24;
 
 /**
  * Reads a value from its image (docs/values.md).
  *
- * @param attachment what holds its large parts; they are views of it.
- * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are no image. Never runs code, never makes more of the
- *   bytes than their length warrants.
+ * @param attachment holds the large parts of the value; in the result they are views of it.
+ * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an image. Never runs code, and never takes more
+ *   memory than the length of the bytes justifies.
  */
 export function decodeValue(
 	bytes: Uint8Array,
@@ -39,28 +38,28 @@ export function decodeValue(
 }
 
 class Decoder {
-	private readonly reader: ImageReader;
-	private readonly attachment: Uint8Array | undefined;
-	private depth = 0;
+	readonly #reader: ImageReader;
+	readonly #attachment: Uint8Array | undefined;
+	#depth = 0;
 
 	constructor(reader: ImageReader, attachment: Uint8Array | undefined) {
-		this.reader = reader;
-		this.attachment = attachment;
+		this.#reader = reader;
+		this.#attachment = attachment;
 	}
 
 	whole(): unknown {
-		const value = this.value();
-		if (this.reader.remaining !== 0)
-			this.reader.fail(`${this.reader.remaining} bytes after its end`);
+		const value = this.#value();
+		if (this.#reader.remaining !== 0)
+			this.#reader.fail(`${this.#reader.remaining} bytes after its end`);
 		return value;
 	}
 
-	private value(): unknown {
-		const { reader } = this;
+	#value(): unknown {
+		const reader = this.#reader;
 		const format = reader.byte();
 		if (format < 0x80) return format;
-		if (format < 0x90) return this.object(format - 0x80);
-		if (format < 0xa0) return this.list<unknown[]>(format - 0x90, []);
+		if (format < 0x90) return this.#object(format - 0x80);
+		if (format < 0xa0) return this.#list(format - 0x90);
 		if (format < 0xc0) return reader.text(format - 0xa0);
 		if (format >= 0xe0) return format - 0x100;
 		switch (format) {
@@ -77,11 +76,11 @@ class Decoder {
 			case 0xc6:
 				return reader.binary(reader.unsigned(4));
 			case 0xc7:
-				return this.extension(reader.unsigned(1));
+				return this.#extension(reader.unsigned(1));
 			case 0xc8:
-				return this.extension(reader.unsigned(2));
+				return this.#extension(reader.unsigned(2));
 			case 0xc9:
-				return this.extension(reader.unsigned(4));
+				return this.#extension(reader.unsigned(4));
 			case 0xca:
 				return reader.float32();
 			case 0xcb:
@@ -93,7 +92,7 @@ class Decoder {
 			case 0xce:
 				return reader.unsigned(4);
 			case 0xcf:
-				return reader.longUnsigned();
+				return reader.unsignedLong();
 			case 0xd0:
 				return reader.signed(1);
 			case 0xd1:
@@ -101,13 +100,13 @@ class Decoder {
 			case 0xd2:
 				return reader.signed(4);
 			case 0xd3:
-				return reader.longSigned();
+				return safeWhereItFits(reader.signedLong());
 			case 0xd4:
 			case 0xd5:
 			case 0xd6:
 			case 0xd7:
 			case 0xd8:
-				return this.extension(1 << (format - 0xd4));
+				return this.#extension(1 << (format - 0xd4));
 			case 0xd9:
 				return reader.text(reader.unsigned(1));
 			case 0xda:
@@ -115,101 +114,112 @@ class Decoder {
 			case 0xdb:
 				return reader.text(reader.unsigned(4));
 			case 0xdc:
-				return this.list<unknown[]>(reader.unsigned(2), []);
+				return this.#list(reader.unsigned(2));
 			case 0xdd:
-				return this.list<unknown[]>(reader.unsigned(4), []);
+				return this.#list(reader.unsigned(4));
 			case 0xde:
-				return this.object(reader.unsigned(2));
+				return this.#object(reader.unsigned(2));
 			case 0xdf:
-				return this.object(reader.unsigned(4));
+				return this.#object(reader.unsigned(4));
 			default:
-				return reader.fail("the format 0xc1, which nothing has");
+				return reader.fail("0xc1, which is not a MessagePack format");
 		}
 	}
 
-	private list<List extends unknown[]>(items: number, into: List): List {
-		this.enter();
-		this.reader.count(items);
-		for (let i = 0; i < items; i++) into.push(this.value());
-		this.depth--;
-		return into;
+	#list(items: number): unknown[] {
+		this.#enter();
+		this.#reader.claim(items);
+		const list = new Array<unknown>(Math.min(items, LONGEST_RESERVED));
+		for (let i = 0; i < items; i++) list[i] = this.#value();
+		this.#depth--;
+		return list;
 	}
 
-	private object(entries: number): Record<string, unknown> {
-		this.enter();
-		this.reader.count(entries * 2);
+	#object(entries: number): Record<string, unknown> {
+		this.#enter();
+		this.#reader.claim(entries * 2);
 		const object: Record<string, unknown> = {};
 		for (let i = 0; i < entries; i++) {
-			const key = this.value();
-			if (typeof key !== "string")
-				this.reader.fail(
-					"a map with a key that is not text; it belongs in extension 5",
-				);
-			if (key === "__proto__")
-				this.reader.fail(
-					"a map with the key __proto__; it belongs in extension 5",
-				);
-			object[key] = this.value();
+			const key = this.#key();
+			object[key] = this.#value();
 		}
-		this.depth--;
+		this.#depth--;
 		return object;
 	}
 
-	private extension(size: number): unknown {
-		const type = this.reader.byte();
-		return this.reader.inside(size, () => this.content(type, size));
+	#key(): string {
+		const reader = this.#reader;
+		const format = reader.byte();
+		const key =
+			format >= 0xa0 && format < 0xc0
+				? reader.key(format - 0xa0)
+				: format >= 0xd9 && format <= 0xdb
+					? reader.text(reader.unsigned((1 << (format - 0xd9)) as 1 | 2 | 4))
+					: reader.fail(
+							"a map with a key that is not text; it belongs in extension 5",
+						);
+		if (key === "__proto__")
+			reader.fail("a map with the key __proto__; it belongs in extension 5");
+		return key;
 	}
 
-	private content(type: number, size: number): unknown {
-		const { reader } = this;
+	#extension(size: number): unknown {
+		const type = this.#reader.byte();
+		return this.#reader.inside(size, () => this.#content(type, size));
+	}
+
+	#content(type: number, size: number): unknown {
+		const reader = this.#reader;
 		switch (type) {
 			case EXTENSION.bigInteger:
-				return safeWhereItFits(bigIntegerFrom(reader.binary(size)));
+				return safeWhereItFits(bigInteger(reader.binary(size)));
 			case EXTENSION.instant:
-				return this.instant(size);
+				return this.#instant(size);
 			case EXTENSION.date:
 				return PlainDate.from(reader.text(size));
 			case EXTENSION.dateTime:
 				return PlainDateTime.from(reader.text(size));
 			case EXTENSION.map:
-				return this.map();
+				return this.#map();
 			case EXTENSION.tuple:
-				return this.list(this.arrayHeader(), new Tuple());
+				return Tuple.from(this.#items());
 			case EXTENSION.set:
-				return new Set(this.items());
+				return new Set(this.#items());
 			case EXTENSION.ndArray:
-				return this.ndArray();
+				return this.#ndArray();
 			case EXTENSION.attached:
-				return this.attached();
+				return this.#attached();
 			default:
 				return reader.fail(
-					`the extension type ${type}, which is not known here; update @snakepit/adapter-grpc-python`,
+					`the unknown extension type ${type}; update @snakepit/adapter-grpc-python`,
 				);
 		}
 	}
 
-	private instant(size: number): Date {
-		if (size !== 8) this.reader.fail(`an instant of ${size} bytes`);
-		const us = this.reader.long();
+	#instant(size: number): Date {
+		if (size !== 8) this.#reader.fail(`an instant of ${size} bytes`);
+		const us = this.#reader.signedLong();
 		// Rounded down; `/` rounds towards zero.
 		const ms = (us - (((us % 1000n) + 1000n) % 1000n)) / 1000n;
 		const date = new Date(Number(ms));
 		if (Number.isNaN(date.getTime()))
-			this.reader.fail(`an instant that no Date has: ${us} microseconds`);
+			this.#reader.fail(
+				`an instant outside the range of Date: ${us} microseconds`,
+			);
 		return date;
 	}
 
-	private map(): Map<unknown, unknown> {
-		const flat = this.items();
+	#map(): Map<unknown, unknown> {
+		const flat = this.#items();
 		if (flat.length % 2 !== 0)
-			this.reader.fail("a map whose last key has no value");
+			this.#reader.fail("a map whose last key has no value");
 		const map = new Map<unknown, unknown>();
 		for (let i = 0; i < flat.length; i += 2) map.set(flat[i], flat[i + 1]);
 		return map;
 	}
 
-	private ndArray(): NdArray {
-		const parts = this.items();
+	#ndArray(): NdArray {
+		const parts = this.#items();
 		const [dtype, shape, bytes] = parts;
 		if (
 			parts.length !== 3 ||
@@ -218,20 +228,17 @@ class Decoder {
 			!Array.isArray(shape) ||
 			!(bytes instanceof Uint8Array)
 		) {
-			return this.reader.fail(
+			return this.#reader.fail(
 				"an array without a known dtype, a shape and its bytes",
 			);
 		}
-		return new NdArray(
-			dtype,
-			shape,
-			littleEndian(bytes, DTYPES[dtype].size / DTYPES[dtype].parts),
-		);
+		const { size, parts: perElement } = DTYPES[dtype];
+		return new NdArray(dtype, shape, littleEndian(bytes, size / perElement));
 	}
 
-	private attached(): Uint8Array {
-		const [offset, size] = this.items();
-		const available = this.attachment?.byteLength ?? 0;
+	#attached(): Uint8Array {
+		const [offset, size] = this.#items();
+		const available = this.#attachment?.byteLength ?? 0;
 		if (
 			typeof offset !== "number" ||
 			typeof size !== "number" ||
@@ -239,30 +246,36 @@ class Decoder {
 			size < 0 ||
 			offset + size > available
 		)
-			return this.reader.fail(
+			return this.#reader.fail(
 				`a part at ${offset} of ${size} bytes in an attachment of ${available}`,
 			);
-		const { buffer, byteOffset } = this.attachment as Uint8Array;
+		const { buffer, byteOffset } = this.#attachment as Uint8Array;
 		return new Uint8Array(buffer, byteOffset + offset, size);
 	}
 
-	/** The array inside an extension. */
-	private items(): unknown[] {
-		return this.list<unknown[]>(this.arrayHeader(), []);
+	/** Reads the array that an extension consists of. */
+	#items(): unknown[] {
+		return this.#list(this.#arrayHeader());
 	}
 
-	private arrayHeader(): number {
-		const format = this.reader.byte();
+	#arrayHeader(): number {
+		const format = this.#reader.byte();
 		if (format >= 0x90 && format < 0xa0) return format - 0x90;
-		if (format === 0xdc) return this.reader.unsigned(2);
-		if (format === 0xdd) return this.reader.unsigned(4);
-		return this.reader.fail("an extension that should hold an array");
+		if (format === 0xdc) return this.#reader.unsigned(2);
+		if (format === 0xdd) return this.#reader.unsigned(4);
+		return this.#reader.fail("an extension that should hold an array");
 	}
 
-	private enter(): void {
-		if (++this.depth > MAX_DEPTH + ND_ARRAY_LEVELS)
-			this.reader.fail(`more than ${MAX_DEPTH} levels`);
+	#enter(): void {
+		if (++this.#depth > MAX_DEPTH + ND_ARRAY_LEVELS)
+			this.#reader.fail(`more than ${MAX_DEPTH} levels`);
 	}
+}
+
+/** Reads two's complement, big-endian; no bytes are zero. */
+function bigInteger(bytes: Uint8Array): bigint {
+	const value = BigInt(`0x0${Buffer.from(bytes).toString("hex")}`);
+	return BigInt.asIntN(bytes.length * 8, value);
 }
 
 function safeWhereItFits(value: bigint): number | bigint {

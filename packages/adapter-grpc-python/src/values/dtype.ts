@@ -15,7 +15,7 @@ export type DType =
 	| "complex64"
 	| "complex128";
 
-/** The elements of each dtype in memory; complex ones are pairs of real and imaginary part, `float16` its bits. */
+/** How the elements of each dtype are stored: complex numbers as pairs of real and imaginary part, `float16` as its bits. */
 export interface DTypeData {
 	readonly bool: Uint8Array;
 	readonly int8: Int8Array;
@@ -33,7 +33,7 @@ export interface DTypeData {
 	readonly complex128: Float64Array;
 }
 
-/** The dtype that a typed array has by itself, `uint8` of bytes; any where its type does not say. */
+/** The dtype of a typed array, `uint8` for bytes; any dtype where the type does not determine it. */
 export type DTypeOf<View extends ArrayBufferView> = View extends {
 	readonly [Symbol.toStringTag]: infer Tag;
 }
@@ -52,7 +52,7 @@ interface DTypeLayout {
 		byteOffset: number,
 		length: number,
 	) => DTypeData[DType];
-	/** How many items of the view make up one element. */
+	/** Items of the view in one element. */
 	readonly parts: 1 | 2;
 }
 
@@ -77,22 +77,10 @@ export function isDType(name: string): name is DType {
 	return Object.hasOwn(DTYPES, name);
 }
 
-/** The dtype that a typed array has by itself; `undefined` for those without (`Uint8Array` is bytes). */
+/** The dtype that a typed array is sent as; `undefined` for those that are not (`Uint8Array` is bytes). */
 export function dtypeOf(array: ArrayBufferView): DType | undefined {
-	return BY_TAG.get(
-		(array as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? "",
-	);
+	const tag = (array as { [Symbol.toStringTag]?: string })[Symbol.toStringTag];
+	// "BigInt64Array" is "int64".
+	const name = (tag ?? "").replace(/^Big|Array$/g, "").toLowerCase();
+	return isDType(name) && name !== "uint8" ? name : undefined;
 }
-
-const BY_TAG: ReadonlyMap<string, DType> = new Map([
-	["Int8Array", "int8"],
-	["Int16Array", "int16"],
-	["Int32Array", "int32"],
-	["BigInt64Array", "int64"],
-	["Uint16Array", "uint16"],
-	["Uint32Array", "uint32"],
-	["BigUint64Array", "uint64"],
-	["Float16Array", "float16"],
-	["Float32Array", "float32"],
-	["Float64Array", "float64"],
-]);

@@ -1,5 +1,4 @@
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
-import { bigIntegerBytes, fitsLong } from "./big-integer.ts";
 import { dtypeOf } from "./dtype.ts";
 import {
 	EXTENSION,
@@ -10,10 +9,9 @@ import { Float } from "./float.ts";
 import { EXTENSION_GUESS, type ImageWriter } from "./image-writer.ts";
 import { NdArray } from "./nd-array.ts";
 import { describe, NoImage } from "./no-image.ts";
-import { PlainDate } from "./plain-date.ts";
-import { PlainDateTime } from "./plain-date-time.ts";
+import { PlainDate, PlainDateTime } from "./plain-date.ts";
 
-// Functions and no class: an encoder is made for each value that crosses, and needs no second object.
+// Functions and not a class: an encoder is made for each value, and needs no second object.
 
 export function encodeNumber(writer: ImageWriter, value: number): void {
 	if (Number.isSafeInteger(value) && !Object.is(value, -0))
@@ -24,7 +22,7 @@ export function encodeNumber(writer: ImageWriter, value: number): void {
 export function encodeBigInteger(writer: ImageWriter, value: bigint): void {
 	if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER)
 		writer.integer(Number(value));
-	else if (fitsLong(value)) writer.longInteger(value);
+	else if (value >= LEAST_LONG && value <= MOST_LONG) writer.longInteger(value);
 	else {
 		const bytes = bigIntegerBytes(value);
 		writer.extension(EXTENSION.bigInteger, bytes.length, () =>
@@ -34,7 +32,7 @@ export function encodeBigInteger(writer: ImageWriter, value: bigint): void {
 }
 
 /**
- * Writes an object that holds no other values; false when it is none of those.
+ * Writes an object that contains no other values; returns false when the value is not one.
  *
  * @param attachment takes large parts; without it everything is in the image.
  */
@@ -43,10 +41,17 @@ export function encodeLeaf(
 	value: object,
 	attachment: AttachmentSink | undefined,
 ): boolean {
-	if (ArrayBuffer.isView(value)) encodeView(writer, value, attachment);
+	if (value instanceof Uint8Array) encodeBinary(writer, value, attachment);
 	else if (value instanceof ArrayBuffer)
 		encodeBinary(writer, new Uint8Array(value), attachment);
-	else if (value instanceof Date) encodeInstant(writer, value);
+	else if (ArrayBuffer.isView(value)) {
+		if (dtypeOf(value) === undefined) {
+			throw new NoImage(
+				`is ${describe(value)}, which has no image; send a Uint8Array or an NdArray`,
+			);
+		}
+		encodeNdArray(writer, NdArray.from(value), attachment);
+	} else if (value instanceof Date) encodeInstant(writer, value);
 	else if (value instanceof Float) writer.float(value.value);
 	else if (value instanceof PlainDate)
 		encodeText(writer, EXTENSION.date, value.toString());
@@ -55,20 +60,6 @@ export function encodeLeaf(
 	else if (value instanceof NdArray) encodeNdArray(writer, value, attachment);
 	else return false;
 	return true;
-}
-
-function encodeView(
-	writer: ImageWriter,
-	value: ArrayBufferView,
-	attachment: AttachmentSink | undefined,
-): void {
-	if (value instanceof Uint8Array) encodeBinary(writer, value, attachment);
-	else if (dtypeOf(value) !== undefined)
-		encodeNdArray(writer, NdArray.from(value), attachment);
-	else
-		throw new NoImage(
-			`is ${describe(value)}, which has no image; send a Uint8Array or an NdArray`,
-		);
 }
 
 function encodeNdArray(
@@ -84,8 +75,7 @@ function encodeNdArray(
 		writer.text(value.dtype);
 		writer.arrayHeader(value.shape.length);
 		for (const extent of value.shape) writer.integer(extent);
-		if (offset === undefined) writer.binary(bytes);
-		else encodeAttached(writer, offset, bytes.byteLength);
+		writeBytes(writer, bytes, offset);
 	});
 }
 
@@ -94,32 +84,33 @@ function encodeBinary(
 	bytes: Uint8Array,
 	attachment: AttachmentSink | undefined,
 ): void {
-	const offset = attachment?.take(bytes);
-	if (offset === undefined) writer.binary(bytes);
-	else encodeAttached(writer, offset, bytes.byteLength);
+	writeBytes(writer, bytes, attachment?.take(bytes));
 }
 
-function encodeAttached(
+/** @param offset where they are in the attachment; `undefined` writes them into the image. */
+function writeBytes(
 	writer: ImageWriter,
-	offset: number,
-	size: number,
+	bytes: Uint8Array,
+	offset: number | undefined,
 ): void {
+	if (offset === undefined) {
+		writer.binary(bytes);
+		return;
+	}
 	writer.extension(EXTENSION.attached, EXTENSION_GUESS, () => {
 		writer.arrayHeader(2);
 		writer.integer(offset);
-		writer.integer(size);
+		writer.integer(bytes.byteLength);
 	});
 }
 
 function encodeInstant(writer: ImageWriter, value: Date): void {
 	const ms = value.getTime();
 	if (Number.isNaN(ms))
-		throw new NoImage(
-			"is an invalid Date; send null where there is no instant",
-		);
+		throw new NoImage("is an invalid Date; send null instead");
 	if (ms < FIRST_INSTANT_MS || ms > LAST_INSTANT_MS) {
 		throw new NoImage(
-			`is ${value.toISOString()}, and Python's datetime has the years 1 to 9999`,
+			`is ${value.toISOString()}, which is outside the years 1 to 9999 of Python's datetime`,
 		);
 	}
 	const bytes = Buffer.allocUnsafe(8);
@@ -127,8 +118,21 @@ function encodeInstant(writer: ImageWriter, value: Date): void {
 	writer.extension(EXTENSION.instant, bytes.length, () => writer.raw(bytes));
 }
 
-/** Text inside an extension. */
+/** Writes ASCII text as the content of an extension. */
 function encodeText(writer: ImageWriter, type: number, text: string): void {
 	const bytes = Buffer.from(text, "latin1");
 	writer.extension(type, bytes.length, () => writer.raw(bytes));
+}
+
+/** What MessagePack's own integers hold. */
+const LEAST_LONG = -(2n ** 63n);
+const MOST_LONG = 2n ** 64n - 1n;
+
+/** Returns the shortest two's complement, big-endian. */
+function bigIntegerBytes(value: bigint): Uint8Array {
+	// A negative number has as many bits as its complement; one more is for the sign.
+	const bits = (value < 0n ? ~value : value).toString(2).length + 1;
+	const size = Math.ceil(bits / 8);
+	const hex = BigInt.asUintN(size * 8, value).toString(16);
+	return Buffer.from(hex.padStart(size * 2, "0"), "hex");
 }

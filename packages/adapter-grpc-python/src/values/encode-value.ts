@@ -65,8 +65,7 @@ class Encoder {
 				break;
 			case "object":
 				if (value === null) this.writer.nil();
-				else if (!encodeLeaf(this.writer, value, this.attachment))
-					this.container(value);
+				else this.object(value);
 				break;
 			case "undefined":
 				throw new NoImage(
@@ -74,18 +73,23 @@ class Encoder {
 				);
 			default:
 				throw new NoImage(
-					`is ${describe(value)}, which cannot leave this program; send plain data`,
+					`is ${describe(value)}, which cannot be sent to another process; send plain data`,
 				);
 		}
 	}
 
-	private container(value: object): void {
+	private object(value: object): void {
+		const prototype: unknown = Object.getPrototypeOf(value);
+		// Nearly all are one of these two; to ask for each of our classes first costs more than a small object.
+		const isUsual =
+			prototype === Object.prototype || prototype === Array.prototype;
+		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
 		this.enter(value);
 		if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
 		else if (Array.isArray(value)) this.items(value);
 		else if (value instanceof Map) this.map(value);
 		else if (value instanceof Set) this.listInside(EXTENSION.set, [...value]);
-		else if (isPlain(value)) this.plainObject(value);
+		else if (isPlain(prototype)) this.plainObject(value);
 		else
 			throw new NoImage(
 				`is ${describe(value)}, which has no image; send its fields as a plain object`,
@@ -134,60 +138,61 @@ class Encoder {
 			throw new NoImage(
 				`has the key ${String(symbol)}, and symbols cannot cross`,
 			);
-		const entries: [string, unknown][] = [];
+		const keys: string[] = [];
+		const items: unknown[] = [];
 		for (const key of Object.keys(value)) {
+			// Read once: a getter may return something else the next time.
 			const property = (value as Record<string, unknown>)[key];
-			if (property !== undefined) entries.push([key, property]);
+			if (property === undefined) continue;
+			keys.push(key);
+			items.push(property);
 		}
-		this.textEntries(entries);
+		this.entries(keys, items);
 	}
 
 	private map(value: ReadonlyMap<unknown, unknown>): void {
-		const entries = [...value];
-		if (
-			entries.every(
-				(entry): entry is [string, unknown] => typeof entry[0] === "string",
-			)
-		) {
-			this.textEntries(entries);
-		} else this.anyEntries(entries);
+		this.entries([...value.keys()], [...value.values()]);
 	}
 
-	private textEntries(entries: readonly [string, unknown][]): void {
-		if (entries.some(([key]) => key === "__proto__")) this.anyEntries(entries);
-		else this.safeTextEntries(entries);
+	private entries(keys: readonly unknown[], items: readonly unknown[]): void {
+		const areText = keys.every(
+			(key) => typeof key === "string" && key !== "__proto__",
+		);
+		if (areText) this.textEntries(keys as readonly string[], items);
+		else this.anyEntries(keys, items);
 	}
 
-	private safeTextEntries(entries: readonly [string, unknown][]): void {
-		let key = "";
+	private textEntries(
+		keys: readonly string[],
+		items: readonly unknown[],
+	): void {
+		let i = 0;
 		try {
-			this.writer.mapHeader(entries.length);
-			for (const entry of entries) {
-				key = entry[0];
-				this.writer.text(key);
-				this.value(entry[1]);
+			this.writer.mapHeader(keys.length);
+			for (; i < keys.length; i++) {
+				this.writer.text(keys[i] as string);
+				this.value(items[i]);
 			}
 		} catch (error) {
-			throw within(error, propertyPlace(key));
+			throw within(error, propertyPlace(keys[i] ?? ""));
 		}
 	}
 
-	private anyEntries(entries: readonly [unknown, unknown][]): void {
+	private anyEntries(
+		keys: readonly unknown[],
+		items: readonly unknown[],
+	): void {
 		this.writer.extension(EXTENSION.map, EXTENSION_GUESS, () => {
-			this.writer.arrayHeader(entries.length * 2);
-			for (const [index, [key, item]] of entries.entries()) {
+			this.writer.arrayHeader(keys.length * 2);
+			for (const [index, key] of keys.entries()) {
+				let place = `<key ${index}>`;
 				try {
 					this.value(key);
+					place =
+						typeof key === "object" ? `<value ${index}>` : `[${keyText(key)}]`;
+					this.value(items[index]);
 				} catch (error) {
-					throw within(error, `<key ${index}>`);
-				}
-				try {
-					this.value(item);
-				} catch (error) {
-					throw within(
-						error,
-						typeof key === "object" ? `<value ${index}>` : `[${keyText(key)}]`,
-					);
+					throw within(error, place);
 				}
 			}
 		});
@@ -198,9 +203,8 @@ function keyText(key: unknown): string {
 	return typeof key === "string" ? JSON.stringify(key) : String(key);
 }
 
-/** Plain objects of any realm, and those without prototype. */
-function isPlain(value: object): boolean {
-	const prototype: unknown = Object.getPrototypeOf(value);
+/** Whether objects of this prototype are plain: those of any realm, and those without prototype. */
+function isPlain(prototype: unknown): boolean {
 	return (
 		prototype === null ||
 		prototype === Object.prototype ||

@@ -1,6 +1,7 @@
 import { brandAs } from "@snakepit/core/infrastructure";
+
 /**
- * A number that is a `float` for the worker also when it is whole.
+ * A number that arrives as a `float` in Python even where it is whole.
  *
  * A plain `1` arrives as the integer 1, `new Float(1)` as 1.0. Results come back as plain numbers.
  */
@@ -9,7 +10,7 @@ export class Float {
 		brandAs(Float, "value.Float");
 	}
 
-	/** For the compiler alone: what merely has the same parts is no `Float`. */
+	/** For the compiler only: an object that merely has the same properties is not a `Float`. */
 	declare protected readonly brand: "Float";
 	readonly value: number;
 

@@ -1,134 +1,181 @@
 import { isUtf8 } from "node:buffer";
 
-/** Bytes that are no value image: what is wrong, and where. */
+/** Bytes that are not a value image: what is wrong, and where. */
 export class MalformedImage extends Error {
 	override readonly name = "MalformedImage";
 }
 
-/** From here on bytes may be views of the message instead of copies; smaller ones may lie in Node's shared pool. */
+/** From this size on, bytes may be views of the message instead of copies; smaller ones may lie in Node's shared pool. */
 const LEAST_VIEW = 65_536;
-/** Up to here a loop beats the call into the runtime. */
+/** Up to this length a loop beats the call into the runtime. */
 const SHORT_TEXT = 24;
 const TWO_TO_32 = 2 ** 32;
+/** A smaller message does not repay what is made to read a larger one faster. */
+const LEAST_LARGE = 512;
+/** A power of two; the keys of the records in a list rarely collide in so many slots. */
+const KEY_SLOTS = 64;
 
 /** Reads the parts of MessagePack formats, never past the end. */
 export class ImageReader {
-	private readonly bytes: Buffer;
-	private position = 0;
-	/** Where the value at hand must end: the message, or the extension around it. */
-	private end: number;
+	readonly #bytes: Buffer;
+	readonly #floats: DataView | undefined;
+	/** The keys that were read: the records of a list have the same ones. */
+	readonly #keys: string[] | undefined;
+	#position = 0;
+	/** Where the current value must end: the end of the message, or of the extension around it. */
+	#end: number;
+	/** The bytes that no container has announced an item for. */
+	#unclaimed: number;
 
 	constructor(bytes: Uint8Array) {
-		this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-		this.end = bytes.byteLength;
+		this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+		this.#end = bytes.byteLength;
+		this.#unclaimed = bytes.byteLength;
+		if (bytes.byteLength < LEAST_LARGE) return;
+		this.#floats = new DataView(
+			bytes.buffer,
+			bytes.byteOffset,
+			bytes.byteLength,
+		);
+		this.#keys = new Array<string>(KEY_SLOTS);
 	}
 
 	get remaining(): number {
-		return this.end - this.position;
+		return this.#end - this.#position;
 	}
 
 	fail(problem: string): never {
 		throw new MalformedImage(
-			`The value is malformed at byte ${this.position} of ${this.bytes.length}: ${problem}.`,
+			`The value is malformed at byte ${this.#position} of ${this.#bytes.length}: ${problem}.`,
 		);
 	}
 
 	/** Reads one byte: a format, or a small number. */
 	byte(): number {
-		return this.bytes[this.take(1)] ?? 0;
+		return this.#bytes[this.#take(1)] as number;
 	}
 
+	/** Reads an unsigned integer of so many bytes. */
 	unsigned(size: 1 | 2 | 4): number {
-		return this.bytes.readUIntBE(this.take(size), size);
+		const at = this.#take(size);
+		let value = this.#bytes[at] as number;
+		for (let i = 1; i < size; i++)
+			value = value * 0x100 + (this.#bytes[at + i] as number);
+		return value;
 	}
 
+	/** Reads a signed integer of so many bytes. */
 	signed(size: 1 | 2 | 4): number {
-		return this.bytes.readIntBE(this.take(size), size);
+		const unused = 32 - 8 * size;
+		return (this.unsigned(size) << unused) >> unused;
 	}
 
-	/** A number where it is safe, otherwise a bigint. */
-	longUnsigned(): number | bigint {
-		const at = this.take(8);
-		const high = this.bytes.readUInt32BE(at);
+	/** Reads a signed integer of 8 bytes. */
+	signedLong(): bigint {
+		return this.#bytes.readBigInt64BE(this.#take(8));
+	}
+
+	/** Reads an unsigned integer of 8 bytes: a number where it is safe, otherwise a bigint. */
+	unsignedLong(): number | bigint {
+		const at = this.#take(8);
+		const high = this.#bytes.readUInt32BE(at);
 		return high < 0x200000
-			? high * TWO_TO_32 + this.bytes.readUInt32BE(at + 4)
-			: this.bytes.readBigUInt64BE(at);
-	}
-
-	/** A number where it is safe, otherwise a bigint. */
-	longSigned(): number | bigint {
-		const value = this.bytes.readBigInt64BE(this.take(8));
-		const number = Number(value);
-		return Number.isSafeInteger(number) ? number : value;
-	}
-
-	long(): bigint {
-		return this.bytes.readBigInt64BE(this.take(8));
+			? high * TWO_TO_32 + this.#bytes.readUInt32BE(at + 4)
+			: this.#bytes.readBigUInt64BE(at);
 	}
 
 	float32(): number {
-		return this.bytes.readFloatBE(this.take(4));
+		return this.#bytes.readFloatBE(this.#take(4));
 	}
 
 	float64(): number {
-		return this.bytes.readDoubleBE(this.take(8));
+		const at = this.#take(8);
+		return this.#floats === undefined
+			? this.#bytes.readDoubleBE(at)
+			: this.#floats.getFloat64(at);
 	}
 
 	text(size: number): string {
-		const start = this.take(size);
-		if (size <= SHORT_TEXT) {
-			let text = "";
-			for (let i = start; i < start + size; i++) {
-				const unit = this.bytes[i] ?? 0;
-				if (unit >= 0x80) return this.unicode(start, size);
-				text += String.fromCharCode(unit);
-			}
-			return text;
+		const start = this.#take(size);
+		if (size > SHORT_TEXT) return this.#unicode(start, size);
+		let text = "";
+		for (let i = start; i < start + size; i++) {
+			const unit = this.#bytes[i] as number;
+			if (unit >= 0x80) return this.#unicode(start, size);
+			text += String.fromCharCode(unit);
 		}
-		return this.unicode(start, size);
+		return text;
 	}
 
-	/** Bytes of their own, or a view where they make up most of the message: no small value keeps a large one alive. */
+	/** Reads text that is likely to occur again, such as the key of a record. */
+	key(size: number): string {
+		const bytes = this.#bytes;
+		const keys = this.#keys;
+		if (keys === undefined || size === 0 || size > SHORT_TEXT)
+			return this.text(size);
+		const start = this.#position;
+		const first = bytes[start] ?? 0;
+		const last = bytes[start + size - 1] ?? 0;
+		const slot = (first * 31 + last + size) % KEY_SLOTS;
+		const known = keys[slot];
+		if (known?.length === size) {
+			let i = 0;
+			while (i < size && known.charCodeAt(i) === bytes[start + i]) i++;
+			if (i === size && size <= this.remaining) {
+				this.#position += size;
+				return known;
+			}
+		}
+		const text = this.text(size);
+		// Only ASCII has as many characters as bytes; others could equal bytes that are not UTF-8.
+		if (text.length === size) keys[slot] = text;
+		return text;
+	}
+
+	/** Reads bytes: a copy, or a view where they make up most of the message. No small value keeps a large one alive. */
 	binary(size: number): Uint8Array {
-		const start = this.take(size);
-		const { buffer, byteOffset } = this.bytes;
+		const start = this.#take(size);
+		const { buffer, byteOffset } = this.#bytes;
 		const view = new Uint8Array(buffer, byteOffset + start, size);
 		return size >= LEAST_VIEW && size > buffer.byteLength / 2
 			? view
 			: view.slice();
 	}
 
-	/** Checks a count of items, each of which takes a byte at least, before room is made for them. */
-	count(items: number): number {
-		if (items > this.remaining)
-			this.fail(`${items} items announced, ${this.remaining} bytes left`);
-		return items;
+	/**
+	 * Checks a count of items before memory is taken for them: each takes at least one byte, also of the bytes that the
+	 * containers around them announced items for.
+	 */
+	claim(items: number): void {
+		const left = Math.min(this.#unclaimed, this.remaining);
+		if (items > left) this.fail(`${items} items announced, ${left} bytes left`);
+		this.#unclaimed -= items;
 	}
 
-	/** Reads what is inside an extension: all of it, and nothing else. */
+	/** Reads the content of an extension: all of it, and nothing else. */
 	inside<T>(size: number, read: () => T): T {
-		const start = this.take(size);
-		const outerEnd = this.end;
-		this.position = start;
-		this.end = start + size;
+		const start = this.#take(size);
+		const outerEnd = this.#end;
+		this.#position = start;
+		this.#end = start + size;
 		const value = read();
 		if (this.remaining !== 0)
 			this.fail(`${this.remaining} bytes too many inside an extension`);
-		this.end = outerEnd;
+		this.#end = outerEnd;
 		return value;
 	}
 
-	private unicode(start: number, size: number): string {
-		if (!isUtf8(this.bytes.subarray(start, start + size)))
+	#unicode(start: number, size: number): string {
+		if (!isUtf8(this.#bytes.subarray(start, start + size)))
 			this.fail("text that is not UTF-8");
-		return this.bytes.toString("utf8", start, start + size);
+		return this.#bytes.toString("utf8", start, start + size);
 	}
 
-	private take(size: number): number {
+	#take(size: number): number {
 		if (size > this.remaining)
 			this.fail(`${size} bytes announced, ${this.remaining} left`);
-		const start = this.position;
-		this.position += size;
+		const start = this.#position;
+		this.#position += size;
 		return start;
 	}
 }

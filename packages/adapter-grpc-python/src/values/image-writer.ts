@@ -5,7 +5,7 @@ const TWO_TO_32 = 2 ** 32;
 /** Up to here a loop beats the call into the runtime. */
 const SHORT_TEXT = 31;
 
-/** The guess for the content of an extension that nobody counted: most have a length of one byte. */
+/** A guess for an extension of unknown size: most have a length of one byte. */
 export const EXTENSION_GUESS = 64;
 
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
@@ -31,22 +31,20 @@ export class ImageWriter {
 		this.byte(value ? 0xc3 : 0xc2);
 	}
 
-	/** A safe integer, in the shortest format. */
+	/** Writes a safe integer, in the shortest format. */
 	integer(value: number): void {
 		if (value >= 0) {
 			if (value < 0x80) this.byte(value);
-			else if (value < 0x100) this.short(0xcc, value, 1);
-			else if (value < 0x10000) this.short(0xcd, value, 2);
-			else if (value < TWO_TO_32) this.short(0xce, value, 4);
-			else this.long(0xcf, value);
+			else if (value < TWO_TO_32) this.sized(0xcc, value);
+			else this.longInteger(BigInt(value));
 		} else if (value >= -0x20) this.byte(value + 0x100);
-		else if (value >= -0x80) this.short(0xd0, value + 0x100, 1);
-		else if (value >= -0x8000) this.short(0xd1, value + 0x10000, 2);
-		else if (value >= -0x80000000) this.short(0xd2, value + TWO_TO_32, 4);
-		else this.long(0xd3, value);
+		else if (value >= -0x80) this.unsigned(0xd0, value + 0x100, 1);
+		else if (value >= -0x8000) this.unsigned(0xd1, value + 0x10000, 2);
+		else if (value >= -0x80000000) this.unsigned(0xd2, value + TWO_TO_32, 4);
+		else this.longInteger(BigInt(value));
 	}
 
-	/** An integer from -2⁶³ to 2⁶⁴-1 that is not safe as a number. */
+	/** Writes an integer from -2⁶³ to 2⁶⁴-1 in 8 bytes. */
 	longInteger(value: bigint): void {
 		this.reserve(9);
 		if (value >= 0n) {
@@ -68,29 +66,26 @@ export class ImageWriter {
 
 	text(value: string): void {
 		if (value.length <= SHORT_TEXT && this.asciiText(value)) return;
-		if (!value.isWellFormed()) {
+		const size = Buffer.byteLength(value, "utf8");
+		// As many bytes as characters are ASCII.
+		if (size !== value.length && !value.isWellFormed()) {
 			throw new NoImage(
-				"is text with a lone surrogate, which no encoding carries; mend it with toWellFormed(), or send bytes",
+				"is text with a lone surrogate, which no encoding can represent; repair it with toWellFormed(), or send bytes",
 			);
 		}
-		const size = Buffer.byteLength(value, "utf8");
 		if (size < 0x20) this.byte(0xa0 + size);
-		else if (size < 0x100) this.short(0xd9, size, 1);
-		else if (size < 0x10000) this.short(0xda, size, 2);
-		else this.short(0xdb, size, 4);
+		else this.sized(0xd9, size);
 		this.reserve(size);
 		this.bytes.write(value, this.length, "utf8");
 		this.length += size;
 	}
 
 	binary(value: Uint8Array): void {
-		const size = value.byteLength;
-		if (size < 0x100) this.short(0xc4, size, 1);
-		else if (size < 0x10000) this.short(0xc5, size, 2);
-		else this.short(0xc6, size, 4);
+		this.sized(0xc4, value.byteLength);
 		this.raw(value);
 	}
 
+	/** Writes bytes without a header. */
 	raw(value: Uint8Array): void {
 		this.reserve(value.byteLength);
 		this.bytes.set(value, this.length);
@@ -99,21 +94,21 @@ export class ImageWriter {
 
 	arrayHeader(items: number): void {
 		if (items < 0x10) this.byte(0x90 + items);
-		else if (items < 0x10000) this.short(0xdc, items, 2);
-		else this.short(0xdd, items, 4);
+		else if (items < 0x10000) this.unsigned(0xdc, items, 2);
+		else this.unsigned(0xdd, items, 4);
 	}
 
 	mapHeader(entries: number): void {
 		if (entries < 0x10) this.byte(0x80 + entries);
-		else if (entries < 0x10000) this.short(0xde, entries, 2);
-		else this.short(0xdf, entries, 4);
+		else if (entries < 0x10000) this.unsigned(0xde, entries, 2);
+		else this.unsigned(0xdf, entries, 4);
 	}
 
 	/**
-	 * An extension whose content is written by `content`. Its header has the length
-	 * in front, so room is left for it and the content moved where the guess was wrong.
+	 * Writes an extension whose content is written by `content`. The length comes before the content, so room is left for
+	 * it, and the content is moved where the guess was wrong.
 	 *
-	 * @param guess how many bytes the content will have, about.
+	 * @param guess about how many bytes the content will have.
 	 */
 	extension(type: number, guess: number, content: () => void): void {
 		const room = extensionHeaderSize(guess);
@@ -129,9 +124,7 @@ export class ImageWriter {
 		}
 		this.length = start;
 		if (header === 2) this.byte(FIXED_EXTENSION[size] ?? 0);
-		else if (size < 0x100) this.short(0xc7, size, 1);
-		else if (size < 0x10000) this.short(0xc8, size, 2);
-		else this.short(0xc9, size, 4);
+		else this.sized(0xc7, size);
 		this.byte(type);
 		this.length = start + header + size;
 	}
@@ -141,20 +134,18 @@ export class ImageWriter {
 		this.bytes[this.length++] = value;
 	}
 
-	private short(format: number, value: number, size: 1 | 2 | 4): void {
-		this.reserve(1 + size);
-		this.bytes[this.length] = format;
-		this.bytes.writeUIntBE(value, this.length + 1, size);
-		this.length += 1 + size;
+	/** Writes a number that the first of three formats has in 1 byte, the second in 2 and the third in 4. */
+	private sized(format: number, value: number): void {
+		if (value < 0x100) this.unsigned(format, value, 1);
+		else if (value < 0x10000) this.unsigned(format + 1, value, 2);
+		else this.unsigned(format + 2, value, 4);
 	}
 
-	private long(format: number, value: number): void {
-		this.reserve(9);
-		const high = Math.floor(value / TWO_TO_32);
-		this.bytes[this.length] = format;
-		this.bytes.writeInt32BE(high | 0, this.length + 1);
-		this.bytes.writeUInt32BE(value - high * TWO_TO_32, this.length + 5);
-		this.length += 9;
+	private unsigned(format: number, value: number, size: 1 | 2 | 4): void {
+		this.reserve(1 + size);
+		this.bytes[this.length++] = format;
+		for (let shift = 8 * (size - 1); shift >= 0; shift -= 8)
+			this.bytes[this.length++] = value >>> shift;
 	}
 
 	private asciiText(value: string): boolean {

@@ -1,5 +1,6 @@
+import { endianness } from "node:os";
 import { brandAs } from "@snakepit/core/infrastructure";
-import { littleEndian } from "./byte-order.ts";
+
 import {
 	DTYPES,
 	type DType,
@@ -9,7 +10,7 @@ import {
 	isDType,
 } from "./dtype.ts";
 
-/** More than numpy allows (64) can only be a mistake. */
+/** As many as numpy allows. */
 const MAX_DIMENSIONS = 64;
 
 /** An array of numbers in C order: `numpy.ndarray`. Knows its dtype and shape, and does no arithmetic. */
@@ -18,7 +19,7 @@ export class NdArray<D extends DType = DType> {
 		brandAs(NdArray, "value.NdArray");
 	}
 
-	/** For the compiler alone: what merely has the same parts is no `NdArray`. */
+	/** For the compiler only: an object that merely has the same properties is not an `NdArray`. */
 	declare protected readonly brand: "NdArray";
 	readonly dtype: D;
 	/** Empty for an array of zero dimensions, which has one element. */
@@ -27,7 +28,7 @@ export class NdArray<D extends DType = DType> {
 	readonly data: DTypeData[D];
 
 	/**
-	 * Takes the elements as they are, without a copy where alignment allows.
+	 * Uses the elements as they are, without a copy where alignment allows.
 	 *
 	 * @throws RangeError when the number of elements does not fit the shape.
 	 */
@@ -38,7 +39,7 @@ export class NdArray<D extends DType = DType> {
 	) {
 		if (!isDType(dtype)) {
 			throw new RangeError(
-				`no dtype ${JSON.stringify(dtype)}; known: ${Object.keys(DTYPES).join(", ")}`,
+				`unknown dtype ${JSON.stringify(dtype)}; known: ${Object.keys(DTYPES).join(", ")}`,
 			);
 		}
 		const layout = DTYPES[dtype];
@@ -76,12 +77,12 @@ export class NdArray<D extends DType = DType> {
 		);
 	}
 
-	/** How many elements there are. */
+	/** The number of elements. */
 	get size(): number {
 		return this.data.length / DTYPES[this.dtype].parts;
 	}
 
-	/** The elements as little-endian bytes, the way they cross. */
+	/** The elements as little-endian bytes, as they are sent. */
 	bytes(): Uint8Array {
 		return littleEndian(
 			asBytes(this.data),
@@ -90,7 +91,7 @@ export class NdArray<D extends DType = DType> {
 	}
 }
 
-/** @throws RangeError when it is no shape. */
+/** @throws RangeError when it is not a shape. */
 function countElements(shape: readonly number[]): number {
 	if (shape.length > MAX_DIMENSIONS) {
 		throw new RangeError(
@@ -101,7 +102,7 @@ function countElements(shape: readonly number[]): number {
 	for (const extent of shape) {
 		if (!Number.isSafeInteger(extent) || extent < 0) {
 			throw new RangeError(
-				`a shape has whole numbers from 0, got [${shape.join(", ")}]`,
+				`a shape must be whole numbers from 0, got [${shape.join(", ")}]`,
 			);
 		}
 		elements *= extent;
@@ -113,4 +114,22 @@ function asBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
 	return ArrayBuffer.isView(data)
 		? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 		: new Uint8Array(data);
+}
+
+const isBigEndian = endianness() === "BE";
+
+/**
+ * Turns numbers between this machine's byte order and little-endian; its own inverse.
+ * Returns the bytes themselves where there is nothing to do.
+ */
+export function littleEndian(bytes: Uint8Array, size: number): Uint8Array {
+	return isBigEndian && size > 1 ? reversedBySize(bytes, size) : bytes;
+}
+
+/** Returns a copy in which each group of `size` bytes is reversed. */
+export function reversedBySize(bytes: Uint8Array, size: number): Uint8Array {
+	const copy = new Uint8Array(bytes.byteLength);
+	for (let start = 0; start < bytes.byteLength; start += size)
+		copy.set(bytes.slice(start, start + size).reverse(), start);
+	return copy;
 }

@@ -6,7 +6,7 @@ export class NoImage extends Error {
 	readonly code: InputErrorCode;
 	private path = "";
 
-	/** @param problem goes on where the path ends: `is a function`. */
+	/** @param problem continues a sentence that begins with the path: `is a function`. */
 	constructor(
 		problem: string,
 		code: InputErrorCode = "VALUE_NOT_TRANSFERABLE",
@@ -15,7 +15,7 @@ export class NoImage extends Error {
 		this.code = code;
 	}
 
-	/** Says in which place of its container the problem is. */
+	/** Adds the place in the container at hand to the front of the path. */
 	within(place: string): this {
 		this.path = place + this.path;
 		return this;
@@ -50,14 +50,14 @@ export function propertyPlace(key: string): string {
 
 const MOST_OF_PATH = 160;
 
-/** A cycle is found when it is too deep: its path is the same step over and over. */
+/** A cycle is detected by its depth, so its path repeats the same steps. */
 function shortened(path: string): string {
 	if (path.length <= MOST_OF_PATH) return path;
 	const half = MOST_OF_PATH / 2;
 	return `${path.slice(0, half)}…${path.slice(-half)}`;
 }
 
-/** Says what a value is, for people. */
+/** Describes a value for an error message. */
 export function describe(value: unknown): string {
 	if (value === undefined) return "undefined";
 	if (value === null) return "null";

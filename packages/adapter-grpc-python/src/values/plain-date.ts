@@ -1,22 +1,23 @@
 import { brandAs } from "@snakepit/core/infrastructure";
-import { daysInMonth, digits, wholeBetween } from "./calendar.ts";
 
-const ISO = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE_TIME =
+	/^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?$/;
 
-/** A day of the calendar, without time and zone: Python's `date`. Years 1 to 9999. */
+/** A calendar day, without time and zone: Python's `date`. Years 1 to 9999. */
 export class PlainDate {
 	static {
 		brandAs(PlainDate, "value.PlainDate");
 	}
 
-	/** For the compiler alone: what merely has the same parts is no `PlainDate`. */
+	/** For the compiler only: an object that merely has the same properties is not a `PlainDate`. */
 	declare protected readonly brand: "PlainDate";
 	readonly year: number;
 	/** From 1. */
 	readonly month: number;
 	readonly day: number;
 
-	/** @throws RangeError when there is no such day. */
+	/** @throws RangeError when the day does not exist. */
 	constructor(year: number, month: number, day: number) {
 		this.year = wholeBetween("year", year, 1, 9999);
 		this.month = wholeBetween("month", month, 1, 12);
@@ -26,10 +27,10 @@ export class PlainDate {
 	/**
 	 * Reads `YYYY-MM-DD`.
 	 *
-	 * @throws RangeError when the text is not one, or there is no such day.
+	 * @throws RangeError when the text has another form, or the day does not exist.
 	 */
 	static from(text: string): PlainDate {
-		const [, year, month, day] = ISO.exec(text) ?? [];
+		const [, year, month, day] = DATE.exec(text) ?? [];
 		if (day === undefined)
 			throw new RangeError(`not a date as YYYY-MM-DD: ${JSON.stringify(text)}`);
 		return new PlainDate(Number(year), Number(month), Number(day));
@@ -42,4 +43,103 @@ export class PlainDate {
 	toJSON(): string {
 		return this.toString();
 	}
+}
+
+/** A date and time without zone: Python's naive `datetime`. Microseconds are kept. */
+export class PlainDateTime {
+	static {
+		brandAs(PlainDateTime, "value.PlainDateTime");
+	}
+
+	/** For the compiler only; see `PlainDate`. */
+	declare protected readonly brand: "PlainDateTime";
+	readonly year: number;
+	/** From 1. */
+	readonly month: number;
+	readonly day: number;
+	readonly hour: number;
+	readonly minute: number;
+	readonly second: number;
+	readonly microsecond: number;
+
+	/** @throws RangeError when the moment does not exist. */
+	constructor(
+		year: number,
+		month: number,
+		day: number,
+		hour = 0,
+		minute = 0,
+		second = 0,
+		microsecond = 0,
+	) {
+		const date = new PlainDate(year, month, day);
+		this.year = date.year;
+		this.month = date.month;
+		this.day = date.day;
+		this.hour = wholeBetween("hour", hour, 0, 23);
+		this.minute = wholeBetween("minute", minute, 0, 59);
+		this.second = wholeBetween("second", second, 0, 59);
+		this.microsecond = wholeBetween("microsecond", microsecond, 0, 999_999);
+	}
+
+	/**
+	 * Reads `YYYY-MM-DDTHH:MM:SS`, optionally with up to six digits of a second.
+	 *
+	 * @throws RangeError when the text has another form, or the moment does not exist.
+	 */
+	static from(text: string): PlainDateTime {
+		const [, day, hour, minute, second, fraction = ""] =
+			DATE_TIME.exec(text) ?? [];
+		if (day === undefined) {
+			throw new RangeError(
+				`not a date and time as YYYY-MM-DDTHH:MM:SS.ffffff: ${JSON.stringify(text)}`,
+			);
+		}
+		const date = PlainDate.from(day);
+		const microsecond = Number(fraction.padEnd(6, "0"));
+		return new PlainDateTime(
+			date.year,
+			date.month,
+			date.day,
+			Number(hour),
+			Number(minute),
+			Number(second),
+			microsecond,
+		);
+	}
+
+	/** As Python's `isoformat`: microseconds only where there are some. */
+	toString(): string {
+		const date = `${digits(this.year, 4)}-${digits(this.month, 2)}-${digits(this.day, 2)}`;
+		const time = `${digits(this.hour, 2)}:${digits(this.minute, 2)}:${digits(this.second, 2)}`;
+		return `${date}T${time}${this.microsecond === 0 ? "" : `.${digits(this.microsecond, 6)}`}`;
+	}
+
+	toJSON(): string {
+		return this.toString();
+	}
+}
+
+/** Days of a month of the proleptic Gregorian calendar; months count from 1. */
+function daysInMonth(year: number, month: number): number {
+	// The calendar repeats every 400 years; `Date.UTC` takes years below 100 for those from 1900.
+	return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+}
+
+/** @throws RangeError when `value` is not a whole number from `least` to `most`. */
+function wholeBetween(
+	field: string,
+	value: number,
+	least: number,
+	most: number,
+): number {
+	if (Number.isInteger(value) && value >= least && value <= most) return value;
+	throw new RangeError(
+		`${field} must be a whole number from ${least} to ${most}, got ${value}`,
+	);
+}
+
+/** Writes a number with leading zeros. */
+function digits(value: number, width: number): string {
+	return String(value).padStart(width, "0");
 }

@@ -1,15 +1,16 @@
 import { brandAs } from "@snakepit/core/infrastructure";
+
 /**
- * An array that is a `tuple` for the worker; tuples of the worker arrive as this.
+ * An array that arrives as a `tuple` in Python; Python's tuples arrive as this.
  *
- * `Tuple.of(1, 2)` makes one. What is derived from it (`map`, `slice`) is a plain array.
+ * `Tuple.of(1, 2)` makes one. `map` and `slice` of it return plain arrays.
  */
 export class Tuple<Item = unknown> extends Array<Item> {
 	static {
 		brandAs(Tuple, "value.Tuple");
 	}
 
-	/** For the compiler alone: what merely has the same parts is no `Tuple`. */
+	/** For the compiler only: an object that merely has the same properties is not a `Tuple`. */
 	declare protected readonly brand: "Tuple";
 
 	static override of<Item>(...items: Item[]): Tuple<Item> {

@@ -67,6 +67,17 @@ test("a small message cannot announce a large value", () => {
 	}
 });
 
+test("levels that announce the same bytes again are refused before memory is taken for them", () => {
+	const level = Buffer.from([0xdd, 0x00, 0x0f, 0x00, 0x00]);
+	const bytes = Buffer.concat([
+		...Array.from({ length: 99 }, () => level),
+		Buffer.alloc(0x0f_0000),
+	]);
+	const before = process.memoryUsage().heapUsed;
+	expect(() => decodeValue(bytes)).toThrow(/983040 items announced/);
+	expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000);
+});
+
 test("no image is deeper than the reader goes", () => {
 	const bytes = new Uint8Array(100_000).fill(0x91);
 	expect(() => decodeValue(bytes)).toThrow(/levels/);

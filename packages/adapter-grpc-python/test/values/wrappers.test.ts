@@ -6,7 +6,7 @@ import {
 	PlainDateTime,
 	Tuple,
 } from "../../src/index.ts";
-import { reversedBySize } from "../../src/values/byte-order.ts";
+import { reversedBySize } from "../../src/values/nd-array.ts";
 
 test("wrappers are shown and compared as what they hold", () => {
 	expect(new Float(1.5) > new Float(1)).toBe(true);
