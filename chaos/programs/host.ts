@@ -1,20 +1,45 @@
-// The host of every case: opens a pool as its one argument says, tells on
-// standard output what happens, and does what it reads on standard input.
+// The host of every case: opens a pool as its one argument describes, reports
+// events on standard output, and carries out the orders it reads on standard input.
 import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { createPool, type SnakepitEvent } from "@snakepit/core";
+import type { ValuesReport } from "./large-values.ts";
+import type { LivesReport, LivesWanted } from "./random-life/lives.ts";
 import {
-	createPool,
-	type PoolOptions,
-	type SnakepitEvent,
-} from "@snakepit/core";
-import { chosenProtections } from "./choose-protections.ts";
-import type { HostOrder, HostOrders } from "./orders.ts";
-import type { LivesWanted } from "./random-life/lives.ts";
-import { workerAdapter } from "./worker-adapter.ts";
+	type ProtectionName,
+	protectionsOf,
+	type WorkerOptions,
+	workerAdapter,
+} from "./worker-adapter.ts";
 
-const orders: HostOrders = JSON.parse(process.argv[2] ?? "{}");
-const ballast = Buffer.alloc((orders.ballastMb ?? 0) * 1024 * 1024, 1);
-const told = new Set([
+/** The one argument of this program, as JSON. */
+export interface HostOptions extends WorkerOptions {
+	readonly dataDir: string;
+	readonly size: number;
+	readonly protections: readonly ProtectionName[];
+	/** Laid over the options of the pool; values that JSON can carry. */
+	readonly pool?: Readonly<Record<string, unknown>>;
+	/** Memory that the host touches before it starts anything, in megabytes. */
+	readonly ballastMb?: number;
+	/** Types of events to report, beside those that every case needs. */
+	readonly events?: readonly string[];
+}
+
+/** How a program can end by itself. */
+export type ProgramEnd =
+	| "exit"
+	| "throw"
+	| "reject"
+	| "throw in the exit hook"
+	| "abort"
+	| "run out of work";
+
+/** The orders by name; each is answered with what it returns or with its error. */
+export type Orders = typeof orders;
+
+const options: HostOptions = JSON.parse(process.argv[2] ?? "{}");
+const ballast = Buffer.alloc((options.ballastMb ?? 0) * 1024 * 1024, 1);
+const reported = new Set([
 	"run.started",
 	"worker.spawned",
 	"worker.exited",
@@ -25,142 +50,124 @@ const told = new Set([
 	"protection.started",
 	"protection.unavailable",
 	"registry.set_aside",
-	...(orders.events ?? []),
+	...(options.events ?? []),
 ]);
+const hogged: number[] = [];
+let hogging: NodeJS.Timeout | undefined;
 
-function tell(fact: object): void {
+const ENDS: Readonly<Record<ProgramEnd, () => unknown>> = {
+	exit: () => process.exit(7),
+	throw: () =>
+		setImmediate(() => {
+			throw new Error("thrown on purpose");
+		}),
+	reject: () => Promise.reject(new Error("rejected on purpose")),
+	"throw in the exit hook": () => {
+		process.prependListener("exit", () => {
+			throw new Error("thrown in the exit hook on purpose");
+		});
+		process.exit(7);
+	},
+	abort: () => process.abort(),
+	"run out of work": () => {
+		clearInterval(staying);
+		input.close();
+		process.stdin.unref();
+	},
+};
+
+const orders = {
+	/** Calls a tool so many times at once: by default, once for every worker. */
+	call: async (
+		tool: string,
+		args: unknown = {},
+		retries: number = 0,
+		times: number = options.size,
+	): Promise<void> => {
+		const settings = { idempotentRetries: retries };
+		const call = () => pool.execute(tool, args, settings);
+		await Promise.all(Array.from({ length: times }, call));
+	},
+	/** Takes every descriptor it can get, and each that becomes free. */
+	takeDescriptors: (): void => {
+		takeDescriptors();
+		hogging = setInterval(takeDescriptors, 1);
+	},
+	freeDescriptors: (): void => {
+		clearInterval(hogging);
+		for (const each of hogged.splice(0)) closeSync(each);
+	},
+	/** Megabytes that are held after a collection; needs `--expose-gc`. */
+	heapMb: (): number => {
+		globalThis.gc?.();
+		const { heapUsed, external } = process.memoryUsage();
+		return (heapUsed + external) / 2 ** 20;
+	},
+	/** So many calls of the tools in `value_tools.py`. */
+	values: async (seed: number, calls: number): Promise<ValuesReport> => {
+		// Not loaded by the hosts of other cases, which have to start fast.
+		const { callWithLargeValues } = await import("./large-values.ts");
+		return await callWithLargeValues(pool, seed, calls);
+	},
+	/** Pools of their own that are used in every way at random. */
+	lives: async (wanted: LivesWanted): Promise<LivesReport> => {
+		const { liveAtRandom } = await import("./random-life/lives.ts");
+		const place = process.env["CHAOS_STAGE"] ?? "";
+		return await liveAtRandom(wanted, options.dataDir, place);
+	},
+	/** Blocks the event loop. */
+	block: (ms: number): void => {
+		const until = performance.now() + ms;
+		while (performance.now() < until);
+	},
+	end: (how: ProgramEnd): void => void ENDS[how](),
+};
+
+function report(fact: object): void {
 	process.stdout.write(`${JSON.stringify(fact)}\n`);
 }
 
-function hear(event: SnakepitEvent): void {
-	if (told.has(event.type)) tell({ [event.type]: event });
+function takeDescriptors(): void {
+	try {
+		for (;;) hogged.push(openSync("/dev/null", "r"));
+	} catch {
+		// That was the last.
+	}
 }
 
-const options: PoolOptions = {
-	adapter: workerAdapter(orders),
-	size: orders.size,
-	dataDir: orders.dataDir,
-	output: { echo: "none" },
-	...chosenProtections(orders.protections),
-	...orders.pool,
-	onEvent: hear,
-};
 const startedAt = performance.now();
-const pool = await createPool(options).catch((error) => {
-	tell({ refused: error.code ?? String(error), message: error.message });
+const pool = await createPool({
+	adapter: workerAdapter(options),
+	size: options.size,
+	dataDir: options.dataDir,
+	output: { echo: "none" },
+	...protectionsOf(options.protections),
+	...options.pool,
+	onEvent: (event: SnakepitEvent) => {
+		if (reported.has(event.type)) report({ [event.type]: event });
+	},
+}).catch((error) => {
+	report({ refused: error.code ?? String(error), message: error.message });
 	process.exit(3);
 });
-tell({
+report({
 	ready: pool.workers().map(({ pid }) => pid),
-	pid: process.pid,
 	startMs: performance.now() - startedAt,
 	ballast: ballast.length,
 });
 
 const staying = setInterval(() => {}, 60_000);
-// Without a reference: the end of standard input is no reason to go or to stay.
+// The end of standard input neither ends the program nor keeps it running.
 const input = createInterface({ input: process.stdin });
-input.on("line", (line) => obey(JSON.parse(line)));
-input.on("close", () => {});
-
-function obey(order: HostOrder): void {
-	if ("call" in order) call(order);
-	else if ("descriptors" in order) hog(order.descriptors);
-	else if ("measure" in order) measureHeap();
-	else if ("values" in order) void exerciseValues(order.values);
-	else if ("lives" in order) void live(order.lives);
-	else if ("blockMs" in order) block(order.blockMs);
-	else end(order.end);
-}
-
-async function exerciseValues(wanted: {
-	readonly seed: number;
-	readonly calls: number;
-}): Promise<void> {
-	// Not loaded by the hosts of other cases: they are to start fast.
-	const { callWithLargeValues } = await import("./large-values.ts");
-	const { seed, calls } = wanted;
-	tell({ values: await callWithLargeValues(pool, seed, calls) });
-}
-
-async function live(wanted: LivesWanted): Promise<void> {
-	const { liveAtRandom } = await import("./random-life/lives.ts");
-	const place = process.env["CHAOS_STAGE"] ?? "";
-	tell({ lives: await liveAtRandom(wanted, orders.dataDir, place) });
-}
-
-function measureHeap(): void {
-	globalThis.gc?.();
-	const { heapUsed, external } = process.memoryUsage();
-	tell({ heapMb: (heapUsed + external) / 2 ** 20 });
-}
-
-const hogged: number[] = [];
-let hogging: NodeJS.Timeout | undefined;
-
-function hog(what: "take" | "free"): void {
-	clearInterval(hogging);
-	const take = (): void => {
-		try {
-			for (;;) hogged.push(openSync("/dev/null", "r"));
-		} catch {
-			// That was the last.
-		}
-	};
-	if (what === "free") for (const each of hogged.splice(0)) closeSync(each);
-	else {
-		take();
-		hogging = setInterval(take, 1);
+input.on("line", async (line) => {
+	const { id, name, args } = JSON.parse(line);
+	try {
+		const order = orders[name as keyof Orders] as (
+			...all: unknown[]
+		) => unknown;
+		report({ reply: { id, value: await order(...args) } });
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		report({ reply: { id, error: { code, message } } });
 	}
-	tell({ descriptors: what });
-}
-
-function block(ms: number): void {
-	const until = performance.now() + ms;
-	while (performance.now() < until);
-	tell({ unblocked: true });
-}
-
-function end(how: Extract<HostOrder, { end: string }>["end"]): void {
-	switch (how) {
-		case "exit":
-			process.exit(7);
-			break;
-		case "throw":
-			setImmediate(() => {
-				throw new Error("thrown on purpose");
-			});
-			break;
-		case "reject":
-			void Promise.reject(new Error("rejected on purpose"));
-			break;
-		case "throw in the exit hook":
-			process.prependListener("exit", () => {
-				throw new Error("thrown in the exit hook on purpose");
-			});
-			process.exit(7);
-			break;
-		case "abort":
-			process.abort();
-			break;
-		case "close":
-			void pool.close().then(() => tell({ closed: true }));
-			break;
-		case "run out of work":
-			clearInterval(staying);
-			input.close();
-			process.stdin.unref();
-	}
-}
-
-function call(order: Extract<HostOrder, { call: string }>): void {
-	const settings = { idempotentRetries: order.retries ?? 0 };
-	const calls = Array.from({ length: order.times ?? orders.size }, () =>
-		pool.execute(order.call, order.args, settings),
-	);
-	Promise.all(calls).then(
-		() => tell({ done: order.id }),
-		(error) =>
-			tell({ failed: order.id, code: error.code, message: error.message }),
-	);
-}
+});

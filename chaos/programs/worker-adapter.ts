@@ -1,7 +1,24 @@
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import type { PoolOptions } from "@snakepit/core";
 import type { Adapter, Connection } from "@snakepit/core/adapter";
-import type { HostOrders } from "./orders.ts";
+import { guard, watchdog } from "@snakepit/watchdog";
+
+/** What the workers of a host are. */
+export interface WorkerOptions {
+	readonly worker: "python" | "shell" | "node";
+	/** Another program for the workers than that of their kind. */
+	readonly program?: string;
+	/** Whether Python workers are forked from a preloaded parent; `"tools"`: from one that has imported the tools. */
+	readonly preload?: boolean | "tools";
+	/** How Python workers and the host talk; gRPC by default. */
+	readonly transport?: "grpc" | "framed";
+}
+
+/** A protection that a host asks for, by its stable name. */
+export type ProtectionName = "watchdog" | "guard";
+
+const PROTECTIONS = { watchdog, guard };
 
 const at = (path: string): string =>
 	fileURLToPath(new URL(path, import.meta.url));
@@ -9,34 +26,42 @@ const at = (path: string): string =>
 /** The interpreter of the development environment. */
 export const PYTHON: string = at("../../python/.venv/bin/python");
 
+/** The option of the pool that asks for these protections; nothing for none. */
+export function protectionsOf(
+	names: readonly ProtectionName[],
+): Pick<PoolOptions, "protections"> {
+	if (names.length === 0) return {};
+	return { protections: names.map((name) => PROTECTIONS[name]()) };
+}
+
 /** The adapter for one kind of worker. */
 export function workerAdapter({
 	worker,
 	program,
 	preload,
-	transport,
-}: HostOrders): Adapter {
+	transport = "grpc",
+}: WorkerOptions): Adapter {
 	switch (worker) {
 		case "python":
 			return pythonGrpc({
 				python: PYTHON,
 				tools: program ?? at("./tools.py"),
-				transport: transport ?? "grpc",
-				// The tools hold the witness, each worker its own.
+				transport,
+				// The tools connect to the witness, in each worker anew.
 				preload:
 					preload === "tools" || (preload ? { modules: ["numpy"] } : false),
 			});
 		case "shell":
-			return stubborn("/bin/sh", program ?? at("./worker.sh"));
+			return lineWorker("/bin/sh", program ?? at("./worker.sh"));
 		case "node":
-			return stubborn(process.execPath, program ?? at("./worker.mjs"));
+			return lineWorker(process.execPath, program ?? at("./worker.mjs"));
 	}
 }
 
-/** Workers that know nothing of Snakepit: they say "up", take a word a line, and do not mind the end of their input. */
-function stubborn(executable: string, program: string): Adapter {
+/** Programs that know nothing of Snakepit: they print "up", then a line for each line they read, and ignore the end of their input. */
+function lineWorker(executable: string, program: string): Adapter {
 	return {
-		name: "stubborn",
+		name: "lines",
 		launch: () => ({ executable, args: [program], stdio: "adapter" }),
 		connect: async ({ stdin, stdout, exited }) => {
 			if (!stdin || !stdout) throw new TypeError("It has no conversation.");
@@ -45,30 +70,29 @@ function stubborn(executable: string, program: string): Adapter {
 			});
 			gone.catch(() => {});
 			stdin.on("error", () => {});
-			let said = "";
-			const waiting = new Set<() => void>();
+			const lines: string[] = [];
+			const readers: ((line: string) => void)[] = [];
+			let rest = "";
 			stdout.setEncoding("utf8").on("data", (text: string) => {
-				said += text;
-				for (const look of waiting) look();
+				const parts = (rest + text).split("\n");
+				rest = parts.pop() ?? "";
+				for (const line of parts) {
+					const read = readers.shift();
+					if (read) read(line);
+					else lines.push(line);
+				}
 			});
-			const line = (): Promise<string> =>
-				new Promise((resolve) => {
-					const look = (): void => {
-						const end = said.indexOf("\n");
-						if (end < 0) return;
-						const first = said.slice(0, end);
-						said = said.slice(end + 1);
-						waiting.delete(look);
-						resolve(first);
-					};
-					waiting.add(look);
-					look();
-				});
-			await Promise.race([line(), gone]);
+			const nextLine = (): Promise<string> => {
+				const line = lines.shift();
+				return line === undefined
+					? new Promise((resolve) => readers.push(resolve))
+					: Promise.resolve(line);
+			};
+			await Promise.race([nextLine(), gone]);
 			return {
 				execute: async (command) => {
 					stdin.write(`${command}\n`);
-					return await Promise.race([line(), gone]);
+					return await Promise.race([nextLine(), gone]);
 				},
 				[Symbol.asyncDispose]: async () => undefined,
 			} satisfies Connection;

@@ -9,25 +9,22 @@ export interface ChaosArguments {
 	readonly only: readonly string[];
 	readonly json: string | undefined;
 	readonly seed: number;
-	/** How the Python workers of every case are made that does not say it itself. */
+	/** How the Python workers of every case are made that does not choose itself. */
 	readonly workers: WorkerChoice;
 	/** Files of earlier runs, for the page. */
 	readonly pages: readonly string[];
 	/** Whether only cases whose times are figures are meant. */
 	readonly isTimed: boolean;
-	readonly what:
-		| "everything"
-		| "selection"
-		| "peers"
-		| "list"
-		| "page"
-		| "help";
+	readonly what: "everything" | (typeof MODES)[number];
 }
+
+/** Of several that are asked for, the first is done. */
+const MODES = ["help", "page", "list", "peers", "selection"] as const;
 
 export const USAGE = `npx pnpm@12 chaos [options]
 
   --rounds N    rounds of every case, instead of its own number
-  --only TEXT   cases with TEXT in their row, name or protections; may be given again
+  --only TEXT   cases with TEXT in their row, name or protections; can be repeated
   --seed N      chooses the random moments; 1 by default
   --json FILE   also writes the results there
   --framed      Python workers talk framed instead of gRPC
@@ -37,53 +34,38 @@ export const USAGE = `npx pnpm@12 chaos [options]
   --list        only the names of the cases
   --timed       only the cases whose times are figures
   --page FILE   runs nothing: writes docs/chaos-results.md from what --json wrote there;
-                given again, from all of them: counts add up, times are of the last
+                of several files, counts add up and times are of the last
 
-Without --only, --timed, --framed, --preload, --selection and --peers it writes docs/chaos-results.md. Ctrl-C lets
-what has begun finish; the page then says of the rest that it did not run.`;
+Without --only, --timed, --framed, --preload, --selection and --peers it writes docs/chaos-results.md. Ctrl-C finishes
+the cases that have begun; the page then shows that the others did not run.`;
 
 /** @throws Error when an argument is none. */
 export function readArguments(args: readonly string[]): ChaosArguments {
+	const flag = { type: "boolean" } as const;
+	const text = { type: "string" } as const;
+	const texts = { type: "string", multiple: true } as const;
 	const { values } = parseArgs({
 		args: args.filter((each) => each !== "--"),
 		options: {
+			...{ rounds: text, seed: text, json: text, only: texts, page: texts },
+			...{ framed: flag, preload: flag, timed: flag },
+			...{ selection: flag, peers: flag, list: flag },
 			help: { type: "boolean", short: "h" },
-			rounds: { type: "string" },
-			only: { type: "string", multiple: true },
-			json: { type: "string" },
-			seed: { type: "string" },
-			framed: { type: "boolean" },
-			preload: { type: "boolean" },
-			selection: { type: "boolean" },
-			peers: { type: "boolean" },
-			list: { type: "boolean" },
-			timed: { type: "boolean" },
-			page: { type: "string", multiple: true },
 		},
 	});
+	const { rounds, only = [], json, seed = "1", page = [] } = values;
 	return {
-		rounds:
-			values.rounds === undefined ? undefined : whole("rounds", values.rounds),
-		only: values.only ?? [],
-		json: values.json,
-		seed: values.seed === undefined ? 1 : whole("seed", values.seed),
+		rounds: rounds === undefined ? undefined : whole("rounds", rounds),
+		only,
+		json,
+		seed: whole("seed", seed),
 		workers: {
 			...(values.framed && { transport: "framed" as const }),
 			...(values.preload && { preload: true }),
 		},
 		isTimed: values.timed ?? false,
-		pages: values.page ?? [],
-		what: values.help
-			? "help"
-			: values.page
-				? "page"
-				: values.list
-					? "list"
-					: values.peers
-						? "peers"
-						: values.selection
-							? "selection"
-							: "everything",
+		pages: page,
+		what: MODES.find((mode) => values[mode]) ?? "everything",
 	};
 }
 

@@ -1,66 +1,75 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { developmentPython } from "../../scripts/python-environment.ts";
 import { type ChaosArguments, readArguments, USAGE } from "./arguments.ts";
+import { type ChaosCase, runCase } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { type CaseSummary, summarize } from "./figures/summary.ts";
-import type { ChaosCase } from "./harness/chaos-case.ts";
-import { runCase } from "./harness/run-case.ts";
-import {
-	type ChaosRun,
-	type PeerSummary,
-	resultsPage,
-} from "./report/markdown.ts";
-import { repeatCommand } from "./report/repeat-command.ts";
+import { type ChaosRun, type PeerSummary, resultsPage } from "./report/page.ts";
 import { runFacts } from "./report/run-facts.ts";
-import { cells, heads, terminalLine } from "./report/terminal-table.ts";
+import { type CaseSummary, summarize } from "./report/summary.ts";
+import { cells, HEADS, terminalLine } from "./report/terminal-table.ts";
 
 const PAGE = new URL("../../docs/chaos-results.md", import.meta.url);
 const PEER_ROUNDS = 3;
-/** Ctrl-C: what has begun is finished, the rest is shown as not run. */
+/** Ctrl-C: cases that have begun finish, the others are shown as not run. */
 const interrupted = new AbortController();
 process.once("SIGINT", () => interrupted.abort());
+const words = process.argv.slice(2);
 const chosen = argumentsOrUsage();
 if (chosen) process.exitCode = await main(chosen);
 
+function argumentsOrUsage(): ChaosArguments | undefined {
+	try {
+		return readArguments(words);
+	} catch (error) {
+		console.error(`${(error as Error).message}\n\n${USAGE}`);
+		process.exitCode = 2;
+		return undefined;
+	}
+}
+
 async function main(chosen: ChaosArguments): Promise<number> {
+	const { what, pages, only, json } = chosen;
 	const cases = CASES.filter((chaos) => isChosen(chaos, chosen));
-	if (chosen.what === "list") {
-		for (const chaos of cases) console.log(lineOf(chaos));
-		return 0;
-	}
-	if (chosen.what === "help") {
-		console.log(USAGE);
-		return 0;
-	}
-	if (chosen.what === "page") {
-		const runs = chosen.pages.map((file): ChaosRun => {
-			return JSON.parse(readFileSync(file, "utf8"));
-		});
-		writeFileSync(PAGE, resultsPage(runs));
-		return 0;
+	switch (what) {
+		case "list":
+			for (const chaos of cases) console.log(lineOf(chaos));
+			return 0;
+		case "help":
+			console.log(USAGE);
+			return 0;
+		case "page": {
+			const runs = pages.map((file) => JSON.parse(readFileSync(file, "utf8")));
+			writeFileSync(PAGE, resultsPage(runs));
+			return 0;
+		}
 	}
 	developmentPython();
 	const startedAt = performance.now();
-	const summaries = chosen.what === "peers" ? [] : await runAll(cases, chosen);
+	const summaries = what === "peers" ? [] : await runAll(cases, chosen);
 	const isFull =
-		chosen.what === "everything" &&
-		chosen.only.length === 0 &&
+		what === "everything" &&
+		only.length === 0 &&
 		!chosen.isTimed &&
 		Object.keys(chosen.workers).length === 0;
-	const peers =
-		isFull || chosen.what === "peers" ? await besidePeers(chosen) : [];
-	const command = repeatCommand(process.argv.slice(2));
-	const facts = runFacts(chosen.seed, performance.now() - startedAt, command);
-	const run: ChaosRun = { ...facts, cases: summaries, peers };
-	if (chosen.json)
-		writeFileSync(chosen.json, `${JSON.stringify(run, null, "\t")}\n`);
+	const run: ChaosRun = {
+		cases: summaries,
+		peers: isFull || what === "peers" ? await besidePeers(chosen) : [],
+		...runFacts(chosen.seed, performance.now() - startedAt, words),
+	};
+	if (json) writeFileSync(json, `${JSON.stringify(run, null, "\t")}\n`);
 	if (isFull) writeFileSync(PAGE, resultsPage([run]));
-	return verdictOf(summaries);
+	const broken = summaries.filter(({ verdict }) => verdict === "broken").length;
+	console.log(
+		broken === 0
+			? "\nEvery count is as promised."
+			: `\n${broken} of ${summaries.length} cases are broken.`,
+	);
+	return broken === 0 ? 0 : 1;
 }
 
 /**
  * Cases whose times are figures run one at a time; then the others, two at a
- * time, and beside them those that wait. Told as they come, returned in their
+ * time, and beside them those that wait. Shown as they end, returned in their
  * order.
  */
 async function runAll(
@@ -69,27 +78,26 @@ async function runAll(
 ): Promise<readonly CaseSummary[]> {
 	const summaries: CaseSummary[] = [];
 	const run = async (chaos: ChaosCase): Promise<void> => {
+		const startedAt = performance.now();
+		const isSelection = chosen.what === "selection";
+		const skipped = interrupted.signal.aborted
+			? "the run was interrupted before"
+			: chaos.unavailable?.();
 		const rounds =
-			chosen.rounds ??
-			(chosen.what === "selection" ? (chaos.selected ?? 1) : chaos.rounds);
-		const ran = await runCase(
-			chaos,
-			rounds,
-			chosen.seed,
-			interrupted.signal,
-			chosen.workers,
-		);
-		const summary = {
-			...summarize(chaos, ran.outcomes, ran.skipped),
-			tookMs: Math.round(ran.tookMs),
-		};
+			chosen.rounds ?? (isSelection ? chaos.selected : chaos.rounds) ?? 1;
+		const outcomes = await runCase(chaos, {
+			rounds: skipped === undefined ? rounds : 0,
+			seed: chosen.seed,
+			interrupted: interrupted.signal,
+			workers: chosen.workers,
+		});
+		const summary = summarize(chaos, outcomes, skipped);
 		summaries[cases.indexOf(chaos)] = summary;
-		console.log(
-			`${terminalLine(cells(summary))} (${(ran.tookMs / 1_000).toFixed(0)} s)`,
-		);
+		const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+		console.log(`${terminalLine(cells(summary))} (${seconds} s)`);
 		for (const sentence of summary.broken) console.log(`    ${sentence}`);
 	};
-	console.log(terminalLine(heads));
+	console.log(terminalLine(HEADS));
 	for (const chaos of cases.filter(isTimed)) await run(chaos);
 	const others = cases.filter((chaos) => !isTimed(chaos));
 	const lane = async (left: ChaosCase[]): Promise<void> => {
@@ -117,16 +125,6 @@ async function besidePeers(
 	);
 }
 
-function verdictOf(summaries: readonly CaseSummary[]): number {
-	const broken = summaries.filter(({ verdict }) => verdict === "broken");
-	console.log(
-		broken.length === 0
-			? "\nEvery count is as promised."
-			: `\n${broken.length} of ${summaries.length} cases are broken.`,
-	);
-	return broken.length === 0 ? 0 : 1;
-}
-
 function lineOf({ row, name, protections }: ChaosCase): string {
 	return [row, name, protections.join(" + ") || "none"].join(" | ");
 }
@@ -135,20 +133,12 @@ function isTimed(chaos: ChaosCase): boolean {
 	return chaos.timed ?? chaos.target !== undefined;
 }
 
-function isChosen(chaos: ChaosCase, chosen: ChaosArguments): boolean {
-	const { only, what } = chosen;
-	if (chosen.isTimed && !isTimed(chaos)) return false;
+function isChosen(
+	chaos: ChaosCase,
+	{ only, what, isTimed: timedOnly }: ChaosArguments,
+): boolean {
+	if (timedOnly && !isTimed(chaos)) return false;
 	if (what === "selection" && chaos.selected === undefined) return false;
 	const text = lineOf(chaos);
 	return only.length === 0 || only.some((each) => text.includes(each));
-}
-
-function argumentsOrUsage(): ChaosArguments | undefined {
-	try {
-		return readArguments(process.argv.slice(2));
-	} catch (error) {
-		console.error(`${(error as Error).message}\n\n${USAGE}`);
-		process.exitCode = 2;
-		return undefined;
-	}
 }

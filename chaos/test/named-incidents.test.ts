@@ -7,7 +7,7 @@ import { acquireRun } from "@snakepit/core/registry";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { removePlace } from "../../scripts/remove-place.ts";
-import type { ProtectionName } from "../programs/orders.ts";
+import type { ProtectionName } from "../programs/worker-adapter.ts";
 import { HostProcess } from "../src/harness/host-process.ts";
 import { end, lives, look } from "../src/harness/process-table.ts";
 
@@ -20,7 +20,7 @@ interface Spawned {
 	readonly incarnation: string;
 }
 
-/** Waits for what nobody tells of. */
+/** Waits for a state that nothing reports. */
 async function eventually(what: string, isSo: () => boolean): Promise<void> {
 	const deadline = performance.now() + DEADLINE_MS;
 	while (!isSo()) {
@@ -55,8 +55,8 @@ async function hostOfUntied(
 		{ env: { CHAOS_STAGE: dataDir } },
 	);
 	onTestFinished(() => void host.kill());
-	await host.told("ready");
-	host.begin("untie", { directory: notes });
+	await host.fact("ready");
+	host.call("untie", { directory: notes });
 	await eventually("every note", () => readdirSync(notes).length === SIZE);
 	const pairs = readdirSync(notes).map((name) => name.split("-").map(Number));
 	const children = new Map(pairs as [number, number][]);
@@ -87,7 +87,7 @@ test
 			preload,
 			protections,
 		);
-		const workers = host.all<Spawned>("worker.spawned");
+		const workers = host.facts<Spawned>("worker.spawned");
 		const incarnations = new Map<number, string>();
 		for (const { pid, incarnation } of workers) {
 			incarnations.set(pid, incarnation);
@@ -97,7 +97,7 @@ test
 		expect(doomed).toHaveLength(2 * SIZE);
 		onTestFinished(() => doomed.forEach(end));
 		if (preload === "tools") {
-			const [parent] = host.all<{ readonly pid: number }>("preload.started");
+			const [parent] = host.facts<{ readonly pid: number }>("preload.started");
 			const seen = look(parent?.pid ?? 0);
 			if (seen === undefined) throw new Error("There is no preloaded parent.");
 			doomed.push(seen);
@@ -105,7 +105,7 @@ test
 			await eventually("the parent's stop", () => isStopped(seen.pid));
 		}
 		const layers = host
-			.all<{ readonly pid: number }>("protection.started")
+			.facts<{ readonly pid: number }>("protection.started")
 			.flatMap(({ pid }) => look(pid) ?? []);
 		expect(layers).toHaveLength(protections.length);
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { testWorkers } from "../../scripts/test-workers.ts";
+import { runCase } from "../src/case.ts";
 import { CASES } from "../src/cases.ts";
-import { summarize } from "../src/figures/summary.ts";
-import { runCase } from "../src/harness/run-case.ts";
+import { summarize } from "../src/report/summary.ts";
 
 /** The full run has its own; this one is the same on every machine. */
 const SEED = 1;
@@ -13,24 +13,22 @@ const selection = CASES.filter(({ selected }) => selected);
 test.concurrent.for(
 	selection.map((chaos) => ({
 		...chaos,
-		with: chaos.protections.join(" and ") || "no protection more",
+		with: chaos.protections.join(" and ") || "no protection",
 		chaos,
 	})),
 )(
-	"$row, $name, with $with: nothing survives that must not",
+	"$row, $name, with $with: nothing is left that must not be",
 	{
 		timeout: 300_000,
 	},
 	async ({ chaos }, { skip }) => {
 		const unavailable = chaos.unavailable?.();
 		if (unavailable !== undefined) skip(unavailable);
-		const { outcomes } = await runCase(
-			chaos,
-			chaos.selected ?? 1,
-			SEED,
-			undefined,
-			testWorkers(),
-		);
+		const outcomes = await runCase(chaos, {
+			rounds: chaos.selected ?? 1,
+			seed: SEED,
+			workers: testWorkers(),
+		});
 		const { leftovers, wrongKills, falseKills, broken } = summarize(
 			chaos,
 			outcomes,

@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecuteOptions, Pool } from "@snakepit/core";
+import type { Chance } from "../chance.ts";
 import type { Calls } from "./calls.ts";
-import type { Chance } from "./chance.ts";
 import type { KnownSession, MadeCall } from "./made-call.ts";
 
 /** What is special about one call. */
 export interface Particular {
 	readonly mayFail?: readonly string[];
-	/** It ends only when it is ended. */
+	/** It does not end by itself. */
 	readonly hangs?: "yes";
-	/** Its stream may end before all its items were taken. */
-	readonly short?: "yes";
 	readonly input?: AsyncIterable<unknown> | Iterable<unknown>;
 	readonly session?: KnownSession | undefined;
 }
-type Arguments = Readonly<Record<string, unknown>>;
+export type Arguments = Readonly<Record<string, unknown>>;
 
-/** Those who make calls: some lose patience, some leave early, some forget to read on. */
+/** Makes calls: some are aborted, some leave their stream early, some stop reading it. */
 export class Callers {
 	readonly #calls: Calls;
 	readonly #chance: Chance;
@@ -71,15 +69,12 @@ export class Callers {
 		await this.#calls
 			.watch(
 				made,
-				// Made here: it begins in the context of whoever makes it.
+				// Made here: it begins in the context of the call that makes it.
 				() => {
 					const stream = taker.stream(tool, { tag, ...args }, options);
 					return this.#consume(made, stream, items, take, impatience);
 				},
-				() =>
-					made.outcome === "left" ||
-					made.taken === items ||
-					particular.short === "yes",
+				() => made.outcome === "left" || made.taken === items,
 			)
 			.catch(() => {});
 	}

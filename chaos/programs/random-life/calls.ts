@@ -1,7 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type ExecuteOptions, SnakepitError } from "@snakepit/core";
-import { wrongWith } from "./judge.ts";
-import { type KnownSession, type MadeCall, strangeIn } from "./made-call.ts";
+import {
+	type KnownSession,
+	type MadeCall,
+	wrongInSession,
+	wrongWith,
+} from "./made-call.ts";
 import type { Observer } from "./observer.ts";
 import type { Chosen } from "./setting.ts";
 
@@ -53,7 +57,7 @@ export class Calls {
 		return made;
 	}
 
-	/** Has it made, and sees how it settles. */
+	/** Makes it, and judges how it settles. */
 	async watch<T>(
 		made: MadeCall,
 		call: () => Promise<T>,
@@ -94,8 +98,8 @@ export class Calls {
 		const { session, tag, tool } = made;
 		if (session === undefined) return;
 		if (Array.isArray(value))
-			for (const strange of strangeIn(session, tag, value, before))
-				this.wrong(`${tag} ${tool} found ${strange}`);
+			for (const wrong of wrongInSession(session, tag, value, before))
+				this.wrong(`${tag} ${tool} found ${wrong}`);
 		if (Array.isArray(value) || made.taken > 0) session.answered.push(tag);
 	}
 

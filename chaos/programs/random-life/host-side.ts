@@ -6,8 +6,9 @@ import type {
 import type { Pool } from "@snakepit/core";
 import type { Calls } from "./calls.ts";
 
-/** What tools ask of the host: functions that answer, fail, hang, and call the pool again. */
+/** What the program offers to tools: functions that answer, fail, hang and call the pool again, and input streams. */
 export class HostSide {
+	/** Functions and streams that began, and those of them that ended. */
 	begun = 0;
 	ended = 0;
 	readonly #calls: Calls;
@@ -37,16 +38,59 @@ export class HostSide {
 				this.#callAgain(asked, context),
 		};
 		return Object.fromEntries(
-			Object.entries(all).map(([name, fn]) => [name, this.#seen(fn)]),
+			Object.entries(all).map(([name, fn]) => [name, this.#counted(fn)]),
 		);
 	}
 
-	#seen(fn: HostFunction): HostFunction {
+	/** Numbers from 0 on, with a pause before each, and an error at the end where it fails. */
+	async *numbers(
+		items: number,
+		pauseMs: number,
+		end: "ends" | "fails",
+	): AsyncGenerator<number> {
+		this.begun++;
+		try {
+			for (let each = 0; each < items; each++) {
+				if (pauseMs > 0) await sleep(pauseMs);
+				yield each;
+			}
+			if (end === "fails") throw new Error("the source failed on purpose");
+		} finally {
+			this.ended++;
+		}
+	}
+
+	/** Two numbers, and then nothing until it is closed. */
+	silent(): AsyncIterable<number> {
+		let given = 0;
+		let state: "fresh" | "open" | "closed" = "fresh";
+		const closed = Promise.withResolvers<IteratorResult<number>>();
+		const open = (): AsyncIterator<number> => {
+			if (state !== "fresh") this.#calls.wrong("a source was opened twice");
+			state = "open";
+			this.begun++;
+			return {
+				next: async () =>
+					given < 2 ? { done: false, value: given++ } : closed.promise,
+				return: async () => {
+					if (state !== "open") this.#calls.wrong("a source was closed twice");
+					state = "closed";
+					this.ended++;
+					closed.resolve({ done: true, value: undefined });
+					return { done: true, value: undefined };
+				},
+			};
+		};
+		return { [Symbol.asyncIterator]: open };
+	}
+
+	#counted(fn: HostFunction): HostFunction {
 		return async (argument, context) => {
 			this.begun++;
-			if (this.#calls.current?.callId !== context.callId)
+			const current = this.#calls.current?.callId;
+			if (current !== context.callId)
 				this.#calls.wrong(
-					`a host function of ${context.callId} runs for ${this.#calls.current?.callId}`,
+					`a host function of ${context.callId} runs for ${current}`,
 				);
 			try {
 				return await fn(argument, context);
@@ -61,12 +105,12 @@ export class HostSide {
 		{ signal }: HostFunctionContext,
 	): Promise<unknown> {
 		const made = this.#calls.make("answer", { signal, timeoutMs: 1_500 });
-		const { tag } = made;
+		const { tag, options } = made;
 		await this.#calls.watch(
 			made,
 			() =>
 				this.#calls.noted(made, () =>
-					this.#pool().execute("answer", { tag }, made.options),
+					this.#pool().execute("answer", { tag }, options),
 				),
 			(value) => value === tag,
 		);

@@ -1,7 +1,7 @@
-import type { Callers } from "./callers.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../chance.ts";
+import type { Arguments, Callers, Particular } from "./callers.ts";
+import type { HostSide } from "./host-side.ts";
 import type { KnownSession } from "./made-call.ts";
-import type { Sources } from "./sources.ts";
 
 /** What one caller does, and how often beside the others. */
 export type Kind = readonly [weight: number, make: () => Promise<void>];
@@ -19,179 +19,180 @@ const inOrder = (value: unknown, length: number): boolean =>
 	value.every((each, at) => each === at);
 
 /** Calls with one answer. */
-export function answers({ answer }: Bound, chance: Chance): readonly Kind[] {
+export function answers(callers: Callers, chance: Chance): readonly Kind[] {
 	const seconds = (most: number) => ({ seconds: chance.fraction() * most });
-	const simple = (
+	const echo = (weight: number, tool: string, args?: () => Arguments): Kind => [
+		weight,
+		() => callers.answer(tool, args?.() ?? {}, same),
+	];
+	const fails = (
 		weight: number,
 		tool: string,
-		args: () => Readonly<Record<string, unknown>>,
-	): Kind => [weight, () => answer(tool, args(), same)];
+		args: () => Arguments,
+		particular?: Particular,
+	): Kind => [weight, () => callers.answer(tool, args(), never, particular)];
 	return [
-		simple(6, "answer", () => ({})),
-		simple(4, "sleep", () => seconds(0.3)),
-		simple(2, "spin", () => seconds(0.2)),
-		simple(4, "sleep_async", () => seconds(0.3)),
-		simple(1, "cling", () => ({ seconds: chance.pick([0.1, 0.5, 3]) })),
-		simple(1, "block_the_loop", () => seconds(0.3)),
-		simple(1, "clean_up", () => seconds(0.3)),
-		simple(1, "clean_up_async", () => seconds(0.3)),
-		simple(1, "spawn", () => ({})),
-		simple(1, "fork", () => ({})),
-		simple(0.5, "print_elsewhere", () => ({})),
-		simple(1, "print_much", () => ({ lines: 200 })),
-		simple(1, "log_much", () => ({ records: 300 })),
-		simple(1, "grow", () => ({ megabytes: 10 })),
-		simple(0.3, "interrupt", () => ({})),
-		simple(0.3, "leave_a_thread", () => ({ seconds: 1 })),
-		[2, () => answer("fail", {}, never, FAILS)],
-		[1, () => answer("fail_async", {}, never, FAILS)],
-		[1, () => answer("leave", { code: 3 }, never, FAILS)],
-		[1, () => answer("leave_async", { code: 3 }, never, FAILS)],
-		[1, () => answer("die", { number: chance.pick([6, 9, 11, 15]) }, never)],
-		[0.5, () => answer("vanish", { code: chance.pick([0, 3]) }, never)],
-		[0.5, () => answer("no_value", {}, never, NO_IMAGE)],
-		[0.5, () => answer("sleep", { seconds: "long" }, never, INVALID)],
+		echo(6, "answer"),
+		echo(4, "sleep", () => seconds(0.3)),
+		echo(2, "spin", () => seconds(0.2)),
+		echo(4, "sleep_async", () => seconds(0.3)),
+		echo(1, "cling", () => ({ seconds: chance.pick([0.1, 0.5, 3]) })),
+		echo(1, "block_the_loop", () => seconds(0.3)),
+		echo(1, "clean_up", () => seconds(0.3)),
+		echo(1, "clean_up_async", () => seconds(0.3)),
+		echo(1, "spawn"),
+		echo(1, "fork"),
+		echo(0.5, "print_elsewhere"),
+		echo(1, "print_much", () => ({ lines: 200 })),
+		echo(1, "log_much", () => ({ records: 300 })),
+		echo(1, "grow", () => ({ megabytes: 10 })),
+		echo(0.3, "interrupt"),
+		echo(0.3, "leave_a_thread", () => ({ seconds: 1 })),
+		fails(2, "fail", () => ({}), FAILS),
+		fails(1, "fail_async", () => ({}), FAILS),
+		fails(1, "leave", () => ({ code: 3 }), FAILS),
+		fails(1, "leave_async", () => ({ code: 3 }), FAILS),
+		fails(1, "die", () => ({ number: chance.pick([6, 9, 11, 15]) })),
+		fails(0.5, "vanish", () => ({ code: chance.pick([0, 3]) })),
+		fails(0.5, "no_value", () => ({}), NO_IMAGE),
+		fails(0.5, "sleep", () => ({ seconds: "long" }), INVALID),
 	];
 }
 
 /** Calls that stream, in or out. */
 export function streams(
-	{ answer, read }: Bound,
+	callers: Callers,
 	chance: Chance,
-	sources: Sources,
+	hostSide: HostSide,
 ): readonly Kind[] {
-	const end = () => (chance.of(0.2) ? "fails" : "ends") as "fails" | "ends";
-	return [
-		[5, () => count()],
-		[2, () => countAndFail("count_and_fail", FAILS)],
-		[0.5, () => countAndFail("count_and_no_value", NO_IMAGE)],
-		[4, () => collect()],
-		[5, () => relay()],
-		[1, () => collectStrange([0, 1, Symbol("no image")], NO_IMAGE)],
-		[1, () => collectStrange([0, 1, "two"], INVALID)],
-		[1, () => collectSilent()],
-	];
-
-	async function count(): Promise<void> {
+	const countAndFail = async (tool: string, particular: Particular) => {
+		const items = chance.pick([0, 3, 50]);
+		await callers.read(tool, { items }, items + 1, index, particular);
+	};
+	const collectAll = (particular: Particular) =>
+		callers.answer("collect", { most: 1_000, pause: 0 }, never, particular);
+	/** An input, and what to expect of a call that reads all of it. */
+	const source = (sizes: readonly number[], pauseMs: number) => {
+		const items = chance.pick(sizes);
+		const end = chance.of(0.2) ? ("fails" as const) : ("ends" as const);
+		const pauses = items < 100 ? chance.pick([0, 0, pauseMs]) : 0;
+		return {
+			...{ items, end },
+			pause: items < 100 ? chance.pick([0, 0, 0.003]) : 0,
+			particular: {
+				input: hostSide.numbers(items, pauses, end),
+				mayFail: end === "fails" ? FAILS.mayFail : [],
+			},
+		};
+	};
+	const count = async () => {
 		const items = chance.pick([0, 1, 5, 40, 600]);
 		const pause = items < 50 ? chance.pick([0, 0, 0.005]) : 0;
 		const tool = chance.pick(["count", "count_async"]);
-		await read(tool, { items, pause }, items, index);
-	}
-
-	async function countAndFail(
-		tool: string,
-		particular: { readonly mayFail: readonly string[] },
-	): Promise<void> {
-		const items = chance.pick([0, 3, 50]);
-		await read(tool, { items }, items + 1, index, particular);
-	}
-
-	async function collect(): Promise<void> {
-		const items = chance.pick([0, 1, 7, 16, 17, 60]);
+		await callers.read(tool, { items, pause }, items, index);
+	};
+	const collect = async () => {
+		const sizes = [0, 1, 7, 16, 17, 60];
+		const { items, end, pause, particular } = source(sizes, 2);
 		const most = chance.of(0.2) ? 1 + chance.below(10) : 1_000;
-		const ending = end();
-		await answer(
+		await callers.answer(
 			chance.pick(["collect", "collect_async"]),
-			{ most, pause: chance.pick([0, 0, 0.003]) },
+			{ most, pause },
 			(value) =>
 				inOrder(value, Math.min(most, items)) &&
-				(ending === "ends" || most <= items),
-			{
-				input: sources.numbers(items, chance.pick([0, 0, 2]), ending),
-				mayFail: ending === "fails" ? FAILS.mayFail : [],
-			},
+				(end === "ends" || most <= items),
+			particular,
 		);
-	}
-
-	async function relay(): Promise<void> {
-		const items = chance.pick([0, 1, 7, 17, 60, 200]);
-		const ending = end();
-		const few = items < 50;
-		const input = sources.numbers(
-			items,
-			few ? chance.pick([0, 0, 3]) : 0,
-			ending,
-		);
-		const mayFail = ending === "fails" ? FAILS.mayFail : [];
+	};
+	const relay = async () => {
+		const sizes = [0, 1, 7, 17, 60, 200];
+		const { items, end, pause, particular } = source(sizes, 3);
 		// One that fails has no end that the consumer could count to.
-		const wanted = ending === "fails" ? items + 1 : items;
+		const wanted = end === "fails" ? items + 1 : items;
 		const tool = chance.pick(["relay", "relay_async", "ask_and_relay"]);
-		const pause = few ? chance.pick([0, 0, 0.003]) : 0;
-		await read(tool, { pause }, wanted, index, { input, mayFail });
-	}
-
-	async function collectStrange(
-		input: readonly unknown[],
-		{ mayFail }: { readonly mayFail: readonly string[] },
-	): Promise<void> {
-		const args = { most: 1_000, pause: 0 };
-		await answer("collect", args, never, { input, mayFail });
-	}
-
-	async function collectSilent(): Promise<void> {
-		await answer("collect", { most: 1_000, pause: 0 }, never, {
-			input: sources.silent(),
-			hangs: "yes",
-		});
-	}
+		await callers.read(tool, { pause }, wanted, index, particular);
+	};
+	return [
+		[5, count],
+		[2, () => countAndFail("count_and_fail", FAILS)],
+		[0.5, () => countAndFail("count_and_no_value", NO_IMAGE)],
+		[4, collect],
+		[5, relay],
+		[1, () => collectAll({ input: [0, 1, Symbol("no image")], ...NO_IMAGE })],
+		[1, () => collectAll({ input: [0, 1, "two"], ...INVALID })],
+		[1, () => collectAll({ input: hostSide.silent(), hangs: "yes" })],
+	];
 }
 
 /** Calls whose tools ask the host. */
-export function backCalls(
-	{ answer, read }: Bound,
-	chance: Chance,
-): readonly Kind[] {
-	const ask = (): string => chance.pick(["ask", "ask_async"]);
-	const about = (name: string, argument: unknown) => ({
-		...{ function: name, argument },
-	});
+export function backCalls(callers: Callers, chance: Chance): readonly Kind[] {
+	const ask = (
+		weight: number,
+		name: string,
+		argument: number,
+		isRight: (value: unknown) => boolean,
+		particular?: Particular,
+	): Kind => [
+		weight,
+		() =>
+			callers.answer(
+				chance.pick(["ask", "ask_async"]),
+				{ function: name, argument },
+				isRight,
+				particular,
+			),
+	];
 	return [
-		[3, () => answer(ask(), about("echo", 7), (value) => value === 7)],
-		[2, () => answer(ask(), about("later", 40), (value) => value === 40)],
-		[0.5, () => answer(ask(), about("throws", 1), never, FAILS)],
-		[0.5, () => answer(ask(), about("odd", 1), never, FAILS)],
-		[0.5, () => answer(ask(), about("unknown", 1), never, FAILS)],
-		[2, () => answer(ask(), about("hangs", 1), never, { hangs: "yes" })],
-		[2, () => answer(ask(), about("again", 5), (value) => value === 5, FAILS)],
-		[1, () => answer("ask_many", { times: 20 }, (all) => inOrder(all, 20))],
-		[1, () => read("ask_and_count", { items: 10 }, 10, index)],
-		[0.5, () => answer("ask_in_clean_up", { seconds: 0.2 }, same)],
+		ask(3, "echo", 7, (value) => value === 7),
+		ask(2, "later", 40, (value) => value === 40),
+		ask(0.5, "throws", 1, never, FAILS),
+		ask(0.5, "odd", 1, never, FAILS),
+		ask(0.5, "unknown", 1, never, FAILS),
+		ask(2, "hangs", 1, never, { hangs: "yes" }),
+		ask(2, "again", 5, (value) => value === 5, FAILS),
+		[
+			1,
+			() =>
+				callers.answer("ask_many", { times: 20 }, (all) => inOrder(all, 20)),
+		],
+		[1, () => callers.read("ask_and_count", { items: 10 }, 10, index)],
+		[0.5, () => callers.answer("ask_in_clean_up", { seconds: 0.2 }, same)],
 	];
 }
 
 /** Calls that find each other's state. */
 export function sessionCalls(
-	{ answer, read }: Bound,
+	callers: Callers,
 	chance: Chance,
 	session: () => KnownSession | undefined,
 ): readonly Kind[] {
-	const args = () => ({ seconds: chance.pick([0, 0, 0.05]) });
-	const within = async (
-		make: (session: KnownSession) => Promise<void>,
-	): Promise<void> => {
-		const open = session();
-		if (open !== undefined) await make(open);
-	};
+	const within =
+		(make: (particular: Particular) => Promise<void>) =>
+		async (): Promise<void> => {
+			const open = session();
+			if (open !== undefined) await make({ session: open });
+		};
 	const remember = (tool: string): Kind => [
 		4,
-		() =>
-			within((open) => answer(tool, args(), Array.isArray, { session: open })),
+		within((particular) => {
+			const args = { seconds: chance.pick([0, 0, 0.05]) };
+			return callers.answer(tool, args, Array.isArray, particular);
+		}),
 	];
 	return [
 		remember("remember"),
 		remember("remember_async"),
 		[
 			2,
-			() =>
-				within((open) =>
-					read("remember_stream", { items: 4 }, 4, (_, tag) => tag, {
-						session: open,
-					}),
+			within((particular) =>
+				callers.read(
+					"remember_stream",
+					{ items: 4 },
+					4,
+					(_, tag) => tag,
+					particular,
 				),
+			),
 		],
 	];
 }
-
-/** The callers' methods, bound to them. */
-export type Bound = Pick<Callers, "answer" | "read">;

@@ -1,12 +1,35 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { createPool, type Pool, QueueError } from "@snakepit/core";
+import { Chance } from "../chance.ts";
 import { PYTHON } from "../worker-adapter.ts";
-import { type LifeReport, live } from "./life.ts";
+import { Callers } from "./callers.ts";
+import { Calls } from "./calls.ts";
+import { HostSide } from "./host-side.ts";
+import {
+	answers,
+	backCalls,
+	type Kind,
+	sessionCalls,
+	streams,
+} from "./kinds.ts";
+import { contradictions, type KnownSession, readJournal } from "./made-call.ts";
+import { Observer } from "./observer.ts";
+import { choose } from "./setting.ts";
 
-/** What came of several pools that lived side by side, one generation after the other. */
+/** Callers at once. */
+const LANES = 6;
+/** How long it may take until what was begun for a call has noticed its end. */
+const NOTICED_MS = 10_000;
+const SIGNALS = ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGABRT"] as const;
+const TOOLS = join(import.meta.dirname, "tools.py");
+
 export interface LivesReport {
+	/** Calls by how they ended. */
 	readonly endings: Readonly<Record<string, number>>;
+	/** What no model allows, each in a few words; then what each such pool was and how its workers ended. */
 	readonly wrong: readonly string[];
 }
 
@@ -19,9 +42,11 @@ export interface LivesWanted {
 	readonly generations: number;
 }
 
-const TOOLS = fileURLToPath(new URL("./tools.py", import.meta.url));
-
-/** @param place where the journal of the tools is written. */
+/**
+ * Several pools side by side, one generation after the other.
+ *
+ * @param place where the journal of the tools is written.
+ */
 export async function liveAtRandom(
 	{ seed, calls, pools, generations }: LivesWanted,
 	dataDir: string,
@@ -34,18 +59,14 @@ export async function liveAtRandom(
 	const before = listeners();
 	for (let generation = 0; generation < generations; generation++) {
 		const reports = await Promise.all(
-			Array.from({ length: pools }, (_, index) =>
-				live({
-					...{ calls, dataDir, journal },
-					seed: seed + generation * pools + index,
-					name: `life-${seed}-${generation}-${index}`,
-					python: PYTHON,
-					tools: TOOLS,
-				}),
-			),
+			Array.from({ length: pools }, (_, index) => {
+				const name = `life-${seed}-${generation}-${index}`;
+				const chance = new Chance(seed + generation * pools + index);
+				return live(chance, name, calls, dataDir, journal);
+			}),
 		);
 		for (const report of reports) {
-			wrong.push(...told(report));
+			wrong.push(...report.wrong);
 			for (const [ending, times] of Object.entries(report.endings))
 				endings[ending] = (endings[ending] ?? 0) + times;
 		}
@@ -56,9 +77,124 @@ export async function liveAtRandom(
 	return { endings, wrong };
 }
 
-function told({ wrong, chosen, ends }: LifeReport): readonly string[] {
-	if (wrong.length === 0) return [];
-	return [...wrong, JSON.stringify(chosen), ...ends];
+/**
+ * One pool from its start to its end: it is used in every way, in any order and
+ * concurrently, while workers are recycled, crash and are killed; at some moment
+ * it is closed.
+ */
+async function live(
+	chance: Chance,
+	name: string,
+	most: number,
+	dataDir: string,
+	journal: string,
+): Promise<LivesReport> {
+	const chosen = choose(chance, name, most);
+	const observer = new Observer();
+	const calls = new Calls(name, chosen, observer);
+	const hostSide = new HostSide(calls, () => pool);
+	const { transport, preload, streamCredit } = chosen;
+	const pool: Pool = await createPool({
+		...chosen.pool,
+		dataDir,
+		adapter: pythonGrpc({
+			...{ python: PYTHON, tools: TOOLS, transport, preload },
+			...(streamCredit === undefined ? {} : { streamCredit }),
+			env: { RANDOM_LIFE_JOURNAL: journal },
+			hostFunctions: hostSide.functions(),
+		}),
+		onEvent: (event) => observer.observe(event),
+	});
+	const callers = new Callers(calls, chance, pool);
+	const kinds: readonly Kind[] = [
+		...answers(callers, chance),
+		...streams(callers, chance, hostSide),
+		...backCalls(callers, chance),
+		...sessionCalls(callers, chance, session),
+		[0.7, async () => killOne()],
+	];
+	const weights = kinds.reduce((sum, [weight]) => sum + weight, 0);
+	const sessions: KnownSession[] = [];
+	let made = 0;
+	let closed: Promise<void> | undefined;
+
+	await Promise.all(Array.from({ length: LANES }, lane));
+	await close();
+	const until = performance.now() + NOTICED_MS;
+	while (hostSide.begun !== hostSide.ended && performance.now() < until)
+		await sleep(10);
+	if (hostSide.begun !== hostSide.ended)
+		calls.wrong(
+			`of ${hostSide.begun} back-calls and sources ${hostSide.ended} ended`,
+		);
+	observer.conclude(pool);
+	const written = readJournal(journal);
+	for (const call of calls.all)
+		for (const each of contradictions(call, written, observer, streamCredit))
+			calls.wrong(each);
+	const { wrong, ends } = observer;
+	return {
+		endings: calls.endings,
+		wrong: wrong.length ? [...wrong, JSON.stringify(chosen), ...ends] : [],
+	};
+
+	async function lane(): Promise<void> {
+		while (made < most) {
+			if (++made >= chosen.closeAfter) void close();
+			let at = chance.fraction() * weights;
+			const kind = kinds.find(([weight]) => {
+				at -= weight;
+				return at < 0;
+			});
+			await kind?.[1]();
+			if (calls.all.at(-1)?.outcome === "QUEUE_FULL") await sleep(20);
+			if (calls.pool === "closing" && chance.of(0.6)) return;
+		}
+	}
+
+	function close(): Promise<void> {
+		calls.pool = "closing";
+		const { manner, drainMs } = chosen;
+		closed ??= pool.close({
+			manner,
+			...(manner === "gentle" ? { drainMs } : {}),
+		});
+		return closed;
+	}
+
+	function session(): KnownSession | undefined {
+		const open = sessions.filter(({ state }) => state === "open");
+		const one = open.length === 0 || chance.of(0.3) ? begin() : undefined;
+		const used = one ?? (open.length > 0 ? chance.pick(open) : undefined);
+		if (used !== undefined && chance.of(0.15)) {
+			used.session.close();
+			used.state = "closed";
+		}
+		return used;
+	}
+
+	function begin(): KnownSession | undefined {
+		const affinity = chance.of(0.6) ? "strict" : "hint";
+		try {
+			const session = pool.session({ affinity });
+			const begun: KnownSession = {
+				...{ session, affinity, made: new Set(), answered: [] },
+				state: "open",
+			};
+			sessions.push(begun);
+			return begun;
+		} catch (error) {
+			if (!(error instanceof QueueError)) throw error;
+			return undefined;
+		}
+	}
+
+	function killOne(): void {
+		// Seen in this very turn: it is a child of this program, or of its preloaded parent.
+		const there = pool.workers().filter(({ state }) => state === "ready");
+		const pid = there.length > 0 ? chance.pick(there).pid : undefined;
+		if (pid !== undefined) process.kill(pid, chance.pick(SIGNALS));
+	}
 }
 
 function listeners(): number {

@@ -1,15 +1,15 @@
 import type { EventOf, Pool, SnakepitEvent } from "@snakepit/core";
 
-/** What was heard of one call. */
-export interface HeardCall {
+/** The events of one call. */
+export interface SeenCall {
 	readonly command: string;
 	readonly dispatched: string[];
 	released: number;
 	settled: { readonly code: string | undefined }[];
 }
 
-/** How often each was heard of one worker. */
-export interface HeardWorker {
+/** The events of one worker, counted. */
+export interface SeenWorker {
 	spawned: number;
 	ready: number;
 	/** Ready, or its start failed. */
@@ -17,12 +17,12 @@ export interface HeardWorker {
 	exited: number;
 }
 
-/** Hears every event of one pool, and knows which of them belong together. */
+/** Takes every event of one pool, and checks which of them belong together. */
 export class Observer {
 	/** By id. */
-	readonly calls: Map<string, HeardCall> = new Map();
+	readonly calls: Map<string, SeenCall> = new Map();
 	/** By incarnation. */
-	readonly workers: Map<string, HeardWorker> = new Map();
+	readonly workers: Map<string, SeenWorker> = new Map();
 	readonly wrong: string[] = [];
 	/** How each worker ended, in a few words. */
 	readonly ends: string[] = [];
@@ -37,7 +37,7 @@ export class Observer {
 		return this.#pids.get(pid);
 	}
 
-	hear(event: SnakepitEvent): void {
+	observe(event: SnakepitEvent): void {
 		switch (event.type) {
 			case "call.accepted": {
 				const { callId, command } = event;
@@ -58,7 +58,7 @@ export class Observer {
 				this.#settled++;
 				call.settled.push({ code });
 				if (attempts !== call.dispatched.length)
-					this.wrong.push(`${callId} tells of ${attempts} attempts`);
+					this.wrong.push(`${callId} reports ${attempts} attempts`);
 				break;
 			}
 			case "worker.starting":
@@ -96,7 +96,7 @@ export class Observer {
 		if (call.settled.length > 0)
 			this.wrong.push(`${callId} dispatched after it was settled`);
 		if (attempt !== call.dispatched.length)
-			this.wrong.push(`${callId}: attempt ${attempt} is none that follows`);
+			this.wrong.push(`${callId}: attempt ${attempt} does not follow`);
 		const worker = this.#worker(incarnation);
 		if (worker.ready !== 1 || worker.exited > 0)
 			this.wrong.push(`${callId} dispatched to a worker that is not there`);
@@ -112,7 +112,7 @@ export class Observer {
 		);
 	}
 
-	#call(callId: string): HeardCall {
+	#call(callId: string): SeenCall {
 		const call = this.calls.get(callId);
 		if (call) return call;
 		this.wrong.push(`${callId} was never accepted`);
@@ -121,7 +121,7 @@ export class Observer {
 		return made;
 	}
 
-	#worker(incarnation: string): HeardWorker {
+	#worker(incarnation: string): SeenWorker {
 		const worker = this.workers.get(incarnation);
 		if (worker) return worker;
 		this.wrong.push(`${incarnation} never started`);
@@ -130,7 +130,7 @@ export class Observer {
 		return made;
 	}
 
-	/** After the pool is closed: what has no pair, and what the counts say otherwise. */
+	/** After the pool is closed: checks that every start has one end, and the counts. */
 	conclude(pool: Pool): void {
 		const { wrong } = this;
 		for (const [callId, { command, settled, dispatched, released }] of this
@@ -161,15 +161,15 @@ export class Observer {
 			waiting + running + sessions + left > 0
 		)
 			wrong.push(
-				`heard of ${this.calls.size} calls, ${this.#settled} settled: ${JSON.stringify({ calls, sessions, workers })}`,
+				`events of ${this.calls.size} calls, ${this.#settled} settled: ${JSON.stringify({ calls, sessions, workers })}`,
 			);
 	}
 }
 
-function freshCall(command: string): HeardCall {
+function freshCall(command: string): SeenCall {
 	return { command, dispatched: [], released: 0, settled: [] };
 }
 
-function freshWorker(): HeardWorker {
+function freshWorker(): SeenWorker {
 	return { spawned: 0, ready: 0, started: 0, exited: 0 };
 }

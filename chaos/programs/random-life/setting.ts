@@ -1,5 +1,5 @@
 import type { PoolOptions } from "@snakepit/core";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../chance.ts";
 
 /** What one pool of a random life is. */
 export interface Chosen {
@@ -36,7 +36,7 @@ export function choose(chance: Chance, name: string, calls: number): Chosen {
 				{ min: 0, max: 2, idleMs: 300 },
 			]),
 			callsPerWorker: chance.pick([1, 1, 3]),
-			// Quick to try again, and never out of tries.
+			// Tries again soon, and again and again.
 			start: { maxRestarts: 100_000, backoffMs: 10, maxBackoffMs: 100 },
 			queue: { limit: queueLimit },
 			heartbeat: chance.of(0.7) ? { intervalMs: 200 } : "off",

@@ -5,12 +5,12 @@ import { PYTHON } from "../worker-adapter.ts";
 
 const ANSWER_BYTES = 65_536;
 
-/** A Python program that answers each line with one, in the turn in which it is asked. */
+/** A Python program that answers each line with one, synchronously. */
 export class Conversation implements Disposable {
 	readonly #orders: number;
 	readonly #answers: number;
 
-	/** @param directory a private one, for two pipes that are called as the program. */
+	/** @param directory a private one, for two pipes that are named after the program. */
 	constructor(directory: string, program: string) {
 		const orders = pipe(join(directory, `${program}.orders`));
 		const answers = pipe(join(directory, `${program}.answers`));

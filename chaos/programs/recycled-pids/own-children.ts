@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
 	formatMarker,
 	generateRunId,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
-	type Marker,
 	markerOf,
 	ProcessKiller,
 	type StartedProcess,
@@ -14,47 +13,11 @@ import {
 	systemRandom,
 } from "@snakepit/core/infrastructure";
 import { OrphanSweep } from "../../../packages/core/src/worker/orphan-sweep.ts";
-import {
-	startWatchdog,
-	type WatchdogProcess,
-} from "../../../packages/watchdog/src/watchdog/watchdog-process.ts";
-import { type Strangers, untilDead } from "./strangers.ts";
+import { startWatchdog } from "../../../packages/watchdog/src/watchdog/watchdog-process.ts";
+import { type Scene, type Strangers, untilDead } from "./strangers.ts";
 
 const AT_ONCE = 8;
 const machine = new SystemProcessHost();
-
-/** One recycling of some workers: which number of them were reused is known to the strangers. */
-export type Scene = (strangers: Strangers) => Promise<void>;
-
-/** A child whose end Node tells before that of every child which was started after it. */
-function firstChild(): ChildProcess {
-	return spawn("sleep", ["1000"], { stdio: "ignore" });
-}
-
-function workers(count: number): Promise<readonly StartedProcess[]> {
-	const marker = formatMarker(
-		markerOf(generateRunId(Date.now(), systemRandom), machine.self, "recycled"),
-	);
-	return Promise.all(
-		Array.from({ length: count }, (_, n) =>
-			machine.source.start(
-				{
-					executable: "sleep",
-					args: ["1000"],
-					env: {
-						...environment(),
-						[MARKER_VARIABLE]: marker,
-						[INCARNATION_VARIABLE]: `${marker.slice(0, 7)}-${n}`,
-					},
-					cwd: undefined,
-					stdin: "empty",
-					control: false,
-				},
-				() => {},
-			),
-		),
-	);
-}
 
 function environment(): Record<string, string> {
 	return {
@@ -63,154 +26,155 @@ function environment(): Record<string, string> {
 	};
 }
 
+function newMarker() {
+	return markerOf(
+		generateRunId(Date.now(), systemRandom),
+		machine.self,
+		"recycled",
+	);
+}
+
+function start(
+	executable: string,
+	args: readonly string[],
+	env: Readonly<Record<string, string>>,
+	record: (identity: { readonly pid: number }) => void = () => {},
+): Promise<StartedProcess> {
+	return machine.source.start(
+		{
+			...{ executable, args, cwd: undefined, stdin: "empty", control: false },
+			env: { ...environment(), ...env },
+		},
+		record,
+	);
+}
+
+interface Child {
+	readonly pid: number;
+	readonly exited: Promise<unknown>;
+}
+
+async function startWorkers() {
+	const marker = formatMarker(newMarker());
+	return await Promise.all(
+		Array.from({ length: AT_ONCE }, async (_, n) => {
+			const worker = await start("sleep", ["1000"], {
+				[MARKER_VARIABLE]: marker,
+				[INCARNATION_VARIABLE]: `${marker.slice(0, 7)}-${n}`,
+			});
+			return { pid: worker.identity.pid, exited: worker.exited, worker };
+		}),
+	);
+}
+
 /**
- * Ends children together, and lets strangers have their numbers when libuv has
- * reaped all of them and told of the first.
+ * Ends children together, and lets strangers have their pids when libuv has reaped all of them and
+ * reported the exit of the first.
+ *
+ * @param reused is called in that turn.
  */
-async function recycleTogether(
+async function recycleTogether<One extends Child>(
 	strangers: Strangers,
-	start: () => Promise<{ pids: readonly number[]; ended: Promise<unknown> }>,
-	reused: () => void,
-): Promise<void> {
-	const first = firstChild();
-	const { pids, ended } = await start();
+	startAll: () => Promise<readonly One[]>,
+	reused: (children: readonly One[]) => void = () => {},
+): Promise<readonly One[]> {
+	// Node reports its exit before that of every child which was started after it.
+	const first = spawn("sleep", ["1000"], { stdio: "ignore" });
+	const children = await startAll();
+	const pids = children.map(({ pid }) => pid);
 	first.once("exit", () => {
 		strangers.take(pids);
-		reused();
+		reused(children);
 	});
-	const letGo = machine.keepAlive();
+	const release = machine.keepAlive();
 	const all = [first.pid ?? -1, ...pids];
 	for (const pid of all) process.kill(pid, "SIGKILL");
 	// None is reaped in this turn, and all of them in the next.
 	untilDead(all);
-	await Promise.all([once(first, "exit"), ended]);
-	letGo();
+	await Promise.all([
+		once(first, "exit"),
+		...children.map(({ exited }) => exited),
+	]);
+	release();
+	return children;
 }
 
-async function startWorkers() {
-	const started = await workers(AT_ONCE);
-	return {
-		started,
-		pids: started.map(({ identity }) => identity.pid),
-		ended: Promise.all(started.map(({ exited }) => exited)),
-	};
-}
-
-/** What a stop ladder does with the group of a worker whose end was told. */
+/** What a stop ladder does with the group of a worker whose exit was reported. */
 export const sweptAfterTheExit: Scene = async (strangers) => {
-	let started: readonly StartedProcess[] = [];
-	await recycleTogether(
-		strangers,
-		async () => {
-			const all = await startWorkers();
-			started = all.started;
-			return all;
-		},
-		() => {},
-	);
-	for (const worker of started) {
+	for (const { worker } of await recycleTogether(strangers, startWorkers)) {
 		worker.signal("SIGKILL", "group");
 		worker.signal("SIGKILL", "process");
 	}
 };
 
-/** A deadline passes after the reap and before the exit is told. */
+/** A deadline passes after the reap and before the exit is reported. */
 export const signalledBeforeTheExit: Scene = async (strangers) => {
-	let started: readonly StartedProcess[] = [];
-	await recycleTogether(
-		strangers,
-		async () => {
-			const all = await startWorkers();
-			started = all.started;
-			return all;
-		},
-		() => {
-			for (const worker of started) {
-				worker.signal("SIGTERM", "group");
-				worker.signal("SIGKILL", "process");
-			}
-		},
-	);
+	await recycleTogether(strangers, startWorkers, (workers) => {
+		for (const { worker } of workers) {
+			worker.signal("SIGTERM", "group");
+			worker.signal("SIGKILL", "process");
+		}
+	});
 };
 
-/** A start fails while its process is dead and not reaped: the number cannot be taken. */
+/** A start fails while its process is dead and not reaped: the pid cannot be taken. */
 export const failedStart: Scene = async (strangers) => {
 	let taken = 0;
 	for (let n = 0; n < AT_ONCE; n++)
-		await machine.source
-			.start(
-				{
-					executable: "true",
-					args: [],
-					env: environment(),
-					cwd: undefined,
-					stdin: "empty",
-					control: false,
-				},
-				({ pid }) => {
-					untilDead([pid]);
-					taken += strangers.tryToTake([pid]);
-					throw new Error("not recorded");
-				},
-			)
-			.catch(() => {});
-	if (taken > 0) throw new Error(`${taken} numbers of zombies were taken.`);
-	// Nothing can be reused here; that it was tried is what counts.
+		await start("true", [], {}, ({ pid }) => {
+			untilDead([pid]);
+			taken += strangers.tryToTake([pid]);
+			throw new Error("not recorded");
+		}).catch(() => {});
+	if (taken > 0) throw new Error(`${taken} pids of zombies were taken.`);
+	// Nothing can be reused here; the attempts count.
 	strangers.recycled += AT_ONCE;
 };
 
 /** A watchdog process is ended by its host. */
 export const watchdogsKilled: Scene = async (strangers) => {
-	let watchdogs: readonly WatchdogProcess[] = [];
 	await recycleTogether(
 		strangers,
 		async () => {
-			watchdogs = Array.from({ length: AT_ONCE }, () => startWatchdog());
-			await Promise.all(watchdogs.map(({ ready }) => ready));
-			return {
-				pids: watchdogs.map(({ pid }) => pid),
-				ended: Promise.all(watchdogs.map(({ exited }) => exited)),
-			};
+			const all = Array.from({ length: AT_ONCE }, () => startWatchdog());
+			await Promise.all(all.map(({ ready }) => ready));
+			return all;
 		},
-		() => {
+		(watchdogs) => {
 			for (const watchdog of watchdogs) watchdog.kill();
 		},
 	);
 };
 
-/** What the reaper, the auditor and the watchdog end processes with: they leave on SIGTERM, and the grace passes. */
+/** What the reaper, the auditor and the watchdog end processes with: they exit on SIGTERM, and the grace passes. */
 export const killedAfterTheGrace: Scene = async (strangers) => {
 	const killer = new ProcessKiller(machine, systemClock);
 	let ended: Promise<unknown> = Promise.resolve();
-	await recycleTogether(
-		strangers,
-		async () => {
-			const all = await startWorkers();
-			const targets = all.started.map(({ identity, groupId }) => ({
-				identity,
-				wholeGroup: groupId,
-			}));
-			ended = killer.end(() => targets, { graceMs: 30, deadlineMs: 60 });
-			return all;
-		},
-		() => {},
-	);
+	await recycleTogether(strangers, async () => {
+		const all = await startWorkers();
+		const targets = all.map(({ worker }) => ({
+			identity: worker.identity,
+			wholeGroup: worker.groupId,
+		}));
+		ended = killer.end(() => targets, { graceMs: 30, deadlineMs: 60 });
+		return all;
+	});
 	await ended;
 };
 
 /** Between the look for markers and the signal. */
 export const orphansSwept: Scene = async (strangers) => {
-	const runId = generateRunId(Date.now(), systemRandom);
-	const marker: Marker = markerOf(runId, machine.self, "recycled");
+	const marker = newMarker();
+	const { runId } = marker;
 	const incarnation = `${runId}-1`;
 	const pids = strangers.spawn(AT_ONCE, {
 		...environment(),
 		[MARKER_VARIABLE]: formatMarker(marker),
 		[INCARNATION_VARIABLE]: incarnation,
 	});
-	const unlike = (): number =>
+	const marked = (): number =>
 		machine.marked().filter((each) => each.marker.runId === runId).length;
-	while (unlike() < AT_ONCE) await new Promise(setImmediate);
+	while (marked() < AT_ONCE) await new Promise(setImmediate);
 	let looks = 0;
 	const host = new Proxy(machine, {
 		get: (target, name) => {

@@ -5,8 +5,11 @@ import { removePlace } from "../../../scripts/remove-place.ts";
 import { look } from "../../src/harness/process-table.ts";
 import { Conversation } from "./conversation.ts";
 
-/** A number is free as soon as somebody reaps it; on a busy machine that takes a while. */
+/** A pid is free as soon as its process is reaped; on a busy machine that takes a while. */
 const FREE_WITHIN_MS = 20_000;
+
+/** One recycling of some pids; the strangers know how many of them were reused. */
+export type Scene = (strangers: Strangers) => Promise<void>;
 
 interface Taken {
 	readonly taken: readonly number[];
@@ -20,12 +23,12 @@ export class Strangers implements Disposable {
 	/** Private, and removed in the end. */
 	readonly directory: string = mkdtempSync(join(tmpdir(), "strangers-"));
 	readonly #program = new Conversation(this.directory, "strangers.py");
-	/** How many numbers were taken. */
+	/** How many pids were taken. */
 	recycled = 0;
 	/** How many strangers were ended by others. */
 	killed = 0;
 
-	/** Takes these numbers as soon as nobody has them. */
+	/** Takes these pids as soon as they are free. */
 	take(pids: readonly number[]): void {
 		const deadline = performance.now() + FREE_WITHIN_MS;
 		while (pids.some((pid) => look(pid) !== undefined))
@@ -34,7 +37,7 @@ export class Strangers implements Disposable {
 		this.recycled += this.tryToTake(pids);
 	}
 
-	/** Tries to take numbers that somebody may have. Returns how many could be. */
+	/** Tries to take pids that may not be free. Returns how many were. */
 	tryToTake(pids: readonly number[]): number {
 		return this.#program.ask<Taken>({ take: pids }).taken.length;
 	}
@@ -48,7 +51,7 @@ export class Strangers implements Disposable {
 		return this.#program.ask<{ pids: readonly number[] }>(order).pids;
 	}
 
-	/** Ends such children, and takes their numbers. */
+	/** Ends such children, and takes their pids. */
 	replace(pids: readonly number[]): void {
 		const { taken } = this.#program.ask<Taken>({ replace: pids });
 		this.recycled += taken.length;

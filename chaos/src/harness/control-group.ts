@@ -2,9 +2,12 @@ import { existsSync, mkdtempSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-type Controller = "pids" | "memory";
-const LIMITS = { pids: "pids.max", memory: "memory.limit_in_bytes" } as const;
-const NONE = { pids: "max", memory: "-1" } as const;
+const LIMITS = {
+	pids: { file: "pids.max", none: "max" },
+	memory: { file: "memory.limit_in_bytes", none: "-1" },
+} as const;
+
+type Controller = keyof typeof LIMITS;
 
 /** Why there can be no control group here; `undefined` when there can. */
 export function controlGroupsUnavailable(
@@ -14,8 +17,7 @@ export function controlGroupsUnavailable(
 	try {
 		if (!existsSync(join(root, "cgroup.procs")))
 			return `no control group v1 of ${controller} here`;
-		const probe = mkdtempSync(join(root, "chaos-"));
-		rmdirSync(probe);
+		rmdirSync(mkdtempSync(join(root, "chaos-")));
 		return undefined;
 	} catch (error) {
 		return `no control group of ${controller} here: ${(error as Error).message}`;
@@ -37,8 +39,11 @@ export class ControlGroup implements AsyncDisposable {
 	}
 
 	limit(value: number | "none"): void {
-		const text = value === "none" ? NONE[this.#controller] : String(value);
-		writeFileSync(join(this.#path, LIMITS[this.#controller]), text);
+		const { file, none } = LIMITS[this.#controller];
+		writeFileSync(
+			join(this.#path, file),
+			value === "none" ? none : String(value),
+		);
 	}
 
 	/** Resolves when it is gone: its processes have to be gone before. */

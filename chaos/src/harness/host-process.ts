@@ -2,13 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { HostOrder, HostOrders } from "../../programs/orders.ts";
-
-const PROGRAM = fileURLToPath(
-	new URL("../../programs/host.ts", import.meta.url),
-);
-
+import type { HostOptions, Orders } from "../../programs/host.ts";
 import {
+	commandLine,
 	end,
 	everyProcess,
 	look,
@@ -16,58 +12,75 @@ import {
 	type SeenProcess,
 } from "./process-table.ts";
 
+const PROGRAM = fileURLToPath(
+	new URL("../../programs/host.ts", import.meta.url),
+);
 /** Makes packages resolve to their sources. */
 export const SOURCE_CONDITION = "--conditions=snakepit-source";
-
-/** Hosts start in half the time; nothing of what is tested is in it. */
+/** Hosts start in half the time with it; it holds compiled sources only. */
 export const COMPILED: string = fileURLToPath(
 	new URL("../../../node_modules/.cache/compiled", import.meta.url),
 );
+const DEADLINE_MS = 120_000;
+/** How many there are in a chain; the children of the last are workers. */
+const GUARDS = 3;
 
-/** How a host ended: a code, or the signal it died of. */
+/** How a host ended: with a code, or by a signal. */
 export interface HostExit {
 	readonly code: number | null;
 	readonly signal: NodeJS.Signals | null;
 }
 
-/** What stands between the harness and the host: `["sh", "-c", ...]`, `["unshare", ...]`. */
+/** How a host is started. */
 export interface HostSetting {
 	readonly env: Readonly<Record<string, string>>;
-	/** Put before the command of the host. */
+	/** Put before the command of the host: `["sh", "-c", ...]`, `["unshare", ...]`. */
 	readonly before?: readonly string[];
 	/** Another name for Node than its path. */
 	readonly node?: string;
 	/** Another program than the host's, which runs that one. */
 	readonly program?: string;
 	readonly nodeArguments?: readonly string[];
-	readonly detached?: boolean;
 }
 
-/** How many there are in a chain; the children of the last are workers. */
-const GUARDS = 3;
-
-/** The processes of one protection of a host: a watchdog, or the guards from the outermost to the inner one. */
+/** The processes of one protection of a host: a watchdog, or the guards from the outermost to the innermost. */
 export interface Layer {
 	readonly protection: string;
 	readonly processes: readonly SeenProcess[];
 }
 
-/** A host, as the harness sees it: it hears what the host tells, and ends it. */
+/** An order that failed in the host. */
+export class OrderError extends Error {
+	readonly code: string;
+
+	constructor(code: string, message: string) {
+		super(message);
+		this.code = code;
+	}
+}
+
+interface Reply {
+	readonly id: number;
+	readonly value?: unknown;
+	readonly error?: { readonly code?: string; readonly message: string };
+}
+
+/** A host, seen from the harness: its facts, the orders it is given, and its end. */
 export class HostProcess {
 	readonly child: ChildProcess;
 	readonly exited: Promise<HostExit>;
-	/** What was told, by its name: a run of many lives tells tens of thousands. */
+	/** Everything that it reported, by name: some cases have tens of thousands. */
 	readonly #facts = new Map<string, unknown[]>();
-	readonly #looks = new Set<() => void>();
-	/** The last lines, for an error. */
+	readonly #checks = new Set<() => void>();
+	/** For the message of an error. */
 	#lastLines: string[] = [];
 	#errors = "";
 	readonly #layers: Layer[] = [];
 	readonly #stage: string;
-	#calls = 0;
+	#orders = 0;
 	#closed = false;
 
-	constructor(orders: HostOrders, setting: HostSetting) {
+	constructor(options: HostOptions, setting: HostSetting) {
 		this.#stage = setting.env["CHAOS_STAGE"] ?? "";
 		const [command = "", ...args] = [
 			...(setting.before ?? []),
@@ -75,12 +88,11 @@ export class HostProcess {
 			SOURCE_CONDITION,
 			...(setting.nodeArguments ?? []),
 			setting.program ?? PROGRAM,
-			JSON.stringify(orders),
+			JSON.stringify(options),
 		];
 		this.child = spawn(command, args, {
 			stdio: ["pipe", "pipe", "pipe"],
 			env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...setting.env },
-			detached: setting.detached ?? false,
 		});
 		const { stdin, stdout, stderr } = this.child;
 		if (!stdin || !stdout || !stderr) throw new TypeError("It has pipes.");
@@ -92,22 +104,25 @@ export class HostProcess {
 		stderr.setEncoding("utf8").on("data", (text: string) => {
 			this.#errors = (this.#errors + text).slice(-4_000);
 		});
+		const check = (): void => {
+			for (const each of this.#checks) each();
+		};
 		this.child.once("close", () => {
 			this.#closed = true;
-			for (const check of this.#looks) check();
+			check();
 		});
 		createInterface({ input: stdout }).on("line", (line) => {
 			try {
-				this.#hear(JSON.parse(line));
+				this.#take(JSON.parse(line));
 				this.#lastLines = [...this.#lastLines.slice(-20), line];
 			} catch {
 				this.#errors += `${line}\n`;
 			}
-			for (const check of this.#looks) check();
+			check();
 		});
 	}
 
-	/** The processes of the protections that this host told of, the latest of each last. */
+	/** The processes of the protections that this host reported, the latest of each last. */
 	get layers(): readonly Layer[] {
 		return this.#layers;
 	}
@@ -120,23 +135,26 @@ export class HostProcess {
 		return this.#errors;
 	}
 
-	#hear(facts: Readonly<Record<string, unknown>>): void {
+	#take(facts: Readonly<Record<string, unknown>>): void {
 		for (const [name, fact] of Object.entries(facts)) {
-			const told = this.#facts.get(name);
-			if (told) told.push(fact);
+			const known = this.#facts.get(name);
+			if (known) known.push(fact);
 			else this.#facts.set(name, [fact]);
 			if (name === "protection.started")
 				this.#noteLayer(fact as { pid: number; protection: string });
 		}
 	}
 
-	/** Of the guards the outermost is told; each of the others is the only child of the one before. */
+	/** Only the outermost guard is reported; each of the others is the only child of the one before. */
 	#noteLayer({ pid, protection }: { pid: number; protection: string }): void {
-		const told = look(pid);
-		// In another pid namespace the number is a stranger's here.
-		if (!told || !isOf(this.#stage, told.parent)) return;
+		const outermost = look(pid);
+		// The pid of a host in another pid namespace is another process here.
+		const isOurs = processesWith([`CHAOS_STAGE=${this.#stage}\0`]).some(
+			(each) => each.pid === outermost?.parent,
+		);
+		if (!outermost || !isOurs) return;
 		const all = everyProcess();
-		const processes = [told];
+		const processes = [outermost];
 		while (protection === "guard" && processes.length < GUARDS) {
 			const above = processes.at(-1)?.pid;
 			const next = all.find((each) => each.parent === above);
@@ -146,102 +164,127 @@ export class HostProcess {
 		this.#layers.push({ protection, processes });
 	}
 
-	/** Everything told so far under this name, in order. */
-	all<Fact = unknown>(name: string): readonly Fact[] {
+	/** The facts of this name so far, in order. */
+	facts<Fact = unknown>(name: string): readonly Fact[] {
 		return [...(this.#facts.get(name) ?? [])] as Fact[];
 	}
 
 	/**
-	 * The first fact under this name that fits.
+	 * The first fact of this name that fits.
 	 *
-	 * @throws Error when the host ends before, or the deadline passes.
+	 * @throws Error when the host ends before it reports one, or the deadline passes.
 	 */
-	async told<Fact = unknown>(
+	async fact<Fact = unknown>(
 		name: string,
-		deadlineMs = 120_000,
 		fits: (fact: Fact) => boolean = () => true,
 	): Promise<Fact> {
 		const { promise, resolve, reject } = Promise.withResolvers<Fact>();
 		const fail = (why: string): void =>
 			reject(
 				new Error(
-					`The host never told "${name}": ${why}. It told ${this.#lastLines.join("\n").slice(-2_000)}\n${this.#errors}`,
+					`The host reported no "${name}": ${why}. Its last reports: ${this.#lastLines.join("\n").slice(-2_000)}\n${this.#errors}`,
 				),
 			);
 		let looked = 0;
 		const check = (): void => {
-			const told = this.#facts.get(name) ?? [];
-			let found = false;
-			while (!found && looked < told.length)
-				found = fits(told[looked++] as Fact);
-			if (found) resolve(told[looked - 1] as Fact);
-			else if (this.#closed) fail("it ended");
+			const facts = this.#facts.get(name) ?? [];
+			while (looked < facts.length) {
+				const fact = facts[looked++] as Fact;
+				if (!fits(fact)) continue;
+				resolve(fact);
+				return;
+			}
+			if (this.#closed) fail("it ended");
 		};
 		const deadline = setTimeout(
-			() => fail(`nothing within ${deadlineMs} ms`),
-			deadlineMs,
+			() => fail(`nothing within ${DEADLINE_MS} ms`),
+			DEADLINE_MS,
 		);
-		this.#looks.add(check);
+		this.#checks.add(check);
 		check();
 		try {
 			return await promise;
 		} finally {
 			clearTimeout(deadline);
-			this.#looks.delete(check);
+			this.#checks.delete(check);
 		}
 	}
 
-	/** The next fact under this name, after those that were told already. */
-	async next<Fact>(name: string): Promise<Fact> {
-		const known = this.all(name).length;
-		let seen = 0;
-		return await this.told<Fact>(name, undefined, () => ++seen > known);
-	}
-
-	order(order: HostOrder): void {
-		this.child.stdin?.write(`${JSON.stringify(order)}\n`);
-	}
-
 	/**
-	 * A call on every worker; resolves when all have answered.
+	 * Has the host carry out an order. It need not be awaited.
 	 *
-	 * @param retries how often each may be made again when it loses its worker.
+	 * @throws OrderError when the order failed in the host.
 	 */
-	async call(tool: string, args: unknown = {}, retries = 0): Promise<void> {
-		const id = `${tool} ${++this.#calls}`;
-		this.order({ id, call: tool, args, retries });
-		const ours = (told: string): boolean => told === id;
-		await Promise.race([
-			this.told<string>("done", 120_000, ours),
-			this.told<string>("failed", 120_000, ours).then(() => {
-				throw new Error(`${id}: ${this.all("message").at(-1)}`);
-			}),
-		]);
+	order<Name extends keyof Orders>(
+		name: Name,
+		...args: Parameters<Orders[Name]>
+	): Promise<Awaited<ReturnType<Orders[Name]>>> {
+		const id = ++this.#orders;
+		this.child.stdin?.write(`${JSON.stringify({ id, name, args })}\n`);
+		const replied = this.fact<Reply>("reply", (reply) => reply.id === id).then(
+			({ value, error }) => {
+				if (error === undefined)
+					return value as Awaited<ReturnType<Orders[Name]>>;
+				throw new OrderError(error.code ?? "", error.message);
+			},
+		);
+		replied.catch(() => {});
+		return replied;
 	}
 
-	/** A call on every worker that is not waited for. */
-	begin(tool: string, args: unknown = {}): void {
-		this.order({ id: `begun ${tool}`, call: tool, args });
+	/** A call on every worker, or so many; resolves when all have answered. */
+	call(...args: Parameters<Orders["call"]>): Promise<void> {
+		return this.order("call", ...args);
 	}
 
-	/** SIGKILL to the host and everything that protects its workers, in one go, and the moment before it. */
+	/** One call: resolves to the code of its error, or `"ok"`. */
+	async codeOf(tool: string, args: unknown = {}): Promise<string> {
+		try {
+			await this.call(tool, args, 0, 1);
+			return "ok";
+		} catch (error) {
+			if (error instanceof OrderError) return error.code;
+			throw error;
+		}
+	}
+
+	/** The pids of the workers that were ready first. */
+	async workers(): Promise<readonly number[]> {
+		return await this.fact<readonly number[]>("ready");
+	}
+
+	/** The living processes of this host, its workers and their descendants, by the marker of its run; without those that cleared it. */
+	processes(): readonly SeenProcess[] {
+		const runs = this.facts<{ runId: string }>("run.started");
+		return [
+			...[look(this.pid) ?? []].flat(),
+			...processesWith(runs.map(({ runId }) => `SNAKEPIT_RUN=${runId}:`)),
+		];
+	}
+
+	/** The process of the host program itself, where another stands before it. */
+	program(): SeenProcess {
+		const found = processesWith([`CHAOS_STAGE=${this.#stage}\0`]).find(
+			({ pid }) => {
+				const [command, condition] = commandLine(pid);
+				return command?.endsWith("node") && condition === SOURCE_CONDITION;
+			},
+		);
+		if (!found) throw new Error(`No program behind ${this.pid}.`);
+		return found;
+	}
+
+	/** SIGKILL to the host and everything that protects its workers, in one go; returns the moment before it. */
 	killWithItsProtections(): number {
 		const at = this.kill();
 		for (const { processes } of this.#layers) processes.forEach(end);
 		return at;
 	}
 
-	/** SIGKILL, and the moment before it on the monotonic clock. */
+	/** SIGKILL; returns the moment before it on the monotonic clock. */
 	kill(): number {
 		const at = performance.now();
 		this.child.kill("SIGKILL");
 		return at;
 	}
-}
-
-/** Whether a process was started for a stage. */
-function isOf(stage: string, pid: number): boolean {
-	return processesWith([`CHAOS_STAGE=${stage}\0`]).some(
-		(each) => each.pid === pid,
-	);
 }

@@ -9,6 +9,17 @@ export interface SeenProcess {
 	readonly zombie: boolean;
 }
 
+/** What a process holds. */
+export interface VitalSigns {
+	readonly descriptors: number;
+	/** Children that ended and were not collected. */
+	readonly zombies: number;
+	readonly threads: number;
+	readonly residentMb: number;
+	/** The most that was resident at once. */
+	readonly peakMb: number;
+}
+
 /** Looks at one process; `undefined` when there is none. */
 export function look(pid: number): SeenProcess | undefined {
 	try {
@@ -30,11 +41,7 @@ export function look(pid: number): SeenProcess | undefined {
 
 /** The words that a process was started with; none when it is gone. */
 export function commandLine(pid: number): readonly string[] {
-	try {
-		return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-	} catch {
-		return [];
-	}
+	return read(pid, "cmdline").split("\0");
 }
 
 /** Whether this very process lives. One that waits to be collected does not. */
@@ -45,30 +52,58 @@ export function lives({ pid, startTicks }: SeenProcess): boolean {
 
 /** Every living process. */
 export function everyProcess(): SeenProcess[] {
-	return readdirSync("/proc")
-		.filter((name) => /^\d+$/.test(name))
-		.flatMap((name) => look(Number(name)) ?? [])
-		.filter(({ zombie }) => !zombie);
+	return everyEntry().filter(({ zombie }) => !zombie);
 }
 
 /** The living processes whose environment has one of these texts. */
 export function processesWith(texts: readonly string[]): SeenProcess[] {
 	return everyProcess().filter(({ pid }) => {
-		try {
-			const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
-			return texts.some((text) => environment.includes(text));
-		} catch {
-			return false;
-		}
+		const environment = read(pid, "environ");
+		return texts.some((text) => environment.includes(text));
 	});
 }
 
 /** SIGKILL to this very process, if it lives. */
 export function end(process_: SeenProcess): void {
-	if (!lives(process_)) return;
+	if (lives(process_)) signal(process_.pid, "SIGKILL");
+}
+
+/** A signal to a process that may be gone. */
+export function signal(pid: number, name: NodeJS.Signals): void {
 	try {
-		process.kill(process_.pid, "SIGKILL");
+		process.kill(pid, name);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+	}
+}
+
+/** Reads what a living process holds. */
+export function vitalSigns(pid: number): VitalSigns {
+	const status = readFileSync(`/proc/${pid}/status`, "utf8");
+	const number = (field: string): number =>
+		Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status)?.[1]);
+	return {
+		descriptors: readdirSync(`/proc/${pid}/fd`).length,
+		zombies: everyEntry().filter(
+			({ zombie, parent }) => zombie && parent === pid,
+		).length,
+		threads: number("Threads"),
+		residentMb: number("VmRSS") / 1024,
+		peakMb: number("VmHWM") / 1024,
+	};
+}
+
+function everyEntry(): SeenProcess[] {
+	return readdirSync("/proc")
+		.filter((name) => /^\d+$/.test(name))
+		.flatMap((name) => look(Number(name)) ?? []);
+}
+
+/** A file of a process; nothing when it is gone or another user's. */
+function read(pid: number, file: string): string {
+	try {
+		return readFileSync(`/proc/${pid}/${file}`, "utf8");
 	} catch {
-		// Gone meanwhile.
+		return "";
 	}
 }

@@ -7,83 +7,82 @@ import {
 	setTimeout as sleep,
 } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Random } from "@snakepit/core/infrastructure";
 import { removePlace } from "../../../scripts/remove-place.ts";
-import type { HostOrders, ProtectionName } from "../../programs/orders.ts";
-import { PYTHON } from "../../programs/worker-adapter.ts";
+import { Chance } from "../../programs/chance.ts";
+import type { HostOptions } from "../../programs/host.ts";
+import {
+	type ProtectionName,
+	PYTHON,
+	type WorkerOptions,
+} from "../../programs/worker-adapter.ts";
 import { HostProcess, type HostSetting } from "./host-process.ts";
 import {
 	commandLine,
 	end,
+	everyProcess,
 	lives,
 	look,
+	processesWith,
 	type SeenProcess,
 } from "./process-table.ts";
-import { everythingOf, processesOf } from "./stage-processes.ts";
 import { Witness } from "./witness.ts";
 
-/** After this a process that should have ended has survived. What its time was is published, whether it is counted is decided here. */
-const SURVIVED_MS = 5_000;
-
+/** A process that lives longer than this after the fault is a leftover. Times are published beside that. */
+const ENDED_MS = 5_000;
+/** Protections record the end of the run when their work is done, which loads a database. */
+const LAYERS_LEAVE_MS = 30_000;
 const HOLDER = fileURLToPath(
 	new URL("../../programs/holds_the_witness.py", import.meta.url),
 );
 
-/** What protects settles the run when all is done, which loads a database: nobody waits for that. */
-const LAYERS_LEAVE_MS = 30_000;
+/** How the Python workers of every case are made that does not choose itself. */
+export type WorkerChoice = Pick<WorkerOptions, "transport" | "preload">;
 
-/** What is left out takes the value of the case. */
-export type StageOrders = Partial<HostOrders>;
+type Defaults = Pick<HostOptions, "protections"> & WorkerChoice;
 
-/** How Python workers of every case are made, where the case does not say. */
-export type WorkerChoice = Pick<HostOrders, "transport" | "preload">;
-
-/** How it ended: when the last was gone, or who was left. */
+/** How it ended: when the last was gone, or what was left. */
 export interface Ending {
 	readonly goneMs: number;
 	readonly leftovers: number;
-	/** What survived, each in a few words. */
+	/** Each in a few words. */
 	readonly left: readonly string[];
 }
 
-/** The place of one round: its own directory, witness and hosts. All of it is gone when it is disposed of. */
+/** The place of one round: its own directory, witness and hosts. Disposing of it ends and removes everything. */
 export class Stage implements AsyncDisposable {
 	readonly directory: string;
 	readonly dataDir: string;
-	readonly random: Random;
+	readonly chance: Chance;
 	readonly witness: Witness;
-	readonly #protections: readonly ProtectionName[];
-	readonly #workers: WorkerChoice;
+	readonly #defaults: Defaults;
 	readonly #hosts: HostProcess[] = [];
 	readonly #bystanders: SeenProcess[] = [];
 
 	private constructor(
 		directory: string,
 		witness: Witness,
-		random: Random,
-		protections: readonly ProtectionName[],
-		workers: WorkerChoice,
+		seed: number,
+		defaults: Defaults,
 	) {
 		this.directory = directory;
 		this.dataDir = join(directory, "data");
 		mkdirSync(this.dataDir, { mode: 0o700 });
 		this.witness = witness;
-		this.random = random;
-		this.#protections = protections;
-		this.#workers = workers;
+		this.chance = new Chance(seed);
+		this.#defaults = defaults;
 	}
 
 	static async open(
-		random: Random,
+		seed: number,
 		protections: readonly ProtectionName[],
 		workers: WorkerChoice = {},
 	): Promise<Stage> {
 		const directory = mkdtempSync(join(tmpdir(), "chaos-"));
 		const witness = await Witness.open(join(directory, "witness"));
-		return new Stage(directory, witness, random, protections, workers);
+		return new Stage(directory, witness, seed, { protections, ...workers });
 	}
 
-	/** In the environment of everything that is started here, but for descendants that clear it. */
+	/** In the environment of everything that is started here, except for descendants that clear it. */
 	get env(): Readonly<Record<string, string>> {
 		return {
 			CHAOS_STAGE: this.directory,
@@ -92,8 +91,9 @@ export class Stage implements AsyncDisposable {
 		};
 	}
 
+	/** Starts a host: four Python workers with the protections of the case, where the options do not differ. */
 	start(
-		orders: StageOrders = {},
+		options: Partial<HostOptions> = {},
 		setting: Partial<HostSetting> = {},
 	): HostProcess {
 		const host = new HostProcess(
@@ -101,9 +101,8 @@ export class Stage implements AsyncDisposable {
 				dataDir: this.dataDir,
 				worker: "python",
 				size: 4,
-				protections: this.#protections,
-				...this.#workers,
-				...orders,
+				...this.#defaults,
+				...options,
 			},
 			{ ...setting, env: { ...this.env, ...setting.env } },
 		);
@@ -111,20 +110,17 @@ export class Stage implements AsyncDisposable {
 		return host;
 	}
 
-	/** A host whose workers are ready. */
+	/** Starts a host and waits until its workers are ready. */
 	async ready(
-		orders: StageOrders = {},
+		options: Partial<HostOptions> = {},
 		setting: Partial<HostSetting> = {},
 	): Promise<HostProcess> {
-		const host = this.start(orders, setting);
-		await host.told("ready");
+		const host = this.start(options, setting);
+		await host.fact("ready");
 		return host;
 	}
 
-	/**
-	 * A process that nobody here has any business with. With a chosen pid only in
-	 * a private pid namespace.
-	 */
+	/** A process that belongs to nobody here. With a chosen pid only in a private pid namespace. */
 	async bystander(pid?: number): Promise<SeenProcess> {
 		const before = this.#bystanders.length;
 		if (pid !== undefined)
@@ -158,24 +154,33 @@ export class Stage implements AsyncDisposable {
 		);
 	}
 
-	/** Kills a host when the round is over: only what survives is of interest. */
-	async killAfterwards(
-		host: HostProcess,
-	): Promise<{ readonly leftovers: number; readonly left: readonly string[] }> {
+	/** Kills a host when a round is over, and counts what is left. */
+	async killAfterwards(host: HostProcess): Promise<Omit<Ending, "goneMs">> {
 		const { leftovers, left } = await this.untilGone(host.kill());
 		return { leftovers, left };
 	}
 
+	/** Counts what is left beside a host that lives, then kills that, too. */
+	async leftBeside(host: HostProcess): Promise<Omit<Ending, "goneMs">> {
+		const now = performance.now();
+		const before = await this.untilGone(now, host.processes());
+		const after = await this.killAfterwards(host);
+		return {
+			leftovers: before.leftovers + after.leftovers,
+			left: [...before.left, ...after.left],
+		};
+	}
+
 	/**
 	 * Waits until nothing of this stage is left that the witness or the process
-	 * table knows, hosts and `except` aside.
+	 * table knows, except for hosts and `except`.
 	 */
 	async untilGone(
 		sinceMs: number,
 		except: readonly SeenProcess[] = [],
-		survivedMs: number = SURVIVED_MS,
+		endedMs: number = ENDED_MS,
 	): Promise<Ending> {
-		const deadline = sinceMs + survivedMs;
+		const deadline = sinceMs + endedMs;
 		const quiet = (): boolean => this.#due(except).length === 0;
 		await this.witness.until(quiet, deadline - performance.now());
 		const last = (): number =>
@@ -185,7 +190,7 @@ export class Stage implements AsyncDisposable {
 			);
 		for (let first = true; ; first = false) {
 			const now = performance.now();
-			// Timers come first: what ended while we stood still is not read yet.
+			// Ends that the kernel reported while this process stood still are read first.
 			await nextTurn();
 			const left = this.#left(except);
 			if (left.length === 0 && quiet())
@@ -200,17 +205,17 @@ export class Stage implements AsyncDisposable {
 	}
 
 	/**
-	 * SIGKILL to a host and its workers, and to what they start while they are
-	 * ended: nobody is left whom the next start would have to end.
+	 * SIGKILL to a host and its workers, and to what they start meanwhile: the next start has
+	 * nothing to end.
 	 *
 	 * @throws Error when something is left all the same.
 	 */
 	async killWithItsWorkers(host: HostProcess): Promise<void> {
-		const deadline = performance.now() + SURVIVED_MS;
+		const deadline = performance.now() + ENDED_MS;
 		for (
-			let left = processesOf(host);
+			let left = host.processes();
 			left.length > 0 && performance.now() < deadline;
-			left = processesOf(host)
+			left = host.processes()
 		) {
 			for (const each of left) end(each);
 			await sleep(2);
@@ -220,12 +225,23 @@ export class Stage implements AsyncDisposable {
 		if (left.length > 0) throw new Error(`${left.join("; ")} did not end.`);
 	}
 
+	/** Everything that was started here and lives, hosts and protections too: by its environment, or by its argument where it cleared that. */
+	everything(): readonly SeenProcess[] {
+		const forgotten = `.stay('forgotten', '${this.witness.path}')`;
+		return [
+			...processesWith([`CHAOS_STAGE=${this.directory}\0`]),
+			...everyProcess().filter(({ pid }) =>
+				commandLine(pid).some((word) => word.endsWith(forgotten)),
+			),
+		];
+	}
+
 	async [Symbol.asyncDispose](): Promise<void> {
 		for (const host of this.#hosts) host.killWithItsProtections();
 		await Promise.all(this.#hosts.map(({ exited }) => exited));
 		// What forks while it is ended needs more than one look.
 		for (let looks = 0; looks < 100; looks++) {
-			const left = everythingOf(this);
+			const left = this.everything();
 			if (left.length === 0) break;
 			for (const each of left) end(each);
 			await sleep(5);
@@ -234,28 +250,21 @@ export class Stage implements AsyncDisposable {
 		removePlace(this.directory);
 	}
 
-	/** What protects leaves after what it protected; that is not a part of the time, but it must leave. */
+	/** Protections leave after what they protected; that is no part of the time, but they must leave. */
 	async #layersGone(goneMs: number): Promise<Ending> {
 		const deadline = performance.now() + LAYERS_LEAVE_MS;
 		for (;;) {
-			const left = this.#layers().filter(lives);
+			const left = this.#hosts
+				.filter(({ pid }) => look(pid)?.zombie !== false)
+				.flatMap(layersOf)
+				.filter(lives);
 			if (left.length === 0 || performance.now() > deadline)
 				return { goneMs, leftovers: left.length, left: left.map(inWords) };
 			await sleep(2);
 		}
 	}
 
-	/** The processes of protections, of hosts that are gone. */
-	#layers(): readonly SeenProcess[] {
-		const gone = this.#hosts.filter(({ pid }) => {
-			const seen = look(pid);
-			return seen === undefined || seen.zombie;
-		});
-		return gone
-			.flatMap(({ layers }) => layers)
-			.flatMap(({ processes }) => processes);
-	}
-
+	/** What the witness sees and should be gone. */
 	#due(except: readonly SeenProcess[]) {
 		const spared = new Set(except.map(({ pid }) => pid));
 		return this.witness
@@ -263,18 +272,21 @@ export class Stage implements AsyncDisposable {
 			.filter(({ role, pid }) => role !== "bystander" && !spared.has(pid));
 	}
 
+	/** What the process table has and should be gone. */
 	#left(except: readonly SeenProcess[]): readonly SeenProcess[] {
 		const hosts = this.#hosts.flatMap(({ pid }) => look(pid) ?? []);
-		const layers = this.#hosts
-			.flatMap((host) => host.layers)
-			.flatMap(({ processes }) => processes);
+		const layers = this.#hosts.flatMap(layersOf);
 		const spared = new Set(
 			[...except, ...this.#bystanders, ...hosts, ...layers].map(
 				({ pid }) => pid,
 			),
 		);
-		return everythingOf(this).filter(({ pid }) => !spared.has(pid));
+		return this.everything().filter(({ pid }) => !spared.has(pid));
 	}
+}
+
+function layersOf(host: HostProcess): readonly SeenProcess[] {
+	return host.layers.flatMap(({ processes }) => processes);
 }
 
 function inWords({ pid }: SeenProcess): string {

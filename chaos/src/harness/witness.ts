@@ -9,10 +9,8 @@ export interface Sighting {
 	/** `undefined` when it was gone before it could be looked at, or has another pid here. */
 	readonly process: SeenProcess | undefined;
 	/** When its last holder was gone, on the monotonic clock; `undefined` while one lives. */
-	readonly goneAtMs: number | undefined;
+	goneAtMs: number | undefined;
 }
-
-type Writable = { -readonly [Field in keyof Sighting]: Sighting[Field] };
 
 /**
  * Sees processes end, from outside of what is tested: they hold a connection
@@ -20,10 +18,10 @@ type Writable = { -readonly [Field in keyof Sighting]: Sighting[Field] };
  */
 export class Witness implements AsyncDisposable {
 	readonly path: string;
+	readonly sightings: Sighting[] = [];
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
-	readonly #sightings: Writable[] = [];
-	readonly #changed = new Set<() => void>();
+	readonly #checks = new Set<() => void>();
 
 	private constructor(path: string) {
 		this.path = path;
@@ -37,18 +35,14 @@ export class Witness implements AsyncDisposable {
 		return witness;
 	}
 
-	get sightings(): readonly Sighting[] {
-		return this.#sightings;
-	}
-
 	/** How many of a role were seen, gone or not. */
 	seen(role: string): number {
-		return this.#sightings.filter((each) => each.role === role).length;
+		return this.sightings.filter((each) => each.role === role).length;
 	}
 
 	/** Those whose holders live; of one role, or all. */
 	living(role?: string): readonly Sighting[] {
-		return this.#sightings.filter(
+		return this.sightings.filter(
 			(each) =>
 				each.goneAtMs === undefined &&
 				(role === undefined || each.role === role),
@@ -66,12 +60,12 @@ export class Witness implements AsyncDisposable {
 			() => resolve(holds()),
 			Math.max(0, deadlineMs),
 		);
-		this.#changed.add(check);
+		this.#checks.add(check);
 		try {
 			return await promise;
 		} finally {
 			clearTimeout(deadline);
-			this.#changed.delete(check);
+			this.#checks.delete(check);
 		}
 	}
 
@@ -83,29 +77,23 @@ export class Witness implements AsyncDisposable {
 	#take(socket: Socket): void {
 		this.#sockets.add(socket);
 		let text = "";
-		let sighting: Writable | undefined;
+		let sighting: Sighting | undefined;
 		const gone = (): void => {
 			this.#sockets.delete(socket);
 			if (sighting === undefined || sighting.goneAtMs !== undefined) return;
 			sighting.goneAtMs = performance.now();
-			this.#tell();
+			for (const check of this.#checks) check();
 		};
-		socket.on("error", gone);
-		socket.on("end", gone);
-		socket.on("close", gone);
+		for (const event of ["error", "end", "close"]) socket.on(event, gone);
 		socket.setEncoding("utf8").on("data", (part: string) => {
 			text += part;
 			const [role, pid] = text.trimEnd().split(" ");
 			if (!text.endsWith("\n") || sighting || !role) return;
 			const process = look(Number(pid));
 			sighting = { role, pid: Number(pid), process, goneAtMs: undefined };
-			this.#sightings.push(sighting);
+			this.sightings.push(sighting);
 			socket.write(".");
-			this.#tell();
+			for (const check of this.#checks) check();
 		});
-	}
-
-	#tell(): void {
-		for (const check of this.#changed) check();
 	}
 }

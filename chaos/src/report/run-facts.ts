@@ -1,13 +1,24 @@
 import { spawnSync } from "node:child_process";
 import { cpus, release, totalmem, type } from "node:os";
 import { PYTHON } from "../../programs/worker-adapter.ts";
-import type { RunFacts } from "./markdown.ts";
 
-/** Reads what a reader has to know of this machine. */
+/** Where, when and how it was measured. */
+export interface RunFacts {
+	readonly machine: string;
+	readonly kernel: string;
+	readonly node: string;
+	readonly python: string;
+	readonly date: string;
+	readonly seed: number;
+	readonly tookMinutes: number;
+	readonly command: string;
+}
+
+/** @param words of the command line. */
 export function runFacts(
 	seed: number,
 	tookMs: number,
-	command: string,
+	words: readonly string[],
 ): RunFacts {
 	const { stdout } = spawnSync(PYTHON, ["--version"], { encoding: "utf8" });
 	const [first] = cpus();
@@ -19,6 +30,17 @@ export function runFacts(
 		date: new Date().toISOString().slice(0, 10),
 		seed,
 		tookMinutes: Math.round(tookMs / 60_000),
-		command,
+		command: repeatCommand(words),
 	};
+}
+
+/** The command that repeats a run, as it is typed, without where its results went. */
+export function repeatCommand(words: readonly string[]): string {
+	const kept = words.filter(
+		(word, at) => !word.startsWith("--json") && words[at - 1] !== "--json",
+	);
+	const quoted = kept.map((word) =>
+		/^[\w./:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`,
+	);
+	return ["npx pnpm@12 chaos", ...quoted].join(" ");
 }

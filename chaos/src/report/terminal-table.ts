@@ -1,47 +1,41 @@
-import type { CaseSummary } from "../figures/summary.ts";
+import type { CaseSummary } from "./summary.ts";
 
-const COLUMNS = [
-	"case",
-	"protections",
-	"rounds",
-	"leftovers",
-	"p50",
-	"p99",
-	"max",
-	"wrong",
-	"false",
-	"verdict",
-] as const;
-
-/** What a case is in a table: texts in the order of the columns. */
-export function cells(summary: CaseSummary): readonly string[] {
-	const { times } = summary;
-	return [
-		summary.name,
-		summary.protections,
-		String(summary.rounds),
-		String(summary.leftovers),
-		milliseconds(times?.p50Ms),
-		milliseconds(times?.p99Ms),
-		milliseconds(times?.maxMs),
-		String(summary.wrongKills),
-		String(summary.falseKills),
-		[summary.verdict, summary.note].filter(Boolean).join(": "),
-	];
-}
+const COLUMNS: readonly (readonly [
+	head: string,
+	width: number,
+	cell: (summary: CaseSummary) => string,
+])[] = [
+	["case", 54, ({ name }) => name],
+	["protections", 16, ({ protections }) => protections],
+	["rounds", 6, ({ rounds }) => String(rounds)],
+	["leftovers", 9, ({ leftovers }) => String(leftovers)],
+	["p50", 8, ({ times }) => milliseconds(times?.p50Ms)],
+	["p99", 8, ({ times }) => milliseconds(times?.p99Ms)],
+	["max", 8, ({ times }) => milliseconds(times?.maxMs)],
+	["wrong", 5, ({ wrongKills }) => String(wrongKills)],
+	["false", 5, ({ falseKills }) => String(falseKills)],
+	[
+		"verdict",
+		0,
+		({ verdict, note }) => [verdict, note].filter(Boolean).join(": "),
+	],
+];
 
 /** The heads of the columns of `cells`. */
-export const heads: readonly string[] = COLUMNS;
+export const HEADS: readonly string[] = COLUMNS.map(([head]) => head);
 
-/** One line of the table on the terminal. */
+/** A case as a row of a table: texts in the order of the columns. */
+export function cells(summary: CaseSummary): readonly string[] {
+	return COLUMNS.map(([, , cell]) => cell(summary));
+}
+
+/** One row of the table on the terminal: numbers to the right, texts to the left. */
 export function terminalLine(texts: readonly string[]): string {
-	const widths = [54, 16, 6, 9, 8, 8, 8, 5, 5, 0];
-	return texts
-		.map((text, at) => {
-			const width = widths[at] ?? 0;
-			return at < 2 || at === 9 ? text.padEnd(width) : text.padStart(width);
-		})
-		.join(" ");
+	return COLUMNS.map(([head, width], at) =>
+		["case", "protections", "verdict"].includes(head)
+			? texts[at]?.padEnd(width)
+			: texts[at]?.padStart(width),
+	).join(" ");
 }
 
 function milliseconds(value: number | undefined): string {

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { SeededRandom } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { PYTHON } from "../../programs/worker-adapter.ts";
 import { lives, look } from "../../src/harness/process-table.ts";
@@ -9,11 +8,11 @@ import { Stage } from "../../src/harness/stage.ts";
 const HOLDER = fileURLToPath(
 	new URL("../../programs/holds_the_witness.py", import.meta.url),
 );
-const SURVIVED_MS = 50;
+const ENDED_MS = 50;
 
 /** A stage, and a process that holds its witness. */
 async function holding() {
-	const stage = await Stage.open(new SeededRandom(1), []);
+	const stage = await Stage.open(1, []);
 	const child = spawn(PYTHON, [HOLDER, "worker"], {
 		stdio: "ignore",
 		env: { ...process.env, ...stage.env },
@@ -31,16 +30,16 @@ async function holding() {
 test("an end that came in time and was read late is no leftover", async () => {
 	const { stage, child, seen } = await holding();
 	const began = performance.now();
-	const ending = stage.untilGone(began, [], SURVIVED_MS);
+	const ending = stage.untilGone(began, [], ENDED_MS);
 	child.kill("SIGKILL");
 	// This program stands still, as on a machine with too much to do.
-	while (lives(seen) || performance.now() - began < 2 * SURVIVED_MS);
+	while (lives(seen) || performance.now() - began < 2 * ENDED_MS);
 	expect(await ending).toMatchObject({ leftovers: 0, left: [] });
 });
 
 test("what lives at the deadline is a leftover", async () => {
 	const { stage, seen } = await holding();
-	const ending = stage.untilGone(performance.now(), [], SURVIVED_MS);
+	const ending = stage.untilGone(performance.now(), [], ENDED_MS);
 	expect(await ending).toMatchObject({
 		leftovers: 1,
 		left: [expect.stringContaining(String(seen.pid))],

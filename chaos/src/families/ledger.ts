@@ -1,0 +1,332 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+	mkdirSync,
+	readdirSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import {
+	ALONE,
+	type ChaosCase,
+	family,
+	type RoundOutcome,
+	refusedWith,
+	unless,
+	WATCHDOG,
+} from "../case.ts";
+import { COMPILED, SOURCE_CONDITION } from "../harness/host-process.ts";
+import {
+	fillDisk,
+	mountsUnavailable,
+	onOwnDisk,
+} from "../harness/isolation.ts";
+import { openRunFile } from "../harness/run-files.ts";
+import type { Stage } from "../harness/stage.ts";
+
+const SIZE = 2;
+/** Without a lifeline that would end them with their host. */
+const SHELL = { worker: "shell", size: SIZE } as const;
+const WRITER = fileURLToPath(
+	new URL("../../programs/ledger-writer.ts", import.meta.url),
+);
+/** Longer than the life of a row by far. */
+const WRITES_MS = 60;
+/** The statuses of a row, in their order. */
+const STATUSES = ["reserved", "active", "ended"];
+/** Often enough that a round does not wait for the audit. */
+const AUDIT_MS = 500;
+
+export const ledgerWrites: readonly ChaosCase[] = family(
+	"SIGKILL while the ledger is written",
+	[ALONE],
+	[
+		{
+			name: "every row that was acknowledged is there, as it was acknowledged",
+			rounds: 1_000,
+			parallel: 4,
+			selected: 3,
+			round: killWriter,
+		},
+	],
+);
+
+const onDisk = (name: string, round: (stage: Stage) => Promise<RoundOutcome>) =>
+	({ name, rounds: 3, unavailable: mountsUnavailable, round }) as const;
+
+export const damagedLedger: readonly ChaosCase[] = family(
+	"a ledger that is damaged, locked, read-only or full",
+	[ALONE],
+	[
+		...(
+			[
+				["corrupt", (file) => writeFileSync(file, Buffer.alloc(20_000, 0xa5))],
+				["truncated", (file) => truncateSync(file, 5_000)],
+				["empty", (file) => writeFileSync(file, "")],
+			] satisfies [string, (file: string) => void][]
+		).map(([name, damage]) => ({
+			name: `the file of a dead run is ${name}: its workers are ended all the same; the time is until the pool is up`,
+			rounds: 5,
+			...(name === "corrupt" && { selected: 1 }),
+			target: { maxMs: 1_000 },
+			round: (stage: Stage) => startOn(stage, damage),
+		})),
+		{
+			name: "a stranger holds the file of a dead run: the pool is up, the run is spared; the time is until the pool is up",
+			rounds: 5,
+			target: { maxMs: 1_000 },
+			round: lockedRun,
+		},
+		onDisk("the disk of the ledger is read-only: a clear error", (stage) =>
+			refusedOn(stage, "ro,size=1m", "REGISTRY_UNWRITABLE"),
+		),
+		onDisk(
+			"the disk of the ledger has no room at the start: a clear error",
+			(stage) => refusedOn(stage, "size=8k", "REGISTRY_FULL"),
+		),
+		onDisk(
+			"the disk of the ledger fills up while a pool runs: it goes on, writes again when there is room, and SIGKILL leaves nothing",
+			fillsUp,
+		),
+		{
+			...onDisk(
+				"the disk of the ledger is full when the host is killed: the watchdog ends the workers all the same",
+				fullAtDeath,
+			),
+			with: [WATCHDOG],
+			rounds: 5,
+		},
+	],
+);
+
+/** The files of the only run, by what their names end in. */
+type Files = Readonly<Record<string, string>>;
+
+const exchange = (path = ""): void => {
+	rmSync(path);
+	overwrite(path);
+};
+
+type Damage = (files: Files, dataDir: string) => void;
+
+const DAMAGES: Readonly<Record<string, Damage>> = {
+	"what is beside its file is truncated": (files) => {
+		for (const [ending, path] of Object.entries(files))
+			if (ending !== "db") truncateSync(path, 0);
+	},
+	"its file is truncated": ({ db = "" }) => truncateSync(db, 0),
+	"its file is overwritten": ({ db }) => overwrite(db),
+	"its file is removed": ({ db = "" }) => rmSync(db),
+	"its file is exchanged for garbage": ({ db }) => exchange(db),
+	"its lock is exchanged for garbage": ({ lock }) => exchange(lock),
+	"its lock is exchanged for a directory": ({ lock = "" }) => {
+		rmSync(lock);
+		mkdirSync(lock);
+	},
+	"the whole directory is removed": (_, dataDir) =>
+		rmSync(dataDir, { recursive: true }),
+};
+
+export const ledgerFromOutside: readonly ChaosCase[] = family(
+	"a ledger that is damaged from outside while its host lives",
+	[ALONE],
+	Object.entries(DAMAGES).flatMap(([what, damage]) => [
+		{
+			name: `${what}: the pool goes on and the ledger is made anew; the time is until it is, with a look every ${AUDIT_MS} ms`,
+			rounds: 5,
+			...(what === "its file is truncated" && { selected: 1 }),
+			target: { maxMs: 5_000 },
+			round: (stage: Stage) =>
+				livesOn(stage, damage, what.startsWith("what is beside")),
+		},
+		{
+			name: `${what}, and its host is killed at once: the next start ends the workers; the time is that of its clean-up`,
+			rounds: 5,
+			target: { maxMs: 2_000 },
+			round: (stage: Stage) => killedAtOnce(stage, damage),
+		},
+	]),
+);
+
+async function killWriter(stage: Stage): Promise<RoundOutcome> {
+	const child = spawn(
+		process.execPath,
+		[SOURCE_CONDITION, WRITER, stage.dataDir],
+		{
+			stdio: ["ignore", "pipe", "inherit"],
+			env: { ...process.env, ...stage.env, NODE_COMPILE_CACHE: COMPILED },
+		},
+	);
+	const exited = once(child, "exit");
+	const acknowledged = new Map<string, number>();
+	const lines = createInterface({ input: child.stdout });
+	const closed = once(lines, "close");
+	const writes = once(lines, "line");
+	lines.on("line", (line) => {
+		const [status = "", incarnation = ""] = line.split(" ");
+		const rank = STATUSES.indexOf(status);
+		if (rank >= 0) acknowledged.set(incarnation, rank);
+	});
+	await writes;
+	await sleep(stage.chance.fraction() * WRITES_MS);
+	child.kill("SIGKILL");
+	await Promise.all([exited, closed]);
+	return { broken: compare(openRunFile(stage.dataDir), acknowledged) };
+}
+
+/** What was acknowledged and is not in the file. A row may be further than its last acknowledgement. */
+function compare(
+	file: string,
+	acknowledged: ReadonlyMap<string, number>,
+): readonly string[] {
+	using database = new DatabaseSync(file);
+	const sound = database.prepare("pragma integrity_check").get();
+	const rows = new Map(
+		database
+			.prepare("select incarnation, status from workers")
+			.all()
+			.map(({ incarnation, status }) => [
+				String(incarnation),
+				STATUSES.indexOf(String(status)),
+			]),
+	);
+	const isThere = ([incarnation, rank]: [string, number]): boolean =>
+		(rows.get(incarnation) ?? -1) >= rank;
+	return [
+		...unless(
+			[...acknowledged].every(isThere),
+			"An acknowledged row is not there.",
+		),
+		...unless(sound?.["integrity_check"] === "ok", "The file is not sound."),
+	];
+}
+
+/** Leaves shell workers and their run behind; returns its file. */
+async function deadRun(stage: Stage): Promise<string> {
+	const dead = await stage.ready(SHELL);
+	dead.kill();
+	await dead.exited;
+	return openRunFile(stage.dataDir);
+}
+
+async function startOn(
+	stage: Stage,
+	damage: (file: string) => void,
+): Promise<RoundOutcome> {
+	damage(await deadRun(stage));
+	const next = await stage.ready({ size: SIZE });
+	return {
+		goneMs: await next.fact<number>("startMs"),
+		broken: unless(
+			next.facts("registry.set_aside").length > 0,
+			"It did not report that it set the file aside.",
+		),
+		...(await stage.leftBeside(next)),
+	};
+}
+
+async function lockedRun(stage: Stage): Promise<RoundOutcome> {
+	using stranger = new DatabaseSync(await deadRun(stage));
+	stranger.exec("begin immediate");
+	const next = await stage.ready({ size: SIZE, events: ["run.spared"] });
+	const goneMs = await next.fact<number>("startMs");
+	const spared = next.facts("run.spared").length;
+	next.kill();
+	await next.exited;
+	return { goneMs, broken: unless(spared === 1, "It did not report that.") };
+}
+
+function refusedOn(
+	stage: Stage,
+	disk: string,
+	code: string,
+): Promise<RoundOutcome> {
+	const before = onOwnDisk(stage.dataDir, disk);
+	return refusedWith(code, stage.start({ size: SIZE }, { before }), stage);
+}
+
+async function fillsUp(stage: Stage): Promise<RoundOutcome> {
+	const host = await stage.ready(
+		{ size: SIZE, events: ["registry.degraded", "registry.recovered"] },
+		{ before: onOwnDisk(stage.dataDir, "size=2m") },
+	);
+	const empty = fillDisk(host.program().pid, stage.dataDir);
+	// A death has to be recorded; the slot is filled again all the same.
+	host.call("die", {}, 0, 1);
+	await host.fact("registry.degraded");
+	await host.call("pid", {}, 10);
+	empty();
+	await host.fact("registry.recovered");
+	return await stage.killAfterwards(host);
+}
+
+async function fullAtDeath(stage: Stage): Promise<RoundOutcome> {
+	const before = onOwnDisk(stage.dataDir, "size=2m");
+	const host = await stage.ready(SHELL, { before });
+	await stage.sees("worker", SIZE);
+	fillDisk(host.program().pid, stage.dataDir);
+	return await stage.untilGone(host.kill());
+}
+
+function overwrite(path = ""): void {
+	writeFileSync(path, Buffer.alloc(40_000, 0xa5));
+}
+
+function filesOf(dataDir: string): Files {
+	const folder = join(dataDir, "runs");
+	return Object.fromEntries(
+		readdirSync(folder).map((name) => [
+			name.slice(name.lastIndexOf(".") + 1),
+			join(folder, name),
+		]),
+	);
+}
+
+/** @param isRepaired when no file has to be renewed. */
+async function livesOn(
+	stage: Stage,
+	damage: Damage,
+	isRepaired: boolean,
+): Promise<RoundOutcome> {
+	const host = await stage.ready({
+		size: SIZE,
+		events: ["registry.file_lost", "registry.file_renewed"],
+		pool: { audit: { intervalMs: AUDIT_MS } },
+	});
+	const begunAt = performance.now();
+	damage(filesOf(stage.dataDir), stage.dataDir);
+	// A death has to be recorded; the slot is filled again all the same.
+	host.call("die", {}, 0, 1);
+	await host.call("pid", {}, 10);
+	if (!isRepaired) await host.fact("registry.file_renewed");
+	const goneMs = performance.now() - begunAt;
+	return { goneMs, ...(await stage.killAfterwards(host)) };
+}
+
+async function killedAtOnce(
+	stage: Stage,
+	damage: Damage,
+): Promise<RoundOutcome> {
+	const host = await stage.ready(SHELL);
+	damage(filesOf(stage.dataDir), stage.dataDir);
+	host.kill();
+	await host.exited;
+	const next = await stage.ready({ size: SIZE });
+	const { durationMs } = await next.fact<{ readonly durationMs: number }>(
+		"cleanup.finished",
+	);
+	return {
+		goneMs: durationMs,
+		broken: unless(
+			next.facts("orphan.reaped").length > 0,
+			"The next start ended nothing.",
+		),
+		...(await stage.leftBeside(next)),
+	};
+}
