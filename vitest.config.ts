@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { testWorkersSettings } from "./scripts/test-workers.ts";
+import { testWorkersEnv } from "./scripts/test-workers.ts";
 
 // `snakepit-source` makes `@snakepit/*` resolve to its TypeScript sources, here,
 // in tsc, and in programs that tests start: node --conditions=snakepit-source x.ts
@@ -45,8 +45,6 @@ class LongestFirst extends BaseSequencer {
 	}
 }
 
-const workers = testWorkersSettings();
-
 export default defineConfig({
 	resolve: { conditions },
 	ssr: { resolve: { conditions } },
@@ -56,11 +54,11 @@ export default defineConfig({
 			"{bench,chaos}/test/**/*.test.ts",
 		],
 		pool: "forks",
-		// No test leaves anything in its process, and a start is dear.
+		// No test leaves anything in its process, and each start costs much.
 		isolate: false,
-		env: { NODE_COMPILE_CACHE: compiled, ...workers.env },
-		setupFiles: ["scripts/test-mark-setup.ts", ...workers.setupFiles],
-		globalSetup: ["scripts/test-place.ts", "scripts/compile-sources.ts"],
+		env: { NODE_COMPILE_CACHE: compiled, ...testWorkersEnv() },
+		setupFiles: ["scripts/test-setup.ts"],
+		globalSetup: ["scripts/test-global-setup.ts"],
 		// Most tests wait for processes: one file for each core, and no core left out.
 		maxWorkers: "100%",
 		sequence: { sequencer: LongestFirst },

@@ -25,7 +25,11 @@ export function importIsLight(cwd: string, entry: string): void {
 			["no compile cache", {}],
 			["a filled compile cache", { NODE_COMPILE_CACHE: cache }],
 		] as const) {
-			const { processorMs, megabytes } = addedBy(`import "${entry}";`, cwd, env);
+			const { processorMs, megabytes } = addedBy(
+				`import "${entry}";`,
+				cwd,
+				env,
+			);
 			console.log(
 				`import "${entry}", ${kind}: ${processorMs.toFixed(0)} ms of processor time, ${megabytes.toFixed(1)} MB`,
 			);

@@ -7,7 +7,7 @@ import { PYTHON_TEST, TEST, TEST_RUN } from "./test-mark.ts";
 /** A process that outlived the tests which started it. */
 export interface Leftover {
 	readonly pid: number;
-	/** With the pid it names one process, whoever has the number later. */
+	/** With the pid it names one process, whichever has the pid later. */
 	readonly startTime: string;
 	readonly groupId: number;
 	readonly command: string;
@@ -15,12 +15,43 @@ export interface Leftover {
 	readonly test: string;
 }
 
-/** What is told to end when its test ends has this long on a busy machine. */
+/** A process that its test has stopped has this long to end on a busy machine. */
 const DYING_MS = 10_000;
 const LOOK_MS = 50;
+/** A killed process is gone soon; one that is there still, or again, is killed once more. */
+const KILLED_MS = 1_000;
+const MOST_LOOKS = 10;
 
 /** Whether processes can be looked for here. */
 export const leftoversAreSeen: boolean = process.platform === "linux";
+
+/** Ends what the tests of a run have left, and prints it. Returns the failures that it counts for. */
+export async function reportLeftovers(
+	name: string,
+	run: string,
+): Promise<number> {
+	if (!leftoversAreSeen) {
+		console.log(
+			`Processes that ${name} leaves are looked for on Linux only: nothing was looked at.`,
+		);
+		return 0;
+	}
+	let left = await leftoversOf(run);
+	if (left.length === 0) return 0;
+	console.error(
+		`\n${name} left processes behind, which are ended now: counted as one failure`,
+	);
+	// What is listed may fork before it is killed.
+	for (let look = 0; left.length > 0 && look < MOST_LOOKS; look++) {
+		for (const each of left) {
+			console.error(shownLeftover(each));
+			endLeftover(each);
+		}
+		left = await leftoversOf(run, KILLED_MS);
+	}
+	for (const each of left) console.error(`still there: ${shownLeftover(each)}`);
+	return 1;
+}
 
 /**
  * Decides whether a process is left of the run of tests `run`.
@@ -40,7 +71,7 @@ export function leftoverOf(
 	return { pid, startTime, groupId, command, test };
 }
 
-/** Every process of the run that lives still when those that were just dying have had their time. */
+/** The processes of the run that still live when those that were about to end have had their time. */
 export async function leftoversOf(
 	run: string,
 	dyingMs: number = DYING_MS,
@@ -53,7 +84,7 @@ export async function leftoversOf(
 	}
 }
 
-/** Kills a process, unless it has ended: its number may be a stranger's by then. */
+/** Kills a process, unless it has ended: another may have its pid by then. */
 export function endLeftover({ pid, startTime }: Leftover): void {
 	const entry = new LinuxProc().entry(pid);
 	if (typeof entry === "string" || entry.startTime !== startTime) return;

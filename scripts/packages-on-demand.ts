@@ -9,11 +9,11 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { root } from "./run.ts";
 
-/** A package that is no part of the workspace: installed when something asks for it, in a directory of its own. */
+/** A package outside of the workspace, installed on demand in a directory of its own. */
 export interface PackageOnDemand {
 	readonly name: string;
 	readonly version: string;
-	/** What it holds in its node_modules. */
+	/** Its node_modules holds the package. */
 	readonly directory: string;
 	/** Why it cannot be used here. */
 	readonly problem: string | undefined;
@@ -21,7 +21,7 @@ export interface PackageOnDemand {
 
 const caches = join(root, "node_modules/.cache");
 const ENOUGH_MS = 5 * 60_000;
-/** Where no registry can be reached, that is known within seconds. */
+/** A registry that cannot be reached is noticed within seconds. */
 const SOON = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=4000"];
 
 /**
@@ -37,42 +37,26 @@ export function installEach(
 	cache: string,
 	wanted: (name: string) => boolean = () => true,
 ): readonly PackageOnDemand[] {
-	return dependenciesOf(manifest)
+	const { dependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
+		dependencies: Record<string, string>;
+	};
+	return Object.entries(dependencies)
 		.filter(([name]) => wanted(name))
 		.map(([name, version]) => {
 			const directory = join(caches, cache, `${name}-${version}`);
-			const problem = install([name, version], directory);
+			const problem = install(`${name}@${version}`, directory);
 			return { name, version, directory, problem };
 		});
 }
 
-type Dependency = readonly [name: string, version: string];
-
-function dependenciesOf(manifest: string): readonly Dependency[] {
-	const { dependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
-		dependencies: Record<string, string>;
-	};
-	return Object.entries(dependencies);
-}
-
 /** Returns why it failed. */
-function install(
-	[name, version]: Dependency,
-	directory: string,
-): string | undefined {
-	const installed = join(directory, "installed");
+function install(named: string, cwd: string): string | undefined {
+	const installed = join(cwd, "installed");
 	if (existsSync(installed)) return undefined;
-	console.error(`Installing ${name} ${version}`);
-	rmSync(directory, { recursive: true, force: true });
-	mkdirSync(directory, { recursive: true });
-	writeFileSync(join(directory, "package.json"), '{ "type": "module" }\n');
-	const problem = npmInstall(`${name}@${version}`, directory);
-	if (problem === undefined) writeFileSync(installed, "");
-	return problem;
-}
-
-/** Returns why it failed. */
-function npmInstall(named: string, cwd: string): string | undefined {
+	console.error(`Installing ${named}`);
+	rmSync(cwd, { recursive: true, force: true });
+	mkdirSync(cwd, { recursive: true });
+	writeFileSync(join(cwd, "package.json"), '{ "type": "module" }\n');
 	// Native parts are built for the Node that will load them.
 	const PATH = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
 	const { error, status, stderr } = spawnSync(
@@ -86,7 +70,10 @@ function npmInstall(named: string, cwd: string): string | undefined {
 		},
 	);
 	if (error !== undefined) return error.message;
-	if (status === 0) return undefined;
-	const lines = stderr.split("\n").filter((line) => /error/i.test(line));
-	return lines.slice(0, 3).join(" ") || `npm ended with ${status}`;
+	if (status !== 0) {
+		const lines = stderr.split("\n").filter((line) => /error/i.test(line));
+		return lines.slice(0, 3).join(" ") || `npm ended with ${status}`;
+	}
+	writeFileSync(installed, "");
+	return undefined;
 }

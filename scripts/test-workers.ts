@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root } from "./run.ts";
 
-/** How the Python workers are made of all tests that do not say it themselves. */
+/** How the Python workers of all tests are made that do not choose themselves. */
 export interface TestWorkers {
 	readonly transport?: "framed";
 	readonly preload?: true;
@@ -12,6 +12,7 @@ export interface TestWorkers {
 export const TEST_WORKERS = "SNAKEPIT_TEST_WORKERS";
 
 const WAYS: Readonly<Record<string, TestWorkers>> = {
+	"": {},
 	framed: { transport: "framed" },
 	preloaded: { preload: true },
 	"framed+preloaded": { transport: "framed", preload: true },
@@ -21,11 +22,10 @@ const WAYS: Readonly<Record<string, TestWorkers>> = {
 export function testWorkers(
 	chosen: string = process.env[TEST_WORKERS] ?? "",
 ): TestWorkers {
-	if (chosen === "") return {};
 	const way = WAYS[chosen];
 	if (way !== undefined) return way;
 	throw new Error(
-		`${TEST_WORKERS} is ${Object.keys(WAYS).join(", ")} or not set; not "${chosen}".`,
+		`${TEST_WORKERS} is ${Object.keys(WAYS).filter(Boolean).join(", ")} or not set; not "${chosen}".`,
 	);
 }
 
@@ -35,17 +35,11 @@ export const OPTIONS_FILE: string = join(
 	"packages/adapter-grpc-python/src/options.ts",
 );
 
-/** What vitest needs so that tests, and programs that they start, have the chosen defaults. */
-export function testWorkersSettings(chosen?: string): {
-	readonly setupFiles: string[];
-	readonly env: Readonly<Record<string, string>>;
-} {
-	if (Object.keys(testWorkers(chosen)).length === 0)
-		return { setupFiles: [], env: {} };
-	const at = (name: string): string => join(import.meta.dirname, name);
-	const hook = pathToFileURL(at("test-workers-hook.ts")).href;
-	return {
-		setupFiles: [at("test-workers-setup.ts")],
-		env: { NODE_OPTIONS: `--import=${hook}` },
-	};
+/** The environment that gives programs which tests start the chosen defaults. */
+export function testWorkersEnv(
+	chosen?: string,
+): Readonly<Record<string, string>> {
+	if (Object.keys(testWorkers(chosen)).length === 0) return {};
+	const hook = join(import.meta.dirname, "test-workers-hook.ts");
+	return { NODE_OPTIONS: `--import=${pathToFileURL(hook).href}` };
 }

@@ -8,9 +8,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { cleanupPaths } from "../vitest.config.ts";
+import { reportLeftovers } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
-import { reportLeftovers } from "./report-leftovers.ts";
 import { root, runBeside, runQuietly } from "./run.ts";
 import { TEST_RUN } from "./test-mark.ts";
 

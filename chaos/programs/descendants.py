@@ -1,4 +1,4 @@
-"""Descendants, each named by its habit and by the role that it tells the witness."""
+"""Descendants, each named by its habit and by the role under which the witness sees it."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ def fork_loop_in_sessions() -> None:
 
 
 def python() -> str:
-    """The interpreter, also where the environment says nothing."""
+    """The interpreter, also where the environment is empty."""
     import sys
 
     return sys.executable
 
 
 def stay(role: str, path: str | None = None) -> None:
-    """Says that it is there, and never returns."""
+    """Connects to the witness, and never returns."""
     hold(role, path)
     while True:
         time.sleep(600)

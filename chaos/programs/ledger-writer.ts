@@ -1,4 +1,4 @@
-// Writes to its ledger as fast as it can, and tells of each row once the ledger
+// Writes to its ledger as fast as it can, and prints each row once the ledger
 // has taken it. No processes: the rows are of pids that never were.
 import { acquireRun } from "@snakepit/core/registry";
 
@@ -9,12 +9,12 @@ const run = await acquireRun({
 });
 const { registry, host } = run;
 
-/** Written at once: what was told before SIGKILL was told. */
-function tell(line: string): void {
+/** Written synchronously: what was acknowledged before SIGKILL is out. */
+function acknowledge(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
 
-tell(`run ${registry.runId}`);
+acknowledge(`run ${registry.runId}`);
 for (let pid = 4_000_000; ; pid++) {
 	const incarnation = registry.nextIncarnation();
 	registry.reserve({
@@ -24,16 +24,16 @@ for (let pid = 4_000_000; ; pid++) {
 		fingerprint: "nobody",
 		files: [],
 	});
-	tell(`reserved ${incarnation}`);
+	acknowledge(`reserved ${incarnation}`);
 	registry.activate(incarnation, { ...host.self, pid, startTime: "1" }, pid);
-	tell(`active ${incarnation}`);
+	acknowledge(`active ${incarnation}`);
 	if (pid % 2 === 0) {
 		registry.end(incarnation, {
 			exit: undefined,
 			reason: "closed",
 			killer: "none",
 		});
-		tell(`ended ${incarnation}`);
+		acknowledge(`ended ${incarnation}`);
 	}
 	await new Promise(setImmediate);
 }

@@ -1,4 +1,4 @@
-"""What a bridge that went mad would write to its host: straight onto the sockets of the conversation."""
+"""What a bridge with a bug might write to its host: straight onto the sockets of the conversation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ KINDS = {
 }
 
 
-def say(kind: str) -> None:
+def write(kind: str) -> None:
     """Writes nonsense of one kind onto every connection that was accepted here."""
     for connection in accepted():
         connection.setblocking(True)
         try:
             connection.sendall(KINDS[kind])
         except OSError:
-            pass  # It was closed for what was said before.
+            pass  # It was closed for what was written before.
 
 
 def accepted() -> list[socket.socket]:

@@ -82,7 +82,7 @@ def die() -> None:
 
 @tool
 def flood(megabytes: int) -> None:
-    """Prints without a line break, as fast as anybody reads."""
+    """Prints without a line break, as fast as it is read."""
     chunk = b"x" * 1024 * 1024
     for _ in range(megabytes):
         os.write(1, chunk)
@@ -106,10 +106,10 @@ def large_result(megabytes: int) -> bytes:
 @tool
 def speak_nonsense(kind: str) -> None:
     """Writes onto the conversation what does not belong there, and waits."""
-    nonsense.say(kind)
+    nonsense.write(kind)
     time.sleep(600)
 
 
 def begun() -> None:
-    """Tells the witness that the tool runs."""
+    """Shows the witness that the tool runs."""
     hold("begun")

@@ -29,7 +29,7 @@ Bytes = NDArray[np.uint8]
 _kept: deque[tuple[Bytes, int]] = deque(maxlen=6)
 # Of forks, which read an array.
 _children: list[int] = []
-# What changed under somebody's eyes, each in a few words.
+# What changed while it was in use, each in a few words.
 _changed: list[str] = []
 
 
@@ -104,7 +104,7 @@ async def await_both(value: bytes, array: Bytes, seconds: float) -> tuple[bytes,
 
 @tool
 def leave_to_thread(array: Bytes, seconds: float) -> int:
-    """Lets a thread read the array when the call is over."""
+    """Has a thread read the array when the call is over."""
     before = zlib.crc32(array)
 
     def read() -> None:
@@ -121,7 +121,7 @@ def leave_to_thread(array: Bytes, seconds: float) -> int:
 
 @tool
 def fork(array: Bytes, seconds: float) -> int:
-    """Lets a child of its own read the array when the call is over."""
+    """Has a child of its own read the array when the call is over."""
     before = zlib.crc32(array)
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Holds a connection to whoever observes the round: it closes when its last holder is gone."""
+"""Holds a connection to the harness: it closes when its last holder is gone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ held: list[socket.socket] = []
 
 
 def hold(role: str, path: str | None = None) -> None:
-    """Connects, says who it is, and returns when that was heard."""
+    """Connects, sends role and pid, and returns when the harness has read them."""
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path or os.environ["CHAOS_WITNESS"])
     connection.sendall(f"{role} {os.getpid()}\n".encode())

@@ -4,16 +4,14 @@ import { graph, laidOut, type Row, stat, variable } from "./grafana.ts";
 
 const WINDOW = "$__rate_interval";
 const POOL = "snakepit_pool_name";
+const BY_POOL = `{{${POOL}}}`;
 
 /** A Grafana dashboard as JSON; the data source is a variable. */
 export function dashboard(scheme: NamingScheme): string {
 	const e = new Expressions(scheme);
-	const of = new Expressions(scheme, [
-		'job=~"$job"',
-		'instance=~"$instance"',
-		`${POOL}=~"$pool"`,
-	]);
-	const run = new Expressions(scheme, ['job=~"$job"', 'instance=~"$instance"']);
+	const program = ['job=~"$job"', 'instance=~"$instance"'];
+	const of = new Expressions(scheme, [...program, `${POOL}=~"$pool"`]);
+	const run = new Expressions(scheme, program);
 	const workers = e.series("snakepit.worker.count");
 	return `${JSON.stringify(
 		{
@@ -47,191 +45,163 @@ export function dashboard(scheme: NamingScheme): string {
 
 /** The key metrics of the design and their targets. */
 function levels(of: Expressions, run: Expressions): Row {
-	const restarts = of.restartRatio(POOL);
+	const p95 = (metric: string) => of.quantile(0.95, metric, "1h", POOL);
 	return {
 		title: "Service levels",
 		panels: [
-			stat("Heartbeats answered", "Target: above 99.9 %", "percentunit", {
-				redBelow: 0.99,
-				queries: [[of.heartbeatSuccess("1h", POOL), `{{${POOL}}}`]],
-			}),
-			stat("Heartbeat latency, p95", "Target: below 100 ms", "s", {
-				red: 1,
-				queries: [
-					[
-						of.quantile(0.95, "snakepit.heartbeat.latency", "1h", POOL),
-						`{{${POOL}}}`,
-					],
-				],
-			}),
-			stat("Restarts per worker and hour", "Target: below 1 %", "percentunit", {
-				red: 0.05,
-				queries: [[restarts, `{{${POOL}}}`]],
-			}),
-			stat("Ending a worker, p95", "Target: below 5 s", "s", {
-				red: 5,
-				queries: [
-					[
-						of.quantile(0.95, "snakepit.worker.stop.duration", "1h", POOL),
-						`{{${POOL}}}`,
-					],
-				],
-			}),
-			stat("Orphans found", "Target: none", "short", {
-				red: 1,
-				queries: [[`sum(${run.series("snakepit.orphan.found")})`, "found"]],
-			}),
+			stat(
+				"Heartbeats answered",
+				"Target: above 99.9 %",
+				"percentunit",
+				{ redBelow: 0.99 },
+				{ [BY_POOL]: of.heartbeatSuccess("1h", POOL) },
+			),
+			stat(
+				"Heartbeat latency, p95",
+				"Target: below 100 ms",
+				"s",
+				{ red: 1 },
+				{ [BY_POOL]: p95("snakepit.heartbeat.latency") },
+			),
+			stat(
+				"Restarts per worker and hour",
+				"Target: below 1 %",
+				"percentunit",
+				{ red: 0.05 },
+				{ [BY_POOL]: of.restartRatio(POOL) },
+			),
+			stat(
+				"Ending a worker, p95",
+				"Target: below 5 s",
+				"s",
+				{ red: 5 },
+				{ [BY_POOL]: p95("snakepit.worker.stop.duration") },
+			),
+			stat(
+				"Orphans found",
+				"Target: none",
+				"short",
+				{ red: 1 },
+				{ found: `sum(${run.series("snakepit.orphan.found")})` },
+			),
 		],
 	};
 }
 
 function calls(of: Expressions): Row {
-	const outcome = "snakepit_call_outcome";
-	const duration = "snakepit.call.duration";
+	const quantile = (share: number, metric: string, by: string = POOL) =>
+		of.quantile(share, metric, WINDOW, by);
+	const halfAndMost = (metric: string) => ({
+		[`${BY_POOL} p50`]: quantile(0.5, metric),
+		[`${BY_POOL} p99`]: quantile(0.99, metric),
+	});
+	const byPool = (metric: string) => `sum by (${POOL}) (${of.series(metric)})`;
+	const perSecond = (by: string, metric: string, ...matchers: string[]) =>
+		`sum by (${by}) (${of.rate(metric, WINDOW, ...matchers)})`;
+	const [outcome, command] = ["snakepit_call_outcome", "snakepit_command"];
+	const count = "snakepit.call.duration_count";
 	return {
 		title: "Calls",
 		panels: [
-			graph("Calls per second", "ops", [
-				[
-					`sum by (${outcome}) (${of.rate(`${duration}_count`, WINDOW)})`,
-					`{{${outcome}}}`,
-				],
-			]),
-			graph("Duration", "s", [
-				[of.quantile(0.5, duration, WINDOW, POOL), `{{${POOL}}} p50`],
-				[of.quantile(0.99, duration, WINDOW, POOL), `{{${POOL}}} p99`],
-			]),
-			graph("Wait for a worker", "s", [
-				[
-					of.quantile(0.5, "snakepit.call.wait_time", WINDOW, POOL),
-					`{{${POOL}}} p50`,
-				],
-				[
-					of.quantile(0.99, "snakepit.call.wait_time", WINDOW, POOL),
-					`{{${POOL}}} p99`,
-				],
-			]),
-			graph("Time on a worker by command, p95", "s", [
-				[
-					of.quantile(
-						0.95,
-						"snakepit.attempt.duration",
-						WINDOW,
-						"snakepit_command",
-					),
-					"{{snakepit_command}}",
-				],
-			]),
-			graph("Waiting and running", "short", [
-				[`sum by (${POOL}) (${of.series("snakepit.call.queued")})`, "waiting"],
-				[`sum by (${POOL}) (${of.series("snakepit.call.active")})`, "running"],
-				[
-					`sum by (${POOL}) (${of.series("snakepit.session.count")})`,
-					"sessions",
-				],
-			]),
-			graph("Failures and retries per second", "ops", [
-				[
-					`sum by (error_type) (${of.rate(`${duration}_count`, WINDOW, 'error_type!=""')})`,
-					"{{error_type}}",
-				],
-				[
-					`sum by (error_type) (${of.rate("snakepit.call.retries", WINDOW)})`,
-					"retried: {{error_type}}",
-				],
-			]),
+			graph("Calls per second", "ops", {
+				[`{{${outcome}}}`]: perSecond(outcome, count),
+			}),
+			graph("Duration", "s", halfAndMost("snakepit.call.duration")),
+			graph("Wait for a worker", "s", halfAndMost("snakepit.call.wait_time")),
+			graph("Time on a worker by command, p95", "s", {
+				[`{{${command}}}`]: quantile(
+					0.95,
+					"snakepit.attempt.duration",
+					command,
+				),
+			}),
+			graph("Waiting and running", "short", {
+				waiting: byPool("snakepit.call.queued"),
+				running: byPool("snakepit.call.active"),
+				sessions: byPool("snakepit.session.count"),
+			}),
+			graph("Failures and retries per second", "ops", {
+				"{{error_type}}": perSecond("error_type", count, 'error_type!=""'),
+				"retried: {{error_type}}": perSecond(
+					"error_type",
+					"snakepit.call.retries",
+				),
+			}),
 		],
 	};
 }
 
 function pool(of: Expressions): Row {
-	const state = "snakepit_worker_state";
-	const reason = "snakepit_worker_end_reason";
-	const worker = "snakepit_worker_id";
+	const [state, reason] = [
+		"snakepit_worker_state",
+		"snakepit_worker_end_reason",
+	];
+	const ends = "process_exit_code, snakepit_worker_exit_signal";
+	const worker = "{{snakepit_worker_id}}";
+	const increase = (metric: string, by?: string) =>
+		`sum${by ? ` by (${by}) ` : ""}(increase(${of.series(metric)}[${WINDOW}]))`;
+	const start = (share: number) =>
+		of.quantile(share, "snakepit.worker.start.duration", WINDOW, POOL);
 	return {
 		title: "Workers",
 		panels: [
-			graph("Workers by state", "short", [
-				[
-					`sum by (${state}) (${of.series("snakepit.worker.count")})`,
-					`{{${state}}}`,
-				],
-			]),
-			graph("Resident memory", "bytes", [
-				[of.series("snakepit.worker.memory.usage"), `{{${worker}}}`],
-			]),
-			graph("Processor time", "percentunit", [
-				[of.rate("snakepit.worker.cpu.time", WINDOW), `{{${worker}}}`],
-			]),
-			graph("Start-up time", "s", [
-				[
-					of.quantile(0.5, "snakepit.worker.start.duration", WINDOW, POOL),
-					"p50",
-				],
-				[
-					of.quantile(0.95, "snakepit.worker.start.duration", WINDOW, POOL),
-					"p95",
-				],
-			]),
-			graph("Starts and restarts by reason", "short", [
-				[
-					`sum(increase(${of.series("snakepit.worker.starts")}[${WINDOW}]))`,
-					"starts",
-				],
-				[
-					`sum by (${reason}) (increase(${of.series("snakepit.worker.restarts")}[${WINDOW}]))`,
-					`{{${reason}}}`,
-				],
-			]),
-			graph("Exits by code or signal", "short", [
-				[
-					`sum by (process_exit_code, snakepit_worker_exit_signal) (increase(${of.series("snakepit.worker.exits")}[${WINDOW}]))`,
-					"{{process_exit_code}} {{snakepit_worker_exit_signal}}",
-				],
-			]),
+			graph("Workers by state", "short", {
+				[`{{${state}}}`]: `sum by (${state}) (${of.series("snakepit.worker.count")})`,
+			}),
+			graph("Resident memory", "bytes", {
+				[worker]: of.series("snakepit.worker.memory.usage"),
+			}),
+			graph("Processor time", "percentunit", {
+				[worker]: of.rate("snakepit.worker.cpu.time", WINDOW),
+			}),
+			graph("Start-up time", "s", { p50: start(0.5), p95: start(0.95) }),
+			graph("Starts and restarts by reason", "short", {
+				starts: increase("snakepit.worker.starts"),
+				[`{{${reason}}}`]: increase("snakepit.worker.restarts", reason),
+			}),
+			graph("Exits by code or signal", "short", {
+				"{{process_exit_code}} {{snakepit_worker_exit_signal}}": increase(
+					"snakepit.worker.exits",
+					ends,
+				),
+			}),
 		],
 	};
 }
 
 function health(of: Expressions, run: Expressions): Row {
-	const ping = (name: string): string =>
+	const ping = (name: string) =>
 		`sum by (${POOL}) (${of.rate(`snakepit.heartbeat.${name}`, WINDOW)})`;
-	const total = (metric: string): string => `sum(${run.series(metric)})`;
+	const total = (metric: string) => `sum(${run.series(metric)})`;
+	const rate = (metric: string, window: string = WINDOW) =>
+		run.rate(metric, window);
+	const dropped = "snakepit_drop_reason";
 	return {
 		title: "Health, clean-up and the ledger",
 		panels: [
-			graph("Heartbeats per second", "ops", [
-				[ping("sent"), "sent"],
-				[ping("answered"), "answered"],
-				[ping("missed"), "missed"],
-			]),
-			graph("Orphans and protections", "short", [
-				[total("snakepit.orphan.found"), "orphans found"],
-				[total("snakepit.orphan.killed"), "orphans killed"],
-				[total("snakepit.protection.activations"), "hosts that died"],
-				[total("snakepit.protection.kills"), "ended by a protection"],
-			]),
-			graph("Clean-up at a start, p95", "s", [
-				[
-					`histogram_quantile(0.95, sum by (le) (${run.rate("snakepit.cleanup.duration_bucket", "1h")}))`,
-					"p95",
-				],
-			]),
-			graph("Time per commit of the ledger", "s", [
-				[
-					`sum(${run.rate("snakepit.registry.commit.time", WINDOW)}) / sum(${run.rate("snakepit.registry.commits", WINDOW)})`,
-					"mean",
-				],
-			]),
-			graph("Rows that could not be written", "short", [
-				[total("snakepit.registry.unwritten"), "rows"],
-			]),
-			graph("What telemetry lost, per second", "ops", [
-				[
-					`sum by (snakepit_drop_reason) (${run.rate("snakepit.telemetry.dropped", WINDOW)})`,
-					"{{snakepit_drop_reason}}",
-				],
-			]),
+			graph("Heartbeats per second", "ops", {
+				sent: ping("sent"),
+				answered: ping("answered"),
+				missed: ping("missed"),
+			}),
+			graph("Orphans and protections", "short", {
+				"orphans found": total("snakepit.orphan.found"),
+				"orphans killed": total("snakepit.orphan.killed"),
+				"hosts that died": total("snakepit.protection.activations"),
+				"ended by a protection": total("snakepit.protection.kills"),
+			}),
+			graph("Clean-up at a start, p95", "s", {
+				p95: `histogram_quantile(0.95, sum by (le) (${rate("snakepit.cleanup.duration_bucket", "1h")}))`,
+			}),
+			graph("Time per commit of the ledger", "s", {
+				mean: `sum(${rate("snakepit.registry.commit.time")}) / sum(${rate("snakepit.registry.commits")})`,
+			}),
+			graph("Rows that could not be written", "short", {
+				rows: total("snakepit.registry.unwritten"),
+			}),
+			graph("What telemetry lost, per second", "ops", {
+				[`{{${dropped}}}`]: `sum by (${dropped}) (${rate("snakepit.telemetry.dropped")})`,
+			}),
 		],
 	};
 }

@@ -12,7 +12,7 @@ import threading
 import time
 
 # A module's tools are all that it has, those of another module too.
-from conversing import *  # noqa: F403
+from conversing import *
 from note import note
 from snakepit_bridge import CallCancelled, current_call, tool
 

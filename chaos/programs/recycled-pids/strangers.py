@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 _LAST_PID = "/proc/sys/kernel/ns_last_pid"
 _ATTEMPTS = 500
@@ -30,54 +31,39 @@ strangers: list[int] = []
 made = 0
 
 
-def fork_as(number: int) -> int:
-    """Forks a child with this pid; 0 when somebody has it."""
+def fork_as(number: int, become: Callable[[int], None]) -> bytes:
+    """Forks a child with this pid, in a session of its own. Returns what it writes; nothing when the pid is taken."""
     for _ in range(_ATTEMPTS):
         with open(_LAST_PID, "w") as last:
             last.write(str(number - 1))
-        ready, told = os.pipe()
+        reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             if os.getpid() == number:
                 os.setsid()
-                os.write(told, b"+")
-                signal.pause()
+                become(writer)
             os._exit(0)
-        os.close(told)
-        there = os.read(ready, 1)
-        os.close(ready)
-        if there:
-            return pid
-        os.waitpid(pid, 0)
-        if os.path.exists(f"/proc/{number}"):
-            return 0
-    return 0
+        os.close(writer)
+        answer = os.read(reader, 16)
+        os.close(reader)
+        if answer != b"+":
+            os.waitpid(pid, 0)
+        if answer or os.path.exists(f"/proc/{number}"):
+            return answer
+    return b""
 
 
-def fork_member_of(number: int) -> int:
-    """Leaves one member of a group whose leader had this pid and has ended."""
-    for _ in range(_ATTEMPTS):
-        with open(_LAST_PID, "w") as last:
-            last.write(str(number - 1))
-        ready, told = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            if os.getpid() == number:
-                os.setsid()
-                member = os.fork()
-                if member == 0:
-                    signal.pause()
-                os.write(told, str(member).encode())
-            os._exit(0)
-        os.close(told)
-        member = os.read(ready, 16)
-        os.close(ready)
-        os.waitpid(pid, 0)
-        if member:
-            return int(member)
-        if os.path.exists(f"/proc/{number}"):
-            return 0
-    return 0
+def stay(writer: int) -> None:
+    os.write(writer, b"+")
+    signal.pause()
+
+
+def leave_a_member(writer: int) -> None:
+    """Ends, and leaves a member of its group."""
+    member = os.fork()
+    if member == 0:
+        signal.pause()
+    os.write(writer, str(member).encode())
 
 
 def take(numbers: list[int]) -> list[int]:
@@ -85,9 +71,9 @@ def take(numbers: list[int]) -> list[int]:
     taken = []
     for number in numbers:
         made += 1
-        stranger = fork_as(number) if made % 2 else fork_member_of(number)
-        if stranger:
-            strangers.append(stranger)
+        answer = fork_as(number, stay if made % 2 else leave_a_member)
+        if answer:
+            strangers.append(number if answer == b"+" else int(answer))
             taken.append(number)
     return taken
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import {
 	TEST_WORKERS,
 	testWorkers,
-	testWorkersSettings,
+	testWorkersEnv,
 } from "../../../../scripts/test-workers.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 
@@ -35,7 +35,7 @@ test.each([
 		{
 			env: {
 				...process.env,
-				...testWorkersSettings(chosen).env,
+				...testWorkersEnv(chosen),
 				[TEST_WORKERS]: chosen,
 			},
 			encoding: "utf8",

@@ -1,8 +1,10 @@
 // Runs before each file of tests.
 import { relative } from "node:path";
 import { beforeEach, expect } from "vitest";
+import { DEFAULTS } from "../packages/adapter-grpc-python/src/options.ts";
 import { root } from "./run.ts";
 import { TEST } from "./test-mark.ts";
+import { testWorkers } from "./test-workers.ts";
 
 const file = relative(root, expect.getState().testPath ?? "");
 
@@ -10,3 +12,4 @@ process.env[TEST] = file;
 beforeEach(({ task }) => {
 	process.env[TEST] = `${file} > ${task.name}`;
 });
+Object.assign(DEFAULTS, testWorkers());

@@ -1,0 +1,36 @@
+// Runs once before all tests that vitest runs, and after them.
+import { chmodSync, globSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { compiled } from "../vitest.config.ts";
+import { removePlace } from "./remove-place.ts";
+import { must, root } from "./run.ts";
+
+/** Gives all tests of a run one temporary directory, and removes it after the last: hosts that tests kill leave theirs. */
+export default function setUp(): () => void {
+	compileSources();
+	// A short name, for there are sockets in it.
+	const place = mkdtempSync(join(tmpdir(), "sp-"));
+	// Tests that run as root let another user look at directories of its own in there.
+	chmodSync(place, 0o711);
+	process.env["TMPDIR"] = place;
+	// It would take precedence.
+	delete process.env["XDG_RUNTIME_DIR"];
+	return () => removePlace(place);
+}
+
+/** Has Node compile what programs of tests load: one that is killed keeps nothing of what it compiled for the next. */
+function compileSources(): void {
+	const program = globSync("packages/*/src/*.ts", { cwd: root })
+		.map((file) => `import "${pathToFileURL(join(root, file))}";`)
+		.join("\n");
+	must(
+		process.execPath,
+		[
+			"--conditions=snakepit-source",
+			...["--input-type=module", "--eval", program],
+		],
+		{ env: { ...process.env, NODE_COMPILE_CACHE: compiled } },
+	);
+}
