@@ -79,9 +79,8 @@ Times are milliseconds from the fault to the end of the last process, unless the
 workers and descendants of a round. A leftover is a process that is still there when the harness looks 5 s later; on a
 busy machine the harness is late itself, and a time can be longer than that. "Wrong" counts processes that were ended and
 have nothing to do with the run, "false" workers that were ended although their host lived. Of fewer than a hundred
-rounds, p99 is the worst. Counts decide: ${count("met")} rows are met, ${count("not met")} kept every count but missed a
-time, ${count("broken")} are broken, ${count("skipped")} could not run here. "Not promised" rows are measured without the
-layer that the promise needs.`;
+rounds, p99 is the worst. Counts decide: ${count("met")} rows are met, ${count("not met")} kept every count but missed a time, ${count("broken")} are broken,
+${count("skipped")} could not run here. "Not promised" rows are measured without the layer that the promise needs.`;
 }
 
 function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
