@@ -28,7 +28,7 @@ const LONG: readonly RegExp[] = [
 	/\/test\/watchdog\//,
 	/\/test\/promises\//,
 	/\/adapter-grpc-python\/test\/contract/,
-	/\/(told-|sampled-)?demo\.test/,
+	/\/(\w+-)?demo\.test/,
 ];
 
 /** What takes longest begins first: else it would be alone at the end, and a core idle. */

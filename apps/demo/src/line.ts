@@ -1,36 +1,37 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** What a piece of text is to its reader; how that looks is the terminal's affair. */
+/** What a piece of text means to its reader; a terminal and a picture give it a colour. */
 export type Tone = "plain" | "strong" | "good" | "busy" | "bad" | "faint";
 
 /** A piece of a line. */
 export type Piece = readonly [tone: Tone, text: string];
 
-/** One line of text, without escape codes. */
+/** One line of text. */
 export type Line = readonly Piece[];
 
 /** Gives a piece of text its look. */
 export type Paint = (tone: Tone, text: string) => string;
 
-/** The look of text where there is no terminal: none. */
+/** No look: the text alone. */
 export const unpainted: Paint = (_tone, text) => text;
 
 export function plain(text: string): Line {
 	return [["plain", text]];
 }
 
-/** A line as wide as `columns` at most. */
+/** Cuts a line to at most `columns` characters. */
 export function cutLine(line: Line, columns: number): Line {
 	const kept: Piece[] = [];
-	let left = columns;
+	let room = columns;
 	for (const [tone, text] of line) {
-		if (left <= 0) break;
-		kept.push([tone, text.slice(0, left)]);
-		left -= text.length;
+		if (room <= 0) break;
+		kept.push([tone, text.slice(0, room)]);
+		room -= text.length;
 	}
 	return kept;
 }
 
+/** Removes escape codes, which workers may print, and paints what is left. */
 export function paintLine(line: Line, paint: Paint): string {
 	return line
 		.map(([tone, text]) => paint(tone, stripVTControlCharacters(text)))

@@ -1,9 +1,8 @@
-import type { SnakepitEvent } from "@snakepit/core";
-import type { ProcessExit } from "@snakepit/core/infrastructure";
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import { isUnwanted } from "./board.ts";
 import { count, counted, duration } from "./figures.ts";
-import { isUnwanted } from "./unwanted-end.ts";
 
-/** Says what happened in one line, where a person wants to know; `undefined` elsewhere. */
+/** Describes an event in one line, or returns `undefined` if it is of no interest to a person. */
 export function narrate(event: SnakepitEvent): string | undefined {
 	switch (event.type) {
 		case "pool.adapter_noted":
@@ -15,15 +14,17 @@ export function narrate(event: SnakepitEvent): string | undefined {
 		case "worker.ready":
 			return `${event.workerId} is ready after ${duration(event.durationMs)}, pid ${event.pid}`;
 		case "worker.start_failed":
-			// The whole of it is in the error with which the demo ends.
+			// The error with which the demo ends has all of it.
 			return `${event.workerId} did not start: ${event.error.message.split("\n")[0]}`;
 		case "worker.condemned":
-			// A broken conversation is most often the first news of a death.
-			if (event.reason !== "hung" && event.reason !== "stuck") return undefined;
-			return `${event.workerId} has to go: ${event.message}`;
+			// A broken connection usually comes just before the exit.
+			return event.reason === "hung" || event.reason === "stuck"
+				? `${event.workerId} is being replaced: ${event.message}`
+				: undefined;
 		case "worker.exited":
-			if (!isUnwanted(event.reason)) return undefined;
-			return `${event.workerId} is gone, pid ${event.pid ?? "unknown"}: ${howItEnded(event.exit)}, ${counted(event.callsLost, "call")} lost`;
+			return isUnwanted(event.reason)
+				? `${event.workerId} is gone, pid ${event.pid ?? "unknown"}: ${describeExit(event.exit)}, ${counted(event.callsLost, "call")} lost`
+				: undefined;
 		case "call.retried":
 			return `call ${event.callId} is made again: ${event.because}`;
 		case "worker.output":
@@ -47,7 +48,7 @@ export function narrate(event: SnakepitEvent): string | undefined {
 	}
 }
 
-function howItEnded(exit: ProcessExit | undefined): string {
-	if (exit === undefined) return "nobody knows how";
+function describeExit(exit: EventOf<"worker.exited">["exit"]): string {
+	if (exit === undefined) return "exit unknown";
 	return exit.kind === "signal" ? exit.signal : `exit code ${exit.code}`;
 }

@@ -1,90 +1,92 @@
+import type { PoolStatistics } from "@snakepit/core";
 import { count, counted, duration, percent } from "./figures.ts";
-import { drawLeftover, type Leftover } from "./leftovers.ts";
-import { type Line, type Piece, type Tone, widthOf } from "./line.ts";
-import type { Outcome } from "./run-digits.ts";
+import { type Line, plain, type Tone, widthOf } from "./line.ts";
+import type { Leftover } from "./processes.ts";
 
-/** Everything that the demo found out. */
-export interface Findings extends Outcome {
+/** How a worker was killed and replaced. */
+export interface Replacement {
+	readonly workerId: string;
+	readonly killedPid: number;
+	readonly newPid: number;
+	/** From the signal until the new process was ready. */
+	readonly durationMs: number;
+}
+
+/** What a run of the demo has found. */
+export interface Findings {
+	readonly images: number;
+	/** How many images were answered exactly once. */
+	readonly once: number;
+	/** How many answers were right. */
+	readonly right: number;
+	/** From the first question to the last answer. */
+	readonly durationMs: number;
+	readonly replacement: Replacement;
+	readonly statistics: PoolStatistics;
 	readonly leftovers: readonly Leftover[];
 	/** How many processes of the system were looked at. */
 	readonly lookedAt: number;
 }
 
-/** Whether the demo did what it promises: every image answered exactly once, nothing left. */
-export function isAsPromised({
-	answers,
-	statistics,
-	leftovers,
-}: Findings): boolean {
-	const { calls } = statistics;
-	return (
-		answers.once === answers.images &&
-		answers.given === answers.images &&
-		calls.succeeded === calls.accepted &&
-		leftovers.length === 0
-	);
+/** Whether the demo kept its promise: every image answered exactly once, and nothing left. */
+export function isAsPromised(findings: Findings): boolean {
+	const { images, once, statistics, leftovers } = findings;
+	const { accepted, succeeded } = statistics.calls;
+	return once === images && succeeded === accepted && leftovers.length === 0;
 }
 
-/** Says what was found, one fact a line; where that is too wide, its details are a line of their own. */
+/** One fact a line; the details of one that is too wide get a line of their own. */
 export function drawReport(findings: Findings, columns: number): Line[] {
-	const { answers, durationMs, healing, statistics, leftovers } = findings;
-	const { run } = statistics;
-	const wrong = answers.images - answers.right;
-	const all = answers.once === answers.images;
-	const facts = [
-		fact(
+	const { images, once, right, durationMs, replacement } = findings;
+	const { statistics, leftovers, lookedAt } = findings;
+	const { workerId, killedPid, newPid } = replacement;
+	const facts: [name: string, value: string, tone: Tone, details: string][] = [
+		[
 			"answered",
-			`${count(answers.once)} of ${counted(answers.images, "image")} exactly once`,
-			all ? "good" : "bad",
-		),
-		fact(
+			`${count(once)} of ${counted(images, "image")} exactly once`,
+			once === images ? "good" : "bad",
+			"",
+		],
+		[
 			"accuracy",
-			percent(answers.right, answers.images),
+			percent(right, images),
 			"strong",
-			`${count(wrong)} wrong; no classifier was trained on what it read`,
-		),
-		fact(
+			`${count(images - right)} wrong; no classifier was trained on what it read`,
+		],
+		[
 			"throughput",
-			`${counted((1_000 * answers.given) / durationMs, "image")}/s`,
+			`${counted((1_000 * images) / durationMs, "image")}/s`,
 			"strong",
-			`${duration(durationMs)} in all; one call ${duration(run.p50Ms)}, p99 ${duration(run.p99Ms)}`,
-		),
-		fact(
+			`${duration(durationMs)} in all; one call ${duration(statistics.run.p50Ms)}, p99 ${duration(statistics.run.p99Ms)}`,
+		],
+		[
 			"restarts",
 			count(statistics.restarts),
 			"strong",
-			`${healing.workerId}: pid ${healing.killedPid} killed, pid ${healing.newPid} ready ${duration(healing.durationMs)} later`,
-		),
-		fact(
+			`${workerId}: pid ${killedPid} killed, pid ${newPid} ready ${duration(replacement.durationMs)} later`,
+		],
+		[
 			"left",
 			counted(leftovers.length, "process", "processes"),
 			leftovers.length === 0 ? "good" : "bad",
-			`by group or marker, of ${count(findings.lookedAt)} looked at`,
-		),
+			`by group or marker, of ${count(lookedAt)} looked at`,
+		],
 	];
-	return [
-		...facts.flatMap((line) => fold(line, columns)),
-		...leftovers.map(drawLeftover),
-	];
+	const lines = facts.flatMap(([name, value, tone, details]) => {
+		const fact: Line = [
+			["faint", name.padEnd(13)],
+			[tone, value],
+		];
+		const wide: Line = [...fact, ["faint", details && `  ${details}`]];
+		if (widthOf(wide) <= columns) return [wide];
+		return [fact, plain(`${" ".repeat(13)}${details}`)];
+	});
+	return [...lines, ...drawLeftovers(leftovers)];
 }
 
-function fold(fact: Fact, columns: number): Line[] {
-	const [name, value, details] = fact;
-	if (widthOf(fact) <= columns) return [fact];
-	return [
-		[name, value],
-		[["plain", " ".repeat(WIDTH - 2)], details],
-	];
-}
-
-const WIDTH = 13;
-
-type Fact = readonly [name: Piece, value: Piece, details: Piece];
-
-function fact(name: string, value: string, tone: Tone, details = ""): Fact {
-	return [
-		["faint", name.padEnd(WIDTH)],
-		[tone, value],
-		["faint", details === "" ? "" : `  ${details}`],
-	];
+export function drawLeftovers(leftovers: readonly Leftover[]): Line[] {
+	return leftovers.map(({ pid, foundBy, command }) => [
+		["bad", `  pid ${pid}`],
+		["plain", `, found by its ${foundBy}: ${command.slice(0, 120)}`],
+	]);
 }

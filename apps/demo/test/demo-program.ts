@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 
 const program = join(import.meta.dirname, "../src/main.ts");
 
-/** The first run on a machine makes a Python environment with scikit-learn: a download. */
+/** The first run on a machine downloads scikit-learn. */
 export const FIRST_RUN_MS = 300_000;
 
-/** A run of the demo that is over. */
+/** A run of the demo that has ended. */
 export interface Ended {
 	readonly code: number | null;
 	readonly signal: NodeJS.Signals | null;
@@ -17,20 +20,20 @@ export interface Ended {
 /**
  * Runs the demo as a user does, without a terminal.
  *
- * @param state - Where its ledger is.
- * @param heard - Gets all that it has said whenever it says more.
+ * @param state - The directory of its ledger.
+ * @param onOutput - Gets all output so far whenever there is more.
  */
 export async function runDemo(
 	state: string,
 	flags: readonly string[],
-	heard: (output: string, child: ChildProcess) => void = () => {},
+	onOutput: (output: string, child: ChildProcess) => void = () => {},
 ): Promise<Ended> {
 	const child = spawn(
 		process.execPath,
 		["--conditions=snakepit-source", program, ...flags],
 		{
 			stdio: ["ignore", "pipe", "pipe"],
-			// FORCE_COLOR must not matter: a pipe is no terminal.
+			// FORCE_COLOR must have no effect: a pipe is not a terminal.
 			env: { ...process.env, XDG_STATE_HOME: state, FORCE_COLOR: "1" },
 		},
 	);
@@ -38,7 +41,7 @@ export async function runDemo(
 	let errors = "";
 	child.stdout.setEncoding("utf8").on("data", (text: string) => {
 		output += text;
-		heard(output, child);
+		onOutput(output, child);
 	});
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		errors += text;
@@ -49,4 +52,19 @@ export async function runDemo(
 			resolve({ code, signal, output, errors }),
 		);
 	});
+}
+
+/** A directory for the ledger of one test. */
+export function newState(): string {
+	const state = mkdtempSync(join(tmpdir(), "snakepit-demo-"));
+	onTestFinished(() => rmSync(state, { recursive: true, force: true }));
+	return state;
+}
+
+/** How long something was left after the host was killed: `--kill-host` prints it. */
+export function goneAfterMs(output: string): number {
+	const [, value, unit] =
+		/^left +nothing after ([\d.]+) (ms|s) /m.exec(output) ?? [];
+	if (value === undefined) throw new Error(`Something is left:\n${output}`);
+	return Number(value) * (unit === "s" ? 1_000 : 1);
 }

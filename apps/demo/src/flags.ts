@@ -1,0 +1,61 @@
+import { parseArgs } from "node:util";
+import { EndpointError, readEndpoint } from "./receiver.ts";
+
+export const HELP = `Reads the 1,797 handwritten digits that ship inside scikit-learn with 4 Python
+workers, kills one of them half way, and counts the processes that are left.
+
+  npx pnpm@12 demo [flags]
+
+  --kill-host   run all that in a child, kill the child with SIGKILL in full
+                flight, and report how long until nothing of it was left
+  --otlp URL    export traces, metrics and logs of the demo and its workers to an
+                OTLP/HTTP receiver, such as http://127.0.0.1:4318
+  --plain       plain lines, also in a terminal
+  --svg FILE    also save the live board and the report as a picture
+  --help        this text
+
+Exit code: 0 when every image was answered exactly once and nothing is left
+(--kill-host: nothing was left within a second), 2 for a wrong flag, else 1.
+`;
+
+/** What the user asked for. */
+export interface Flags {
+	readonly killHost: boolean;
+	/** The base URL of a receiver. */
+	readonly otlp: string | undefined;
+	readonly plain: boolean;
+	readonly svg: string | undefined;
+	readonly help: boolean;
+}
+
+/** @throws Error for a wrong flag, with all flags that there are. */
+export function readFlags(args: readonly string[]): Flags {
+	try {
+		const { values } = parseArgs({
+			// `pnpm demo -- --help` passes on the two dashes as well.
+			args: args[0] === "--" ? args.slice(1) : [...args],
+			options: {
+				"kill-host": { type: "boolean", default: false },
+				otlp: { type: "string" },
+				plain: { type: "boolean", default: false },
+				svg: { type: "string" },
+				help: { type: "boolean", short: "h", default: false },
+			},
+		});
+		const { "kill-host": killHost, otlp, plain, svg, help } = values;
+		return {
+			killHost,
+			otlp: otlp === undefined ? undefined : readEndpoint(otlp),
+			plain,
+			svg,
+			help,
+		};
+	} catch (error) {
+		if (error instanceof EndpointError) throw error;
+		// The first sentence names the argument; the rest is about parseArgs.
+		const [what = ""] = (error as Error).message.split(". ");
+		throw new Error(
+			`${what.replace(/\.$/, "")}. There are --kill-host, --otlp URL, --plain, --svg FILE and --help.`,
+		);
+	}
+}

@@ -1,0 +1,130 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import {
+	MARKER_VARIABLE,
+	type Marker,
+	parseMarker,
+} from "@snakepit/core/infrastructure";
+
+/** A living process, as the operating system shows it. */
+export interface SeenProcess {
+	readonly pid: number;
+	readonly parent: number;
+	/** Its process group. */
+	readonly group: number;
+	/** From its environment; `undefined` if there is none or the environment is not readable. */
+	readonly marker: Marker | undefined;
+	readonly command: string;
+}
+
+/** What identifies the processes of a run: worker groups, and run ids in markers. */
+export interface Trail {
+	readonly runs: Set<string>;
+	readonly groups: Set<number>;
+}
+
+/** A process of a run that should be gone. */
+export interface Leftover {
+	readonly pid: number;
+	readonly command: string;
+	readonly foundBy: "group" | "marker";
+}
+
+/** Finds the processes that belong to a run. */
+export function leftoversOf(
+	{ runs, groups }: Trail,
+	processes: readonly SeenProcess[],
+): Leftover[] {
+	return processes.flatMap(({ pid, group, marker, command }) => {
+		if (groups.has(group)) return { pid, command, foundBy: "group" };
+		if (marker !== undefined && runs.has(marker.runId))
+			return { pid, command, foundBy: "marker" };
+		return [];
+	});
+}
+
+/** Finds the trail of another program while it lives: its children's groups, and the markers that name it as host. */
+export function trailOfHost(
+	host: number,
+	processes: readonly SeenProcess[],
+): Trail {
+	const own = processes.find(({ pid }) => pid === host);
+	const marked = processes.filter(({ marker }) => marker?.hostPid === host);
+	const children = processes.filter(({ parent }) => parent === host);
+	return {
+		runs: new Set(marked.flatMap(({ marker }) => marker?.runId ?? [])),
+		groups: new Set(
+			[...children, ...marked]
+				.map(({ group }) => group)
+				// The host's own group has no workers, and this program may be in it.
+				.filter((group) => group !== own?.group),
+		),
+	};
+}
+
+/** Lists every process of the system except this one and zombies. */
+export function seeProcesses(): SeenProcess[] {
+	const seen = process.platform === "linux" ? readProc() : readPs();
+	return seen.filter(({ pid }) => pid !== process.pid);
+}
+
+function readProc(): SeenProcess[] {
+	return readdirSync("/proc")
+		.filter((name) => /^[0-9]+$/.test(name))
+		.flatMap((name) => {
+			const stat = read(`/proc/${name}/stat`);
+			// The command name, in parentheses, may contain anything: fields start after it.
+			const [state, parent, group] = stat
+				.slice(stat.lastIndexOf(")") + 2)
+				.split(" ");
+			if (!group || state === "Z" || state === "X") return [];
+			return {
+				pid: Number(name),
+				parent: Number(parent),
+				group: Number(group),
+				marker: markerIn(read(`/proc/${name}/environ`).split("\0")),
+				command: read(`/proc/${name}/cmdline`).replaceAll("\0", " ").trim(),
+			};
+		});
+}
+
+/** Source: ps(1) of macOS, where `-E` prints the environment after the command. */
+function readPs(): SeenProcess[] {
+	const columns = "pid=,ppid=,pgid=,stat=,command=";
+	const table = execFileSync("ps", ["-axww", "-E", "-o", columns], {
+		encoding: "utf8",
+		maxBuffer: 64 * 1024 * 1024,
+	});
+	return parsePsTable(table);
+}
+
+/** Parses rows of pid, parent, group, state, and command with environment. */
+export function parsePsTable(table: string): SeenProcess[] {
+	return table.split("\n").flatMap((row) => {
+		const [, pid, parent, group, state, command = ""] =
+			/^ *(\d+) +(\d+) +(\d+) +(\S+) +(.*)$/.exec(row) ?? [];
+		if (!pid || state?.startsWith("Z")) return [];
+		return {
+			pid: Number(pid),
+			parent: Number(parent),
+			group: Number(group),
+			marker: markerIn(command.split(" ")),
+			command,
+		};
+	});
+}
+
+function markerIn(variables: readonly string[]): Marker | undefined {
+	const prefix = `${MARKER_VARIABLE}=`;
+	const own = variables.find((each) => each.startsWith(prefix));
+	return own === undefined ? undefined : parseMarker(own.slice(prefix.length));
+}
+
+/** Returns "" for a process that has just ended or that belongs to another user. */
+function read(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}

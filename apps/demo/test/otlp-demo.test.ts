@@ -1,0 +1,273 @@
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+import { METRICS } from "@snakepit/telemetry";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	type ReceivedSpan,
+	Receiver,
+} from "../../../packages/telemetry/test/e2e/receiver.ts";
+import {
+	FIRST_RUN_MS,
+	goneAfterMs,
+	newState,
+	runDemo,
+} from "./demo-program.ts";
+import { closedPort, listen } from "./listen.ts";
+
+const PYTHON = fileURLToPath(
+	new URL("../../../python/.venv/bin/python", import.meta.url),
+);
+
+/** Metrics of what does not happen when only one worker dies. */
+const NOT_EXPECTED: readonly string[] = [
+	"snakepit.orphan.killed",
+	"snakepit.orphan.last_seen",
+	"snakepit.protection.activations",
+	"snakepit.protection.kills",
+	"snakepit.protection.last_activation",
+	"snakepit.telemetry.dropped",
+];
+
+test(
+	"a host that was killed, and the run after it: traces, metrics and events of both languages are received",
+	async () => {
+		const receiver = await Receiver.start(PYTHON);
+		const state = newState();
+		const flags = ["--otlp", receiver.url];
+
+		const killed = await runDemo(state, [...flags, "--kill-host"]);
+		expect(killed.output).not.toContain("no telemetry");
+		expect(goneAfterMs(killed.output)).toBeLessThan(10_000);
+		await receiver.caughtUp();
+		// It could not end anything, and what it had not sent is lost.
+		const before = receiver.records.length;
+		expect(receiver.records.map(({ eventName }) => eventName)).toContain(
+			"snakepit.run.started",
+		);
+		expect(receiver.records.map(({ eventName }) => eventName)).not.toContain(
+			"snakepit.run.ended",
+		);
+
+		receiver.spans.length = 0;
+		receiver.points.length = 0;
+		const { code, output, errors } = await runDemo(state, flags);
+		expect(errors).toBe("");
+		expect(output).toMatch(/^left +0 processes/m);
+		expect(output.trimEnd()).toMatch(
+			new RegExp(`\\ntelemetry +sent {2}to ${receiver.url}$`),
+		);
+		expect(code).toBe(0);
+		await receiver.caughtUp();
+		const records = receiver.records.slice(before);
+
+		// One call, in both processes.
+		const calls = receiver.spans.filter(({ name }) => name === "call read");
+		expect(calls).toHaveLength(1_797);
+		const plain = calls.filter(({ events }) => events.length === 0);
+		const trees = new Set(plain.map((call) => receiver.tree(call)));
+		expect([...trees]).toContain(
+			[
+				"call read (@snakepit/telemetry)",
+				"  queue (@snakepit/telemetry)",
+				"  attempt (@snakepit/telemetry)",
+				"    read (snakepit_bridge)",
+			].join("\n"),
+		);
+		const until = (name: string, isMeant = (_: ReceivedSpan) => true) =>
+			receiver.until(name, isMeant);
+		expect((await until("call read")).resource).toMatchObject({
+			"service.name": "snakepit-demo",
+			"service.namespace": "snakepit",
+		});
+		expect((await until("read")).resource).toMatchObject({
+			"service.name": "snakepit-demo-workers",
+			"service.namespace": "snakepit",
+		});
+		// Names of this machine, its users and its folders are not sent.
+		for (const { resource } of receiver.spans)
+			for (const name of Object.keys(resource ?? {}))
+				expect(name).not.toMatch(/^(host|process\.(command|executable|owner))/);
+
+		// The killed worker: its call, the restart, and the second attempt.
+		const failed = await until(
+			"attempt",
+			({ attributes }) => attributes?.["error.type"] === "WORKER_EXITED",
+		);
+		const retried = await until(
+			"call read",
+			({ spanId }) => spanId === failed.parentSpanId,
+		);
+		expect(retried).toMatchObject({
+			events: ["retried"],
+			attributes: { "snakepit.call.outcome": "succeeded" },
+		});
+		const second = await until(
+			"attempt",
+			({ links }) => links?.[0]?.spanId === failed.spanId,
+		);
+		expect(second.parentSpanId).toBe(retried.spanId);
+		expect(
+			await until("read", ({ parentSpanId }) => parentSpanId === second.spanId),
+		).toMatchObject({ traceId: retried.traceId });
+		const lost = failed.attributes["snakepit.worker.incarnation"];
+		const restart = await until(
+			"worker start",
+			({ attributes }) => attributes?.["snakepit.worker.replaces"] === lost,
+		);
+		expect(restart.links).toContainEqual({
+			spanId: failed.spanId,
+			attributes: { "snakepit.link": "failed attempt" },
+		});
+		expect(
+			records.find(
+				({ eventName, attributes }) =>
+					eventName === "snakepit.worker.exited" &&
+					attributes["snakepit.worker.incarnation"] === lost,
+			),
+		).toMatchObject({
+			severity: "WARN",
+			attributes: {
+				"snakepit.worker.exit.signal": "SIGKILL",
+				"snakepit.worker.end.reason": "exited",
+				"snakepit.worker.calls_lost": 1,
+			},
+		});
+
+		// The clean-up after the host that was killed.
+		expect(await until("cleanup")).toMatchObject({
+			attributes: { "snakepit.cleanup.dead_runs": 1 },
+		});
+
+		// The metrics, at the end.
+		expect(new Set(receiver.points.map(({ name }) => name))).toEqual(
+			new Set(
+				Object.keys(METRICS).filter((name) => !NOT_EXPECTED.includes(name)),
+			),
+		);
+		const last = (name: string, attributes: object) =>
+			receiver.points.findLast(
+				(point) =>
+					point.name === name &&
+					Object.entries(attributes).every(
+						([key, value]) => point.attributes[key] === value,
+					),
+			);
+		expect(
+			last("snakepit.call.duration", { "snakepit.command": "read" }),
+		).toMatchObject({
+			unit: "s",
+			kind: "histogram",
+			value: 1_797,
+			boundaries: METRICS["snakepit.call.duration"].buckets,
+		});
+		expect(
+			last("snakepit.worker.exits", {
+				"snakepit.worker.exit.signal": "SIGKILL",
+			})?.value,
+		).toBe(1);
+		expect(
+			last("snakepit.worker.restarts", {
+				"snakepit.worker.end.reason": "exited",
+			})?.value,
+		).toBe(1);
+	},
+	2 * FIRST_RUN_MS,
+);
+
+test(
+	"what happens after Ctrl-C is exported before the program ends",
+	async () => {
+		const receiver = await Receiver.start(PYTHON);
+		const { signal, output, errors } = await runDemo(
+			newState(),
+			["--otlp", receiver.url],
+			(printed, child) => {
+				if (printed.includes(" 20 %") && !child.killed) child.kill("SIGINT");
+			},
+		);
+		expect(errors).toBe("");
+		expect(output).toContain("SIGINT: ending the workers\n");
+		expect(signal).toBe("SIGINT");
+		await receiver.caughtUp();
+		const received = receiver.records.map(({ eventName }) => eventName);
+		expect(received).toContain("snakepit.host.signal_received");
+		const workers = (event: string) =>
+			receiver.records
+				.filter(({ eventName }) => eventName === event)
+				.map(({ attributes }) => attributes["snakepit.worker.incarnation"]);
+		const ready = workers("snakepit.worker.ready");
+		expect(ready.length).toBeGreaterThanOrEqual(4);
+		expect(workers("snakepit.worker.exited")).toEqual(
+			expect.arrayContaining(ready),
+		);
+		expect(received).toContain("snakepit.run.ended");
+	},
+	FIRST_RUN_MS,
+);
+
+test(
+	"a receiver that stops answering neither fails nor delays the demo, and is reported in one line",
+	async () => {
+		let requests = 0;
+		// It answers the first request, and no more.
+		const server = createServer((_, response) => {
+			if (requests++ === 0) response.end();
+		});
+		const url = await listen(server);
+		onTestFinished(() => server.closeAllConnections());
+		let leftAtMs = 0;
+		const { code, output, errors } = await runDemo(
+			newState(),
+			["--otlp", url],
+			(printed) => {
+				if (leftAtMs === 0 && printed.includes("\nleft "))
+					leftAtMs = performance.now();
+			},
+		);
+		const delayedMs = performance.now() - leftAtMs;
+		expect(errors).toBe("");
+		expect(output).toMatch(/^answered +1,797 of 1,797 images exactly once$/m);
+		expect(output.match(/^telemetry +had trouble .*$/gm)).toHaveLength(1);
+		expect(output).not.toMatch(/opentelemetry/i);
+		expect(code).toBe(0);
+		expect(requests).toBeGreaterThan(3);
+		// Five seconds are the limit; the rest is for a busy machine.
+		expect(delayedMs).toBeLessThan(60_000);
+	},
+	FIRST_RUN_MS,
+);
+
+test(
+	"a receiver that takes only traces is reported in one line with what it refused",
+	async () => {
+		const server = createServer((request, response) => {
+			request.resume();
+			response.writeHead(request.url === "/v1/traces" ? 200 : 404).end();
+		});
+		const url = await listen(server);
+		const { code, output, errors } = await runDemo(newState(), ["--otlp", url]);
+		expect(errors).toBe("");
+		expect(output.match(/^telemetry +.*$/gm)).toEqual([
+			`telemetry    had trouble  to ${url}: traces arrived, metrics were refused, logs were refused: 404 Not Found`,
+		]);
+		expect(code).toBe(0);
+	},
+	FIRST_RUN_MS,
+);
+
+test(
+	"without a receiver the demo prints one line and runs without telemetry",
+	async () => {
+		const url = await closedPort();
+		const { output } = await runDemo(newState(), [
+			"--kill-host",
+			"--otlp",
+			url,
+		]);
+		expect(output.match(/^.*no telemetry.*$/gm)).toEqual([
+			`host | no telemetry: no OTLP receiver at ${url}: connect ECONNREFUSED ${new URL(url).host}`,
+		]);
+		expect(goneAfterMs(output)).toBeLessThan(10_000);
+	},
+	FIRST_RUN_MS,
+);
