@@ -1,24 +1,24 @@
-/** Where an encoder puts bytes that are too large to be part of the image. */
+/** Where an encoder puts bytes that are too large for the image. */
 export interface AttachmentSink {
-	/** Returns where they are in the attachment; `undefined` when they belong into the image. */
+	/** Returns their offset in the attachment; `undefined` when they belong in the image. */
 	take(bytes: Uint8Array): number | undefined;
 }
 
-/** What a frame says of the file that holds the large parts of its value. */
+/** The file that holds the large parts of a value, as a frame names it. */
 export interface AttachmentName {
 	readonly name: string;
 	readonly size: number;
-	/** Where it begins, in a file that the chunks of a stream take turns in. */
+	/** Where the parts begin in the file; more than 0 only in the file of a stream. */
 	readonly offset: number;
 }
 
-/** A value as it crosses: its image, and the file beside it. */
+/** A value as it is sent: its image, and the file beside it. */
 export interface ValueImage {
 	readonly value: Uint8Array;
 	readonly attachment?: AttachmentName | undefined;
 }
 
-/** How much a value has on its way. */
+/** The bytes of a value, those in its file included. */
 export function bytesOf({ value, attachment }: ValueImage): number {
 	return value.length + (attachment?.size ?? 0);
 }
@@ -32,7 +32,7 @@ export class Attachment implements AttachmentSink {
 	readonly #parts: Uint8Array[] = [];
 	#size = 0;
 
-	/** @param fromBytes smaller ones belong into the image. */
+	/** @param fromBytes smaller parts belong in the image. */
 	constructor(fromBytes: number) {
 		this.#fromBytes = fromBytes;
 	}

@@ -6,31 +6,32 @@ import {
 } from "./attachment.ts";
 import { Segment } from "./segment.ts";
 import type { SharedMemory } from "./shared-memory.ts";
-import { StreamFile } from "./stream-file.ts";
 
-/** What the worker calls its files. */
-const WORKERS_NAME = /^w[0-9]{1,15}$/;
+/** The room of one chunk in the file of its stream; a larger chunk has a file of its own. */
+const CHUNK_ROOM = 1024 * 1024;
 
-/** What one call has of the shared memory, from its first frame to its terminal one. */
+/** The shared memory of one call, from its first frame to its terminal one. */
 export class CallMemory {
 	readonly #memory: SharedMemory;
 	readonly #command: string;
 	#arguments: Segment | undefined;
 	#result: Segment | undefined;
-	#streamFile: StreamFile | undefined;
+	/** The file in which the chunks of a stream take turns. */
+	#stream: Segment | undefined;
+	#isClosed = false;
 
-	/** @param command what is called: how large its results are is remembered. */
+	/** @param command the tool: the size of its results is remembered. */
 	constructor(memory: SharedMemory, command: string) {
 		this.#memory = memory;
 		this.#command = command;
 	}
 
-	/** What the worker may write its result to. */
+	/** The segment to which the worker may write its result. */
 	get resultSegment(): string {
 		return this.#result?.name ?? "";
 	}
 
-	/** What the worker is to let go of, too. */
+	/** The segments that the worker has to close, too. */
 	get segmentsGone(): readonly string[] {
 		return this.#memory.segments.gone;
 	}
@@ -43,67 +44,113 @@ export class CallMemory {
 		const attachment = new Attachment(this.#memory.setting.fromBytes);
 		const value = encode(attachment);
 		if (attachment.size === 0) return { value };
-		this.#arguments = this.#memory.write(attachment);
+		this.#arguments = this.#written(attachment);
 		if (this.#arguments === undefined) return { value: encode() };
 		const { name } = this.#arguments;
 		return { value, attachment: { name, size: attachment.size, offset: 0 } };
 	}
 
-	/** Has room ready for a result like the one before. */
+	/** Reserves a segment for a result, if one of this command was shared before. */
 	expectResult(): void {
-		this.#result = this.#memory.spareForResult(this.#command);
+		const bytes = this.#memory.resultBytes.get(this.#command);
+		if (bytes !== undefined) this.#result = this.#memory.segments.spare(bytes);
 	}
 
 	/** The call was sent. */
 	sent(): void {
-		this.#memory.segments.toldGone();
+		this.#memory.segments.reportedGone();
 	}
 
 	/**
-	 * Takes the large parts of the result.
+	 * Reads the large parts of the result.
 	 *
-	 * @throws Error when they are not where this call's may be, or not as announced.
+	 * @throws Error when they are not in a file of this call, or not as announced.
 	 */
 	result({ name, size }: AttachmentName, argumentsFree: boolean): Uint8Array {
-		this.#memory.checkSize(size);
+		this.#checkSize(size);
 		if (name === this.#arguments?.name && !argumentsFree)
 			throw new Error(`an attachment in ${name}, whose arguments are in use`);
 		const segment =
 			[this.#arguments, this.#result].find((own) => own?.name === name) ??
-			this.#received(name);
-		this.#memory.remember(this.#command, size);
+			this.#newResult(name);
+		this.#memory.resultBytes.set(this.#command, size);
 		return segment.read(size);
 	}
 
 	/**
-	 * Takes the large parts of a chunk.
+	 * Reads the large parts of a chunk. They are copied at once: the worker writes over
+	 * them when it has credit for another chunk.
 	 *
 	 * @throws Error when there is no such file, or it is not as announced.
 	 */
-	chunk(attachment: AttachmentName): Uint8Array {
-		if (!StreamFile.holds(attachment)) return this.#memory.once(attachment);
-		this.#streamFile ??= new StreamFile(this.#memory.setting.directory);
-		return this.#streamFile.take(attachment);
+	chunk({ name, size, offset }: AttachmentName): Uint8Array {
+		if (this.#isClosed) throw new Error("an attachment after the end");
+		this.#checkSize(size);
+		if (!name.startsWith("s")) {
+			const segment = this.#received(name);
+			try {
+				return segment.read(size);
+			} finally {
+				segment.close();
+			}
+		}
+		this.#stream ??= this.#received(name);
+		if (name !== this.#stream.name)
+			throw new Error(
+				`an attachment in ${name}, and the file of its stream is ${this.#stream.name}`,
+			);
+		if (size > CHUNK_ROOM)
+			throw new Error(
+				`an attachment of ${size} bytes, and a chunk has room for ${CHUNK_ROOM}`,
+			);
+		return this.#stream.read(size, offset);
 	}
 
-	/** The call is over. @param argumentsFree nothing in the worker refers to its arguments. */
+	/** Ends it. @param argumentsFree nothing in the worker refers to the arguments. */
 	close(argumentsFree: boolean): void {
-		this.#streamFile?.close();
-		if (this.#result !== undefined)
-			this.#memory.segments.giveBack(this.#result);
+		this.#isClosed = true;
+		this.#stream?.close();
+		const { segments } = this.#memory;
+		if (this.#result !== undefined) segments.giveBack(this.#result);
 		if (this.#arguments === undefined) return;
-		if (argumentsFree) this.#memory.segments.giveBack(this.#arguments);
+		if (argumentsFree) segments.giveBack(this.#arguments);
 		else this.#arguments.close();
 	}
 
-	#received(name: string): Segment {
-		if (!WORKERS_NAME.test(name))
-			throw new Error(`no attachment has the name ${JSON.stringify(name)}`);
-		const segment = Segment.received(this.#memory.setting.directory, name);
-		// There can be no other result: the one that was expected is not needed.
+	/** Returns the segment that the parts were written to; `undefined` when there is no room for them. */
+	#written({ parts, size }: Attachment): Segment | undefined {
+		const { segments, setting } = this.#memory;
+		if (size > setting.limitBytes) return undefined;
+		let segment: Segment | undefined;
+		try {
+			segment = segments.take(size);
+			segment.write(parts, size);
+			return segment;
+		} catch {
+			// The memory is full, or the directory is gone: the value can still be sent.
+			if (segment !== undefined) segments.discard(segment);
+			return undefined;
+		}
+	}
+
+	#checkSize(size: number): void {
+		const { limitBytes } = this.#memory.setting;
+		if (size > limitBytes)
+			throw new Error(
+				`an attachment of ${size} bytes, and the limit is ${limitBytes} (sharedMemory.limitBytes)`,
+			);
+	}
+
+	#newResult(name: string): Segment {
+		const segment = this.#received(name);
+		// There can be no other result: the segment that was reserved is not needed.
 		if (this.#result !== undefined)
 			this.#memory.segments.giveBack(this.#result);
 		this.#result = segment;
 		return segment;
+	}
+
+	#received(name: string): Segment {
+		return Segment.received(this.#memory.setting.directory, name);
 	}
 }

@@ -1,26 +1,31 @@
 import {
 	closeSync,
+	constants,
 	fstatSync,
 	ftruncateSync,
 	openSync,
+	readSync,
 	rmSync,
 	statfsSync,
+	unlinkSync,
 	writevSync,
 } from "node:fs";
 import { join } from "node:path";
-import { openReceived, readBytes } from "./received-file.ts";
 
-/** Others need shared memory too: of what is free, one value takes no more than this. */
+/** Others need shared memory too: one value takes no more than this share of what is free. */
 const SHARE_OF_FREE = 0.5;
+/** The worker's files: `w1` holds one value, `s1` the chunks of a stream. */
+const WORKER_FILE = /^[sw][0-9]{1,15}$/;
+/** `O_NONBLOCK`: a pipe of that name must not block. */
+const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * The host's side of a file in which values of one worker take turns: its pages,
- * which cost more than what is written to them, are found once. One call at a time
- * has it, and while none has it, it is the host's.
+ * The host's side of a file in shared memory. Its pages cost more than the bytes that are written to them, so one file is
+ * used for many values: one call at a time has it, and while none has it, only the host touches it.
  */
 export class Segment {
 	readonly name: string;
-	/** The most that a value in it had since this was forgotten last. */
+	/** The size of the largest value in it since this was last reset. */
 	largest = 0;
 	readonly #directory: string;
 	readonly #file: number;
@@ -32,24 +37,41 @@ export class Segment {
 		this.#file = file;
 	}
 
-	/** Makes one. @throws Error when it cannot be made. */
+	/** Makes a file. @throws Error when that fails. */
 	static make(directory: string, name: string): Segment {
 		const file = openSync(join(directory, name), "wx+", 0o600);
 		return new Segment(directory, name, file);
 	}
 
-	/** Takes one that the worker made. @throws Error when it is none. */
+	/**
+	 * Opens a file that the worker made, and removes its name.
+	 *
+	 * @throws Error when it does not exist or is not a file.
+	 */
 	static received(directory: string, name: string): Segment {
-		const { file } = openReceived(join(directory, name));
-		return new Segment(directory, name, file);
+		if (!WORKER_FILE.test(name))
+			throw new Error(`no attachment has the name ${JSON.stringify(name)}`);
+		const file = openSync(join(directory, name), OPEN);
+		const segment = new Segment(directory, name, file);
+		if (fstatSync(file).isFile()) {
+			unlinkSync(join(directory, name));
+			return segment;
+		}
+		segment.close();
+		throw new Error("an attachment that is not a file");
 	}
 
-	/** How much there is of it, since it was measured. */
+	/** Removes a file that the worker made, and that nobody will read. */
+	static discard(directory: string, name: string): void {
+		if (WORKER_FILE.test(name)) rmSync(join(directory, name), { force: true });
+	}
+
+	/** Its size when it was last measured. */
 	get bytes(): number {
 		return this.#bytes;
 	}
 
-	/** Sees how much there is of it: the worker writes to it, too. */
+	/** Measures its size: the worker writes to it, too. */
 	measure(): void {
 		this.#bytes = fstatSync(this.#file).size;
 	}
@@ -76,31 +98,37 @@ export class Segment {
 	}
 
 	/**
-	 * Reads a value that the worker wrote.
+	 * Copies a value that the worker wrote.
 	 *
-	 * @throws Error when it is not there.
+	 * @throws Error when the file is shorter.
 	 */
-	read(size: number): Uint8Array {
+	read(size: number, offset = 0): Uint8Array {
 		this.measure();
-		if (this.#bytes < size)
+		if (this.#bytes < offset + size)
 			throw new Error(
-				`an attachment of ${this.#bytes} bytes where ${size} were announced`,
+				`an attachment of ${this.#bytes} bytes where ${offset + size} were announced`,
 			);
-		const value = readBytes(this.#file, 0, size);
+		const value = Buffer.allocUnsafeSlow(size);
+		let at = 0;
+		while (at < size) {
+			const read = readSync(this.#file, value, at, size - at, offset + at);
+			if (read === 0) throw new Error("an attachment that was cut short");
+			at += read;
+		}
 		this.largest = Math.max(this.largest, size);
 		return value;
 	}
 
-	/** Gives back the memory of what is beyond so many bytes. */
+	/** Frees the memory beyond so many bytes. */
 	shrink(bytes: number): void {
 		ftruncateSync(this.#file, bytes);
 		this.#bytes = bytes;
 	}
 
-	/** Lets go of it. What the worker has of it stays as it is. */
+	/** Closes it. What the worker has mapped stays as it is. */
 	close(): void {
 		closeSync(this.#file);
-		// Where the worker never opened it, it is there still.
+		// Its name is still there where the worker never opened it.
 		rmSync(join(this.#directory, this.name), { force: true });
 	}
 }

@@ -1,32 +1,32 @@
 import { Segment } from "./segment.ts";
 
-/** Does something later; returns what takes that back. */
+/** Does something later; returns a function that cancels it. */
 export type After = (ms: number, action: () => void) => () => void;
 
-/** A timer that keeps no program alive. */
+/** A timer that does not keep the program running. */
 export const afterUnreferenced: After = (ms, action) => {
 	const timer = setTimeout(action, ms).unref();
 	return () => clearTimeout(timer);
 };
 
-/** What is kept for later values of one worker. */
+/** How much is kept for later values of one worker. */
 export interface KeptSegments {
 	readonly count: number;
-	/** Of all of them together. */
+	/** The sum of their sizes. */
 	readonly bytes: number;
-	/** What was not used for this long, and not for twice as long, is given back. */
+	/** Memory that was not used for one to two of these intervals is freed. */
 	readonly ms: number;
 }
 
 /**
- * The segments of one worker that no call has. The host keeps them and says which
- * call has which, for both directions; the worker only says what is free.
+ * The segments of one worker that no call has. The host assigns them to calls, for
+ * both directions; the worker only reports when one is free.
  */
 export class Segments {
 	readonly #directory: string;
 	readonly #kept: KeptSegments;
 	readonly #after: After;
-	/** The one that was used last is last. */
+	/** In the order in which they were used. */
 	readonly #free: Segment[] = [];
 	#gone: string[] = [];
 	#lastFile = 0;
@@ -39,24 +39,24 @@ export class Segments {
 		this.#after = after;
 	}
 
-	/** Those that were let go of, which the worker was not told of yet. */
+	/** Those that were discarded, and not yet reported to the worker. */
 	get gone(): readonly string[] {
 		return this.#gone;
 	}
 
-	/** The worker was told. */
-	toldGone(): void {
+	/** They were reported to the worker. */
+	reportedGone(): void {
 		if (this.#gone.length > 0) this.#gone = [];
 	}
 
-	/** One for a value of so many bytes. @throws Error when none can be made. */
+	/** Takes one for a value of so many bytes, or makes it. @throws Error when that fails. */
 	take(bytes: number): Segment {
 		return (
 			this.spare(bytes) ?? Segment.make(this.#directory, `h${++this.#lastFile}`)
 		);
 	}
 
-	/** Likewise, if there is one already. */
+	/** Takes one for a value of so many bytes, if there is one. */
 	spare(bytes: number): Segment | undefined {
 		const segment = bestFit(this.#free, bytes);
 		if (segment !== undefined)
@@ -64,7 +64,7 @@ export class Segments {
 		return segment;
 	}
 
-	/** Takes one that no call has any more. */
+	/** Keeps one that no call has any more. */
 	giveBack(segment: Segment): void {
 		if (this.#isClosed) {
 			segment.close();
@@ -72,16 +72,20 @@ export class Segments {
 		}
 		segment.measure();
 		this.#free.push(segment);
-		while (this.#isTooMuch()) this.#letGo(this.#free.shift());
+		while (this.#isTooMuch()) this.discard(this.#free.shift());
 		if (this.#free.length > 0) this.#cancelTrim ??= this.#trimLater();
 	}
 
-	/** Lets go of one for good. */
-	discard(segment: Segment): void {
-		this.#letGo(segment);
+	/** Frees the memory of one and closes it. */
+	discard(segment: Segment | undefined): void {
+		if (segment === undefined) return;
+		// The worker has it open until the next call reports it.
+		segment.shrink(0);
+		segment.close();
+		this.#gone.push(segment.name);
 	}
 
-	/** Lets go of all: the conversation is over. */
+	/** Closes all: the conversation is over. */
 	close(): void {
 		this.#isClosed = true;
 		this.#cancelTrim?.();
@@ -94,21 +98,13 @@ export class Segments {
 		return this.#free.length > count || sum > bytes;
 	}
 
-	#letGo(segment: Segment | undefined): void {
-		if (segment === undefined) return;
-		// The worker has it open still, until it is told.
-		segment.shrink(0);
-		segment.close();
-		this.#gone.push(segment.name);
-	}
-
 	#trimLater(): () => void {
 		return this.#after(this.#kept.ms, () => {
 			this.#cancelTrim = undefined;
 			for (const segment of this.#free.splice(0)) {
 				const { largest } = segment;
 				segment.largest = 0;
-				if (largest === 0) this.#letGo(segment);
+				if (largest === 0) this.discard(segment);
 				else {
 					if (segment.bytes > largest) segment.shrink(largest);
 					this.#free.push(segment);
@@ -119,7 +115,7 @@ export class Segments {
 	}
 }
 
-/** The smallest that has room, or else the largest; of two of a size the one that was used later. */
+/** Returns the smallest that has room, or else the largest; of two of one size the one that was used later. */
 export function bestFit<Sized extends { readonly bytes: number }>(
 	free: readonly Sized[],
 	bytes: number,

@@ -182,7 +182,7 @@ class Decoder {
 			case EXTENSION.map:
 				return this.#map();
 			case EXTENSION.tuple:
-				return Tuple.from(this.#items());
+				return this.#tuple();
 			case EXTENSION.set:
 				return new Set(this.#items());
 			case EXTENSION.ndArray:
@@ -207,6 +207,12 @@ class Decoder {
 				`an instant outside the range of Date: ${us} microseconds`,
 			);
 		return date;
+	}
+
+	#tuple(): Tuple {
+		const tuple = new Tuple();
+		for (const item of this.#items()) tuple.push(item);
+		return tuple;
 	}
 
 	#map(): Map<unknown, unknown> {

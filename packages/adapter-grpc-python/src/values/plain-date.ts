@@ -122,8 +122,9 @@ export class PlainDateTime {
 
 /** Days of a month of the proleptic Gregorian calendar; months count from 1. */
 function daysInMonth(year: number, month: number): number {
-	// The calendar repeats every 400 years; `Date.UTC` takes years below 100 for those from 1900.
-	return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+	if (month === 2)
+		return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+	return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
 /** @throws RangeError when `value` is not a whole number from `least` to `most`. */

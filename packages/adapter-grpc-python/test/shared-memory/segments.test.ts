@@ -74,12 +74,12 @@ test("of two of a size the one that was used later is taken", () => {
 	expect(bestFit(free, 9)).toBe(free[1]);
 });
 
-test("no more are kept than the limits allow, and the worker is to be told", () => {
+test("no more are kept than the limits allow, and the worker gets their names", () => {
 	const bench = new Bench();
 	const used = [1, 2, 3, 4].map(() => bench.used(100));
 	for (const segment of used) bench.segments.giveBack(segment);
 	expect(bench.segments.gone).toEqual(["h1"]);
-	bench.segments.toldGone();
+	bench.segments.reportedGone();
 	expect(bench.segments.gone).toEqual([]);
 	expect(bench.files).toEqual(["h2", "h3", "h4"]);
 	bench.segments.giveBack(bench.used(9_900));

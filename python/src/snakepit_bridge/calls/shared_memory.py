@@ -123,12 +123,12 @@ class SharedMemory:
 
         Where there is no room for them all of it is in the image.
         """
-        image, made = self._in_new_file(encode)
+        image, made = self.share_in_new_segment(encode)
         if made is None:
             return image, None
-        name, file, size = made
-        os.close(file)
-        return image, pb.Attachment(name=name, size=size)
+        attachment = pb.Attachment(name=made.name, size=made.size)
+        made.close()
+        return image, attachment
 
     def share_in(
         self, segment: Segment, encode: Callable[[Attachment | None], bytes]
@@ -147,16 +147,6 @@ class SharedMemory:
         self, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, Segment | None]:
         """Encodes a value with its large parts in a segment that is made for them."""
-        image, made = self._in_new_file(encode)
-        if made is None:
-            return image, None
-        name, file, _ = made
-        return image, Segment(name, file)
-
-    def _in_new_file(
-        self, encode: Callable[[Attachment | None], bytes]
-    ) -> tuple[bytes, tuple[str, int, int] | None]:
-        """Returns the image, and name, descriptor and size of what is beside it."""
         name = f"w{next(self._numbers)}"
         file = SharedFile(os.path.join(self._directory, name))
         parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)
@@ -171,7 +161,7 @@ class SharedMemory:
             raise
         finally:
             file.close()
-        return image, None if made is None else (name, made, parts.size)
+        return image, None if made is None else Segment(name, made)
 
     def stream_file(self) -> StreamFile:
         """Returns a file for the chunks of one stream."""
