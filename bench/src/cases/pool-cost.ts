@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "@snakepit/core/adapter";
 import { startForReal } from "@snakepit/core/testing";
 import type { Case, Figures, Setting } from "../case.ts";
@@ -139,6 +140,7 @@ function bareCall(execute: Connection["execute"]): Call {
 		const options: CallOptions = {
 			callId: `c${++calls}`,
 			signal: new AbortController().signal,
+			context: new AsyncResource("bench"),
 			timeoutMs: undefined,
 			sessionId: undefined,
 			input: undefined,

@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
@@ -183,6 +184,11 @@ export interface CallOptions {
 	/** Names the call in events and logs. */
 	readonly callId: string;
 	readonly signal: AbortSignal;
+	/**
+	 * The asynchronous context of the caller, in which `execute` and `stream` are called; for what runs later on behalf
+	 * of the call, as its input or a function of this program that the command asks for.
+	 */
+	readonly context: Pick<AsyncResource, "runInAsyncScope">;
 	/** What is left of the deadline, in milliseconds; `undefined` without one. */
 	readonly timeoutMs: number | undefined;
 	readonly sessionId: string | undefined;

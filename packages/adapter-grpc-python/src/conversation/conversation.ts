@@ -11,7 +11,6 @@ import type { DescribeResponse } from "../gen/bridge.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame } from "./call-frame.ts";
-import { captureContext, type InContext } from "./caller-context.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { dispatchFrame, type FrameTargets } from "./dispatch-frame.ts";
@@ -98,9 +97,8 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		options: CallOptions,
 	): Promise<unknown> {
 		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-		const inContext = captureContext();
 		try {
-			this.begin(command, args, options, inContext, {
+			this.begin(command, args, options, {
 				succeeded: resolve,
 				failed: reject,
 			});
@@ -115,12 +113,10 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		args: unknown,
 		options: CallOptions,
 	): AsyncIterableIterator<unknown> {
-		const inContext = captureContext();
 		const { streamCredit } = this.setting;
 		return new ChunkStream(
 			streamCredit,
-			(stream) =>
-				this.begin(command, args, options, inContext, stream, streamCredit),
+			(stream) => this.begin(command, args, options, stream, streamCredit),
 			(call, chunks) =>
 				this.send(
 					{ $case: "credit", value: { callId: call.number, chunks } },
@@ -214,7 +210,6 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		command: string,
 		args: unknown,
 		options: CallOptions,
-		inContext: InContext,
 		answers: CallAnswers,
 		credit?: StreamCredit,
 	): OngoingCall {
@@ -244,7 +239,6 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			command,
 			options,
 			memory,
-			inContext,
 			this,
 			answers,
 		);

@@ -67,8 +67,8 @@ export class HostFunctions {
 		let answer: HostMessage;
 		try {
 			const invoke = async () => this.invoke(call, request, signal);
-			const { backCall } = call.options;
-			const value = await call.inContext(() =>
+			const { backCall, context } = call.options;
+			const value = await context.runInAsyncScope(() =>
 				backCall === undefined
 					? invoke()
 					: backCall(

@@ -7,7 +7,6 @@ import {
 	type ValueImage,
 } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
-import type { InContext } from "./caller-context.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	callAborted,
@@ -58,7 +57,6 @@ export class OngoingCall {
 	readonly command: string;
 	readonly options: CallOptions;
 	private readonly memory: CallMemory | undefined;
-	readonly inContext: InContext;
 	private readonly line: CallLine;
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
@@ -69,7 +67,6 @@ export class OngoingCall {
 		command: string,
 		options: CallOptions,
 		memory: CallMemory | undefined,
-		inContext: InContext,
 		line: CallLine,
 		answers: CallAnswers,
 	) {
@@ -77,7 +74,6 @@ export class OngoingCall {
 		this.command = command;
 		this.options = options;
 		this.memory = memory;
-		this.inContext = inContext;
 		this.line = line;
 		this.answers = answers;
 		this.input =
@@ -110,7 +106,7 @@ export class OngoingCall {
 			this.line.violated(
 				`input credit for call ${this.number}, which has no input`,
 			);
-		else this.inContext(() => this.input?.grant(items));
+		else this.options.context.runInAsyncScope(() => this.input?.grant(items));
 	}
 
 	result(result: Result): void {

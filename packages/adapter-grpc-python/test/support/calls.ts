@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "@snakepit/core/adapter";
 
 let calls = 0;
@@ -7,6 +8,7 @@ export function callOptions(given: Partial<CallOptions> = {}): CallOptions {
 	return {
 		callId: `call-${++calls}`,
 		signal: new AbortController().signal,
+		context: new AsyncResource("test"),
 		timeoutMs: undefined,
 		sessionId: undefined,
 		input: undefined,

@@ -1,5 +1,6 @@
+import { AsyncResource } from "node:async_hooks";
 import { mapAborted, ofItem } from "./call-errors.ts";
-import type { ExecuteOptions } from "./call-options.ts";
+import type { Calls } from "./calls.ts";
 import { Changes } from "./changes.ts";
 import { MapInput } from "./map-input.ts";
 import {
@@ -8,27 +9,7 @@ import {
 	type MapOptions,
 	totalOf,
 } from "./map-options.ts";
-import {
-	type CallerContext,
-	captureContext,
-	UnaryWork,
-	type Work,
-} from "./work.ts";
-
-/** Whoever takes the calls of a map. */
-export interface MapTaker {
-	submit(
-		command: string,
-		args: unknown,
-		options: ExecuteOptions,
-		work: Work,
-		session: undefined,
-	): unknown;
-	/** Whether one more call would not be refused for want of room. */
-	takesOneMore(): boolean;
-	/** Resolves when that may have changed. */
-	roomChanged(): Promise<void>;
-}
+import { unaryWork } from "./work.ts";
 
 /** One item that a call was made for. */
 interface Entry {
@@ -52,14 +33,15 @@ type MapState =
  * consumer slows the input, and a slow item in front does not stop the others.
  */
 export class CallMap implements AsyncIterableIterator<unknown, undefined> {
-	readonly #taker: MapTaker;
+	readonly #calls: Calls;
 	readonly #pool: string;
 	readonly #command: string;
 	readonly #options: MapOptions;
 	readonly #concurrency: number;
 	readonly #input: MapInput;
 	readonly #total: number | undefined;
-	readonly #context: CallerContext = captureContext();
+	/** Of all its calls. */
+	readonly #context = new AsyncResource("snakepit.map");
 	readonly #abort = new AbortController();
 	readonly #changes = new Changes();
 	/** In the order of their items: those whose result is not ready to be handed over. */
@@ -73,14 +55,14 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 	#running = 0;
 
 	constructor(
-		taker: MapTaker,
+		calls: Calls,
 		pool: string,
 		command: string,
 		items: Items<unknown>,
 		options: MapOptions,
 		capacity: number,
 	) {
-		this.#taker = taker;
+		this.#calls = calls;
 		this.#pool = pool;
 		this.#command = command;
 		this.#options = options;
@@ -149,8 +131,8 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 				return;
 			}
 			const index = this.#taken++;
-			while (this.#isRunning() && !this.#taker.takesOneMore())
-				await this.#taker.roomChanged();
+			while (this.#isRunning() && !this.#calls.takesOneMore)
+				await this.#calls.roomChanged();
 			if (this.#isRunning()) this.#call(index, item.value);
 		}
 	}
@@ -158,20 +140,28 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 	#call(index: number, args: unknown): void {
 		const { concurrency, order, onProgress, ...each } = this.#options;
 		const options = { ...each, signal: this.#abort.signal };
-		const work = new UnaryWork();
+		const { promise, resolve } = Promise.withResolvers<unknown>();
+		const context = this.#context;
 		const entry: Entry = { state: { kind: "running" } };
 		const failed = (error: unknown): void => this.#fail(ofItem(error, index));
 		this.#running++;
 		this.#entries.push(entry);
 		try {
-			this.#context.runInAsyncScope(() =>
-				this.#taker.submit(this.#command, args, options, work, undefined),
+			context.runInAsyncScope(() =>
+				this.#calls.submit(
+					this.#command,
+					args,
+					options,
+					unaryWork(resolve),
+					undefined,
+					context,
+				),
 			);
 		} catch (error) {
 			failed(error);
 			return;
 		}
-		work.promise.then((value) => this.#answered(entry, value), failed);
+		promise.then((value) => this.#answered(entry, value), failed);
 	}
 
 	#answered(entry: Entry, value: unknown): void {

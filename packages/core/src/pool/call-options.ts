@@ -1,3 +1,4 @@
+import { OptionsError } from "../errors.ts";
 import {
 	type Check,
 	checkOptions,
@@ -5,6 +6,7 @@ import {
 	nonEmptyText,
 	oneOf,
 	optional,
+	show,
 	wholeNumber,
 } from "../option-check.ts";
 
@@ -64,6 +66,21 @@ export const EXECUTE_CHECKS: Readonly<Record<keyof ExecuteOptions, Check>> = {
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
 export function checkExecuteOptions(at: string, options: ExecuteOptions): void {
 	checkOptions(at, options, EXECUTE_CHECKS);
+}
+
+/** Checks what a caller gives. @throws OptionsError. */
+export function checkCall(
+	command: unknown,
+	options: ExecuteOptions | undefined,
+): void {
+	if (typeof command !== "string" || command === "") {
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `pool.execute: the command ${nonEmptyText(command)}, got ${show(command)}.`,
+		});
+	}
+	if (options !== undefined) checkExecuteOptions("pool.execute", options);
 }
 
 /** How a session holds on to its worker. */

@@ -1,30 +1,22 @@
+import { AsyncResource } from "node:async_hooks";
+import type { CallOptions, Connection } from "../adapter.ts";
+import { InputError } from "../errors.ts";
 import type { Call } from "./call.ts";
 import { streamUnread } from "./call-errors.ts";
 import type { ExecuteOptions } from "./call-options.ts";
+import { failing } from "./callers-frames.ts";
+import type { Calls } from "./calls.ts";
 import type { Session } from "./session-table.ts";
-import { captureContext, StreamWork, type Work } from "./work.ts";
-
-/** Whoever takes calls. */
-export interface CallTaker {
-	submit(
-		command: string,
-		args: unknown,
-		options: ExecuteOptions,
-		work: Work,
-		session: Session | undefined,
-	): Call;
-	/** The consumer of a stream left before its end. */
-	abandon(call: Call): void;
-}
+import type { Attempted, Work } from "./work.ts";
 
 /** The items of a stream in their order, and what its command returned after the last one. */
 export interface CallStream<Chunk, Result = unknown>
 	extends AsyncIterableIterator<Chunk, Result | undefined> {
 	/**
-	 * What the command returned, as `next()` says it once with `done: true`. Settles
+	 * What the command returned, as `next()` returns it once with `done: true`. Settles
 	 * when the items were read to their end; one that nobody reads stays pending.
 	 * Rejects with the error of the stream, and with `CALL_ABORTED` when it was left
-	 * before its end. No unhandled rejection where nobody looks at it.
+	 * before its end. No unhandled rejection where nothing awaits it.
 	 */
 	readonly result: Promise<Result>;
 }
@@ -35,23 +27,23 @@ type StreamState =
 	| { readonly kind: "closed" };
 
 /**
- * The consumer's side of a stream: the call begins with the first `next()`, in the
- * context of the one who made the stream.
+ * Makes a stream: its call begins with the first `next()`, in the asynchronous
+ * context in which the stream was made.
  */
 export function callStream<Chunk, Result>(
-	taker: CallTaker,
+	calls: Calls,
 	command: string,
 	args: unknown,
-	options: ExecuteOptions,
+	options: ExecuteOptions | undefined,
 	session: Session | undefined,
 ): CallStream<Chunk, Result> {
 	const work = new StreamWork();
-	const context = captureContext();
+	const context = new AsyncResource("snakepit.call");
 	let state: StreamState = { kind: "fresh" };
 	const begin = (): Call => {
 		try {
 			return context.runInAsyncScope(() =>
-				taker.submit(command, args, options, work, session),
+				calls.submit(command, args, options, work, session, context),
 			);
 		} catch (error) {
 			work.fail(error as Error);
@@ -74,7 +66,7 @@ export function callStream<Chunk, Result>(
 		async return(): Promise<IteratorResult<Chunk, undefined>> {
 			const left = state;
 			state = { kind: "closed" };
-			if (left.kind === "running") taker.abandon(left.call);
+			if (left.kind === "running") calls.abandon(left.call);
 			if (left.kind === "fresh") work.fail(streamUnread(command));
 			return { done: true, value: undefined };
 		},
@@ -82,4 +74,131 @@ export function callStream<Chunk, Result>(
 			return this;
 		},
 	};
+}
+
+type Step = IteratorResult<unknown, unknown>;
+type Demand = {
+	readonly resolve: (step: Step | PromiseLike<Step>) => void;
+};
+type StreamEnd =
+	| { readonly kind: "done"; readonly result: unknown }
+	| { readonly kind: "failed"; readonly error: Error };
+
+const OVER: Step = { done: true, value: undefined };
+
+/**
+ * A call that answers with a stream. Takes an item from the worker only when the
+ * consumer asks for one; several may be asked for at once.
+ */
+class StreamWork implements Work {
+	readonly shape = "stream";
+	readonly #demands: Demand[] = [];
+	#end: StreamEnd | undefined;
+	/** The consumer's iteration has returned the end. */
+	#endTaken = false;
+	#begun = false;
+	#result: PromiseWithResolvers<unknown> | undefined;
+	/** Wakes the pump. */
+	#wake: (() => void) | undefined;
+
+	get begun(): boolean {
+		return this.#begun;
+	}
+
+	/** What the command returns, or the error of the call. Made when it is first asked for. */
+	get result(): Promise<unknown> {
+		if (this.#result === undefined) {
+			this.#result = Promise.withResolvers();
+			// Most consumers read the error from the iteration: its rejection here must not end the program.
+			this.#result.promise.catch(() => {});
+			this.#settleResult();
+		}
+		return this.#result.promise;
+	}
+
+	/** The consumer asks for the next item. */
+	next(): Promise<Step> {
+		if (this.#end !== undefined) return this.#takeEnd(this.#end);
+		return new Promise((resolve) => {
+			this.#demands.push({ resolve });
+			this.#wake?.();
+		});
+	}
+
+	async run(
+		connection: Connection,
+		command: string,
+		args: unknown,
+		options: CallOptions,
+		attempt: Attempted,
+	): Promise<unknown> {
+		if (connection.stream === undefined) {
+			throw new InputError({
+				code: "NOT_OFFERED",
+				ran: "no",
+				message: `The adapter offers no streams: call "${command}" with execute().`,
+			});
+		}
+		// One listener for the whole stream: one for each item would pile up.
+		options.signal.addEventListener("abort", () => this.#wake?.());
+		const iterator = connection
+			.stream(command, args, options)
+			[Symbol.asyncIterator]();
+		try {
+			for (;;) {
+				if (!(await this.#asked(options.signal))) return undefined;
+				const item = await iterator.next();
+				if (attempt.isOver) return undefined;
+				if (item.done === true) return item.value;
+				this.#begun = true;
+				this.#demands.shift()?.resolve({ done: false, value: item.value });
+			}
+		} finally {
+			await iterator.return?.();
+		}
+	}
+
+	succeed(returned: unknown): void {
+		this.#finish({ kind: "done", result: returned });
+	}
+
+	fail(error: Error): void {
+		this.#finish({ kind: "failed", error });
+	}
+
+	/** Waits until the consumer asks; false when the call was aborted instead. */
+	async #asked(signal: AbortSignal): Promise<boolean> {
+		while (this.#demands.length === 0 && !signal.aborted) {
+			await new Promise<void>((resolve) => {
+				this.#wake = resolve;
+			});
+			this.#wake = undefined;
+		}
+		return !signal.aborted;
+	}
+
+	#finish(end: StreamEnd): void {
+		if (this.#end !== undefined) return;
+		this.#end = end;
+		this.#settleResult();
+		for (const demand of this.#demands.splice(0))
+			demand.resolve(this.#takeEnd(end));
+	}
+
+	/** The first step after the items has the result or the error; afterwards the stream is over, as iterators are. */
+	#takeEnd(end: StreamEnd): Promise<Step> {
+		const first = !this.#endTaken;
+		this.#endTaken = true;
+		if (!first) return Promise.resolve(OVER);
+		return end.kind === "done"
+			? Promise.resolve({ done: true, value: end.result })
+			: failing(end.error);
+	}
+
+	#settleResult(): void {
+		const end = this.#end;
+		if (end === undefined || this.#result === undefined) return;
+		if (end.kind === "done") this.#result.resolve(end.result);
+		else this.#result.resolve(failing(end.error));
+	}
 }

@@ -1,10 +1,15 @@
+import type { AsyncResource } from "node:async_hooks";
 import type { CallInstrument } from "../instrument.ts";
+import type { ResolvedOptions } from "../options.ts";
 import type { Timer } from "../world.ts";
-import type { CallAttempt } from "./attempt.ts";
-import type { CallInput } from "./call-input.ts";
-import type { Waiting } from "./priority-queue.ts";
+import type { CallAttempt } from "./call-attempt.ts";
+import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
+import { NOWHERE, type Waiting } from "./priority-queue.ts";
 import type { Session } from "./session-table.ts";
-import type { CallerContext, Work } from "./work.ts";
+import type { Work } from "./work.ts";
+
+/** The asynchronous context of a caller. */
+export type CallerContext = Pick<AsyncResource, "runInAsyncScope">;
 
 /** Where a call is. A field exists only where it means something. */
 export type CallState =
@@ -34,10 +39,97 @@ export interface Call extends Waiting {
 	readonly deadlineMs: number | undefined;
 	state: CallState;
 	attempts: number;
-	/** Those of them that are over and may have begun. */
+	/** How many of those are over and may have begun. */
 	begun: number;
-	/** Whoever follows it; most often nobody. */
+	/** `undefined` unless the pool has instruments. */
 	instrument: CallInstrument | undefined;
-	/** Undoes what watches for its abort and its deadline. */
-	unwatch: () => void;
+	/** Stops waiting for its abort and its deadline; `undefined` when it has neither. */
+	unwatch: (() => void) | undefined;
+}
+
+/** What a caller gives of a call. */
+export interface GivenCall {
+	readonly command: string;
+	readonly args: unknown;
+	readonly options: ExecuteOptions | undefined;
+	readonly work: Work;
+	readonly session: Session | undefined;
+	readonly context: CallerContext;
+}
+
+/** A call as it is accepted: what its caller leaves out is as the pool has it. */
+export function newCall(
+	{ command, args, options = NO_OPTIONS, work, session, context }: GivenCall,
+	sequence: number,
+	nowMs: number,
+	{ calls, queue }: Pick<ResolvedOptions, "calls" | "queue">,
+): Call {
+	const { input } = options;
+	const timeoutMs = options.timeoutMs ?? calls.timeoutMs;
+	return {
+		callId: `c${sequence}`,
+		sequence,
+		place: NOWHERE,
+		priority: options.priority ?? EXECUTE_DEFAULTS.priority,
+		command,
+		args,
+		work,
+		session,
+		context,
+		signal: options.signal,
+		input: input === undefined ? undefined : new CallInput(input),
+		traceContext: options.traceContext ?? NO_HEADERS,
+		// An input stream is read once: such a call cannot be made again.
+		idempotentRetries:
+			input === undefined
+				? (options.idempotentRetries ?? EXECUTE_DEFAULTS.idempotentRetries)
+				: 0,
+		queueTimeoutMs: options.queueTimeoutMs ?? queue.timeoutMs,
+		acceptedMs: nowMs,
+		deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,
+		state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
+		attempts: 0,
+		begun: 0,
+		instrument: undefined,
+		unwatch: undefined,
+	};
+}
+
+/** Of every call without headers: many calls may wait. */
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
+const NO_OPTIONS: ExecuteOptions = Object.freeze({});
+
+type Items = AsyncIterable<unknown> | Iterable<unknown>;
+
+/** What a caller's call reads while it runs. It can be read once, so this notes whether reading began. */
+export class CallInput {
+	/** For the adapter. */
+	readonly items: Items;
+	#opened: "no" | "yes" = "no";
+
+	constructor(source: Items) {
+		const open = (): void => {
+			this.#opened = "yes";
+		};
+		this.items =
+			Symbol.asyncIterator in source
+				? {
+						[Symbol.asyncIterator]() {
+							open();
+							return source[Symbol.asyncIterator]();
+						},
+					}
+				: {
+						[Symbol.iterator]() {
+							open();
+							return source[Symbol.iterator]();
+						},
+					};
+	}
+
+	/** Whether items may have been taken from it. */
+	get opened(): "no" | "yes" {
+		return this.#opened;
+	}
 }

@@ -3,8 +3,7 @@ import type { ResolvedOptions } from "../options.ts";
 import type { Afterwards } from "../run/cleanup-participant.ts";
 import type { World } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
-import type { CallIntake } from "./call-intake.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import type { Calls } from "./calls.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { WorkerSet } from "./worker-set.ts";
 
@@ -17,8 +16,7 @@ export interface PoolLifeSetting {
 	readonly world: World;
 	readonly emit: (event: SnakepitEvent) => void;
 	readonly workerSet: WorkerSet;
-	readonly dispatcher: Dispatcher;
-	readonly intake: CallIntake;
+	readonly calls: Calls;
 	readonly sessions: SessionTable;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
@@ -89,10 +87,10 @@ export class PoolLife {
 		drainMs?: number,
 		afterwards: Afterwards = "goes_on",
 	): Promise<void> {
-		const { options, workerSet, dispatcher } = this.#setting;
+		const { options, workerSet, calls } = this.#setting;
 		if (afterwards === "dies") {
 			this.#afterwards = "dies";
-			dispatcher.withholdFailures();
+			calls.withholdFailures();
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
@@ -116,18 +114,17 @@ export class PoolLife {
 		drainMs: number,
 		events: "told" | "silent",
 	): Promise<void> {
-		const { pool, world, workerSet, dispatcher, intake, sessions, release } =
-			this.#setting;
+		const { pool, world, workerSet, calls, sessions, release } = this.#setting;
 		const { clock, host } = world;
 		const emit = events === "told" ? this.#setting.emit : () => {};
 		const begunMs = clock.now();
 		const letGo = host.keepAlive();
 		try {
-			intake.closeDoor();
+			calls.closeDoor();
 			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
-			if (manner === "gentle") await intake.drain(drainMs);
-			const cutShort = intake.outstanding.size;
-			dispatcher.fail(intake.outstanding, ({ command, attempts }) =>
+			if (manner === "gentle") await calls.outstanding.drain(drainMs);
+			const cutShort = calls.outstanding.size;
+			calls.failAll(({ command, attempts }) =>
 				poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
 			);
 			sessions.endAll();

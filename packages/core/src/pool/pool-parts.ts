@@ -1,6 +1,6 @@
 import type { ProcessHost } from "../world.ts";
-import { CallIntake } from "./call-intake.ts";
-import { Dispatcher } from "./dispatcher.ts";
+import { CallReports } from "./call-reports.ts";
+import { Calls } from "./calls.ts";
 import type { EventHub } from "./event-hub.ts";
 import { PoolLife } from "./pool-life.ts";
 import type { PoolSetting } from "./pool-setting.ts";
@@ -13,8 +13,7 @@ import { WorkerSet } from "./worker-set.ts";
 export interface PoolParts {
 	readonly statistics: StatisticsKeeper;
 	readonly sessions: SessionTable;
-	readonly intake: CallIntake;
-	readonly dispatcher: Dispatcher;
+	readonly calls: Calls;
 	readonly workerSet: WorkerSet;
 	readonly life: PoolLife;
 }
@@ -33,46 +32,28 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		hub.emit,
 		(session) => dropState(session, workerSet),
 	);
-	const intake = new CallIntake({
-		pool,
+	const calls = new Calls({
 		options,
 		clock,
 		host,
-		emit: hub.emit,
+		dispatchesAtOnce: setting.dispatchesAtOnce,
 		sessions,
-		statistics,
-		dispatcher: (): Dispatcher => dispatcher,
-		instrumentation: setting.instrumentation,
-	});
-	const dispatcher = new Dispatcher({
-		pool,
-		options,
-		clock,
-		atOnce: setting.dispatchesAtOnce,
-		emit: hub.emit,
-		onDemand: () => workerSet.fill(),
-		onSettled: (call, error) => intake.settled(call, error),
-		onDispatched: (waitedMs) => statistics.dispatched(waitedMs),
-		onReleased: (ranMs) => {
-			statistics.released(ranMs);
-			intake.letGoIfIdle();
-		},
+		reports: new CallReports({
+			pool,
+			clock,
+			emit: hub.emit,
+			statistics,
+			instrumentation: setting.instrumentation,
+		}),
+		fill: () => workerSet.fill(),
 	});
 	const workerSet = new WorkerSet({
 		options,
 		world,
 		starter: setting.starter,
 		runDirectories: setting.runDirectories,
-		waitingCalls: () => dispatcher.waiting,
-		isNeeded: (incarnation) => sessions.needs(incarnation),
-		onOffered: (worker) => dispatcher.capacityOffered(worker),
-		onWithdrawn: (worker) => dispatcher.capacityWithdrawn(worker),
-		onReserved: (worker) => dispatcher.reserveForSessions(worker),
-		onReleased: (worker) => {
-			sessions.processGone(worker.ref.incarnation);
-			dispatcher.released(worker);
-		},
-		onHopeless: (error) => dispatcher.failWaiting(error),
+		calls,
+		sessions,
 	});
 	const life = new PoolLife({
 		pool,
@@ -80,12 +61,11 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		world,
 		emit: hub.emit,
 		workerSet,
-		dispatcher,
-		intake,
+		calls,
 		sessions,
 		release: setting.release,
 	});
-	return { statistics, sessions, intake, dispatcher, workerSet, life };
+	return { statistics, sessions, calls, workerSet, life };
 }
 
 /** Writes to standard error what nobody else shows to people. */

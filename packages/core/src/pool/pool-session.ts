@@ -1,8 +1,8 @@
-import { callAnswer } from "./call-answer.ts";
 import type { Affinity, ExecuteOptions } from "./call-options.ts";
 import { checkExecuteOptions } from "./call-options.ts";
-import { type CallStream, type CallTaker, callStream } from "./call-stream.ts";
-import type { Session } from "./session-table.ts";
+import { type CallStream, callStream } from "./call-stream.ts";
+import type { Calls } from "./calls.ts";
+import type { Session, SessionTable } from "./session-table.ts";
 import type {
 	AnswerCommandOf,
 	CallParametersOf,
@@ -23,16 +23,16 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 {
 	readonly id: string;
 	readonly affinity: Affinity;
-	readonly #taker: CallTaker;
+	readonly #calls: Calls;
+	readonly #sessions: SessionTable;
 	readonly #session: Session;
-	readonly #end: () => void;
 
-	constructor(taker: CallTaker, session: Session, end: () => void) {
+	constructor(calls: Calls, sessions: SessionTable, session: Session) {
 		this.id = session.id;
 		this.affinity = session.affinity;
-		this.#taker = taker;
+		this.#calls = calls;
+		this.#sessions = sessions;
 		this.#session = session;
-		this.#end = end;
 	}
 
 	/** The process that holds its state; `undefined` before its first call. */
@@ -48,9 +48,9 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 	execute(
 		command: string,
 		args?: unknown,
-		options: ExecuteOptions = {},
+		options?: ExecuteOptions,
 	): Promise<unknown> {
-		return callAnswer(this.#taker, command, args, options, this.#session);
+		return this.#calls.execute(command, args, options, this.#session);
 	}
 
 	/** @throws as `Pool.stream`, from the iteration. */
@@ -64,12 +64,12 @@ export class PoolSession<Tools extends ToolMap = UntypedTools>
 		options: ExecuteOptions = {},
 	): CallStream<unknown> {
 		checkExecuteOptions("session.stream", options);
-		return callStream(this.#taker, command, args, options, this.#session);
+		return callStream(this.#calls, command, args, options, this.#session);
 	}
 
 	/** The worker drops its state. Idempotent. */
 	close(): void {
-		this.#end();
+		this.#sessions.end(this.#session, "closed");
 	}
 
 	[Symbol.dispose](): void {

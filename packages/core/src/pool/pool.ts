@@ -10,9 +10,8 @@ import { show } from "../option-check.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { Afterwards } from "../run/cleanup-participant.ts";
 import type { RunId } from "../run-id.ts";
-import { callAnswer } from "./call-answer.ts";
 import { poolClosed } from "./call-errors.ts";
-import { CallMap, type MapTaker } from "./call-map.ts";
+import { CallMap } from "./call-map.ts";
 import {
 	checkExecuteOptions,
 	checkSessionOptions,
@@ -20,7 +19,7 @@ import {
 	SESSION_DEFAULTS,
 	type SessionOptions,
 } from "./call-options.ts";
-import { type CallStream, type CallTaker, callStream } from "./call-stream.ts";
+import { type CallStream, callStream } from "./call-stream.ts";
 import {
 	CLOSE_DEFAULTS,
 	type CloseOptions,
@@ -67,8 +66,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	readonly registry: RegistryView;
 	readonly #setting: PoolSetting;
 	readonly #parts: PoolParts;
-	/** How streams and sessions make their calls. */
-	readonly #taker: CallTaker;
 	#sessionsMade = 0;
 
 	constructor(setting: PoolSetting) {
@@ -79,11 +76,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		this.cleanupReport = setting.cleanupReport;
 		this.registry = world.registry;
 		this.#parts = poolParts(setting);
-		const { intake, dispatcher } = this.#parts;
-		this.#taker = {
-			submit: (...call) => intake.submit(...call),
-			abandon: (call) => dispatcher.abandon(call),
-		};
 	}
 
 	/**
@@ -109,9 +101,9 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	execute(
 		command: string,
 		args?: unknown,
-		options: ExecuteOptions = {},
+		options?: ExecuteOptions,
 	): Promise<unknown> {
-		return callAnswer(this.#taker, command, args, options, undefined);
+		return this.#parts.calls.execute(command, args, options);
 	}
 
 	/**
@@ -131,7 +123,7 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		options: ExecuteOptions = {},
 	): CallStream<unknown> {
 		checkExecuteOptions("pool.stream", options);
-		return callStream(this.#taker, command, args, options, undefined);
+		return callStream(this.#parts.calls, command, args, options, undefined);
 	}
 
 	/**
@@ -159,13 +151,8 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		checkMap(items, options);
 		const { size, callsPerWorker } = this.#setting.options;
 		const capacity = size.max * callsPerWorker;
-		const { intake, dispatcher } = this.#parts;
-		const taker: MapTaker = {
-			submit: (...call) => intake.submit(...call),
-			takesOneMore: () => intake.takesOneMore(),
-			roomChanged: () => dispatcher.roomChanged(),
-		};
-		return new CallMap(taker, this.name, command, items, options, capacity);
+		const { calls } = this.#parts;
+		return new CallMap(calls, this.name, command, items, options, capacity);
 	}
 
 	/**
@@ -175,16 +162,14 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	 */
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
-		const { life, dispatcher, sessions } = this.#parts;
-		if (life.isClosing && dispatcher.failures === "told")
+		const { life, calls, sessions } = this.#parts;
+		if (life.isClosing && calls.failures === "reported")
 			throw poolClosed(this.name, "pool.session", "no");
 		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? SESSION_DEFAULTS.affinity,
 		);
-		return new PoolSession<Tools>(this.#taker, session, () =>
-			sessions.end(session, "closed"),
-		);
+		return new PoolSession<Tools>(calls, sessions, session);
 	}
 
 	/**
@@ -219,10 +204,10 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 	}
 
 	statistics(): PoolStatistics {
-		const { statistics, dispatcher, sessions, workerSet } = this.#parts;
+		const { statistics, calls, sessions, workerSet } = this.#parts;
 		return statistics.view({
-			waiting: dispatcher.waiting,
-			running: dispatcher.running,
+			waiting: calls.scheduler.waiting,
+			running: calls.outstanding.running,
 			sessions: sessions.size,
 			restarts: workerSet.restarts,
 			workers: workerSet.workers(),

@@ -3,14 +3,14 @@ import type { RecycleReason } from "../pool-events.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost, Timer } from "../world.ts";
 import { judgeWear } from "./recycling.ts";
+import type { SessionTable } from "./session-table.ts";
 
 export interface RecyclerSetting {
 	readonly options: ResolvedOptions;
 	readonly clock: Clock;
 	readonly host: ProcessHost;
 	readonly workers: () => readonly Worker[];
-	/** Whether something still needs this very process. */
-	readonly isNeeded: (incarnation: string) => boolean;
+	readonly sessions: SessionTable;
 	/** Called at every look. */
 	readonly onLook: () => void;
 	readonly onWorn: (worker: Worker, reason: RecycleReason) => void;
@@ -88,18 +88,18 @@ export class Recycler {
 	}
 
 	#worn(worker: Worker, reason: RecycleReason): void {
-		if (this.#setting.isNeeded(worker.ref.incarnation)) return;
+		if (this.#setting.sessions.needs(worker.ref.incarnation)) return;
 		this.#setting.onWorn(worker, reason);
 	}
 
 	#retireIdle(): void {
-		const { options, clock, isNeeded, workers } = this.#setting;
+		const { options, clock, sessions, workers } = this.#setting;
 		let ready = workers().filter((worker) => worker.state === "ready").length;
 		for (const [worker, sinceMs] of this.#idleSinceMs) {
 			if (ready <= options.size.min) return;
 			if (worker.state !== "ready" || worker.callsRunning > 0) continue;
 			if (clock.now() - sinceMs < options.size.idleMs) continue;
-			if (isNeeded(worker.ref.incarnation)) continue;
+			if (sessions.needs(worker.ref.incarnation)) continue;
 			ready--;
 			worker.retire("idle");
 		}

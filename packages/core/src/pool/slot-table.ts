@@ -17,6 +17,12 @@ export class SlotTable {
 		this.#empty = count;
 	}
 
+	at(index: number): Slot {
+		const slot = this.all[index];
+		if (slot === undefined) throw new RangeError(`there is no slot ${index}`);
+		return slot;
+	}
+
 	get hasEmpty(): boolean {
 		return this.#empty > 0;
 	}

@@ -56,30 +56,16 @@ export function viewOf(worker: Worker): WorkerView {
 
 /** Counts what happens in one pool. */
 export class StatisticsKeeper {
-	readonly #queueWait = new DurationHistogram();
-	readonly #run = new DurationHistogram();
-	readonly #total = new DurationHistogram();
-	readonly #outcomes: Record<CallOutcome, number> = {
+	readonly queueWait: DurationHistogram = new DurationHistogram();
+	readonly run: DurationHistogram = new DurationHistogram();
+	readonly total: DurationHistogram = new DurationHistogram();
+	readonly outcomes: Record<CallOutcome, number> = {
 		succeeded: 0,
 		failed: 0,
 		aborted: 0,
 		timed_out: 0,
 	};
-	#accepted = 0;
-
-	accepted(): void {
-		this.#accepted++;
-	}
-	dispatched(waitedMs: number): void {
-		this.#queueWait.record(waitedMs);
-	}
-	released(ranMs: number): void {
-		this.#run.record(ranMs);
-	}
-	settled(outcome: CallOutcome, totalMs: number): void {
-		this.#outcomes[outcome]++;
-		this.#total.record(totalMs);
-	}
+	accepted = 0;
 
 	view(now: {
 		readonly waiting: number;
@@ -102,15 +88,15 @@ export class StatisticsKeeper {
 			workers,
 			restarts: now.restarts,
 			calls: {
-				accepted: this.#accepted,
+				accepted: this.accepted,
 				waiting: now.waiting,
 				running: now.running,
-				...this.#outcomes,
+				...this.outcomes,
 			},
 			sessions: now.sessions,
-			queueWait: this.#queueWait.summary(),
-			run: this.#run.summary(),
-			total: this.#total.summary(),
+			queueWait: this.queueWait.summary(),
+			run: this.run.summary(),
+			total: this.total.summary(),
 			registry: now.registry,
 			audit: now.audit,
 		};

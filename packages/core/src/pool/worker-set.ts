@@ -5,12 +5,14 @@ import { backoffMs } from "../worker/backoff.ts";
 import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import { Worker } from "../worker/worker.ts";
-import type { WorkerEnding } from "../worker/worker-parts.ts";
+import type { WorkerEnding, WorkerListener } from "../worker/worker-parts.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
+import type { Calls } from "./calls.ts";
 import { Recycler } from "./recycler.ts";
 import { ReplacedWorkers } from "./replaced-workers.ts";
 import { RestartGovernor } from "./restart-governor.ts";
+import type { SessionTable } from "./session-table.ts";
 import { workersToStart } from "./sizing.ts";
 import { failuresAfter, isStarting, type Slot, stateLeftBy } from "./slot.ts";
 import { SlotTable } from "./slot-table.ts";
@@ -24,17 +26,9 @@ export interface WorkerSetSetting {
 	readonly starter: WorkerStarter;
 	/** Where the directories of the workers are made. */
 	readonly runDirectories: RunDirectories;
-	/** Calls that wait now. */
-	readonly waitingCalls: () => number;
-	/** Whether something still needs this very process. */
-	readonly isNeeded: (incarnation: string) => boolean;
-	readonly onOffered: (worker: Worker) => void;
-	readonly onWithdrawn: (worker: Worker) => void;
-	/** It is replaced, and stays only for the sessions that need it. */
-	readonly onReserved: (worker: Worker) => void;
-	readonly onReleased: (worker: Worker) => void;
-	/** There is no worker, and starting one failed again and again: those who wait should know. */
-	readonly onHopeless: (error: StartError) => void;
+	/** What the workers run. */
+	readonly calls: Calls;
+	readonly sessions: SessionTable;
 }
 
 /** With no worker at all, calls wait for this many failed starts in a row, and not for ever. */
@@ -44,7 +38,7 @@ const HOPELESS_FAILURES = 3;
  * The workers of one pool: as many as there should be, each on its slot, worn
  * ones replaced, dead ones started again within the budget.
  */
-export class WorkerSet {
+export class WorkerSet implements WorkerListener {
 	readonly #setting: WorkerSetSetting;
 	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
@@ -74,13 +68,13 @@ export class WorkerSet {
 			clock: world.clock,
 			host: world.host,
 			workers: () => this.workers(),
-			isNeeded: setting.isNeeded,
+			sessions: setting.sessions,
 			onWorn: (worker, reason) => {
 				if (this.#phase === "open") this.#succession.begin(worker, reason);
 			},
 			onLook: () => this.#replaced.retireUnneeded(),
 		});
-		this.#replaced = new ReplacedWorkers(setting);
+		this.#replaced = new ReplacedWorkers(setting.sessions, setting.calls);
 		this.#rounds = new HeartbeatRounds(world.clock);
 		this.#slots = new SlotTable(options.size.max);
 		this.#succession = new Succession({
@@ -125,13 +119,13 @@ export class WorkerSet {
 	/** Starts what is missing. */
 	fill(): void {
 		if (this.#phase !== "open" || !this.#slots.hasEmpty) return;
-		const { options, waitingCalls } = this.#setting;
+		const { options, calls } = this.#setting;
 		let missing = workersToStart({
 			min: options.size.min,
 			max: options.size.max,
 			occupied: this.#slots.taken,
 			starting: this.#slots.count("starting"),
-			waitingCalls: waitingCalls(),
+			waitingCalls: calls.scheduler.waiting,
 			callsPerWorker: options.callsPerWorker,
 		});
 		for (const slot of this.#slots.all) {
@@ -170,13 +164,40 @@ export class WorkerSet {
 		for (const worker of this.#workers) worker.killNow();
 	}
 
+	// What workers report:
+
+	capacityOffered(worker: Worker): void {
+		this.#setting.calls.capacityOffered(worker);
+		this.#recycler.offered(worker);
+	}
+
+	capacityWithdrawn(worker: Worker): void {
+		this.#setting.calls.scheduler.withdraw(worker);
+	}
+
+	released(worker: Worker, ending: WorkerEnding): void {
+		const { calls, sessions } = this.#setting;
+		const { incarnation } = worker.ref;
+		const slot = this.#slots.at(worker.slot.index);
+		this.#dismiss(worker);
+		slot.previous = incarnation;
+		const left = stateLeftBy(slot, worker, ending);
+		if (left !== undefined) {
+			slot.failures = failuresAfter(slot.failures, ending);
+			this.#slots.put(slot, left);
+		}
+		sessions.processGone(incarnation);
+		calls.workerGone(worker);
+		if (left !== undefined) this.fill();
+	}
+
 	/** Starts an empty slot again: at once, after a pause, or when the budget allows. */
 	#refill(slot: Slot): void {
-		const { options, world, onHopeless } = this.#setting;
+		const { options, world, calls } = this.#setting;
 		if (slot.failures > 0) {
 			const refused = this.#governor.take();
 			if (refused !== undefined) {
-				if (this.#slots.taken === 0) onHopeless(refused);
+				if (this.#slots.taken === 0) calls.failWaiting(refused);
 				return;
 			}
 		}
@@ -229,7 +250,7 @@ export class WorkerSet {
 		worker: Worker,
 		error: StartError,
 	): Promise<void> {
-		const { world, onHopeless } = this.#setting;
+		const { world, calls } = this.#setting;
 		slot.failures++;
 		this.#failuresInARow++;
 		if (worker.pid === undefined) {
@@ -245,7 +266,8 @@ export class WorkerSet {
 			error,
 		});
 		const nobody = this.#slots.count("occupied") === 0;
-		if (nobody && this.#failuresInARow >= HOPELESS_FAILURES) onHopeless(error);
+		if (nobody && this.#failuresInARow >= HOPELESS_FAILURES)
+			calls.failWaiting(error);
 		this.fill();
 	}
 
@@ -261,20 +283,7 @@ export class WorkerSet {
 			runDirectories,
 			options,
 		);
-		const worker = new Worker(
-			workerSlot,
-			options,
-			world,
-			{
-				capacityOffered: (offered) => {
-					this.#setting.onOffered(offered);
-					this.#recycler.offered(offered);
-				},
-				capacityWithdrawn: (withdrawn) => this.#setting.onWithdrawn(withdrawn),
-				released: (released, ending) => this.#released(slot, released, ending),
-			},
-			this.#rounds,
-		);
+		const worker = new Worker(workerSlot, options, world, this, this.#rounds);
 		this.#workers.add(worker);
 		return worker;
 	}
@@ -284,17 +293,5 @@ export class WorkerSet {
 		this.#replaced.forget(worker);
 		this.#recycler.forget(worker);
 		this.#sweep.noteEnded(worker.ref.incarnation);
-	}
-
-	#released(slot: Slot, worker: Worker, ending: WorkerEnding): void {
-		this.#dismiss(worker);
-		slot.previous = worker.ref.incarnation;
-		const left = stateLeftBy(slot, worker, ending);
-		if (left !== undefined) {
-			slot.failures = failuresAfter(slot.failures, ending);
-			this.#slots.put(slot, left);
-		}
-		this.#setting.onReleased(worker);
-		if (left !== undefined) this.fill();
 	}
 }

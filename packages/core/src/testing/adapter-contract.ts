@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type {
 	Adapter,
 	CallOptions,
@@ -142,6 +143,7 @@ function benchOf(
 		timeoutMs: undefined,
 		sessionId: undefined,
 		input: undefined,
+		context: new AsyncResource("contract"),
 		traceContext: {},
 		...given,
 	});

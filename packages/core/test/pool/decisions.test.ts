@@ -1,14 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-	ConnectionBrokenError,
-	InputError,
-	WorkerLostError,
-} from "../../src/errors.ts";
 import { CapacityIndex } from "../../src/pool/capacity-index.ts";
 import { DurationHistogram } from "../../src/pool/histogram.ts";
 import { judgeWear } from "../../src/pool/recycling.ts";
-import { judgeRetry } from "../../src/pool/retry-policy.ts";
 import { workersToStart } from "../../src/pool/sizing.ts";
 
 const NO_LIMITS = {
@@ -31,43 +25,6 @@ test("a worker is worn by the limit it passed, and never without one", () => {
 			{ ...NO_LIMITS, aboveResidentBytes: 9 },
 		),
 	).toBeUndefined();
-});
-
-test("only a lost worker is a reason to try again, and work that may have begun only as often as its caller allowed", () => {
-	const lost = (ran: "no" | "maybe") =>
-		new WorkerLostError({ code: "WORKER_EXITED", ran, message: "" });
-	const tried = (attempts: number, begun: number, idempotentRetries = 9) => ({
-		...{ attempts, begun, idempotentRetries },
-	});
-	expect(judgeRetry(lost("maybe"), tried(1, 1, 0))).toBe("give_up");
-	expect(judgeRetry(lost("maybe"), tried(1, 1, 1))).toBe("retry");
-	expect(judgeRetry(lost("maybe"), tried(2, 2, 1))).toBe("give_up");
-	expect(judgeRetry(lost("maybe"), tried(3, 1, 1))).toBe("retry");
-	expect(judgeRetry(lost("no"), tried(1, 0, 0))).toBe("retry");
-	expect(judgeRetry(lost("no"), tried(5, 0))).toBe("give_up");
-	expect(judgeRetry(lost("no"), tried(5, 1))).toBe("retry");
-	expect(
-		judgeRetry(
-			new ConnectionBrokenError({
-				code: "CONNECTION_BROKEN",
-				ran: "no",
-				message: "",
-			}),
-			tried(1, 0, 0),
-		),
-	).toBe("retry");
-	expect(
-		judgeRetry(
-			new WorkerLostError({ code: "SESSION_LOST", ran: "no", message: "" }),
-			tried(1, 0),
-		),
-	).toBe("give_up");
-	expect(
-		judgeRetry(
-			new InputError({ code: "TOOL_NOT_FOUND", ran: "no", message: "" }),
-			tried(1, 0),
-		),
-	).toBe("give_up");
 });
 
 test("the number of workers stays between minimum and maximum, and covers what waits", () => {

@@ -150,7 +150,7 @@ describe("an end that nobody wanted", () => {
 		expect(await call).toMatchObject({ code: "CALL_TIMEOUT" });
 		expect(virtual.host.echoed).toEqual([
 			expect.stringMatching(
-				/because call \S+ \(hangIgnoringAbort\) did not come free within 50 ms after it was cancelled/,
+				/because call \S+ \(hangIgnoringAbort\) did not finish within 50 ms after it was cancelled/,
 			),
 		]);
 		await virtual.close();

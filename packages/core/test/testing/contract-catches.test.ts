@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { describe, test } from "vitest";
 import type { Adapter, Connection, WorkerProcess } from "../../src/adapter.ts";
 import { InputError, ToolError } from "../../src/errors.ts";
@@ -134,6 +135,7 @@ const FLAWS: Readonly<
 					timeoutMs: undefined,
 					sessionId: undefined,
 					input: undefined,
+					context: new AsyncResource("test"),
 					traceContext: {},
 				});
 			},

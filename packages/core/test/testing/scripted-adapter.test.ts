@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../../src/adapter.ts";
 import {
@@ -17,6 +18,7 @@ const options: CallOptions = {
 	timeoutMs: undefined,
 	sessionId: undefined,
 	input: undefined,
+	context: new AsyncResource("test"),
 	traceContext: {},
 };
 

@@ -1,0 +1,178 @@
+import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
+import type { AttemptInstrument } from "../instrument.ts";
+import { afterRunning } from "../patience.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { Attempt } from "../worker/worker-parts.ts";
+import type { Clock, Timer } from "../world.ts";
+import type { Call } from "./call.ts";
+import type { Attempted } from "./work.ts";
+
+/** What an attempt reports to. */
+export interface AttemptListener {
+	/** The worker's slot is free, or the worker is gone. Called once. */
+	attemptOver(
+		attempt: CallAttempt,
+		error: SnakepitError | undefined,
+		answer: unknown,
+	): void;
+}
+
+type AttemptState =
+	| { readonly kind: "running" }
+	/** The adapter gave it up: the end of its worker will say why. */
+	| { readonly kind: "unanswerable" }
+	/** Its call is settled; the worker has until the timer to finish. */
+	| {
+			readonly kind: "cancelling";
+			readonly grace: Timer;
+			readonly reason: SnakepitError;
+	  }
+	| { readonly kind: "over" };
+
+/** One call on one worker, until the worker is done with it or gone. */
+export class CallAttempt implements Attempt, Attempted {
+	readonly call: Call;
+	readonly worker: Worker;
+	/** 1 for the first. */
+	readonly number: number;
+	readonly startedMs: number;
+	instrument: AttemptInstrument | undefined;
+	readonly #listener: AttemptListener;
+	readonly #abort: AbortController;
+	#state: AttemptState;
+
+	constructor(
+		call: Call,
+		worker: Worker,
+		startedMs: number,
+		listener: AttemptListener,
+	) {
+		this.call = call;
+		this.worker = worker;
+		this.number = call.attempts;
+		this.startedMs = startedMs;
+		this.#listener = listener;
+		this.#abort = new AbortController();
+		this.#state = { kind: "running" };
+	}
+
+	get callId(): string {
+		return this.call.callId;
+	}
+
+	get isOver(): boolean {
+		return this.#state.kind === "over";
+	}
+
+	get expectsAnswer(): boolean {
+		return this.#state.kind === "running";
+	}
+
+	/** Sends the call to the worker, unless it was given up meanwhile. */
+	send(): void {
+		const { call, instrument } = this;
+		const { connection } = this.worker;
+		if (this.#state.kind === "cancelling") this.#failed(this.#state.reason);
+		else if (connection === undefined) this.#failed(noConnection());
+		else
+			call.context
+				.runInAsyncScope(
+					call.work.run,
+					call.work,
+					connection,
+					call.command,
+					call.args,
+					{
+						callId: call.callId,
+						signal: this.#abort.signal,
+						context: call.context,
+						timeoutMs:
+							call.deadlineMs === undefined
+								? undefined
+								: Math.max(1, call.deadlineMs - this.startedMs),
+						sessionId: call.session?.id,
+						input: call.input?.items,
+						traceContext: instrument?.traceContext ?? call.traceContext,
+						backCall: instrument?.backCall,
+					},
+					this,
+				)
+				.then(
+					(answer) => this.#over(undefined, answer),
+					(error: unknown) => this.#failed(translate(error, this)),
+				);
+	}
+
+	/** The worker is gone. */
+	lost(error: SnakepitError): void {
+		this.#over(error, undefined);
+	}
+
+	/** The call is settled: the worker gets a grace to finish, then it is replaced. */
+	cancel(reason: SnakepitError, cancelGraceMs: number, clock: Clock): void {
+		if (this.#state.kind !== "running") return;
+		const { call, worker } = this;
+		const grace = afterRunning(clock, cancelGraceMs, () =>
+			worker.condemn(
+				"stuck",
+				`call ${call.callId} (${call.command}) did not finish within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
+			),
+		);
+		this.#state = { kind: "cancelling", grace, reason };
+		this.instrument?.cancelled(reason);
+		this.#abort.abort(reason);
+	}
+
+	#failed(error: SnakepitError): void {
+		// A broken conversation is the worker's end, and the error of that has its exit and its last output.
+		if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
+			if (this.#state.kind === "running")
+				this.#state = { kind: "unanswerable" };
+			this.worker.conversationOver(error.message);
+			return;
+		}
+		// A worker that takes no calls must not be offered this one again.
+		if (error.code === "WORKER_REPLACED") this.worker.retire("leaving");
+		this.#over(error, undefined);
+	}
+
+	#over(error: SnakepitError | undefined, answer: unknown): void {
+		if (this.#state.kind === "over") return;
+		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
+		this.#state = { kind: "over" };
+		this.#listener.attemptOver(this, error, answer);
+		// A worker that is gone has forgotten it already.
+		this.worker.finish(this);
+	}
+}
+
+function noConnection(): ConnectionBrokenError {
+	return new ConnectionBrokenError({
+		code: "CONNECTION_BROKEN",
+		ran: "no",
+		message: "the worker has no connection",
+	});
+}
+
+/** Translates foreign errors, here and nowhere else. */
+function translate(
+	error: unknown,
+	{ call, worker }: CallAttempt,
+): SnakepitError {
+	if (error instanceof SnakepitError) return error;
+	const cause = error instanceof Error ? error : new Error(String(error));
+	return new ToolError({
+		code: "TOOL_FAILED",
+		ran: "maybe",
+		message: `"${call.command}" failed on worker ${worker.ref.workerId}: ${cause.message}`,
+		cause: error,
+		remote: {
+			type: cause.name,
+			message: cause.message,
+			traceback: cause.stack ?? "",
+			notes: [],
+			frames: [],
+			cause: undefined,
+		},
+	});
+}

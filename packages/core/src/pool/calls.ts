@@ -1,0 +1,319 @@
+import { AsyncResource } from "node:async_hooks";
+import type { SnakepitError, StartError } from "../errors.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { Clock, ProcessHost } from "../world.ts";
+import { type Call, type CallerContext, newCall } from "./call.ts";
+import { type AttemptListener, CallAttempt } from "./call-attempt.ts";
+import {
+	aborted,
+	noWorker,
+	poolClosed,
+	queueFull,
+	queueTimedOut,
+} from "./call-errors.ts";
+import { checkCall, type ExecuteOptions } from "./call-options.ts";
+import type { CallReports } from "./call-reports.ts";
+import { watchCall } from "./call-watch.ts";
+import { nextStep, type Occurrence } from "./next-step.ts";
+import { OutstandingCalls } from "./outstanding-calls.ts";
+import { Scheduler } from "./scheduler.ts";
+import {
+	type Session,
+	type SessionTable,
+	sessionLost,
+} from "./session-table.ts";
+import { unaryWork, type Work } from "./work.ts";
+
+export interface CallsSetting {
+	readonly options: ResolvedOptions;
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	/** How many calls that waited are sent in one turn of the event loop. */
+	readonly dispatchesAtOnce: number;
+	readonly sessions: SessionTable;
+	readonly reports: CallReports;
+	/** Starts workers for calls that wait. */
+	readonly fill: () => void;
+}
+
+/**
+ * The calls of one pool, each from its acceptance to its one settlement. `nextStep`
+ * decides what a call does next, `Scheduler` on which worker; the effects are here.
+ */
+export class Calls implements AttemptListener {
+	/** Those that are not settled. */
+	readonly outstanding: OutstandingCalls;
+	/** Knows which calls wait, and which workers have room. */
+	readonly scheduler: Scheduler;
+	readonly #setting: CallsSetting;
+	readonly #pool: string;
+	#sequence = 0;
+	#door: "open" | "closed" = "open";
+	/** `"withheld"`: the program is about to die, and an error that nobody catches would end it first. */
+	#failures: "reported" | "withheld" = "reported";
+	#roomChange: PromiseWithResolvers<void> | undefined;
+
+	constructor(setting: CallsSetting) {
+		const { options, clock, host, dispatchesAtOnce } = setting;
+		this.#setting = setting;
+		this.#pool = options.name;
+		this.outstanding = new OutstandingCalls(host, clock);
+		this.scheduler = new Scheduler(options, clock, dispatchesAtOnce, (worker) =>
+			this.#serve(worker),
+		);
+	}
+
+	/** Makes a call with one answer. Not an `async` function: the frame of one that waits takes half a kilobyte. */
+	execute(
+		command: string,
+		args: unknown,
+		options: ExecuteOptions | undefined,
+		session?: Session,
+	): Promise<unknown> {
+		const { promise, resolve } = Promise.withResolvers<unknown>();
+		try {
+			this.submit(command, args, options, unaryWork(resolve), session);
+		} catch (error) {
+			return Promise.reject(error);
+		}
+		return promise;
+	}
+
+	/**
+	 * Accepts a call, and runs it, lets it wait, or refuses it. One of a program that is about to die never settles.
+	 *
+	 * @param context that of the caller, where it was captured before.
+	 * @throws OptionsError; QueueError `POOL_CLOSED`; WorkerLostError `SESSION_LOST`. Later errors settle `work`.
+	 */
+	submit(
+		command: string,
+		args: unknown,
+		options: ExecuteOptions | undefined,
+		work: Work,
+		session?: Session,
+		context: CallerContext = new AsyncResource("snakepit.call"),
+	): Call {
+		checkCall(command, options);
+		const { clock, reports, sessions } = this.#setting;
+		if (this.#door === "closed" && this.#failures === "reported")
+			throw poolClosed(this.#pool, command, "no");
+		if (this.#door === "open" && session !== undefined) sessions.use(session);
+		const call = newCall(
+			{ command, args, options, work, session, context },
+			++this.#sequence,
+			clock.now(),
+			this.#setting.options,
+		);
+		if (this.#door === "closed") {
+			call.state = { kind: "settled" };
+			return call;
+		}
+		this.outstanding.add(call);
+		reports.accepted(call, this.scheduler.waiting);
+		if (call.signal !== undefined || call.deadlineMs !== undefined)
+			watchCall(call, this.#pool, clock, this.#giveUp);
+		this.#seekWorker(call);
+		return call;
+	}
+
+	/** Whether one more call would not be refused for want of room: one to a closed pool is refused for that. */
+	get takesOneMore(): boolean {
+		return this.#door === "closed" || this.scheduler.takesOneMore;
+	}
+
+	/** Resolves when that may have changed. */
+	roomChanged(): Promise<void> {
+		this.#roomChange ??= Promise.withResolvers();
+		return this.#roomChange.promise;
+	}
+
+	/** The consumer of a stream left before its end. */
+	abandon(call: Call): void {
+		this.#giveUp(call, aborted(this.#pool, call, undefined));
+	}
+
+	/** Accepts no more calls. */
+	closeDoor(): void {
+		this.#door = "closed";
+	}
+
+	/** Ends every call; those that run are cancelled on their workers. */
+	failAll(errorOf: (call: Call) => SnakepitError): void {
+		this.#fail(this.outstanding.all(), errorOf);
+	}
+
+	/** The program is about to die: no call settles with an error any more. */
+	withholdFailures(): void {
+		this.#failures = "withheld";
+	}
+
+	/** Whether callers get the errors of their calls. */
+	get failures(): "reported" | "withheld" {
+		return this.#failures;
+	}
+
+	/** A worker has room. */
+	capacityOffered(worker: Worker): void {
+		this.scheduler.add(worker);
+		this.#serve(worker);
+	}
+
+	/** A worker is gone: calls that could run nowhere else are lost. */
+	workerGone(worker: Worker): void {
+		for (const call of this.scheduler.remove(worker))
+			if (call.session !== undefined)
+				this.#giveUp(call, sessionLost(call.session, call.attempts));
+	}
+
+	/** No worker can be started: every call that waits fails with this error. */
+	failWaiting(error: StartError): void {
+		this.#fail(this.scheduler.loseHope(), (call) => noWorker(error, call));
+	}
+
+	/** An attempt is over: answered, failed, or lost with its worker. */
+	attemptOver(
+		attempt: CallAttempt,
+		error: SnakepitError | undefined,
+		answer: unknown,
+	): void {
+		const { clock, reports } = this.#setting;
+		const { call } = attempt;
+		reports.released(attempt, error, clock.now());
+		this.outstanding.attemptOver();
+		if (error?.ran === "maybe") call.begun++;
+		this.#happened(
+			call,
+			error === undefined
+				? { kind: "answered", answer }
+				: { kind: "failed", error },
+		);
+	}
+
+	/** Gives a worker what waits for it, as far as it has room and the pace allows. */
+	#serve(worker: Worker): void {
+		for (;;) {
+			const call = this.scheduler.callFor(worker);
+			if (call === undefined) break;
+			this.#happened(call, { kind: "worker_found", worker });
+		}
+		this.#noteRoom();
+	}
+
+	/** At first, and again after an attempt that failed. */
+	#seekWorker(call: Call): void {
+		const worker = this.scheduler.workerFor(call);
+		this.#happened(
+			call,
+			worker === undefined
+				? this.scheduler.lackFor(call)
+				: { kind: "worker_found", worker },
+		);
+	}
+
+	readonly #giveUp = (call: Call, error: SnakepitError): void =>
+		this.#happened(call, { kind: "given_up", error });
+
+	#fail(calls: readonly Call[], errorOf: (call: Call) => SnakepitError): void {
+		for (const call of calls) this.#giveUp(call, errorOf(call));
+		this.#noteRoom();
+	}
+
+	/** Carries out what a call does next. */
+	#happened(call: Call, occurrence: Occurrence<Worker>): void {
+		const step = nextStep(call, occurrence);
+		switch (step.kind) {
+			case "run":
+				this.#run(call, step.worker);
+				break;
+			case "wait":
+				this.#wait(call);
+				break;
+			case "retry":
+				this.#setting.reports.retried(call, step.because);
+				this.#seekWorker(call);
+				break;
+			case "succeed":
+				this.#settle(call, undefined, step.answer);
+				break;
+			case "fail":
+				this.#settle(call, step.error);
+				break;
+			case "refuse":
+				this.#settle(call, this.#refusal(call, step.why));
+		}
+	}
+
+	#run(call: Call, worker: Worker): void {
+		const { clock, reports } = this.#setting;
+		const { state } = call;
+		const nowMs = clock.now();
+		let waitedMs = 0;
+		if (state.kind === "waiting") {
+			state.timer?.cancel();
+			waitedMs = nowMs - state.sinceMs;
+		}
+		call.attempts++;
+		if (call.session !== undefined)
+			call.session.incarnation = worker.ref.incarnation;
+		const attempt = new CallAttempt(call, worker, nowMs, this);
+		call.state = { kind: "running", attempt };
+		worker.begin(attempt);
+		this.outstanding.attemptBegan();
+		this.scheduler.noteLoad(worker);
+		this.#noteRoom();
+		reports.dispatched(attempt, waitedMs);
+		attempt.send();
+	}
+
+	#wait(call: Call): void {
+		const { clock, fill } = this.#setting;
+		const { scheduler } = this;
+		const timer = Number.isFinite(call.queueTimeoutMs)
+			? clock.after(call.queueTimeoutMs, () =>
+					this.#giveUp(
+						call,
+						queueTimedOut(this.#pool, call, scheduler.waiting),
+					),
+				)
+			: undefined;
+		call.state = { kind: "waiting", sinceMs: clock.now(), timer };
+		this.scheduler.wait(call);
+		call.instrument?.queued();
+		fill();
+	}
+
+	#refusal(call: Call, why: "queue_full" | "session_lost"): SnakepitError {
+		return why === "session_lost" && call.session !== undefined
+			? sessionLost(call.session, call.attempts)
+			: queueFull(this.#pool, this.scheduler.waiting, this.outstanding.running);
+	}
+
+	/** The one place where a call ends for its caller: one that waits leaves the queue, one that runs is cancelled on its worker. */
+	#settle(
+		call: Call,
+		error: SnakepitError | undefined,
+		answer?: unknown,
+	): void {
+		const { clock, options, reports, sessions } = this.#setting;
+		const { state } = call;
+		call.state = { kind: "settled" };
+		call.unwatch?.();
+		if (state.kind === "waiting") {
+			state.timer?.cancel();
+			this.scheduler.leave(call);
+		} else if (state.kind === "running" && error !== undefined)
+			state.attempt.cancel(error, options.calls.cancelGraceMs, clock);
+		this.#noteRoom();
+		if (call.session !== undefined) sessions.done(call.session);
+		reports.settled(call, error, clock.now());
+		this.outstanding.settled(call);
+		if (error === undefined) call.work.succeed(answer);
+		else if (this.#failures === "reported") call.work.fail(error);
+	}
+
+	#noteRoom(): void {
+		this.#roomChange?.resolve();
+		this.#roomChange = undefined;
+	}
+}

@@ -1,0 +1,72 @@
+import type { Clock, ProcessHost } from "../world.ts";
+import type { Call } from "./call.ts";
+
+/** The calls that are not settled, and what waits for their end. While there is one, the program stays open. */
+export class OutstandingCalls {
+	readonly #calls = new Set<Call>();
+	readonly #host: ProcessHost;
+	readonly #clock: Clock;
+	/** Attempts that are not over, also of settled calls. */
+	#running = 0;
+	#releaseHost: (() => void) | undefined;
+	#onEmpty: (() => void) | undefined;
+
+	constructor(host: ProcessHost, clock: Clock) {
+		this.#host = host;
+		this.#clock = clock;
+	}
+
+	get size(): number {
+		return this.#calls.size;
+	}
+
+	/** How many attempts are not over. */
+	get running(): number {
+		return this.#running;
+	}
+
+	all(): readonly Call[] {
+		return [...this.#calls];
+	}
+
+	add(call: Call): void {
+		this.#calls.add(call);
+		this.#releaseHost ??= this.#host.keepAlive();
+	}
+
+	/** An attempt begins on a worker. */
+	attemptBegan(): void {
+		this.#running++;
+	}
+
+	attemptOver(): void {
+		this.#running--;
+		this.#releaseIfIdle();
+	}
+
+	settled(call: Call): void {
+		this.#calls.delete(call);
+		if (this.#calls.size > 0) return;
+		this.#onEmpty?.();
+		this.#releaseIfIdle();
+	}
+
+	/** Resolves when there is no call any more, or when the time is over. */
+	async drain(ms: number): Promise<void> {
+		if (this.#calls.size === 0) return;
+		await new Promise<void>((resolve) => {
+			const timer = this.#clock.after(ms, resolve);
+			this.#onEmpty = () => {
+				timer.cancel();
+				resolve();
+			};
+		});
+	}
+
+	/** Lets the program end when no caller waits and no worker is busy with a call, also a cancelled one. */
+	#releaseIfIdle(): void {
+		if (this.#calls.size > 0 || this.#running > 0) return;
+		this.#releaseHost?.();
+		this.#releaseHost = undefined;
+	}
+}

@@ -1,0 +1,160 @@
+import type { ResolvedOptions } from "../options.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { Clock } from "../world.ts";
+import type { Call } from "./call.ts";
+import { CapacityIndex } from "./capacity-index.ts";
+import { DispatchPace } from "./dispatch-pace.ts";
+import type { Lack } from "./next-step.ts";
+import { boundTo, WaitingRoom } from "./waiting-room.ts";
+
+/**
+ * Which call runs on which worker, and which calls wait. Only knows who waits and
+ * who has room: `Calls` runs what it returns.
+ */
+export class Scheduler {
+	readonly #options: Pick<ResolvedOptions, "queue" | "size">;
+	readonly #waiting = new WaitingRoom();
+	readonly #capacity = new CapacityIndex<Worker>();
+	/** By incarnation: those that took calls and are not gone. */
+	readonly #workers = new Map<string, Worker>();
+	/** Replaced already, but still needed by strict sessions. */
+	readonly #reserved = new Set<Worker>();
+	readonly #pace: DispatchPace<Worker>;
+	/** `"hopeless"`: no worker could be started lately. */
+	#outlook: "open" | "hopeless" = "open";
+
+	/** @param serve gives a worker what waits for it, in a later turn of the event loop. */
+	constructor(
+		options: Pick<ResolvedOptions, "queue" | "size">,
+		clock: Clock,
+		atOnce: number,
+		serve: (worker: Worker) => void,
+	) {
+		this.#options = options;
+		this.#pace = new DispatchPace(clock, atOnce, serve);
+	}
+
+	/** How many calls wait. */
+	get waiting(): number {
+		return this.#waiting.size;
+	}
+
+	/** Whether one more call, without a session, would not be refused for want of room. */
+	get takesOneMore(): boolean {
+		if (this.#capacity.size > 0 || this.#hasRoom()) return true;
+		// Nothing can wait, and there is no worker: one comes without a call only where some are always there.
+		const { queue, size } = this.#options;
+		const expectsWorker = size.min > 0 && this.#outlook === "open";
+		return queue.limit === 0 && this.#workers.size === 0 && !expectsWorker;
+	}
+
+	/** The worker that runs a call now: one that may, has room, and is not for a call that came before. */
+	workerFor(call: Call): Worker | undefined {
+		if (this.#waiting.size === 0) this.#pace.release();
+		const incarnation = call.session?.incarnation;
+		if (incarnation === undefined) return this.#capacity.leastLoaded();
+		const preferred = this.#workers.get(incarnation);
+		if (preferred?.hasCapacity && !this.#pace.postponed.has(preferred))
+			return preferred;
+		return boundTo(call) === undefined
+			? this.#capacity.leastLoaded()
+			: undefined;
+	}
+
+	/** Why no worker runs a call now. */
+	lackFor(call: Call): Lack {
+		const incarnation = boundTo(call);
+		const isStranded =
+			incarnation !== undefined && !this.#workers.has(incarnation);
+		return {
+			kind: "no_worker",
+			queue: this.#hasRoom() ? "open" : "full",
+			process: isStranded ? "gone" : "there",
+		};
+	}
+
+	/** Takes the call that a worker runs next. `undefined` when none waits for it, it has no room, or its turn is later. */
+	callFor(worker: Worker): Call | undefined {
+		if (!worker.hasCapacity) {
+			this.#capacity.remove(worker);
+			return undefined;
+		}
+		const isReserved = this.#reserved.has(worker);
+		if (this.#waiting.size > 0) {
+			if (this.#pace.isReached) {
+				this.#pace.postpone(worker);
+				return undefined;
+			}
+			const { incarnation } = worker.ref;
+			const call = isReserved
+				? this.#waiting.takeBound(incarnation)
+				: this.#waiting.takeFor(incarnation);
+			if (call !== undefined) {
+				this.#pace.count();
+				return call;
+			}
+		}
+		if (!isReserved) this.#capacity.put(worker);
+		return undefined;
+	}
+
+	/** Lets a call wait. */
+	wait(call: Call): void {
+		this.#waiting.add(call);
+	}
+
+	/** A call that waited, or was about to, is settled. */
+	leave(call: Call): void {
+		this.#waiting.remove(call);
+	}
+
+	/** No worker can be started. Returns the calls that wait. */
+	loseHope(): readonly Call[] {
+		this.#outlook = "hopeless";
+		return this.#waiting.all();
+	}
+
+	/** A worker takes calls. */
+	add(worker: Worker): void {
+		this.#outlook = "open";
+		this.#workers.set(worker.ref.incarnation, worker);
+	}
+
+	/** A worker was given a call. */
+	noteLoad(worker: Worker): void {
+		if (worker.hasCapacity && !this.#reserved.has(worker))
+			this.#capacity.put(worker);
+		else this.#capacity.remove(worker);
+	}
+
+	/** From now on this worker takes only the calls of sessions that are bound to it. */
+	reserveForSessions(worker: Worker): void {
+		this.#reserved.add(worker);
+		this.#capacity.remove(worker);
+	}
+
+	/** A worker takes no more calls. */
+	withdraw(worker: Worker): void {
+		this.#capacity.remove(worker);
+	}
+
+	/** A worker is gone. Returns the calls that could run nowhere else, which wait no more. */
+	remove(worker: Worker): readonly Call[] {
+		const { incarnation } = worker.ref;
+		this.#capacity.remove(worker);
+		this.#workers.delete(incarnation);
+		this.#reserved.delete(worker);
+		return this.#waiting.evict(incarnation);
+	}
+
+	/** Whether one more call may wait. Those that are sent in the next turns do not count. */
+	#hasRoom(): boolean {
+		const { limit } = this.#options.queue;
+		if (this.waiting < limit) return true;
+		let sentNext = 0;
+		for (const worker of this.#pace.postponed)
+			if (worker.hasCapacity && !this.#reserved.has(worker))
+				sentNext += worker.slot.callsPerWorker - worker.callsRunning;
+		return this.waiting - sentNext < limit;
+	}
+}
