@@ -11,7 +11,7 @@ import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.calls.host_functions import HostCallFailed, Reply
+from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 
 
 class Outbox:
@@ -23,8 +23,7 @@ class Outbox:
     def put(self, _frame: pb.WorkerFrame) -> None:
         self.meanwhile()
 
-    def put_last(self, _frame: pb.WorkerFrame) -> None:
-        self.meanwhile()
+    put_last = put
 
     @property
     def logs_waiting(self) -> int:
@@ -37,7 +36,7 @@ class Outbox:
 def table_with_a_call(outbox: Outbox) -> CallTable:
     table = CallTable(outbox, 1 << 20)
     running: Any = SimpleNamespace(call=SimpleNamespace(call_id=1))
-    table.add(running)
+    table.running[1] = running
     return table
 
 
@@ -45,13 +44,13 @@ def test_a_worker_that_leaves_waits_until_the_last_answer_can_be_sent() -> None:
     outbox = Outbox()
     table = table_with_a_call(outbox)
     left: list[int] = []
-    outbox.meanwhile = lambda: left.append(len(table))
+    outbox.meanwhile = lambda: left.append(len(table.running))
     table.settle(1, pb.WorkerFrame())
     assert left == [1]
-    assert len(table) == 0
+    assert len(table.running) == 0
 
 
-def test_a_call_whose_answer_cannot_be_put_is_over_all_the_same() -> None:
+def test_a_call_is_over_even_if_its_answer_cannot_be_put() -> None:
     outbox = Outbox()
     table = table_with_a_call(outbox)
 
@@ -61,10 +60,10 @@ def test_a_call_whose_answer_cannot_be_put_is_over_all_the_same() -> None:
     outbox.meanwhile = interrupted
     with pytest.raises(KeyboardInterrupt):
         table.settle(1, pb.WorkerFrame())
-    assert len(table) == 0
+    assert len(table.running) == 0
 
 
-def test_a_host_call_of_a_call_that_ends_meanwhile_waits_for_nobody() -> None:
+def test_a_host_call_fails_if_its_call_ends_while_it_is_sent() -> None:
     outbox = Outbox()
     table = table_with_a_call(outbox)
     reply = Reply("price")
@@ -74,12 +73,12 @@ def test_a_host_call_of_a_call_that_ends_meanwhile_waits_for_nobody() -> None:
 
         def end() -> None:
             outbox.meanwhile = lambda: None
-            # As where its end saw no host call yet.
-            table._calls.clear()
+            # As if its end had seen no host call yet.
+            table.running.clear()
 
         outbox.meanwhile = end
-        table.send_host_call(1, reply, b"", {})
-        # What was handed over to the loop by then.
+        table.send_host_call(1, reply, b"")
+        # Runs the callbacks that were scheduled until now.
         await asyncio.sleep(0)
 
     asyncio.run(ask())

@@ -23,13 +23,13 @@ from snakepit_bridge.calls.cancel_signal import (
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
-from snakepit_bridge.calls.host_functions import HostFunctions
 from snakepit_bridge.calls.input_stream import InputStream
-from snakepit_bridge.calls.run_sync import run_function
+from snakepit_bridge.calls.run_tool import run_function
 from snakepit_bridge.calls.runner import run_in_thread
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.failures import failure
+from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
@@ -44,6 +44,7 @@ class Settled:
 
     max_message_bytes = 1 << 20
     shared_memory: SharedMemory | None = None
+    tracing: Tracing | None = None
 
     def __init__(self) -> None:
         self.kinds: list[str | None] = []
@@ -64,14 +65,14 @@ def spin(seconds: float) -> str:
 
 def make(seconds: float, sink: Settled) -> RunningCall:
     cancellation = Cancellation()
-    link: Any = None
+    no_host: Any = None
     call = Call(
         1,
         "spin",
         session=None,
         deadline=None,
         trace_context={},
-        host_functions=HostFunctions(1, link, cancellation),
+        host=no_host,
         input_stream=InputStream(cancellation),
         cancellation=cancellation,
         is_async=False,

@@ -24,17 +24,17 @@ class Listening:
         self.path = path
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
-        ready, told = os.pipe()
+        ready, write_end = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
             # Who listens is who is at the other end, for the kernel.
             self._listener.listen()
-            os.write(told, b"1")
+            os.write(write_end, b"1")
             signal.pause()
             os._exit(1)
         assert os.read(ready, 1) == b"1"
         os.close(ready)
-        os.close(told)
+        os.close(write_end)
 
     def kill(self) -> None:
         """Returns when it is dead, and not yet reaped."""

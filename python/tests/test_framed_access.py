@@ -178,7 +178,7 @@ def test_a_frame_beyond_the_limit_ends_the_conversation_and_says_why(
     connection.socket.sendall(HEADER.pack(FRAME, 200_000))
     said = connection.heard().bye
     assert said.reason == pb.BYE_REASON_MALFORMED
-    assert "200000 bytes, and the limit is 100000" in said.message
+    assert "200000 bytes, the limit is 100000" in said.message
     assert worker.exit_status() == 0
     connection.close()
 

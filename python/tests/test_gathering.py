@@ -1,4 +1,4 @@
-"""Answers of one turn leave together, and wait for no tool."""
+"""Answers of one turn leave together, and none waits for a tool."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from unittest.mock import Mock
 import pytest
 from conftest import Host
 
-from snakepit_bridge.bridge.outbox_guard import OutboxGuard
-from snakepit_bridge.calls.gathering import Gathering
+from snakepit_bridge.threads.gathering import Gathering
 
 BOTH_TRANSPORTS = True
 
@@ -108,7 +107,7 @@ def test_an_answer_does_not_wait_where_others_of_its_turn_were_sent_before(
 
 
 class _Outbox:
-    """Counts what is asked of it."""
+    """Counts its flushes."""
 
     def __init__(self) -> None:
         self.held = False
@@ -121,12 +120,12 @@ class _Outbox:
 
 
 def test_a_turn_holds_frames_back_while_several_calls_are_under_way() -> None:
+    loop = _ManualLoop()
     outbox = _Outbox()
     calls = [1]
-    holds: list[int] = []
     gathering = Gathering()
     gathering.next_turn()
-    gathering.begin(outbox, lambda: len(calls) > 1, lambda: holds.append(1))
+    gathering.begin(outbox, loop.as_loop(), lambda: len(calls) > 1)
     gathering.next_turn()
     held: bool = outbox.held
     assert not held
@@ -134,7 +133,7 @@ def test_a_turn_holds_frames_back_while_several_calls_are_under_way() -> None:
     gathering.next_turn()
     held = outbox.held
     assert held
-    assert len(holds) == 1
+    assert len(loop.timers) == 1
     assert outbox.flushes == 2
     gathering.release()
     assert not outbox.held
@@ -153,26 +152,28 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def test_what_is_held_back_leaves_when_the_main_thread_stands_still(
+def test_frames_that_are_held_back_leave_when_the_main_thread_stands_still(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     outbox = _Outbox()
     gathering = Gathering()
-    guard = OutboxGuard(loop, gathering)
-    gathering.begin(outbox, lambda: True, guard.watch)
+    gathering.begin(outbox, loop, lambda: True)
     for _ in range(2):
         outbox.flushed.clear()
         gathering.hold()
         assert outbox.flushed.wait(30)
-        # What comes in the same turn later has nobody who looks after it.
+        # Nobody looks again for frames that come later in the same turn.
         assert not outbox.held
 
 
-class _SteppedLoop:
-    """Calls back when it is told to."""
+class _ManualLoop:
+    """Calls back when the test says so."""
 
     def __init__(self) -> None:
         self.timers: list[Callable[[], object]] = []
+
+    def as_loop(self) -> asyncio.AbstractEventLoop:
+        return cast(asyncio.AbstractEventLoop, self)
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
         callback()
@@ -184,12 +185,11 @@ class _SteppedLoop:
         return self.timers[-1]
 
 
-def test_a_main_thread_that_got_on_is_watched_further() -> None:
-    loop = _SteppedLoop()
+def test_a_main_thread_that_made_progress_is_watched_further() -> None:
+    loop = _ManualLoop()
     outbox = _Outbox()
     gathering = Gathering()
-    guard = OutboxGuard(cast(asyncio.AbstractEventLoop, loop), gathering)
-    gathering.begin(outbox, lambda: True, guard.watch)
+    gathering.begin(outbox, loop.as_loop(), lambda: True)
     gathering.next_turn()
     gathering.next_turn()
     (look,) = loop.timers
@@ -201,7 +201,7 @@ def test_a_main_thread_that_got_on_is_watched_further() -> None:
     assert len(loop.timers) == 2
 
 
-def test_a_main_thread_that_is_interrupted_as_it_has_itself_watched_is_watched_later(
+def test_a_main_thread_that_is_interrupted_as_the_watch_begins_is_watched_later(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Interrupted(BaseException):
@@ -209,10 +209,9 @@ def test_a_main_thread_that_is_interrupted_as_it_has_itself_watched_is_watched_l
 
     outbox = _Outbox()
     gathering = Gathering()
-    guard = OutboxGuard(loop, gathering)
-    gathering.begin(outbox, lambda: True, guard.watch)
+    gathering.begin(outbox, loop, lambda: True)
     with monkeypatch.context() as patch:
-        # As by a signal's handler.
+        # As by a signal handler.
         interrupted = Mock(side_effect=Interrupted)
         patch.setattr(loop, "call_soon_threadsafe", interrupted)
         with pytest.raises(Interrupted):

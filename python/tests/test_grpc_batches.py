@@ -35,7 +35,7 @@ def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
     inner = pb.HostFrame(batch=pb.HostFrames(frames=[call]))
     conversation.send(batch=pb.HostFrames(frames=[inner]))
     log = conversation.logs.get(timeout=10)
-    assert "of a kind that is not known here" in log.message
+    assert "of an unknown kind" in log.message
     assert conversation.call("greet", {"name": "you"}) == "Hello you!"
 
 

@@ -63,7 +63,7 @@ def bridge() -> Iterator[BridgeLoop]:
 @pytest.fixture
 def outbox(bridge: BridgeLoop) -> GrpcOutbox:
     made = GrpcOutbox()
-    made.attach(bridge.turned, 1 << 20)
+    made.attach(bridge.stepped, 1 << 20)
     return made
 
 
@@ -127,7 +127,7 @@ def test_a_tool_that_is_interrupted_as_it_sends_sends_what_it_adds_later(
 
     with monkeypatch.context() as patch:
         # As by the handler of a tool's own alarm.
-        patch.setattr(bridge.turned, "call_soon", Mock(side_effect=Interrupted))
+        patch.setattr(bridge.stepped, "call_soon", Mock(side_effect=Interrupted))
         with pytest.raises(Interrupted):
             outbox.put(frame(1))
     outbox.put(frame(2))
@@ -251,6 +251,6 @@ def test_what_a_tool_adds_once_its_first_frames_are_sent_is_sent_too(
     for number in range(1, 4):
         outbox.put(frame(number))
         assert sender.wait_for(number) == [[each] for each in range(1, number + 1)]
-        with bridge.turned.turning:
+        with bridge.stepped.stepping:
             # The task waits again.
             pass

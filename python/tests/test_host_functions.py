@@ -65,7 +65,7 @@ TOOLS = """
             except HostCallFailed as error:
                 call.logger.warning("left behind: %s", error.code)
         threading.Thread(target=ask).start()
-        while not call._host_functions._link._calls._replies:
+        while not call._host._replies:
             pass
 
     @tool
@@ -140,7 +140,7 @@ def test_a_tool_that_waits_for_the_host_can_be_cancelled(
     call_id = conversation.begin(tool, [1])
     question = asked(conversation)
     conversation.cancel(call_id)
-    # Whoever answers is told that nobody waits any more.
+    # The host is notified that nothing waits for the answer any more.
     dropped = conversation.receive()
     assert dropped.host_call_cancel.host_call_id == question.host_call_id
     failure = conversation.terminal(call_id).failure

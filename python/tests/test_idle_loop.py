@@ -1,23 +1,14 @@
-"""What reaches the loop of the tools while no call runs, and the main thread waits."""
+"""Callbacks of the tools' loop while no call runs and the main thread waits."""
 
 from __future__ import annotations
 
 import os
 import signal
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from conftest import Host
-
-from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
-from snakepit_bridge.bridge.shared_reading.reading_main_thread import (
-    ReadingMainThread,
-)
-from snakepit_bridge.calls.main_thread import MainThread
-from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 
 BOTH_TRANSPORTS = True
 
@@ -29,24 +20,24 @@ TOOLS = """
     import threading
     from snakepit_bridge import tool
 
-    tells = logging.getLogger("idle")
+    logger = logging.getLogger("idle")
 
     def open_now(path: str) -> int:
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
-    async def told(by: str) -> None:
+    async def log(by: str) -> None:
         await asyncio.sleep(0)
-        tells.info("%s", by)
+        logger.info("%s", by)
 
-    def wait_and_tell(path: str, loop: asyncio.AbstractEventLoop) -> None:
+    def wait_and_log(path: str, loop: asyncio.AbstractEventLoop) -> None:
         with open(path, "rb") as fifo:
             fifo.read(1)
-        asyncio.run_coroutine_threadsafe(told("thread"), loop)
+        asyncio.run_coroutine_threadsafe(log("thread"), loop)
 
     @tool
     async def in_a_thread(path: str) -> None:
         loop = asyncio.get_running_loop()
-        threading.Thread(target=wait_and_tell, args=(path, loop), daemon=True).start()
+        threading.Thread(target=wait_and_log, args=(path, loop), daemon=True).start()
 
     @tool
     async def by_a_descriptor(path: str) -> None:
@@ -56,7 +47,7 @@ TOOLS = """
         def readable() -> None:
             loop.remove_reader(descriptor)
             os.close(descriptor)
-            loop.create_task(told("descriptor"))
+            loop.create_task(log("descriptor"))
 
         loop.add_reader(descriptor, readable)
 
@@ -67,13 +58,13 @@ TOOLS = """
 
         def readable() -> None:
             loop.remove_reader(descriptor)
-            tells.info("descriptor of a function")
+            logger.info("descriptor of a function")
 
         loop.add_reader(descriptor, readable)
 
     @tool
     def by_a_timer_of_a_function(path: str) -> None:
-        asyncio.get_event_loop().call_later(0.1, tells.info, "timer of a function")
+        asyncio.get_event_loop().call_later(0.1, logger.info, "timer of a function")
 
     @tool
     async def by_a_timer(path: str) -> None:
@@ -86,7 +77,7 @@ TOOLS = """
             except BlockingIOError:
                 loop.call_later(0.01, look)
             else:
-                loop.create_task(told("timer"))
+                loop.create_task(log("timer"))
 
         loop.call_later(0.01, look)
 
@@ -94,22 +85,22 @@ TOOLS = """
     async def by_the_loops_signal(path: str) -> None:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(
-            signal.SIGUSR1, lambda: loop.create_task(told("loop's signal"))
+            signal.SIGUSR1, lambda: loop.create_task(log("loop's signal"))
         )
 
     @tool
     def by_the_loops_signal_of_a_function(path: str) -> None:
         asyncio.get_event_loop().add_signal_handler(
-            signal.SIGUSR1, tells.info, "loop's signal of a function"
+            signal.SIGUSR1, logger.info, "loop's signal of a function"
         )
 
     @tool
     def by_a_signal(path: str) -> None:
-        signal.signal(signal.SIGUSR1, lambda *_: tells.info("signal"))
+        signal.signal(signal.SIGUSR1, lambda *_: logger.info("signal"))
 
     def reads(frame) -> bool:
         while frame is not None:
-            if frame.f_code.co_filename.endswith(("stepped_loop.py", "line.py")):
+            if frame.f_code.co_filename.endswith(("stepped_loop.py", "server.py")):
                 return True
             frame = frame.f_back
         return False
@@ -118,23 +109,23 @@ TOOLS = """
     def by_a_signal_that_raises(path: str) -> None:
         def handler(number, frame) -> None:
             if reads(frame):
-                # Raised there, the worker would leave.
+                # If it raised there, the worker would leave.
                 again = (os.getpid(), number)
                 threading.Timer(0.001, os.kill, again).start()
                 return
-            tells.info("signal that raises")
+            logger.info("signal that raises")
             raise KeyboardInterrupt
 
         signal.signal(signal.SIGUSR1, handler)
 
     @tool
     def by_a_thread_that_is_sent_one(path: str) -> None:
-        signal.signal(signal.SIGUSR1, lambda *_: tells.info("another thread's signal"))
+        signal.signal(signal.SIGUSR1, lambda *_: logger.info("another thread's signal"))
 
         def wait_and_send() -> None:
             with open(path, "rb") as fifo:
                 fifo.read(1)
-            # The handler in Python is for the main thread, which this interrupts nowhere.
+            # Python runs the handler in the main thread, which this signal does not interrupt.
             signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
 
         threading.Thread(target=wait_and_send, daemon=True).start()
@@ -146,7 +137,7 @@ TOOLS = """
 
         async def waits() -> None:
             await event.wait()
-            tells.info("task")
+            logger.info("task")
 
         task = asyncio.create_task(waits())
         loop = asyncio.get_running_loop()
@@ -160,7 +151,7 @@ TOOLS = """
 
     @tool
     async def far_away() -> None:
-        asyncio.get_running_loop().call_later(3600, tells.info, "late")
+        asyncio.get_running_loop().call_later(3600, logger.info, "late")
 
     @tool
     def add(a: int, b: int) -> int:
@@ -194,15 +185,15 @@ def message_of(conversation: Any, logger: str) -> str:
             return str(log.message)
 
 
-@pytest.mark.parametrize(("tool", "told"), WAYS)
-def test_the_loop_hears_of_it_while_no_call_runs(
-    start: Host, tmp_path: Path, tool: str, told: str
+@pytest.mark.parametrize(("tool", "message"), WAYS)
+def test_the_loop_runs_callbacks_while_no_call_runs(
+    start: Host, tmp_path: Path, tool: str, message: str
 ) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     worker = start(TOOLS)
     conversation = worker.converse()
-    # Open both ways: nobody waits for the other end.
+    # Opened for both, so that opening waits for no other end.
     trigger = os.open(fifo, os.O_RDWR)
     try:
         conversation.call(tool, [str(fifo)])
@@ -210,7 +201,7 @@ def test_the_loop_hears_of_it_while_no_call_runs(
             worker.signal(signal.SIGUSR1)
         else:
             os.write(trigger, b"xx")
-        assert message_of(conversation, "idle") == told
+        assert message_of(conversation, "idle") == message
     finally:
         os.close(trigger)
     # And calls are answered afterwards as before.
@@ -229,65 +220,3 @@ def test_calls_are_answered_while_the_loop_waits_for_something_far_away(
         assert [conversation.receive().result.call_id for _ in begun] == begun
         assert conversation.call("add", [1, 2]) == 3
         assert conversation.call("add_later", [1, 2]) == 3
-
-
-class _NoOutbox:
-    """Frames go nowhere."""
-
-    held = False
-
-    def flush(self) -> None: ...
-
-
-MAIN_THREADS: list[Callable[[], MainThread]] = [
-    WaitingMainThread,
-    lambda: ReadingMainThread(cast(FramedOutbox, _NoOutbox())),
-]
-
-
-@pytest.mark.parametrize("make", MAIN_THREADS, ids=["waiting", "reading"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_a_signals_handler_that_raises_between_two_works_ends_nothing(
-    make: Callable[[], MainThread], error: type[BaseException]
-) -> None:
-    main = make()
-    done: list[str] = []
-
-    def interrupted() -> None:
-        raise error
-
-    main.submit(interrupted)
-    main.submit(lambda: done.append("work"))
-    main.submit_to_loop(lambda: done.append("callback"))
-    main.submit(main.stop)
-    main.run()
-    main.close()
-    assert sorted(done) == ["callback", "work"]
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_callbacks_are_called_where_a_signals_handler_raised_as_they_were_begun(
-    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    main = WaitingMainThread()
-    done: list[str] = []
-
-    def interrupted() -> None:
-        monkeypatch.undo()
-        raise error
-
-    def later() -> None:
-        main.submit_to_loop(lambda: done.append("second"))
-        main.submit(main.stop)
-
-    monkeypatch.setattr(main, "_call_in_loop", interrupted)
-    main.submit_to_loop(lambda: done.append("first"))
-    main.submit(later)
-    too_late = threading.Timer(30, main.stop)
-    too_late.start()
-    try:
-        main.run()
-    finally:
-        too_late.cancel()
-    main.close()
-    assert done == ["first", "second"]

@@ -6,7 +6,7 @@ import grpc
 import pytest
 from conftest import Host
 
-# As a handler does, in the main thread and once: in its turn of gRPC's loop, and in
+# As a handler does, in the main thread and once: in a step of gRPC's loop, and in
 # what reads the host's frames.
 TOOLS = """
 import threading
@@ -15,7 +15,7 @@ from snakepit_bridge import tool
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 
-PLACES = {"turn": (SteppedLoop, "_turn"), "read": (Conversation, "receive")}
+PLACES = {"step": (SteppedLoop, "_step"), "read": (Conversation, "receive")}
 
 @tool
 def interrupt_next(place: str) -> str:
@@ -39,8 +39,8 @@ MOST_CALLS = 10_000
 
 @pytest.mark.parametrize(
     ("transport", "place"),
-    # The framed transport has no loop to turn.
-    [("grpc", "turn"), ("grpc", "read"), ("framed", "read")],
+    # The framed transport has no loop to step.
+    [("grpc", "step"), ("grpc", "read"), ("framed", "read")],
 )
 def test_the_worker_leaves_and_its_host_does_not_wait(
     start: Host, transport: str, place: str

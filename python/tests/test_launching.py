@@ -82,39 +82,29 @@ def test_a_socket_path_that_is_too_long_is_named(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("change", "payload", "problem"),
     [
-        ({"snakepit": 2}, "its version is 2, not 1"),
-        ({"token": ""}, "token is no text"),
-        ({"payload": None}, "it has no payload"),
-        ({"runId": "another"}, "--run-id says test123 and the launch message another"),
+        ({"snakepit": 2}, {}, "its version is 2, not 1"),
+        ({"token": ""}, {}, "token is not a non-empty string"),
+        ({"payload": None}, {}, "it has no payload"),
+        (
+            {"runId": "another"},
+            {},
+            "--run-id is test123, but the launch message is for",
+        ),
+        ({}, {"tools": {}}, "payload.tools names neither"),
+        ({}, {"tools": {"file": 1}}, "file is not a non-empty string"),
+        ({}, {"callsPerWorker": "1"}, "callsPerWorker is not a whole number"),
+        ({}, {"protocol": 1}, "payload.protocol is not an object"),
+        ({}, {"toolPath": "x"}, "payload.toolPath is not a list"),
     ],
 )
-def test_a_launch_message_that_cannot_be_used_is_told_so(
-    host: Host, change: dict[str, Any], problem: str
+def test_an_unusable_field_of_the_launch_message_is_reported(
+    host: Host, change: dict[str, Any], payload: dict[str, Any], problem: str
 ) -> None:
     fake = host("greeter")
+    fake.message["payload"].update(payload)
     fake.message.update(change)
-    failure = fake.failed()
-    assert failure["code"] == "LAUNCH_INVALID"
-    assert problem in failure["message"]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"tools": {}}, "payload.tools is neither"),
-        ({"tools": {"file": 1}}, "file is no text"),
-        ({"callsPerWorker": "1"}, "callsPerWorker is no whole number"),
-        ({"protocol": 1}, "payload.protocol is no object"),
-        ({"toolPath": "x"}, "payload.toolPath is no list"),
-    ],
-)
-def test_a_payload_that_cannot_be_used_is_told_so(
-    host: Host, change: dict[str, Any], problem: str
-) -> None:
-    fake = host("greeter")
-    fake.message["payload"].update(change)
     failure = fake.failed()
     assert failure["code"] == "LAUNCH_INVALID"
     assert problem in failure["message"]
@@ -123,13 +113,13 @@ def test_a_payload_that_cannot_be_used_is_told_so(
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"no json\n", "it is no JSON"),
-        (b"[]\n", "it is no JSON object"),
-        (b"{}\n", "lifeline is no text"),
+        (b"no json\n", "it is not JSON"),
+        (b"[]\n", "it is not a JSON object"),
+        (b"{}\n", "lifeline is not a non-empty string"),
         (b"x" * 70_000, "it is longer than 65536 bytes"),
     ],
 )
-def test_a_line_that_is_no_launch_message_is_told_so(
+def test_a_line_that_is_not_a_launch_message_is_reported(
     host: Host, line: bytes, problem: str
 ) -> None:
     fake = host("greeter")

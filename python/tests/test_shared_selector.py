@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from snakepit_bridge.bridge.shared_reading.shared_selector import (
+from snakepit_bridge.threads.shared_selector import (
     CAN_SHARE,
     SharedSelector,
 )
@@ -37,34 +37,34 @@ def selector() -> Iterator[SharedSelector]:
 
 
 @pytest.mark.parametrize("written", [0, 1])
-def test_whichever_is_readable_is_told(
+def test_whichever_is_readable_is_calls(
     pairs: list[tuple[socket.socket, socket.socket]],
     selector: SharedSelector,
     written: int,
 ) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     selector.share(
-        [theirs.fileno() for _, theirs in pairs], lambda: told.append("readable")
+        [theirs.fileno() for _, theirs in pairs], lambda: calls.append("readable")
     )
     ours, theirs = pairs[written]
     ours.send(b"x")
     assert selector.wait(DEADLINE_S) is False
     assert selector.select(DEADLINE_S) == []
-    assert told == ["readable"] * 2
+    assert calls == ["readable"] * 2
     theirs.recv(1)
     selector.unshare()
     for ours, _ in pairs:
         ours.send(b"x")
     assert selector.select(0) == []
-    assert told == ["readable"] * 2
+    assert calls == ["readable"] * 2
 
 
-def test_both_readable_are_told_once_beside_what_else_is(
+def test_both_readable_are_calls_once_beside_what_else_is(
     pairs: list[tuple[socket.socket, socket.socket]], selector: SharedSelector
 ) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     selector.share(
-        [theirs.fileno() for _, theirs in pairs], lambda: told.append("readable")
+        [theirs.fileno() for _, theirs in pairs], lambda: calls.append("readable")
     )
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -72,7 +72,7 @@ def test_both_readable_are_told_once_beside_what_else_is(
         for each in (ours, pairs[0][0], pairs[1][0]):
             each.send(b"x")
         assert [key.data for key, _ in selector.select(DEADLINE_S)] == ["own"]
-        assert told == ["readable"]
+        assert calls == ["readable"]
         assert selector.wait(DEADLINE_S) is True
 
 

@@ -25,7 +25,7 @@ def bridge() -> Iterator[BridgeLoop]:
 def test_a_thread_that_calls_now_turns_it_until_it_would_wait(
     bridge: BridgeLoop,
 ) -> None:
-    turned = bridge.turned
+    stepped = bridge.stepped
     seen: list[object] = []
 
     async def work() -> None:
@@ -39,7 +39,7 @@ def test_a_thread_that_calls_now_turns_it_until_it_would_wait(
     here = threading.get_ident()
     assert seen == [(0, here), (1, here), (2, here)]
     assert asyncio._get_running_loop() is None
-    assert turned.loop.is_running() is False
+    assert stepped.loop.is_running() is False
 
 
 def test_what_is_called_soon_is_called_by_the_bridges_thread(
@@ -52,7 +52,7 @@ def test_what_is_called_soon_is_called_by_the_bridges_thread(
         threads.append(threading.get_ident())
         called.set()
 
-    bridge.turned.call_soon(call)
+    bridge.stepped.call_soon(call)
     assert called.wait(DEADLINE_S)
     assert threads == [bridge.ident]
 
@@ -61,11 +61,11 @@ def test_what_is_called_soon_in_its_turn_is_called_in_it(bridge: BridgeLoop) -> 
     seen: list[str] = []
 
     def first() -> None:
-        bridge.turned.call_soon(lambda: seen.append("second"))
+        bridge.stepped.call_soon(lambda: seen.append("second"))
         seen.append("first")
 
     with bridge.held_up():
-        bridge.turned.call_now(first)
+        bridge.stepped.call_now(first)
         assert seen == ["first", "second"]
     assert bridge.woken == 0
 
@@ -75,7 +75,7 @@ def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
 ) -> None:
     seen: list[str] = []
     ready = asyncio.Event()
-    loop = bridge.turned.loop
+    loop = bridge.stepped.loop
     stop = loop.stop
 
     async def wait() -> None:
@@ -86,12 +86,12 @@ def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
         stop()
         if not ready.is_set():
             # In the last steps of the turn.
-            loop.call_soon(lambda: bridge.turned.call_soon(ready.set))
+            loop.call_soon(lambda: bridge.stepped.call_soon(ready.set))
 
     with bridge.held_up():
         bridge.begin(wait())
         monkeypatch.setattr(loop, "stop", interrupted_behind_it)
-        bridge.turned.turn()
+        bridge.stepped.step()
         assert seen == ["woken"]
 
 
@@ -99,28 +99,28 @@ def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
 def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
     bridge: BridgeLoop, turns: str
 ) -> None:
-    turned = bridge.turned
+    stepped = bridge.stepped
     threads: list[int] = []
     done = threading.Event()
-    turned.on_interrupted = Mock()
+    stepped.on_interrupted = Mock()
 
     def rest() -> None:
         threads.append(threading.get_ident())
         done.set()
 
     def interrupted() -> None:
-        turned.loop.call_soon(rest)
+        stepped.loop.call_soon(rest)
         raise KeyboardInterrupt
 
     with bridge.held_up(), pytest.raises(KeyboardInterrupt):
         if turns == "turn":
-            turned.loop.call_soon(interrupted)
-            turned.turn()
+            stepped.loop.call_soon(interrupted)
+            stepped.step()
         else:
-            turned.call_now(interrupted)
+            stepped.call_now(interrupted)
     assert done.wait(DEADLINE_S)
     assert threads == [bridge.ident]
-    turned.on_interrupted.assert_called_once_with()
+    stepped.on_interrupted.assert_called_once_with()
 
 
 def test_what_another_thread_left_to_an_interrupted_turn_is_done(
@@ -129,13 +129,13 @@ def test_what_another_thread_left_to_an_interrupted_turn_is_done(
     done = threading.Event()
 
     def interrupted() -> None:
-        other = threading.Thread(target=bridge.turned.call_now, args=(done.set,))
+        other = threading.Thread(target=bridge.stepped.call_now, args=(done.set,))
         other.start()
         other.join(DEADLINE_S)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bridge.turned.call_now(interrupted)
+        bridge.stepped.call_now(interrupted)
     assert done.wait(DEADLINE_S)
 
 
@@ -160,18 +160,18 @@ class _StillLoop:
 
 def test_one_timer_of_the_bridges_loop_stands_for_all_of_its() -> None:
     still = _StillLoop()
-    turned = SteppedLoop(cast(asyncio.AbstractEventLoop, still), Mock(is_shared=False))
-    with contextlib.closing(turned.loop):
+    stepped = SteppedLoop(cast(asyncio.AbstractEventLoop, still), Mock(is_shared=False))
+    with contextlib.closing(stepped.loop):
         for seconds in (600, 300, 400, 200):
-            turned.loop.call_later(seconds, lambda: None)
-            turned.turn()
+            stepped.loop.call_later(seconds, lambda: None)
+            stepped.step()
         (waiting,) = still.waiting
         still.timers.clear()
         waiting.when_due()
         assert len(still.waiting) == 1
 
 
-def test_it_is_turned_when_one_of_its_timers_is_due(bridge: BridgeLoop) -> None:
+def test_it_is_stepped_when_one_of_its_timers_is_due(bridge: BridgeLoop) -> None:
     over = threading.Event()
 
     async def work() -> None:
@@ -202,20 +202,20 @@ def test_its_turn_may_be_within_a_turn_of_another_loop(bridge: BridgeLoop) -> No
     seen: list[object] = []
 
     async def inner() -> None:
-        seen.append(asyncio.get_running_loop() is bridge.turned.loop)
+        seen.append(asyncio.get_running_loop() is bridge.stepped.loop)
 
     async def scenario() -> None:
         outer = asyncio.get_running_loop()
-        turned = asyncio.Event()
+        stepped = asyncio.Event()
 
         def turn() -> None:
             bridge.begin(inner())
             seen.append(asyncio.get_running_loop() is outer)
-            turned.set()
+            stepped.set()
 
         # Between two callbacks, as a selector does.
         outer.call_soon(turn)
-        await asyncio.wait_for(turned.wait(), DEADLINE_S)
+        await asyncio.wait_for(stepped.wait(), DEADLINE_S)
 
     asyncio.run(scenario())
     assert seen == [True, True]
@@ -231,8 +231,8 @@ def test_a_coroutine_can_be_awaited_on_another_loop(bridge: BridgeLoop) -> None:
 
     async def scenario() -> int:
         with pytest.raises(ValueError, match="no"):
-            await bridge.turned.run(fails())
-        return await asyncio.wait_for(bridge.turned.run(inner()), DEADLINE_S)
+            await bridge.stepped.run(fails())
+        return await asyncio.wait_for(bridge.stepped.run(inner()), DEADLINE_S)
 
     assert asyncio.run(scenario()) == 7
 
@@ -254,7 +254,7 @@ def test_one_thread_at_a_time_turns_it_and_nothing_is_left_lying(
 
     def work(first: int) -> None:
         for number in range(first, first + calls):
-            bridge.turned.call_now(functools.partial(call, number))
+            bridge.stepped.call_now(functools.partial(call, number))
 
     workers = [
         threading.Thread(target=work, args=(index * calls,)) for index in range(threads)
@@ -263,6 +263,6 @@ def test_one_thread_at_a_time_turns_it_and_nothing_is_left_lying(
         worker.start()
     for worker in workers:
         worker.join(DEADLINE_S)
-    with bridge.turned.turning:
+    with bridge.stepped.stepping:
         assert sorted(seen) == list(range(calls * threads))
     assert most == 1

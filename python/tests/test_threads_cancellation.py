@@ -57,7 +57,7 @@ TOOLS = (
 
     @tool
     def stays_in_c() -> int:
-        # Told from within C: a cancel that comes after that finds it there.
+        # Reported from within C, so that a later cancel finds the tool there.
         os.set_inheritable(reader, True)
         command = f"echo in c >&2; exec head -c 1 /dev/fd/{reader} >/dev/null"
         return ctypes.CDLL(None).system(command.encode())

@@ -77,8 +77,8 @@ def test_each_call_has_its_own_context(start: Host) -> None:
             }
         ]
     logs = [conversation.logs.get(timeout=30) for _ in range(2 * AT_ONCE)]
-    told = sorted((log.call_id, log.logger, log.message, log.trace_id) for log in logs)
-    assert told == sorted(
+    seen = sorted((log.call_id, log.logger, log.message, log.trace_id) for log in logs)
+    assert seen == sorted(
         line
         for call_id, word in words.items()
         for line in (

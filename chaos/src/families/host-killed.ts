@@ -204,11 +204,11 @@ const PYTHONS = [
 	{ name: "a Python that has imported nothing", modules: [] },
 	{
 		name: "a Python with what a worker imports for the framed transport",
-		modules: [WORKER, "snakepit_bridge.bridge.framed_transport.wiring"],
+		modules: [WORKER, "snakepit_bridge.bridge.framed_transport.server"],
 	},
 	{
 		name: "a Python with what a worker imports for gRPC",
-		modules: [WORKER, "snakepit_bridge.bridge.grpc_transport.wiring"],
+		modules: [WORKER, "snakepit_bridge.bridge.grpc_transport.server"],
 	},
 ].map(({ name, modules }) => {
 	const imports = ["time", ...modules].map((each) => `import ${each}`);

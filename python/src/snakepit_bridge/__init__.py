@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
     from snakepit_bridge.calls.context import Call, current_call
-    from snakepit_bridge.calls.host_functions import HostCallFailed
+    from snakepit_bridge.calls.host_calls import HostCallFailed
     from snakepit_bridge.calls.input_stream import InputFailed, InputStream
     from snakepit_bridge.tools.declaration import (
         on_shutdown,
@@ -51,7 +51,7 @@ _HOMES = {
     "Call": "calls.context",
     "CallCancelled": "calls.cancelled",
     "CancelReason": "calls.cancelled",
-    "HostCallFailed": "calls.host_functions",
+    "HostCallFailed": "calls.host_calls",
     "InputFailed": "calls.input_stream",
     "InputStream": "calls.input_stream",
     "NdArray": "values.nd_array",

@@ -22,7 +22,7 @@ from typing import Any
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call, refuse_to_block_the_loop
-from snakepit_bridge.calls.host_functions import HostFunctions, Reply
+from snakepit_bridge.calls.host_calls import Reply
 from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -104,7 +104,7 @@ def call_context(
         session=session,
         deadline=None if timeout is None else time.monotonic() + timeout,
         trace_context=trace_context or {},
-        host_functions=HostFunctions(_CALL_ID, host, cancellation),
+        host=host,
         input_stream=None if input is None else _stream(input, cancellation),
         cancellation=cancellation,
         # Which of the two the tool is, is seen where it matters.
@@ -123,7 +123,7 @@ class _Host:
     def __init__(self, functions: Mapping[str, HostFunction]) -> None:
         self._functions = functions
 
-    def send(self, call_id: int, reply: Reply, argument: bytes) -> int:
+    def send_host_call(self, call_id: int, reply: Reply, argument: bytes) -> int:
         function = self._functions.get(reply.function)
         if function is None:
             known = ", ".join(self._functions) or "none"
@@ -142,7 +142,7 @@ class _Host:
             reply.failure(named, getattr(error, "message", str(error)))
         return 1
 
-    def drop(self, host_call_id: int) -> None:
+    def drop_host_call(self, host_call_id: int) -> None:
         """Nothing is under way."""
 
 

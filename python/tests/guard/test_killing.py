@@ -18,16 +18,16 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 # Its child leads a group in which there is one more; both sleep.
 _FAMILY = """
 import os, signal
-told, tell = os.pipe()
+read_end, write_end = os.pipe()
 leader = os.fork()
 if leader == 0:
     os.setsid()
     member = os.fork()
     if member == 0:
         signal.pause()
-    os.write(tell, f"{os.getpid()} {member}".encode())
+    os.write(write_end, f"{os.getpid()} {member}".encode())
     signal.pause()
-print(os.read(told, 99).decode(), flush=True)
+print(os.read(read_end, 99).decode(), flush=True)
 signal.sigwait([signal.SIGTERM])
 """
 
@@ -91,16 +91,16 @@ _WIDOWER = """
 import os, signal
 from snakepit_guard.killing import kill_until_none
 from snakepit_guard.wakeup import Wakeup
-told, tell = os.pipe()
+read_end, write_end = os.pipe()
 child = os.fork()
 if child == 0:
     os.setsid()
     member = os.fork()
     if member == 0:
         signal.pause()
-    os.write(tell, str(member).encode())
+    os.write(write_end, str(member).encode())
     os._exit(0)
-member = os.read(told, 16).decode()
+member = os.read(read_end, 16).decode()
 os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
 print(member, flush=True)
 input()

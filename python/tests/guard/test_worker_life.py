@@ -57,16 +57,16 @@ def test_it_leads_a_session_and_has_what_it_was_given_and_nothing_else(
     host = guard()
     program = [sys.executable, "-S", "-c", TELLS, "ü", ""]
     worker = host.start(program, env={"A": "1", "PATH": "/bin"})
-    told = json.loads(worker.read_line())
+    report = json.loads(worker.read_line())
     # One more is open while the folder is read.
-    assert told["open"] == [0, 1, 2, 3]
-    assert told["stdin"] == "/dev/null"
-    assert told["args"] == ["ü", ""]
-    assert told["cwd"] == str(host.directory)
-    assert set(told["env"]) - {"LC_CTYPE"} == {"A", "PATH"}
-    assert told["blocking"] and told["leads"] and told["mask"] == []
+    assert report["open"] == [0, 1, 2, 3]
+    assert report["stdin"] == "/dev/null"
+    assert report["args"] == ["ü", ""]
+    assert report["cwd"] == str(host.directory)
+    assert set(report["env"]) - {"LC_CTYPE"} == {"A", "PATH"}
+    assert report["blocking"] and report["leads"] and report["mask"] == []
     # Python itself ignores these two.
-    assert set(told["ignored"]) <= {signal.SIGPIPE, signal.SIGXFSZ}
+    assert set(report["ignored"]) <= {signal.SIGPIPE, signal.SIGXFSZ}
 
 
 def test_input_and_control_channel_are_the_host_s_connections(guard: Guard) -> None:
@@ -106,7 +106,7 @@ def test_it_waits_until_it_may_go(guard: Guard, tmp_path: Path) -> None:
     assert trace.exists()
 
 
-def test_its_end_is_told_and_its_pid_kept_until_the_host_has_seen_it(
+def test_its_end_is_report_and_its_pid_kept_until_the_host_has_seen_it(
     guard: Guard,
 ) -> None:
     host = guard()

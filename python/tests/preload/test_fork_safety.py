@@ -1,4 +1,4 @@
-"""What makes a fork unsafe: the decision, and what it is told."""
+"""What makes a fork unsafe: the decision, and its error messages."""
 
 from __future__ import annotations
 

@@ -151,13 +151,13 @@ def test_it_writes_its_stacks_while_it_imports_and_not_later(host: Host) -> None
     assert not handles(ready.fake.pid, signal.SIGQUIT)
 
 
-def test_another_program_than_a_worker_is_refused(parent: Parent) -> None:
+def test_a_program_other_than_a_worker_is_refused(parent: Parent) -> None:
     parent.start(1, ["-c", "print(1)"])
     failed = parent.expect("failed")
-    assert "workers of the bridge only" in failed["message"]
+    assert "forks only workers of the bridge" in failed["message"]
 
 
-def test_it_ends_when_it_is_told_to(parent: Parent) -> None:
+def test_it_ends_when_the_host_ends_it(parent: Parent) -> None:
     parent.ask(type="end")
     assert parent.fake.exit_status() == 0
 

@@ -82,7 +82,7 @@ class Round:
     """A host in a process of its own, up and ready to be killed."""
 
     def __init__(self, form: str, group: ControlGroup, directory: Path) -> None:
-        told, tell = os.pipe()
+        read_end, write_end = os.pipe()
         self.host = os.fork()
         if self.host == 0:
             try:
@@ -91,13 +91,13 @@ class Round:
                     GuardHost
                 ] = []  # What lives here is closed by no collection.
                 pids = live(form, group, directory, hosts)
-                os.write(tell, json.dumps(pids).encode() + b"\n")
+                os.write(write_end, json.dumps(pids).encode() + b"\n")
                 while True:
                     signal.pause()
             finally:
                 os._exit(1)
-        os.close(tell)
-        with os.fdopen(told) as lines:
+        os.close(write_end)
+        with os.fdopen(read_end) as lines:
             line = lines.readline()
         assert line, "the host did not get that far"
         known: dict[str, int] = {"host": self.host, **json.loads(line)}

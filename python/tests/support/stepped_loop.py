@@ -18,14 +18,14 @@ class BridgeLoop:
     """Runs in a thread of its own, from the start.
 
     Attributes:
-        turned: the loop that it turns.
+        stepped: the loop that it turns.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.SelectorEventLoop()
         self._wake = Mock(wraps=self._loop.call_soon_threadsafe)
         self._loop.call_soon_threadsafe = self._wake  # type: ignore[method-assign]
-        self.turned = SteppedLoop(self._loop, Mock(is_shared=False))
+        self.stepped = SteppedLoop(self._loop, Mock(is_shared=False))
         self._thread = threading.Thread(target=self._run)
         self._tasks: list[asyncio.Task[Any]] = []
         self._thread.start()
@@ -36,8 +36,8 @@ class BridgeLoop:
         self._thread.join()
         for task in self._tasks:
             task.cancel()
-        self.turned.turn()
-        self.turned.close()
+        self.stepped.step()
+        self.stepped.close()
         self._loop.close()
 
     @property
@@ -51,19 +51,19 @@ class BridgeLoop:
         return self._thread.ident
 
     def begin(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        """Begins a task of the turned loop, up to where it waits."""
-        self.turned.call_now(
-            lambda: self._tasks.append(self.turned.loop.create_task(coroutine))
+        """Begins a task of the stepped loop, up to where it waits."""
+        self.stepped.call_now(
+            lambda: self._tasks.append(self.stepped.loop.create_task(coroutine))
         )
 
     def run(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        """Runs a coroutine on the turned loop, in this thread."""
+        """Runs a coroutine on the stepped loop, in this thread."""
         over: list[asyncio.Task[object]] = []
 
         def begin() -> None:
-            over.append(self.turned.loop.create_task(coroutine))
+            over.append(self.stepped.loop.create_task(coroutine))
 
-        self.turned.call_now(begin)
+        self.stepped.call_now(begin)
         assert over[0].done()
         over[0].result()
 
@@ -85,5 +85,5 @@ class BridgeLoop:
             go_on.set()
 
     def _run(self) -> None:
-        self.turned.open()
+        self.stepped.open()
         self._loop.run_forever()

@@ -11,15 +11,15 @@ MAX_LINE = 65536
 
 
 class HostGone(Exception):
-    """The host ended before it had said what it wants."""
+    """The host ended before it sent the launch message."""
 
 
 class LaunchInvalid(Exception):
-    """The launch message is not one."""
+    """The launch message cannot be used."""
 
 
 class StartFailed(Exception):
-    """The worker cannot start; the host is told why."""
+    """The worker cannot start; the reason is reported to the host."""
 
     def __init__(self, code: str, message: str, detail: str = "") -> None:
         super().__init__(message)
@@ -29,13 +29,13 @@ class StartFailed(Exception):
 
 
 class ControlChannel:
-    """File descriptor 3. It stays open for life and belongs to no child."""
+    """File descriptor 3. It stays open for life, and no child inherits it."""
 
     def __init__(self, descriptor: int = DESCRIPTOR) -> None:
-        """Takes the descriptor over.
+        """Takes over the descriptor.
 
         Raises:
-            OSError: it is not open; nobody who knows us started this process.
+            OSError: it is not open: no Snakepit host started this process.
         """
         self._descriptor = descriptor
         flags = fcntl.fcntl(descriptor, fcntl.F_GETFD)
@@ -43,11 +43,11 @@ class ControlChannel:
         self._inode = os.fstat(descriptor).st_ino
 
     def read_launch_message(self) -> dict[str, object]:
-        """Returns the launch message as it came.
+        """Returns the launch message, unchecked.
 
         Raises:
             HostGone: the host died first.
-            LaunchInvalid: it is no line of JSON, or too long a one.
+            LaunchInvalid: it is not a line of JSON, or too long.
         """
         line = b""
         while not line.endswith(b"\n"):
@@ -63,18 +63,18 @@ class ControlChannel:
         try:
             message = json.loads(line.decode("utf-8"))
         except ValueError as error:
-            raise LaunchInvalid(f"it is no JSON: {error}") from None
+            raise LaunchInvalid(f"it is not JSON: {error}") from None
         if not isinstance(message, dict):
-            raise LaunchInvalid("it is no JSON object")
+            raise LaunchInvalid("it is not a JSON object")
         return message
 
     def ready(self, facts: dict[str, object]) -> None:
-        """Says that calls can be taken."""
+        """Reports that the worker accepts calls."""
         self._write({"ready": facts})
 
     def failed(self, failure: StartFailed) -> None:
-        """Says why there will be no worker."""
-        # A character takes 6 bytes of the line at most, as \\udcff does.
+        """Reports why there will be no worker."""
+        # A character takes at most 6 bytes of the line, as \\udcff does.
         body = {
             "code": failure.code,
             "message": cut_in_the_middle(failure.message, 2000),
@@ -102,7 +102,7 @@ def encode_line(message: dict[str, object]) -> bytes:
 
 
 def cut_in_the_middle(text: str, limit: int) -> str:
-    """Returns the text with at most `limit` characters: its two ends."""
+    """Returns at most `limit` characters of the text: its two ends."""
     if len(text) <= limit:
         return text
     half = (limit - 40) // 2

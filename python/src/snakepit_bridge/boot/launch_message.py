@@ -1,4 +1,4 @@
-"""What the host wants of this worker."""
+"""The launch message: what the host wants this worker to do."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ TRANSPORTS = ("grpc", "framed")
 
 
 class Launch:
-    """The launch message, looked through (docs/bridge-protocol.md, section 1)."""
+    """The launch message, checked (docs/bridge-protocol.md, section 1)."""
 
     def __init__(self, message: dict[str, object]) -> None:
-        """Reads what step 2 needs: the lifeline. The rest is read after it.
+        """Reads the lifeline, which step 2 needs. `read` reads the rest after that.
 
         Raises:
-            LaunchInvalid: it names no lifeline.
+            LaunchInvalid: it has no lifeline.
         """
         self._message = message
         self.lifeline = _text(message, "lifeline")
@@ -35,7 +35,7 @@ class Launch:
         if self.run_id != run_id:
             raise StartFailed(
                 "LAUNCH_INVALID",
-                f"--run-id says {run_id} and the launch message {self.run_id}",
+                f"--run-id is {run_id}, but the launch message is for run {self.run_id}",
             )
 
     def _read(self) -> None:
@@ -52,19 +52,19 @@ class Launch:
         self.payload: dict[str, object] = payload
         protocol = payload.get("protocol")
         if not isinstance(protocol, dict):
-            raise LaunchInvalid("payload.protocol is no object")
+            raise LaunchInvalid("payload.protocol is not an object")
         self.oldest_protocol = _integer(protocol, "min", None)
         self.newest_protocol = _integer(protocol, "max", None)
         self.host_package = str(payload.get("hostPackage") or "the host's package")
         self.socket = _text(payload, "socket")
         tools = payload.get("tools")
         if not isinstance(tools, dict) or len(tools) != 1:
-            raise LaunchInvalid("payload.tools is neither a module nor a file")
+            raise LaunchInvalid("payload.tools names neither a module nor a file")
         self.tools_module = _text(tools, "module") if "module" in tools else None
         self.tools_file = None if self.tools_module else _text(tools, "file")
         tool_path = payload.get("toolPath", [])
         if not isinstance(tool_path, list):
-            raise LaunchInvalid("payload.toolPath is no list")
+            raise LaunchInvalid("payload.toolPath is not a list")
         self.tool_path = [str(directory) for directory in tool_path]
         self.transport = _one_of(payload, "transport", TRANSPORTS)
         self.calls_per_worker = _integer(payload, "callsPerWorker", 1)
@@ -88,7 +88,7 @@ def _shared_memory(payload: dict[str, object]) -> SharedMemorySetting | None:
     if setting is None:
         return None
     if not isinstance(setting, dict):
-        raise LaunchInvalid("payload.sharedMemory is no object")
+        raise LaunchInvalid("payload.sharedMemory is not an object")
     return SharedMemorySetting(
         _text(setting, "directory"),
         _integer(setting, "fromBytes", None),
@@ -99,19 +99,19 @@ def _shared_memory(payload: dict[str, object]) -> SharedMemorySetting | None:
 def _text(message: dict[str, object], name: str) -> str:
     value = message.get(name)
     if not isinstance(value, str) or not value:
-        raise LaunchInvalid(f"{name} is no text: {value!r}")
+        raise LaunchInvalid(f"{name} is not a non-empty string: {value!r}")
     return value
 
 
 def _one_of(message: dict[str, object], name: str, known: tuple[str, ...]) -> str:
     value = message.get(name, known[0])
     if not isinstance(value, str) or value not in known:
-        raise LaunchInvalid(f"{name} is none of {', '.join(known)}: {value!r}")
+        raise LaunchInvalid(f"{name} is not one of {', '.join(known)}: {value!r}")
     return value
 
 
 def _integer(message: dict[str, object], name: str, default: int | None) -> int:
     value = message.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise LaunchInvalid(f"{name} is no whole number: {value!r}")
+        raise LaunchInvalid(f"{name} is not a whole number: {value!r}")
     return value

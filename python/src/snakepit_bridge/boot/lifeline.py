@@ -1,13 +1,13 @@
 """The lifeline: the host's death ends this process, and its process group.
 
-The host listens on a private socket; we connect to it twice and nothing is ever
-said there. Its death closes both. On Linux the kernel itself then sends SIGKILL
-to our process group, even if Python is stuck or stopped; elsewhere a thread
-waits for the same moment.
+The host listens on a private socket; we connect to it twice, and nothing is ever sent.
+The host's death closes both connections. On Linux the kernel itself then sends SIGKILL
+to our process group, even if Python is stuck or stopped; elsewhere a thread waits for
+the same moment.
 
-Nothing here is undone for a child that user code forks: it shares the open file
-descriptions, and while any process holds them they stay armed for our group. A
-child that would arm them again would take the signal away from us.
+Nothing here is undone in a child that user code forks: it shares the open file
+descriptions, and while any process holds them they stay armed for our group. A child
+that armed them again would take the signal away from us.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ import sys
 
 from snakepit_bridge.boot import exit_status
 
-# One connection can miss a child that is forked while the group is being
-# killed: the fork is not in the group yet when the first signal is sent.
+# One connection can miss a child that is forked while the group is being killed: it is
+# not in the group yet when the first signal is sent.
 CONNECTIONS = 2
 SET_SIGNAL = getattr(fcntl, "F_SETSIG", 10)
-# Of /proc/PID/stat: the kernel takes the process down.
+# A flag in /proc/PID/stat: the process is exiting.
 EXITING = 0x4
-# Of SO_PEERCRED: pid, user, group.
+# The value of SO_PEERCRED: pid, user, group.
 PEER = struct.Struct("iII")
 ENDED = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 class Lifeline:
-    """Ties this process to its host until it is no more.
+    """Ties this process to its host for life.
 
     Its descriptors belong to no object: an interpreter that ends closes what its
-    objects hold, and would be untied while it still cleans up after large modules.
+    objects hold, and may then still be busy for long with freeing large modules.
 
     Attributes:
-        mode: `kernel` or `thread`, who watches.
+        mode: what watches: `kernel` or `thread`.
     """
 
     def __init__(self, path: str) -> None:
-        """Connects and arms; ends this process where the host is gone."""
+        """Connects and arms; ends this process if the host is gone."""
         self._descriptors = [_connect(path) for _ in range(CONNECTIONS)]
         self._inodes = [os.fstat(fd).st_ino for fd in self._descriptors]
         armed = sys.platform == "linux" and all(map(_arm, self._descriptors))
@@ -57,10 +57,10 @@ class Lifeline:
             _thread.start_new_thread(_watch, (self._descriptors,))
 
     def ended(self) -> bool:
-        """Returns whether the host is gone, or is on its way out.
+        """Returns whether the host is gone, or is exiting.
 
-        What a host has open is closed one after the other, the lifelines last as a
-        rule: the conversation may have ended, and they have not.
+        The kernel closes a dead host's descriptors one after another, the lifelines
+        usually last: the conversation may have ended while they have not.
         """
         if _poller(self._descriptors).poll(0):
             return True
@@ -76,7 +76,7 @@ class Lifeline:
 
 
 def end_group() -> None:
-    """Kills our process group, or this process alone where the group is another's."""
+    """Kills our process group, or this process alone if it does not lead its group."""
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -132,7 +132,7 @@ def _poller(connections: list[int]) -> select.poll:
 
 
 def _watch(connections: list[int]) -> None:
-    # Never a read: one that is blocked keeps the kernel's signal from the others.
+    # Never a read: a blocked read would suppress the kernel's signal for the others.
     poller = _poller(connections)
     while not any(happened & ENDED for _, happened in poller.poll()):
         pass

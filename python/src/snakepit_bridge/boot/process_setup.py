@@ -1,4 +1,5 @@
-"""What a worker is to the system: last to be spared, and deaf to Ctrl-C."""
+"""Sets up signals and memory pressure for a worker: it ignores Ctrl-C, and the kernel
+kills it before its host."""
 
 from __future__ import annotations
 
@@ -10,20 +11,20 @@ import sys
 
 from snakepit_bridge.boot import exit_status, forked_copy
 
-# Under memory pressure the kernel shall take a worker and not the host.
+# Under memory pressure the kernel shall kill a worker and not the host.
 OOM_SCORE = 500
 
-# Writes all stacks, as soon as a thread of the bridge runs.
+# Writes all stacks as soon as the bridge's thread runs.
 DUMP_SIGNAL = signal.SIGUSR1
-# Writes all stacks at once, by force: for one who is about to end the process.
+# Writes all stacks at once, also if that may crash the process: sent right before a kill.
 LAST_DUMP_SIGNAL = signal.SIGQUIT
 CANCEL_SIGNAL = signal.SIGUSR2
 
 
 def set_up_process() -> None:
-    """Sets the process's own habits; the bridge replaces SIGTERM's when it starts."""
+    """Sets the signal handlers; the bridge replaces that of SIGTERM when it starts."""
     _raise_oom_score()
-    # Not SIG_IGN: that would be inherited by every program a tool starts.
+    # Not SIG_IGN, which every program that a tool starts would inherit.
     signal.signal(signal.SIGINT, _nothing)
     signal.signal(signal.SIGTERM, _leave_at_once)
     signal.signal(CANCEL_SIGNAL, _nothing)
@@ -36,16 +37,16 @@ def set_up_process() -> None:
 
 
 def write_stacks_when_asked() -> None:
-    """Has the last dump signal write all stacks, until `write_stacks_no_more`."""
-    # A signal handler in C, which answers even where the GIL is held. Where it is not,
-    # it reads stacks that may change meanwhile: that can end the process.
+    """Makes the last dump signal write all stacks, until `write_stacks_no_more`."""
+    # A signal handler in C, which works even while the GIL is held. While it is not held,
+    # stacks may change as they are read, which can crash the process.
     faulthandler.register(
         LAST_DUMP_SIGNAL, file=sys.stderr, all_threads=True, chain=False
     )
 
 
 def write_stacks_no_more() -> None:
-    """Has the signal do what it did before."""
+    """Restores what the signal did before."""
     faulthandler.unregister(LAST_DUMP_SIGNAL)
 
 
@@ -66,21 +67,21 @@ def _nothing(_signal: int, _frame: object) -> None:
 
 
 def _dumped_by_the_bridge(_signal: int, _frame: object) -> None:
-    """Does nothing: the bridge's thread is told by itself."""
+    """Does nothing: the bridge's thread gets the signal through its wakeup descriptor."""
 
 
 def is_dump_signal_ours() -> bool:
-    """Returns whether the tools have left the signal to the bridge."""
+    """Returns whether the tools have not replaced the bridge's handler."""
     return signal.getsignal(DUMP_SIGNAL) is _dumped_by_the_bridge
 
 
 def _leave_at_once(_signal: int, _frame: object) -> None:
-    # Nothing runs yet that could be finished.
+    # No call runs yet that could be finished.
     os._exit(exit_status.LEFT)
 
 
-# A child that a tool forks (multiprocessing) is no worker: SIGTERM ends it. It is
-# held back until that is set up, else one that comes at once would be lost.
+# A child that a tool forks (multiprocessing) is not a worker: SIGTERM ends it. The signal
+# is blocked until that is set up, else one that arrives at once would be lost.
 _masks: dict[int, set[signal.Signals]] = {}
 
 
@@ -94,13 +95,13 @@ def _release_sigterm() -> None:
 
 
 def _be_child() -> None:
-    # Else its signals would be written where the worker reads its own.
+    # Otherwise the worker would read the child's signals as its own.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)
     if is_dump_signal_ours():
         signal.signal(DUMP_SIGNAL, signal.SIG_DFL)
-    # That leaves what was there before: a shell's background job ignores it.
+    # That restores the earlier handler; in a background job of a shell the signal is ignored.
     write_stacks_no_more()
     signal.signal(LAST_DUMP_SIGNAL, signal.SIG_DFL)
     forked_copy.this_is_one = True

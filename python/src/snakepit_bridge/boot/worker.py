@@ -1,4 +1,4 @@
-"""The worker's first steps, in the order of docs/bridge-protocol.md, section 1."""
+"""A worker's first steps, in the order of docs/bridge-protocol.md, section 1."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from snakepit_bridge.boot.process_setup import set_up_process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    _Launch = TypeVar("_Launch", bound=Launch)
 
 OLDEST_PYTHON = (3, 10)
-INHERIT = (
-    "A wrapper in between has to run Python by exec, or to leave descriptor 3 open "
-    "for it.\n"
-)
 GRPC_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
@@ -35,49 +34,77 @@ def run_worker(arguments: list[str], tied: Callable[[], None] = lambda: None) ->
 
     Args:
         arguments: `--run-id RUNID`.
-        tied: Called when its life is tied to the host's.
+        tied: Called when the worker's life is tied to the host's.
+    """
+
+    def run(channel: ControlChannel, run_id: str) -> int:
+        launch = read_launch(channel, Launch)
+        lifeline = Lifeline(launch.lifeline)
+        tied()
+        set_up_process()
+        launch.read(run_id)
+        check_versions(launch)
+        check_dependencies(launch.transport)
+        from snakepit_bridge.bridge.worker import work
+
+        return work(channel, lifeline, launch)
+
+    return run_started("worker", "A worker", arguments, run)
+
+
+def run_started(
+    command: str,
+    what: str,
+    arguments: list[str],
+    run: Callable[[ControlChannel, str], int],
+) -> int:
+    """Runs a program that a host started, and reports to the host if it cannot start.
+
+    Args:
+        command: As on the command line.
+        what: The program, in words.
+        arguments: `--run-id RUNID`.
+        run: Given the control channel and the run id; returns the exit status.
     """
     if len(arguments) != 2 or arguments[0] != "--run-id":
-        sys.stderr.write("usage: python -m snakepit_bridge worker --run-id RUNID\n")
+        sys.stderr.write(f"usage: python -m snakepit_bridge {command} --run-id RUNID\n")
         return exit_status.WRONG_USAGE
     try:
         channel = ControlChannel()
     except OSError:
         sys.stderr.write(
-            "A worker is started by a Snakepit host, which talks to it over file "
-            f"descriptor 3.\n{INHERIT}To try one tool alone: "
+            f"{what} is started by a Snakepit host, which talks to it over file "
+            "descriptor 3.\nA wrapper in between has to run Python by exec, or to leave "
+            "descriptor 3 open for it.\nTo try one tool alone: "
             "python -m snakepit_bridge call FILE_OR_MODULE TOOL\n"
         )
         return exit_status.WRONG_USAGE
     try:
-        return _start(channel, arguments[1], tied)
+        return run(channel, arguments[1])
     except HostGone:
         return exit_status.HOST_GONE
     except StartFailed as failure:
-        report(channel, failure)
+        _report(channel, failure)
         return exit_status.FAILED
 
 
-def _start(channel: ControlChannel, run_id: str, tied: Callable[[], None]) -> int:
+def read_launch(channel: ControlChannel, kind: Callable[..., _Launch]) -> _Launch:
+    """Reads the launch message, as far as it is needed before the lifeline.
+
+    Raises:
+        HostGone: The host died first.
+        StartFailed: It is not a launch message.
+    """
     try:
-        launch = Launch(channel.read_launch_message())
+        return kind(channel.read_launch_message())
     except LaunchInvalid as error:
         raise StartFailed(
             "LAUNCH_INVALID", f"the launch message cannot be used: {error}"
         ) from None
-    lifeline = Lifeline(launch.lifeline)
-    tied()
-    set_up_process()
-    launch.read(run_id)
-    check_versions(launch)
-    check_dependencies(launch.transport)
-    from snakepit_bridge.bridge.worker import work
-
-    return work(channel, lifeline, launch)
 
 
 def check_versions(launch: Launch) -> None:
-    """Raises `StartFailed` where Python or the protocol do not fit."""
+    """Raises `StartFailed` if Python is too old or no protocol version is shared."""
     if sys.version_info < OLDEST_PYTHON:
         raise StartFailed(
             "PYTHON_TOO_OLD",
@@ -106,18 +133,18 @@ DEPENDENCIES = ("msgpack", "snakepit_bridge._gen.bridge_pb2")
 
 
 def check_dependencies(transport: str) -> None:
-    """Imports what a transport needs; raises `StartFailed` where that is not there."""
-    # gRPC takes time and memory: who does not speak it does not import it.
+    """Imports what a transport needs; raises `StartFailed` if it is not installed."""
+    # gRPC takes time and memory to import, so the framed transport does without it.
     names = ("grpc.aio", *DEPENDENCIES) if transport == "grpc" else DEPENDENCIES
-    # gRPC's handlers of a fork give up where a thread is inside of gRPC, as ours
-    # always is: with a line on stderr, and now and then with a child that dies of
-    # SIGSEGV. The variable is read at import; what tools start gets it unchanged.
+    # gRPC's fork handlers give up while a thread is inside gRPC, as ours always is: they
+    # print a line to stderr, and now and then the child dies of SIGSEGV. The variable is
+    # read at import; programs that tools start inherit its old value.
     before = os.environ.get(GRPC_FORK_SUPPORT)
     os.environ[GRPC_FORK_SUPPORT] = "0"
     try:
         for name in names:
             module = importlib.import_module(name)
-            # Of a directory that it may not read, Python makes an empty package.
+            # Python turns a directory that it may not read into an empty package.
             if getattr(module, "__file__", None) is None:
                 places = ", ".join(getattr(module, "__path__", ()))
                 raise ImportError(f"{name} has no code that can be read ({places})")
@@ -133,10 +160,10 @@ def check_dependencies(transport: str) -> None:
             os.environ[GRPC_FORK_SUPPORT] = before
 
 
-def report(channel: ControlChannel, failure: StartFailed) -> None:
-    """Tells the host why there will be no worker."""
+def _report(channel: ControlChannel, failure: StartFailed) -> None:
+    """Reports to the host why there will be no worker."""
     try:
         channel.failed(failure)
     except OSError:
-        # The tools closed it, or the host is gone: then stderr is all there is.
+        # The tools closed the channel, or the host is gone: only stderr is left.
         sys.stderr.write(f"{failure.code}: {failure.message}\n{failure.detail}\n")

@@ -1,4 +1,4 @@
-"""The bridge's thread: an event loop that serves the host, and runs no user code."""
+"""The bridge's thread: an event loop that serves the host and runs no user code."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ import traceback
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.boot.launch_message import Launch
-from snakepit_bridge.bridge.answers import Answers
-from snakepit_bridge.bridge.call_soon import call_soon
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.signal_listener import SignalListener
-from snakepit_bridge.bridge.transport import Transport
-from snakepit_bridge.bridge.wiring import Wiring
+from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
+from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.tools.toolbox import Toolbox
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
 
-# What runs may finish in half of it and is cancelled then.
+# Calls may run for half of it; then they are cancelled.
 LEAVE_GRACE_S = 2.0
 FINISH_S = 0.5
 LIFELINE_S = 0.5
@@ -54,27 +52,28 @@ class BridgeThread:
         self,
         launch: Launch,
         toolbox: Toolbox,
-        wiring: Wiring,
+        parts: TransportParts,
         tracing: Tracing | None,
     ) -> None:
-        """To be made in the main thread. SIGTERM means to leave from now on."""
+        """To be called in the main thread. SIGTERM means to leave from now on."""
         self._launch = launch
-        self._main = wiring.main
-        self._wiring = wiring
+        self._parts = parts
+        self._main = parts.main
         self._calls = CallTable(
-            wiring.outbox, launch.max_message_bytes, _shared_memory(launch)
+            parts.outbox, launch.max_message_bytes, _shared_memory(launch), tracing
         )
-        runner = Runner(wiring.main, launch.calls_per_worker)
-        self._conversation = Conversation(toolbox.tools, self._calls, runner, tracing)
-        self._answers = Answers(toolbox.tools, self._calls)
-        self._loop = wiring.bridge_loop()
+        runner = Runner(parts.main, launch.calls_per_worker)
+        self._conversation = Conversation(toolbox.tools, self._calls, runner)
+        self._loop = parts.bridge_loop()
         self._transport: Transport | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._broken = False
         self._closing = asyncio.Event()
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
-        self._signals = SignalListener(self.leave, self._wake_main)
+        self._signals = SignalListener(
+            lambda: self.leave(False), lambda: self._main.submit(_nothing)
+        )
         self._thread = threading.Thread(
             target=self._run, name="snakepit-bridge", daemon=True
         )
@@ -95,22 +94,23 @@ class BridgeThread:
         if self._failure is not None:
             raise self._failure
 
-    def leave(self) -> None:
-        """Has the worker leave; from any thread, and from a signal handler."""
-        call_soon(self._loop, lambda: self._leave(False))
+    def leave(self, broken: bool) -> None:
+        """Makes the worker leave; from any thread, and from a signal handler.
 
-    def _wake_main(self) -> None:
-        self._main.submit(_nothing)
+        Args:
+            broken: whether it leaves since the conversation broke.
+        """
+        call_soon(self._loop, lambda: self._leave(broken))
 
     def close(self) -> None:
-        """Sends what is left to send and ends the thread."""
+        """Sends what is left to send, then ends the thread."""
         call_soon(self._loop, self._closing.set)
         self._thread.join()
 
     def _run(self) -> None:
         try:
             self._loop.run_until_complete(self._serve())
-        except BaseException:  # noqa: BLE001 - a worker without it is of no use
+        except BaseException:  # noqa: BLE001 - a worker cannot work without it
             traceback.print_exc(file=sys.stderr)
             os._exit(exit_status.FAILED)
         finally:
@@ -119,17 +119,12 @@ class BridgeThread:
     async def _serve(self) -> None:
         self._calls.attach(self._loop)
         self._signals.attach(self._loop)
-        transport = self._wiring.transport(
-            self._launch,
-            self._loop,
-            self._conversation,
-            self._calls,
-            self._answers,
-            self._leave,
+        transport = self._parts.transport(
+            self._launch, self._loop, self._conversation, self.leave
         )
         try:
             await transport.start()
-        except Exception as error:  # noqa: BLE001 - grpc has several of its own
+        except Exception as error:  # noqa: BLE001 - grpc has several classes for it
             self._failure = StartFailed(
                 "SOCKET_UNUSABLE",
                 f"cannot listen on {self._launch.socket}: {error}",
@@ -147,13 +142,14 @@ class BridgeThread:
 
     async def _watch_silence(self) -> None:
         """Warns when the host's pings stop, once each time."""
+        conversation = self._conversation
         limit = self._launch.silence_warn_ms / 1000
         while limit > 0:
-            last = self._answers.last_ping
+            last = conversation.last_ping
             await asyncio.sleep(max(0.1, last + limit - time.monotonic()))
-            if self._answers.last_ping == last:
+            if conversation.last_ping == last:
                 _logger.warning("no ping from the host for %g s", limit)
-                while self._answers.last_ping == last:
+                while conversation.last_ping == last:
                     await asyncio.sleep(limit / 4)
 
     def _leave(self, broken: bool) -> None:
@@ -167,13 +163,15 @@ class BridgeThread:
         if not await self._calls.settled(LEAVE_GRACE_S / 2):
             self._calls.cancel_all(CancelReason.SHUTDOWN)
             if not await self._calls.settled(LEAVE_GRACE_S / 2):
-                _logger.error("left with %d calls that do not end", len(self._calls))
+                _logger.error(
+                    "leaving with %d calls that do not end", len(self._calls.running)
+                )
                 if self._transport is not None:
                     await self._transport.finish(FINISH_S)
                 sys.stderr.flush()
                 os._exit(exit_status.STUCK)
         if self._broken:
-            # By a host that died, most likely: then the lifeline ends us now, and
-            # with us the group. Left before that we would leave it behind.
+            # Most likely the host died. Then the lifeline is about to kill us and our
+            # group; if we left before that, the group would stay behind.
             await asyncio.sleep(LIFELINE_S)
         self._main.stop()

@@ -8,25 +8,31 @@ import threading
 from collections.abc import Callable
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.call_soon import call_soon
+from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.host_functions import Reply
+from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 from snakepit_bridge.calls.running_call import CallState, RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
+from snakepit_bridge.telemetry.tracing import Tracing
+from snakepit_bridge.threads.call_soon import call_soon
 
 __all__ = ["CallTable"]
 
 # A cancellation can get lost inside the tool; then it is sent again.
 INTERRUPT_AGAIN_S = 0.02
+# What surrounds the argument of a host call in its frame, at most.
+FRAME_ROOM = 1024
 
 
 class CallTable:
-    """What runs, and what the host was asked on behalf of it.
+    """The calls under way, and the host calls that they wait for.
 
     Attributes:
+        running: the calls that are not over, by their number.
         max_message_bytes: the limit of one message.
         shared_memory: where large values are handed over; None where they are sent.
+        tracing: begins spans; None where there is no OpenTelemetry.
     """
 
     def __init__(
@@ -34,66 +40,54 @@ class CallTable:
         outbox: Outbox,
         max_message_bytes: int,
         shared_memory: SharedMemory | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
+        self.running: dict[int, RunningCall] = {}
         self.max_message_bytes = max_message_bytes
         self.shared_memory = shared_memory
+        self.tracing = tracing
         self._outbox = outbox
-        self._calls: dict[int, RunningCall] = {}
         self._replies: dict[int, tuple[int, Reply]] = {}
         self._numbers = itertools.count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._bridge = 0
         self._on_settled: Callable[[], None] | None = None
 
-    def __len__(self) -> int:
-        return len(self._calls)
-
     # ------------------------------------------------ in the thread that reads
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Names the loop of the bridge's thread, in that thread."""
+        """Sets the loop of the bridge's thread, in that thread."""
         self._loop = loop
         self._bridge = threading.get_ident()
 
-    def add(self, running: RunningCall) -> None:
-        """Takes a call."""
-        self._calls[running.call.call_id] = running
-
-    def get(self, call_id: int) -> RunningCall | None:
-        """Returns a call; None if it is unknown or over."""
-        return self._calls.get(call_id)
-
     def cancel(self, call_id: int, reason: CancelReason) -> None:
-        """Cancels a call; one that is unknown or over is left alone.
-
-        From any thread: it is done in the bridge's, which repeats it.
-        """
+        """Cancels a call, unless it is unknown or over; from any thread."""
         if threading.get_ident() != self._bridge:
-            if self._loop is not None:
-                call_soon(self._loop, lambda: self.cancel(call_id, reason))
+            # The bridge's thread repeats it until the call is over.
+            self._in_bridge(lambda: self.cancel(call_id, reason))
             return
-        running = self._calls.get(call_id)
+        running = self.running.get(call_id)
         if running is not None and running.call.cancel_reason is None:
             running.cancel(reason)
             self._interrupt(running)
 
     def cancel_all(self, reason: CancelReason) -> None:
         """Cancels every call."""
-        for call_id in list(self._calls):
+        for call_id in list(self.running):
             self.cancel(call_id, reason)
 
     async def settled(self, timeout: float) -> bool:
-        """Waits until no call is left; returns whether that is so in time."""
+        """Waits until no call is left; returns whether that was so in time."""
         loop = asyncio.get_running_loop()
         over = asyncio.Event()
         self._on_settled = lambda: call_soon(loop, over.set)
         deadline = loop.time() + timeout
-        while self._calls:
+        while self.running:
             over.clear()
             try:
                 await asyncio.wait_for(over.wait(), deadline - loop.time())
             except asyncio.TimeoutError:
-                return not self._calls
+                return not self.running
         return True
 
     def reply(self, host_call_id: int) -> Reply | None:
@@ -102,7 +96,7 @@ class CallTable:
         return reply
 
     def _give_up(self, call_id: int) -> None:
-        """Frees whoever waits for the host on behalf of a call that is over."""
+        """Fails the host calls of a call that is over."""
         for number, (owner, reply) in list(self._replies.items()):
             if owner == call_id:
                 self.drop_host_call(number)
@@ -126,17 +120,22 @@ class CallTable:
         try:
             self._outbox.put_last(frame)
         finally:
-            # In this order: a worker that leaves is gone when no call is left.
-            self._calls.pop(call_id, None)
-        if self._replies and self._loop is not None:
-            call_soon(self._loop, lambda: self._give_up(call_id))
+            # After the frame: a worker that leaves is gone when no call is left.
+            self.running.pop(call_id, None)
+        if self._replies:
+            self._in_bridge(lambda: self._give_up(call_id))
         if self._on_settled is not None:
             self._on_settled()
 
-    def send_host_call(
-        self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]
-    ) -> int:
-        """Sends a host call and returns its number."""
+    def send_host_call(self, call_id: int, reply: Reply, argument: bytes) -> int:
+        """Sends a host call on behalf of a call, and returns its number.
+
+        Raises:
+            HostCallFailed: it is too large, its call is over, or this process is a
+                copy of the worker.
+        """
+        carrier = self.tracing.carrier() if self.tracing is not None else {}
+        self._check_host_call(call_id, reply, argument, carrier)
         number = next(self._numbers)
         self._replies[number] = (call_id, reply)
         host_call = pb.HostCall(
@@ -147,13 +146,40 @@ class CallTable:
             trace_context=carrier,
         )
         self._outbox.put(pb.WorkerFrame(host_call=host_call))
-        if call_id not in self._calls and self._loop is not None:
+        if call_id not in self.running:
             # It ended in another thread, which may have seen no reply to give up.
-            call_soon(self._loop, lambda: self._give_up(call_id))
+            self._in_bridge(lambda: self._give_up(call_id))
         return number
 
     def drop_host_call(self, host_call_id: int) -> None:
-        """Tells the host that nobody waits for this one any more."""
+        """Notifies the host that nothing waits for this host call any more."""
         if self._replies.pop(host_call_id, None) is not None:
             drop = pb.HostCallCancel(host_call_id=host_call_id)
             self._outbox.put(pb.WorkerFrame(host_call_cancel=drop))
+
+    def _check_host_call(
+        self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]
+    ) -> None:
+        function = reply.function
+        if forked_copy.this_is_one:
+            raise HostCallFailed(
+                function,
+                "FORKED_COPY",
+                "this process was forked by a tool, and the connection to the host is "
+                "the worker's; call the host in the tool itself",
+            )
+        limit = self.max_message_bytes
+        around = len(function) + sum(map(len, carrier.values())) + FRAME_ROOM
+        if len(argument) + around > limit:
+            raise HostCallFailed(
+                function,
+                "ARGUMENT_TOO_LARGE",
+                f"the argument has {len(argument)} bytes, the limit of one message "
+                f"is {limit}; send less, or raise maxMessageBytes",
+            )
+        if call_id not in self.running:
+            raise HostCallFailed(function, "CALL_OVER", "its call is over")
+
+    def _in_bridge(self, callback: Callable[[], None]) -> None:
+        if self._loop is not None:
+            call_soon(self._loop, callback)

@@ -1,4 +1,4 @@
-"""What the host's frames lead to."""
+"""Acts on the frames that the host sends."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import difflib
 import logging
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.bridge.host_link import HostLink
 from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.credit import Credit
-from snakepit_bridge.calls.host_functions import HostFunctions
 from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.sessions import Sessions
 from snakepit_bridge.calls.shared_memory import AttachmentInvalid
 from snakepit_bridge.failures.failure import CallRefused, not_transferable, refused
-from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.no_image import NoImage
 
@@ -37,30 +34,34 @@ _REASONS = {
 
 
 class Conversation:
-    """The one conversation of this worker; only one thread at a time uses it."""
+    """The only conversation of this worker; one thread at a time uses it.
+
+    Attributes:
+        tools: the worker's tools, by name.
+        calls: the calls under way.
+        last_ping: when the last ping came, on the clock of `time.monotonic()`.
+    """
 
     def __init__(
-        self,
-        tools: Mapping[str, Tool],
-        calls: CallTable,
-        runner: Runner,
-        tracing: Tracing | None,
+        self, tools: Mapping[str, Tool], calls: CallTable, runner: Runner
     ) -> None:
-        self._tools = tools
-        self._calls = calls
+        self.tools = tools
+        self.calls = calls
+        self.last_ping = time.monotonic()
         self._runner = runner
-        self._tracing = tracing
-        self._link = HostLink(calls, tracing)
-        self._sessions = Sessions()
+        # What tools of the same session keep for each other. A session ends when the
+        # host says so, and never before: the host limits their number and how long they
+        # stay unused. Dropped here, the next call would find an empty dictionary.
+        self._sessions: dict[str, dict[str, Any]] = {}
         self._leaving = False
-        self._on_frame: dict[str, Callable[[pb.HostFrame], None]] = {
-            "cancel": lambda frame: self._cancel(frame.cancel),
-            "credit": lambda frame: self._credit(frame.credit),
-            "input": lambda frame: self._input(frame.input),
-            "input_end": lambda frame: self._input_end(frame.input_end),
-            "host_result": lambda frame: self._host_result(frame.host_result),
-            "host_failure": lambda frame: self._host_failure(frame.host_failure),
-            "session_end": lambda frame: self._session_end(frame.session_end),
+        self._on_frame: dict[str, Callable[[Any], None]] = {
+            "cancel": self._cancel,
+            "credit": self._credit,
+            "input": self._input,
+            "input_end": self._input_end,
+            "host_result": self._host_result,
+            "host_failure": self._host_failure,
+            "session_end": self._session_end,
         }
 
     def receive(self, frame: pb.HostFrame) -> None:
@@ -69,80 +70,84 @@ class Conversation:
             self._call(frame.call)
             return
         kind = frame.WhichOneof("frame")
-        act = self._on_frame.get(kind or "")
-        if act is None:
-            _logger.warning("ignored a frame of a kind that is not known here")
+        if kind in self._on_frame:
+            self._on_frame[kind](getattr(frame, kind))
         else:
-            act(frame)
+            _logger.warning("ignored a frame of an unknown kind")
+
+    def ping(self, request: pb.PingRequest) -> pb.PingResponse:
+        """Answers a ping."""
+        self.last_ping = time.monotonic()
+        return pb.PingResponse(
+            sequence=request.sequence,
+            calls_running=len(self.calls.running),
+            cpu_time_us=time.process_time_ns() // 1000,
+        )
 
     def leave(self) -> None:
         """Refuses calls from now on."""
         self._leaving = True
 
     def _call(self, frame: pb.Call) -> None:
-        if self._calls.get(frame.call_id) is not None:
+        calls = self.calls
+        if frame.call_id in calls.running:
             _logger.error("ignored a second call %d", frame.call_id)
             return
         memory: CallMemory | None = None
         try:
-            memory = self._memory(frame)
+            if calls.shared_memory is not None or frame.HasField("attachment"):
+                memory = self._memory(frame)
             running = self._accept(frame, memory)
         except CallRefused as refusal:
             answer = refused(frame.call_id, refusal, began=False)
             if memory is not None:
                 memory.end(answer)
-            self._calls.send(answer)
+            calls.send(answer)
             return
-        self._calls.add(running)
+        calls.running[frame.call_id] = running
         self._runner.submit(running)
 
     def _memory(self, frame: pb.Call) -> CallMemory | None:
-        """Returns what the call has of the shared memory, also if it is refused: its
-        segments are known here then."""
-        shared = self._calls.shared_memory
+        """Returns the call's part of the shared memory. Also for a call that is then
+        refused: from here on its segments are known."""
+        shared = self.calls.shared_memory
         try:
             if shared is not None:
                 return shared.call(frame)
-            if frame.HasField("attachment"):
-                raise AttachmentInvalid("an attachment came, and none was agreed")
+            raise AttachmentInvalid("an attachment came, and none was agreed")
         except AttachmentInvalid as error:
             raise not_transferable(NoImage("$", str(error))) from None
-        return None
 
     def _accept(self, frame: pb.Call, memory: CallMemory | None) -> RunningCall:
         if self._leaving:
             raise CallRefused(pb.FAILURE_KIND_LEAVING, "the worker is leaving")
-        tool = self._tools.get(frame.tool)
+        tool = self.tools.get(frame.tool)
         if tool is None:
-            raise _not_found(frame.tool, self._tools)
+            raise _not_found(frame.tool, self.tools)
         streams = frame.HasField("stream_credit")
-        _check_shape(tool, streams, frame.has_input)
+        has_input = frame.has_input
+        if streams != tool.kind.streams or (has_input and tool.input is None):
+            raise _wrong_shape(tool, streams)
+        session = frame.session_id
         cancellation = Cancellation()
         call = Call(
             frame.call_id,
             tool.name,
-            session=self._sessions.dictionary(frame.session_id),
+            session=self._sessions.setdefault(session, {}) if session else None,
             deadline=time.monotonic() + frame.timeout_ms / 1000
             if frame.timeout_ms
             else None,
             trace_context=dict(frame.trace_context) if frame.trace_context else {},
-            host_functions=HostFunctions(frame.call_id, self._link, cancellation),
+            host=self.calls,
             input_stream=self._input_stream(frame, tool, cancellation)
-            if frame.has_input
+            if has_input
             else None,
             cancellation=cancellation,
             is_async=tool.kind.is_async,
         )
         credit = Credit(frame.stream_credit, frame.stream_bytes) if streams else None
         return RunningCall(
-            tool,
-            call,
-            cancellation,
-            frame.arguments,
-            memory,
-            credit,
-            self._calls,
-            self._tracing,
+            tool, call, cancellation, frame.arguments, memory, credit, self.calls
         )
 
     def _input_stream(
@@ -152,42 +157,42 @@ class Conversation:
 
         def grant(items: int) -> None:
             credit = pb.Credit(call_id=call_id, chunks=items)
-            self._calls.send(pb.WorkerFrame(input_credit=credit))
+            self.calls.send(pb.WorkerFrame(input_credit=credit))
 
         grant(INPUT_WINDOW)
         return InputStream(cancellation, tool.input, grant)
 
     def _cancel(self, frame: pb.Cancel) -> None:
         reason = _REASONS.get(frame.reason, CancelReason.CALLER)
-        self._calls.cancel(frame.call_id, reason)
+        self.calls.cancel(frame.call_id, reason)
 
     def _credit(self, frame: pb.Credit) -> None:
-        running = self._calls.get(frame.call_id)
+        running = self.calls.running.get(frame.call_id)
         if running is not None and running.credit is not None:
             running.credit.grant(frame.chunks)
 
     def _input(self, frame: pb.Input) -> None:
-        running = self._calls.get(frame.call_id)
+        running = self.calls.running.get(frame.call_id)
         if running is not None:
             running.call.input.put(frame.value)
 
     def _input_end(self, frame: pb.InputEnd) -> None:
-        running = self._calls.get(frame.call_id)
+        running = self.calls.running.get(frame.call_id)
         if running is not None:
             running.call.input.end(frame.error_message)
 
     def _host_result(self, frame: pb.HostResult) -> None:
-        reply = self._calls.reply(frame.host_call_id)
+        reply = self.calls.reply(frame.host_call_id)
         if reply is not None:
             reply.result(frame.value)
 
     def _host_failure(self, frame: pb.HostFailure) -> None:
-        reply = self._calls.reply(frame.host_call_id)
+        reply = self.calls.reply(frame.host_call_id)
         if reply is not None:
             reply.failure(frame.code, frame.message)
 
     def _session_end(self, frame: pb.SessionEnd) -> None:
-        self._sessions.end(frame.session_id)
+        self._sessions.pop(frame.session_id, None)
 
 
 def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
@@ -200,13 +205,12 @@ def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
     return CallRefused(pb.FAILURE_KIND_TOOL_NOT_FOUND, message)
 
 
-def _check_shape(tool: Tool, streams: bool, has_input: bool) -> None:
+def _wrong_shape(tool: Tool, streams: bool) -> CallRefused:
     if tool.kind.streams and not streams:
         problem = "answers with a stream of chunks; call it with stream()"
     elif streams and not tool.kind.streams:
         problem = "answers with one result; call it with execute()"
-    elif has_input and tool.input is None:
-        problem = "takes no input stream; declare it as @tool(takes_input=...)"
     else:
-        return
-    raise CallRefused(pb.FAILURE_KIND_WRONG_SHAPE, f"the tool {tool.name!r} {problem}")
+        problem = "takes no input stream; declare it as @tool(takes_input=...)"
+    message = f"the tool {tool.name!r} {problem}"
+    return CallRefused(pb.FAILURE_KIND_WRONG_SHAPE, message)

@@ -1,4 +1,4 @@
-"""The tools of this worker, as the host asks for them."""
+"""The description of this worker's tools for the host."""
 
 from __future__ import annotations
 

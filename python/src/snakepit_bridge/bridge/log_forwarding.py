@@ -1,4 +1,4 @@
-"""Records of Python's `logging`, to the host."""
+"""Forwards records of Python's `logging` to the host."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ __all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
 
 MAX_MESSAGE = 16 << 10
 MAX_TRACEBACK = 64 << 10
-# How long a tool waits for a record that people are to see, and how often it looks.
+# How long a tool waits for an important record to leave, and how often it looks.
 MAX_WAIT_S = 0.05
 PAUSE_S = 0.0002
 
 
 class _SetUp:
-    """What of `logging` was set up before the tools are imported."""
+    """The level that was set before the tools were imported; None if none was."""
 
     level: int | None = None
 
 
 def set_up_logging(level: int) -> None:
-    """Sets the root logger up, once, before anything of the tools is imported.
+    """Sets up the root logger, once, before the tools are imported.
 
-    What the tools set up themselves comes later, and stays. A preloaded parent
-    imports them: nothing of it is done again in its workers.
+    What the tools set up themselves comes later, and stays. A preloaded parent imports
+    the tools: in its workers none of this is repeated.
     """
     if _SetUp.level is not None:
         return
@@ -49,7 +49,7 @@ def set_up_logging(level: int) -> None:
 
 
 def forward_logs(outbox: Outbox, level: int) -> LogForwarder:
-    """Sends whatever the root logger sees into `outbox`; nothing waits for more."""
+    """Puts all records of the root logger into `outbox`."""
     set_up_logging(level)
     forwarder = LogForwarder(outbox, level)
     logging.getLogger().addHandler(forwarder)
@@ -57,10 +57,10 @@ def forward_logs(outbox: Outbox, level: int) -> LogForwarder:
 
 
 def _beside_forwarders(configure: Callable[..., None]) -> Callable[..., None]:
-    """Returns a `basicConfig` to which a forwarder is no handler.
+    """Returns a `basicConfig` that ignores forwarders.
 
-    It does nothing where the root logger has one: what tools set up would be
-    dropped without a word.
+    It does nothing if the root logger has a handler: what tools set up would be
+    dropped silently.
     """
 
     @functools.wraps(configure)
@@ -79,7 +79,7 @@ def _beside_forwarders(configure: Callable[..., None]) -> Callable[..., None]:
 def _but_forwarders(
     remove: Callable[[logging.Handler], None],
 ) -> Callable[[logging.Handler], None]:
-    """Returns a `removeHandler` that leaves forwarders where they are.
+    """Returns a `removeHandler` that keeps forwarders.
 
     `logging.config` removes every handler of the root logger.
     """
@@ -94,13 +94,13 @@ def _but_forwarders(
 class LogForwarder(logging.Handler):
     """Puts records into the outbox; never raises, and never blocks for long.
 
-    Before `begin` and after `finish` nobody may read the outbox. Then it does for
-    records that no other handler takes what Python does: from WARNING on they
-    are written to standard error. In between it waits a moment until such a record
-    is on its way: the process may end with the tool's next step.
+    Before `begin` and after `finish` the outbox may never be sent. Then it treats
+    records without another handler as Python does: from WARNING on it writes them to
+    standard error. In between it waits a moment until such a record is sent, since the
+    tool's next step may end the process.
 
     Attributes:
-        tracing: what knows the current span; None where nothing does.
+        tracing: knows the current span; None without OpenTelemetry.
     """
 
     def __init__(self, outbox: Outbox, level: int) -> None:
@@ -113,17 +113,17 @@ class LogForwarder(logging.Handler):
         self._is_patient = True
 
     def begin(self, bridge: int | None) -> None:
-        """The host reads the outbox from now on.
+        """The outbox is sent from now on.
 
         Args:
-            bridge: the thread that sends what is in it.
+            bridge: the thread that sends it.
         """
         self._bridge = bridge
 
     def finish(self) -> None:
-        """The host reads the outbox no more.
+        """The outbox is not sent any more.
 
-        Not `close`: `logging.config` closes every handler that there is.
+        Not `close`, since `logging.config` closes every handler.
         """
         self.acquire()
         try:
@@ -147,7 +147,7 @@ class LogForwarder(logging.Handler):
     def _send(self, record: logging.LogRecord, handled: bool) -> None:
         is_shown = record.levelno >= logging.WARNING and not handled
         if is_shown and self._bridge is None:
-            # Nobody reads yet, and a start that ends early takes along what waits.
+            # Nothing is sent yet, and a start that fails loses what waits.
             self._write(record, logging.WARNING, handled)
             handled, is_shown = True, False
         if self._outbox.logs_waiting == 0:
@@ -158,12 +158,12 @@ class LogForwarder(logging.Handler):
         if not taken:
             self._write(record, logging.WARNING, handled)
         elif threading.get_ident() != self._bridge and self._is_patient:
-            self._is_patient = self._see_off()
+            self._is_patient = self._wait_until_sent()
 
-    def _see_off(self) -> bool:
-        """Waits for a moment until all records are on their way to the host; returns whether they are.
+    def _wait_until_sent(self) -> bool:
+        """Waits a moment until all records are sent; returns whether they are.
 
-        The next thing that the tool does may be the end of this process.
+        The next step of the tool may end this process.
         """
         until = time.monotonic() + MAX_WAIT_S
         while self._outbox.logs_waiting > 0:
@@ -177,7 +177,7 @@ class LogForwarder(logging.Handler):
             sys.stderr.write(_line(record))
 
     def _is_handled(self, record: logging.LogRecord) -> bool:
-        """Returns whether the record has another handler, as Python counts them."""
+        """Returns whether the record has another handler, by Python's own rules."""
         known = logging.Logger.manager.loggerDict.get(record.name)
         logger = known if isinstance(known, logging.Logger) else logging.getLogger()
         while True:

@@ -1,4 +1,4 @@
-"""Waiting for somebody else, in time in which this process itself runs."""
+"""Deadlines that count only time in which this process runs."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import Protocol
 
 __all__ = ["Patience"]
 
-# A timer this late says that the process itself stood still: stopped or suspended.
+# If a timer is this late, the process itself was stopped or suspended.
 STANDSTILL_S = 0.5
 
 
 class Timer(Protocol):
-    """What is to happen at a time."""
+    """A scheduled callback."""
 
     def cancel(self) -> None:
-        """It does not happen."""
+        """Cancels the callback."""
 
 
 class Timers(Protocol):
-    """What an event loop knows of time."""
+    """The clock and the timers of an event loop."""
 
     def time(self) -> float:
         """Returns the seconds on its clock."""
 
     def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
-        """Calls `callback` then."""
+        """Calls `callback` at this time."""
 
 
 class Patience:
-    """Calls `action` when so many seconds have passed in which this process ran.
+    """Calls `action` after a number of seconds in which this process ran.
 
-    What the other end said while we stood still lies unread, and is read before
-    more time is counted.
+    Messages that arrived while the process was stopped are read before more time is
+    counted.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Patience:
         self._wait()
 
     def cancel(self) -> None:
-        """The action is not called any more."""
+        """Prevents the call of `action`."""
         self._timer.cancel()
 
     def _wait(self) -> None:

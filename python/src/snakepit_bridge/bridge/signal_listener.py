@@ -1,4 +1,4 @@
-"""Signals, noticed by the bridge's thread while the main thread waits or is stuck."""
+"""Signals, received in the bridge's thread while the main thread waits or is stuck."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ __all__ = ["SignalListener"]
 
 
 class SignalListener:
-    """Calls back when the process is asked to end, and when a tool's signal comes;
-    writes all stacks when it is asked to.
+    """Calls back on SIGTERM and on signals that the tools handle; writes all stacks on
+    the dump signal.
 
-    A handler in Python runs in the main thread, and not before that runs Python
-    again: a signal that comes just before a long `time.sleep`, or that the kernel
-    gives to another thread, would wait for its end. So what counts is the byte
-    that Python's own handler in C writes; the handler in Python is for the time
-    when a tool has put another descriptor in the place of ours.
+    A handler in Python runs in the main thread, once that runs Python again: a signal
+    that comes just before a long `time.sleep`, or that the kernel delivers to another
+    thread, would wait for the end of the sleep. So the bridge's thread reads the byte
+    that Python's own handler in C writes. The handler in Python is for the time in
+    which a tool has replaced our wakeup descriptor.
     """
 
     def __init__(
         self, on_sigterm: Callable[[], None], on_other: Callable[[], None]
     ) -> None:
-        """Listens; in the main thread.
+        """Begins to listen; in the main thread.
 
         Args:
-            on_sigterm: is called once or more, in the main thread or the loop's.
-            on_other: is called in the loop's thread when there is a signal of the
-                tools, for which the main thread has to run Python.
+            on_sigterm: called once or more, in the main thread or the loop's.
+            on_other: called in the loop's thread on a signal that the tools handle, for
+                which the main thread has to run Python.
         """
         self._on_sigterm = on_sigterm
         self._on_other = on_other
@@ -47,7 +47,7 @@ class SignalListener:
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Has a loop read the bytes; in the loop's thread."""
+        """Reads the bytes on this loop; in its thread."""
         loop.add_reader(self._reader, self._read)
 
     def _read(self) -> None:
@@ -57,7 +57,7 @@ class SignalListener:
             return
         if signal.SIGTERM in signals:
             self._on_sigterm()
-        # The cancel signal comes again and again until the call is over.
+        # The cancel signal is repeated until the call is over.
         of_the_tools = signals - {signal.SIGTERM, CANCEL_SIGNAL}
         if is_dump_signal_ours() and DUMP_SIGNAL in of_the_tools:
             of_the_tools.remove(DUMP_SIGNAL)

@@ -1,24 +1,28 @@
-"""How frames travel: what the bridge needs of whatever carries them."""
+"""How frames travel: what the bridge needs of a transport."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.threads.main_thread import MainThread
 
-__all__ = ["MAX_HELD", "MAX_LOGS", "Outbox", "Transport"]
+if TYPE_CHECKING:
+    from snakepit_bridge.boot.launch_message import Launch
+    from snakepit_bridge.bridge.conversation import Conversation
 
-# Records that wait: a tool that logs faster than the host reads loses some.
+__all__ = ["LogLimit", "Outbox", "Transport", "TransportParts", "load_transport"]
+
+# Log records that wait: a tool that logs faster than the host reads loses some.
 MAX_LOGS = 1000
-# So many answers of one turn leave together: the host is at work on them while the
-# next ones are made.
-MAX_HELD = 8
 
 
 class Outbox(Protocol):
-    """Frames on their way to the host. Unbounded, for all that is put into it is
-    bounded elsewhere: chunks by credit, results by the number of calls, records
-    by `MAX_LOGS`.
+    """Frames on their way to the host. It has no limit of its own, since everything
+    that is put into it is limited elsewhere: chunks by credit, results by the number
+    of calls, log records by `MAX_LOGS`.
 
     Its methods may be called in any thread, and take no lock that an interrupted
     tool could keep.
@@ -32,14 +36,45 @@ class Outbox(Protocol):
 
     @property
     def logs_waiting(self) -> int:
-        """How many records have not been sent yet."""
+        """How many log records have not been sent yet."""
 
     def put_log(self, log: pb.Log) -> bool:
-        """Adds a record, unless too many wait; returns whether it did."""
+        """Adds a log record, unless too many wait; returns whether it was added."""
+
+
+class LogLimit:
+    """Counts the log records of an outbox, and those that it dropped."""
+
+    def __init__(self) -> None:
+        # Each is written under one lock only: that of `logging`, or that of the thread
+        # that sends.
+        self._put = 0
+        self._dropped = 0
+        self._sent = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many records have not been sent yet."""
+        return self._put - self._sent
+
+    def admit(self, log: pb.Log) -> bool:
+        """Counts a record that is about to wait; returns False if it is dropped."""
+        if self.waiting >= MAX_LOGS:
+            self._dropped += 1
+            return False
+        if self._dropped:
+            log.message += f" [{self._dropped} records before this one were dropped]"
+            self._dropped = 0
+        self._put += 1
+        return True
+
+    def sent(self) -> None:
+        """Counts a record that leaves."""
+        self._sent += 1
 
 
 class Transport(Protocol):
-    """Serves the host on the worker's socket; only the bridge's thread uses it."""
+    """Serves the host on the worker's socket; used only in the bridge's thread."""
 
     async def start(self) -> None:
         """Listens.
@@ -49,10 +84,52 @@ class Transport(Protocol):
         """
 
     def leave(self) -> None:
-        """Refuses calls from now on, and tells those who ask for the health."""
+        """Refuses calls from now on, and reports so to health checks."""
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write and ends the conversation, in order."""
+        """Writes what is left to write, then ends the conversation."""
 
     async def stop(self) -> None:
-        """Lets go of the socket."""
+        """Closes the socket."""
+
+
+class TransportParts(Protocol):
+    """What a worker needs of its transport before it can serve.
+
+    Attributes:
+        outbox: where frames wait for the host, from before there is one.
+        main: the main thread.
+    """
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where frames wait for the host, from before there is one."""
+
+    main: MainThread
+
+    def bridge_loop(self) -> asyncio.AbstractEventLoop:
+        """Returns a loop for the bridge's thread."""
+
+    def transport(
+        self,
+        launch: Launch,
+        loop: asyncio.AbstractEventLoop,
+        conversation: Conversation,
+        on_host_left: Callable[[bool], None],
+    ) -> Transport:
+        """Returns what serves the host.
+
+        `on_host_left` is called, in any thread, when the conversation ends: with True
+        if it broke.
+        """
+
+
+def load_transport(name: str) -> TransportParts:
+    """Imports a transport, and nothing of the others; in the main thread."""
+    if name == "framed":
+        from snakepit_bridge.bridge.framed_transport.server import FramedParts
+
+        return FramedParts()
+    from snakepit_bridge.bridge.grpc_transport.server import GrpcParts
+
+    return GrpcParts()

@@ -13,78 +13,67 @@ from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
-from snakepit_bridge.bridge.log_forwarding import LogForwarder, forward_logs
-from snakepit_bridge.bridge.wiring import Wiring, wiring_of
+from snakepit_bridge.bridge.log_forwarding import forward_logs
+from snakepit_bridge.bridge.transport import load_transport
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
-from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.telemetry.find_tracing import find_tracing
+from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
 __all__ = ["work"]
 
-# Of the grace that a host gives the whole of the leaving.
+# A part of the grace that the host gives a leaving worker.
 TELEMETRY_GRACE_S = 1.0
 
 _logger = logging.getLogger(__name__)
 
 
 def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
-    """Serves the host until it has enough, and returns the exit status.
+    """Serves the host until it is done with this worker; returns the exit status.
 
     Raises:
-        StartFailed: there is nothing to serve it with.
+        StartFailed: the worker cannot serve.
     """
-    wiring = wiring_of(launch.transport)
-    forwarder = forward_logs(wiring.outbox, launch.log_level)
+    parts = load_transport(launch.transport)
+    forwarder = forward_logs(parts.outbox, launch.log_level)
     try:
-        return _work(channel, lifeline, launch, wiring, forwarder)
+        tracing = find_tracing(launch.worker_id, launch.incarnation)
+        forwarder.tracing = tracing
+        toolbox = invoke(_load_tools, launch)
+        main = parts.main
+        _run_startup_hooks(toolbox, main)
+        if tracing is not None:
+            # After the hooks, so that what the tools configure themselves stays.
+            tracing.configure()
+        _check_descriptors(channel, lifeline)
+        listen_for_cancel_signal()
+        bridge = BridgeThread(launch, toolbox, parts, tracing)
+        bridge.start()
+        channel.ready(
+            {
+                "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
+                "bridge": __version__,
+                "python": platform.python_version(),
+                "lifeline": lifeline.mode,
+                "transport": launch.transport,
+            }
+        )
+        forwarder.begin(bridge.ident)
+        main.run()
+        _run_shutdown_hooks(toolbox, main)
+        if tracing is not None:
+            tracing.close(TELEMETRY_GRACE_S)
+        bridge.close()
     finally:
+        # Log records from here on have no sender.
         forwarder.finish()
-
-
-def _work(
-    channel: ControlChannel,
-    lifeline: Lifeline,
-    launch: Launch,
-    wiring: Wiring,
-    forwarder: LogForwarder,
-) -> int:
-    main = wiring.main
-    tracing = find_tracing(launch.worker_id, launch.incarnation)
-    forwarder.tracing = tracing
-    toolbox = invoke(_load_tools, launch)
-    _run_startup_hooks(toolbox, main)
-    if tracing is not None:
-        # After the hooks: what the tools configure themselves stays as it is.
-        tracing.configure()
-    _check_descriptors(channel, lifeline)
-    listen_for_cancel_signal()
-    bridge = BridgeThread(launch, toolbox, wiring, tracing)
-    bridge.start()
-    channel.ready(
-        {
-            "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
-            "bridge": __version__,
-            "python": platform.python_version(),
-            "lifeline": lifeline.mode,
-            "transport": launch.transport,
-        }
-    )
-    forwarder.begin(bridge.ident)
-    main.run()
-    _run_shutdown_hooks(toolbox, main)
-    if tracing is not None:
-        tracing.close(TELEMETRY_GRACE_S)
-    bridge.close()
-    # What is logged from here on, nobody sends.
-    forwarder.finish()
     main.close()
     if lifeline.ended():
-        # What looked like a host that leaves was one that died: take along what
-        # the tools have started. A thread that watches may not get to it any more.
+        # The host seemed to leave, but it died: end also what the tools have started.
+        # A thread that watches the lifeline may not get to it any more.
         end_group()
     return exit_status.LEFT
 
@@ -93,13 +82,13 @@ def _check_descriptors(channel: ControlChannel, lifeline: Lifeline) -> None:
     if not (channel.intact() and lifeline.intact()):
         raise StartFailed(
             "TOOLS_IMPORT_FAILED",
-            "the tools closed file descriptors that belong to the worker; leave "
-            "descriptors alone that they did not open",
+            "the tools closed file descriptors that belong to the worker; close only "
+            "descriptors that they opened",
         )
 
 
 def _load_tools(launch: Launch) -> Toolbox:
-    # A preloaded parent may have put them there.
+    # A preloaded parent may have added them already.
     if sys.path[: len(launch.tool_path)] != launch.tool_path:
         sys.path[:0] = launch.tool_path
     wanted = launch.tools_module or launch.tools_file or ""

@@ -1,1 +1,1 @@
-"""Calls: what a tool sees of one, and how it is run, streamed and cancelled."""
+"""Calls: what a tool sees of its call, and how it runs, streams and is cancelled."""

@@ -1,4 +1,4 @@
-"""What one call has of the shared memory: its arguments, and room for its result."""
+"""The shared memory of one call: its arguments, and room for its result."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class _Forks:
         cls.count += 1
 
 
-# Twice each, so that a mapping that is made while a fork begins has seen one too.
+# Counted before and after, so that a mapping made while a fork begins sees one too.
 os.register_at_fork(before=_Forks.happened, after_in_parent=_Forks.happened)
 
 
 class CallMemory:
     """The segments of one call, from its frame to its terminal frame.
 
-    A view of the arguments may outlive the call: a tool keeps it, a thread, a
-    traceback or a child of a fork. Every array of the arguments is a view of one
-    mapping, made for this call; while that exists, the segment is not free.
+    A view of the arguments may outlive the call: a tool, a thread, a traceback or a
+    forked child may keep it. Every array of the arguments is a view of one mapping
+    that is made for this call; while the mapping exists, the segment is not free.
     """
 
     __slots__ = (
@@ -57,12 +57,12 @@ class CallMemory:
         size: int = 0,
         result: Segment | None = None,
     ) -> None:
-        """Takes segments that no other call has.
+        """Takes segments that no other call uses.
 
         Args:
-            shared: gets them back.
-            arguments: has the large parts of the arguments.
-            size: how many bytes these take.
+            shared: gets them back at the end.
+            arguments: holds the large parts of the arguments.
+            size: how many bytes those parts take.
             result: may be written to.
         """
         self._shared = shared
@@ -74,7 +74,7 @@ class CallMemory:
         self._forks = 0
 
     def reader(self) -> ArgumentsReader | None:
-        """Returns what reads the large parts of the arguments, if there are any."""
+        """Returns a reader for the large parts of the arguments, if there are any."""
         if self._arguments is None:
             return None
         return ArgumentsReader(self._arguments, self._size, self._keep_track)
@@ -82,13 +82,13 @@ class CallMemory:
     def share(
         self, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, pb.Attachment | None]:
-        """Encodes the result with its large parts beside it.
+        """Encodes the result, with its large parts in a segment.
 
-        Where there is no room for them all of it is in the image.
+        If there is no room for them, the image has everything.
         """
         segment = self._result
         if self._arguments is not None and self._arguments_are_free():
-            # No mapping of it is left, and what forks from now on has none.
+            # No mapping of it is left, nor can a child inherit one from here on.
             self._mapping = None
             segment = self._arguments
         if segment is not None:
@@ -99,14 +99,14 @@ class CallMemory:
         return image, pb.Attachment(name=self._made.name, size=self._made.size)
 
     def take_back(self) -> None:
-        """The result that was shared last is not sent."""
+        """Withdraws the result that was shared last: it is not sent."""
         if self._made is not None:
             self._shared.discard(self._made.name)
             self._made.close()
             self._made = None
 
     def end(self, frame: pb.WorkerFrame) -> None:
-        """Gives the segments back, and says in the terminal frame what is free."""
+        """Gives the segments back, and marks in the terminal frame what is free."""
         if self._arguments is not None:
             if self._arguments_are_free():
                 kind = frame.WhichOneof("frame")
@@ -131,10 +131,10 @@ class CallMemory:
 
 
 class ArgumentsReader:
-    """Reads the large parts of the arguments, while they are decoded.
+    """Reads the large parts of the arguments while they are decoded.
 
     Attributes:
-        size: how many bytes they have.
+        size: how many bytes they take.
     """
 
     def __init__(
@@ -149,11 +149,11 @@ class ArgumentsReader:
         self._view: memoryview | None = None
 
     def copy(self, begin: int, end: int) -> bytes:
-        """Returns bytes of their own."""
+        """Returns a copy of these bytes."""
         return self._segment.copy(begin, end)
 
     def view(self, begin: int, end: int) -> memoryview:
-        """Returns a view, which keeps the mapping that all views are of."""
+        """Returns a view of these bytes; all views keep one mapping alive."""
         if self._view is None:
             mapping = self._keep_track(lambda: self._segment.map(self.size))
             self._view = memoryview(mapping)

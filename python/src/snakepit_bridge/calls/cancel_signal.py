@@ -1,7 +1,7 @@
 """The signal that raises `CallCancelled` in the main thread.
 
-The bridge's thread sends it, again and again until the call is over, for it can
-be lost: in `__del__`, in a C callback, in a bare `except`.
+The bridge's thread sends it repeatedly until the call is over, since it can be lost:
+in `__del__`, in a C callback, in a bare `except`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = [
     "send_cancel_signal",
 ]
 
-# Interrupted between two of their lines these would keep a lock for ever, or leave
-# a future half told, a span that is never ended.
+# Interrupted between two lines, code of these modules would keep a lock for ever, or
+# leave a future half resolved or a span without an end.
 _UNSAFE = (
     "logging",
     "importlib._bootstrap",
@@ -51,7 +51,7 @@ def send_cancel_signal() -> None:
 
 
 def _on_signal(_signal: int, frame: FrameType | None) -> None:
-    # The handler runs in the context of what it interrupts: the very call.
+    # The handler runs in the context of the call that it interrupts.
     call = CURRENT.get(None)
     if call is None or frame is None:
         return
@@ -66,9 +66,9 @@ def _on_signal(_signal: int, frame: FrameType | None) -> None:
 
 
 def may_raise(frame: FrameType) -> bool:
-    """Returns whether user code is interrupted, beneath one of the trampolines.
+    """Returns whether the frame is user code, called by one of the trampolines.
 
-    Not where it has called the bridge: what that does is done whole, and what
+    Where user code has called the bridge, the bridge's code runs to its end, and what
     waits there is woken by other means.
     """
     if _module(frame).startswith(_UNSAFE):
@@ -89,7 +89,7 @@ def _module(frame: FrameType) -> str:
 
 
 def is_cleaning_up(handled: BaseException | None) -> bool:
-    """Returns whether the exception being handled comes from a cancellation."""
+    """Returns whether the exception being handled is due to a cancellation."""
     for _ in range(16):
         if handled is None:
             return False

@@ -1,4 +1,4 @@
-"""The cancellation of one call, as the threads that work on it see it."""
+"""The cancellation of one call, shared by the threads that work on it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from snakepit_bridge.calls.wakeup import Wakeup
 
 __all__ = ["CLEAN_UP_S", "Cancellation"]
 
-# So long a tool that handles its cancellation is left alone. What it waits for
-# then - a process, a pool's threads - may never come.
+# A tool that handles its cancellation is not interrupted again for this long. What it
+# waits for meanwhile, a process or a pool's threads, may never come.
 CLEAN_UP_S = 1.0
 
 
 class Cancellation:
-    """Whether a call is to end, and who waits on its behalf.
+    """Whether a call was cancelled, and what waits on its behalf.
 
     Attributes:
-        reason: why it is to end; None while it is not.
+        reason: why it was cancelled; None if it was not.
         by_signal: whether the cancel signal raises `CallCancelled` in the main
-            thread while it runs code of this call.
+            thread while that runs code of this call.
     """
 
     __slots__ = ("_undisturbed_until", "_waiting", "by_signal", "reason")
@@ -33,7 +33,7 @@ class Cancellation:
         self._waiting: list[Wakeup] = []
 
     def request(self, reason: CancelReason) -> None:
-        """Asks for the end and wakes what waits; in the bridge's thread."""
+        """Cancels the call and wakes what waits; in the bridge's thread."""
         if self.reason is None:
             self.leave_alone()
             self.reason = reason
@@ -41,26 +41,26 @@ class Cancellation:
             wakeup.notify()
 
     def raise_if_requested(self) -> None:
-        """Raises `CallCancelled` once the end is asked for."""
+        """Raises `CallCancelled` if the call was cancelled."""
         if self.reason is not None:
             raise CallCancelled(self.reason)
 
     def leave_alone(self) -> None:
-        """Begins the time in which a clean-up is not disturbed."""
+        """Begins the time in which a clean-up is not interrupted."""
         self._undisturbed_until = time.monotonic() + CLEAN_UP_S
 
     def may_clean_up(self) -> bool:
-        """Returns whether a clean-up is still not to be disturbed."""
+        """Returns whether a clean-up must not be interrupted yet."""
         return time.monotonic() < self._undisturbed_until
 
     def watch(self, wakeup: Wakeup) -> None:
-        """Has a wakeup notified when the end is asked for."""
+        """Notifies a wakeup when the call is cancelled."""
         self._waiting.append(wakeup)
 
     def forget(self, wakeup: Wakeup) -> None:
-        """Takes a wakeup back."""
+        """Stops notifying a wakeup."""
         self._waiting.remove(wakeup)
 
     def or_requested(self, ready: Callable[[], bool]) -> Callable[[], bool]:
-        """Returns what to wait for: `ready`, or that the end is asked for."""
+        """Returns a condition: `ready`, or the call was cancelled."""
         return lambda: ready() or self.reason is not None

@@ -19,8 +19,8 @@ class CallCancelled(BaseException):
     """Raised inside a tool whose call is cancelled.
 
     A `BaseException`, as `asyncio.CancelledError` is, so that `except Exception`
-    does not swallow it. Clean up in `finally` and let it pass: a clean-up is not
-    disturbed for a second. Swallowed, it is raised again.
+    does not swallow it. Clean up in `finally` and let it propagate: a clean-up is not
+    interrupted for a second. If it is swallowed, it is raised again.
 
     Attributes:
         reason: why.

@@ -11,8 +11,9 @@ from typing import Any
 
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.host_functions import HostFunctions
+from snakepit_bridge.calls.host_calls import CallHost, Reply
 from snakepit_bridge.calls.input_stream import InputStream
+from snakepit_bridge.values.encode import encode
 
 __all__ = ["CURRENT", "Call", "current_call"]
 
@@ -44,10 +45,10 @@ class Call:
     Attributes:
         call_id: its number, for this worker.
         tool: the tool's name.
-        session: what tools of the same session keep for each other in this
-            worker; None where the call belongs to no session.
-        deadline: when it should be over, on the clock of `time.monotonic()`;
-            None where it may take any time.
+        session: the dictionary that the tools of one session share in this worker;
+            None where the call belongs to no session.
+        deadline: when it should be over, on the clock of `time.monotonic()`; None
+            where there is no deadline.
         trace_context: W3C `traceparent`, `tracestate` and `baggage` of the caller.
         logger: the logger `tool.<name>`; its records name this call.
     """
@@ -60,19 +61,19 @@ class Call:
         session: dict[str, Any] | None,
         deadline: float | None,
         trace_context: Mapping[str, str],
-        host_functions: HostFunctions,
+        host: CallHost,
         input_stream: InputStream | None,
         cancellation: Cancellation,
         is_async: bool,
     ) -> None:
-        """Made by the bridge."""
+        """Called by the bridge."""
         self.call_id = call_id
         self.tool = tool
         self.session = session
         self.deadline = deadline
         self.trace_context = trace_context
         self._input = input_stream
-        self._host_functions = host_functions
+        self._host = host
         self._cancellation = cancellation
         self._is_async = is_async
 
@@ -80,10 +81,10 @@ class Call:
     def input(self) -> InputStream:
         """The caller's input stream; empty where there is none."""
         if self._input is None:
-            # Few tools look at one that was not sent.
+            # Few tools look for an input stream that was not sent.
             self._input = InputStream(self._cancellation)
         if self._is_async:
-            # No method of this call: the two would be left to the cycle collector.
+            # Not a method of this call: that would be a reference cycle.
             self._input._may_block = refuse_to_block_the_loop
         return self._input
 
@@ -96,12 +97,12 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call is to end."""
+        """Whether the call was cancelled."""
         return self._cancellation.reason is not None
 
     @property
     def cancel_reason(self) -> CancelReason | None:
-        """Why the call is to end; None while it is not."""
+        """Why the call was cancelled; None if it was not."""
         return self._cancellation.reason
 
     @property
@@ -110,13 +111,13 @@ class Call:
         return logging.getLogger(f"tool.{self.tool}")
 
     def raise_if_cancelled(self) -> None:
-        """Ends the call here if it is to end.
+        """Raises `CallCancelled` if the call was cancelled.
 
-        For threads of your own, and for loops in the threads of a pool with more
-        than one call per worker.
+        For threads of your own, and for loops in a worker that runs several calls at
+        once.
 
         Raises:
-            CallCancelled: the call is to end.
+            CallCancelled: it was.
         """
         self._cancellation.raise_if_requested()
 
@@ -130,13 +131,26 @@ class Call:
         Raises:
             HostCallFailed: it failed, or there is no such function.
             NoImage: the argument cannot cross.
-            CallCancelled: the call is to end.
+            CallCancelled: the call was cancelled.
             RuntimeError: in an asynchronous tool, whose event loop this would
                 block; use `host_async`.
         """
         if self._is_async:
             refuse_to_block_the_loop()
-        return self._host_functions.call(function, argument)
+        cancellation = self._cancellation
+        cancellation.raise_if_requested()
+        reply = Reply(function)
+        number = self._host.send_host_call(self.call_id, reply, encode(argument))
+        cancellation.watch(reply.wakeup)
+        try:
+            reply.wakeup.wait(cancellation.or_requested(reply.given))
+            if not reply.given():
+                cancellation.raise_if_requested()
+            return reply.value()
+        finally:
+            cancellation.forget(reply.wakeup)
+            if not reply.given():
+                self._host.drop_host_call(number)
 
     async def host_async(self, function: str, argument: object = None) -> Any:
         """Calls a function of the host and awaits its answer.
@@ -149,7 +163,14 @@ class Call:
             HostCallFailed: it failed, or there is no such function.
             NoImage: the argument cannot cross.
         """
-        return await self._host_functions.call_async(function, argument)
+        reply = Reply(function)
+        number = self._host.send_host_call(self.call_id, reply, encode(argument))
+        try:
+            await reply.wakeup.wait_async(reply.given)
+            return reply.value()
+        finally:
+            if not reply.given():
+                self._host.drop_host_call(number)
 
 
 def refuse_to_block_the_loop() -> None:

@@ -8,35 +8,35 @@ from snakepit_bridge.calls.wakeup import Wakeup
 
 __all__ = ["LEAST_COUNTED_BYTES", "Credit"]
 
-# What a chunk counts at least: an object costs more than its image.
+# A chunk counts for at least this much, since an object costs more than its image.
 LEAST_COUNTED_BYTES = 256
 
 
 class Credit:
-    """What the thread that reads adds to and the running tool takes from.
+    """The thread that reads adds credit, the running tool takes it.
 
-    Each side writes numbers of its own, so that neither needs a lock.
+    Each side writes only its own numbers, so that neither needs a lock.
     """
 
     def __init__(self, chunks: int, small_bytes: int = 0) -> None:
-        """Allows so many chunks.
+        """Allows a number of chunks.
 
         Args:
-            chunks: how many may be out.
-            small_bytes: more may be, while all that are out have fewer bytes
-                together.
+            chunks: how many may be under way.
+            small_bytes: more may be under way while all of them together have fewer
+                bytes than this.
         """
         self.wakeup = Wakeup()
         self._granted = chunks
         self._taken = 0
-        # Of the running tool alone: what the chunks count that are out, in order.
+        # Used only by the running tool: what the chunks under way count, in order.
         self._window = chunks
         self._small_bytes = small_bytes
         self._sizes: deque[int] = deque()
         self._out_bytes = 0
 
     def grant(self, chunks: int) -> None:
-        """Allows so many more: the host took them; in the thread that reads."""
+        """Allows more chunks, since the host took some; in the thread that reads."""
         self._granted += chunks
         self.wakeup.notify()
 
@@ -56,11 +56,11 @@ class Credit:
 
     @property
     def arrived(self) -> int:
-        """How many of them the host has said that it took."""
+        """How many of them the host has reported as taken."""
         return self._granted - self._window
 
     def take(self, size: int) -> None:
-        """Uses it up for a chunk of so many bytes."""
+        """Uses credit for a chunk of this size."""
         self._taken += 1
         if self._small_bytes > 0:
             counted = max(size, LEAST_COUNTED_BYTES)

@@ -14,9 +14,8 @@ from snakepit_bridge.values.no_image import path_text
 
 __all__ = ["INPUT_WINDOW", "InputFailed", "InputInvalid", "InputStream"]
 
-# So many items may be under way; half of it is granted again when half is read.
+# How many items may be under way; when half of them are read, as many are granted.
 INPUT_WINDOW = 16
-
 
 _ANY = AnyCheck()
 
@@ -26,7 +25,7 @@ def _nothing() -> None:
 
 
 class InputFailed(Exception):
-    """The caller's stream ended with an error instead of an end."""
+    """The caller's stream ended with an error."""
 
 
 class InputInvalid(InputFailed):
@@ -45,7 +44,7 @@ class InputStream:
     """The input stream of a call: read it with `for` or `async for`, once.
 
     The caller is slowed down to the pace of the reading. Reading raises
-    `InputFailed` where the caller's side failed; it is empty where the caller
+    `InputFailed` if the caller's side failed. The stream is empty if the caller
     sends none.
     """
 
@@ -55,7 +54,7 @@ class InputStream:
         check: Check | None = None,
         grant: Callable[[int], None] | None = None,
     ) -> None:
-        """Made by the bridge. Without `grant` the stream is empty."""
+        """Called by the bridge. Without `grant` the stream is empty."""
         self._cancellation = cancellation
         self._check = check or _ANY
         self._grant = grant
@@ -90,12 +89,12 @@ class InputStream:
         return self._take()
 
     def put(self, image: bytes) -> None:
-        """Takes an item; in the thread that reads."""
+        """Adds an item; in the thread that reads."""
         self._items.append(image)
         self._wakeup.notify()
 
     def end(self, error: str) -> None:
-        """Takes the end, with an error or without; in the thread that reads."""
+        """Ends the stream, with an error or without; in the thread that reads."""
         self._error = error
         self._ended = True
         self._wakeup.notify()

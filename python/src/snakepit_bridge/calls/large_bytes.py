@@ -1,9 +1,9 @@
-"""Bytes so large that their memory is new each time.
+"""Copies of bytes so large that their memory is mapped anew each time.
 
-From 32 MiB on glibc maps memory for each object and unmaps it when that is gone.
-The kernel finds and clears it page by page, which takes several times as long as
-to copy the bytes. Where it may use huge pages, there are 512 times fewer of them;
-but on most systems it must be asked, and that is before the memory is written to.
+From 32 MiB on glibc maps memory for each object and unmaps it when the object is freed.
+The kernel finds and clears that memory page by page, which takes several times as long
+as copying the bytes. With huge pages there are 512 times fewer pages, but most systems
+use them only on request, made before the memory is written to.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from collections.abc import Callable
 
 __all__ = ["copy_bytes"]
 
-# Source: mallopt(3), the upper limit of M_MMAP_THRESHOLD. What is smaller comes
-# from memory that is used again, and should stay as its owner has it.
+# Source: mallopt(3), the upper limit of M_MMAP_THRESHOLD. Smaller objects are in memory
+# that is used again.
 LARGE_BYTES = 32 * 1024 * 1024
 
 
 def copy_bytes(mapping: mmap.mmap, begin: int, end: int) -> bytes:
-    """Returns what lies there as bytes of their own.
+    """Returns a copy of these bytes.
 
     Args:
         mapping: can be written to.
         begin: of the first byte.
         end: behind the last one.
     """
-    # What does not lie in the mapping has no address: slicing sees to that.
+    # Slicing handles bytes outside of the mapping, which have no address.
     if end - begin < LARGE_BYTES or not 0 <= begin <= end <= len(mapping):
         return mapping[begin:end]
     if _Copy.large is None:
@@ -35,8 +35,8 @@ def copy_bytes(mapping: mmap.mmap, begin: int, end: int) -> bytes:
 
 
 class _Copy:
-    """The way that this interpreter has, once it is known: what it needs takes
-    milliseconds to import, and few workers get bytes that large."""
+    """How to copy large bytes, once it is known: the imports for it take milliseconds,
+    and few workers get bytes that large."""
 
     large: Callable[[mmap.mmap, int, int], bytes] | None = None
 
@@ -46,12 +46,12 @@ def _plain_copy(mapping: mmap.mmap, begin: int, end: int) -> bytes:
 
 
 def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
-    """Returns what copies into huge pages; None where there is no way to."""
+    """Returns a function that copies into huge pages; None where that is impossible."""
     try:
         import ctypes
 
-        # Function objects of our own: to those of `pythonapi` anyone may give
-        # other types.
+        # Function objects of our own: other code may change the types of those of
+        # `pythonapi`.
         new_bytes = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t
         )(("PyBytes_FromStringAndSize", ctypes.pythonapi))
@@ -67,15 +67,15 @@ def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
 
     def copy(mapping: mmap.mmap, begin: int, end: int) -> bytes:
         size = end - begin
-        # Its content may be set as long as nobody else has it.
+        # Its content may be set while nothing else refers to it.
         # Source: Python/C API, PyBytes_FromStringAndSize and PyBytes_AsString.
         made: bytes = new_bytes(None, size)
         address = address_of(made)
         first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
         behind = (address + size) // mmap.PAGESIZE * mmap.PAGESIZE
-        # Where it is refused the memory is as it always was.
+        # If this is refused, the memory has pages of the usual size.
         advise(first, behind - first, huge_pages)
-        # While it refers to the mapping that cannot be closed.
+        # While this exists the mapping cannot be closed.
         source = ctypes.c_char.from_buffer(mapping, begin)
         ctypes.memmove(address, ctypes.addressof(source), size)
         return made

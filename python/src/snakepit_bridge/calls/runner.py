@@ -1,4 +1,4 @@
-"""Which thread runs a call, and how it is interrupted there."""
+"""Chooses the thread that runs a call, and how to interrupt the call there."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
-from snakepit_bridge.calls.main_thread import MainThread
-from snakepit_bridge.calls.run_async import run_async_generator, run_coroutine
-from snakepit_bridge.calls.run_sync import GeneratorRun, failure_frame, run_function
+from snakepit_bridge.calls.run_tool import (
+    GeneratorRun,
+    failure_frame,
+    run_async_generator,
+    run_coroutine,
+    run_function,
+)
 from snakepit_bridge.calls.running_call import CallState, RunningCall
 from snakepit_bridge.calls.tool_threads import InterruptibleThread, ToolThreads
+from snakepit_bridge.threads.main_thread import MainThread
 
 __all__ = ["Runner", "run_in_thread"]
 
 
 class Runner:
-    """Runs calls: asynchronous tools on the main thread's loop, synchronous ones
-    in the main thread too, or in threads where several may run at once."""
+    """Runs calls: asynchronous tools on the main thread's loop, synchronous tools in
+    the main thread as well, or in threads if several may run at once."""
 
     def __init__(self, main: MainThread, calls_per_worker: int) -> None:
-        """To be made in the main thread: calls see its context variables."""
+        """To be called in the main thread: calls see its context variables."""
         self._main = main
         self._threads = ToolThreads(calls_per_worker) if calls_per_worker > 1 else None
         self._context = copy_context()
 
     def submit(self, running: RunningCall) -> None:
-        """Has a call run; in the thread that reads."""
+        """Starts a call; in the thread that reads."""
         running.context = self._context.copy()
         if running.tool.kind.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
@@ -72,10 +77,10 @@ class Runner:
     # ------------------------------------------------------------- asynchronous
 
     def _start_task(self, running: RunningCall) -> None:
-        # Given to the task by copy: Python 3.10 has no other way.
+        # The task copies this context: Python 3.10 has no other way to give it one.
         running.context.run(CURRENT.set, running.call)
         task = running.context.run(self._main.loop.create_task, self._run_task(running))
-        # It keeps the task as long as the call runs: a loop does not.
+        # This keeps the task while the call runs: a loop holds no reference to it.
         running.interrupt = self._task_interrupt(running, task)
 
     async def _run_task(self, running: RunningCall) -> None:
@@ -89,7 +94,7 @@ class Runner:
     def _task_interrupt(
         self, running: RunningCall, task: asyncio.Task[None]
     ) -> Callable[[], None]:
-        """Cancels the task, once; where that is not noticed, its loop is blocked."""
+        """Cancels the task, once; if that has no effect, the loop is blocked."""
         asked = False
 
         def cancel() -> None:
@@ -112,7 +117,7 @@ class Runner:
 
 
 def run_in_thread(running: RunningCall) -> None:
-    """Runs a synchronous tool's call in this thread, from its begin to its end."""
+    """Runs the whole call of a synchronous tool in this thread."""
     thread = InterruptibleThread(running.cancellation)
     running.interrupt = thread.interrupt
     running.shield = thread.disarm
@@ -124,7 +129,7 @@ def run_in_thread(running: RunningCall) -> None:
         try:
             frame = running.context.run(_run_blocking, running)
         except CallCancelled:
-            # Raised in the bridge's own frames, after the tool's.
+            # Raised in the bridge's own code, after the tool's.
             thread.disarm()
         thread.disarm()
     except CallCancelled:

@@ -6,11 +6,10 @@ import enum
 import threading
 from collections.abc import Callable
 from contextvars import Context
-from typing import Any
+from typing import Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_memory import CallMemory
-from snakepit_bridge.calls.call_sink import CallSink
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call
@@ -25,11 +24,11 @@ from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["CallState", "RunningCall"]
+__all__ = ["CallSink", "CallState", "RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
-# Nothing of such a value is ever beside its image.
+# Values of these types have no parts that could be shared.
 _NEVER_SHARED = frozenset({type(None), bool, int, float, str})
 
 
@@ -37,9 +36,23 @@ def _nothing() -> None:
     """Does nothing."""
 
 
+class CallSink(Protocol):
+    """Where the frames of calls go. Its methods may be called in any thread."""
+
+    max_message_bytes: int
+    shared_memory: SharedMemory | None
+    tracing: Tracing | None
+
+    def send(self, frame: pb.WorkerFrame) -> None:
+        """Sends a frame."""
+
+    def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
+        """Sends the terminal frame of a call."""
+
+
 class CallState(enum.Enum):
-    """Where a call stands. Each state follows the one before; none is left out
-    but `RUNNING`, by a call that is cancelled while it waits."""
+    """The states of a call, in order. Only `RUNNING` may be left out, by a call that
+    is cancelled while it waits."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -53,21 +66,21 @@ class RunningCall:
         tool: what is called.
         call: the tool's view of the call.
         credit: how many chunks the host wants; None where it wants one result.
-        interrupt: makes the code that runs end; set by whoever runs it.
-        shield: keeps interrupts from what follows the tool's code; likewise.
+        interrupt: interrupts the tool's code; set by the code that runs the tool.
+        shield: keeps interrupts from the code that follows the tool's; set likewise.
         context: the context variables that the tool runs with.
+        began: whether user code may have begun.
     """
 
     __slots__ = (
         "_arguments",
-        "_began",
         "_lock",
         "_memory",
         "_sink",
         "_span",
         "_state",
         "_stream_file",
-        "_tracing",
+        "began",
         "call",
         "cancellation",
         "context",
@@ -86,7 +99,6 @@ class RunningCall:
         memory: CallMemory | None,
         credit: Credit | None,
         sink: CallSink,
-        tracing: Tracing | None = None,
     ) -> None:
         self.tool = tool
         self.call = call
@@ -98,12 +110,11 @@ class RunningCall:
         self._arguments = arguments
         self._memory = memory
         self._sink = sink
-        self._tracing = tracing
         self._span: ToolSpan | None = None
         self._state = CallState.WAITING
         self._stream_file: StreamFile | None = None
         self._lock = threading.Lock()
-        self._began = False
+        self.began = False
         if credit is not None:
             cancellation.watch(credit.wakeup)
 
@@ -120,33 +131,50 @@ class RunningCall:
             self._state = CallState.RUNNING
             return True
 
-    def enter(self) -> None:
-        """Makes the current context, a copy of `context` or itself, the call's own.
+    def enter(self) -> Arguments:
+        """Makes the current context the call's own; returns what to call the tool with.
 
-        To be called once, after `begin` and before the tool's code.
+        To be called once, after `begin` and before the tool's code, in a copy of
+        `context` or in `context` itself.
+
+        Raises:
+            CallRefused: the arguments cannot be decoded.
+            ArgumentsInvalid: they do not fit the tool.
         """
         CURRENT.set(self.call)
-        if self._tracing is not None:
-            self._span = self._tracing.begin(self.tool, self.call)
+        tracing = self._sink.tracing
+        if tracing is not None:
+            self._span = tracing.begin(self.tool, self.call)
+        given = None
+        try:
+            if self._arguments:
+                attached = None if self._memory is None else self._memory.reader()
+                given = decode(self._arguments, attachment=attached)
+        except NoImage as error:
+            raise not_transferable(error) from None
+        finally:
+            self._arguments = b""
+        arguments = bind(self.tool.signature, given)
+        self.began = True
+        return arguments
 
     def cancel(self, reason: CancelReason) -> None:
         """Asks for the end of the call, in the bridge's thread.
 
-        A call that waits ends here. One that runs is to be interrupted until it
-        does.
+        A call that waits ends here. One that runs has to be interrupted until it ends.
         """
         with self._lock:
             self.cancellation.request(reason)
             waits = self._state is CallState.WAITING
             if waits:
-                # From here on it does not begin: nobody reads its arguments any
-                # more, and their memory is given back.
+                # From here on it does not begin, so nothing reads its arguments and
+                # their memory can be released.
                 self._state = CallState.ENDED
         if waits:
             self._end(cancelled(self.call.call_id, reason, began=False))
 
     def settle(self, frame: pb.WorkerFrame) -> None:
-        """Ends a call that began with its terminal frame; the first one counts."""
+        """Ends a call that began, with its terminal frame; only the first one counts."""
         with self._lock:
             if self._state is CallState.ENDED:
                 return
@@ -159,41 +187,12 @@ class RunningCall:
         memory, self._memory = self._memory, None
         if memory is not None:
             memory.end(frame)
-        # It knows this call: the two would be left to the cycle collector.
+        # It refers to this call, which would be a reference cycle.
         self.interrupt = _nothing
         span, self._span = self._span, None
         if span is not None:
             span.end(frame, self.cancellation.reason)
         self._sink.settle(self.call.call_id, frame)
-
-    def arguments(self) -> Arguments:
-        """Returns what to call the tool with.
-
-        Raises:
-            CallRefused: the arguments are no image.
-            ArgumentsInvalid: they do not fit the tool.
-        """
-        try:
-            given = self._given()
-        except NoImage as error:
-            raise not_transferable(error) from None
-        finally:
-            self._arguments = b""
-        arguments = bind(self.tool.signature, given)
-        self._began = True
-        return arguments
-
-    def _given(self) -> Any:
-        if not self._arguments:
-            return None
-        memory = self._memory
-        attached = None if memory is None else memory.reader()
-        return decode(self._arguments, attachment=attached)
-
-    @property
-    def began(self) -> bool:
-        """Whether user code may have begun."""
-        return self._began
 
     def result(self, value: object) -> pb.WorkerFrame:
         """Returns the frame with the result.
@@ -201,7 +200,7 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        # Filled in place: a message that is given to another is copied.
+        # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()
         self._fill(frame.result, value, "result")
         return frame
@@ -215,12 +214,12 @@ class RunningCall:
         frame = pb.WorkerFrame()
         size = self._fill(frame.chunk, value, "chunk")
         if self.credit is not None:
-            # Taken first: what is sent has been allowed.
+            # Taken first: a chunk that is sent has been allowed.
             self.credit.take(size)
         self._sink.send(frame)
 
     def end(self, value: object = None) -> pb.WorkerFrame:
-        """Returns the frame that ends a stream well, with what the tool returned.
+        """Returns the frame that ends a stream, with what the tool returned.
 
         Raises:
             CallRefused: it cannot cross.
@@ -236,15 +235,6 @@ class RunningCall:
         self, message: pb.Result | pb.Chunk | pb.End, value: object, what: str
     ) -> int:
         """Puts a value into its message; returns how many bytes it has."""
-        image, attachment = self._image(value, what)
-        message.call_id = self.call.call_id
-        message.value = image
-        if attachment is None:
-            return len(image)
-        message.attachment.CopyFrom(attachment)
-        return len(image) + attachment.size
-
-    def _image(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
         memory = self._sink.shared_memory
         attachment = None
         try:
@@ -254,17 +244,23 @@ class RunningCall:
                 image, attachment = self._share(memory, value)
         except NoImage as error:
             raise not_transferable(error) from None
+        size = len(image)
         limit = self._sink.max_message_bytes
-        if len(image) + FRAME_ROOM > limit:
+        if size + FRAME_ROOM > limit:
             if memory is not None and attachment is not None:
                 self._take_back(memory, attachment)
             raise CallRefused(
                 pb.FAILURE_KIND_RESULT_TOO_LARGE,
-                f"the {what} of {self.tool.name} has {len(image)} bytes, the limit of "
+                f"the {what} of {self.tool.name} has {size} bytes, the limit of "
                 f"one message is {limit}; send a stream of smaller chunks, or raise "
                 "maxMessageBytes",
             )
-        return image, attachment
+        message.call_id = self.call.call_id
+        message.value = image
+        if attachment is None:
+            return size
+        message.attachment.CopyFrom(attachment)
+        return size + attachment.size
 
     def _share(
         self, memory: SharedMemory, value: object

@@ -1,8 +1,8 @@
-"""A file in shared memory that values take turns in.
+"""A file in shared memory that holds one value after another.
 
-What a file costs are its pages, which the kernel finds, clears and frees for each;
-so it is kept, and the next value is written over the one before. One call at a time
-has it: the host says which, and writes to it only while none has.
+Most of a file's cost is that the kernel finds, clears and frees its pages. So the file
+is kept, and the next value overwrites the one before. One call at a time uses it: the
+host chooses which, and writes to it only while no call uses it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ __all__ = ["Segment"]
 
 
 class Segment:
-    """The worker's side of one, used by the thread that runs its call.
+    """The worker's side of a segment, used by the thread that runs its call.
 
     Attributes:
-        name: what the frames call it.
+        name: its name in frames.
     """
 
     def __init__(self, name: str, file: int) -> None:
         """Takes an open file, which can be read and written."""
         self.name = name
         self._file = file
-        # Its pages are found once and not for each value. It is seen by nobody
-        # but this class: what a tool gets is a copy, or a mapping of its own.
+        # A mapping that is kept, so that its pages are found only once. Only this class
+        # uses it: a tool gets a copy, or a mapping of its own.
         self._kept: mmap.mmap | None = None
 
     @property
@@ -37,22 +37,22 @@ class Segment:
         return os.fstat(self._file).st_size
 
     def copy(self, begin: int, end: int) -> bytes:
-        """Returns bytes of their own."""
+        """Returns a copy of these bytes."""
         return copy_bytes(self._mapped(end), begin, end)
 
     def map(self, size: int) -> mmap.mmap:
-        """Returns the first bytes as a mapping of their own, which can be written
-        to: a page that is written to becomes a copy, the others are shared."""
+        """Returns a new mapping of the first bytes. It can be written to: a page that is
+        written to becomes a copy, the others stay shared."""
         return mmap.mmap(self._file, size, access=mmap.ACCESS_COPY)
 
     def write(self, part: memoryview, offset: int) -> None:
-        """Writes bytes at their place.
+        """Writes bytes at an offset.
 
         Raises:
-            NoRoom: they find no room.
+            NoRoom: there is no room for them.
         """
-        # Only what has pages is written through memory: where there is no room for
-        # a new one that would be the end of the process.
+        # Only existing pages are written through the mapping: where there is no room
+        # for a new page, that would kill the process.
         there = min(max(self.size - offset, 0), part.nbytes)
         try:
             if there > 0:
@@ -62,7 +62,7 @@ class Segment:
             raise NoRoom from None
 
     def close(self) -> None:
-        """Lets go of it; mappings of it that a tool has are the tool's alone then."""
+        """Closes it; a mapping of it that a tool keeps stays valid."""
         if self._kept is not None:
             self._kept.close()
         os.close(self._file)

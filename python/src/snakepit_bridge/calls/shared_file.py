@@ -1,4 +1,4 @@
-"""A file in shared memory, and the parts of a value that are written into it."""
+"""A file in shared memory, and the large parts of a value that are written to it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 __all__ = ["AttachmentParts", "NoRoom", "SharedFile", "write_all"]
 
-# Elements of every dtype are aligned, also for vector instructions.
+# Aligns elements of every dtype, also for vector instructions.
 ALIGNMENT = 64
-# Others need shared memory too: of what is free, one value takes no more than this.
+# Other programs need shared memory too: one value takes at most this much of what is
+# free.
 SHARE_OF_FREE = 0.5
 
 
@@ -18,17 +19,17 @@ class NoRoom(Exception):
 
 
 class SharedFile:
-    """Made when something is written to it for the first time."""
+    """A file that is created by the first write to it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._file: int | None = None
 
     def write(self, part: memoryview, offset: int) -> None:
-        """Writes bytes at their place.
+        """Writes bytes at an offset.
 
         Raises:
-            NoRoom: they find no room.
+            NoRoom: there is no room for them.
         """
         try:
             if self._file is None:
@@ -39,19 +40,18 @@ class SharedFile:
             raise NoRoom from None
 
     def detach(self) -> int | None:
-        """Returns the open file, which is the caller's to close; None if it was not
-        made."""
+        """Returns the open file, which the caller has to close; None if there is none."""
         file, self._file = self._file, None
         return file
 
     def close(self) -> None:
-        """Lets go of it."""
+        """Closes it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def remove(self) -> None:
-        """Removes it, if it was made and is still there."""
+        """Removes it, if it was created and is still there."""
         if self._file is None:
             return
         try:
@@ -61,11 +61,11 @@ class SharedFile:
 
 
 def write_all(file: int, part: memoryview, offset: int) -> None:
-    """Writes bytes at their place, where there may be no memory for them yet.
+    """Writes bytes at their place, where the file may have no memory yet.
 
     Raises:
         NoRoom: they would take too much of what is free.
-        OSError: they find no room.
+        OSError: there is no room for them.
     """
     if part.nbytes == 0:
         return
@@ -79,33 +79,33 @@ def write_all(file: int, part: memoryview, offset: int) -> None:
 
 
 class Writable(Protocol):
-    """What the parts of a value are written into."""
+    """What the parts of a value are written to."""
 
     def write(self, part: memoryview, offset: int) -> None:
-        """Writes bytes at their place.
+        """Writes bytes at an offset.
 
         Raises:
-            NoRoom: they find no room.
+            NoRoom: there is no room for them.
         """
 
 
 class AttachmentParts:
-    """The large parts of one value, written one after the other.
+    """The large parts of one value, written one after another.
 
     Attributes:
-        size: how many bytes they take, with the gaps between them.
+        size: how many bytes they take, including the gaps between them.
     """
 
     def __init__(
         self, file: Writable, from_bytes: int, limit_bytes: int, begin: int = 0
     ) -> None:
-        """Names the file and where in it they begin.
+        """Begins without parts.
 
         Args:
-            file: what they are written into.
-            from_bytes: smaller parts are not taken.
-            limit_bytes: what they may take together.
-            begin: where the first one is.
+            file: what they are written to.
+            from_bytes: smaller parts are refused.
+            limit_bytes: how much they may take together.
+            begin: the offset of the first part.
         """
         self.size = 0
         self._file = file
@@ -114,10 +114,10 @@ class AttachmentParts:
         self._begin = begin
 
     def take(self, data: Any) -> int | None:
-        """Writes a part and returns where it is; None if it is a small one.
+        """Writes a part and returns its offset; None if it is too small.
 
         Raises:
-            NoRoom: it finds none.
+            NoRoom: there is no room for it.
         """
         part = memoryview(data).cast("B")
         if part.nbytes < self._from_bytes:

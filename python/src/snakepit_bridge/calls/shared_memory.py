@@ -1,8 +1,8 @@
 """Large parts of values, handed over as files in shared memory.
 
-Who receives a file removes it as soon as it is open; who made it removes what
-was never received; what both leave behind goes with the worker's directory.
-A file that values take turns in is the same for both: it is only open for longer.
+The side that receives a file removes it as soon as it is open, and the side that made
+it removes files that were never received. What both leave behind is removed with the
+worker's directory. The same holds for a segment, which only stays open for longer.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from snakepit_bridge.values.encode import Attachment
 
 __all__ = ["AttachmentInvalid", "SharedMemory"]
 
-# Nobody is waited for at a pipe that has the name of a file.
+# Does not block on a pipe that has the name of such a file.
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# What the host calls its files.
+# The names that the host gives its files.
 _HOSTS_NAME = re.compile(r"h[0-9]{1,15}")
 
 
 class AttachmentInvalid(Exception):
-    """A frame names an attachment that is not there, or not as announced."""
+    """A frame names an attachment that is missing, or not as announced."""
 
 
 class SharedMemory:
     """The directory that a worker and its host share."""
 
     def __init__(self, directory: str, from_bytes: int, limit_bytes: int) -> None:
-        """Names it.
+        """Uses a directory that exists.
 
         Args:
             directory: a private directory in shared memory.
             from_bytes: parts of a value from this size on are shared.
-            limit_bytes: what one value may take.
+            limit_bytes: how much one value may take.
         """
         self._directory = directory
         self._from_bytes = from_bytes
         self._limit_bytes = limit_bytes
         self._numbers = itertools.count(1)
-        # Those that no call has.
+        # The segments that no call uses.
         self._segments: dict[str, Segment] = {}
 
     def call(self, frame: pb.Call) -> CallMemory | None:
-        """Returns what a call has of it; None where that is nothing so far.
+        """Returns the shared memory of a call; None if it has none so far.
 
         Raises:
-            AttachmentInvalid: there is no such file, or it is not as announced.
+            AttachmentInvalid: the file is missing, or not as announced.
         """
         for name in frame.segments_gone:
             gone = self._segments.pop(name, None)
@@ -76,7 +76,7 @@ class SharedMemory:
         return CallMemory(self, arguments, frame.attachment.size, result)
 
     def keep(self, segment: Segment) -> None:
-        """Takes a segment that no call has any more."""
+        """Keeps a segment that no call uses any more."""
         self._segments[segment.name] = segment
 
     def _arrived(self, attachment: pb.Attachment) -> Segment:
@@ -109,7 +109,7 @@ class SharedMemory:
         return Segment(name, file)
 
     def discard(self, name: str) -> None:
-        """Removes what nobody will receive."""
+        """Removes a file that will not be received."""
         path = os.path.join(self._directory, os.path.basename(name))
         try:
             os.unlink(path)
@@ -119,9 +119,9 @@ class SharedMemory:
     def share(
         self, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, pb.Attachment | None]:
-        """Encodes a value with its large parts beside it, in a file that is read once.
+        """Encodes a value with its large parts in a file that is read once.
 
-        Where there is no room for them all of it is in the image.
+        If there is no room for them, the image has everything.
         """
         image, made = self.share_in_new_segment(encode)
         if made is None:
@@ -133,7 +133,7 @@ class SharedMemory:
     def share_in(
         self, segment: Segment, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, pb.Attachment | None]:
-        """Encodes a value with its large parts in a segment; likewise."""
+        """Encodes a value with its large parts in a segment; see `share`."""
         parts = AttachmentParts(segment, self._from_bytes, self._limit_bytes)
         try:
             image = encode(parts)
@@ -146,7 +146,7 @@ class SharedMemory:
     def share_in_new_segment(
         self, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, Segment | None]:
-        """Encodes a value with its large parts in a segment that is made for them."""
+        """Encodes a value with its large parts in a new segment; see `share`."""
         name = f"w{next(self._numbers)}"
         file = SharedFile(os.path.join(self._directory, name))
         parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)

@@ -1,9 +1,9 @@
-"""The file in which the chunks of one stream take turns.
+"""The file that holds the chunks of one stream.
 
-A file for each would have the kernel find, clear and free its pages anew, which
-costs several times as much as the bytes in it. The host reads a chunk when it
-arrives, and credit that it grants says which were taken: their room is written to
-again, and never that of a chunk on its way.
+With a file for each chunk the kernel would find, clear and free pages for each, which
+costs several times as much as writing the bytes. The host reads a chunk when it
+arrives, and the credit that it grants reports which chunks it took. Only their room is
+used again, never that of a chunk that is still under way.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from snakepit_bridge.values.encode import Attachment
 
 __all__ = ["StreamFile"]
 
-# What lies in one chunk's room at the most; pages that nobody wrote to take no
-# memory. A larger chunk has a file of its own, so that a stream keeps no more
-# than its credit of these.
+# The room of one chunk; pages that were never written to take no memory. A larger chunk
+# has a file of its own, so that a stream keeps at most its credit of these rooms.
 CHUNK_ROOM = 1 << 20
-# Room that is there already pays for smaller parts than a file of their own does.
+# Existing room pays for smaller parts than a new file does.
 SMALLER = 4
 
 
@@ -32,14 +31,14 @@ class StreamFile:
     def __init__(
         self, directory: str, name: str, from_bytes: int, limit_bytes: int
     ) -> None:
-        """Names it.
+        """Names a file that is created by the first write.
 
         Args:
-            directory: the worker's own in shared memory.
-            name: of no other file there.
+            directory: the worker's directory in shared memory.
+            name: no other file there has it.
             from_bytes: parts of other values are shared from this size on; a
                 quarter of it is enough here.
-            limit_bytes: what one value may take.
+            limit_bytes: how much one value may take.
         """
         self._name = name
         self._file = SharedFile(os.path.join(directory, name))
@@ -47,7 +46,7 @@ class StreamFile:
         self._limit_bytes = min(limit_bytes, CHUNK_ROOM)
         self._is_announced = False
         self._rooms = 0
-        # The one that was free last is the most likely to be in the cache.
+        # The room that became free last is the most likely to be in the cache.
         self._free: list[int] = []
         self._out: deque[tuple[int, int]] = deque()
 
@@ -62,10 +61,10 @@ class StreamFile:
         Args:
             encode: writes the image.
             sent: how many chunks of the stream were sent before it.
-            arrived: how many of these the host has taken.
+            arrived: how many of those the host has taken.
 
         Returns:
-            The image and what is beside it, or None where there is no room.
+            The image and the attachment, or None if there is no room.
         """
         while self._out and self._out[0][0] < arrived:
             self._free.append(self._out.popleft()[1])
@@ -87,7 +86,7 @@ class StreamFile:
         return image, pb.Attachment(name=self._name, size=parts.size, offset=begin)
 
     def close(self) -> None:
-        """Ends it; the host removes what it was told of."""
+        """Closes the file; the host removes it, if a frame has named it."""
         if not self._is_announced:
             self._file.remove()
         self._file.close()

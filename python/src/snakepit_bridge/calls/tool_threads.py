@@ -1,4 +1,4 @@
-"""Threads for synchronous tools, where a worker takes more than one call at once."""
+"""Threads for synchronous tools, in a worker that runs several calls at once."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["InterruptibleThread", "ToolThreads"]
 
 
 class InterruptibleThread:
-    """Raises `CallCancelled` in the thread that it is made in, while it is armed.
+    """Raises `CallCancelled` in the thread that created it, while it is armed.
 
-    Best effort: Python raises it between two bytecodes of that thread, so code
-    that blocks in C does not notice. And it is raised a moment after it was
-    asked for: once, and no more than once, this may be behind the user's code.
+    Best effort: Python raises it between two bytecodes of that thread, so code that
+    blocks in C does not notice. It is raised a moment after the request, so once, and
+    only once, it may be raised after the user's code.
 
-    Where threads run Python at the same time (free-threaded builds) nothing is
-    raised: one cannot look where another thread is, so it might hold a lock of
-    `logging` or of the bridge. There a tool has to ask `raise_if_cancelled()`.
+    In free-threaded builds nothing is raised: there one cannot see what another thread
+    is doing, so it might hold a lock of `logging` or of the bridge. A tool has to call
+    `raise_if_cancelled()` there.
     """
 
     def __init__(self, cancellation: Cancellation) -> None:
@@ -35,7 +35,7 @@ class InterruptibleThread:
         self._armed = True
 
     def interrupt(self) -> None:
-        """Raises it where user code runs; from any other thread."""
+        """Raises it if user code runs; from any other thread."""
         if not gil_is_enabled():
             return
         with self._lock:
@@ -47,7 +47,7 @@ class InterruptibleThread:
                 _raise_in(self._ident, _RAISED[self._cancellation.reason])
 
     def disarm(self) -> None:
-        """Lets nothing be raised any more, and takes back what was not raised yet."""
+        """Prevents it from being raised, also if that was requested already."""
         while True:
             try:
                 with self._lock:
@@ -67,14 +67,14 @@ class InterruptibleThread:
 
 
 def gil_is_enabled() -> bool:
-    """Returns whether one thread at a time runs Python, at this moment: a module
-    that does not know better enables the lock when it is imported."""
+    """Returns whether the GIL is on at this moment: importing a module that does not
+    support free threading turns it on."""
     enabled: Callable[[], bool] | None = getattr(sys, "_is_gil_enabled", None)
     return enabled is None or enabled()
 
 
 def _with_reason(reason: CancelReason | None) -> type[CallCancelled]:
-    """Returns a class that makes itself: Python takes no instance here."""
+    """Returns a class that needs no arguments: Python takes a class here, no instance."""
 
     class WithReason(CallCancelled):
         def __init__(self) -> None:
@@ -94,7 +94,7 @@ def _raise_in(ident: int, error: type[BaseException] | None) -> None:
 
 
 class ToolThreads:
-    """As many threads as calls may run at once, started as they are needed."""
+    """As many threads as calls may run at once; each is started when it is needed."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -103,10 +103,10 @@ class ToolThreads:
         self._idle = threading.Semaphore(0)
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Has work done in one of the threads; in the thread that reads."""
+        """Runs work in one of the threads; called in the thread that reads."""
         self._work.put(work)
         if len(self._threads) < self._most and not self._idle.acquire(blocking=False):
-            # A daemon: a tool that never ends must not keep the worker.
+            # A daemon, so that a tool that never ends does not keep the worker alive.
             name = f"tool-{len(self._threads)}"
             thread = threading.Thread(target=self._run, name=name, daemon=True)
             self._threads.append(thread)

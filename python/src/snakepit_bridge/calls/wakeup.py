@@ -1,4 +1,4 @@
-"""Waiting, in a thread or in a coroutine, for what the thread that reads brings."""
+"""Waiting, in a thread or in a coroutine, for something that another thread does."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Wakeup"]
 
 
 class Wakeup:
-    """Wakes the one that waits; works without locks.
+    """Wakes the one thread or coroutine that waits; works without locks.
 
-    Whoever waits says first how to be woken and looks then, whoever wakes has
-    changed first what is looked at: so none of the two can miss the other. A
-    lock would be held when `CallCancelled` is raised.
+    The side that waits first sets how to be woken, then checks the condition. The side
+    that wakes first changes the condition, then notifies. So neither can miss the
+    other. A lock could be held when `CallCancelled` is raised.
 
-    Several threads may wake at once. Each wait has a list of its own, with one way
-    to be woken in it: whoever comes late empties one that nobody looks at any more.
+    Several threads may notify at once. Each wait has a list of its own with one
+    callback in it: a late notification empties a list that is no longer used.
     """
 
     __slots__ = ("_ways",)
@@ -26,7 +26,7 @@ class Wakeup:
         self._ways: list[Callable[[], None]] = []
 
     def notify(self) -> None:
-        """Wakes, after the change; from any thread."""
+        """Wakes, after the condition was changed; from any thread."""
         try:
             wake = self._ways.pop()
         except IndexError:
@@ -40,7 +40,7 @@ class Wakeup:
             self._ways = [lambda: token.put(None)]
             if ready():
                 break
-            # In C, called from here: a signal in between raises nothing.
+            # This waits in C and is called from here: a signal meanwhile raises nothing.
             token.get()
 
     async def wait_async(self, ready: Callable[[], bool]) -> None:
@@ -54,10 +54,10 @@ class Wakeup:
             await future
 
     def park(self, ready: Callable[[], bool], resume: Callable[[], None]) -> bool:
-        """Has `resume` called, by whoever wakes, when it may be `ready`.
+        """Has `notify` call `resume` once.
 
         Returns:
-            False if it is ready now; then `resume` may be called all the same.
+            False if it is ready now; `resume` may be called nevertheless.
         """
         self._ways = [resume]
         return not ready()
@@ -74,7 +74,7 @@ def _resolver(
         try:
             loop.call_soon_threadsafe(resolve)
         except RuntimeError:
-            # The loop is closed: nobody waits any more.
+            # The loop is closed: nothing waits any more.
             pass
 
     return wake

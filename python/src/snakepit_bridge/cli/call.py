@@ -12,14 +12,13 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from snakepit_bridge.calls.main_thread import MainThread
-from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import INTERRUPTED, TOOL_FAILED, WRONG_CALL
 from snakepit_bridge.cli.json_values import from_json, to_json
 from snakepit_bridge.cli.load_target import CommandFailed, load_target
 from snakepit_bridge.cli.local_call import run_locally
 from snakepit_bridge.cli.results import give_up_results, opened_results, write_results
 from snakepit_bridge.failures.python_error import without_bridge
+from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.annotations.check import Mismatch
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.tools.tool import Tool
@@ -39,7 +38,7 @@ def call_command(arguments: list[str]) -> int:
 
 
 def _call(options: argparse.Namespace, results: TextIO) -> int:
-    main = WaitingMainThread()
+    main = MainThread()
     try:
         toolbox = load_target(options.target, main)
         tool = _find(toolbox, options.tool)

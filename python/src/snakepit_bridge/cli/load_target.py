@@ -6,10 +6,9 @@ import os
 import sys
 import traceback
 
-from snakepit_bridge.calls.main_thread import MainThread
-from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
 from snakepit_bridge.cli.exit_codes import NO_TOOLS
 from snakepit_bridge.failures.python_error import without_bridge
+from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
@@ -70,7 +69,7 @@ def load_tools(target: str) -> dict[str, Tool]:
     Raises:
         CommandFailed: they cannot be loaded.
     """
-    main = WaitingMainThread()
+    main = MainThread()
     try:
         return load_target(target, main).tools
     finally:

@@ -8,10 +8,10 @@ from typing import Any
 
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.context import CURRENT, Call
-from snakepit_bridge.calls.host_functions import HostCallFailed, HostFunctions, Reply
+from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 from snakepit_bridge.calls.input_stream import InputStream
-from snakepit_bridge.calls.main_thread import MainThread
 from snakepit_bridge.calls.trampoline import drive, invoke
+from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.values.decode import decode
@@ -23,11 +23,11 @@ __all__ = ["run_locally"]
 class _NoHost:
     """Where a host call goes when there is no host."""
 
-    def send(self, call_id: int, reply: Reply, argument: bytes) -> int:
+    def send_host_call(self, call_id: int, reply: Reply, argument: bytes) -> int:
         problem = "there is no host here; in a test, snakepit_bridge.testing.call_context answers for one"
         raise HostCallFailed(reply.function, "NO_HOST", problem)
 
-    def drop(self, host_call_id: int) -> None:
+    def drop_host_call(self, host_call_id: int) -> None:
         """Nothing was sent."""
 
 
@@ -90,7 +90,7 @@ def _call(tool: Tool, items: Iterable[Any] | None, timeout: float | None) -> Cal
         session={},
         deadline=None if timeout is None else time.monotonic() + timeout,
         trace_context={},
-        host_functions=HostFunctions(1, _NoHost(), cancellation),
+        host=_NoHost(),
         input_stream=stream,
         cancellation=cancellation,
         is_async=tool.kind.is_async,

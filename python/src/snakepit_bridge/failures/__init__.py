@@ -1,1 +1,1 @@
-"""Failures, in words and as frames."""
+"""Failures of calls, as frames."""

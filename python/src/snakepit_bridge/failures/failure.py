@@ -1,4 +1,4 @@
-"""Why a call failed, as the frame that says so."""
+"""The frames that report why a call failed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_MESSAGE = 64 << 10
 
 
 class CallRefused(Exception):
-    """The bridge itself ends a call, before the tool or instead of its answer."""
+    """The bridge itself ends a call, before the tool runs or instead of its answer."""
 
     def __init__(self, kind: pb.FailureKind, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class CallRefused(Exception):
 
 
 def refused(call_id: int, refusal: CallRefused, *, began: bool) -> pb.WorkerFrame:
-    """Returns the frame about a call that the bridge refused."""
+    """Returns the frame for a call that the bridge refused."""
     return _frame(call_id, refusal.kind, refusal.message, began, path=refusal.path)
 
 
@@ -37,13 +37,13 @@ def cancelled(
     *,
     began: bool,
 ) -> pb.WorkerFrame:
-    """Returns the frame about a call that was cancelled."""
+    """Returns the frame for a call that was cancelled."""
     message = f"the call was cancelled: {reason.value}"
     return _frame(call_id, pb.FAILURE_KIND_CANCELLED, message, began, error)
 
 
 def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerFrame:
-    """Returns the frame about an exception, whoever raised it."""
+    """Returns the frame for an exception of the tool or of the bridge."""
     if isinstance(error, CallRefused):
         return refused(call_id, error, began=began)
     if isinstance(error, (ArgumentsInvalid, InputInvalid)):

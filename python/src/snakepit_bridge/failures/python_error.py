@@ -1,4 +1,4 @@
-"""A Python exception as the host is told about it: everything bounded."""
+"""A Python exception as it is reported to the host, with a limit on every part."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def python_error(error: BaseException) -> pb.PythonError:
 
 
 def error_type(error: BaseException) -> str:
-    """Returns `module.QualifiedName`, without the module for builtins."""
+    """Returns `module.QualifiedName`; builtins have no module."""
     kind = type(error)
     module = kind.__module__
     if module in ("builtins", "__main__"):
         return kind.__qualname__
     name = kind.__qualname__
     if str(module).startswith(_PACKAGE) and name in snakepit_bridge.__all__:
-        # What the host reads is what tools import it by, not where it lies.
+        # The name by which tools import it, not the module that defines it.
         module = snakepit_bridge.__name__
     return f"{module}.{kind.__qualname__}"
 
 
 def error_text(error: BaseException) -> str:
-    """Returns what the exception says; it may be one that cannot even say that."""
+    """Returns the exception's text, even if the exception fails to make it."""
     try:
         text = str(error)
     except Exception as second:  # noqa: BLE001 - user code
@@ -49,14 +49,14 @@ def error_text(error: BaseException) -> str:
 
 
 def without_bridge(trace: TracebackType | None) -> TracebackType | None:
-    """Returns the traceback from where user code begins."""
+    """Returns the part of the traceback that begins with user code."""
     begin = trace
     while begin is not None:
         module = begin.tb_frame.f_globals.get("__name__", "")
         if not (isinstance(module, str) and module.startswith(_PACKAGE)):
             return begin
         begin = begin.tb_next
-    # All of it is ours: then that is what there is to see.
+    # All of it is the bridge's, so all of it is shown.
     return trace
 
 
@@ -90,7 +90,7 @@ def _traceback_text(
     try:
         lines = traceback.format_exception(type(error), error, trace, chain=whole)
         return _bounded("".join(lines), MAX_TEXT)
-    except Exception as second:  # noqa: BLE001 - user code is asked for its text
+    except Exception as second:  # noqa: BLE001 - runs user code
         return f"<no traceback: {error_type(second)}>"
 
 

@@ -1,1 +1,1 @@
-"""A parent that imports once what all workers need, and forks them from there."""
+"""A parent process that imports once what all workers need, and forks them."""

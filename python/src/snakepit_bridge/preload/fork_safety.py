@@ -1,4 +1,4 @@
-"""Whether this process can be forked into workers, after what was imported."""
+"""Whether this process can be forked into workers after its imports."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-# As the system shows them: cut after 15 characters.
+# As the system shows them, cut after 15 characters.
 _GRPC_THREADS = ("grpc_", "event_engine", "resolver-execut", "timer_manager")
 _GPU_FILES = ("/dev/nvidia", "/dev/kfd")
-# A child that does nothing but end; more means that a handler of a fork is stuck.
+# For a child that only exits; if it takes longer, a fork handler is stuck.
 _PROBE_LIMIT_S = 5.0
 
 
 class Facts:
-    """What of this process decides, as it was seen.
+    """What was seen of this process.
 
     Attributes:
         threads: The names of all threads but the main one.
-        files: What the descriptors are that were opened by imports.
+        files: The targets of the descriptors that imports opened.
         sockets: How many of them are sockets.
-        modules: What is imported.
+        modules: The imported modules.
     """
 
     __slots__ = ("files", "modules", "sockets", "threads")
@@ -51,7 +51,7 @@ class Unsafe:
 
     Attributes:
         code: One of the codes of `StartFailed`.
-        message: What was found, and what would help.
+        message: What was found, and what to do.
     """
 
     __slots__ = ("code", "message")
@@ -62,7 +62,7 @@ class Unsafe:
 
 
 def judge(facts: Facts) -> Unsafe | None:
-    """Says what makes a fork unsafe; `None` when nothing does."""
+    """Returns what makes a fork unsafe; `None` if nothing does."""
     if _cuda_initialised(facts):
         return Unsafe(
             "FORK_UNSAFE_CUDA",
@@ -92,7 +92,7 @@ def judge(facts: Facts) -> Unsafe | None:
 
 
 def look(before: frozenset[int]) -> tuple[Facts, frozenset[int]]:
-    """Looks at this process; also returns the descriptors that imports have opened.
+    """Inspects this process; also returns the descriptors that imports opened.
 
     Args:
         before: The descriptors that were open before the imports.
@@ -106,7 +106,7 @@ def look(before: frozenset[int]) -> tuple[Facts, frozenset[int]]:
 def open_descriptors() -> frozenset[int]:
     """Returns the descriptors that are open now."""
     names = [int(name) for name in os.listdir("/proc/self/fd")]
-    # The one by which they were listed is closed by now.
+    # The descriptor used for the listing is closed by now.
     return frozenset(number for number in names if _is_open(number))
 
 
@@ -120,7 +120,7 @@ def _cuda_initialised(facts: Facts) -> bool:
 
 def _threads() -> list[str]:
     names = _native_threads()
-    # Threads of Python stay whatever happens; one that is in C may end before a fork.
+    # Python threads stay; a thread of a C library may end before a fork.
     if names and len(sys._current_frames()) == 1:
         _fork_once()
         names = _native_threads()
@@ -135,12 +135,12 @@ def _native_threads() -> list[str]:
                 with open(f"/proc/self/task/{thread}/comm") as name:
                     names.append(name.read().strip())
             except OSError:
-                pass  # It has ended.
+                pass  # The thread has ended.
     return names
 
 
 def _fork_once() -> None:
-    """Forks a child that ends at once: libraries that prepare for it end their threads."""
+    """Forks a child that ends at once: some libraries end their threads before a fork."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()

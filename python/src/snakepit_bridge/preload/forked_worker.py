@@ -1,4 +1,4 @@
-"""What a held child of a preloaded parent becomes: a worker."""
+"""A forked child of a preloaded parent becomes a worker."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ _FAILED = 1
 
 
 class ForkedWorker:
-    """A worker that goes on where its parent is; see `fork.Becoming`."""
+    """A worker that continues from its parent's state; see `fork.Becoming`."""
 
     def __init__(self, start: Start) -> None:
-        """Reads what is asked for.
+        """Checks the request.
 
         Raises:
-            OSError: It is another program than a worker of the bridge.
+            OSError: It is not for a worker of the bridge.
         """
         command, self._run_id = start.args[-5:-1], start.args[-1:]
         if command != _COMMAND:
-            raise OSError(0, "a preloaded parent forks workers of the bridge only")
+            raise OSError(0, "a preloaded parent forks only workers of the bridge")
         self._start = start
 
     def prepare(self) -> None:
-        """Takes directory and environment, in the child.
+        """Sets directory and environment, in the child.
 
         Raises:
-            OSError: The directory is not there, or must not be used.
+            OSError: The directory does not exist, or may not be used.
         """
         os.chdir(self._start.cwd)
         take_environment(self._start.env)
-        # As a program finds them that was executed; others are left to the imports.
+        # As in a program that was just executed; other signals are left to the imports.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def begin(self, reported: int) -> None:
-        """Is a worker to its end, in the child; returns never."""
+        """Runs the worker, in the child; never returns."""
         os.close(reported)
         status = _FAILED
         try:
             _reseed()
             run_id = self._run_id[0].decode()
-            # From then on the host's death ends its whole group, not this process alone.
+            # Then the host's death ends its whole group, and the parent's death ends nothing.
             status = run_worker(["--run-id", run_id], arming.outlive_parent)
         except SystemExit as exit:
             status = exit.code if isinstance(exit.code, int) else _FAILED
@@ -63,7 +63,7 @@ class ForkedWorker:
 
 
 def _reseed() -> None:
-    """Each worker has random numbers of its own; Python's own module sees to itself."""
+    """Gives each worker its own random numbers; Python's `random` does so by itself."""
     random = sys.modules.get("numpy.random")
     seed = getattr(random, "seed", None)
     if seed is not None:
@@ -71,13 +71,13 @@ def _reseed() -> None:
 
 
 def _leave(status: int) -> None:
-    """Ends this process as the interpreter would, without what is the parent's."""
+    """Ends this process as the interpreter would, but frees nothing of the parent's."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-    except BaseException:  # noqa: BLE001 - it ends in any case
+    except BaseException:  # noqa: BLE001 - it exits in any case
         traceback.print_exc()
     finally:
         os._exit(status)

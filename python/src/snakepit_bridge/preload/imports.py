@@ -1,4 +1,4 @@
-"""What a preloaded parent imports."""
+"""The imports of a preloaded parent."""
 
 from __future__ import annotations
 
@@ -7,29 +7,32 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from collections.abc import Callable
 
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.boot.worker import check_dependencies
-from snakepit_bridge.preload.launch import PreloadLaunch
 from snakepit_bridge.tools.loading import keep_file
 
-_BRIDGE = ("snakepit_bridge.bridge.worker",)
-_WIRINGS = {
-    "grpc": "snakepit_bridge.bridge.grpc_transport.wiring",
-    "framed": "snakepit_bridge.bridge.framed_transport.wiring",
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.preload.program import PreloadLaunch
+
+_TRANSPORTS = {
+    "grpc": "snakepit_bridge.bridge.grpc_transport.server",
+    "framed": "snakepit_bridge.bridge.framed_transport.server",
 }
 
 
 def preload(launch: PreloadLaunch) -> None:
-    """Imports the bridge, the named modules, and the tools where that is asked for.
+    """Imports the bridge, the named modules, and the tools if the host asks for it.
 
     Raises:
         StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
     """
     check_dependencies(launch.transport)
-    for name in (*_BRIDGE, _WIRINGS[launch.transport]):
+    for name in ("snakepit_bridge.bridge.worker", _TRANSPORTS[launch.transport]):
         importlib.import_module(name)
-    with contextlib.suppress(Exception):  # A worker says what is wrong with it.
+    with contextlib.suppress(Exception):  # Each worker reports what is wrong with it.
         if importlib.util.find_spec("opentelemetry.trace") is not None:
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
     from snakepit_bridge.bridge.log_forwarding import set_up_logging
@@ -42,26 +45,15 @@ def preload(launch: PreloadLaunch) -> None:
         if launch.tools_module is not None:
             _import(launch.tools_module)
         else:
-            _keep(launch.tools_file or "")
+            _import(launch.tools_file or "", keep_file)
 
 
-def _import(name: str) -> None:
+def _import(name: str, by: Callable[[str], object] = importlib.import_module) -> None:
     try:
-        importlib.import_module(name)
+        by(name)
     except BaseException as error:
-        raise _failed(name, error) from error
-
-
-def _keep(path: str) -> None:
-    try:
-        keep_file(path)
-    except BaseException as error:
-        raise _failed(path, error) from error
-
-
-def _failed(what: str, error: BaseException) -> StartFailed:
-    return StartFailed(
-        "PRELOAD_FAILED",
-        f"{what} cannot be imported: {type(error).__name__}: {error}",
-        traceback.format_exc(),
-    )
+        raise StartFailed(
+            "PRELOAD_FAILED",
+            f"{name} cannot be imported: {type(error).__name__}: {error}",
+            traceback.format_exc(),
+        ) from error

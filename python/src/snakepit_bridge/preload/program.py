@@ -1,9 +1,11 @@
-"""`python -m snakepit_bridge preload`: a preloaded parent, from its start to its end."""
+"""`python -m snakepit_bridge preload`: imports once what all workers need, then forks
+workers for the host."""
 
 from __future__ import annotations
 
 import gc
 import platform
+import select
 import signal
 import sys
 
@@ -12,49 +14,48 @@ from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import (
     DESCRIPTOR,
     ControlChannel,
-    HostGone,
     LaunchInvalid,
     StartFailed,
 )
+from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import (
     write_stacks_no_more,
     write_stacks_when_asked,
 )
-from snakepit_bridge.boot.worker import INHERIT, check_versions, report
-from snakepit_bridge.preload.launch import PreloadLaunch
+from snakepit_bridge.boot.worker import check_versions, read_launch, run_started
+
+
+class PreloadLaunch(Launch):
+    """The launch message of a preloaded parent (docs/bridge-protocol.md, section 6).
+
+    Attributes:
+        modules: The names of modules to import.
+        imports_tools: Whether the tools are imported, too.
+        host_pid: The only process that may hand over descriptors.
+    """
+
+    def _read(self) -> None:
+        super()._read()
+        payload = self.payload
+        modules = payload.get("modules")
+        if not isinstance(modules, list):
+            raise LaunchInvalid("payload.modules is not a list")
+        self.modules = [str(name) for name in modules]
+        self.imports_tools = payload.get("importTools") is True
+        host_pid = payload.get("hostPid")
+        if not isinstance(host_pid, int):
+            raise LaunchInvalid(f"payload.hostPid is not a number: {host_pid!r}")
+        self.host_pid = host_pid
 
 
 def run_preload(arguments: list[str]) -> int:
     """Runs a preloaded parent; returns its exit status. In a forked worker it never returns."""
-    if len(arguments) != 2 or arguments[0] != "--run-id":
-        sys.stderr.write("usage: python -m snakepit_bridge preload --run-id RUNID\n")
-        return exit_status.WRONG_USAGE
-    try:
-        channel = ControlChannel()
-    except OSError:
-        sys.stderr.write(
-            "A preloaded parent is started by a Snakepit host, which talks to it over "
-            f"file descriptor 3.\n{INHERIT}"
-        )
-        return exit_status.WRONG_USAGE
-    try:
-        _run(channel, arguments[1])
-    except HostGone:
-        return exit_status.HOST_GONE
-    except StartFailed as failure:
-        report(channel, failure)
-        return exit_status.FAILED
-    return exit_status.LEFT
+    return run_started("preload", "A preloaded parent", arguments, _run)
 
 
-def _run(channel: ControlChannel, run_id: str) -> None:
-    try:
-        launch = PreloadLaunch(channel.read_launch_message())
-    except LaunchInvalid as error:
-        raise StartFailed(
-            "LAUNCH_INVALID", f"the launch message cannot be used: {error}"
-        ) from None
+def _run(channel: ControlChannel, run_id: str) -> int:
+    launch = read_launch(channel, PreloadLaunch)
     lifeline = Lifeline(launch.lifeline)
     launch.read(run_id)
     check_versions(launch)
@@ -64,18 +65,20 @@ def _run(channel: ControlChannel, run_id: str) -> None:
             f"on {sys.platform} a process that has imported system libraries must not "
             "be forked",
         )
-    # The host asks where imports hang that take too long.
+    # The host asks for the stacks of imports that take too long.
     write_stacks_when_asked()
     kept = _import_all(launch)
     write_stacks_no_more()
-    # From here on the imports' own ideas of an end do not count.
+    # What the imports have set for these signals does not count from here on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    from snakepit_bridge.preload.parent import PreloadedParent
+    from snakepit_bridge.preload.forked_worker import ForkedWorker
+    from snakepit_guard.fork_server import ForkServer
 
-    parent = PreloadedParent(DESCRIPTOR, launch.socket, launch.host_pid, kept)
+    # Speaks the guard's protocol on the control channel, after the ready line.
+    server = ForkServer(DESCRIPTOR, launch.socket, launch.host_pid, ForkedWorker, kept)
     gc.collect()
-    gc.freeze()  # What all have stays shared.
+    gc.freeze()  # Pages that all have stay shared.
     channel.ready(
         {
             "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
@@ -84,11 +87,17 @@ def _run(channel: ControlChannel, run_id: str) -> None:
             "lifeline": lifeline.mode,
         }
     )
-    parent.run()
+    status = None
+    while status is None:
+        poll = select.poll()
+        server.register(poll)
+        status = server.serve(dict(poll.poll()))
+    server.close()
+    return exit_status.LEFT
 
 
 def _import_all(launch: PreloadLaunch) -> frozenset[int]:
-    """Imports, and looks whether that allows a fork; returns the descriptors that imports opened."""
+    """Imports, and checks whether a fork is safe; returns the descriptors that imports opened."""
     from snakepit_bridge.preload.fork_safety import judge, look, open_descriptors
     from snakepit_bridge.preload.imports import preload
 

@@ -9,32 +9,32 @@ import sys
 
 
 def main() -> None:
-    told, tell = os.pipe()
+    read_end, write_end = os.pipe()
     if os.fork() == 0:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.write(tell, b"%d\n" % os.getpid())
+        os.write(write_end, b"%d\n" % os.getpid())
         wait_for_ever()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            become_daemon(tell)
+            become_daemon(write_end)
         os._exit(0)
     os.wait()
     pids = b""
     while pids.count(b"\n") < 2:
-        pids += os.read(told, 100)
+        pids += os.read(read_end, 100)
     print(os.getpid(), *map(int, pids.split()), flush=True)
     wait_for_ever()
 
 
-def become_daemon(tell: int) -> None:
+def become_daemon(write_end: int) -> None:
     script = (
         "import os, time\n"
-        f"os.write({tell}, b'%d\\n' % os.getpid())\n"
+        f"os.write({write_end}, b'%d\\n' % os.getpid())\n"
         "os.closerange(0, 100)\n"
         "while True: time.sleep(3600)\n"
     )
-    os.set_inheritable(tell, True)
+    os.set_inheritable(write_end, True)
     os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", script], {})
 
 

@@ -1,1 +1,1 @@
-"""The framed transport: the same frames, length-prefixed, on the socket itself."""
+"""The framed transport: length-prefixed frames directly on the socket."""

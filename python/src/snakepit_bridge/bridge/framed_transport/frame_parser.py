@@ -1,4 +1,4 @@
-"""Where one frame ends and the next one begins."""
+"""Cuts a stream of bytes into frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNAL = 1
 
 
 class Malformed(Exception):
-    """What arrived is no frame, or one beyond the limit."""
+    """The bytes are not a frame, or its length is over the limit."""
 
 
 def framed(kind: int, body: bytes) -> bytes:
@@ -24,11 +24,11 @@ def framed(kind: int, body: bytes) -> bytes:
 
 
 class FrameParser:
-    """Cuts what arrives into messages. Keeps no more than what arrived of one: the
-    length that a header claims reserves nothing."""
+    """Cuts bytes into messages. Keeps only bytes that arrived: the length that a header
+    claims reserves no memory."""
 
     def __init__(self, limit: int) -> None:
-        """Takes messages of up to `limit` bytes."""
+        """Accepts messages of up to `limit` bytes."""
         self._limit = limit
         self._rest = bytearray()
         self._needed = HEADER.size
@@ -37,7 +37,7 @@ class FrameParser:
         """Returns the messages that are complete now: kind and body.
 
         Raises:
-            Malformed: it is none; nothing that follows can be read.
+            Malformed: this is not a message; nothing after it can be read.
         """
         if self._rest:
             self._rest += data
@@ -52,10 +52,10 @@ class FrameParser:
         while end - at >= HEADER.size:
             kind, length = HEADER.unpack_from(data, at)
             if kind > SIGNAL:
-                raise Malformed(f"a message of kind {kind}, which there is not")
+                raise Malformed(f"a message of the unknown kind {kind}")
             if length > self._limit:
                 raise Malformed(
-                    f"a message of {length} bytes, and the limit is {self._limit}"
+                    f"a message of {length} bytes, the limit is {self._limit}"
                 )
             begin = at + HEADER.size
             if end - begin < length:

@@ -1,4 +1,4 @@
-"""Who comes to the worker's socket, until it is known who that is."""
+"""Accepts connections to the worker's socket and checks their token."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ __all__ = ["Reception"]
 
 # A token and what surrounds it.
 MAX_MESSAGE = 4 << 10
-# So long somebody has to say the token, or to ask for the health; a host that was
-# suspended together with us has not begun to.
+# The time to send the token, or to ask for the health. Time in which this process was
+# suspended does not count: then the host was suspended as well.
 PATIENCE_S = 5.0
-# Whoever comes next takes the place of the one who is silent for longest.
+# One more connection replaces the one that has been silent for longest.
 MOST_GUESTS = 16
-# Beyond it a connect fails at once.
+# With more pending connections a connect fails at once.
 BACKLOG = 128
 
 
 class Reception:
     """Listens on the worker's socket; only the bridge's thread uses it.
 
-    Nobody who does not know the token costs more than a few kilobytes, or stays.
+    A client without the token costs at most a few kilobytes, and is disconnected.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Reception:
         token: str,
         admit: Callable[[socket.socket], str | None],
     ) -> None:
-        """`admit` is given the connection of who said the token; it returns why
-        that cannot be served, and the connection is closed."""
+        """`admit` is given a connection that sent the token. If it returns a reason why
+        that cannot be served, the connection is closed."""
         self.is_serving = True
         self._loop = loop
         self._path = path
@@ -64,7 +64,7 @@ class Reception:
         """
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.setblocking(False)
-        # The socket file is made with this mask: nobody else may ever open it.
+        # With this mask only this user may open the socket file, from its creation on.
         before = os.umask(0o177)
         try:
             listener.bind(self._path)
@@ -78,7 +78,7 @@ class Reception:
         self._loop.add_reader(listener.fileno(), self._accept, listener)
 
     def close(self) -> None:
-        """Listens no more, and sends everybody away who is not admitted."""
+        """Stops listening, and closes the connections that are not admitted."""
         for guest in list(self._guests.values()):
             guest.dismiss()
         if self._listener is not None:
@@ -92,7 +92,7 @@ class Reception:
         try:
             connection, _ = listener.accept()
         except OSError:
-            # Gone again, or no descriptor left: then whoever waits goes on waiting.
+            # The client is gone again, or there is no descriptor left: then it goes on waiting.
             return
         connection.setblocking(False)
         if len(self._guests) >= MOST_GUESTS:
@@ -100,11 +100,11 @@ class Reception:
         guest = _Guest(self, connection)
         self._guests[connection.fileno()] = guest
 
-    def _heard(self, guest: _Guest, signal: pb.HostSignal) -> None:
+    def _received(self, guest: _Guest, signal: pb.HostSignal) -> None:
         kind = signal.WhichOneof("signal")
         if kind == "health":
             health = pb.HealthResponse(serving=self.is_serving)
-            guest.say(pb.WorkerSignal(health=health))
+            guest.send(pb.WorkerSignal(health=health))
         elif kind != "hello":
             guest.refuse(pb.BYE_REASON_UNAUTHENTICATED, "the token comes first")
         elif not hmac.compare_digest(signal.hello.token.encode(), self._token):
@@ -113,12 +113,12 @@ class Reception:
             connection = guest.release()
             problem = self._admit(connection)
             if problem is not None:
-                _say_bye(connection, pb.BYE_REASON_BUSY, problem)
+                _send_bye(connection, pb.BYE_REASON_BUSY, problem)
                 connection.close()
 
 
 class _Guest:
-    """A connection whose other end has not said the token."""
+    """A connection that has not sent the token."""
 
     def __init__(self, reception: Reception, connection: socket.socket) -> None:
         self._reception = reception
@@ -128,14 +128,14 @@ class _Guest:
         self._patience = Patience(loop, PATIENCE_S, self.dismiss)
         loop.add_reader(connection.fileno(), self._read)
 
-    def say(self, signal: pb.WorkerSignal) -> None:
-        """Sends a signal; one who does not read is sent away."""
-        if not _say(self._connection, signal):
+    def send(self, signal: pb.WorkerSignal) -> None:
+        """Sends a signal; closes if the other end does not read."""
+        if not _send(self._connection, signal):
             self.dismiss()
 
     def refuse(self, reason: pb.ByeReason, message: str) -> None:
-        """Says why, and closes."""
-        _say_bye(self._connection, reason, message)
+        """Sends the reason, and closes."""
+        _send_bye(self._connection, reason, message)
         self.dismiss()
 
     def dismiss(self) -> None:
@@ -144,7 +144,7 @@ class _Guest:
             self.release().close()
 
     def release(self) -> socket.socket:
-        """Gives the connection away."""
+        """Returns the connection, which the caller takes over."""
         self._patience.cancel()
         self._reception._loop.remove_reader(self._connection.fileno())
         self._reception._guests.pop(self._connection.fileno(), None)
@@ -161,23 +161,23 @@ class _Guest:
             self.dismiss()
             return
         try:
-            self._heard(self._parser.feed(data))
+            self._parsed(self._parser.feed(data))
         except (Malformed, DecodeError) as error:
-            self.refuse(pb.BYE_REASON_MALFORMED, f"no signal: {error}")
+            self.refuse(pb.BYE_REASON_MALFORMED, f"not a signal: {error}")
 
-    def _heard(self, messages: list[tuple[int, bytes]]) -> None:
+    def _parsed(self, messages: list[tuple[int, bytes]]) -> None:
         for number, (kind, body) in enumerate(messages, 1):
             if kind != SIGNAL:
                 raise Malformed("the token comes first")
             signal = pb.HostSignal.FromString(body)
             if signal.HasField("hello") and number < len(messages):
                 raise Malformed("nothing may follow the token before the welcome")
-            self._reception._heard(self, signal)
+            self._reception._received(self, signal)
             if self._connection.fileno() not in self._reception._guests:
                 return
 
 
-def _say(connection: socket.socket, signal: pb.WorkerSignal) -> bool:
+def _send(connection: socket.socket, signal: pb.WorkerSignal) -> bool:
     data = framed(SIGNAL, signal.SerializeToString())
     try:
         return connection.send(data) == len(data)
@@ -185,5 +185,5 @@ def _say(connection: socket.socket, signal: pb.WorkerSignal) -> bool:
         return False
 
 
-def _say_bye(connection: socket.socket, reason: pb.ByeReason, message: str) -> None:
-    _say(connection, pb.WorkerSignal(bye=pb.Bye(reason=reason, message=message)))
+def _send_bye(connection: socket.socket, reason: pb.ByeReason, message: str) -> None:
+    _send(connection, pb.WorkerSignal(bye=pb.Bye(reason=reason, message=message)))

@@ -1,55 +1,86 @@
-"""The worker's side of the framed transport."""
+"""The framed transport: frames with a header each, directly on the worker's socket."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import socket
-from collections.abc import Callable, Collection
+import threading
+from collections.abc import Callable
+
+from google.protobuf.message import DecodeError
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.launch_message import Launch
-from snakepit_bridge.bridge.answers import Answers
-from snakepit_bridge.bridge.call_soon import call_soon
-from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.framed_transport.line import Line
+from snakepit_bridge.bridge.describe import describe
+from snakepit_bridge.bridge.framed_transport.frame_parser import (
+    FRAME,
+    FrameParser,
+    Malformed,
+)
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
 from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.threads.shared_reading import SharedReading
 
-__all__ = ["FramedTransport"]
+__all__ = ["FramedParts"]
 
-# Has descriptors read, and returns what ends that; in the bridge's thread.
-ReadWith = Callable[[Collection[int], Callable[[], None]], Callable[[], None]]
+READ_BYTES = 64 << 10
+
+
+class FramedParts:
+    """`TransportParts` of the framed transport."""
+
+    def __init__(self) -> None:
+        self.outbox = FramedOutbox()
+        self.main = MainThread()
+        self._reading = SharedReading(self.main)
+        self.bridge_loop = self._reading.bridge_loop
+
+    def transport(
+        self,
+        launch: Launch,
+        loop: asyncio.AbstractEventLoop,
+        conversation: Conversation,
+        on_host_left: Callable[[bool], None],
+    ) -> FramedTransport:
+        """Returns what listens on the socket."""
+        running = conversation.calls.running
+        self.main.gathering.begin(self.outbox, loop, lambda: len(running) > 1)
+        return FramedTransport(
+            launch, loop, conversation, self.outbox, on_host_left, self._reading
+        )
 
 
 class FramedTransport:
-    """A `Transport`: frames with a header each, straight on the socket."""
+    """Reads in whichever thread is free, one at a time; see `Transport`."""
 
     def __init__(
         self,
         launch: Launch,
         loop: asyncio.AbstractEventLoop,
         conversation: Conversation,
-        calls: CallTable,
-        answers: Answers,
         outbox: FramedOutbox,
         on_host_left: Callable[[bool], None],
-        read_with: ReadWith,
+        reading: SharedReading,
     ) -> None:
         self._loop = loop
         self._conversation = conversation
-        self._calls = calls
-        self._answers = answers
         self._outbox = outbox
         self._on_host_left = on_host_left
-        self._read_with = read_with
-        self._limit = launch.max_message_bytes
+        self._reading = reading
         self._reception = Reception(loop, launch.socket, launch.token, self._admit)
+        self._parser = FrameParser(launch.max_message_bytes)
         self._connection: socket.socket | None = None
-        self._line: Line | None = None
-        self._read_no_more: Callable[[], None] = lambda: None
+        # Held by the thread that reads, and acts on what it has read.
+        self._lock = threading.Lock()
+        self._is_admitted = False
+        self._is_over = False
+
+    # ------------------------------------------------ in the bridge's thread
 
     async def start(self) -> None:
         """Listens.
@@ -61,40 +92,17 @@ class FramedTransport:
         self._reception.open()
 
     def leave(self) -> None:
-        """Refuses calls, and says that it does not serve."""
+        """Refuses calls, and reports that it does not serve."""
         self._reception.is_serving = False
-        if self._line is None:
-            self._conversation.leave()
-            return
-        # A call is either taken before this, and seen to, or refused after it.
-        with self._line.reading:
+        # A call is either accepted before this and will be answered, or refused.
+        with self._lock:
             self._conversation.leave()
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write and ends the conversation, in order."""
-        bye = pb.Bye(reason=pb.BYE_REASON_LEFT, message="the worker left")
-        await self._say_bye(bye, timeout)
-
-    async def stop(self) -> None:
-        """Lets go of the socket."""
-        self._reception.close()
-        self._hang_up()
-
-    # ------------------------------------------------ in the bridge's thread
-
-    def _admit(self, connection: socket.socket) -> str | None:
-        if self._line is not None:
-            return "the conversation of this worker is open already"
-        line = Line(connection, self._limit, self)
-        self._connection = connection
-        self._line = line
-        self._outbox.open(connection)
-        self._read_no_more = self._read_with((connection.fileno(),), line.read)
-        return None
-
-    async def _say_bye(self, bye: pb.Bye, timeout: float) -> None:
+        """Writes what is left to write, then ends the conversation."""
         if self._connection is None:
             return
+        bye = pb.Bye(reason=pb.BYE_REASON_LEFT, message="the worker left")
         self._outbox.put_signal(pb.WorkerSignal(bye=bye))
         try:
             await asyncio.wait_for(self._outbox.drained(), timeout)
@@ -103,24 +111,37 @@ class FramedTransport:
             pass
         self._hang_up()
 
+    async def stop(self) -> None:
+        """Closes the socket."""
+        self._reception.close()
+        self._hang_up()
+
+    def _admit(self, connection: socket.socket) -> str | None:
+        if self._is_admitted:
+            return "the conversation of this worker is open already"
+        self._is_admitted = True
+        self._connection = connection
+        self._outbox.open(connection)
+        self._reading.begin((connection.fileno(),), self._read)
+        return None
+
     def _hang_up(self) -> None:
         connection, self._connection = self._connection, None
         if connection is None:
             return
-        self._read_no_more()
+        self._reading.end()
         self._outbox.close()
-        # A child of a tool may hold the descriptor, too.
+        # Not only `close`: a child of a tool may hold the descriptor, too.
         try:
             connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
         connection.close()
 
-    def _ended(self, problem: str | None) -> None:
-        self._read_no_more()
-        self._read_no_more = lambda: None
-        # What still runs has nobody to answer to.
-        self._calls.cancel_all(CancelReason.SHUTDOWN)
+    def _host_left(self, problem: str | None) -> None:
+        self._reading.end()
+        # The answers of calls that still run cannot be sent.
+        self._conversation.calls.cancel_all(CancelReason.SHUTDOWN)
         self._on_host_left(True)
         if problem is not None:
             bye = pb.Bye(reason=pb.BYE_REASON_MALFORMED, message=problem)
@@ -128,26 +149,60 @@ class FramedTransport:
 
     # ------------------------------------------------ in the thread that reads
 
-    def frame(self, frame: pb.HostFrame) -> None:
-        """A frame of the conversation came."""
-        self._conversation.receive(frame)
+    def _read(self) -> None:
+        """Reads everything there is and acts on it, after any other reader.
 
-    def signal(self, signal: pb.HostSignal) -> None:
-        """A signal came."""
+        If a signal handler raises meanwhile the conversation is over: what was read
+        may be lost, and the host would wait for it.
+        """
+        with self._lock:
+            try:
+                while not self._is_over and self._read_some():
+                    pass
+            except BaseException:
+                if not self._is_over:
+                    self._end(None)
+                raise
+
+    def _read_some(self) -> bool:
+        """Returns whether there may be more."""
+        connection = self._connection
+        try:
+            data = b"" if connection is None else connection.recv(READ_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._end(None)
+            return False
+        try:
+            for kind, body in self._parser.feed(data):
+                if kind == FRAME:
+                    self._conversation.receive(pb.HostFrame.FromString(body))
+                else:
+                    self._signal(pb.HostSignal.FromString(body))
+        except Malformed as error:
+            self._end(str(error))
+        except DecodeError as error:
+            self._end(f"a message that cannot be decoded: {error}")
+        return len(data) == READ_BYTES
+
+    def _end(self, problem: str | None) -> None:
+        self._is_over = True
+        call_soon(self._loop, functools.partial(self._host_left, problem))
+
+    def _signal(self, signal: pb.HostSignal) -> None:
         kind = signal.WhichOneof("signal")
         if kind == "ping":
-            answer = pb.WorkerSignal(ping=self._answers.ping(signal.ping))
+            answer = pb.WorkerSignal(ping=self._conversation.ping(signal.ping))
         elif kind == "describe":
-            answer = pb.WorkerSignal(describe=self._answers.describe())
+            answer = pb.WorkerSignal(describe=describe(self._conversation.tools))
         elif kind == "health":
             health = pb.HealthResponse(serving=self._reception.is_serving)
             answer = pb.WorkerSignal(health=health)
         else:
             if kind == "leave":
-                call_soon(self._loop, functools.partial(self._on_host_left, False))
+                self._on_host_left(False)
             return
         self._outbox.put_signal(answer)
-
-    def over(self, problem: str | None) -> None:
-        """Nothing more comes."""
-        call_soon(self._loop, functools.partial(self._ended, problem))

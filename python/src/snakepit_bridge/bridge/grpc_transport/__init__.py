@@ -1,1 +1,1 @@
-"""The gRPC transport: nothing else of the bridge imports gRPC."""
+"""The gRPC transport: the only part of the bridge that imports gRPC."""

@@ -1,7 +1,7 @@
-"""`grpc.health.v1.Health`, so that any probe can ask.
+"""`grpc.health.v1.Health`, for standard health probes.
 
-Its two messages have one field each, so they are read and written by hand: the
-generated ones would come with another package.
+Its two messages have one field each, so they are read and written by hand instead of
+with generated code from another package.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SERVICE_UNKNOWN = b"\x08\x03"
 
 
 class Health:
-    """Says `SERVING` from the start until the worker leaves."""
+    """Reports `SERVING` from the start until the worker leaves."""
 
     def __init__(self, service: str) -> None:
         self._known = ("", service)
         self._left = asyncio.Event()
 
     def leave(self) -> None:
-        """Says `NOT_SERVING` from now on."""
+        """Reports `NOT_SERVING` from now on."""
         self._left.set()
 
     def handlers(self) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
@@ -45,7 +45,7 @@ class Health:
     async def _check(self, service: str, context: Any) -> bytes:
         if service not in self._known:
             await context.abort(
-                grpc.StatusCode.NOT_FOUND, f"no service {service!r} here"
+                grpc.StatusCode.NOT_FOUND, f"there is no service {service!r}"
             )
         return self._status()
 
@@ -64,7 +64,7 @@ class Health:
 
 
 def _service_name(request: bytes) -> str:
-    """Reads `HealthCheckRequest`: field 1 is text. Another field is none of ours."""
+    """Reads `HealthCheckRequest`, whose field 1 is a string; `?` if it has another."""
     if not request:
         return ""
     length = request[1] if len(request) > 1 else 0

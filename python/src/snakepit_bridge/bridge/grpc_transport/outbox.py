@@ -1,4 +1,4 @@
-"""Frames on their way to the host, by way of gRPC's loop."""
+"""Frames on their way to the host, sent by gRPC's loop."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import deque
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
-from snakepit_bridge.bridge.transport import MAX_LOGS
+from snakepit_bridge.bridge.transport import LogLimit
 
 __all__ = ["GrpcOutbox"]
 
-# What gRPC does for a message costs more than a small frame: those that wait leave
-# together, up to this size. A larger one leaves alone: its copy would cost more.
+# A message costs gRPC more than a small frame does: frames that wait leave together,
+# up to this size. A larger frame leaves alone, since copying it would cost more.
 BATCH_BYTES = 64 << 10
 ALONE_BYTES = 16 << 10
 # Number, kind and length of a frame in a batch, or of the batch, at most.
@@ -27,49 +27,50 @@ _FRAME = b"\x0a"
 class GrpcOutbox:
     """An `Outbox` that one task of gRPC's loop empties.
 
+    `_filled` is set while that task is going to look at the frames before it waits
+    again: it clears `_filled` first and looks second, so a frame that is added
+    before `_filled` is checked needs no further wake-up.
+
     Attributes:
         held: whether the main thread gathers frames and will `flush` them.
     """
 
     def __init__(self) -> None:
-        """To be made in the main thread."""
+        """To be called in the main thread."""
         self.held = False
         self._frames: deque[pb.WorkerFrame] = deque()
         # Serialised, and too large for the batch before it.
         self._next: bytes | None = None
-        # Written under the lock of `logging`, and in the bridge's thread.
-        self._logs_put = 0
-        self._logs_sent = 0
-        self._dropped = 0
+        self._logs = LogLimit()
         self._main = threading.get_ident()
-        self._turned: SteppedLoop | None = None
+        self._stepped: SteppedLoop | None = None
         self._is_waking = False
         self._filled = asyncio.Event()
         self._closed = False
         self._batch_bytes = 0
 
-    def attach(self, turned: SteppedLoop, limit: int) -> None:
-        """Names the loop that empties it, and the limit of one message; before
-        that, frames just wait."""
-        self._turned = turned
+    def attach(self, stepped: SteppedLoop, limit: int) -> None:
+        """Sets the loop that sends the frames, and the limit of one message; until
+        then the frames wait."""
+        self._stepped = stepped
         self._batch_bytes = min(limit, BATCH_BYTES) - AROUND_BYTES
 
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
         self._frames.append(frame)
-        if self._is_awake():
+        if self._filled.is_set():
             return
         if threading.get_ident() == self._main:
             if not self.held:
                 self._wake()
-        elif self._turned is not None:
+        elif self._stepped is not None:
             # A tool's thread can be interrupted between any two steps of `_wake`.
-            self._turned.call_soon(self._filled.set)
+            self._stepped.call_soon(self._filled.set)
 
     def put_last(self, frame: pb.WorkerFrame) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         self._frames.append(frame)
-        if self._is_awake():
+        if self._filled.is_set():
             return
         if threading.get_ident() != self._main:
             self._wake()
@@ -80,62 +81,52 @@ class GrpcOutbox:
                 self._wake()
 
     def put_first(self, frame: pb.WorkerFrame) -> None:
-        """Adds a frame before all that wait; in a turn of the loop."""
+        """Adds a frame before all others; in a turn of the loop."""
         self._frames.appendleft(frame)
         self._filled.set()
 
     @property
     def logs_waiting(self) -> int:
-        """How many records have not been sent yet."""
-        return self._logs_put - self._logs_sent
+        """How many log records have not been sent yet."""
+        return self._logs.waiting
 
     def put_log(self, log: pb.Log) -> bool:
-        """Adds a record, unless too many wait; returns whether it did."""
-        if self._logs_put - self._logs_sent >= MAX_LOGS:
-            self._dropped += 1
+        """Adds a log record, unless too many wait; returns whether it was added."""
+        if not self._logs.admit(log):
             return False
-        if self._dropped:
-            log.message += f" [{self._dropped} records before this one were dropped]"
-            self._dropped = 0
-        self._logs_put += 1
         self.put(pb.WorkerFrame(log=log))
         return True
 
     def flush(self) -> None:
-        """Has the task take what waits, in this thread: the main or the bridge's."""
-        if self._frames and not self._is_awake() and self._turned is not None:
-            self._turned.call_now(self._woken)
+        """Sends what waits, in this thread: the main thread or the bridge's."""
+        if self._frames and not self._filled.is_set() and self._stepped is not None:
+            self._stepped.call_now(self._woken)
 
     def close(self) -> None:
-        """Lets `take` return None once all frames are taken."""
+        """Makes `take` return None once all frames are taken."""
         self._closed = True
         self._filled.set()
 
-    def _is_awake(self) -> bool:
-        """Returns whether the task looks at the frames before it waits again: it
-        clears first and looks second, and the caller has added a frame before."""
-        return self._filled.is_set()
-
     def _wake(self) -> None:
-        """Wakes the task once for all frames that come before it does."""
-        if not self._is_waking and self._turned is not None:
+        """Wakes the task, once for all frames that are added before it runs."""
+        if not self._is_waking and self._stepped is not None:
             try:
                 self._is_waking = True
-                self._turned.call_soon(self._woken)
+                self._stepped.call_soon(self._woken)
             except BaseException:
-                # The handler of a signal interrupted the tool that sends.
+                # A signal handler interrupted the tool that sends.
                 self._is_waking = False
                 raise
 
     # ------------------------------------------------ in a turn of the loop
 
     def _woken(self) -> None:
-        # In this order: who comes from here on wakes again.
+        # In this order: a frame that is added from here on wakes the task again.
         self._is_waking = False
         self._filled.set()
 
     async def take(self) -> bytes | None:
-        """Returns the next frame, or a batch of all that are small and wait."""
+        """Returns the next frame, or a batch of all small frames that wait."""
         while not self._frames and self._next is None:
             if self._closed:
                 return None
@@ -163,7 +154,7 @@ class GrpcOutbox:
             return data
         frame = self._frames.popleft()
         if frame.HasField("log"):
-            self._logs_sent += 1
+            self._logs.sent()
         return frame.SerializeToString()
 
 

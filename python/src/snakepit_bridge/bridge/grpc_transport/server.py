@@ -1,7 +1,8 @@
-"""The gRPC server of a worker."""
+"""The gRPC transport: a server on the worker's socket, stepped by two threads."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 
@@ -9,55 +10,76 @@ import grpc
 from grpc import aio
 
 from snakepit_bridge.boot.launch_message import Launch
-from snakepit_bridge.bridge.answers import Answers
-from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.health import HEALTH_SERVICE, Health
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.grpc_transport.services import BRIDGE_SERVICE, Services
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
-from snakepit_bridge.bridge.grpc_transport.token import Guard
+from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.threads.shared_reading import SharedReading
 
-__all__ = ["GrpcTransport"]
+__all__ = ["GrpcParts"]
 
-# For statuses under way; a health probe that watches is not waited for longer.
+# Time for statuses to be written; a health probe that watches gets no more.
 STOP_S = 0.1
 MAX_METADATA = 16 << 10
 # What gRPC reads as "for ever".
 NEVER_MS = (1 << 31) - 1
-# By itself gRPC ends a connection whose other end does not answer its pings or its
-# settings for a minute. But a host that is stopped, suspended or held by a debugger
-# for longer lives; when it dies, the kernel ends the connection at once.
+# By default gRPC ends a connection whose other end does not answer its pings or its
+# settings for a minute. But a host that is stopped, suspended or held by a debugger for
+# longer is alive; when it dies, the kernel ends the connection at once.
 HOST_SILENCE = {
     "grpc.http2.ping_timeout_ms": NEVER_MS,
     "grpc.http2.settings_timeout": NEVER_MS,
     "grpc.keepalive_time_ms": NEVER_MS,
 }
-# gRPC measures by pings how much a connection carries. There is nothing to learn of a
-# socket of this machine, and each ping, with the timer for the next, wakes a worker
-# that has nothing else to do than to answer heartbeats.
+# gRPC sends pings to measure how much a connection carries. For a local socket that
+# has no use, and each ping, with the timer for the next one, wakes an idle worker.
 NO_BANDWIDTH_PINGS = {"grpc.http2.bdp_probe": 0}
 
 
+class GrpcParts:
+    """`TransportParts` of the gRPC transport."""
+
+    def __init__(self) -> None:
+        self.outbox = GrpcOutbox()
+        self.main = MainThread()
+        self._reading = SharedReading(self.main)
+        self.bridge_loop = self._reading.bridge_loop
+
+    def transport(
+        self,
+        launch: Launch,
+        loop: asyncio.AbstractEventLoop,
+        conversation: Conversation,
+        on_host_left: Callable[[bool], None],
+    ) -> GrpcTransport:
+        """Returns the gRPC server."""
+        running = conversation.calls.running
+        # Also for a single call: gRPC's loop is stepped between two turns of the tools'.
+        self.main.gathering.begin(self.outbox, loop, lambda: len(running) > 0)
+        stepped = SteppedLoop(loop, self._reading)
+        # The host would wait for what is lost of the conversation: so it ends.
+        stepped.on_interrupted = lambda: on_host_left(True)
+        self.outbox.attach(stepped, launch.max_message_bytes)
+        services = Services(conversation, self.outbox, launch.token, on_host_left)
+        return GrpcTransport(launch, conversation, services, stepped)
+
+
 class GrpcTransport:
-    """A `Transport`: gRPC, with the standard health service beside the bridge's."""
+    """The bridge's service and the standard health service; see `Transport`."""
 
     def __init__(
         self,
         launch: Launch,
         conversation: Conversation,
-        calls: CallTable,
-        answers: Answers,
-        outbox: GrpcOutbox,
-        on_host_left: Callable[[bool], None],
-        turned: SteppedLoop,
+        services: Services,
+        stepped: SteppedLoop,
     ) -> None:
         self._launch = launch
         self._conversation = conversation
-        self._turned = turned
-        # A conversation of which something is lost would leave the host waiting.
-        turned.on_interrupted = lambda: on_host_left(True)
-        self._services = Services(answers, conversation, calls, outbox, on_host_left)
+        self._stepped = stepped
+        self._services = services
         self._health = Health(BRIDGE_SERVICE)
         self._server: aio.Server | None = None
 
@@ -65,11 +87,11 @@ class GrpcTransport:
         """Listens.
 
         Raises:
-            Exception: the socket cannot be used; gRPC has several of its own.
+            Exception: the socket cannot be used; gRPC has several classes for it.
         """
-        self._turned.open()
-        await self._turned.run(self._start())
-        self._turned.share()
+        self._stepped.open()
+        await self._stepped.run(self._start())
+        self._stepped.share()
 
     async def _start(self) -> None:
         limit = self._launch.max_message_bytes
@@ -83,11 +105,10 @@ class GrpcTransport:
                 *NO_BANDWIDTH_PINGS.items(),
             ]
         )
-        guard = Guard(self._launch.token)
         server.add_generic_rpc_handlers(
             (
                 grpc.method_handlers_generic_handler(
-                    BRIDGE_SERVICE, self._services.handlers(guard)
+                    BRIDGE_SERVICE, self._services.handlers()
                 ),
                 grpc.method_handlers_generic_handler(
                     HEALTH_SERVICE, self._health.handlers()
@@ -99,26 +120,26 @@ class GrpcTransport:
         self._server = server
 
     def leave(self) -> None:
-        """Refuses calls, and says `NOT_SERVING`."""
-        # A call is either taken before this, and seen to, or refused after it.
-        with self._turned.turning:
+        """Refuses calls, and reports `NOT_SERVING`."""
+        # A call is either accepted before this and will be answered, or refused.
+        with self._stepped.stepping:
             self._conversation.leave()
-        self._turned.call_soon(self._health.leave)
+        self._stepped.call_soon(self._health.leave)
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write and ends the conversation, in order."""
-        await self._turned.run(self._services.finish(timeout))
+        """Writes what is left to write, then ends the conversation."""
+        await self._stepped.run(self._services.finish(timeout))
 
     async def stop(self) -> None:
-        """Lets go of the socket."""
-        self._turned.share_no_more()
+        """Closes the socket."""
+        self._stepped.unshare()
         if self._server is not None:
-            await self._turned.run(self._server.stop(STOP_S))
-        self._turned.close()
+            await self._stepped.run(self._server.stop(STOP_S))
+        self._stepped.close()
 
 
 def _bind(server: aio.Server, path: str) -> None:
-    # The socket file is made with this mask: nobody else may ever open it.
+    # With this mask only this user may open the socket file, from its creation on.
     before = os.umask(0o177)
     try:
         bound = server.add_insecure_port(f"unix:{path}")

@@ -3,77 +3,92 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
+import hmac
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
 from grpc import aio
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.answers import Answers
-from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
+from snakepit_bridge.bridge.describe import describe
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
-from snakepit_bridge.bridge.grpc_transport.token import Guard
 from snakepit_bridge.calls.cancelled import CancelReason
 
 __all__ = ["BRIDGE_SERVICE", "Services"]
 
 BRIDGE_SERVICE = "snakepit.bridge.v1.Bridge"
-
-_logger = logging.getLogger(__name__)
+TOKEN_KEY = "snakepit-token"
 
 
 class Services:
-    """Answers the host, in turns of gRPC's loop.
+    """Answers the host, in steps of gRPC's loop, if the call carries the token.
 
     `on_host_left` is called when the conversation ends: with True if it broke.
     """
 
     def __init__(
         self,
-        answers: Answers,
         conversation: Conversation,
-        calls: CallTable,
         outbox: GrpcOutbox,
+        token: str,
         on_host_left: Callable[[bool], None],
     ) -> None:
-        self._answers = answers
         self._conversation = conversation
-        self._calls = calls
         self._outbox = outbox
+        self._token = token.encode()
         self._on_host_left = on_host_left
         self._over = asyncio.Event()
         self._over.set()
 
-    def handlers(self, guard: Guard) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
-        """Returns the service's methods, behind the guard."""
+    def handlers(self) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
+        """Returns the service's methods."""
         return {
             "Converse": grpc.stream_stream_rpc_method_handler(
-                guard.unary(self._converse),
+                self._guarded(self._converse),
                 request_deserializer=pb.HostFrame.FromString,
             ),
             "Ping": grpc.unary_unary_rpc_method_handler(
-                guard.unary(self._ping),
+                self._guarded(self._ping),
                 request_deserializer=pb.PingRequest.FromString,
                 response_serializer=pb.PingResponse.SerializeToString,
             ),
             "Describe": grpc.unary_unary_rpc_method_handler(
-                guard.unary(self._describe),
+                self._guarded(self._describe),
                 request_deserializer=pb.DescribeRequest.FromString,
                 response_serializer=pb.DescribeResponse.SerializeToString,
             ),
         }
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write and ends the conversation, in order."""
+        """Writes what is left to write, then ends the conversation."""
         self._outbox.close()
         try:
             await asyncio.wait_for(self._over.wait(), timeout)
         except asyncio.TimeoutError:
             # The host does not read any more.
             pass
+
+    def _guarded(
+        self, behaviour: Callable[[Any, Any], Awaitable[Any]]
+    ) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def guarded(request: Any, context: Any) -> Any:
+            if not self._has_token(context):
+                await context.abort(
+                    grpc.StatusCode.UNAUTHENTICATED,
+                    f"the metadata {TOKEN_KEY!r} is missing or wrong",
+                )
+            return await behaviour(request, context)
+
+        return guarded
+
+    def _has_token(self, context: Any) -> bool:
+        for key, value in context.invocation_metadata() or ():
+            if key == TOKEN_KEY:
+                given = value.encode() if isinstance(value, str) else value
+                return hmac.compare_digest(given, self._token)
+        return False
 
     async def _converse(self, _requests: Any, context: Any) -> None:
         if not self._over.is_set():
@@ -89,45 +104,42 @@ class Services:
         try:
             await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
             if reader.done():
-                # Half-closed, or broken: the latter raises here.
+                # Half-closed, or broken: then this raises.
                 reader.result()
                 self._on_host_left(False)
             # Done when the worker has left.
             await writer
             broken = False
         except (KeyboardInterrupt, SystemExit) as error:
-            # Not on through the thread that turns the loop now: it has raised already.
-            raise RuntimeError("the handler of a signal raised in its midst") from error
+            # It was raised already in the thread that steps the loop.
+            raise RuntimeError("a signal handler raised in a step") from error
         finally:
             self._over.set()
             reader.cancel()
             writer.cancel()
-            # What still runs has nobody to answer to.
-            self._calls.cancel_all(CancelReason.SHUTDOWN)
+            # The answers of calls that still run cannot be sent.
+            self._conversation.calls.cancel_all(CancelReason.SHUTDOWN)
             self._on_host_left(broken)
 
     async def _read(self, context: Any) -> None:
         while (message := await context.read()) is not aio.EOF:
-            if message.HasField("batch"):
-                for frame in message.batch.frames:
-                    self._receive(frame)
-            else:
-                self._receive(message)
-
-    def _receive(self, frame: pb.HostFrame) -> None:
-        if frame.HasField("ping"):
-            self._outbox.put_first(pb.WorkerFrame(ping=self._answers.ping(frame.ping)))
-        else:
-            self._conversation.receive(frame)
+            for frame in (
+                message.batch.frames if message.HasField("batch") else (message,)
+            ):
+                if frame.HasField("ping"):
+                    answer = self._conversation.ping(frame.ping)
+                    self._outbox.put_first(pb.WorkerFrame(ping=answer))
+                else:
+                    self._conversation.receive(frame)
 
     async def _write(self, context: Any) -> None:
         while (message := await self._outbox.take()) is not None:
             await context.write(message)
 
     async def _ping(self, request: pb.PingRequest, _context: Any) -> pb.PingResponse:
-        return self._answers.ping(request)
+        return self._conversation.ping(request)
 
     async def _describe(
         self, _request: pb.DescribeRequest, _context: Any
     ) -> pb.DescribeResponse:
-        return self._answers.describe()
+        return describe(self._conversation.tools)

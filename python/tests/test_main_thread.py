@@ -1,17 +1,14 @@
-"""When a main thread holds answers back, and when it has them leave."""
+"""The main thread: when it holds answers back, and what interrupts it."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
-from collections.abc import Callable
 
 import pytest
 
-from snakepit_bridge.bridge.shared_reading.reading_main_thread import (
-    ReadingMainThread,
-)
-from snakepit_bridge.calls.waiting_main_thread import WaitingMainThread
+from snakepit_bridge.threads.main_thread import MainThread
 
 DEADLINE_S = 30
 
@@ -37,26 +34,21 @@ class Outbox:
             self.has_sent.set()
 
 
-Main = WaitingMainThread | ReadingMainThread
-
-
-def waiting(_outbox: Outbox) -> Main:
-    return WaitingMainThread()
-
-
-def reading(outbox: Outbox) -> Main:
-    return ReadingMainThread(outbox)
-
-
-def begun(make: Callable[[Outbox], Main]) -> tuple[Main, Outbox]:
-    """Returns a main thread with many calls, which nobody watches."""
+def begun() -> tuple[MainThread, Outbox]:
+    """Returns a main thread with many calls, which no other thread watches."""
     outbox = Outbox()
-    main = make(outbox)
-    main.gathering.begin(outbox, lambda: True, lambda: None)
+    main = MainThread()
+    main.gathering.begin(outbox, closed_loop(), lambda: True)
     return main, outbox
 
 
-def run(main: Main) -> None:
+def closed_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    return loop
+
+
+def run(main: MainThread) -> None:
     """Runs until it is stopped."""
     too_late = threading.Timer(DEADLINE_S, main.stop)
     too_late.start()
@@ -65,8 +57,8 @@ def run(main: Main) -> None:
     main.close()
 
 
-def run_until_sent(main: Main, outbox: Outbox) -> None:
-    """Runs until something was sent."""
+def run_until_sent(main: MainThread, outbox: Outbox) -> None:
+    """Runs until something is sent."""
 
     def stop() -> None:
         outbox.has_sent.wait(DEADLINE_S)
@@ -79,12 +71,8 @@ def run_until_sent(main: Main, outbox: Outbox) -> None:
     main.close()
 
 
-both = pytest.mark.parametrize("make", [waiting, reading])
-
-
-@both
-def test_the_answers_of_a_turn_leave_together(make: Callable[[Outbox], Main]) -> None:
-    main, outbox = begun(make)
+def test_the_answers_of_a_turn_leave_together() -> None:
+    main, outbox = begun()
     seen: list[list[int]] = []
 
     def answer(frame: int) -> None:
@@ -98,14 +86,12 @@ def test_the_answers_of_a_turn_leave_together(make: Callable[[Outbox], Main]) ->
     assert outbox.sent == [1, 2]
 
 
-@both
-def test_they_leave_before_the_loop_waits(make: Callable[[Outbox], Main]) -> None:
-    main, outbox = begun(make)
+def test_answers_leave_before_the_loop_waits() -> None:
+    main, outbox = begun()
     sent_in_time: list[bool] = []
 
     def answer() -> None:
         outbox.put(1)
-        # So that it does not wait at its queue.
         main.loop.call_later(10 * DEADLINE_S, lambda: None)
 
     def stop() -> None:
@@ -121,8 +107,8 @@ def test_they_leave_before_the_loop_waits(make: Callable[[Outbox], Main]) -> Non
     assert sent_in_time == [True]
 
 
-def answer_and_look(main: Main, outbox: Outbox) -> list[tuple[bool, list[int]]]:
-    """Has a turn answer, and something behind it see what has left by then."""
+def answer_and_look(main: MainThread, outbox: Outbox) -> list[tuple[bool, list[int]]]:
+    """Answers in a turn; work after it records what was sent by then."""
     seen: list[tuple[bool, list[int]]] = []
 
     def answer() -> None:
@@ -137,26 +123,22 @@ def answer_and_look(main: Main, outbox: Outbox) -> list[tuple[bool, list[int]]]:
     return seen
 
 
-@both
-def test_they_leave_before_what_is_done_outside_of_the_loop(
-    make: Callable[[Outbox], Main],
-) -> None:
-    main, outbox = begun(make)
+def test_answers_leave_before_the_work_outside_of_the_loop() -> None:
+    main, outbox = begun()
     seen = answer_and_look(main, outbox)
     run(main)
     assert seen == [(False, [1])]
 
 
-@both
-def test_they_leave_where_a_signals_handler_raised_as_they_were_about_to(
-    make: Callable[[Outbox], Main], monkeypatch: pytest.MonkeyPatch
+def test_answers_leave_although_a_signal_handler_raised_as_they_were_sent(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    main, outbox = begun(make)
+    main, outbox = begun()
     seen = answer_and_look(main, outbox)
     release = main.gathering.release
 
     def interrupted() -> None:
-        if sys._getframe(1).f_code.co_name in ("_run_loop", "_turn"):
+        if sys._getframe(1).f_code.co_name == "_turn":
             monkeypatch.undo()
             raise KeyboardInterrupt
         release()
@@ -166,9 +148,8 @@ def test_they_leave_where_a_signals_handler_raised_as_they_were_about_to(
     assert seen == [(False, [1])]
 
 
-@both
-def test_nothing_is_held_back_in_hooks(make: Callable[[Outbox], Main]) -> None:
-    main, outbox = begun(make)
+def test_hooks_send_at_once() -> None:
+    main, outbox = begun()
     seen: list[list[int]] = []
 
     async def hook() -> None:
@@ -183,8 +164,8 @@ def test_nothing_is_held_back_in_hooks(make: Callable[[Outbox], Main]) -> None:
     assert seen == [[1, 2]]
 
 
-def test_what_is_read_at_once_is_answered_at_once() -> None:
-    main, outbox = begun(reading)
+def test_calls_that_are_read_together_are_answered_together() -> None:
+    main, outbox = begun()
     seen: list[tuple[int, list[int]]] = []
 
     def answer(frame: int) -> None:
@@ -196,22 +177,41 @@ def test_what_is_read_at_once_is_answered_at_once() -> None:
     main.submit(lambda: answer(3))
     run_until_sent(main, outbox)
     first = seen[0][0]
-    # Nobody takes it for a main thread that stands still.
+    # So the bridge's thread sees that it makes progress.
     assert seen == [(first, []), (first + 1, []), (first + 2, [1, 2, 3])]
 
 
-def test_an_answer_leaves_also_where_the_last_one_read_has_none_yet() -> None:
-    main, outbox = begun(reading)
+def test_an_answer_leaves_although_the_last_call_read_has_none_yet() -> None:
+    main, outbox = begun()
     main.submit(lambda: outbox.put(1))
     main.submit(lambda: None)
     run_until_sent(main, outbox)
     assert outbox.sent == [1]
 
 
-def test_nothing_is_held_back_where_it_was_stopped_before_the_last() -> None:
-    main, outbox = begun(reading)
+def test_stopping_before_the_last_work_holds_nothing_back() -> None:
+    main, outbox = begun()
     main.submit(main.stop)
     main.submit(lambda: None)
     main.run()
     assert not outbox.held
     main.close()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_a_signal_handler_that_raises_between_two_works_ends_nothing(
+    error: type[BaseException],
+) -> None:
+    main = MainThread()
+    done: list[str] = []
+
+    def interrupted() -> None:
+        raise error
+
+    main.submit(interrupted)
+    main.submit(lambda: done.append("work"))
+    main.submit_to_loop(lambda: done.append("callback"))
+    main.submit(main.stop)
+    main.run()
+    main.close()
+    assert sorted(done) == ["callback", "work"]

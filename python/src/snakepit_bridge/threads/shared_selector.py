@@ -1,4 +1,4 @@
-"""A selector that shares descriptors with another thread's."""
+"""A selector that shares descriptors with the selector of another thread."""
 
 from __future__ import annotations
 
@@ -6,66 +6,79 @@ import os
 import select
 import selectors
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectors import EpollSelector as _Selector
+else:
+    # Outside of Linux nothing is ever shared.
+    _Selector = getattr(selectors, "EpollSelector", selectors.DefaultSelector)
 
 __all__ = ["CAN_SHARE", "SharedSelector"]
 
-# Linux from 4.5 on.
-CAN_SHARE = hasattr(select, "EPOLLEXCLUSIVE")
+CAN_SHARE = hasattr(select, "epoll")
+# Linux 4.5 or newer; older C libraries do not name it. An older kernel ignores it and
+# wakes both threads.
+EXCLUSIVE = getattr(select, "EPOLLEXCLUSIVE", 1 << 28)
 
 
-class SharedSelector(selectors.EpollSelector):
+class SharedSelector(_Selector):
     """Also watches descriptors that the selector of another thread watches.
 
-    When one becomes readable the kernel wakes one thread only (`EPOLLEXCLUSIVE`):
-    of those that wait, the one whose selector shared it first. So the second one
-    sleeps for as long as the first is there to read, and is woken at once where
-    it is not: the hand-over costs nothing where none is needed.
+    When one becomes readable the kernel wakes only one of the threads that wait
+    (`EPOLLEXCLUSIVE`): the one whose selector shared it first. So the second thread
+    sleeps while the first one is waiting, and is woken at once while it is not. A
+    hand-over that is not needed costs nothing.
 
-    What is not read stays readable for a selector that was told of it. One that
-    was not, since the other was woken, learns of it with the next arrival only:
-    who was woken reads everything.
+    Data that is not read is reported again to the thread that was woken, and to the
+    other one only when more data arrives: the thread that was woken must read
+    everything.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # The same epoll object, in a descriptor of our own.
-        self._epoll = select.epoll.fromfd(os.dup(self.fileno()))
         self._shared: frozenset[int] = frozenset()
         self._on_readable: Callable[[], None] = lambda: None
+        if CAN_SHARE:
+            # The same epoll object, through a descriptor of our own.
+            self._epoll = select.epoll.fromfd(os.dup(self.fileno()))
 
     def share(
         self, descriptors: Collection[int], on_readable: Callable[[], None]
     ) -> None:
-        """Watches them, in addition; from any thread."""
+        """Watches these descriptors as well; from any thread, where `CAN_SHARE`."""
         self._on_readable = on_readable
         self._shared = frozenset(descriptors)
         for descriptor in descriptors:
-            self._epoll.register(descriptor, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+            self._epoll.register(descriptor, select.EPOLLIN | EXCLUSIVE)
 
     def unshare(self) -> None:
-        """Watches them no more."""
+        """Stops watching them."""
         for descriptor in self._shared:
             self._epoll.unregister(descriptor)
         self._shared = frozenset()
 
     def close(self) -> None:
-        """Lets go of everything."""
-        self._epoll.close()
+        """Closes the epoll object."""
+        if CAN_SHARE:
+            self._epoll.close()
         super().close()
 
     def select(
         self, timeout: float | None = None
     ) -> list[tuple[selectors.SelectorKey, int]]:
-        """Waits; what became readable on a shared descriptor is told at once."""
+        """Waits; calls `on_readable` where a shared descriptor is readable."""
+        if not self._shared:
+            return super().select(timeout)
         keys = self.get_map()
         if timeout is not None and timeout < 0:
             timeout = 0
         most = len(keys) + len(self._shared) + 1
         ready = []
-        left_lying = False
+        is_shared_ready = False
         for descriptor, event in self._epoll.poll(timeout, most):
             if descriptor in self._shared:
-                left_lying = True
+                is_shared_ready = True
             elif descriptor in keys:
                 key = keys[descriptor]
                 happened = 0
@@ -76,20 +89,23 @@ class SharedSelector(selectors.EpollSelector):
                 happened &= key.events
                 if happened:
                     ready.append((key, happened))
-        if left_lying:
+        if is_shared_ready:
             self._on_readable()
         return ready
 
     def wait(self, timeout: float | None) -> bool:
-        """Waits like `select`; returns False if shared ones alone were readable."""
+        """Waits as `select` does; returns False if only shared ones were readable."""
+        if not self._shared:
+            super().select(timeout)
+            return True
         events = self._epoll.poll(timeout, len(self._shared) + 1)
         other = not events
-        left_lying = False
+        is_shared_ready = False
         for descriptor, _ in events:
             if descriptor in self._shared:
-                left_lying = True
+                is_shared_ready = True
             else:
                 other = True
-        if left_lying:
+        if is_shared_ready:
             self._on_readable()
         return other

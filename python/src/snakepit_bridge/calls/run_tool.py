@@ -1,27 +1,33 @@
-"""Synchronous tools: a function's call, and a generator's steps."""
+"""Runs the code of a tool: a function, a generator, a coroutine, or its stream."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.trampoline import invoke
+from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.failures.failure import cancelled, failure_of
 
-__all__ = ["GeneratorRun", "failure_frame", "run_function"]
+__all__ = [
+    "GeneratorRun",
+    "failure_frame",
+    "run_async_generator",
+    "run_coroutine",
+    "run_function",
+]
 
 _logger = logging.getLogger(__name__)
+_CLOSE_FAILED = "the generator of %s failed while it was closed"
 
 
 def run_function(running: RunningCall) -> pb.WorkerFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
-        running.enter()
-        arguments = running.arguments()
+        arguments = running.enter()
         running.cancellation.raise_if_requested()
         value = invoke(
             running.tool.function, *arguments.positional, **arguments.keywords
@@ -38,13 +44,13 @@ def failure_frame(running: RunningCall, error: BaseException) -> pb.WorkerFrame:
     call_id = running.call.call_id
     reason = running.cancellation.reason
     if reason is not None:
-        # Whatever a cancelled tool raises, it raises because of that.
+        # A cancelled tool raises because of its cancellation, whatever it raises.
         return cancelled(call_id, reason, error, began=running.began)
     return failure_of(call_id, error, began=running.began)
 
 
 class GeneratorRun:
-    """A tool that yields, advanced while the host wants chunks."""
+    """A tool that yields, advanced while the host grants credit."""
 
     def __init__(self, running: RunningCall, credit: Credit) -> None:
         self._running = running
@@ -57,8 +63,8 @@ class GeneratorRun:
         """Advances as far as the credit goes.
 
         Args:
-            pause: waits until its argument returns true and returns true then;
-                or returns false at once and has `advance` called again later.
+            pause: waits until its argument returns true, then returns true; or returns
+                false at once and has `advance` called again later.
 
         Returns:
             The call's terminal frame, or None if it was paused.
@@ -87,8 +93,7 @@ class GeneratorRun:
             return frame
 
     def _start(self) -> Iterator[Any]:
-        self._running.enter()
-        arguments = self._running.arguments()
+        arguments = self._running.enter()
         function = self._running.tool.function
         made = invoke(function, *arguments.positional, **arguments.keywords)
         iterator: Iterator[Any] = iter(made)
@@ -101,5 +106,47 @@ class GeneratorRun:
         try:
             invoke(close)
         except BaseException:
-            name = self._running.tool.name
-            _logger.exception("the generator of %s failed while it was closed", name)
+            _logger.exception(_CLOSE_FAILED, self._running.tool.name)
+
+
+async def run_coroutine(running: RunningCall) -> pb.WorkerFrame:
+    """Runs a tool that returns, and returns the call's terminal frame."""
+    try:
+        arguments = running.enter()
+        made = invoke(
+            running.tool.function, *arguments.positional, **arguments.keywords
+        )
+        return running.result(await drive(made))
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        return failure_frame(running, error)
+
+
+async def run_async_generator(running: RunningCall, credit: Credit) -> pb.WorkerFrame:
+    """Runs a tool that yields, and returns the call's terminal frame."""
+    generator: AsyncIterator[Any] | None = None
+    try:
+        arguments = running.enter()
+        function = running.tool.function
+        made = invoke(function, *arguments.positional, **arguments.keywords)
+        generator = aiter(made)
+        while True:
+            await credit.wakeup.wait_async(credit.available)
+            try:
+                value = await drive(anext(generator))
+            except StopAsyncIteration:
+                return running.end()
+            running.send_chunk(value)
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        frame = failure_frame(running, error)
+    await _close(running, generator)
+    return frame
+
+
+async def _close(running: RunningCall, generator: AsyncIterator[Any] | None) -> None:
+    close = getattr(generator, "aclose", None)
+    if close is None:
+        return
+    try:
+        await drive(close())
+    except BaseException:
+        _logger.exception(_CLOSE_FAILED, running.tool.name)

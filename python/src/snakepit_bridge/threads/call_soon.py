@@ -1,4 +1,4 @@
-"""Having a loop call back, from any thread."""
+"""Scheduling a callback on an event loop, from any thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["call_soon"]
 
 
 def call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
-    """Has a loop call back, from any thread; one that is closed has no need to."""
+    """Schedules a callback, from any thread; does nothing if the loop is closed."""
     try:
         loop.call_soon_threadsafe(callback)
     except RuntimeError:

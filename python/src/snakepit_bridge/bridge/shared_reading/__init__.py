@@ -1,1 +1,0 @@
-"""Two threads that read what the host sends: whichever is free."""

@@ -1,0 +1,1 @@
+"""The main thread, which runs tools, and the bridge's thread: who reads and who sends."""

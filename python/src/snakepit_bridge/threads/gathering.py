@@ -1,0 +1,120 @@
+"""Answers that are ready at the same time leave in one message.
+
+The frames in a message share its cost. A frame that leaves alone while others are
+about to follow makes each of them more expensive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from snakepit_bridge.threads.call_soon import call_soon
+
+__all__ = ["LEAST_PATIENCE_S", "Gathering", "HoldingOutbox"]
+
+# The main thread may be busy with one thing for this long before the bridge's thread
+# acts in its place.
+LEAST_PATIENCE_S = 0.001
+
+
+class HoldingOutbox(Protocol):
+    """Where frames are held back.
+
+    Attributes:
+        held: whether the main thread gathers frames and will `flush` them, unless
+            there are many of them before.
+    """
+
+    held: bool
+
+    def flush(self) -> None:
+        """Sends the frames that wait."""
+
+
+class _NoOutbox:
+    """Before there is a host to send to."""
+
+    held = False
+
+    def flush(self) -> None:
+        """Sends nothing."""
+
+
+class Gathering:
+    """Holds back what the main thread sends, and has it leave in time.
+
+    Attributes:
+        progress: changes whenever the main thread finishes something, so that another
+            thread sees whether it got further.
+        outbox: where frames are held back.
+    """
+
+    def __init__(self) -> None:
+        self.progress = 0
+        self.outbox: HoldingOutbox = _NoOutbox()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wants_to_hold: Callable[[], bool] = lambda: False
+        # Set only in the bridge's thread: the main thread can be interrupted anywhere.
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(
+        self,
+        outbox: HoldingOutbox,
+        loop: asyncio.AbstractEventLoop,
+        wants_to_hold: Callable[[], bool],
+    ) -> None:
+        """Gathers from now on; from any thread.
+
+        Args:
+            outbox: where the frames are held back.
+            loop: the loop of the bridge's thread, which sends frames that the main
+                thread holds back for longer than `LEAST_PATIENCE_S`.
+            wants_to_hold: whether the answers of the next turn are to leave together.
+        """
+        self._loop = loop
+        self._wants_to_hold = wants_to_hold
+        # Last: from here on frames may be held back, and there is a loop to send them.
+        self.outbox = outbox
+
+    def next_turn(self) -> None:
+        """Sends the frames of the turn that ends, before the next one begins."""
+        self.progress += 1
+        self.release()
+        if self._wants_to_hold():
+            self.hold()
+
+    def hold(self) -> None:
+        """Holds back frames from here on; in the main thread."""
+        self.outbox.held = True
+        if self._timer is None and self._loop is not None:
+            call_soon(self._loop, self._begin_to_watch)
+
+    def release(self) -> None:
+        """Sends what was held back, and what follows at once; in the main thread or
+        the bridge's."""
+        self.outbox.held = False
+        self.outbox.flush()
+
+    # ------------------------------------------------ in the bridge's thread
+
+    def _begin_to_watch(self) -> None:
+        if self._timer is None:
+            self._watch()
+
+    def _watch(self) -> None:
+        if self._loop is not None:
+            self._timer = self._loop.call_later(
+                LEAST_PATIENCE_S, self._look, self.progress
+            )
+
+    def _look(self, seen: int) -> None:
+        # Cleared first: a main thread that still finds a timer here has made progress.
+        self._timer = None
+        if self.progress == seen:
+            # The main thread is idle or blocked. Either way nobody looks again after
+            # this, so the rest of its turn is sent frame by frame.
+            self.release()
+        else:
+            self._watch()

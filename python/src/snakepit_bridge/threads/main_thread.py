@@ -1,0 +1,209 @@
+"""The main thread, where tools run: an event loop, and work outside of it.
+
+Synchronous tools run between two turns of the loop and not within one, so that
+`asyncio.run` inside of them works as in any script. While the thread has nothing else
+to do it reads the host's frames itself: a hand-over between two Python threads costs
+more than the way to the host and back, so a small call is read, run and answered here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from typing import TYPE_CHECKING, Any
+
+from snakepit_bridge.threads.gathering import Gathering
+from snakepit_bridge.threads.shared_selector import SharedSelector
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVarTuple, Unpack
+
+    _Ts = TypeVarTuple("_Ts")
+
+__all__ = ["MainThread"]
+
+_logger = logging.getLogger(__name__)
+
+
+class _ToolLoop(asyncio.SelectorEventLoop):
+    """The event loop of asynchronous tools.
+
+    Attributes:
+        wants_turn: whether a turn may have something to do. What other threads and
+            signals add makes the selector readable instead.
+    """
+
+    wants_turn = True
+
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: Unpack[_Ts],
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        self.wants_turn = True
+        return super().call_soon(callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: Unpack[_Ts],
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self.wants_turn = True
+        return super().call_at(when, callback, *args, context=context)
+
+
+class _TurnSelector(SharedSelector):
+    """Ends the loop's turn where the loop would wait."""
+
+    def __init__(self, main: MainThread) -> None:
+        super().__init__()
+        self._main = main
+
+    def select(self, timeout: float | None = None) -> list[tuple[Any, int]]:
+        main = self._main
+        if not main._is_turning:
+            # A tool or a hook runs the loop.
+            return super().select(timeout)
+        main._is_idle = main._tool_loop.wants_turn = False
+        main.gathering.next_turn()
+        ready = super().select(0)
+        if not ready and (timeout is None or timeout > 0):
+            main._idle_until = None if timeout is None else time.monotonic() + timeout
+            main._is_idle = True
+            main._tool_loop.stop()
+        return ready
+
+
+class MainThread:
+    """Waits for the host and for the tools' loop at once, and runs what they bring.
+
+    Attributes:
+        loop: the event loop of asynchronous tools and hooks.
+        selector: what the thread waits with; shares the host's descriptors.
+        gathering: holds the frames of one turn together.
+    """
+
+    def __init__(self) -> None:
+        """To be called in the main thread."""
+        self.gathering = Gathering()
+        self.selector = _TurnSelector(self)
+        self._is_turning = False
+        self._is_idle = False
+        # When the loop wants its next turn, on the monotonic clock; None where only an
+        # event wakes it.
+        self._idle_until: float | None = None
+        self._tool_loop = _ToolLoop(self.selector)
+        self.loop: asyncio.AbstractEventLoop = self._tool_loop
+        asyncio.set_event_loop(self.loop)
+        self._work: deque[Callable[[], None]] = deque()
+        self._stopping = False
+        self._ident = threading.get_ident()
+
+    def run(self) -> None:
+        """Runs until `stop`, whatever user code does to the loop."""
+        while not self._stopping:
+            try:
+                if self._tool_loop.wants_turn:
+                    self._turn()
+                self._do_work()
+                self._wait()
+            except (SystemExit, KeyboardInterrupt):
+                # From a signal handler, anywhere in this thread; calls catch theirs.
+                _logger.exception("a signal's handler tried to end the worker")
+                self.gathering.outbox.held = False
+                self._tool_loop.wants_turn = True
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Has work done outside of the loop; from any thread."""
+        self._work.append(work)
+        if threading.get_ident() != self._ident:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        elif self._is_turning:
+            # It was read within a turn of the loop.
+            self.loop.stop()
+
+    def submit_to_loop(self, callback: Callable[[], None]) -> None:
+        """Has a callback called that adds to the loop; from any thread."""
+        if threading.get_ident() != self._ident:
+            self.loop.call_soon_threadsafe(callback)
+        elif self.loop.get_task_factory() is None:
+            callback()
+        else:
+            # The tools' own task factory may run their code, which needs a turn.
+            self.loop.call_soon(callback)
+
+    def stop(self) -> None:
+        """Makes `run` return; from any thread."""
+        self._stopping = True
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+    def complete(self, made: Any) -> None:
+        """Awaits what a hook returned, if it can be awaited."""
+        if not isinstance(made, Awaitable):
+            return
+        task = self.loop.create_task(_awaited(made))
+        task.add_done_callback(lambda _: self.loop.stop())
+        # Not run_until_complete: a stop that was meant for `run` may still come.
+        while not task.done():
+            self.loop.run_forever()
+        task.result()
+
+    def close(self) -> None:
+        """Cancels what is left on the loop and closes it."""
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+    def _turn(self) -> None:
+        """Runs the loop until it would wait."""
+        self._is_turning = True
+        try:
+            self.loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            _logger.exception("a task or callback tried to end the worker")
+            self._is_idle = False
+        finally:
+            self._is_turning = False
+            self.gathering.release()
+        if not self._is_idle:
+            # It was stopped by work or by user code.
+            self._tool_loop.wants_turn = True
+
+    def _do_work(self) -> None:
+        work = self._work
+        gathering = self.gathering
+        while work and not self._stopping:
+            item = work.popleft()
+            if work:
+                gathering.hold()
+            else:
+                gathering.outbox.held = False
+            item()
+            gathering.progress += 1
+        gathering.release()
+
+    def _wait(self) -> None:
+        """Waits until there is work, or the loop wants a turn."""
+        loop = self._tool_loop
+        while not (self._work or loop.wants_turn or self._stopping):
+            until = self._idle_until
+            timeout = None if until is None else max(0.0, until - time.monotonic())
+            if self.selector.wait(timeout):
+                loop.wants_turn = True
+        self.gathering.progress += 1
+
+
+async def _awaited(made: Awaitable[object]) -> None:
+    await made

@@ -1,0 +1,90 @@
+"""Which of the two threads reads what the host sends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+
+from snakepit_bridge.threads.gathering import LEAST_PATIENCE_S
+from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.threads.shared_selector import CAN_SHARE, SharedSelector
+
+__all__ = ["SharedReading"]
+
+# The main thread is looked at less often while it makes progress under load.
+MOST_PATIENCE_S = 0.004
+
+
+class SharedReading:
+    """The main thread reads while it waits; otherwise the bridge's thread does.
+
+    The kernel wakes the bridge's thread when something arrives while the main thread
+    is busy. Usually the main thread is about to read, and a hand-over would cost both
+    threads more than that moment. So the bridge's thread looks a second time and
+    reads only if the main thread is still busy with the same thing.
+
+    Where the kernel cannot choose between two threads, the bridge's always reads.
+    """
+
+    def __init__(self, main: MainThread) -> None:
+        self._main = main
+        self._selector = SharedSelector()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._descriptors: Collection[int] = ()
+        self._read: Callable[[], None] = lambda: None
+        self._patience = LEAST_PATIENCE_S
+        self._stuck_at = -1
+
+    def bridge_loop(self) -> asyncio.AbstractEventLoop:
+        """Returns the loop of the bridge's thread."""
+        self._loop = asyncio.SelectorEventLoop(self._selector)
+        return self._loop
+
+    # ------------------------------------------------ in the bridge's thread
+
+    def begin(self, descriptors: Collection[int], read: Callable[[], None]) -> None:
+        """Calls `read`, in either thread, when one of these is readable.
+
+        Args:
+            descriptors: what becomes readable.
+            read: reads everything there is.
+        """
+        self._descriptors = descriptors
+        self._read = read
+        if CAN_SHARE:
+            # In this order: the kernel wakes the thread that was first.
+            self._main.selector.share(descriptors, read)
+            self._selector.share(descriptors, self._unread)
+        elif self._loop is not None:
+            for descriptor in descriptors:
+                self._loop.add_reader(descriptor, read)
+
+    def end(self) -> None:
+        """Reads no more."""
+        descriptors, self._descriptors = self._descriptors, ()
+        if CAN_SHARE:
+            self._selector.unshare()
+            self._main.selector.unshare()
+        elif self._loop is not None:
+            for descriptor in descriptors:
+                self._loop.remove_reader(descriptor)
+
+    def _unread(self) -> None:
+        progress = self._main.gathering.progress
+        if progress == self._stuck_at:
+            self._read()
+        elif self._loop is not None:
+            self._selector.unshare()
+            self._loop.call_later(self._patience, self._look_again, progress)
+
+    def _look_again(self, seen: int) -> None:
+        if not self._descriptors:
+            return
+        if self._main.gathering.progress == seen:
+            self._stuck_at = seen
+            self._patience = LEAST_PATIENCE_S
+            self._read()
+        else:
+            self._patience = min(2 * self._patience, MOST_PATIENCE_S)
+        if self._descriptors:
+            self._selector.share(self._descriptors, self._unread)
