@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -59,8 +60,9 @@ export default defineConfig({
 		env: { NODE_COMPILE_CACHE: compiled, ...testWorkersEnv() },
 		setupFiles: ["scripts/test-setup.ts"],
 		globalSetup: ["scripts/test-global-setup.ts"],
-		// Most tests wait for processes: one file for each core, and no core left out.
-		maxWorkers: "100%",
+		// Most tests wait for processes that they have started: with as many files as cores,
+		// cores are idle for half of the time.
+		maxWorkers: Math.ceil(1.5 * availableParallelism()),
 		sequence: { sequencer: LongestFirst },
 		// Real processes start slowly on a busy machine; a test ends by its events.
 		testTimeout: 30_000,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { root, run } from "./run.ts";
+import { THOROUGH } from "./test-effort.ts";
 
 takeNoArguments(
 	"check",
@@ -33,7 +34,10 @@ step(
 	"packages",
 	() => run(process.execPath, ["scripts/check-packages.ts"]) === 0,
 );
-step("tests", () => run(process.execPath, ["scripts/test.ts"]) === 0);
+step("tests, with all their rounds and coverage", () => {
+	const env = { ...process.env, [THOROUGH]: "1" };
+	return run(process.execPath, ["scripts/test.ts"], { env }) === 0;
+});
 
 console.log(
 	bad.length === 0 ? "\nAll checks passed." : `\nFailed: ${bad.join("; ")}.`,

@@ -12,6 +12,7 @@ import { reportLeftovers } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { root, runBeside, runQuietly } from "./run.ts";
+import { THOROUGH } from "./test-effort.ts";
 import { TEST_RUN } from "./test-mark.ts";
 
 interface Count {
@@ -40,22 +41,27 @@ const marked = (name: string): NodeJS.ProcessEnv => ({
 	[TEST_RUN]: runOf(name),
 });
 
-// pytest is one process that mostly waits for others: it runs beside vitest, and
-// what it prints is shown after it.
+// It runs beside vitest, and what it prints is shown after it. Most tests wait for
+// other processes, so that each runner has more tests under way than there are cores.
 const pytestXml = join(results, "pytest.xml");
 const pytestEnded = runQuietly(
 	python,
-	["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
+	[
+		...["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
+		...["--numprocesses=2", "--dist=worksteal"],
+	],
 	join(root, "python"),
 	marked("pytest"),
 );
 
+// It slows every test down, so that only `check` measures it.
+const coverage = process.env[THOROUGH] === "1" ? ["--coverage"] : [];
 const vitestJson = join(results, "vitest.json");
 console.log("\nvitest");
 const vitestStatus = await runBeside(
 	"vitest",
 	[
-		...["run", "--coverage", "--reporter=default"],
+		...["run", ...coverage, "--reporter=default"],
 		...["--reporter=json", `--outputFile.json=${vitestJson}`],
 	],
 	marked("vitest"),

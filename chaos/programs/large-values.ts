@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { NdArray } from "@snakepit/adapter-grpc-python";
 import { type Pool, SnakepitError } from "@snakepit/core";
-import { SeededRandom } from "@snakepit/core/testing";
+import { Chance } from "./chance.ts";
 
 /** What came of many calls with large values. */
 export interface ValuesReport {
@@ -18,21 +18,7 @@ const AT_ONCE = 6;
 const KEPT = 8;
 /** Below what is shared, about it, and well above. */
 const SIZES: readonly number[] = [1e3, 7e4, 3e5, 1e6, 3e6, 6e6];
-const OPERATIONS = [
-	"echo",
-	"echo",
-	"echo_array",
-	"checksum",
-	"reverse",
-	"keep",
-	"changed",
-	"hold_both",
-	"await_both",
-	"leave_to_thread",
-	"fork",
-	"fail",
-	"produce",
-] as const;
+const DEADLY = 0.015;
 
 /**
  * Calls the tools of `value_tools.py` in any order, several at once, cancels some,
@@ -43,9 +29,7 @@ export async function callWithLargeValues(
 	seed: number,
 	calls: number,
 ): Promise<ValuesReport> {
-	const random = new SeededRandom(seed);
-	const below = (most: number): number => Math.floor(random.fraction() * most);
-	const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T;
+	const chance = new Chance(seed);
 	const kept: { readonly bytes: Uint8Array; readonly sum: number }[] = [];
 	const wrong: string[] = [];
 	const endings: Record<string, number> = {};
@@ -59,75 +43,58 @@ export async function callWithLargeValues(
 		if (found !== sum) wrong.push(what);
 	}
 
-	function value(): Uint8Array {
-		const bytes = new Uint8Array(pick(SIZES) + below(64));
+	function value() {
+		const bytes = new Uint8Array(chance.pick(SIZES) + chance.below(64));
 		// Dense enough that no two values have the same checksum by chance.
-		for (let at = 0; at < bytes.length; at += 997) bytes[at] = below(256);
-		return bytes;
+		for (let at = 0; at < bytes.length; at += 997)
+			bytes[at] = chance.below(256);
+		const array = new NdArray("uint8", [bytes.length], bytes);
+		return { bytes, array, sum: crc32(bytes) };
 	}
 
 	function limits() {
-		const signal = AbortSignal.timeout(1 + below(60));
-		const timeoutMs = 1 + below(80);
+		const signal = AbortSignal.timeout(1 + chance.below(60));
+		const timeoutMs = 1 + chance.below(80);
 		return {
-			...(random.fraction() < 0.15 ? { signal } : {}),
-			...(random.fraction() < 0.1 ? { timeoutMs } : {}),
+			...(chance.of(0.15) ? { signal } : {}),
+			...(chance.of(0.1) ? { timeoutMs } : {}),
 		};
 	}
 
-	async function one(): Promise<void> {
-		const bytes = value();
-		const sum = crc32(bytes);
-		const array = new NdArray("uint8", [bytes.length], bytes);
-		const seconds = random.fraction() * 0.05;
-		const operation = random.fraction() < 0.015 ? "die" : pick(OPERATIONS);
-		const execute = (...args: unknown[]) =>
-			pool.execute(operation, args, limits());
-		switch (operation) {
-			case "echo": {
-				const answer = (await execute(bytes)) as Uint8Array;
-				compare(operation, answer, sum);
-				kept.push({ bytes: answer, sum });
-				if (kept.length > KEPT) kept.splice(below(KEPT), 1);
-				return;
-			}
-			case "echo_array":
-			case "checksum":
-			case "keep":
-				return compare(operation, await execute(array), sum);
-			case "reverse": {
-				const reversed = crc32(Uint8Array.from(bytes).reverse());
-				compare(operation, await execute(array), reversed);
-				return compare("the caller's own array", bytes, sum);
-			}
-			case "hold_both":
-			case "await_both": {
-				const both = (await execute(bytes, array, seconds)) as unknown[];
-				for (const each of both) compare(operation, each, sum);
-				return;
-			}
-			case "leave_to_thread":
-			case "fork":
-				return compare(operation, await execute(array, seconds), sum);
-			case "changed":
-				wrong.push(...((await execute()) as string[]));
-				return;
-			case "produce":
-				return await consume(1 + below(6), bytes.length, below(200));
-			case "fail":
-				await execute(array);
-				return;
-			case "die":
-				await execute();
-		}
-	}
+	const execute = (tool: string, ...args: unknown[]) =>
+		pool.execute(tool, args, limits());
+	const seconds = () => chance.fraction() * 0.05;
 
-	async function consume(
-		items: number,
-		size: number,
-		first: number,
-	): Promise<void> {
-		const wanted = random.fraction() < 0.5 ? items : Math.ceil(items / 2);
+	/** Tools that return the array, or its checksum. */
+	const returns =
+		(tool: string, ...more: (() => number)[]) =>
+		async (): Promise<void> => {
+			const { array, sum } = value();
+			const args = more.map((argument) => argument());
+			compare(tool, await execute(tool, array, ...args), sum);
+		};
+	const returnsBoth = (tool: string) => async (): Promise<void> => {
+		const { bytes, array, sum } = value();
+		const both = await execute(tool, bytes, array, seconds());
+		for (const each of both as unknown[]) compare(tool, each, sum);
+	};
+	async function echo(): Promise<void> {
+		const { bytes, sum } = value();
+		const answer = (await execute("echo", bytes)) as Uint8Array;
+		compare("echo", answer, sum);
+		kept.push({ bytes: answer, sum });
+		if (kept.length > KEPT) kept.splice(chance.below(KEPT), 1);
+	}
+	async function reverse(): Promise<void> {
+		const { bytes, array, sum } = value();
+		const reversed = crc32(Uint8Array.from(bytes).reverse());
+		compare("reverse", await execute("reverse", array), reversed);
+		compare("the caller's own array", bytes, sum);
+	}
+	async function produce(): Promise<void> {
+		const [items, first] = [1 + chance.below(6), chance.below(200)];
+		const size = chance.pick(SIZES) + chance.below(64);
+		const wanted = chance.of(0.5) ? items : Math.ceil(items / 2);
 		let number = 0;
 		const stream = pool.stream("produce", [items, size, first], limits());
 		for await (const item of stream) {
@@ -136,9 +103,27 @@ export async function callWithLargeValues(
 			if (++number === wanted) return;
 		}
 	}
+	const operations: readonly (() => Promise<unknown>)[] = [
+		echo,
+		echo,
+		reverse,
+		produce,
+		returns("echo_array"),
+		returns("checksum"),
+		returns("keep"),
+		returns("leave_to_thread", seconds),
+		returns("fork", seconds),
+		returnsBoth("hold_both"),
+		returnsBoth("await_both"),
+		async () => wrong.push(...((await execute("changed")) as string[])),
+		() => execute("fail", value().array),
+	];
 
 	async function many(): Promise<void> {
 		while (left-- > 0) {
+			const one = chance.of(DEADLY)
+				? () => execute("die")
+				: chance.pick(operations);
 			const ending = await one().then(() => "ok", codeOf);
 			endings[ending] = (endings[ending] ?? 0) + 1;
 		}
@@ -150,7 +135,7 @@ export async function callWithLargeValues(
 	return { compared, wrong, endings };
 }
 
-/** @throws What is none of the errors that a call may end with. */
+/** @throws Any other error than those that a call may end with. */
 function codeOf(error: unknown): string {
 	if (error instanceof SnakepitError) return error.code;
 	throw error;

@@ -5,7 +5,7 @@ export interface SeenCall {
 	readonly command: string;
 	readonly dispatched: string[];
 	released: number;
-	settled: { readonly code: string | undefined }[];
+	readonly settled: { readonly code: string | undefined }[];
 }
 
 /** The events of one worker, counted. */
@@ -29,7 +29,7 @@ export class Observer {
 	/** The call that was accepted last. */
 	accepted: string | undefined;
 	readonly #pids = new Map<number, string>();
-	readonly #sessions = { started: 0, ended: 0 };
+	#sessions = 0;
 	#settled = 0;
 
 	/** The worker that had this pid. */
@@ -42,7 +42,7 @@ export class Observer {
 			case "call.accepted": {
 				const { callId, command } = event;
 				this.accepted = callId;
-				if (this.calls.has(callId)) this.wrong.push(`${callId} accepted twice`);
+				this.#check(!this.calls.has(callId), `${callId} accepted twice`);
 				this.calls.set(callId, freshCall(command));
 				break;
 			}
@@ -57,8 +57,10 @@ export class Observer {
 				const call = this.#call(callId);
 				this.#settled++;
 				call.settled.push({ code });
-				if (attempts !== call.dispatched.length)
-					this.wrong.push(`${callId} reports ${attempts} attempts`);
+				this.#check(
+					attempts === call.dispatched.length,
+					`${callId} reports ${attempts} attempts`,
+				);
 				break;
 			}
 			case "worker.starting":
@@ -75,94 +77,90 @@ export class Observer {
 			case "worker.start_failed":
 				this.#worker(event.incarnation).started++;
 				break;
-			case "worker.exited":
-				this.#exited(event);
+			case "worker.exited": {
+				const { incarnation, reason, callsLost, exit, killer } = event;
+				this.#worker(incarnation).exited++;
+				const what = `${incarnation} ${reason} ${JSON.stringify(exit)} by ${killer}, ${callsLost} calls`;
+				this.#check(reason !== "recycled" || callsLost === 0, what);
+				this.ends.push(what);
 				break;
+			}
 			case "session.started":
-				this.#sessions.started++;
+				this.#sessions++;
 				break;
 			case "session.ended":
-				this.#sessions.ended++;
+				this.#sessions--;
 				break;
 			case "listener.threw":
 				this.wrong.push(`a listener threw: ${String(event.error)}`);
 		}
 	}
 
+	#check(right: boolean, wrong: string): void {
+		if (!right) this.wrong.push(wrong);
+	}
+
 	#dispatched(event: EventOf<"call.dispatched">): void {
 		const { callId, incarnation, attempt } = event;
 		const call = this.#call(callId);
 		call.dispatched.push(incarnation);
-		if (call.settled.length > 0)
-			this.wrong.push(`${callId} dispatched after it was settled`);
-		if (attempt !== call.dispatched.length)
-			this.wrong.push(`${callId}: attempt ${attempt} does not follow`);
 		const worker = this.#worker(incarnation);
-		if (worker.ready !== 1 || worker.exited > 0)
-			this.wrong.push(`${callId} dispatched to a worker that is not there`);
-	}
-
-	#exited(event: EventOf<"worker.exited">): void {
-		const { incarnation, reason, callsLost, exit, killer } = event;
-		this.#worker(incarnation).exited++;
-		if (reason === "recycled" && callsLost > 0)
-			this.wrong.push(`${incarnation} was recycled with ${callsLost} calls`);
-		this.ends.push(
-			`${incarnation} ${reason} ${JSON.stringify(exit)} by ${killer}, ${callsLost} calls`,
+		this.#check(
+			call.settled.length === 0,
+			`${callId} dispatched after it was settled`,
+		);
+		this.#check(
+			attempt === call.dispatched.length,
+			`${callId}: attempt ${attempt} does not follow`,
+		);
+		this.#check(
+			worker.ready === 1 && worker.exited === 0,
+			`${callId} dispatched to a worker that is not there`,
 		);
 	}
 
 	#call(callId: string): SeenCall {
-		const call = this.calls.get(callId);
-		if (call) return call;
-		this.wrong.push(`${callId} was never accepted`);
-		const made = freshCall("");
-		this.calls.set(callId, made);
-		return made;
+		return this.#known(this.calls, callId, "accepted", () => freshCall(""));
 	}
 
 	#worker(incarnation: string): SeenWorker {
-		const worker = this.workers.get(incarnation);
-		if (worker) return worker;
-		this.wrong.push(`${incarnation} never started`);
-		const made = freshWorker();
-		this.workers.set(incarnation, made);
+		return this.#known(this.workers, incarnation, "started", freshWorker);
+	}
+
+	#known<T>(all: Map<string, T>, id: string, how: string, make: () => T): T {
+		const known = all.get(id);
+		if (known) return known;
+		this.wrong.push(`${id} was never ${how}`);
+		const made = make();
+		all.set(id, made);
 		return made;
 	}
 
 	/** After the pool is closed: checks that every start has one end, and the counts. */
 	conclude(pool: Pool): void {
-		const { wrong } = this;
-		for (const [callId, { command, settled, dispatched, released }] of this
-			.calls) {
-			if (settled.length !== 1)
-				wrong.push(`${callId} (${command}) settled ${settled.length} times`);
-			if (released !== dispatched.length)
-				wrong.push(
-					`${callId} (${command}): ${dispatched.length} attempts, ${released} released`,
-				);
+		for (const [id, call] of this.calls) {
+			const { command, settled, dispatched, released } = call;
+			this.#check(
+				settled.length === 1 && released === dispatched.length,
+				`${id} (${command}) settled ${settled.length} times; ${dispatched.length} attempts, ${released} released`,
+			);
 		}
-		for (const [incarnation, { spawned, exited, started }] of this.workers) {
-			if (spawned !== exited)
-				wrong.push(`${incarnation} spawned ${spawned}, exited ${exited}`);
-			if (started !== 1)
-				wrong.push(`the start of ${incarnation} has ${started} ends`);
-		}
-		const { started, ended } = this.#sessions;
-		if (started !== ended)
-			wrong.push(`${started} sessions started, ${ended} ended`);
+		for (const [id, { spawned, exited, started }] of this.workers)
+			this.#check(
+				spawned === exited && started === 1,
+				`${id} spawned ${spawned}, exited ${exited}, its start has ${started} ends`,
+			);
+		this.#check(this.#sessions === 0, `${this.#sessions} sessions did not end`);
 		const { calls, sessions, workers } = pool.statistics();
 		const { accepted, waiting, running } = calls;
 		const { succeeded, failed, aborted, timed_out } = calls;
 		const left = Object.values(workers).reduce((sum, each) => sum + each, 0);
-		if (
-			accepted !== this.calls.size ||
-			succeeded + failed + aborted + timed_out !== this.#settled ||
-			waiting + running + sessions + left > 0
-		)
-			wrong.push(
-				`events of ${this.calls.size} calls, ${this.#settled} settled: ${JSON.stringify({ calls, sessions, workers })}`,
-			);
+		this.#check(
+			accepted === this.calls.size &&
+				succeeded + failed + aborted + timed_out === this.#settled &&
+				waiting + running + sessions + left === 0,
+			`events of ${this.calls.size} calls, ${this.#settled} settled: ${JSON.stringify({ calls, sessions, workers })}`,
+		);
 	}
 }
 

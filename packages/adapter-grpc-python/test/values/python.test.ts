@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
 import {
 	Float,
 	NdArray,
@@ -22,7 +23,7 @@ test("every value goes to Python and comes back as it was", LONG, async () => {
 		fc.asyncProperty(anyValue(), async (value) => {
 			expect(await call(connection, "echo", { value })).toStrictEqual(value);
 		}),
-		{ numRuns: 300 },
+		{ numRuns: rounds(300, 100) },
 	);
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -149,6 +150,6 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 				events.assertPaired();
 			},
 		),
-		{ numRuns: 1_000, timeout: 10_000 },
+		{ numRuns: rounds(1_000, 200), timeout: 10_000 },
 	);
 }, 120_000);

@@ -7,6 +7,7 @@ import { createInterface, type Interface } from "node:readline";
 import { acquireRun } from "@snakepit/core/registry";
 import { EventRecorder, SeededRandom } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
 import { eventually } from "./bench.ts";
 
 interface Host {
@@ -101,10 +102,10 @@ test("the whole tree dies with its host, and the next start tells what the guard
 	]);
 });
 
-// Six programs, one after the other: their start is what takes time on a busy machine.
+// One program after the other: their start is what takes time on a busy machine.
 test("a host that is killed at any moment of its starts leaves nothing", async () => {
 	const random = new SeededRandom(5);
-	for (let round = 0; round < 6; round++) {
+	for (let round = 0; round < rounds(6, 2); round++) {
 		const host = startHost();
 		await once(host.lines, "line");
 		// Chosen by chance, and not waited for by any event: that is the point.
