@@ -1,13 +1,9 @@
 // Writes to its ledger as fast as it can, and prints each row once the ledger
 // has taken it. No processes: the rows are of pids that never were.
-import { acquireRun } from "@snakepit/core/registry";
+import { openRun } from "@snakepit/core";
 
-const run = await acquireRun({
-	dataDir: process.argv[2],
-	strategy: undefined,
-	emit: () => {},
-});
-const { registry, host } = run;
+const run = await openRun({ dataDir: process.argv[2] });
+const { registry, host } = run.infrastructure;
 
 /** Written synchronously: what was acknowledged before SIGKILL is out. */
 function acknowledge(line: string): void {

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { openRun } from "@snakepit/core";
 import { readHistory } from "@snakepit/core/inspect";
-import { acquireRun } from "@snakepit/core/registry";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { removePlace } from "../../scripts/remove-place.ts";
@@ -117,12 +117,8 @@ test
 
 		const events = new EventRecorder();
 		const { record } = events;
-		const run = await acquireRun({
-			dataDir,
-			strategy: undefined,
-			emit: record,
-		});
-		await run.release();
+		const run = await openRun({ dataDir, onEvent: record });
+		await run.close();
 		const killed = events.of("protection.process_killed");
 		const pids = killed.map(({ pid }) => pid);
 		expect(pids.toSorted()).toEqual([...new Set(pids)].toSorted());

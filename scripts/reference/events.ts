@@ -90,7 +90,7 @@ const EVENTS: Readonly<Record<SnakepitEventType, string>> = {
 	"host.signal_received":
 		"The program got SIGINT, SIGTERM or SIGHUP; `forced` for the second one; `answer` is what follows.",
 	"host.grace_spent":
-		"The program listens to the signal itself and has not ended within `stop.signalGraceMs`: its pools close, then it ends by the signal.",
+		"The program listens to the signal itself and has not ended within `signalGraceMs`: its pools close, then it ends by the signal.",
 	"telemetry.misconfigured":
 		"What telemetry observes does not reach the registered SDK: why, and what to do. Told once.",
 	"listener.threw": "A listener threw; the others and the pool were not hurt.",

@@ -30,6 +30,7 @@ import {
 	MAP_DEFAULTS,
 } from "../../packages/core/src/pool/map-options.ts";
 import { POOL_CHECKS } from "../../packages/core/src/resolve-options.ts";
+import { RUN_CHECKS } from "../../packages/core/src/run/run-options.ts";
 import {
 	LOG_EVENTS_CHECKS,
 	LOG_EVENTS_DEFAULTS,
@@ -82,6 +83,10 @@ const GROUPS = {
 	sessions: "SessionsOptions",
 	stop: "StopOptions",
 	output: "OutputOptions",
+} as const;
+
+/** Options of a run and the interface of each group. */
+const RUN_GROUPS = {
 	audit: "AuditOptions",
 	history: "HistoryBoundOptions",
 } as const;
@@ -96,7 +101,23 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		defaults: { callsPerWorker: DEFAULTS.callsPerWorker },
 		checks: POOL_CHECKS,
 	},
-	...Object.entries(GROUPS).map(([group, name]) => groupOf(group, name)),
+	...Object.entries(GROUPS).map(([group, name]) =>
+		groupOf(`${core}/options.ts`, group, name),
+	),
+	{
+		title: "openRun",
+		level: 2,
+		file: `${core}/run/run-options.ts`,
+		name: "RunOptions",
+		defaults: {
+			onSignal: DEFAULTS.onSignal,
+			signalGraceMs: DEFAULTS.signalGraceMs,
+		},
+		checks: RUN_CHECKS,
+	},
+	...Object.entries(RUN_GROUPS).map(([group, name]) =>
+		groupOf(`${core}/run/run-options.ts`, group, name),
+	),
 	{
 		title: "pool.execute and pool.stream",
 		level: 2,
@@ -217,14 +238,6 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		checks: DOCTOR_CHECKS,
 	},
 	{
-		title: "acquireRun",
-		level: 2,
-		file: `${core}/run/acquire-run.ts`,
-		name: "AcquireRunOptions",
-		defaults: {},
-		checks: {},
-	},
-	{
 		title: "encodeValue",
 		level: 2,
 		file: `${python}/values/encode-value.ts`,
@@ -235,7 +248,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 ];
 
 /** A group has its numbers and words in the table of defaults. */
-function groupOf(group: string, name: string): OptionType {
+function groupOf(file: string, group: string, name: string): OptionType {
 	const rows = Object.entries(DEFAULTS).flatMap(([key, row]) =>
 		key.startsWith(`${group}.`)
 			? [[key.slice(group.length + 1), row] as const]
@@ -244,7 +257,7 @@ function groupOf(group: string, name: string): OptionType {
 	return {
 		title: group,
 		level: 3,
-		file: `${core}/options.ts`,
+		file,
 		name,
 		defaults: Object.fromEntries(rows),
 		checks: Object.fromEntries(

@@ -21,7 +21,7 @@ export function optionsReference(): string {
 	assertComplete();
 	return page(
 		"Options",
-		`What every function takes. The unit is in the name: \`…Ms\` are milliseconds, and 24.8 days (${grouped(LONGEST_MS)} ms) is what a timer can hold; \`…Bytes\` are bytes; other numbers count, and all of them are whole: round what you reckon, such as the rest of a deadline. What can be left out can be \`undefined\` as well, which means the same. What is misspelt, out of its limits or of another type is refused as an \`OptionsError\` before anything is started; \`acquireRun\` and \`encodeValue\` alone trust their types. Options of \`@snakepit/core/testing\` are described where they are declared.`,
+		`What every function takes. The unit is in the name: \`…Ms\` are milliseconds, and 24.8 days (${grouped(LONGEST_MS)} ms) is what a timer can hold; \`…Bytes\` are bytes; other numbers count, and all of them are whole: round what you reckon, such as the rest of a deadline. What can be left out can be \`undefined\` as well, which means the same. What is misspelt, out of its limits or of another type is refused as an \`OptionsError\` before anything is started; \`encodeValue\` alone trusts its types. Options of \`@snakepit/core/testing\` are described where they are declared.`,
 		...OPTION_TYPES.map(section),
 	);
 }

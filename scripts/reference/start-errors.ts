@@ -8,6 +8,14 @@ export const START_ERRORS = {
 		meaning: "An option is out of range or of the wrong type.",
 		remedy: "The message names the option and what it takes.",
 	},
+	RUN_OPTION_CONFLICT: {
+		thrown: "OptionsError",
+		ran: "no",
+		meaning:
+			"This program has a run open in the same `dataDir`, and it was opened with another value of an option of the run.",
+		remedy:
+			"The message names the option and both values. Pass the same value or leave it out, set it where the run is opened, or use another `dataDir`.",
+	},
 	UNKNOWN_OPTION: {
 		thrown: "OptionsError",
 		ran: "no",
@@ -65,6 +73,12 @@ export const START_ERRORS = {
 		ran: "no",
 		meaning: "The worker ended before it was ready.",
 		remedy: "Its last lines are in the message.",
+	},
+	RUN_CLOSED: {
+		thrown: "StartError",
+		ran: "no",
+		meaning: "`run.createPool()` was called after `run.close()`.",
+		remedy: "Make pools before the run is closed, or open another run.",
 	},
 	PROTECTION_UNAVAILABLE: {
 		thrown: "StartError",

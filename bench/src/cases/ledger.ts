@@ -1,4 +1,5 @@
-import { acquireRun, type ProcessRegistry } from "@snakepit/core/registry";
+import { openRun } from "@snakepit/core";
+import type { ProcessRegistry } from "@snakepit/core/registry";
 import type { Case } from "../case.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
@@ -23,12 +24,8 @@ export const ledger: Case = {
 		measure: async (setting) => {
 			const dataDir = temporaryDirectory();
 			// The pool joins this run, and writes into the registry that is watched here.
-			const run = await acquireRun({
-				dataDir,
-				strategy: undefined,
-				emit: () => {},
-			});
-			const spent = watch(run.registry);
+			const run = await openRun({ dataDir });
+			const spent = watch(run.infrastructure.registry);
 			const size = Math.min(WORKERS, setting.pace.mostWorkers);
 			const began = performance.now();
 			const pool = await openPool(variant, setting, { size, dataDir });
@@ -36,7 +33,7 @@ export const ledger: Case = {
 			const { ms: ledger_ms, calls } = spent;
 			if (calls < 2 * size) throw new Error("another registry was written");
 			await pool.close({ drainMs: 0 });
-			await run.release();
+			await run.close();
 			return {
 				share_percent: (ledger_ms / ready_ms) * 100,
 				ledger_ms,

@@ -4,7 +4,12 @@ import {
 	type PythonGrpcAdapter,
 	pythonGrpc,
 } from "@snakepit/adapter-grpc-python";
-import { createPool, type Pool, type PoolOptions } from "@snakepit/core";
+import {
+	createPool,
+	type Pool,
+	type PoolOptions,
+	type RunOptions,
+} from "@snakepit/core";
 import type { Setting } from "../case.ts";
 import { temporaryDirectory } from "../measure/temporary-directory.ts";
 import type { Contestant, Line } from "./contestant.ts";
@@ -62,7 +67,7 @@ export function ourAdapter(
 export async function openPool(
 	variant: OurVariant,
 	setting: Setting,
-	options: Omit<PoolOptions, "adapter"> = {},
+	options: Omit<PoolOptions & RunOptions, "adapter"> = {},
 ): Promise<Pool> {
 	return await openPoolOf({
 		adapter: ourAdapter(variant, setting),
@@ -70,7 +75,9 @@ export async function openPool(
 	});
 }
 
-export async function openPoolOf(options: PoolOptions): Promise<Pool> {
+export async function openPoolOf(
+	options: PoolOptions & RunOptions,
+): Promise<Pool> {
 	const dataDir = options.dataDir ?? temporaryDirectory();
 	return await createPool({ queue: { limit: 1_000_000 }, ...options, dataDir });
 }

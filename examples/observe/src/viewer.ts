@@ -74,7 +74,8 @@ async function openAt(
 		start: { timeoutMs: startWithinMs, maxRestarts: 0 },
 		heartbeat: "off",
 		// This program ends the demo before the viewer, because the demo still exports while it ends.
-		stop: { onSignal: "ignore", killAfterMs: endWithinMs },
+		onSignal: "ignore",
+		stop: { killAfterMs: endWithinMs },
 		output: { echo: "none" },
 		protections: [watchdog()],
 		onEvent: (event: SnakepitEvent) => {

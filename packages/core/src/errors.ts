@@ -7,7 +7,10 @@ import { brandAs } from "./brand.ts";
 export type Ran = "no" | "maybe";
 
 /** Codes of {@link OptionsError}. */
-export type OptionsErrorCode = "INVALID_OPTION" | "UNKNOWN_OPTION";
+export type OptionsErrorCode =
+	| "INVALID_OPTION"
+	| "UNKNOWN_OPTION"
+	| "RUN_OPTION_CONFLICT";
 /** Codes of {@link StartError}. */
 export type StartErrorCode =
 	| "PLATFORM_UNSUPPORTED"
@@ -21,6 +24,7 @@ export type StartErrorCode =
 	| "START_TIMEOUT"
 	| "START_WITHDRAWN"
 	| "PROTECTION_UNAVAILABLE"
+	| "RUN_CLOSED"
 	| "READY_LINE_INVALID"
 	| "READY_LINE_TOO_LONG"
 	| "WORKER_REFUSED"

@@ -31,9 +31,8 @@ export type { PoolOptions } from "./options.ts";
 export type { ExecuteOptions, SessionOptions } from "./pool/call-options.ts";
 export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
-export { createPool } from "./pool/create-pool.ts";
 export type { MapOptions, MapProgress } from "./pool/map-options.ts";
-export type { Pool } from "./pool/pool.ts";
+export type { Pool } from "./pool/pool-interface.ts";
 export type { PoolSession } from "./pool/pool-session.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {
@@ -46,5 +45,7 @@ export type {
 	ToolMap,
 	UntypedTools,
 } from "./pool/tools.ts";
-export { withPool } from "./pool/with-pool.ts";
 export type { WorkerRef } from "./pool-events.ts";
+export { createPool, openRun, withPool } from "./run/open-run.ts";
+export type { Run } from "./run/run.ts";
+export type { RunOptions } from "./run/run-options.ts";

@@ -4,7 +4,7 @@ import {
 	oneOf,
 	wholeNumber,
 } from "./option-check.ts";
-import type { AuditOptions, OutputOptions, StopOptions } from "./options.ts";
+import type { OutputOptions } from "./options.ts";
 
 /** One option: what it is when left out, what it may be, and why. `undefined` is not known before the machine is. */
 export interface Default<
@@ -43,7 +43,7 @@ type NumberName =
 	| "sessions.limit"
 	| "stop.drainMs"
 	| "stop.killAfterMs"
-	| "stop.signalGraceMs"
+	| "signalGraceMs"
 	| "output.maxLineBytes"
 	| "output.tailLines"
 	| "audit.intervalMs"
@@ -51,9 +51,9 @@ type NumberName =
 	| "history.ageMs";
 
 interface Words {
-	readonly "stop.onSignal": NonNullable<StopOptions["onSignal"]>;
+	readonly onSignal: "end" | "ignore";
 	readonly "output.echo": NonNullable<OutputOptions["echo"]>;
-	readonly "audit.strays": NonNullable<AuditOptions["strays"]>;
+	readonly "audit.strays": "reported" | "killed";
 }
 
 /** The options that are numbers or words. */
@@ -207,13 +207,13 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		check: milliseconds(0),
 		reason: "time to run shut-down hooks",
 	},
-	"stop.onSignal": {
+	onSignal: {
 		value: "end",
 		check: oneOf("end", "ignore"),
 		reason:
 			"a listener of a library, which does not know the end of the program, is not the program's decision to live",
 	},
-	"stop.signalGraceMs": {
+	signalGraceMs: {
 		value: 35_000,
 		check: milliseconds(0),
 		reason:

@@ -1,9 +1,7 @@
 import type { Adapter } from "./adapter.ts";
-import type { CleanupStrategy } from "./cleanup/cleanup-strategy.ts";
 import type { SnakepitListener } from "./events.ts";
 import type { Instrument } from "./instrument.ts";
 import type { Complete } from "./option-check.ts";
-import type { Protection } from "./protection.ts";
 
 /** How many workers there are. */
 export interface SizeOptions {
@@ -90,18 +88,6 @@ export interface StopOptions {
 	readonly drainMs?: number | undefined;
 	/** How long a worker may take to leave before it is killed. */
 	readonly killAfterMs?: number | undefined;
-	/**
-	 * What follows when the program gets SIGINT or SIGTERM and has a listener of its own for it: it has `signalGraceMs`
-	 * to end by itself, then the pools close and it ends by the signal (`"end"`); or the program decides alone
-	 * (`"ignore"`), for which one pool that says so is enough. A program without a listener ends by the signal, and
-	 * its pools close within 2 s, in any case. A SIGHUP that the program listens to is always its own.
-	 */
-	readonly onSignal?: "end" | "ignore" | undefined;
-	/**
-	 * How long a program that listens to SIGINT or SIGTERM itself has to end after it. Its pools stay open meanwhile. Where
-	 * pools of one program differ, the longest holds. A second signal ends the program at once.
-	 */
-	readonly signalGraceMs?: number | undefined;
 }
 
 /** What workers print. */
@@ -116,22 +102,6 @@ export interface OutputOptions {
 	readonly maxLineBytes?: number | undefined;
 	/** How many of the last lines are kept to explain a death. */
 	readonly tailLines?: number | undefined;
-}
-
-/** Looking, while the pool runs, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
-export interface AuditOptions {
-	/** From one look to the next. Where pools of one program differ, the shortest holds. */
-	readonly intervalMs?: number | undefined;
-	/** What becomes of a process that belongs to no worker. One pool that asks for `"killed"` is enough. */
-	readonly strays?: "reported" | "killed" | undefined;
-}
-
-/** Runs that are over, as `readHistory` tells of them. The pool that starts the run of its program decides. */
-export interface HistoryBoundOptions {
-	/** The oldest beyond this number are removed. */
-	readonly runs?: number | undefined;
-	/** Older ones are removed. */
-	readonly ageMs?: number | undefined;
 }
 
 /** Everything that can be said about a pool, grouped by the moment in life that it governs. */
@@ -153,15 +123,7 @@ export interface PoolOptions {
 	readonly sessions?: SessionsOptions | undefined;
 	readonly stop?: StopOptions | undefined;
 	readonly output?: OutputOptions | undefined;
-	readonly audit?: AuditOptions | undefined;
-	readonly history?: HistoryBoundOptions | undefined;
-	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
-	readonly dataDir?: string | undefined;
-	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. Shared by the pools of a run. */
-	readonly protections?: readonly Protection[] | undefined;
-	/** Has a say about each orphan of a dead run before it is ended. */
-	readonly cleanupStrategy?: CleanupStrategy | undefined;
-	/** Is called with every event, from the first on. One that throws cannot hurt the pool. */
+	/** Is called with every event of the pool and of its run, from the first on. One that throws cannot hurt the pool. */
 	readonly onEvent?: SnakepitListener | undefined;
 	/** Follow the pool from within, as telemetry does. One that throws cannot hurt the pool. */
 	readonly instruments?: readonly Instrument[] | undefined;
@@ -185,11 +147,6 @@ export interface ResolvedOptions {
 	readonly sessions: Complete<SessionsOptions>;
 	readonly stop: Complete<StopOptions>;
 	readonly output: Complete<OutputOptions>;
-	readonly audit: Complete<AuditOptions>;
-	readonly history: Complete<HistoryBoundOptions>;
-	readonly dataDir: string | undefined;
-	readonly protections: readonly Protection[];
-	readonly cleanupStrategy: CleanupStrategy | undefined;
 	readonly onEvent: SnakepitListener | undefined;
 	readonly instruments: readonly Instrument[];
 }

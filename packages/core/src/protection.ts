@@ -6,7 +6,7 @@ import type { Clock, ProcessHost, ProcessSource, Random } from "./world.ts";
 
 /**
  * A layer that ends workers when their host cannot: something outside of the
- * host that lives longer. Chosen per pool, shared by all pools of a run.
+ * host that lives longer. Covers all pools of a run.
  *
  * Its own processes do not carry the run's marker: whatever does is a worker or
  * descends from one, and is ended with the run.
@@ -14,12 +14,17 @@ import type { Clock, ProcessHost, ProcessSource, Random } from "./world.ts";
 export interface Protection {
 	/** Stable and lower case, for example `watchdog`; appears in events and reports. A run has one of each name. */
 	readonly name: string;
-	/** What happens to a pool when it cannot be engaged: it starts with an event, or not at all. */
+	/** What happens when it cannot be engaged: the run opens without it and with an event, or not at all. */
 	readonly whenUnavailable: "start" | "refuse";
+	/**
+	 * What it was made with, for people to read: no secrets. Two of one name with equal settings are the same to a run;
+	 * without settings only the very same object is.
+	 */
+	readonly settings?: Readonly<Record<string, unknown>> | undefined;
 	/** Looks whether it can work on this machine. Leaves nothing running. Never rejects. */
 	inspect(): Promise<LayerReport>;
 	/**
-	 * Called once per run, before the first worker of the first pool that asks for it.
+	 * Called once per run, while it is opened: before its first worker.
 	 *
 	 * @throws Error saying why it is not available and what would help; nothing is left then.
 	 */
@@ -40,7 +45,7 @@ export interface ProtectionContext {
 	readonly runDirectory: string;
 	/** The workers that are reserved or active now: for a protection that has to start again. */
 	living(): readonly WorkerRecord[];
-	/** Tells every pool of the run. */
+	/** Reports to the listeners of the run and of each of its pools. */
 	emit(event: SnakepitEvent): void;
 }
 
@@ -53,23 +58,23 @@ export interface WatchedWorker {
 
 /** A protection at work. */
 export interface Engagement {
-	/** Takes Node's place as the parent of the workers of those pools that asked for it. */
+	/** Takes Node's place as the parent of the workers. */
 	readonly source?: ProcessSource | undefined;
-	/** Told of a worker in the turn in which it is recorded. Never throws. */
+	/** Called with each worker in the turn in which it is recorded. Never throws. */
 	watch?(worker: WatchedWorker): void;
-	/** Told that a worker has ended. Never throws. */
+	/** Called when a worker has ended. Never throws. */
 	unwatch?(incarnation: string): void;
 	/** The run has ended in order: resolves when nothing of the protection is left. Never rejects. */
 	release(): Promise<void>;
 }
 
-/** One layer of protection, as `doctor` tells of it. */
+/** One layer of protection, as `doctor` reports it. */
 export interface LayerReport {
 	/** For example `watchdog`. */
 	readonly layer: string;
 	/**
 	 * `"active"`: protects every pool of this program. `"available"`: works here
-	 * where a pool asks for it. `"unavailable"`: cannot work here.
+	 * where a run asks for it. `"unavailable"`: cannot work here.
 	 */
 	readonly status: "active" | "available" | "unavailable";
 	/** What it covers here, or why it cannot. */

@@ -1,4 +1,4 @@
-// The ledger without a pool: a share in this program's run, and the settlement of a dead one from outside of any host.
+// The ledger without a pool: what `run.infrastructure` has, and the settlement of a dead run from outside of any host.
 
 export type { AuditRule, AuditStatistics } from "./audit/auditor.ts";
 export {
@@ -19,5 +19,4 @@ export type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./registry/process-registry.ts";
-export { type AcquireRunOptions, acquireRun } from "./run/acquire-run.ts";
-export type { RunHandle } from "./run/run-handle.ts";
+export type { RunInfrastructure } from "./run/run.ts";

@@ -6,14 +6,12 @@ import {
 	type Check,
 	type Complete,
 	checkOptions,
-	nonEmptyText,
 	optional,
 	show,
 	wholeNumber,
 } from "./option-check.ts";
 import { DEFAULTS, type Default } from "./option-defaults.ts";
 import type { PoolOptions, ResolvedOptions, SizeOptions } from "./options.ts";
-import type { Protection } from "./protection.ts";
 
 const anything: Check = () => undefined;
 /** In log lines, paths and ids of workers. */
@@ -31,20 +29,6 @@ const isAdapter: Check = (value) => {
 	return NAME.test((value as Adapter).name)
 		? undefined
 		: `must have a name of ${NAME_IS}, not ${JSON.stringify((value as Adapter).name.slice(0, 60))}`;
-};
-const isProtection = (value: unknown): boolean =>
-	typeof value === "object" &&
-	value !== null &&
-	typeof (value as Protection).name === "string" &&
-	typeof (value as Protection).engage === "function";
-const areProtections: Check = (value) => {
-	if (!Array.isArray(value) || !value.every(isProtection))
-		return "must be an array of Protections, for example [watchdog()]";
-	const names = value.map(({ name }: Protection) => name);
-	const twice = names.find((name, index) => names.indexOf(name) < index);
-	return twice === undefined
-		? undefined
-		: `must name each protection once; "${twice}" is in it twice`;
 };
 const areInstruments: Check = (value) =>
 	Array.isArray(value) &&
@@ -84,11 +68,6 @@ export const POOL_CHECKS: Readonly<Record<keyof PoolOptions, Check>> = {
 	sessions: anything,
 	stop: anything,
 	output: anything,
-	audit: anything,
-	history: anything,
-	dataDir: optional(nonEmptyText),
-	protections: optional(areProtections),
-	cleanupStrategy: optional(aFunction),
 	onEvent: optional(aFunction),
 	instruments: optional(areInstruments),
 };
@@ -98,62 +77,71 @@ export const POOL_CHECKS: Readonly<Record<keyof PoolOptions, Check>> = {
  *
  * @param processors how many processors this process may use; the default of `size.max`.
  * @param freeName makes a name that is left out differ from those of other pools.
+ * @param at what takes them, for messages.
  * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, before anything was started.
  */
 export function resolveOptions(
 	given: PoolOptions,
 	processors: number,
 	freeName: (name: string) => string = (name) => name,
+	at = "createPool",
 ): ResolvedOptions {
-	checkOptions("createPool", given, POOL_CHECKS);
+	checkOptions(at, given, POOL_CHECKS);
 	const resolved: ResolvedOptions = {
 		adapter: given.adapter,
 		name: given.name ?? freeName(given.adapter.name),
-		size: resolveSize(given.size, processors),
+		size: resolveSize(at, given.size, processors),
 		callsPerWorker: given.callsPerWorker ?? DEFAULTS.callsPerWorker.value,
-		start: group("start", given.start),
-		queue: group("queue", given.queue),
-		calls: group("calls", given.calls),
+		start: resolveGroup(at, "start", given.start),
+		queue: resolveGroup(at, "queue", given.queue),
+		calls: resolveGroup(at, "calls", given.calls),
 		heartbeat:
-			given.heartbeat === "off" ? "off" : group("heartbeat", given.heartbeat),
-		recycle: group("recycle", given.recycle),
-		sessions: group("sessions", given.sessions),
-		stop: group("stop", given.stop),
-		output: group("output", given.output),
-		audit: group("audit", given.audit),
-		history: group("history", given.history),
-		dataDir: given.dataDir,
-		protections: [...(given.protections ?? [])],
-		cleanupStrategy: given.cleanupStrategy,
+			given.heartbeat === "off"
+				? "off"
+				: resolveGroup(at, "heartbeat", given.heartbeat),
+		recycle: resolveGroup(at, "recycle", given.recycle),
+		sessions: resolveGroup(at, "sessions", given.sessions),
+		stop: resolveGroup(at, "stop", given.stop),
+		output: resolveGroup(at, "output", given.output),
 		onEvent: given.onEvent,
 		instruments: [...(given.instruments ?? [])],
 	};
 	for (const value of Object.values(resolved))
-		if (value !== given.adapter && value !== given.cleanupStrategy)
-			Object.freeze(value);
+		if (value !== given.adapter) Object.freeze(value);
 	return Object.freeze(resolved);
 }
 
 function resolveSize(
+	at: string,
 	given: PoolOptions["size"],
 	processors: number,
 ): ResolvedOptions["size"] {
 	const asked =
 		typeof given === "number" ? { min: given, max: given } : (given ?? {});
-	const sizes = group<Complete<Omit<SizeOptions, "max">>>("size", asked);
+	const sizes = resolveGroup<Complete<Omit<SizeOptions, "max">>>(
+		at,
+		"size",
+		asked,
+	);
 	const max = asked.max ?? Math.max(processors, sizes.min);
 	if (sizes.min > max) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",
-			message: `createPool size: "min" (${sizes.min}) must not be greater than "max" (${show(max)}).`,
+			message: `${at} size: "min" (${sizes.min}) must not be greater than "max" (${show(max)}).`,
 		});
 	}
 	return { min: sizes.min, max, idleMs: sizes.idleMs };
 }
 
-/** Checks one group by the defaults table and fills it. */
-function group<Resolved extends object>(
+/**
+ * Checks one group by the defaults table and fills it.
+ *
+ * @param at what takes the options, for messages.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
+ */
+export function resolveGroup<Resolved extends object>(
+	at: string,
 	name: string,
 	given: object | undefined,
 ): Resolved {
@@ -171,6 +159,6 @@ function group<Resolved extends object>(
 		filled[option] =
 			(given as Record<string, unknown> | undefined)?.[option] ?? value;
 	}
-	checkOptions(`createPool ${name}`, given ?? {}, table);
+	checkOptions(`${at} ${name}`, given ?? {}, table);
 	return filled as Resolved;
 }

@@ -7,8 +7,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openRun } from "@snakepit/core";
 import type { ProcessSource } from "@snakepit/core/infrastructure";
-import { acquireRun } from "@snakepit/core/registry";
 import { guard } from "../src/index.ts";
 
 const ROUNDS = Number(process.argv[2] ?? 40);
@@ -53,19 +53,18 @@ async function withRun(
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-bench-"));
 	let outer = 0;
 	let startedMs = 0;
-	const run = await acquireRun({
+	const run = await openRun({
 		dataDir,
-		strategy: undefined,
 		protections: guarded ? [guard({ whenUnavailable: "refuse" })] : [],
-		emit: (event) => {
+		onEvent: (event) => {
 			if (event.type !== "protection.started") return;
 			outer = event.pid;
 			startedMs = event.durationMs;
 		},
 	});
-	const letGo = run.host.keepAlive();
-	await action(run.source, outer, startedMs);
-	await run.release();
+	const letGo = run.infrastructure.host.keepAlive();
+	await action(run.infrastructure.source, outer, startedMs);
+	await run.close();
 	letGo();
 	rmSync(dataDir, { recursive: true });
 }

@@ -29,12 +29,10 @@ const options = {
 	}),
 	size: 2,
 	dataDir: orders.dataDir,
-	stop: {
-		onSignal:
-			orders.ending === "closes its pool itself"
-				? ("ignore" as const)
-				: ("end" as const),
-	},
+	onSignal:
+		orders.ending === "closes its pool itself"
+			? ("ignore" as const)
+			: ("end" as const),
 	output: { echo: "none" as const },
 	onEvent: (event: import("@snakepit/core").SnakepitEvent) => {
 		if (event.type === "run.started") tell({ runId: event.runId });

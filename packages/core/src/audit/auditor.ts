@@ -32,8 +32,7 @@ export interface AuditorParts {
 	readonly host: ProcessHost;
 	readonly clock: Clock;
 	readonly killer: Pick<ProcessKiller, "end">;
-	/** Asked before every look. */
-	readonly rule: () => AuditRule;
+	readonly rule: AuditRule;
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
@@ -78,7 +77,7 @@ export class Auditor {
 
 	#schedule(): Timer {
 		const { clock, rule } = this.#parts;
-		return clock.after(rule().intervalMs, () => {
+		return clock.after(rule.intervalMs, () => {
 			this.#timer = this.#schedule();
 			this.#look();
 		});
@@ -139,7 +138,7 @@ export class Auditor {
 				of,
 				name,
 			});
-		if (rule().strays === "killed")
+		if (rule.strays === "killed")
 			this.#end(step.strays).catch((error: Error) => this.#failed(error));
 		return news.length;
 	}

@@ -155,7 +155,7 @@ function strategyGate({
 		emit({
 			type: "listener.threw",
 			wallMs: clock.wall(),
-			of: "cleanupStrategy",
+			of: "cleanup",
 			error,
 		}),
 	);

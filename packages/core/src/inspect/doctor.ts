@@ -1,9 +1,10 @@
 import type { Instrument } from "../instrument.ts";
 import { type Check, checkOptions } from "../option-check.ts";
+import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import type { LayerReport, Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
-import { assertPlatform, thisMachine } from "../run/acquire-run.ts";
+import { RUN_CHECKS } from "../run/run-options.ts";
 import { asError, attempt, examine, inspectInstrument } from "./examine.ts";
 
 /** What is examined. */
@@ -17,8 +18,8 @@ export interface DoctorOptions {
 }
 
 export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
-	dataDir: POOL_CHECKS.dataDir,
-	protections: POOL_CHECKS.protections,
+	dataDir: RUN_CHECKS.dataDir,
+	protections: RUN_CHECKS.protections,
 	instruments: POOL_CHECKS.instruments,
 };
 

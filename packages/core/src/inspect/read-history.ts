@@ -10,6 +10,7 @@ import {
 } from "../option-check.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
+import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import { HISTORY_BOUND } from "../registry/history-bound.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
@@ -17,12 +18,7 @@ import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
 import { readRunFile } from "../registry/read-run-file.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
-import {
-	assertPlatform,
-	type OwnRegistry,
-	ownRegistry,
-	thisMachine,
-} from "../run/acquire-run.ts";
+import { type OwnRegistry, ownRegistry } from "../run/shared-run.ts";
 import { drawnAt } from "../run-id.ts";
 
 /** How much `readHistory` tells. */

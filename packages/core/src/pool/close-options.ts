@@ -7,7 +7,7 @@ import {
 } from "../option-check.ts";
 import type { CloseManner } from "./pool-life.ts";
 
-/** How a pool is closed. */
+/** How a pool is closed, or all pools of a run. */
 export interface CloseOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
 	readonly drainMs?: number | undefined;
@@ -23,6 +23,6 @@ export const CLOSE_CHECKS: Readonly<Record<keyof CloseOptions, Check>> = {
 };
 
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
-export function checkCloseOptions(options: CloseOptions): void {
-	checkOptions("pool.close", options, CLOSE_CHECKS);
+export function checkCloseOptions(at: string, options: CloseOptions): void {
+	checkOptions(at, options, CLOSE_CHECKS);
 }

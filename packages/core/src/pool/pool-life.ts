@@ -1,6 +1,5 @@
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { Afterwards } from "../run/cleanup-participant.ts";
 import type { World } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
@@ -9,6 +8,13 @@ import type { WorkerSet } from "./worker-set.ts";
 
 /** Whether workers are asked to leave, or killed at once. */
 export type CloseManner = "gentle" | "forced";
+
+/**
+ * What comes after the pools of a program were closed: the program dies of a
+ * signal, or it goes on. A program that dies does not see calls fail on the way:
+ * an error that nobody catches would end it first, with the wrong exit code.
+ */
+export type Afterwards = "dies" | "goes_on";
 
 export interface PoolLifeSetting {
 	readonly pool: string;
@@ -103,20 +109,25 @@ export class PoolLife {
 		this.#end(
 			manner,
 			manner === "gentle" ? (drainMs ?? options.stop.drainMs) : 0,
-			state.kind === "started" ? "told" : "silent",
+			state.kind === "started" ? "reported" : "silent",
 		).then(resolve, reject);
 		return promise;
 	}
 
-	/** @param events a pool that was never started has no end to tell of. */
+	/** Kills every worker in this very turn. For the exit of the host; `close` is for everything else. */
+	killNow(): void {
+		this.#setting.workerSet.killNow();
+	}
+
+	/** @param events a pool that was never started has no end to report. */
 	async #end(
 		manner: CloseManner,
 		drainMs: number,
-		events: "told" | "silent",
+		events: "reported" | "silent",
 	): Promise<void> {
 		const { pool, world, workerSet, calls, sessions, release } = this.#setting;
 		const { clock, host } = world;
-		const emit = events === "told" ? this.#setting.emit : () => {};
+		const emit = events === "reported" ? this.#setting.emit : () => {};
 		const begunMs = clock.now();
 		const letGo = host.keepAlive();
 		try {

@@ -7,7 +7,7 @@ import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import type { RunDirectories } from "./worker-slot.ts";
 
-/** What a pool is made of; see open-pool.ts for the real one. */
+/** What a pool is made of; see run/opened-run.ts for the real one. */
 export interface PoolSetting {
 	readonly options: ResolvedOptions;
 	readonly world: World;

@@ -5,10 +5,7 @@ import type {
 	SnakepitEventType,
 	SnakepitListener,
 } from "../events.ts";
-import type { ObservedPool } from "../instrument.ts";
 import { show } from "../option-check.ts";
-import type { ProcessRegistry } from "../registry/process-registry.ts";
-import type { Afterwards } from "../run/cleanup-participant.ts";
 import type { RunId } from "../run-id.ts";
 import { poolClosed } from "./call-errors.ts";
 import { CallMap } from "./call-map.ts";
@@ -26,7 +23,8 @@ import {
 	checkCloseOptions,
 } from "./close-options.ts";
 import { checkMap, type Items, type MapOptions } from "./map-options.ts";
-import { type PoolParts, poolParts } from "./pool-parts.ts";
+import type { Pool, RegistryView } from "./pool-interface.ts";
+import type { PoolParts } from "./pool-parts.ts";
 import { PoolSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { type PoolStatistics, viewOf, type WorkerView } from "./statistics.ts";
@@ -41,59 +39,29 @@ import type {
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
-import { workersUsage } from "./workers-usage.ts";
 
-/** What can be asked of the ledger. */
-export type RegistryView = Pick<
-	ProcessRegistry,
-	"runId" | "state" | "list" | "living" | "lookup" | "runs" | "statistics"
->;
-
-/**
- * A pool of workers that take calls. Heals itself, and leaves nothing behind.
- *
- * Made by `createPool`; used with `await using`, or closed by `close()`.
- */
-export class Pool<Tools extends ToolMap = UntypedTools>
-	implements AsyncDisposable
+/** A pool as its users hold it; {@link OwnedPool} opens it and ends it with the program. */
+export class WorkerPool<Tools extends ToolMap = UntypedTools>
+	implements Pool<Tools>
 {
 	readonly name: string;
-	/** The run of the ledger that its workers are recorded in. */
 	readonly runId: RunId;
-	/** What dead programs had left behind when this one started: found, ended, spared and why. */
 	readonly cleanupReport: CleanupReport;
-	/** The ledger of this program's run, to look at. */
 	readonly registry: RegistryView;
 	readonly #setting: PoolSetting;
 	readonly #parts: PoolParts;
 	#sessionsMade = 0;
 
-	constructor(setting: PoolSetting) {
+	constructor(setting: PoolSetting, parts: PoolParts) {
 		const { options, world } = setting;
 		this.#setting = setting;
 		this.name = options.name;
 		this.runId = world.registry.runId;
 		this.cleanupReport = setting.cleanupReport;
 		this.registry = world.registry;
-		this.#parts = poolParts(setting);
+		this.#parts = parts;
 	}
 
-	/**
-	 * Prepares the adapter and starts the minimum of workers; ends everything again
-	 * when that fails. Called once, by `createPool`.
-	 *
-	 * @throws StartError, or what the adapter's `prepare` threw.
-	 */
-	async open(): Promise<void> {
-		await this.#parts.life.open();
-	}
-
-	/**
-	 * Runs one command on one worker.
-	 *
-	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was not taken, waited too long, or the pool was closed;
-	 *   CallTimeoutError, CallAbortedError; WorkerLostError the worker died under it; OptionsError.
-	 */
 	execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
@@ -106,13 +74,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		return this.#parts.calls.execute(command, args, options);
 	}
 
-	/**
-	 * Runs one command that answers with a stream, in the order of its items. Begins
-	 * when the first item is asked for; leaving the loop cancels it. A slow consumer
-	 * slows the tool. What the command returns after the last item is `result`.
-	 *
-	 * @throws as `execute`, from the iteration.
-	 */
 	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
@@ -126,18 +87,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		return callStream(this.#parts.calls, command, args, options, undefined);
 	}
 
-	/**
-	 * Runs one command for each of many items, so many at once as the pool has room
-	 * for, or `concurrency`: the results in the order of the items, or as they come.
-	 *
-	 * Begins when the first result is asked for. A slow consumer slows the input. No
-	 * item is refused because the queue is full: it waits until there is room. The
-	 * first error ends all of it, after the results that are there: what runs is
-	 * cancelled, the input is closed, and the error says which `item` it is of.
-	 * Leaving the loop does the same.
-	 *
-	 * @throws OptionsError at once; from the iteration as `execute`, what the input throws, and CallAbortedError when `signal` aborts.
-	 */
 	map<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
 		items: Items<ArgsOf<Tools, Command>>,
@@ -155,11 +104,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		return new CallMap(calls, this.name, command, items, options, capacity);
 	}
 
-	/**
-	 * Opens a session: calls that find each other's state in the worker.
-	 *
-	 * @throws OptionsError; SnakepitError when the id is open already or there are too many (`sessions.limit`).
-	 */
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
 		const { life, calls, sessions } = this.#parts;
@@ -172,10 +116,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		return new PoolSession<Tools>(calls, sessions, session);
 	}
 
-	/**
-	 * Calls a listener with every event, or with those of one type, which it takes then: core does not write them to
-	 * standard error (`output.echo`). Returns the function that ends the subscription.
-	 */
 	on(listener: SnakepitListener): () => void;
 	on<Type extends SnakepitEventType>(
 		type: Type,
@@ -198,7 +138,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		return hub.subscribeTo(typeOrListener, listener);
 	}
 
-	/** Its workers now, those that start or leave included. */
 	workers(): readonly WorkerView[] {
 		return this.#parts.workerSet.workers().map(viewOf);
 	}
@@ -216,11 +155,6 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		});
 	}
 
-	/**
-	 * Asks one worker now whether it is there, whatever the interval says.
-	 *
-	 * @returns the latency in milliseconds; `undefined` when it did not answer, is not ready, or cannot be asked.
-	 */
 	async ping(workerId: string): Promise<number | undefined> {
 		const worker = this.#parts.workerSet
 			.workers()
@@ -234,13 +168,8 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 		}
 	}
 
-	/**
-	 * Ends the pool: takes no more calls, lets those that wait or run end within the
-	 * drain time, and ends every worker. Idempotent; resolves when nothing is left.
-	 * A second call with `manner: "forced"` kills what the first still waits for.
-	 */
 	close(options: CloseOptions = {}): Promise<void> {
-		checkCloseOptions(options);
+		checkCloseOptions("pool.close", options);
 		return this.#parts.life.close(
 			options.manner ?? CLOSE_DEFAULTS.manner,
 			options.drainMs,
@@ -249,35 +178,5 @@ export class Pool<Tools extends ToolMap = UntypedTools>
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		await this.close();
-	}
-
-	/** For those who follow it from within. */
-	observed(): ObservedPool {
-		const { name, runId } = this;
-		return {
-			name,
-			runId,
-			look: () => {
-				const { workers, calls, sessions, registry } = this.statistics();
-				const { waiting, running } = calls;
-				const { commits, commitMs, unwritten } = registry;
-				return {
-					...{ workers, waiting, running, sessions },
-					...{ commits, commitMs, unwritten },
-				};
-			},
-			usage: () =>
-				workersUsage(this.#parts.workerSet.workers(), this.#setting.world.host),
-		};
-	}
-
-	/** For the orderly end of the host, which knows whether the program goes on afterwards. */
-	endWithProgram(drainMs: number, afterwards: Afterwards): Promise<void> {
-		return this.#parts.life.close("gentle", drainMs, afterwards);
-	}
-
-	/** Kills every worker in this very turn. For the exit of the host; `close()` is for everything else. */
-	killNow(): void {
-		this.#parts.workerSet.killNow();
 	}
 }

@@ -7,12 +7,10 @@ import type {
 } from "../protection.ts";
 import type { ProcessSource } from "../world.ts";
 
-/** The protections of one run: each is engaged once, whoever asks for it, and released with the run. */
+/** The protections of one run: engaged before its first worker, released after its last. */
 export class Engagements {
 	readonly #context: ProtectionContext;
-	/** By name of the protection. */
-	readonly #engaging = new Map<string, Promise<Engagement | undefined>>();
-	readonly #engaged = new Set<Engagement>();
+	readonly #engaged: Engagement[] = [];
 
 	constructor(context: ProtectionContext) {
 		this.#context = context;
@@ -29,11 +27,10 @@ export class Engagements {
 	}
 
 	/**
-	 * Engages what is not engaged yet, and returns the process source of those
-	 * given; `undefined` when none of them has one.
+	 * Engages each and returns the process source of the one that has one.
 	 *
 	 * @throws StartError `PROTECTION_UNAVAILABLE` where the protection says so; OptionsError when two want to be the
-	 *   parent of the workers.
+	 *   parent of the workers. Those engaged before are for `release`.
 	 */
 	async engage(
 		protections: readonly Protection[],
@@ -42,50 +39,36 @@ export class Engagements {
 			[];
 		for (const protection of protections) {
 			const engagement = await this.#one(protection);
-			if (engagement?.source !== undefined)
+			if (engagement === undefined) continue;
+			this.#engaged.push(engagement);
+			if (engagement.source !== undefined)
 				sources.push({ of: protection.name, source: engagement.source });
 		}
 		if (sources.length > 1)
 			throw new OptionsError({
 				code: "INVALID_OPTION",
 				ran: "no",
-				message: `createPool: "protections" names ${sources.map(({ of }) => of).join(" and ")}, and each wants to be the parent of the workers. Take one of them.`,
+				message: `"protections" names ${sources.map(({ of }) => of).join(" and ")}, and each wants to be the parent of the workers. Take one of them.`,
 			});
 		return sources[0]?.source;
 	}
 
-	/** Releases everything; resolves when nothing of it is left. */
+	/** Resolves when nothing of them is left. */
 	async release(): Promise<void> {
-		const engaged = [...this.#engaged];
-		this.#engaged.clear();
-		this.#engaging.clear();
-		await Promise.all(engaged.map((engagement) => engagement.release()));
+		await Promise.all(this.#engaged.map((engagement) => engagement.release()));
 	}
 
+	/** `undefined` where the run does without it. */
 	async #one(protection: Protection): Promise<Engagement | undefined> {
-		const { name } = protection;
-		const engaging = this.#engaging.get(name) ?? this.#begin(protection);
-		this.#engaging.set(name, engaging);
-		return engaging;
-	}
-
-	async #begin(protection: Protection): Promise<Engagement | undefined> {
 		const { name, whenUnavailable } = protection;
+		const { clock, emit } = this.#context;
 		try {
-			const engagement = await protection.engage(this.#context);
-			this.#engaged.add(engagement);
-			for (const worker of this.#context.living()) {
-				const { incarnation, identity, groupId } = worker;
-				if (identity !== undefined && groupId !== undefined)
-					engagement.watch?.({ incarnation, identity, groupId });
-			}
-			return engagement;
+			return await protection.engage(this.#context);
 		} catch (error) {
-			this.#engaging.delete(name); // The next pool tries again.
 			const reason = error instanceof Error ? error.message : String(error);
-			this.#context.emit({
+			emit({
 				type: "protection.unavailable",
-				wallMs: this.#context.clock.wall(),
+				wallMs: clock.wall(),
 				protection: name,
 				reason,
 			});

@@ -1,182 +1,89 @@
-import { Auditor, type AuditRule } from "../audit/auditor.ts";
 import type { SnakepitEvent } from "../events.ts";
-import { pauseSync } from "../os/system-clock.ts";
-import type { Protection } from "../protection.ts";
-import type { SqliteRegistry } from "../registry/sqlite-registry.ts";
-import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
-import { applicationCleanup } from "./application-cleanup.ts";
-import { recordExit } from "./exit-record.ts";
-import type { RunHandle } from "./run-handle.ts";
+import type {
+	ProcessRegistry,
+	RunRecord,
+} from "../registry/process-registry.ts";
+import type { ProcessHost } from "../world.ts";
+import type { ResolvedRunOptions } from "./run-options.ts";
 import type { StartedRun } from "./start-run.ts";
-
-/** Somebody who holds the run. */
-interface Holder {
-	readonly emit: Emit;
-	readonly audit: AuditRule;
-}
-
-interface AuditedRun extends StartedRun {
-	readonly auditor: Auditor;
-}
 
 type Emit = (event: SnakepitEvent) => void;
 
 export interface SharedRunParts {
-	readonly host: ProcessHost;
-	readonly clock: Clock;
-	readonly random: Random;
+	readonly host: Pick<ProcessHost, "keepAlive">;
+	readonly dataDir: string;
+	readonly options: ResolvedRunOptions;
 	readonly start: (emit: Emit) => Promise<StartedRun>;
-	/** Called when nobody holds it any more: the next holder needs another. */
+	/** Called once, when it cannot be joined any more: whoever comes later needs another. */
 	readonly onOver: () => void;
 }
 
-/** One run and everybody who holds it: it starts with the first and ends with the last. */
+/** The run of this program in one data directory: starts with the first who joins, and ends with the last who leaves. */
 export class SharedRun {
+	readonly dataDir: string;
+	readonly options: ResolvedRunOptions;
 	readonly #parts: SharedRunParts;
-	readonly #holders = new Set<Holder>();
-	#started: Promise<AuditedRun> | undefined;
-	#registry: SqliteRegistry | undefined;
-	#stop: () => void = () => {};
+	/** The listeners of those who joined. */
+	readonly #joined = new Set<Emit>();
+	#starting: Promise<StartedRun> | undefined;
+	#started: StartedRun | undefined;
 
 	constructor(parts: SharedRunParts) {
 		this.#parts = parts;
+		this.dataDir = parts.dataDir;
+		this.options = parts.options;
 	}
 
 	/** Once it has started. */
-	get registry(): SqliteRegistry | undefined {
-		return this.#registry;
+	get started(): StartedRun | undefined {
+		return this.#started;
 	}
 
-	/** Rejects when the start does, or a protection that insists; nothing is held then. */
-	async acquire(
-		holder: Holder,
-		protections: readonly Protection[],
-	): Promise<RunHandle> {
-		this.#holders.add(holder);
-		const letGo = this.#parts.host.keepAlive();
+	/** Its events go to `emit` until that leaves. Rejects when the start does; nothing is left then. */
+	async join(emit: Emit): Promise<StartedRun> {
+		this.#joined.add(emit);
+		const release = this.#parts.host.keepAlive();
 		try {
-			this.#started ??= this.#start();
-			return await this.#engage(await this.#started, holder, protections);
+			this.#starting ??= this.#start();
+			return await this.#starting;
 		} finally {
-			letGo();
+			release();
 		}
 	}
 
-	async #engage(
-		started: AuditedRun,
-		holder: Holder,
-		protections: readonly Protection[],
-	): Promise<RunHandle> {
-		let released: Promise<void> | undefined;
-		const release = (): Promise<void> => {
-			released ??= this.#release(started, holder);
-			return released;
-		};
+	/** Called once by each who joined. With the last the run ends. */
+	async leave(emit: Emit, started: StartedRun): Promise<void> {
+		if (this.#joined.size === 1) {
+			const release = this.#parts.host.keepAlive();
+			this.#parts.onOver();
+			await started.end().finally(release);
+		}
+		this.#joined.delete(emit);
+	}
+
+	async #start(): Promise<StartedRun> {
+		const { start, onOver } = this.#parts;
 		try {
-			const source = await started.engagements.engage(protections);
-			return this.#handle(started, source, release);
+			this.#started = await start((event) => {
+				for (const emit of this.#joined) emit(event);
+			});
+			return this.#started;
 		} catch (error) {
-			await release();
+			onOver();
 			throw error;
 		}
 	}
+}
 
-	async #start(): Promise<AuditedRun> {
-		const started = await this.#begin();
-		const { host, clock } = this.#parts;
-		const { registry, killer, marker } = started;
-		const auditor = new Auditor({
-			registry,
-			marker,
-			host,
-			clock,
-			killer,
-			rule: () => this.#auditRule(),
-			emit: (event) => this.#emit(event),
-		});
-		// Registered before every pool, so killed after them: their workers are gone by then.
-		const unregister = applicationCleanup.register({
-			// It is over when the last of its pools is.
-			close: async () => {},
-			killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
-			signalled: (signal, forced, answer) =>
-				this.#emit({
-					type: "host.signal_received",
-					wallMs: clock.wall(),
-					signal,
-					forced,
-					answer: answer.kind,
-					graceMs: answer.graceMs,
-				}),
-			graceSpent: (spent) =>
-				this.#emit({
-					type: "host.grace_spent",
-					wallMs: clock.wall(),
-					...spent,
-				}),
-		});
-		this.#stop = () => {
-			unregister();
-			auditor.stop();
-		};
-		this.#registry = registry;
-		return { ...started, auditor };
-	}
+/** By data directory. */
+export const sharedRuns: Map<string, SharedRun> = new Map();
 
-	/** Of all who hold it the most careful one is heard. */
-	#auditRule(): AuditRule {
-		const rules = [...this.#holders].map(({ audit }) => audit);
-		return {
-			intervalMs: Math.min(...rules.map(({ intervalMs }) => intervalMs)),
-			strays: rules.some(({ strays }) => strays === "killed")
-				? "killed"
-				: "reported",
-		};
-	}
+/** A registry that knows its own run. */
+export interface OwnRegistry extends Pick<ProcessRegistry, "runId" | "list"> {
+	readonly record: RunRecord;
+}
 
-	async #begin(): Promise<StartedRun> {
-		try {
-			return await this.#parts.start((event) => this.#emit(event));
-		} catch (error) {
-			this.#parts.onOver();
-			throw error;
-		}
-	}
-
-	#handle(
-		started: AuditedRun,
-		source: ProcessSource | undefined,
-		release: () => Promise<void>,
-	): RunHandle {
-		const { host, clock, random } = this.#parts;
-		const { engagements: _, auditor, ...rest } = started;
-		return {
-			...rest,
-			host,
-			source: source ?? host.source,
-			clock,
-			random,
-			audit: () => auditor.statistics(),
-			release,
-		};
-	}
-
-	/** With the last holder the run ends. */
-	async #release(
-		{ registry, engagements }: StartedRun,
-		holder: Holder,
-	): Promise<void> {
-		if (this.#holders.size === 1) {
-			this.#stop();
-			this.#parts.onOver();
-			registry.close();
-			// Only now: until the run is over it must be watched.
-			await engagements.release();
-		}
-		this.#holders.delete(holder);
-	}
-
-	#emit(event: SnakepitEvent): void {
-		for (const { emit } of this.#holders) emit(event);
-	}
+/** The registry of this program's run in a data directory, if this copy of the package has one there. */
+export function ownRegistry(path: string): OwnRegistry | undefined {
+	return sharedRuns.get(path)?.started?.infrastructure.registry;
 }

@@ -1,6 +1,4 @@
-import { DEFAULTS } from "../option-defaults.ts";
-
-/** What a pool wants for a signal that the program listens to itself. */
+/** What a run wants for a signal that the program listens to itself. */
 export interface SignalWish {
 	/** `"end"`: after the grace the pools close and the program ends by the signal; `"ignore"`: the program decides alone. */
 	readonly onSignal: "end" | "ignore";
@@ -28,13 +26,10 @@ export interface ArrivedSignal {
 	readonly wishes: readonly SignalWish[];
 }
 
-/** For a signal that comes while the first pool is being made. */
-const DEFAULT_GRACE_MS = DEFAULTS["stop.signalGraceMs"].value;
-
 /**
  * Decides what follows a signal. A program with a listener of its own has a
- * grace; the longest one that a pool asks for holds, and one pool that says
- * `"ignore"` is enough to leave the program alone.
+ * grace; the longest one that a run asks for holds, and one run with `"ignore"`
+ * is enough to leave the program alone.
  */
 export function answerSignal({
 	signal,
@@ -49,13 +44,10 @@ export function answerSignal({
 		return { kind: "ignore", graceMs: 0 };
 	if (forced) return { kind: "kill", graceMs: 0 };
 	const graces = wishes.map(({ graceMs }) => graceMs);
-	return {
-		kind: "wait",
-		graceMs: graces.length === 0 ? DEFAULT_GRACE_MS : Math.max(...graces),
-	};
+	return { kind: "wait", graceMs: Math.max(0, ...graces) };
 }
 
-/** Whether one of the pools leaves signals to the program. */
+/** Whether one of the runs leaves signals to the program. */
 export function isIgnored(wishes: readonly SignalWish[]): boolean {
 	return wishes.some(({ onSignal }) => onSignal === "ignore");
 }

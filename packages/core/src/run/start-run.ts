@@ -1,5 +1,5 @@
+import { Auditor } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
-import type { CleanupStrategy } from "../cleanup/cleanup-strategy.ts";
 import { ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import type { SnakepitEvent } from "../events.ts";
@@ -7,8 +7,8 @@ import { formatMarker, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
+import { pauseSync } from "../os/system-clock.ts";
 import { boundHistory, readRuns } from "../registry/history.ts";
-import type { HistoryBound } from "../registry/history-bound.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
@@ -16,7 +16,11 @@ import { ownerKey } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import type { Clock, Random } from "../world.ts";
+import { applicationCleanup } from "./application-cleanup.ts";
 import { Engagements } from "./engagements.ts";
+import { recordExit } from "./exit-record.ts";
+import type { RunInfrastructure } from "./run.ts";
+import type { ResolvedRunOptions } from "./run-options.ts";
 
 export interface StartRunParts {
 	readonly sqlite: Sqlite;
@@ -25,31 +29,29 @@ export interface StartRunParts {
 	readonly random: Random;
 	/** Where the ledger is. */
 	readonly dataDir: string;
-	readonly strategy: CleanupStrategy | undefined;
-	/** How much of the past is kept. */
-	readonly history: HistoryBound;
+	readonly options: ResolvedRunOptions;
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
-/** A run that is in the ledger, and has cleaned up after the dead. */
+/** A run that is in the ledger, has cleaned up after the dead, and is audited and protected. */
 export interface StartedRun {
-	readonly registry: SqliteRegistry;
-	readonly killer: ProcessKiller;
-	readonly runDirectory: string;
-	readonly sharedDirectory: string | undefined;
-	readonly marker: string;
-	readonly engagements: Engagements;
-	readonly report: CleanupReport;
+	readonly infrastructure: RunInfrastructure & {
+		readonly registry: SqliteRegistry;
+	};
+	readonly cleanupReport: CleanupReport;
+	readonly auditor: Auditor;
+	/** Ends the run; resolves when its protections are gone, too. Called once. */
+	end(): Promise<void>;
 }
 
 /**
- * Starts a run: into the ledger first, then clean up after dead runs, then
- * running. Nothing else is started before.
+ * Starts a run: into the ledger first, then clean up after dead runs, then engage
+ * its protections. Nothing else is started before.
  *
- * @throws RegistryError or StartError; nothing is left then.
+ * @throws RegistryError, StartError or OptionsError; nothing is left then.
  */
 export async function startRun(parts: StartRunParts): Promise<StartedRun> {
-	const { sqlite, host, clock, random, emit } = parts;
+	const { sqlite, host, clock, random, emit, options } = parts;
 	const directory = new LedgerDirectory(parts.dataDir);
 	const { name, lock, file, run } = await openNewRun({
 		sqlite,
@@ -60,19 +62,15 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		makeRunDirectory: createRunDirectory,
 		removeFiles: (paths) => host.remove(paths),
 	});
-	const sharedDirectory = createSharedDirectory(run.directory);
-	const marker = formatMarker(markerOf(name.runId, host.self, directory.key));
+	const { runId } = name;
+	const runDirectory = run.directory;
+	const sharedDirectory = createSharedDirectory(runDirectory);
+	const marker = formatMarker(markerOf(runId, host.self, directory.key));
 	const files = new OwnFiles({ sqlite, directory, name, file, lock });
 	const engagements = new Engagements({
-		runId: name.runId,
-		host,
-		clock,
-		random,
-		marker,
+		...{ runId, host, clock, random, marker, runDirectory, emit },
 		dataDir: parts.dataDir,
-		runDirectory: run.directory,
 		living: () => registry.living(),
-		emit,
 	});
 	const registry = new SqliteRegistry({
 		clock,
@@ -87,17 +85,17 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		},
 		letGo: (over) => {
 			// What is not over needs its directory as evidence of what to remove.
-			if (over) host.remove(directoriesOf(run.directory, name.runId));
+			if (over) host.remove(directoriesOf(runDirectory, runId));
 			if (over) directory.retire(name);
 			files.release(over ? "removed" : "kept");
 		},
 	});
 	const killer = new ProcessKiller(host, clock);
-	try {
+	const start = async (): Promise<CleanupReport> => {
 		emit({
 			type: "run.started",
 			wallMs: clock.wall(),
-			runId: name.runId,
+			runId,
 			dataDir: directory.path,
 		});
 		registry.transition("cleaning_stale");
@@ -105,21 +103,55 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			...parts,
 			directory,
 			killer,
-			claimant: { kind: "reaper", runId: name.runId, tell: emit },
+			strategy: options.cleanup,
+			claimant: { kind: "reaper", runId, tell: emit },
 		});
-		boundHistory(directory, clock.wall(), parts.history);
+		boundHistory(directory, clock.wall(), options.history);
 		registry.transition("running");
-		return {
-			registry,
-			killer,
-			runDirectory: run.directory,
-			sharedDirectory,
-			marker,
-			engagements,
-			report,
-		};
-	} catch (error) {
+		return report;
+	};
+	const cleanupReport = await start().catch((error: unknown) => {
 		registry.close();
+		throw error;
+	});
+	const auditor = new Auditor({
+		...{ registry, marker, host, clock, killer, emit },
+		rule: options.audit,
+	});
+	const unregister = applicationCleanup.register({
+		signalWish: {
+			onSignal: options.onSignal,
+			graceMs: options.signalGraceMs,
+		},
+		// It ends with the last of those who share it, which take part themselves.
+		close: async () => {},
+		killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
+		signalled: (signal, forced, { kind, graceMs }) =>
+			emit({
+				type: "host.signal_received",
+				wallMs: clock.wall(),
+				...{ signal, forced, answer: kind, graceMs },
+			}),
+		graceSpent: (spent) =>
+			emit({ type: "host.grace_spent", wallMs: clock.wall(), ...spent }),
+	});
+	const end = async (): Promise<void> => {
+		unregister();
+		auditor.stop();
+		registry.close();
+		// Only now: until the run is over it must be watched.
+		await engagements.release();
+	};
+	try {
+		const source = await engagements.engage(options.protections);
+		const infrastructure = {
+			...{ host, registry, clock, random, killer, marker },
+			...{ runDirectory, sharedDirectory },
+			source: source ?? host.source,
+		};
+		return { infrastructure, cleanupReport, auditor, end };
+	} catch (error) {
+		await end();
 		throw error;
 	}
 }

@@ -34,23 +34,24 @@ export async function startForReal(
 	const dataDir = await mkdtemp(join(tmpdir(), "snakepit-test-"));
 	const events = new EventRecorder();
 	// Loaded here, so that worlds in memory do without the ledger's native module.
-	const { acquireRun } = await import("../run/acquire-run.ts");
-	const run = await acquireRun({
+	const { openRun } = await import("../run/open-run.ts");
+	const run = await openRun({
 		dataDir,
-		strategy: undefined,
-		...(options.protections && { protections: options.protections }),
-		emit: events.record,
+		protections: options.protections,
+		onEvent: events.record,
 	});
+	const { infrastructure } = run;
 	let preloaded: PreloadedSource | undefined;
 	const cleanUp = async (): Promise<void> => {
 		await preloaded?.release();
-		await run.release();
+		await run.close();
 		await rm(dataDir, { recursive: true, force: true });
 	};
 	try {
-		const { clock, host, registry, random } = run;
+		const { clock, host, registry, random, source } = infrastructure;
+		const { marker, runDirectory, sharedDirectory } = infrastructure;
 		const emit = events.record;
-		const cold = { clock, host, source: run.source, registry, random, emit };
+		const cold = { clock, host, source, registry, random, emit };
 		preloaded = preloadedSource({
 			adapter,
 			options: resolveOptions(
@@ -58,16 +59,16 @@ export async function startForReal(
 				1,
 			),
 			world: cold,
-			runDirectory: run.runDirectory,
-			marker: run.marker,
+			runDirectory,
+			marker,
 			environment: options.environment ?? process.env,
 		});
-		const world = { ...cold, source: preloaded ?? run.source };
+		const world = { ...cold, source: preloaded ?? source };
 		const worker = await startWorker(adapter, {
 			...options,
 			world,
-			directory: run.runDirectory,
-			sharedDirectory: run.sharedDirectory,
+			directory: runDirectory,
+			sharedDirectory,
 		});
 		return {
 			...worker,

@@ -2,7 +2,8 @@ import type { PoolOptions } from "../options.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/dispatch-pace.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import { Instrumentation } from "../pool/instrumentation.ts";
-import { Pool } from "../pool/pool.ts";
+import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
+import type { Pool } from "../pool/pool-interface.ts";
 import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
@@ -15,6 +16,8 @@ import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 
 export interface VirtualPool extends VirtualWorld {
 	readonly pool: Pool;
+	/** Opens it, and ends it with the program, as its run does. */
+	readonly life: OwnedPool["life"];
 	readonly adapter: ScriptedAdapter;
 	/** Closes the pool while time passes. */
 	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
@@ -48,7 +51,7 @@ export function closedVirtualPool(
 		virtual.clock.wall.bind(virtual.clock),
 	);
 	const world = { ...virtual.world, emit: hub.emit };
-	const pool = new Pool({
+	const { pool, life } = makePool({
 		options,
 		world,
 		hub,
@@ -80,10 +83,10 @@ export function closedVirtualPool(
 		}),
 		release: async () => instrumentation?.detach(),
 	});
-	instrumentation?.watch(pool.observed());
 	return {
 		...virtual,
 		pool,
+		life,
 		adapter,
 		close: async (closing) => {
 			const closed = pool.close(closing);
@@ -101,6 +104,6 @@ export async function virtualPool(
 	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
 ): Promise<VirtualPool> {
 	const made = closedVirtualPool(script, given, seed, dispatchesAtOnce);
-	await Promise.all([made.pool.open(), made.clock.advance(0)]);
+	await Promise.all([made.life.open(), made.clock.advance(0)]);
 	return made;
 }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
-import type { AuditRule } from "../../src/audit/auditor.ts";
+import type { AuditRule, AuditStatistics } from "../../src/audit/auditor.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
-import type { RunHandle } from "../../src/run/run-handle.ts";
+import { openRun } from "../../src/run/open-run.ts";
+import type { Run } from "../../src/run/run.ts";
 import { start } from "../cleanup/bench.ts";
 import {
 	eventually,
@@ -17,24 +17,23 @@ async function acquire(
 	dataDir: string,
 	audit: AuditRule | undefined,
 	emit: (event: SnakepitEvent) => void = () => {},
-): Promise<RunHandle> {
-	const run = await acquireRun({
+): Promise<Run> {
+	const run = await openRun({
 		dataDir,
-		strategy: undefined,
 		...(audit && { audit }),
-		emit,
+		onEvent: emit,
 	});
-	const letGo = run.host.keepAlive();
+	const letGo = run.infrastructure.host.keepAlive();
 	onTestFinished(async () => {
 		letGo();
-		await run.release();
+		await run.close();
 	});
 	return run;
 }
 
 /** Starts a worker of the run that leaves a daemon with its environment behind, and ends. Returns the daemon's pid. */
-async function leaveDaemon(run: RunHandle): Promise<number> {
-	const { registry } = run;
+async function leaveDaemon(run: Run): Promise<number> {
+	const { registry } = run.infrastructure;
 	const incarnation = registry.nextIncarnation();
 	registry.reserve({
 		incarnation,
@@ -43,7 +42,11 @@ async function leaveDaemon(run: RunHandle): Promise<number> {
 		fingerprint: "leaves-its-group",
 		files: [],
 	});
-	const worker = await start("leaves-its-group.cjs", run.marker, incarnation);
+	const worker = await start(
+		"leaves-its-group.cjs",
+		run.infrastructure.marker,
+		incarnation,
+	);
 	registry.activate(incarnation, worker.identity, worker.groupId);
 	const exit = await worker.exited;
 	const daemon = machine
@@ -62,29 +65,30 @@ test("a daemon that escaped from a worker and keeps its environment is found, an
 	const run = await acquire(dataDir, audit, (event) => events.push(event));
 	const pid = await leaveDaemon(run);
 	await eventually("the end of the daemon", () => !isAlive(pid));
-	await eventually("its being told", () => run.audit().straysKilled === 1);
+	await eventually(
+		"its being told",
+		() => run.statistics().audit.straysKilled === 1,
+	);
 	expect(events.filter(({ type }) => type.startsWith("audit."))).toMatchObject([
 		{ type: "audit.stray_found", pid, of: "ended", name: "sleep" },
 		{ type: "audit.stray_killed", pid, how: "ended_on_term" },
 	]);
-	expect(run.audit()).toMatchObject({ straysFound: 1, vanished: 0 });
+	expect(run.statistics().audit).toMatchObject({ straysFound: 1, vanished: 0 });
 });
 
-test("of those who hold a run the most careful one is heard; otherwise strays are only told", async () => {
-	const dataDir = temporaryDirectory();
+test("strays are only reported unless the run was opened to kill them", async () => {
 	const reporting = { intervalMs: INTERVAL_MS, strays: "reported" } as const;
-	const run = await acquire(dataDir, reporting);
+	const run = await acquire(temporaryDirectory(), reporting);
 	const pid = await leaveDaemon(run);
-	await eventually("its being found", () => run.audit().straysFound === 1);
-	const { looks } = run.audit();
-	await eventually("some looks more", () => run.audit().looks > looks + 2);
+	const audit = (): AuditStatistics => run.statistics().audit;
+	await eventually("its being found", () => audit().straysFound === 1);
+	const { looks } = audit();
+	await eventually("some looks more", () => audit().looks > looks + 2);
 	expect(isAlive(pid)).toBe(true);
-	const killing = { intervalMs: 30_000, strays: "killed" } as const;
-	await acquire(dataDir, killing);
-	await eventually("the end of the daemon", () => !isAlive(pid));
+	process.kill(pid, "SIGKILL");
 });
 
 test("without a word about it a run is audited twice a minute", async () => {
 	const run = await acquire(temporaryDirectory(), undefined);
-	expect(run.audit()).toMatchObject({ looks: 0 });
+	expect(run.statistics().audit).toMatchObject({ looks: 0 });
 });

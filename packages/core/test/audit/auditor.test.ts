@@ -54,7 +54,7 @@ function scene(
 		host,
 		clock,
 		killer: new ProcessKiller(census, clock),
-		rule: () => ({ intervalMs: INTERVAL_MS, strays }),
+		rule: { intervalMs: INTERVAL_MS, strays },
 		emit: events.record,
 		...fields,
 	});

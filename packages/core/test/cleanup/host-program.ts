@@ -7,17 +7,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import type { HostOrder, HostReport } from "./hosts.ts";
 
 const order = JSON.parse(process.argv[2] ?? "") as HostOrder;
 const events: unknown[] = [];
-const run = await acquireRun({
+const run = await openRun({
 	dataDir: order.dataDir,
-	strategy: undefined,
-	emit: (event) => events.push(event),
+	onEvent: (event) => events.push(event),
 });
-const { registry, host } = run;
+const { registry, host } = run.infrastructure;
 host.keepAlive();
 const bestiary = join(import.meta.dirname, "../bestiary");
 
@@ -39,7 +38,7 @@ for (const habit of order.workers ?? []) {
 			env: {
 				PATH: process.env["PATH"] ?? "",
 				...testMark(),
-				[MARKER_VARIABLE]: run.marker,
+				[MARKER_VARIABLE]: run.infrastructure.marker,
 				[INCARNATION_VARIABLE]: incarnation,
 			},
 			cwd: undefined,
@@ -62,15 +61,15 @@ const report: HostReport = {
 	runId: registry.runId,
 	self: host.self,
 	pids,
-	runDirectory: run.runDirectory,
-	report: run.report,
+	runDirectory: run.infrastructure.runDirectory,
+	report: run.cleanupReport,
 	runs: registry.runs(),
 };
 process.stdout.write(`${JSON.stringify(report)}\n`);
 
 for await (const line of createInterface({ input: process.stdin })) {
 	if (line === "release") {
-		await run.release();
+		await run.close();
 		break;
 	}
 }

@@ -15,7 +15,7 @@ import { doctor } from "../../src/inspect/doctor.ts";
 import { formatMarker, markerOf } from "../../src/marker.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { reaperBench, start } from "./bench.ts";
 import { craftRun, deadOwner } from "./crafted-run.ts";
@@ -112,20 +112,19 @@ test.each(DAMAGES)(
 		await host.kill();
 		expect(pids.map(isAlive)).toEqual([true]);
 
-		const acquire = () =>
-			acquireRun({ dataDir, strategy: undefined, emit: () => {} });
+		const acquire = () => openRun({ dataDir });
 		const next = await acquire();
-		await next.release();
+		await next.close();
 		expect(pids.map(isAlive)).toEqual([false]);
-		expect(next.report.deadRuns).toEqual([runId]);
-		expect(next.report.reaped).toContainEqual(
+		expect(next.cleanupReport.deadRuns).toEqual([runId]);
+		expect(next.cleanupReport.reaped).toContainEqual(
 			expect.objectContaining({ ofRun: runId, pid: pids[0], how: "killed" }),
 		);
 		expect(directoriesOf(runDirectory, runId)).toEqual([]);
 
 		const last = await acquire();
-		await last.release();
-		expect(last.report).toMatchObject({ deadRuns: [], found: 0 });
+		await last.close();
+		expect(last.cleanupReport).toMatchObject({ deadRuns: [], found: 0 });
 		const left = readdirSync(join(dataDir, "runs"));
 		expect(left.filter((name) => name.startsWith(runId))).toEqual([]);
 	},

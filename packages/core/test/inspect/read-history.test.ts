@@ -14,8 +14,8 @@ import {
 	type RunHistory,
 	readHistory,
 } from "../../src/inspect/read-history.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
-import type { RunHandle } from "../../src/run/run-handle.ts";
+import { openRun } from "../../src/run/open-run.ts";
+import type { Run } from "../../src/run/run.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
 import {
 	Host,
@@ -32,12 +32,12 @@ async function read(options: HistoryOptions): Promise<readonly RunHistory[]> {
 
 function acquire(
 	dataDir: string,
-	fields: Partial<Parameters<typeof acquireRun>[0]> = {},
-): Promise<RunHandle> {
-	return acquireRun({ dataDir, strategy: undefined, emit() {}, ...fields });
+	fields: Partial<Parameters<typeof openRun>[0]> = {},
+): Promise<Run> {
+	return openRun({ dataDir, ...fields });
 }
 
-function reserve({ registry }: RunHandle): string {
+function reserve({ infrastructure: { registry } }: Run): string {
 	const incarnation = registry.nextIncarnation();
 	registry.reserve({
 		incarnation,
@@ -57,17 +57,17 @@ test("after the fact it is told how every run ended and every worker of it: newe
 
 	const first = await acquire(dataDir);
 	const worker = reserve(first);
-	first.registry.activate(worker, deadOwner(), 9);
-	first.registry.end(worker, {
+	first.infrastructure.registry.activate(worker, deadOwner(), 9);
+	first.infrastructure.registry.end(worker, {
 		exit: { kind: "signal", signal: "SIGSEGV" },
 		reason: "exited",
 		killer: "none",
 	});
-	await first.release();
+	await first.close();
 	expect(dead.pids.map(isAlive)).toEqual([false]);
 
 	const living = await acquire(dataDir);
-	onTestFinished(() => living.release());
+	onTestFinished(() => living.close());
 	const [now, clean, reaped, ...rest] = await read({ dataDir });
 	expect(rest).toEqual([]);
 	expect(now).toMatchObject({
@@ -126,19 +126,19 @@ test("it is bounded: so many runs, and of each the workers that were reserved la
 });
 
 /** A living run of this process with two workers. */
-async function acquireOwn(dataDir: string): Promise<RunHandle> {
+async function acquireOwn(dataDir: string): Promise<Run> {
 	const run = await acquire(dataDir, {
-		strategy: () => "spare",
+		cleanup: () => "spare",
 	});
 	const names = [reserve(run), reserve(run)];
 	onTestFinished(async () => {
 		for (const name of names)
-			run.registry.end(name, {
+			run.infrastructure.registry.end(name, {
 				exit: undefined,
 				reason: "closed",
 				killer: "none",
 			});
-		await run.release();
+		await run.close();
 	});
 	return run;
 }
@@ -204,10 +204,10 @@ test("misspelt options are refused at the door", async () => {
 test("how much is kept is an option of whoever starts the run", async () => {
 	const dataDir = temporaryDirectory();
 	mkdirSync(dataDir, { recursive: true });
-	for (let n = 0; n < 4; n++) await (await acquire(dataDir)).release();
+	for (let n = 0; n < 4; n++) await (await acquire(dataDir)).close();
 	const run = await acquire(dataDir, {
 		history: { runs: 2, ageMs: 1_000_000 },
 	});
 	expect((await read({ dataDir })).length).toBe(3);
-	await run.release();
+	await run.close();
 });

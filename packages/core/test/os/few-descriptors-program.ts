@@ -6,7 +6,7 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { SnakepitError } from "../../src/errors.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 
 const [, , dataDir = ""] = process.argv;
 const MOST = 100;
@@ -26,12 +26,12 @@ function takeAll(): number[] {
 
 /** One that the run needs, its socket and a program with every pipe. */
 async function attempt(): Promise<void> {
-	const run = await acquireRun({ dataDir, strategy: undefined, emit() {} });
+	const run = await openRun({ dataDir });
 	try {
-		const path = join(run.runDirectory, "socket");
-		const listener = await run.host.listenLifeline(path);
+		const path = join(run.infrastructure.runDirectory, "socket");
+		const listener = await run.infrastructure.host.listenLifeline(path);
 		try {
-			const process_ = await run.source.start(
+			const process_ = await run.infrastructure.source.start(
 				{
 					executable: "/bin/true",
 					args: [],
@@ -42,14 +42,14 @@ async function attempt(): Promise<void> {
 				},
 				() => {},
 			);
-			const letGo = run.host.keepAlive();
+			const letGo = run.infrastructure.host.keepAlive();
 			await process_.exited;
 			letGo();
 		} finally {
 			listener.close();
 		}
 	} finally {
-		await run.release();
+		await run.close();
 	}
 }
 

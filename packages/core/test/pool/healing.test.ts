@@ -130,11 +130,11 @@ test("a crash loop backs off, spends its budget, says so, and tries again when t
 });
 
 test("a pool whose first worker cannot start rejects with its reason and leaves nothing", async () => {
-	const { pool, clock, host, registry, events } = closedVirtualPool(
+	const { life, pool, clock, host, registry, events } = closedVirtualPool(
 		{ connect: connectFails("wrong number") },
 		{ size: 2 },
 	);
-	const opened = outcome(pool.open());
+	const opened = outcome(life.open());
 	await clock.advance(10_000);
 	const failed = await opened;
 	expect(failed).toMatchObject({ code: "CONNECT_FAILED" });
@@ -147,11 +147,11 @@ test("a pool whose first worker cannot start rejects with its reason and leaves 
 });
 
 test("closing while workers are starting ends them too", async () => {
-	const { pool, clock, host, events } = closedVirtualPool(
+	const { life, pool, clock, host, events } = closedVirtualPool(
 		{ connect: () => new Promise(() => {}) },
 		{ size: 3 },
 	);
-	const opened = outcome(pool.open());
+	const opened = outcome(life.open());
 	await clock.advance(10);
 	const closed = pool.close();
 	await clock.advance(60_000);
@@ -187,11 +187,11 @@ test("a worker whose conversation breaks because it dies is told to have died, n
 });
 
 test("an adapter that never lets go of a dead worker holds up neither its replacement nor the end", async () => {
-	const { pool, clock, adapter, host } = closedVirtualPool({ commands });
+	const { life, pool, clock, adapter, host } = closedVirtualPool({ commands });
 	overConnections(adapter, () => ({
 		[Symbol.asyncDispose]: () => new Promise(() => {}),
 	}));
-	const opened = pool.open();
+	const opened = life.open();
 	await clock.advance(0);
 	await opened;
 	adapter.workers[0]?.crash();
@@ -223,7 +223,7 @@ test("what was tried before is never told to have not begun", async () => {
 
 test("a pool that is closed while its adapter prepares starts nothing, and the adapter is told", async () => {
 	let aborted = false;
-	const { pool, clock, host } = closedVirtualPool({
+	const { life, pool, clock, host } = closedVirtualPool({
 		prepare: (signal) =>
 			new Promise((resolve) => {
 				signal.addEventListener("abort", () => {
@@ -232,7 +232,7 @@ test("a pool that is closed while its adapter prepares starts nothing, and the a
 				});
 			}),
 	});
-	const opened = outcome(pool.open());
+	const opened = outcome(life.open());
 	await clock.advance(10);
 	const closed = pool.close();
 	await clock.advance(10);
@@ -243,7 +243,7 @@ test("a pool that is closed while its adapter prepares starts nothing, and the a
 });
 
 test("a program that dies of a signal is told of no failure on the way", async () => {
-	const { pool, clock, host } = await virtualPool({
+	const { life, pool, clock, host } = await virtualPool({
 		commands: { hang: scripts.hang },
 	});
 	let told = false;
@@ -252,7 +252,7 @@ test("a program that dies of a signal is told of no failure on the way", async (
 	};
 	pool.execute("hang").then(tell, tell);
 	await clock.advance(1);
-	const closed = pool.endWithProgram(100, "dies");
+	const closed = life.close("gentle", 100, "dies");
 	await clock.advance(60_000);
 	await closed;
 	expect(told).toBe(false);
@@ -260,7 +260,7 @@ test("a program that dies of a signal is told of no failure on the way", async (
 });
 
 test("a program that dies of a signal may make calls on the way, and is told of no failure either", async () => {
-	const { pool, clock, host } = await virtualPool({
+	const { life, pool, clock, host } = await virtualPool({
 		commands: { echo: scripts.echo },
 	});
 	const failures: unknown[] = [];
@@ -287,7 +287,7 @@ test("a program that dies of a signal may make calls on the way, and is told of 
 	goesOn(() => pool.session().execute("echo", 1)).catch(note);
 	mapped().catch(note);
 	await clock.advance(50);
-	const closed = pool.endWithProgram(100, "dies");
+	const closed = life.close("gentle", 100, "dies");
 	const late = streamed.next();
 	late.catch(note);
 	await clock.advance(60_000);

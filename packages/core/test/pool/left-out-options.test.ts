@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type HistoryOptions, readHistory } from "../../src/inspect.ts";
 import type {
-	AuditOptions,
 	CallsOptions,
 	HeartbeatOptions,
-	HistoryBoundOptions,
 	OutputOptions,
 	PoolOptions,
 	QueueOptions,
@@ -23,6 +21,13 @@ import type {
 } from "../../src/pool/call-options.ts";
 import type { CloseOptions } from "../../src/pool/close-options.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
+import {
+	type AuditOptions,
+	assertAgrees,
+	type HistoryBoundOptions,
+	type RunOptions,
+	resolveRunOptions,
+} from "../../src/run/run-options.ts";
 import { scriptedAdapter, scripts } from "../../src/testing.ts";
 import { virtualPool } from "./virtual-pool.ts";
 
@@ -66,11 +71,6 @@ const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {
 	sessions: undefined,
 	stop: undefined,
 	output: undefined,
-	audit: undefined,
-	history: undefined,
-	dataDir: undefined,
-	protections: undefined,
-	cleanupStrategy: undefined,
 	onEvent: undefined,
 	instruments: undefined,
 };
@@ -84,8 +84,6 @@ const GROUPS: {
 	readonly sessions: LeftOut<SessionsOptions>;
 	readonly stop: LeftOut<StopOptions>;
 	readonly output: LeftOut<OutputOptions>;
-	readonly audit: LeftOut<AuditOptions>;
-	readonly history: LeftOut<HistoryBoundOptions>;
 } = {
 	size: { min: undefined, max: undefined, idleMs: undefined },
 	start: {
@@ -115,10 +113,23 @@ const GROUPS: {
 	stop: {
 		drainMs: undefined,
 		killAfterMs: undefined,
-		onSignal: undefined,
-		signalGraceMs: undefined,
 	},
 	output: { echo: undefined, maxLineBytes: undefined, tailLines: undefined },
+};
+const RUN: LeftOut<RunOptions> = {
+	dataDir: undefined,
+	protections: undefined,
+	cleanup: undefined,
+	audit: undefined,
+	history: undefined,
+	onSignal: undefined,
+	signalGraceMs: undefined,
+	onEvent: undefined,
+};
+const RUN_GROUPS: {
+	readonly audit: LeftOut<AuditOptions>;
+	readonly history: LeftOut<HistoryBoundOptions>;
+} = {
 	audit: { intervalMs: undefined, strays: undefined },
 	history: { runs: undefined, ageMs: undefined },
 };
@@ -127,6 +138,14 @@ test("an option of a pool that is undefined is one that is left out", () => {
 	const expected = resolveOptions({ adapter }, 3);
 	expect(resolveOptions({ adapter, ...POOL }, 3)).toEqual(expected);
 	expect(resolveOptions({ adapter, ...GROUPS }, 3)).toEqual(expected);
+});
+
+test("so is one of a run, which agrees with every run then", () => {
+	const expected = resolveRunOptions("openRun", {});
+	for (const given of [RUN, RUN_GROUPS]) {
+		expect(resolveRunOptions("openRun", given)).toEqual(expected);
+		assertAgrees("createPool", given, expected, "/data");
+	}
 });
 
 test("so is one of a call, a session, a close, a history", async () => {

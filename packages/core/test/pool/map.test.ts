@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { InputError, ToolError } from "../../src/errors.ts";
 import type { MapProgress } from "../../src/pool/map-options.ts";
-import type { Pool } from "../../src/pool/pool.ts";
+import type { Pool } from "../../src/pool/pool-interface.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

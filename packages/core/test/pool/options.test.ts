@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { DEFAULTS } from "../../src/option-defaults.ts";
 import type { PoolOptions } from "../../src/options.ts";
-import type { Protection } from "../../src/protection.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import { scriptedAdapter } from "../../src/testing.ts";
 
@@ -109,12 +108,6 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		/"heartbeat" must be an object of options, or "off", got false/,
 	],
 	[
-		"a protection that nobody called",
-		{ protections: [() => undefined, "watchdog"] },
-		"INVALID_OPTION",
-		/for example \[watchdog\(\)\], got \[a function, a text\]/,
-	],
-	[
 		"an instrument that nobody called",
 		{ instruments: [() => undefined] },
 		"INVALID_OPTION",
@@ -139,12 +132,6 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		{ output: { echo: "loud" } },
 		"INVALID_OPTION",
 		/"stderr" or "none"/,
-	],
-	[
-		"a strategy that is none",
-		{ cleanupStrategy: "spare" },
-		"INVALID_OPTION",
-		/"cleanupStrategy" must be a function, got "spare"/,
 	],
 	[
 		"a listener that is none",
@@ -184,19 +171,3 @@ test.each(["", "a b", "two\nlines", "x".repeat(41), "../up"])(
 		);
 	},
 );
-
-test("protections are an array, each of them named once", () => {
-	const protection: Protection = {
-		name: "a",
-		whenUnavailable: "start",
-		inspect: async () => ({ layer: "a", status: "available", detail: "" }),
-		engage: async () => ({ release: async () => {} }),
-	};
-	const resolve = (protections: unknown) =>
-		resolveOptions({ adapter, protections } as PoolOptions, 4);
-	expect(resolve(undefined).protections).toEqual([]);
-	expect(resolve([protection]).protections).toEqual([protection]);
-	expect(() => resolve(protection)).toThrow(/must be an array of Protections/);
-	expect(() => resolve([{ name: "a" }])).toThrow(/must be an array/);
-	expect(() => resolve([protection, protection])).toThrow(/"a" is in it twice/);
-});

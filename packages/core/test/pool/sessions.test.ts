@@ -189,12 +189,14 @@ test("a session that is bound while the successor of its worker warms up keeps i
 });
 
 test("calls that are outstanding when their session is closed keep its state to the end", async () => {
-	const { pool, clock, adapter, events } = closedVirtualPool({ commands });
+	const { life, pool, clock, adapter, events } = closedVirtualPool({
+		commands,
+	});
 	const order: string[] = [];
 	overConnections(adapter, () => ({
 		endSession: (id) => void order.push(`ended ${id}`),
 	}));
-	const opened = pool.open();
+	const opened = life.open();
 	await clock.advance(0);
 	await opened;
 	pool.on("call.released", ({ callId }) => order.push(`released ${callId}`));

@@ -173,7 +173,7 @@ test("what a lost worker is heard to say after its call was made again is not of
 		{ said: ["late"], when: first.promise },
 		{ said: ["a", "b"], when: second.promise },
 	];
-	const { adapter, pool, clock, close } = closedVirtualPool({ commands });
+	const { life, adapter, pool, clock, close } = closedVirtualPool({ commands });
 	overConnections(adapter, () => {
 		const next = items.shift();
 		return {
@@ -183,7 +183,7 @@ test("what a lost worker is heard to say after its call was made again is not of
 			},
 		};
 	});
-	const opened = pool.open();
+	const opened = life.open();
 	await clock.advance(1_000);
 	await opened;
 	const read = Array.fromAsync(

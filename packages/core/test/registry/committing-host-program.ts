@@ -5,15 +5,15 @@
  */
 import { createInterface } from "node:readline";
 import type { SnakepitEvent } from "../../src/events.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 
 const [, , dataDir] = process.argv;
 const events: SnakepitEvent[] = [];
-const { registry, host } = await acquireRun({
+const run = await openRun({
 	dataDir,
-	strategy: undefined,
-	emit: (event) => events.push(event),
+	onEvent: (event) => events.push(event),
 });
+const { registry, host } = run.infrastructure;
 
 function answer(): void {
 	const told = events.splice(0);

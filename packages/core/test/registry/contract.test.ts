@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, test } from "vitest";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder, registryContract } from "../../src/testing.ts";
 
 /** The only run file below a directory. */
@@ -20,10 +20,9 @@ describe("the registry on disk keeps the registry contract", () => {
 		open: async () => {
 			const dataDir = mkdtempSync(join(tmpdir(), "snakepit-registry-"));
 			const { events, record } = new EventRecorder();
-			const run = await acquireRun({
+			const run = await openRun({
 				dataDir,
-				strategy: undefined,
-				emit: record,
+				onEvent: record,
 			});
 			let stranger: Database.Database | undefined;
 			const healWrites = (): void => {
@@ -31,8 +30,8 @@ describe("the registry on disk keeps the registry contract", () => {
 				stranger = undefined;
 			};
 			return {
-				registry: run.registry,
-				owner: run.host.self,
+				registry: run.infrastructure.registry,
+				owner: run.infrastructure.host.self,
 				events,
 				// A stranger who holds the file stands for every write that fails.
 				failWrites: () => {
@@ -42,9 +41,9 @@ describe("the registry on disk keeps the registry contract", () => {
 				healWrites,
 				release: async () => {
 					healWrites();
-					await run.release();
+					await run.close();
 					// What is closed over living workers keeps its directory as evidence.
-					for (const path of [dataDir, run.runDirectory])
+					for (const path of [dataDir, run.infrastructure.runDirectory])
 						rmSync(path, { recursive: true, force: true });
 				},
 			};

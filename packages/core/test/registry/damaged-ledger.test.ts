@@ -12,14 +12,14 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import type { Incident } from "../../src/registry/incident.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
-import type { RunHandle } from "../../src/run/run-handle.ts";
+import { openRun } from "../../src/run/open-run.ts";
+import type { Run } from "../../src/run/run.ts";
 import { start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { Host, isAlive, temporaryDirectory } from "../cleanup/hosts.ts";
 
-function acquire(dataDir: string): Promise<RunHandle> {
-	return acquireRun({ dataDir, strategy: undefined, emit: () => {} });
+function acquire(dataDir: string): Promise<Run> {
+	return openRun({ dataDir });
 }
 
 function change(path: string, statement: string): void {
@@ -48,13 +48,13 @@ test.each<[string, (path: string) => void]>([
 		damage(crafted.path);
 		const orphan = await start("sleeps.sh", crafted.marker);
 		const run = await acquire(dataDir);
-		expect(run.report).toMatchObject({
+		expect(run.cleanupReport).toMatchObject({
 			deadRuns: [crafted.name.runId],
 			reaped: [{ pid: orphan.identity.pid, foundBy: "marker" }],
 			setAside: [{ path: expect.stringMatching(/\.set-aside$/) }],
 		});
 		expect(isAlive(orphan.identity.pid)).toBe(false);
-		await run.release();
+		await run.close();
 		expect(readdirSync(join(dataDir, "runs"))).toEqual([]);
 	},
 );
@@ -89,9 +89,9 @@ test("the private directories of a run whose file is of no use go too, when noth
 	const events: SnakepitEvent[] = [];
 	const spare = { strategy: () => "spare" as const };
 	const emit = (event: SnakepitEvent): void => void events.push(event);
-	await (await acquireRun({ dataDir, ...spare, emit })).release();
+	await (await openRun({ dataDir, ...spare, onEvent: emit })).close();
 	expect(existsSync(runDirectory)).toBe(true);
-	await (await acquireRun({ dataDir, strategy: undefined, emit })).release();
+	await (await openRun({ dataDir, onEvent: emit })).close();
 	expect(directoriesOf(runDirectory, runId)).toEqual([]);
 	expect(events).toContainEqual(incident);
 });
@@ -102,14 +102,14 @@ test("a run file that a stranger holds is reported, not touched, and no reason n
 	const stranger = new Database(crafted.path);
 	stranger.exec("begin immediate");
 	const run = await acquire(dataDir);
-	expect(run.report.sparedRuns).toEqual([
+	expect(run.cleanupReport.sparedRuns).toEqual([
 		{ runId: crafted.name.runId, reason: "unreadable" },
 	]);
-	await run.release();
+	await run.close();
 	stranger.close();
 	const next = await acquire(dataDir);
-	expect(next.report.deadRuns).toEqual([crafted.name.runId]);
-	await next.release();
+	expect(next.cleanupReport.deadRuns).toEqual([crafted.name.runId]);
+	await next.close();
 });
 
 /** A file system of a few pages, where that may be mounted. */
@@ -136,7 +136,7 @@ test("a full disk is a clear error at the start, and a running pool goes on with
 	else {
 		const ballast = join(dataDir, "ballast");
 		const run = await acquire(dataDir);
-		const { registry } = run;
+		const { registry } = run.infrastructure;
 		const reserve = (): string => {
 			const incarnation = registry.nextIncarnation();
 			registry.reserve({
@@ -154,7 +154,7 @@ test("a full disk is a clear error at the start, and a running pool goes on with
 		expect(registry.living().length).toBe(names.length);
 		expect(registry.flush()).toBeGreaterThan(0);
 		await expect(
-			acquire(join(dataDir, "another")).then((another) => another.release()),
+			acquire(join(dataDir, "another")).then((another) => another.close()),
 		).rejects.toMatchObject({
 			name: "RegistryError",
 			code: "REGISTRY_FULL",
@@ -168,7 +168,7 @@ test("a full disk is a clear error at the start, and a running pool goes on with
 				reason: "closed",
 				killer: "none",
 			});
-		await run.release();
+		await run.close();
 	}
 });
 

@@ -3,17 +3,16 @@
  * measures how long the ledger holds its event loop up, ends at its second.
  */
 import { once } from "node:events";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import type { Measured } from "./many-hosts.test.ts";
 
 console.log("ready");
 await once(process.stdin, "data");
-const run = await acquireRun({
+const run = await openRun({
 	dataDir: process.argv[2],
-	strategy: undefined,
-	emit: () => {},
 });
-const { registry, host, report } = run;
+const { cleanupReport: report } = run;
+const { registry, host } = run.infrastructure;
 
 let insideMs = 0;
 let longestCallMs = 0;
@@ -62,5 +61,5 @@ const measurement: Measured = {
 };
 console.log(JSON.stringify(measurement));
 await once(process.stdin, "data");
-await run.release();
+await run.close();
 process.exit();

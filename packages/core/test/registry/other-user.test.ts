@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { craftRun } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -26,7 +26,7 @@ async function acquireAsNobody(
 			"--conditions=snakepit-source",
 			"--input-type=module",
 			"-e",
-			`import { acquireRun } from ${source("run/acquire-run.ts")};
+			`import { openRun } from ${source("run/open-run.ts")};
 			import { loadSqlite } from ${source("registry/sqlite.ts")};
 			const dataDir = ${JSON.stringify(dataDir)};
 			await loadSqlite();
@@ -36,9 +36,9 @@ async function acquireAsNobody(
 				process.setuid(${NOBODY});
 			}
 			try {
-				const run = await acquireRun({ dataDir, strategy: undefined, emit() {} });
-				console.log(JSON.stringify({ user: process.getuid(), ...run.report }));
-				await run.release();
+				const run = await openRun({ dataDir });
+				console.log(JSON.stringify({ user: process.getuid(), ...run.cleanupReport }));
+				await run.close();
 			} catch ({ code, message }) {
 				console.log(JSON.stringify({ user: process.getuid(), code, message }));
 			}`,
@@ -112,9 +112,7 @@ test.skipIf(!isRoot)(
 		const dataDir = temporaryDirectory();
 		chmodSync(dataDir, 0o777);
 		expect(await acquireAsNobody(dataDir)).toMatchObject({ deadRuns: [] });
-		await expect(
-			acquireRun({ dataDir, strategy: undefined, emit: () => {} }),
-		).rejects.toMatchObject({
+		await expect(openRun({ dataDir })).rejects.toMatchObject({
 			code: "REGISTRY_UNWRITABLE",
 			message: expect.stringMatching(/belongs to user 65534 .*dataDir/),
 		});

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULTS } from "../../src/option-defaults.ts";
 import { ALL, CleanupBench, never } from "./application-cleanup-bench.ts";
 
 test("after the first signal everybody closes, newest first, and the signal is raised again without a handler", async () => {
@@ -237,17 +236,6 @@ describe("a program that listens to the signal itself", () => {
 		bench.events.happen("SIGHUP");
 		await bench.clock.advance(60_000);
 		expect(bench.told).toEqual(["pool hears SIGHUP", "pool hears SIGHUP"]);
-	});
-
-	test("while its first pool is being made has the grace of the defaults", async () => {
-		const bench = new CleanupBench();
-		bench.events.listen("SIGTERM", () => {});
-		bench.cleanup.register({ close: async () => {}, killNow: () => {} });
-		bench.events.happen("SIGTERM");
-		await bench.clock.advance(DEFAULTS["stop.signalGraceMs"].value - 1);
-		expect(bench.events.endedBy).toEqual([]);
-		await bench.clock.advance(1);
-		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 	});
 });
 

@@ -10,7 +10,7 @@ import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
 
 let virtual: VirtualWorld;
 let engagements: Engagements;
-let told: string[];
+let messages: string[];
 beforeEach(() => {
 	virtual = virtualWorld();
 	const { clock, host, registry, random, events } = virtual;
@@ -25,7 +25,7 @@ beforeEach(() => {
 		living: () => registry.living(),
 		emit: events.record,
 	});
-	told = [];
+	messages = [];
 });
 
 function protection(
@@ -38,13 +38,15 @@ function protection(
 		whenUnavailable: "start",
 		inspect: async () => ({ layer: name, status: "available", detail: "" }),
 		engage: async () => {
-			told.push(`${name} engaged`);
+			messages.push(`${name} engaged`);
 			return {
 				...(source && { source }),
-				watch: ({ incarnation }) => told.push(`${name} watches ${incarnation}`),
-				unwatch: (incarnation) => told.push(`${name} leaves ${incarnation}`),
+				watch: ({ incarnation }) =>
+					messages.push(`${name} watches ${incarnation}`),
+				unwatch: (incarnation) =>
+					messages.push(`${name} leaves ${incarnation}`),
 				release: async () => {
-					told.push(`${name} released`);
+					messages.push(`${name} released`);
 				},
 			};
 		},
@@ -56,16 +58,12 @@ function worker(incarnation: string): WatchedWorker {
 	return { incarnation, identity: virtual.host.self, groupId: 7 };
 }
 
-test("each is engaged once, however many pools ask, and hears of every worker", async () => {
-	await Promise.all([
-		engagements.engage([protection("a")]),
-		engagements.engage([protection("a"), protection("b")]),
-	]);
+test("all of them are called with every worker, and released at the end", async () => {
+	await engagements.engage([protection("a"), protection("b")]);
 	engagements.watch(worker("w1"));
 	engagements.unwatch("w1");
 	await engagements.release();
-	await engagements.release();
-	expect(told).toEqual([
+	expect(messages).toEqual([
 		"a engaged",
 		"b engaged",
 		"a watches w1",
@@ -77,28 +75,15 @@ test("each is engaged once, however many pools ask, and hears of every worker", 
 	]);
 });
 
-test("one that comes later is told of the workers that live already", async () => {
-	const { registry, host } = virtual;
-	for (const incarnation of ["w1", "w2"])
-		registry.reserve({
-			incarnation,
-			workerId: "w",
-			pool: "p",
-			fingerprint: "f",
-			files: [],
-		});
-	registry.activate("w1", host.self, 7);
-	await engagements.engage([protection("late")]);
-	expect(told).toEqual(["late engaged", "late watches w1"]);
-});
-
-test("one that cannot work is told of, does not keep the pool from starting, and is tried again", async () => {
+test("one that cannot work is reported, and the run opens without it", async () => {
 	const unavailable = protection("a", {
 		engage: async () => {
 			throw new Error("There is no python3.");
 		},
 	});
-	expect(await engagements.engage([unavailable])).toBeUndefined();
+	expect(
+		await engagements.engage([unavailable, protection("b")]),
+	).toBeUndefined();
 	expect(virtual.events.events).toMatchObject([
 		{
 			type: "protection.unavailable",
@@ -106,11 +91,10 @@ test("one that cannot work is told of, does not keep the pool from starting, and
 			reason: "There is no python3.",
 		},
 	]);
-	await engagements.engage([protection("a")]);
-	expect(told).toEqual(["a engaged"]);
+	expect(messages).toEqual(["b engaged"]);
 });
 
-test("one that insists keeps the pool from starting, with the reason", async () => {
+test("one that insists keeps the run from opening, with the reason", async () => {
 	const cause = new Error("There is no python3.");
 	const insisting = protection("a", {
 		whenUnavailable: "refuse",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Protection, ProtectionContext } from "../../src/protection.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -34,18 +34,16 @@ test("a protection is told of a worker in the turn of its record, whichever pool
 	const told: string[] = [];
 	const contexts: ProtectionContext[] = [];
 	const { record } = new EventRecorder();
-	const asking = await acquireRun({
+	const asking = await openRun({
 		dataDir,
-		strategy: undefined,
 		protections: [recording(told, contexts)],
-		emit: record,
+		onEvent: record,
 	});
-	const other = await acquireRun({
+	const other = await openRun({
 		dataDir,
-		strategy: undefined,
-		emit: record,
+		onEvent: record,
 	});
-	const { registry, host } = other;
+	const { registry, host } = other.infrastructure;
 	const incarnation = registry.nextIncarnation();
 	registry.reserve({
 		incarnation,
@@ -61,15 +59,15 @@ test("a protection is told of a worker in the turn of its record, whichever pool
 		reason: "exited",
 		killer: "none",
 	});
-	await asking.release();
+	await asking.close();
 	expect(told).toEqual([`watches ${incarnation}`, `leaves ${incarnation}`]);
-	await Promise.all([other.release(), other.release()]);
+	await Promise.all([other.close(), other.close()]);
 	expect(told.slice(2)).toEqual(["released, run is over: true"]);
 	expect(contexts).toMatchObject([
 		{
 			runId: registry.runId,
-			marker: asking.marker,
-			runDirectory: asking.runDirectory,
+			marker: asking.infrastructure.marker,
+			runDirectory: asking.infrastructure.runDirectory,
 		},
 	]);
 });
@@ -81,11 +79,10 @@ test("a protection that insists and cannot work leaves no run behind", async () 
 		...recording([]),
 		engage: () => Promise.reject(new Error("no")),
 	};
-	const acquired = acquireRun({
+	const acquired = openRun({
 		dataDir,
-		strategy: undefined,
 		protections: [failing],
-		emit: record,
+		onEvent: record,
 	});
 	await expect(acquired).rejects.toMatchObject({
 		code: "PROTECTION_UNAVAILABLE",

@@ -1,79 +1,54 @@
-/** A program with a run and a worker that ends in a way of its own; see signals.test.ts. */
+/** A program with a pool of one worker that ends in a way of its own; see signals.test.ts. */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { testMark } from "../../../../scripts/test-mark.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
-import { applicationCleanup } from "../../src/run/application-cleanup.ts";
+import { openRun } from "../../src/run/open-run.ts";
 
 const [dataDir, habit = "sleeps.sh", ending = "wait"] = process.argv.slice(2);
 if (ending === "listened_once_before")
 	process.once("SIGTERM", () =>
 		console.log(JSON.stringify({ listened: true })),
 	);
-/** Whether the worker is there now. */
-const isAlive = (): boolean => process.kill(worker.identity.pid, 0);
-const run = await acquireRun({
+const run = await openRun({
 	dataDir,
-	strategy: undefined,
-	emit: ({ type, ...rest }) => {
+	onSignal: ending === "decides itself" ? "ignore" : "end",
+	// A test that waits for its end waits a second; the others must not see it.
+	signalGraceMs:
+		ending.startsWith("exits") || ending === "listens_long" ? 600_000 : 1_000,
+	onEvent: ({ type, ...rest }) => {
 		if (type === "host.signal_received")
 			console.log(JSON.stringify({ type, ...rest }));
 		if (type === "host.grace_spent")
-			console.log(JSON.stringify({ type, ...rest, alive: isAlive() }));
-	},
-});
-const { registry, host } = run;
-const letGo = host.keepAlive();
-const incarnation = registry.nextIncarnation();
-registry.reserve({
-	incarnation,
-	workerId: "w-0",
-	pool: "w",
-	fingerprint: "x",
-	files: [],
-});
-const worker = await host.source.start(
-	{
-		executable: join(import.meta.dirname, "../bestiary", habit),
-		args: [],
-		env: {
-			PATH: process.env["PATH"] ?? "",
-			...testMark(),
-			SNAKEPIT_RUN: run.marker,
-		},
-		cwd: undefined,
-		stdin: "empty",
-		control: false,
-	},
-	(identity) => registry.activate(incarnation, identity, identity.pid),
-);
-await new Promise((resolve) => worker.stdout.once("data", resolve));
-
-/** A test that waits for its end waits a second; the others must not see it. */
-const GRACE_MS =
-	ending.startsWith("exits") || ending === "listens_long" ? 600_000 : 1_000;
-const leave = applicationCleanup.register({
-	signalWish: {
-		onSignal: ending === "decides itself" ? "ignore" : "end",
-		graceMs: GRACE_MS,
-	},
-	close: async () => {
-		worker.signal("SIGTERM", "group");
-		const exit = await worker.exited;
-		registry.end(incarnation, {
-			exit,
-			reason: "closed",
-			killer: "stop_ladder",
-		});
-		leave();
-		await run.release();
+			console.log(
+				JSON.stringify({ type, ...rest, alive: process.kill(pid, 0) }),
+			);
 		// What follows a close follows in the same turn.
-		setImmediate(() => console.log(JSON.stringify({ lives: true })));
-	},
-	killNow: () => {
-		worker.signal("SIGKILL", "group");
+		if (type === "run.ended")
+			setImmediate(() => console.log(JSON.stringify({ lives: true })));
 	},
 });
+const pool = await run.createPool({
+	adapter: {
+		name: "habit",
+		launch: () => ({
+			executable: join(import.meta.dirname, "../bestiary", habit),
+			args: [],
+			env: testMark(),
+			stdio: "adapter",
+		}),
+		connect: async ({ stdout }) => {
+			await new Promise((resolve) => stdout?.once("data", resolve));
+			return {
+				execute: async () => undefined,
+				[Symbol.asyncDispose]: async () => {},
+			};
+		},
+	},
+	size: 1,
+	heartbeat: "off",
+});
+const pid = pool.workers()[0]?.pid ?? 0;
+const holdOpen = setInterval(() => {}, 2 ** 30);
 
 const listened = (): void => console.log(JSON.stringify({ listened: true }));
 /** Listens as a library does that sends what it has and leaves the rest to others. */
@@ -111,7 +86,7 @@ if (ending === "defers") {
 	process.on("SIGTERM", deferring);
 }
 
-console.log(JSON.stringify({ pid: worker.identity.pid }));
+console.log(JSON.stringify({ pid }));
 switch (ending) {
 	case "exits":
 		process.exit(7);
@@ -122,6 +97,6 @@ switch (ending) {
 		});
 		break;
 	case "idles":
-		letGo();
+		clearInterval(holdOpen);
 		break;
 }

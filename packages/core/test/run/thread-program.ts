@@ -1,18 +1,16 @@
 /** A run in a thread of a program that has one itself; see threads.test.ts. */
 import { once } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 
-const run = await acquireRun({
+const run = await openRun({
 	dataDir: workerData,
-	strategy: undefined,
-	emit: () => {},
 });
 parentPort?.postMessage({
 	runId: run.registry.runId,
-	spared: run.report.sparedRuns,
+	spared: run.cleanupReport.sparedRuns,
 	runs: run.registry.runs().length,
 });
 if (parentPort) await once(parentPort, "message");
-await run.release();
+await run.close();
 parentPort?.close();

@@ -2,15 +2,13 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { Host, temporaryDirectory } from "../cleanup/hosts.ts";
 
 test("a thread has a run of its own; neither opens the other's files, so both locks hold to the end", async () => {
 	const dataDir = temporaryDirectory();
-	const run = await acquireRun({
+	const run = await openRun({
 		dataDir,
-		strategy: undefined,
-		emit: () => {},
 	});
 	const thread = new Worker(join(import.meta.dirname, "thread-program.ts"), {
 		workerData: dataDir,
@@ -30,5 +28,5 @@ test("a thread has a run of its own; neither opens the other's files, so both lo
 	thread.postMessage("end");
 	await once(thread, "exit");
 	expect(await alive()).toContain(run.registry.runId);
-	await run.release();
+	await run.close();
 });

@@ -127,9 +127,9 @@ test.each([
 describe("in a pool of this copy, an adapter that has another", () => {
 	/** What becomes of a call for which the adapter throws `error`. */
 	async function failedWith(error: unknown) {
-		const { pool, adapter, clock, close } = closedVirtualPool({});
+		const { life, pool, adapter, clock, close } = closedVirtualPool({});
 		overConnections(adapter, () => ({ execute: () => Promise.reject(error) }));
-		await Promise.all([pool.open(), clock.advance(0)]);
+		await Promise.all([life.open(), clock.advance(0)]);
 		const failed = outcome(pool.execute("add", {}));
 		await clock.advance(10_000); // A condemned worker ends.
 		const told = await failed;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Adapter, LaunchSpec } from "../../src/adapter.ts";
 import type { PoolOptions } from "../../src/options.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
-import { acquireRun } from "../../src/run/acquire-run.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { OrphanSweep } from "../../src/worker/orphan-sweep.ts";
 import { StartGate } from "../../src/worker/start-gate.ts";
@@ -31,8 +31,9 @@ export async function realBench(
 	const dataDir = await mkdtemp(join(tmpdir(), "snakepit-worker-"));
 	const events = new EventRecorder();
 	const emit = events.record;
-	const run = await acquireRun({ dataDir, strategy: undefined, emit });
-	const { clock, host, source, registry, random, runDirectory, marker } = run;
+	const run = await openRun({ dataDir, onEvent: emit });
+	const { clock, host, source, registry, random, runDirectory, marker } =
+		run.infrastructure;
 	const world: World = { clock, host, source, registry, random, emit };
 	const sweep = new OrphanSweep(world);
 	const workers: Worker[] = [];
@@ -105,7 +106,7 @@ export async function realBench(
 			const living = workers.filter(({ pid }) => pid !== undefined);
 			await Promise.all(living.map(({ gone }) => gone));
 			sweep.finish();
-			await run.release();
+			await run.close();
 			await rm(dataDir, { recursive: true, force: true });
 		},
 	};

@@ -63,10 +63,9 @@ const pool = await createPool({
 	dataDir,
 	size: 1,
 	instruments: [telemetry()],
-	stop:
-		habit === "the program closes first"
-			? { onSignal: "ignore" }
-			: { signalGraceMs: 1_000 },
+	...(habit === "the program closes first"
+		? { onSignal: "ignore" }
+		: { signalGraceMs: 1_000 }),
 });
 if (habit === "the program closes first")
 	process.once("SIGTERM", async (signal) => {

@@ -23,7 +23,7 @@ import {
 export interface GuardOptions {
 	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH; by default `python3`, then `python`. It needs no packages, and need not be that of the workers. */
 	readonly python?: string | undefined;
-	/** What happens to a pool where no guard can work: `"start"`, it starts without one, with the event `protection.unavailable`; `"refuse"`, `createPool` throws `PROTECTION_UNAVAILABLE`. */
+	/** What happens where no guard can work: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
@@ -48,12 +48,11 @@ const COVERS =
  * which they are forked, so that no descendant of a worker outlives the host,
  * whatever it does to get away.
  *
- * `createPool({ adapter, protections: [guard()] })`. Where it cannot work the
- * pool starts without, with the event `protection.unavailable`; with
- * `whenUnavailable: "refuse"` `createPool` throws StartError `PROTECTION_UNAVAILABLE`.
+ * `openRun({ protections: [guard()] })`, or `createPool`. Where it cannot work the
+ * run opens without, with the event `protection.unavailable`; with
+ * `whenUnavailable: "refuse"` that throws StartError `PROTECTION_UNAVAILABLE`.
  *
- * Linux, with Python 3.10 or newer. One chain serves every pool of the program
- * that asks for it.
+ * Linux, with Python 3.10 or newer. One chain serves every pool of a run.
  *
  * @throws OptionsError naming the option that is wrong.
  */
@@ -71,6 +70,7 @@ export function guard(options: GuardOptions = {}): Protection {
 		name: "guard",
 		whenUnavailable:
 			options.whenUnavailable ?? GUARD_DEFAULTS.whenUnavailable.value,
+		settings: { python: options.python },
 		inspect: () => inspect(find),
 		engage: async (context) => await engage(context, await find()),
 	};

@@ -7,7 +7,7 @@ import {
 	optional,
 } from "@snakepit/core/options";
 
-/** What can be said about a watchdog. The first pool of a run decides for the run. */
+/** How a watchdog works. */
 export interface WatchdogOptions {
 	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. */
 	readonly graceMs?: number | undefined;
@@ -16,7 +16,7 @@ export interface WatchdogOptions {
 	 * somebody closed the pipe and the host lives.
 	 */
 	readonly checkIntervalMs?: number | undefined;
-	/** What happens to a pool when the watchdog cannot be started: `"start"`, it starts without one, with the event `protection.unavailable`; `"refuse"`, `createPool` throws `PROTECTION_UNAVAILABLE`. */
+	/** What happens when the watchdog cannot be started: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 

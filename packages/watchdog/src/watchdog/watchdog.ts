@@ -15,9 +15,9 @@ const keeper = new WatchdogKeeper(startWatchdog);
  * A process beside this program that ends its workers when it is killed,
  * whatever they are: one for all pools, with no code in the workers.
  *
- * `createPool({ adapter, protections: [watchdog()] })`. Where it cannot be
- * started the pool starts without, with the event `protection.unavailable`; with
- * `whenUnavailable: "refuse"` `createPool` throws StartError `PROTECTION_UNAVAILABLE`.
+ * `openRun({ protections: [watchdog()] })`, or `createPool`. Where it cannot be
+ * started the run opens without, with the event `protection.unavailable`; with
+ * `whenUnavailable: "refuse"` that throws StartError `PROTECTION_UNAVAILABLE`.
  *
  * @throws OptionsError naming the option that is wrong.
  */
@@ -26,6 +26,7 @@ export function watchdog(options: WatchdogOptions = {}): Protection {
 	return {
 		name: "watchdog",
 		whenUnavailable: resolved.whenUnavailable,
+		settings: { ...resolved },
 		inspect,
 		engage: (context: ProtectionContext) => keeper.protect(context, resolved),
 	};

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openRun, type Run } from "@snakepit/core";
 import type {
 	ProcessHost,
 	ProcessSpec,
 	StartedProcess,
 } from "@snakepit/core/infrastructure";
-import { acquireRun, type RunHandle } from "@snakepit/core/registry";
+import type { RunInfrastructure } from "@snakepit/core/registry";
 import { EventRecorder } from "@snakepit/core/testing";
 import { onTestFinished } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
@@ -14,7 +15,7 @@ import { type GuardOptions, guard } from "../../src/index.ts";
 
 /** A run whose workers have the guard as their parent. */
 export interface GuardBench {
-	readonly run: RunHandle;
+	readonly run: Run;
 	/** Made by this bench, and removed by it. */
 	readonly dataDir: string;
 	readonly events: EventRecorder;
@@ -29,24 +30,23 @@ export async function openGuard(
 ): Promise<GuardBench> {
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
 	const events = new EventRecorder();
-	const run = await acquireRun({
+	const run = await openRun({
 		dataDir,
-		strategy: undefined,
 		protections: [guard({ whenUnavailable: "refuse", ...options })],
-		emit: events.record,
+		onEvent: events.record,
 	});
 	return {
 		run,
 		dataDir,
 		events,
-		host: startsFrom(run),
+		host: startsFrom(run.infrastructure),
 		outer: () => events.of("protection.started").at(-1)?.pid ?? 0,
 	};
 }
 
 /** Ends the run and removes what it left. */
 export async function closeGuard({ run, dataDir }: GuardBench): Promise<void> {
-	await run.release();
+	await run.close();
 	rmSync(dataDir, { recursive: true });
 }
 
@@ -71,7 +71,7 @@ export function startScript(
 	script: string,
 	fields: Partial<ProcessSpec> = {},
 ): Promise<StartedProcess> {
-	return run.source.start(
+	return run.infrastructure.source.start(
 		{
 			...PLAIN,
 			env: { ...PLAIN.env, ...testMark() },
@@ -111,7 +111,7 @@ export async function eventually(
 }
 
 /** The host's methods work on it alone: all but the source is asked of it. */
-function startsFrom({ host, source }: RunHandle): ProcessHost {
+function startsFrom({ host, source }: RunInfrastructure): ProcessHost {
 	return new Proxy(host, {
 		get(target, name) {
 			if (name === "source") return source;

@@ -36,7 +36,10 @@ test("what cannot be started says why and what to do, as with Node as the parent
 	];
 	for (const [executable, fields, remedy] of cases)
 		await expect(
-			bench.run.source.start({ ...PLAIN, executable, ...fields }, () => {}),
+			bench.run.infrastructure.source.start(
+				{ ...PLAIN, executable, ...fields },
+				() => {},
+			),
 		).rejects.toMatchObject({
 			code: "SPAWN_FAILED",
 			ran: "no",
@@ -74,7 +77,7 @@ test("a daemon that nothing else would find is gone with the run", async () => {
 	expect(bench.host.marked().map((each) => each.identity.pid)).not.toContain(
 		daemon,
 	);
-	await bench.run.release();
+	await bench.run.close();
 	expect(bench.host.observe(daemon)).toBe("gone");
 	expect(bench.events.of("protection.ended")).toMatchObject([
 		{ protection: "guard", how: "released", exit: { kind: "code", code: 0 } },

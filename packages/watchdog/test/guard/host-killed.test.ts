@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { acquireRun } from "@snakepit/core/registry";
+import { openRun } from "@snakepit/core";
 import { EventRecorder, SeededRandom } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
@@ -86,12 +86,11 @@ test("the whole tree dies with its host, and the next start tells what the guard
 		pids.every((pid, n) => startOf(pid) !== before[n]),
 	);
 	const events = new EventRecorder();
-	const run = await acquireRun({
+	const run = await openRun({
 		dataDir: host.dataDir,
-		strategy: undefined,
-		emit: events.record,
+		onEvent: events.record,
 	});
-	await run.release();
+	await run.close();
 	const killed = events.of("protection.process_killed");
 	expect(killed.map(({ pid }) => pid).sort()).toEqual(pids.slice(1).sort());
 	expect(new Set(killed.map(({ signal }) => signal))).toEqual(

@@ -1,20 +1,20 @@
-import { acquireRun } from "@snakepit/core/registry";
+import { openRun } from "@snakepit/core";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { guard } from "../../src/index.ts";
 
 /** A host to be killed: starts workers without end, or one whose script is given, and tells their pids. */
 const [dataDir = "", script] = process.argv.slice(2);
-const run = await acquireRun({
+const run = await openRun({
 	dataDir,
-	strategy: undefined,
 	protections: [guard({ whenUnavailable: "refuse" })],
-	emit: (event) => {
+	onEvent: (event) => {
 		if (event.type === "protection.started") console.log(`guard ${event.pid}`);
 	},
 });
-run.host.keepAlive();
+const { host, source } = run.infrastructure;
+host.keepAlive();
 do {
-	const process_ = await run.source.start(
+	const process_ = await source.start(
 		{
 			executable: "sh",
 			args: ["-c", script ?? "sleep 100000"],

@@ -1,56 +1,42 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { StartError } from "../../src/errors.ts";
 import { parseMarker } from "../../src/marker.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
-import {
-	type AcquireRunOptions,
-	acquireRun,
-	assertPlatform,
-} from "../../src/run/acquire-run.ts";
-import type { RunHandle } from "../../src/run/run-handle.ts";
+import type { Protection } from "../../src/protection.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { craftRun } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
-function acquire(
-	dataDir: string | undefined,
-	fields: Partial<AcquireRunOptions> = {},
-): Promise<RunHandle> {
-	return acquireRun({
-		dataDir,
-		strategy: undefined,
-		emit: () => {},
-		...fields,
-	});
-}
-
-test("a run is in the ledger as running, with everything a pool needs, and is over after its release", async () => {
+test("a run is in the ledger as running, with everything a pool needs, and is over after its close", async () => {
 	const dataDir = temporaryDirectory();
 	const { events, record } = new EventRecorder();
-	const run = await acquire(dataDir, { emit: record });
+	const run = await openRun({ dataDir, onEvent: record });
 	expect(run.registry.state).toBe("running");
 	expect(run.registry.runs()).toMatchObject([
 		{ runId: run.registry.runId, state: "running", owner: machine.self },
 	]);
-	expect(parseMarker(run.marker)).toMatchObject({
+	expect(parseMarker(run.infrastructure.marker)).toMatchObject({
 		runId: run.registry.runId,
 		hostPid: process.pid,
 	});
-	const directories = directoriesOf(run.runDirectory, run.registry.runId);
-	expect(directories.slice(1)).toEqual(
-		[run.sharedDirectory].flatMap((d) => d ?? []),
+	const directories = directoriesOf(
+		run.infrastructure.runDirectory,
+		run.registry.runId,
 	);
-	expect(statSync(run.runDirectory).mode & 0o777).toBe(0o700);
+	expect(directories.slice(1)).toEqual(
+		[run.infrastructure.sharedDirectory].flatMap((d) => d ?? []),
+	);
+	expect(statSync(run.infrastructure.runDirectory).mode & 0o777).toBe(0o700);
 	const files = readdirSync(join(dataDir, "runs"));
 	expect(
 		files.filter(
 			(file) => (statSync(join(dataDir, "runs", file)).mode & 0o077) !== 0,
 		),
 	).toEqual([]);
-	await run.release();
-	await run.release();
+	await run.close();
+	await run.close();
 	expect(directories.filter(existsSync)).toEqual([]);
 	expect(readdirSync(join(dataDir, "runs"))).toEqual([]);
 	expect(readdirSync(join(dataDir, "history")).length).toBe(1);
@@ -62,83 +48,85 @@ test("a run is in the ledger as running, with everything a pool needs, and is ov
 	]);
 });
 
-test("two pools of one program share a run, and it ends with the last of them", async () => {
+test("who opens one directory twice has one run, and it ends with the last close", async () => {
 	const dataDir = temporaryDirectory();
 	const [first, second] = [new EventRecorder(), new EventRecorder()];
 	const [a, b] = await Promise.all([
-		acquire(dataDir, { emit: first.record }),
-		acquire(dataDir, { emit: second.record }),
+		openRun({ dataDir, onEvent: first.record }),
+		openRun({ dataDir, onEvent: second.record }),
 	]);
 	expect(a.registry).toBe(b.registry);
-	await a.release();
+	await a.close();
 	expect(a.registry.state).toBe("running");
-	await b.release();
+	await b.close();
 	expect(a.registry.state).toBe("terminated");
 	const ends = (recorder: EventRecorder): number =>
 		recorder.events.filter(({ type }) => type === "run.ended").length;
 	expect([ends(first), ends(second)]).toEqual([0, 1]);
-	const third = await acquire(dataDir);
+	const third = await openRun({ dataDir });
 	expect(third.registry.runId).not.toBe(a.registry.runId);
-	await third.release();
+	await third.close();
 });
 
 test("different data directories have different runs", async () => {
 	const [a, b] = await Promise.all([
-		acquire(temporaryDirectory()),
-		acquire(temporaryDirectory()),
+		openRun({ dataDir: temporaryDirectory() }),
+		openRun({ dataDir: temporaryDirectory() }),
 	]);
 	expect(a.registry).not.toBe(b.registry);
 	expect(a.registry.runs().length).toBe(1);
-	await Promise.all([a.release(), b.release()]);
+	await Promise.all([a.close(), b.close()]);
 });
 
 test("cleaning up is finished before the run can be used", async () => {
 	const dataDir = temporaryDirectory();
 	const crafted = await craftRun(dataDir);
-	const run = await acquire(dataDir);
-	expect(run.report.deadRuns).toEqual([crafted.name.runId]);
+	const run = await openRun({ dataDir });
+	expect(run.cleanupReport.deadRuns).toEqual([crafted.name.runId]);
 	expect(run.registry.runs().map(({ state }) => state)).toEqual([
 		"running",
 		"terminated",
 	]);
-	await run.release();
+	await run.close();
 });
 
 test("a start that fails leaves nothing, and the next one starts anew", async () => {
 	const dataDir = temporaryDirectory();
-	const error = new Error("the listener is broken");
-	const failing = {
-		emit: ({ type }: { readonly type: string }) => {
-			if (type === "cleanup.started") throw error;
-		},
+	const error = new Error("There is none.");
+	const failing: Protection = {
+		name: "none",
+		whenUnavailable: "refuse",
+		inspect: async () => ({ layer: "none", status: "unavailable", detail: "" }),
+		engage: () => Promise.reject(error),
 	};
 	const results = await Promise.allSettled([
-		acquire(dataDir, failing),
-		acquire(dataDir),
+		openRun({ dataDir, protections: [failing] }),
+		openRun({ dataDir }),
 	]);
-	expect(results).toMatchObject([
-		{ status: "rejected", reason: error },
-		{ status: "rejected", reason: error },
-	]);
+	const rejected = {
+		status: "rejected",
+		reason: { code: "PROTECTION_UNAVAILABLE", cause: error },
+	};
+	expect(results).toMatchObject([rejected, rejected]);
 	expect(readdirSync(join(dataDir, "runs"))).toEqual([]);
-	const run = await acquire(dataDir);
-	await run.release();
+	const run = await openRun({ dataDir });
+	await run.close();
 });
 
-test("a run that is released while workers live is not over: the next start looks after them", async () => {
+test("a run that is closed while workers live is not over: the next start looks after them", async () => {
 	const dataDir = temporaryDirectory();
-	const run = await acquire(dataDir);
-	run.registry.reserve({
-		incarnation: run.registry.nextIncarnation(),
+	const run = await openRun({ dataDir });
+	run.infrastructure.registry.reserve({
+		incarnation: run.infrastructure.registry.nextIncarnation(),
 		workerId: "w-0",
 		pool: "w",
 		fingerprint: "x",
 		files: [],
 	});
-	await run.release();
-	expect(existsSync(run.runDirectory)).toBe(true);
+	await run.close();
+	expect(existsSync(run.infrastructure.runDirectory)).toBe(true);
 	expect(readdirSync(join(dataDir, "runs")).length).toBeGreaterThan(0);
-	machine.remove([run.runDirectory]);
+	machine.remove([run.infrastructure.runDirectory]);
 });
 
 test("without a home the ledger is under the temporary directory, and that is told", async () => {
@@ -148,13 +136,13 @@ test("without a home the ledger is under the temporary directory, and that is to
 	vi.stubEnv("TMPDIR", temporary);
 	try {
 		const { events, record } = new EventRecorder();
-		const run = await acquire(undefined, { emit: record });
+		const run = await openRun({ onEvent: record });
 		expect(events[0]).toMatchObject({
 			type: "registry.relocated",
 			path: expect.stringContaining(temporary),
 			reason: "HOME is not set",
 		});
-		await run.release();
+		await run.close();
 	} finally {
 		vi.unstubAllEnvs();
 	}
@@ -162,9 +150,9 @@ test("without a home the ledger is under the temporary directory, and that is to
 
 test("a directory that is not there is made", async () => {
 	const dataDir = join(temporaryDirectory(), "a", "b");
-	const run = await acquire(dataDir);
+	const run = await openRun({ dataDir });
 	expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-	await run.release();
+	await run.close();
 });
 
 test("a ledger that cannot be made is a clear error", async () => {
@@ -172,21 +160,9 @@ test("a ledger that cannot be made is a clear error", async () => {
 	mkdirSync(join(dataDir, "elsewhere"));
 	const { writeFileSync } = await import("node:fs");
 	writeFileSync(join(dataDir, "runs"), "in the way");
-	await expect(acquire(dataDir)).rejects.toMatchObject({
+	await expect(openRun({ dataDir })).rejects.toMatchObject({
 		name: "RegistryError",
 		code: "REGISTRY_UNWRITABLE",
 		message: expect.stringContaining("dataDir"),
 	});
-});
-
-test("pools are for Linux and macOS; elsewhere starting one is a clear error", () => {
-	assertPlatform("linux");
-	assertPlatform("darwin");
-	expect(() => assertPlatform("win32")).toThrow(
-		expect.objectContaining({
-			code: "PLATFORM_UNSUPPORTED",
-			message: expect.stringContaining("WSL"),
-		}),
-	);
-	expect(() => assertPlatform("aix")).toThrow(StartError);
 });

@@ -1,0 +1,124 @@
+import type { CleanupReport } from "../cleanup/cleanup-report.ts";
+import type {
+	EventOf,
+	SnakepitEventType,
+	SnakepitListener,
+} from "../events.ts";
+import type { ProcessRegistry } from "../registry/process-registry.ts";
+import type { RunId } from "../run-id.ts";
+import type { SessionOptions } from "./call-options.ts";
+import type { CallStream } from "./call-stream.ts";
+import type { CloseOptions } from "./close-options.ts";
+import type { Items, MapOptions } from "./map-options.ts";
+import type { PoolSession } from "./pool-session.ts";
+import type { PoolStatistics, WorkerView } from "./statistics.ts";
+import type {
+	AnswerCommandOf,
+	ArgsOf,
+	CallParametersOf,
+	ChunkOf,
+	ResultOf,
+	StreamCommandOf,
+	StreamResultOf,
+	ToolMap,
+	UntypedTools,
+} from "./tools.ts";
+
+/** What can be read of the ledger. */
+export type RegistryView = Pick<
+	ProcessRegistry,
+	"runId" | "state" | "list" | "living" | "lookup" | "runs" | "statistics"
+>;
+
+/**
+ * A pool of workers that take calls. Heals itself, and leaves nothing behind.
+ *
+ * Made by `createPool` or `run.createPool`; used with `await using`, or closed by `close()`.
+ */
+export interface Pool<Tools extends ToolMap = UntypedTools>
+	extends AsyncDisposable {
+	readonly name: string;
+	/** The run of the ledger that its workers are recorded in. */
+	readonly runId: RunId;
+	/** What dead programs had left behind when its run was opened: found, ended, spared and why. */
+	readonly cleanupReport: CleanupReport;
+	/** The ledger of its run, to read. */
+	readonly registry: RegistryView;
+
+	/**
+	 * Runs one command on one worker.
+	 *
+	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was not taken, waited too long, or the pool was closed;
+	 *   CallTimeoutError, CallAbortedError; WorkerLostError the worker died under it; OptionsError.
+	 */
+	execute<Command extends AnswerCommandOf<Tools>>(
+		command: Command,
+		...given: CallParametersOf<Tools, Command>
+	): Promise<ResultOf<Tools, Command>>;
+
+	/**
+	 * Runs one command that answers with a stream, in the order of its items. Begins
+	 * when the first item is asked for; leaving the loop cancels it. A slow consumer
+	 * slows the tool. What the command returns after the last item is `result`.
+	 *
+	 * @throws as `execute`, from the iteration.
+	 */
+	stream<Command extends StreamCommandOf<Tools>>(
+		command: Command,
+		...given: CallParametersOf<Tools, Command>
+	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
+
+	/**
+	 * Runs one command for each of many items, so many at once as the pool has room
+	 * for, or `concurrency`: the results in the order of the items, or as they come.
+	 *
+	 * Begins when the first result is asked for. A slow consumer slows the input. No
+	 * item is refused because the queue is full: it waits until there is room. The
+	 * first error ends all of it, after the results that are there: what runs is
+	 * cancelled, the input is closed, and the error says which `item` it is of.
+	 * Leaving the loop does the same.
+	 *
+	 * @throws OptionsError at once; from the iteration as `execute`, what the input throws, and CallAbortedError when `signal` aborts.
+	 */
+	map<Command extends AnswerCommandOf<Tools>>(
+		command: Command,
+		items: Items<ArgsOf<Tools, Command>>,
+		options?: MapOptions,
+	): AsyncIterableIterator<ResultOf<Tools, Command>, undefined>;
+
+	/**
+	 * Opens a session: calls that find each other's state in the worker.
+	 *
+	 * @throws OptionsError; SnakepitError when the id is open already or there are too many (`sessions.limit`).
+	 */
+	session(options?: SessionOptions): PoolSession<Tools>;
+
+	/**
+	 * Calls a listener with every event of the pool and of its run, or with those of one type, which it takes then: core
+	 * does not write them to standard error (`output.echo`). Returns the function that ends the subscription.
+	 */
+	on(listener: SnakepitListener): () => void;
+	on<Type extends SnakepitEventType>(
+		type: Type,
+		listener: (event: EventOf<Type>) => void,
+	): () => void;
+
+	/** Its workers now, those that start or leave included. */
+	workers(): readonly WorkerView[];
+
+	statistics(): PoolStatistics;
+
+	/**
+	 * Asks one worker now whether it is there, whatever the interval says.
+	 *
+	 * @returns the latency in milliseconds; `undefined` when it did not answer, is not ready, or cannot be asked.
+	 */
+	ping(workerId: string): Promise<number | undefined>;
+
+	/**
+	 * Ends the pool: takes no more calls, lets those that wait or run end within the
+	 * drain time, and ends every worker. Idempotent; resolves when nothing is left.
+	 * A second call with `manner: "forced"` kills what the first still waits for.
+	 */
+	close(options?: CloseOptions): Promise<void>;
+}

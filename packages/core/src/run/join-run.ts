@@ -1,0 +1,87 @@
+import { realpathSync } from "node:fs";
+import type { SnakepitEvent } from "../events.ts";
+import { openStateDirectory } from "../os/state-directory.ts";
+import { systemClock } from "../os/system-clock.ts";
+import { systemRandom } from "../os/system-random.ts";
+import { assertPlatform, thisMachine } from "../os/this-machine.ts";
+import { EventHub } from "../pool/event-hub.ts";
+import type { Pool } from "../pool/pool-interface.ts";
+import type { ToolMap } from "../pool/tools.ts";
+import { loadSqlite } from "../registry/sqlite.ts";
+import type { CheckedPool } from "./checked-pool.ts";
+import { OpenedRun, preparePool } from "./opened-run.ts";
+import type { Run } from "./run.ts";
+import {
+	assertAgrees,
+	type ResolvedRunOptions,
+	type RunOptions,
+} from "./run-options.ts";
+import { SharedRun, sharedRuns } from "./shared-run.ts";
+import { startRun } from "./start-run.ts";
+
+/** The run that somebody asks for. */
+export interface AskedRun {
+	/** What was called, for messages. */
+	readonly at: string;
+	readonly given: RunOptions;
+	/** Those given, and the defaults. */
+	readonly options: ResolvedRunOptions;
+}
+
+/** A run by itself, see `openRun`. */
+export async function joinAlone(asked: AskedRun): Promise<Run> {
+	const { onEvent } = asked.given;
+	const hub = new EventHub();
+	if (onEvent !== undefined) hub.subscribe(onEvent);
+	const early: SnakepitEvent[] = [];
+	const unsubscribe = hub.subscribe((event) => early.push(event));
+	const run = await join(asked, hub, early);
+	unsubscribe();
+	return run;
+}
+
+/** A pool whose share in the run ends with it, see `createPool`. */
+export async function joinWithPool<Tools extends ToolMap>(
+	asked: AskedRun,
+	checked: CheckedPool,
+): Promise<Pool<Tools>> {
+	const prepared = preparePool(checked);
+	const run = await join(asked, prepared.hub).catch((error: unknown) => {
+		prepared.discard();
+		throw error;
+	});
+	return await run.start<Tools>(prepared, () => run.leave());
+}
+
+/** Takes a share in the run, and starts it where there is none. */
+async function join(
+	{ at, given, options }: AskedRun,
+	hub: EventHub,
+	early?: readonly SnakepitEvent[],
+): Promise<OpenedRun> {
+	assertPlatform(process.platform);
+	const sqlite = await loadSqlite();
+	const host = thisMachine();
+	const state = openStateDirectory(given.dataDir, host.self.machineId);
+	const dataDir = realpathSync(state.path);
+	if (state.relocated !== undefined)
+		hub.emit({
+			type: "registry.relocated",
+			wallMs: systemClock.wall(),
+			path: dataDir,
+			reason: state.relocated,
+		});
+	const open = sharedRuns.get(dataDir);
+	if (open !== undefined) assertAgrees(at, given, open.options, dataDir);
+	const world = { sqlite, host, clock: systemClock, random: systemRandom };
+	const shared =
+		open ??
+		new SharedRun({
+			...{ host, dataDir, options },
+			start: (emit) => startRun({ ...world, dataDir, options, emit }),
+			onOver: () => void sharedRuns.delete(dataDir),
+		});
+	sharedRuns.set(dataDir, shared);
+	const started = await shared.join(hub.emit);
+	return new OpenedRun(shared, started, hub, early);
+}

@@ -1,0 +1,213 @@
+import type { CleanupReport } from "../cleanup/cleanup-report.ts";
+import { StartError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import type { PoolOptions, ResolvedOptions } from "../options.ts";
+import { systemClock } from "../os/system-clock.ts";
+import {
+	CLOSE_DEFAULTS,
+	type CloseOptions,
+	checkCloseOptions,
+} from "../pool/close-options.ts";
+import { DISPATCHES_AT_ONCE } from "../pool/dispatch-pace.ts";
+import { EventHub } from "../pool/event-hub.ts";
+import { Instrumentation } from "../pool/instrumentation.ts";
+import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
+import type { Pool, RegistryView } from "../pool/pool-interface.ts";
+import type { Afterwards, CloseManner } from "../pool/pool-life.ts";
+import type { ToolMap, UntypedTools } from "../pool/tools.ts";
+import { preloadedSource } from "../preload/preloaded-source.ts";
+import type { RunId } from "../run-id.ts";
+import { StartGate } from "../worker/start-gate.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
+import type { World } from "../world.ts";
+import { applicationCleanup } from "./application-cleanup.ts";
+import { type CheckedPool, checkPool } from "./checked-pool.ts";
+import type { Run, RunInfrastructure, RunStatistics } from "./run.ts";
+import type { SharedRun } from "./shared-run.ts";
+import type { StartedRun } from "./start-run.ts";
+
+/** What a pool has before its run: options, a name that no other has, and its listeners. */
+export interface PreparedPool {
+	readonly options: ResolvedOptions;
+	readonly hub: EventHub;
+	readonly instrumentation: Instrumentation | undefined;
+	/** Detaches the instruments and gives the name back. */
+	readonly discard: () => void;
+}
+
+/** Attaches the listeners of a pool. */
+export function preparePool(pool: CheckedPool): PreparedPool {
+	const { options, giveNameBack } = pool;
+	const hub = new EventHub();
+	if (options.onEvent !== undefined) hub.subscribe(options.onEvent);
+	const instrumentation = Instrumentation.attach(
+		options,
+		hub,
+		systemClock.wall,
+	);
+	const discard = (): void => {
+		instrumentation?.detach();
+		giveNameBack();
+	};
+	return { options, hub, instrumentation, discard };
+}
+
+/** A pool of a run, for the end of the run or of the program. */
+interface Member extends Pick<OwnedPool["life"], "close" | "killNow"> {
+	flush(): Promise<void>;
+}
+
+/** One share in a run, and the pools that were made with it. */
+export class OpenedRun implements Run {
+	readonly runId: RunId;
+	readonly dataDir: string;
+	readonly cleanupReport: CleanupReport;
+	readonly registry: RegistryView;
+	readonly infrastructure: RunInfrastructure;
+	readonly #shared: SharedRun;
+	readonly #started: StartedRun;
+	/** Receives the events of the run. */
+	readonly #hub: EventHub;
+	/** Events of the opening, kept for the first pool: its listeners, its instruments and its output report them. */
+	readonly #early: SnakepitEvent[];
+	readonly #pools = new Set<Member>();
+	/** Those that the end of the program closed. */
+	#flushed: readonly Member[] = [];
+	#closed: Promise<void> | undefined;
+	#left: Promise<void> | undefined;
+	readonly #unregister: () => void;
+
+	constructor(
+		shared: SharedRun,
+		started: StartedRun,
+		hub: EventHub,
+		early: readonly SnakepitEvent[] = [],
+	) {
+		this.#shared = shared;
+		this.#started = started;
+		this.#hub = hub;
+		this.#early = [...early];
+		this.infrastructure = started.infrastructure;
+		this.registry = started.infrastructure.registry;
+		this.runId = this.registry.runId;
+		this.dataDir = shared.dataDir;
+		this.cleanupReport = started.cleanupReport;
+		this.#unregister = applicationCleanup.register({
+			close: (graceMs, afterwards) => {
+				this.#flushed = [...this.#pools];
+				return this.#close("gentle", graceMs, afterwards);
+			},
+			killNow: () => {
+				for (const pool of [...this.#pools].reverse()) pool.killNow();
+			},
+			flush: async () => {
+				await Promise.all(this.#flushed.map((pool) => pool.flush()));
+			},
+		});
+	}
+
+	async createPool<Tools extends ToolMap = UntypedTools>(
+		given: PoolOptions,
+	): Promise<Pool<Tools>> {
+		if (this.#closed !== undefined)
+			throw new StartError({
+				code: "RUN_CLOSED",
+				ran: "no",
+				message: `run.createPool: run ${this.runId} is closed. Make pools before run.close(), or open another run.`,
+			});
+		const prepared = preparePool(checkPool("run.createPool", given));
+		const unsubscribe = this.#hub.subscribe(prepared.hub.emit);
+		for (const event of this.#early.splice(0)) prepared.hub.emit(event);
+		return await this.start<Tools>(prepared, async () => unsubscribe());
+	}
+
+	/**
+	 * Makes a pool and starts its workers.
+	 *
+	 * @param released called when nothing of the pool is left, or it could not be started.
+	 * @throws StartError, after everything of the pool was ended again.
+	 */
+	async start<Tools extends ToolMap>(
+		{ options, hub, instrumentation, discard }: PreparedPool,
+		released: () => Promise<void>,
+	): Promise<Pool<Tools>> {
+		const { adapter } = options;
+		const { infrastructure, cleanupReport, auditor } = this.#started;
+		const { clock, host, source, registry, random, marker, runDirectory } =
+			infrastructure;
+		const inherited = { marker, environment: process.env };
+		const { emit } = hub;
+		const cold: World = { clock, host, source, registry, random, emit };
+		const preloaded = preloadedSource({
+			...{ adapter, options, runDirectory, ...inherited },
+			world: cold,
+		});
+		const world: World = { ...cold, source: preloaded ?? source };
+		const { pool, life } = makePool<Tools>({
+			...{ options, world, hub, instrumentation, cleanupReport },
+			dispatchesAtOnce: DISPATCHES_AT_ONCE,
+			runDirectories: {
+				directory: runDirectory,
+				shared: infrastructure.sharedDirectory,
+			},
+			audit: () => auditor.statistics(),
+			starter: new WorkerStarter({
+				...{ adapter, options, world, ...inherited },
+				gate: new StartGate(options.start.concurrency),
+			}),
+			release: async () => {
+				await preloaded?.release();
+				this.#pools.delete(member);
+				await released();
+				discard();
+			},
+		});
+		const member: Member = {
+			close: (...how) => life.close(...how),
+			killNow: () => {
+				life.killNow();
+				preloaded?.killNow();
+			},
+			flush: async () => instrumentation?.flush(),
+		};
+		this.#pools.add(member);
+		await life.open();
+		return pool;
+	}
+
+	statistics(): RunStatistics {
+		return {
+			registry: this.registry.statistics(),
+			audit: this.#started.auditor.statistics(),
+		};
+	}
+
+	close(options: CloseOptions = {}): Promise<void> {
+		checkCloseOptions("run.close", options);
+		const { manner = CLOSE_DEFAULTS.manner, drainMs } = options;
+		return this.#close(manner, drainMs);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.close();
+	}
+
+	/** Gives the share back; with the last one the run ends. Idempotent. */
+	leave(): Promise<void> {
+		this.#unregister();
+		this.#left ??= this.#shared.leave(this.#hub.emit, this.#started);
+		return this.#left;
+	}
+
+	#close(
+		manner: CloseManner,
+		drainMs?: number,
+		afterwards?: Afterwards,
+	): Promise<void> {
+		const pools = [...this.#pools].map((pool) =>
+			pool.close(manner, drainMs, afterwards),
+		);
+		this.#closed ??= Promise.all(pools).then(() => this.leave());
+		return this.#closed;
+	}
+}

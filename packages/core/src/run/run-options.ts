@@ -1,0 +1,212 @@
+import { isDeepStrictEqual } from "node:util";
+import type { CleanupStrategy } from "../cleanup/cleanup-strategy.ts";
+import { OptionsError } from "../errors.ts";
+import type { SnakepitListener } from "../events.ts";
+import {
+	aFunction,
+	type Check,
+	type Complete,
+	checkOptions,
+	nonEmptyText,
+	optional,
+	show,
+} from "../option-check.ts";
+import { DEFAULTS } from "../option-defaults.ts";
+import type { Protection } from "../protection.ts";
+import { resolveGroup } from "../resolve-options.ts";
+
+/** Looking, while the run lives, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
+export interface AuditOptions {
+	/** From one look to the next. */
+	readonly intervalMs?: number | undefined;
+	/** What becomes of a process that belongs to no worker. */
+	readonly strays?: "reported" | "killed" | undefined;
+}
+
+/** Past runs that are kept, as `readHistory` returns them. Removed when a run is opened. */
+export interface HistoryBoundOptions {
+	/** The oldest beyond this number are removed. */
+	readonly runs?: number | undefined;
+	/** Older ones are removed. */
+	readonly ageMs?: number | undefined;
+}
+
+/** Options of a run, which all its pools share. A program has at most one run in each data directory. */
+export interface RunOptions {
+	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
+	readonly dataDir?: string | undefined;
+	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. They cover every pool of the run. */
+	readonly protections?: readonly Protection[] | undefined;
+	/** Decides for each orphan of a dead run whether it is ended, while the run is opened. */
+	readonly cleanup?: CleanupStrategy | undefined;
+	readonly audit?: AuditOptions | undefined;
+	readonly history?: HistoryBoundOptions | undefined;
+	/**
+	 * What follows when the program gets SIGINT or SIGTERM and has a listener of its own for it. `"end"`: it has
+	 * `signalGraceMs` to end by itself, then the pools close and it ends by the signal. `"ignore"`: the program decides
+	 * alone; one run with `"ignore"` is enough. A program without a listener ends by the signal, and its pools close
+	 * within 2 s, in any case. A SIGHUP that the program listens to is always its own.
+	 */
+	readonly onSignal?: "end" | "ignore" | undefined;
+	/**
+	 * How long a program that listens to SIGINT or SIGTERM itself has to end after it. Its pools stay open meanwhile.
+	 * Where runs of one program differ, the longest holds. A second signal ends the program at once.
+	 */
+	readonly signalGraceMs?: number | undefined;
+	/** Is called with every event of the run, from the first on. One that throws cannot hurt the run. */
+	readonly onEvent?: SnakepitListener | undefined;
+}
+
+/** Options of a run: complete, checked, frozen. */
+export interface ResolvedRunOptions {
+	readonly protections: readonly Protection[];
+	readonly cleanup: CleanupStrategy | undefined;
+	readonly audit: Complete<AuditOptions>;
+	readonly history: Complete<HistoryBoundOptions>;
+	readonly onSignal: "end" | "ignore";
+	readonly signalGraceMs: number;
+}
+
+const isProtection = (value: unknown): boolean =>
+	typeof value === "object" &&
+	value !== null &&
+	typeof (value as Protection).name === "string" &&
+	typeof (value as Protection).engage === "function";
+const areProtections: Check = (value) => {
+	if (!Array.isArray(value) || !value.every(isProtection))
+		return "must be an array of Protections, for example [watchdog()]";
+	const names = value.map(({ name }: Protection) => name);
+	const twice = names.find((name, index) => names.indexOf(name) < index);
+	return twice === undefined
+		? undefined
+		: `must name each protection once; "${twice}" is in it twice`;
+};
+const anything: Check = () => undefined;
+
+/** What is in a group is checked by the table of defaults. */
+export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
+	dataDir: optional(nonEmptyText),
+	protections: optional(areProtections),
+	cleanup: optional(aFunction),
+	audit: anything,
+	history: anything,
+	onSignal: optional(DEFAULTS.onSignal.check),
+	signalGraceMs: optional(DEFAULTS.signalGraceMs.check),
+	onEvent: optional(aFunction),
+};
+
+/**
+ * Checks the options of a run and fills in the defaults.
+ *
+ * @param at what takes them, for messages: `openRun` or `createPool`.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, before anything was started.
+ */
+export function resolveRunOptions(
+	at: string,
+	given: RunOptions,
+): ResolvedRunOptions {
+	checkOptions(at, given, RUN_CHECKS);
+	return {
+		protections: [...(given.protections ?? [])],
+		cleanup: given.cleanup,
+		audit: resolveGroup(at, "audit", given.audit),
+		history: resolveGroup(at, "history", given.history),
+		onSignal: given.onSignal ?? DEFAULTS.onSignal.value,
+		signalGraceMs: given.signalGraceMs ?? DEFAULTS.signalGraceMs.value,
+	};
+}
+
+/**
+ * Checks that what was given agrees with the run that is open already. What was left out agrees.
+ *
+ * @throws OptionsError `RUN_OPTION_CONFLICT` naming the option and both values.
+ */
+export function assertAgrees(
+	at: string,
+	given: RunOptions,
+	open: ResolvedRunOptions,
+	dataDir: string,
+): void {
+	const { protections, cleanup, audit, history, ...rest } = given;
+	const leaves: Readonly<Record<string, unknown>> = {
+		...within("audit", audit),
+		...within("history", history),
+		onSignal: rest.onSignal,
+		signalGraceMs: rest.signalGraceMs,
+		cleanup,
+	};
+	const opened: Readonly<Record<string, unknown>> = {
+		...open,
+		...within("audit", open.audit),
+		...within("history", open.history),
+	};
+	for (const [option, value] of Object.entries(leaves)) {
+		const other = opened[option];
+		if (value === undefined || value === other) continue;
+		const open = typeof other === "function" ? "another one" : show(other);
+		throw conflict(at, option, show(value), open, dataDir);
+	}
+	if (protections !== undefined && !areTheSame(protections, open.protections))
+		throw conflict(
+			at,
+			"protections",
+			shown(protections),
+			shown(open.protections),
+			dataDir,
+		);
+}
+
+function within(
+	group: string,
+	options: object | undefined,
+): Readonly<Record<string, unknown>> {
+	return Object.fromEntries(
+		Object.entries(options ?? {}).map(([name, value]) => [
+			`${group}.${name}`,
+			value,
+		]),
+	);
+}
+
+/** The order does not matter: each has a name of its own. */
+function areTheSame(
+	some: readonly Protection[],
+	others: readonly Protection[],
+): boolean {
+	return (
+		some.length === others.length &&
+		some.every((one) => others.some((other) => isSameProtection(one, other)))
+	);
+}
+
+/** What a protection without settings does is known of the very same object alone. */
+function isSameProtection(one: Protection, other: Protection): boolean {
+	return (
+		one === other ||
+		(one.name === other.name &&
+			one.whenUnavailable === other.whenUnavailable &&
+			one.settings !== undefined &&
+			isDeepStrictEqual(one.settings, other.settings))
+	);
+}
+
+function shown(protections: readonly Protection[]): string {
+	const each = protections.map(
+		({ name, settings = {} }) => `${name}(${JSON.stringify(settings)})`,
+	);
+	return `[${each.join(", ")}]`;
+}
+
+function conflict(
+	at: string,
+	option: string,
+	given: string,
+	open: string,
+	dataDir: string,
+): OptionsError {
+	return new OptionsError({
+		code: "RUN_OPTION_CONFLICT",
+		ran: "no",
+		message: `${at}: "${option}" is ${given} here, but this program's run in ${dataDir} was opened with ${open}. All pools of a run share its options, and they cannot change while it is open. Pass the same value or leave it out, set it where the run is opened, or use another dataDir.`,
+	});
+}
