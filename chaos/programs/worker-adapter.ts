@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
-import type { PoolOptions } from "@snakepit/core";
+import type { RunOptions } from "@snakepit/core";
 import type { Adapter, Connection } from "@snakepit/core/adapter";
 import { guard, watchdog } from "@snakepit/watchdog";
 
@@ -26,10 +26,10 @@ const at = (path: string): string =>
 /** The interpreter of the development environment. */
 export const PYTHON: string = at("../../python/.venv/bin/python");
 
-/** The option of the pool that asks for these protections; nothing for none. */
+/** The option of the run that asks for these protections; nothing for none. */
 export function protectionsOf(
 	names: readonly ProtectionName[],
-): Pick<PoolOptions, "protections"> {
+): Pick<RunOptions, "protections"> {
 	if (names.length === 0) return {};
 	return { protections: names.map((name) => PROTECTIONS[name]()) };
 }

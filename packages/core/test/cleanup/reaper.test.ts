@@ -244,7 +244,7 @@ test("a strategy that throws, now or later, is reported, and the orphan is reape
 			{ pid: orphan.identity.pid },
 		]);
 		expect(eventsOf(bench, "listener.threw")).toMatchObject([
-			{ of: "cleanupStrategy", error },
+			{ of: "cleanup", error },
 		]);
 	}
 });
