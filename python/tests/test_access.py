@@ -102,7 +102,7 @@ def test_a_frame_beyond_the_limit_breaks_the_stream(start: Host) -> None:
 @pytest.mark.parametrize(
     "service", [b"", b"\x0a\x00", b"\x0a\x19snakepit.bridge.v1.Bridge"]
 )
-def test_health_is_told_to_anybody(start: Host, service: bytes) -> None:
+def test_health_is_reported_without_a_token(start: Host, service: bytes) -> None:
     conversation = start("greeter").converse()
     answer = conversation.unary(f"{HEALTH}Check", service, bytes, metadata=())
     assert answer == SERVING
@@ -159,7 +159,7 @@ def test_a_watcher_sees_the_worker_leave(start: Host) -> None:
     assert worker.exit_status() == 0
 
 
-def test_a_watcher_of_another_service_is_told_that_it_is_unknown(start: Host) -> None:
+def test_watching_another_service_reports_it_as_unknown(start: Host) -> None:
     answers = watch(start("greeter"), b"\x0a\x05other")
     assert answers.get(timeout=10) == b"\x08\x03"
 

@@ -95,7 +95,7 @@ TOOLS = """
 """
 
 
-def test_a_call_knows_itself(start: Host) -> None:
+def test_a_call_has_its_name_and_number(start: Host) -> None:
     trace = {"traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01"}
     conversation = start(TOOLS).converse()
     facts: dict[str, Any] = conversation.call("facts", trace_context=trace)
@@ -128,14 +128,14 @@ def test_calls_of_one_session_share_a_dictionary_and_others_do_not(
     assert conversation.call("recall") is None
 
 
-def test_a_session_that_is_over_is_forgotten(start: Host) -> None:
+def test_the_dictionary_of_an_ended_session_is_dropped(start: Host) -> None:
     conversation = start(TOOLS).converse()
     conversation.call("remember", ["key", 1], session_id="s")
     conversation.send(session_end=pb.SessionEnd(session_id="s"))
     assert conversation.call("recall", session_id="s") == {}
 
 
-def test_a_session_lives_until_the_host_ends_it_however_many_there_are(
+def test_sessions_live_until_the_host_ends_them_however_many_there_are(
     start: Host,
 ) -> None:
     conversation = start(TOOLS).converse()
@@ -172,7 +172,7 @@ def test_context_variables_of_the_start_are_seen_and_those_of_a_call_are_not(
     assert conversation.call("taste") == "vanilla"
 
 
-def test_a_bare_thread_is_told_how_to_know_its_call(start: Host) -> None:
+def test_the_error_in_a_bare_thread_explains_how_to_have_a_call(start: Host) -> None:
     message = start(TOOLS).converse().call("in_a_bare_thread")
     assert "contextvars.copy_context().run" in message
 

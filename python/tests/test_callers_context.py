@@ -41,7 +41,9 @@ CARRIERS = st.fixed_dictionaries(
 
 
 @given(CARRIERS)
-def test_what_is_read_is_what_the_propagators_read(carrier: dict[str, str]) -> None:
+def test_context_headers_are_read_as_the_propagators_read_them(
+    carrier: dict[str, str],
+) -> None:
     read = callers_context(carrier, Context())
     expected = TraceContextTextMapPropagator().extract(carrier, Context())
     expected = W3CBaggagePropagator().extract(carrier, expected)

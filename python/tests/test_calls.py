@@ -23,7 +23,7 @@ def test_a_call_is_answered_with_the_tools_result(
     assert conversation.call(tool, ["Ada"]) == "Hello Ada!"
 
 
-def test_values_of_all_kinds_go_there_and_back(start: Host) -> None:
+def test_values_of_all_kinds_round_trip(start: Host) -> None:
     conversation = start("greeter").converse()
     values: list[Any] = [None, 2**100, float("inf"), b"\0", (1, {2}), {1: [2]}]
     for value in values:
@@ -60,7 +60,7 @@ def test_a_call_that_cannot_be_answered_fails_and_the_worker_lives(
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_a_failure_says_whether_the_tool_had_begun(start: Host) -> None:
+def test_a_failure_reports_whether_the_tool_had_begun(start: Host) -> None:
     conversation = start("greeter").converse()
     assert not conversation.failure("greet", [1]).began
     assert conversation.failure("odd").began
@@ -86,7 +86,7 @@ def test_a_tool_without_input_is_not_called_with_an_input_stream(start: Host) ->
     assert "takes_input" in failure.message
 
 
-def test_arguments_that_are_no_image_fail_the_call_alone(start: Host) -> None:
+def test_arguments_that_cannot_be_decoded_fail_only_their_call(start: Host) -> None:
     conversation = start("greeter").converse()
     conversation.send(call=pb.Call(call_id=77, tool="greet", arguments=b"\xc1"))
     failure = conversation.terminal(77).failure

@@ -29,7 +29,9 @@ STREAMS = ["is_stuck_between_yields", "is_stuck_between_awaits"]
 
 
 @pytest.mark.parametrize("tool", IN_THE_MAIN_THREAD + ON_THE_LOOP + STREAMS)
-def test_a_stuck_tool_is_freed_and_the_worker_with_it(start: Host, tool: str) -> None:
+def test_a_stuck_tool_is_interrupted_and_the_worker_goes_on(
+    start: Host, tool: str
+) -> None:
     worker = start("stuck")
     conversation = worker.converse()
     for _ in range(3):
@@ -46,7 +48,9 @@ def test_a_stuck_tool_is_freed_and_the_worker_with_it(start: Host, tool: str) ->
 # With more than one call a worker, Python code in a thread is all that can be
 # interrupted there.
 @pytest.mark.parametrize("tool", ["is_busy", *ON_THE_LOOP, "is_stuck_between_awaits"])
-def test_python_code_is_freed_where_several_calls_run(start: Host, tool: str) -> None:
+def test_python_code_is_interrupted_where_several_calls_run(
+    start: Host, tool: str
+) -> None:
     worker = start("stuck", callsPerWorker=3)
     conversation = worker.converse()
     options = {"stream_credit": 5} if tool in STREAMS else {}
@@ -104,7 +108,7 @@ def test_clean_up_is_not_disturbed(start: Host, tool: str, trace: str) -> None:
     assert conversation.call("cleaned_up") == [trace]
 
 
-def test_what_a_cancelled_tool_raises_is_told_as_the_cancellations_end(
+def test_an_error_of_a_cancelled_tool_is_reported_as_its_cancellation(
     start: Host,
 ) -> None:
     worker = start("stuck")

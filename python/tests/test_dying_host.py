@@ -91,6 +91,6 @@ def test_a_lifeline_that_is_open_does_not_hide_the_end_of_its_host(
             os.close(descriptor)
 
 
-def test_a_descriptor_that_is_no_socket_tells_nothing(tmp_path: Path) -> None:
+def test_a_descriptor_that_is_not_a_socket_has_no_exiting_peer(tmp_path: Path) -> None:
     with open(tmp_path / "file", "wb") as file:
         assert not peer_exits(file.fileno())

@@ -66,7 +66,7 @@ COPIES = """
 """
 
 
-def test_it_ends_where_the_tool_returns(start: Host) -> None:
+def test_a_copy_ends_where_the_tool_returns(start: Host) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     assert conversation.call("returns") == "child ended with 1"
@@ -74,7 +74,7 @@ def test_it_ends_where_the_tool_returns(start: Host) -> None:
     assert conversation.call("pid") == worker.pid
 
 
-def test_sys_exit_ends_it_as_in_any_program(start: Host) -> None:
+def test_sys_exit_ends_a_copy_as_in_any_program(start: Host) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     assert conversation.call("exits") == 7
@@ -82,7 +82,7 @@ def test_sys_exit_ends_it_as_in_any_program(start: Host) -> None:
     assert conversation.call("pid") == worker.pid
 
 
-def test_what_it_raises_is_told_on_stderr(start: Host) -> None:
+def test_an_error_in_a_copy_is_written_to_stderr(start: Host) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     assert conversation.call("raises") == 1
@@ -90,7 +90,7 @@ def test_what_it_raises_is_told_on_stderr(start: Host) -> None:
     assert conversation.call("pid") == worker.pid
 
 
-def test_it_ends_in_an_asynchronous_tool(start: Host) -> None:
+def test_a_copy_ends_in_an_asynchronous_tool(start: Host) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     assert conversation.call("asynchronous") == 1
@@ -98,7 +98,7 @@ def test_it_ends_in_an_asynchronous_tool(start: Host) -> None:
 
 
 @pytest.mark.parametrize("name", ["yields", "yields_later"])
-def test_it_ends_between_two_chunks(start: Host, name: str) -> None:
+def test_a_copy_ends_between_two_chunks(start: Host, name: str) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     conversation.begin(name, stream_credit=8)
@@ -106,14 +106,14 @@ def test_it_ends_between_two_chunks(start: Host, name: str) -> None:
     assert conversation.call("pid") == worker.pid
 
 
-def test_it_does_not_call_the_host(start: Host) -> None:
+def test_a_copy_cannot_call_the_host(start: Host) -> None:
     worker = start(COPIES)
     conversation = worker.converse()
     assert conversation.call("asks_the_host") == 7
     assert conversation.call("pid") == worker.pid
 
 
-def test_it_ends_where_tools_run_in_threads(start: Host) -> None:
+def test_a_copy_ends_where_tools_run_in_threads(start: Host) -> None:
     worker = start(COPIES, callsPerWorker=2)
     conversation = worker.converse()
     assert conversation.call("returns") == "child ended with 1"
@@ -130,6 +130,6 @@ HOOK = """
 """
 
 
-def test_one_of_a_start_up_hook_does_not_start_a_worker(start: Host) -> None:
+def test_a_copy_made_by_a_start_up_hook_does_not_become_a_worker(start: Host) -> None:
     worker = start(COPIES + HOOK)
     assert worker.converse().call("pid") == worker.pid

@@ -43,7 +43,7 @@ def bye(connection: FramedSocket) -> pb.Bye:
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é", "x" * 3000])
-def test_a_wrong_token_is_told_so_and_closed(start: Host, token: str) -> None:
+def test_a_wrong_token_is_refused_and_closed(start: Host, token: str) -> None:
     worker = start("greeter")
     connection = stranger(worker)
     connection.say(hello=pb.Hello(token=token))
@@ -73,7 +73,7 @@ def test_without_the_token_nothing_is_answered(
         b"GET / HTTP/1.1\r\n\r\n",
     ],
 )
-def test_what_is_no_greeting_is_refused(start: Host, data: bytes) -> None:
+def test_a_first_message_other_than_hello_is_refused(start: Host, data: bytes) -> None:
     connection = stranger(start("greeter"))
     connection.socket.sendall(data)
     assert bye(connection).reason == pb.BYE_REASON_MALFORMED
@@ -87,7 +87,7 @@ def test_nothing_may_follow_the_token_before_the_welcome(start: Host) -> None:
     assert bye(connection).reason == pb.BYE_REASON_MALFORMED
 
 
-def test_health_is_told_to_anybody(start: Host) -> None:
+def test_health_is_reported_without_a_token(start: Host) -> None:
     connection = stranger(start("greeter"))
     for _ in range(2):
         connection.say(health=pb.HealthRequest())
@@ -104,7 +104,7 @@ def test_a_second_conversation_is_refused_while_one_is_open(start: Host) -> None
     assert first.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_strangers_who_say_nothing_make_room_for_those_who_come(start: Host) -> None:
+def test_silent_connections_make_room_for_new_ones(start: Host) -> None:
     worker = start("greeter")
     silent = [stranger(worker) for _ in range(40)]
     assert worker.converse().call("greet", ["Ada"]) == "Hello Ada!"
@@ -114,7 +114,7 @@ def test_strangers_who_say_nothing_make_room_for_those_who_come(start: Host) -> 
         connection.close()
 
 
-def test_one_who_trickles_is_sent_away(start: Host) -> None:
+def test_a_connection_that_sends_byte_by_byte_is_closed(start: Host) -> None:
     connection = stranger(start("greeter"))
     begun = time.monotonic()
     with pytest.raises(OSError):
@@ -142,14 +142,14 @@ def is_served(connection: FramedSocket) -> bool:
     return connection.heard().health.serving
 
 
-def test_one_who_says_no_token_is_sent_away(start: Host) -> None:
+def test_a_connection_without_a_token_is_closed(start: Host) -> None:
     connection = stranger(start(PATIENT.format(seconds=0.7)))
     assert is_served(connection)
     assert connection.socket.recv(1) == b""
     connection.close()
 
 
-def test_the_time_in_which_the_worker_is_stopped_is_nobodys_silence(
+def test_time_in_which_the_worker_is_stopped_does_not_count_as_silence(
     start: Host,
 ) -> None:
     seconds = 2
@@ -168,7 +168,7 @@ def test_the_time_in_which_the_worker_is_stopped_is_nobodys_silence(
         connection.close()
 
 
-def test_a_frame_beyond_the_limit_ends_the_conversation_and_says_why(
+def test_a_frame_beyond_the_limit_ends_the_conversation_with_the_reason(
     start: Host,
 ) -> None:
     worker = start("greeter", maxMessageBytes=100_000)
@@ -184,7 +184,9 @@ def test_a_frame_beyond_the_limit_ends_the_conversation_and_says_why(
 
 
 @pytest.mark.parametrize("data", [framed(FRAME, b"\xff\xff"), HEADER.pack(9, 1)])
-def test_a_frame_that_is_none_ends_the_conversation(start: Host, data: bytes) -> None:
+def test_bytes_that_are_not_a_frame_end_the_conversation(
+    start: Host, data: bytes
+) -> None:
     worker = start("greeter")
     connection = stranger(worker)
     connection.say(hello=pb.Hello(token=worker.token))
@@ -212,7 +214,7 @@ def resident(worker: FakeHost) -> int:
     return pages * resource.getpagesize()
 
 
-def test_frames_arrive_whole_however_they_are_cut(start: Host) -> None:
+def test_frames_arrive_whole_however_they_are_split(start: Host) -> None:
     worker = start("greeter")
     conversation = worker.converse()
     assert isinstance(conversation, FramedConversation)
@@ -241,7 +243,7 @@ def test_the_tools_are_described(start: Host) -> None:
     assert "greet" in {tool.name for tool in described.tools}
 
 
-def test_a_worker_that_does_without_grpc_does_not_import_it(start: Host) -> None:
+def test_a_framed_worker_does_not_import_grpc(start: Host) -> None:
     worker = start(
         """
         import sys
@@ -255,7 +257,7 @@ def test_a_worker_that_does_without_grpc_does_not_import_it(start: Host) -> None
     assert worker.converse().call("has_grpc") is False
 
 
-def test_the_socket_is_for_nobody_else(start: Host) -> None:
+def test_no_other_user_may_open_the_socket(start: Host) -> None:
     worker = start("greeter")
     assert Path(worker.socket_path).stat().st_mode & 0o777 == 0o600
     conversation = worker.converse()

@@ -62,7 +62,7 @@ def test_a_frame_leaves_at_once(outbox: FramedOutbox, receiver: Receiver) -> Non
     assert receiver.arrived() == [1, 2]
 
 
-def test_what_is_held_back_leaves_when_it_is_flushed(
+def test_held_frames_leave_when_they_are_flushed(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
     outbox.held = True
@@ -74,7 +74,7 @@ def test_what_is_held_back_leaves_when_it_is_flushed(
     assert receiver.arrived() == [1, 2]
 
 
-def test_no_more_is_held_back_than_the_host_can_begin_with(
+def test_at_most_a_few_frames_are_held_back(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
     outbox.held = True
@@ -95,7 +95,7 @@ def in_thread(work: Callable[[], None]) -> None:
     assert not thread.is_alive()
 
 
-def test_what_a_tools_thread_answers_is_not_held_back(
+def test_answers_of_a_tools_thread_are_not_held_back(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
     outbox.held = True
@@ -103,7 +103,7 @@ def test_what_a_tools_thread_answers_is_not_held_back(
     assert receiver.arrived() == [1]
 
 
-def test_nobody_waits_for_whoever_writes(
+def test_no_thread_waits_for_the_thread_that_writes(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
     with outbox._writing:
@@ -156,7 +156,7 @@ class Interrupting:
         ("_waiting", "popleft"),
     ],
 )
-def test_whoever_is_interrupted_as_he_flushes_keeps_nobody_from_it(
+def test_a_thread_that_is_interrupted_in_a_flush_does_not_block_others(
     outbox: FramedOutbox,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
@@ -171,7 +171,7 @@ def test_whoever_is_interrupted_as_he_flushes_keeps_nobody_from_it(
     assert receiver.arrived() == [1, 2]
 
 
-def test_what_is_flushed_while_the_other_thread_closes_is_dropped(
+def test_frames_flushed_while_another_thread_closes_are_dropped(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
     class Late:
@@ -190,7 +190,7 @@ def test_what_is_flushed_while_the_other_thread_closes_is_dropped(
     assert receiver.arrived() == []
 
 
-def test_a_connection_that_cannot_be_written_to_is_not_read_any_more() -> None:
+def test_a_connection_that_cannot_be_written_to_is_shut_down() -> None:
     outbox = FramedOutbox()
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -51,7 +51,7 @@ def how_it_ends(*, gil: bool, monkeypatch: pytest.MonkeyPatch) -> str:
     return ", ".join(ends)
 
 
-def test_a_thread_that_cannot_be_looked_at_is_not_interrupted(
+def test_without_the_gil_a_thread_is_not_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert how_it_ends(gil=True, monkeypatch=monkeypatch) == "cancelled"
@@ -59,7 +59,7 @@ def test_a_thread_that_cannot_be_looked_at_is_not_interrupted(
     assert ends == "was not interrupted, cancelled"
 
 
-def test_a_python_that_knows_no_other_build_has_the_lock(
+def test_a_python_without_free_threading_has_the_gil(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(sys, "_is_gil_enabled", raising=False)

@@ -69,7 +69,7 @@ def test_an_answer_does_not_wait_for_a_tool_of_the_same_turn(
     assert conversation.receive().result.call_id == second
 
 
-def test_the_only_answer_does_not_wait_for_what_blocks_the_loop_behind_it(
+def test_a_lone_answer_does_not_wait_for_a_callback_that_blocks_the_loop(
     start: Host, tmp_path: Path
 ) -> None:
     conversation = start(TOOLS).converse()
@@ -81,7 +81,7 @@ def test_the_only_answer_does_not_wait_for_what_blocks_the_loop_behind_it(
     assert conversation.call("quick") == "quick"
 
 
-def test_an_answer_does_not_wait_where_others_of_its_turn_were_sent_before(
+def test_an_answer_does_not_wait_although_others_of_its_turn_were_sent_before(
     start: Host, tmp_path: Path
 ) -> None:
     conversation = start(TOOLS).converse()

@@ -17,7 +17,7 @@ async def size(of: int) -> bytes:
 """
 
 
-def test_frames_of_a_batch_are_acted_upon_in_order(start: Host) -> None:
+def test_frames_of_a_batch_are_handled_in_order(start: Host) -> None:
     conversation = start("greeter", transport="grpc").converse()
     image = encode({"name": "you"})
     calls = [

@@ -80,7 +80,7 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
-def test_the_main_thread_sends_what_ends_a_call_itself(
+def test_the_main_thread_sends_terminal_frames_itself(
     bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
     with bridge.held_up():
@@ -92,7 +92,7 @@ def test_the_main_thread_sends_what_ends_a_call_itself(
     assert bridge.woken == 0
 
 
-def test_within_a_loop_of_the_main_thread_the_bridges_sends(
+def test_within_a_loop_of_the_main_thread_the_bridges_thread_sends(
     bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
     async def scenario() -> None:
@@ -105,7 +105,7 @@ def test_within_a_loop_of_the_main_thread_the_bridges_sends(
     assert threading.get_ident() not in sender.threads
 
 
-def test_the_main_thread_wakes_the_bridges_once_for_all_that_a_tool_adds(
+def test_the_main_thread_wakes_the_bridges_thread_once_for_all_frames_of_a_tool(
     bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
     with bridge.held_up():
@@ -153,7 +153,7 @@ def test_a_loop_that_is_awake_is_not_woken_again(
     assert sender.wait_for(49) == [[1, *range(2, 50)]]
 
 
-def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
+def test_frames_that_the_main_thread_holds_back_wake_no_thread_until_flushed(
     bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
     with bridge.held_up():
@@ -167,7 +167,7 @@ def test_what_the_main_thread_holds_back_wakes_nobody_until_it_is_flushed(
     assert bridge.woken == 0
 
 
-def test_another_thread_does_not_wait_for_what_the_main_thread_holds_back(
+def test_frames_of_another_thread_are_not_held_back_by_the_main_thread(
     outbox: GrpcOutbox, sender: Sender
 ) -> None:
     outbox.held = True
@@ -206,7 +206,7 @@ class _Frames(deque[pb.WorkerFrame]):
 
 
 @pytest.mark.parametrize("looks", [1, 2])
-def test_a_frame_that_comes_just_after_a_look_is_seen(
+def test_a_frame_that_comes_just_after_a_check_is_seen(
     bridge: BridgeLoop,
     outbox: GrpcOutbox,
     monkeypatch: pytest.MonkeyPatch,
@@ -221,7 +221,7 @@ def test_a_frame_that_comes_just_after_a_look_is_seen(
     assert sender.wait_for(1) == [[1]]
 
 
-def test_no_frame_is_left_lying_whenever_and_wherever_it_comes(
+def test_every_frame_is_sent_whenever_and_wherever_it_is_put(
     outbox: GrpcOutbox, sender: Sender
 ) -> None:
     count, threads = 3000, 3
@@ -245,7 +245,7 @@ def test_no_frame_is_left_lying_whenever_and_wherever_it_comes(
     sender.wait_for(count * (threads + 1))
 
 
-def test_what_a_tool_adds_once_its_first_frames_are_sent_is_sent_too(
+def test_frames_added_after_the_first_ones_were_sent_are_sent_too(
     bridge: BridgeLoop, outbox: GrpcOutbox, sender: Sender
 ) -> None:
     for number in range(1, 4):

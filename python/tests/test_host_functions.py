@@ -114,7 +114,7 @@ def test_host_calls_are_answered_in_any_order(start: Host) -> None:
     assert decode(conversation.terminal(call_id).result.value) == ["a", "b"]
 
 
-def test_a_thread_with_the_calls_context_may_ask_too(start: Host) -> None:
+def test_a_thread_with_the_calls_context_may_call_the_host(start: Host) -> None:
     conversation = start(TOOLS).converse()
     call_id = conversation.begin("ask_in_a_thread")
     answer(conversation, asked(conversation), "yes")
@@ -147,7 +147,7 @@ def test_a_tool_that_waits_for_the_host_can_be_cancelled(
     assert failure.kind == pb.FAILURE_KIND_CANCELLED
 
 
-def test_who_waits_for_the_host_on_behalf_of_a_call_that_is_over_is_freed(
+def test_a_host_call_fails_when_its_call_is_over(
     start: Host,
 ) -> None:
     conversation = start(TOOLS).converse()

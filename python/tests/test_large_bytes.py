@@ -59,9 +59,7 @@ def huge_kilobytes() -> int:
         (5, 3),
     ],
 )
-def test_the_copy_is_what_slicing_makes(
-    mapping: mmap.mmap, begin: int, end: int
-) -> None:
+def test_the_copy_equals_a_slice(mapping: mmap.mmap, begin: int, end: int) -> None:
     copy = copy_bytes(mapping, begin, end)
     assert type(copy) is bytes
     expected = mapping[begin:end]
@@ -70,14 +68,14 @@ def test_the_copy_is_what_slicing_makes(
     assert hash(copy) == hash(expected)
 
 
-def test_it_ends_where_the_mapping_ends(mapping: mmap.mmap) -> None:
+def test_a_copy_ends_where_the_mapping_ends(mapping: mmap.mmap) -> None:
     size = len(mapping)
     assert copy_bytes(mapping, 64, size + 1) == mapping[64:]
     assert copy_bytes(mapping, size, size + SIZE) == b""
     assert copy_bytes(mapping, -SIZE - 64, size) == mapping[-SIZE - 64 :]
 
 
-def test_it_stays_as_it_is_when_the_mapping_changes(mapping: mmap.mmap) -> None:
+def test_a_copy_does_not_change_with_the_mapping(mapping: mmap.mmap) -> None:
     copy = copy_bytes(mapping, BEGIN, BEGIN + SIZE)
     before = mapping[BEGIN : BEGIN + SIZE]
     mapping[:] = bytes(len(mapping))
@@ -90,7 +88,7 @@ def test_it_stays_as_it_is_when_the_mapping_changes(mapping: mmap.mmap) -> None:
     or "[never]" in (HUGE_PAGES / "enabled").read_text(),
     reason="the kernel has no huge pages to give",
 )
-def test_most_of_it_is_of_huge_pages_and_none_is_left(mapping: mmap.mmap) -> None:
+def test_a_large_copy_has_huge_pages_which_are_freed(mapping: mmap.mmap) -> None:
     before = huge_kilobytes()
     copy = copy_bytes(mapping, BEGIN, BEGIN + SIZE)
     # No more than there are whole ones inside: not a byte of memory is added.
@@ -136,7 +134,7 @@ def no_library(name: str | None) -> ctypes.CDLL:
 @pytest.mark.parametrize(
     "missing", ["ctypes", "its API", "the C library", "huge pages"]
 )
-def test_where_a_part_of_the_way_is_missing_it_is_sliced(
+def test_without_the_needed_functions_bytes_are_sliced(
     mapping: mmap.mmap, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     if missing == "ctypes":
@@ -152,6 +150,6 @@ def test_where_a_part_of_the_way_is_missing_it_is_sliced(
 
 
 @pytest.mark.usefixtures("fresh")
-def test_small_bytes_need_nothing_of_it(mapping: mmap.mmap) -> None:
+def test_small_bytes_are_sliced(mapping: mmap.mmap) -> None:
     copy_bytes(mapping, 0, 1_000_000)
     assert large_bytes._Copy.large is None

@@ -21,7 +21,7 @@ MAIN = "from snakepit_bridge.__main__ import main\nsys.exit(main(sys.argv[1:]))\
         ({"min": 0, "max": 0}, "update fake-host 1.2.3"),
     ],
 )
-def test_versions_that_do_not_meet_are_both_named(
+def test_a_protocol_mismatch_names_both_versions(
     host: Host, versions: dict[str, int], remedy: str
 ) -> None:
     failure = host("greeter", protocol=versions).failed()
@@ -60,7 +60,7 @@ def test_a_dependency_that_may_not_be_read_is_named(host: Host, tmp_path: Path) 
     assert f"msgpack has no code that can be read ({tmp_path}" in failure["message"]
 
 
-def test_a_python_that_is_too_old_is_told_so(host: Host) -> None:
+def test_a_python_that_is_too_old_is_reported(host: Host) -> None:
     fake = host("greeter")
     old = "sys.version_info = (3, 9, 1)\nsys.version = '3.9.1 (main)'\n"
     fake.program = ["-u", "-c", f"import sys\n{old}{MAIN}"]

@@ -123,7 +123,7 @@ def test_an_idle_worker_leaves_with_its_hooks_run_and_exits_0(
     assert worker.stdout() == "started\nstopped later\nstopped\n"
 
 
-def test_a_loop_that_a_tool_stops_goes_on(start: Host) -> None:
+def test_a_loop_that_a_tool_stops_runs_on(start: Host) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
     for _ in range(10):
@@ -144,7 +144,7 @@ def test_a_hook_that_fails_does_not_stop_the_others(start: Host) -> None:
 
 
 @WAYS
-def test_what_runs_may_finish(start: Host, leave: Any) -> None:
+def test_running_calls_may_finish(start: Host, leave: Any) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
     call_id = conversation.begin("finishes")
@@ -156,7 +156,9 @@ def test_what_runs_may_finish(start: Host, leave: Any) -> None:
 
 @WAYS
 @pytest.mark.parametrize("tool", ["sleeps", "sleeps_later"])
-def test_what_does_not_finish_is_cancelled(start: Host, leave: Any, tool: str) -> None:
+def test_calls_that_do_not_finish_are_cancelled(
+    start: Host, leave: Any, tool: str
+) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
     call_id = conversation.begin(tool)
@@ -169,7 +171,7 @@ def test_what_does_not_finish_is_cancelled(start: Host, leave: Any, tool: str) -
     assert worker.stdout().endswith("stopped\n")
 
 
-def test_what_cannot_be_cancelled_is_left_behind(start: Host) -> None:
+def test_a_call_that_cannot_be_cancelled_does_not_keep_the_worker(start: Host) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
     conversation.begin("cannot_be_interrupted")
@@ -211,7 +213,7 @@ def test_tasks_that_tools_left_behind_are_cancelled_at_the_end(start: Host) -> N
     assert "task ended" in worker.stdout()
 
 
-def test_a_broken_stream_cancels_what_runs_and_the_worker_leaves(start: Host) -> None:
+def test_a_broken_stream_cancels_the_calls_and_the_worker_leaves(start: Host) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
     conversation.begin("sleeps")
@@ -221,7 +223,7 @@ def test_a_broken_stream_cancels_what_runs_and_the_worker_leaves(start: Host) ->
     assert "CancelReason.SHUTDOWN" in worker.stdout()
 
 
-def test_sigint_means_nothing_to_a_worker(start: Host) -> None:
+def test_a_worker_ignores_sigint(start: Host) -> None:
     worker = start(TOOLS)
     conversation = worker.converse()
     worker.signal(signal.SIGINT)

@@ -134,13 +134,13 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("during", BUSY)
-def test_where_the_kernel_refuses_a_thread_watches(witness: Any, during: str) -> None:
+def test_a_thread_watches_if_the_kernel_refuses(witness: Any, during: str) -> None:
     one = witness(during=during, program=["-u", "-c", REFUSED])
     one.kill_host()
     assert one.all_dead()
 
 
-def test_the_ready_line_says_who_watches(host: Host) -> None:
+def test_the_ready_line_names_what_watches(host: Host) -> None:
     assert host("greeter").start().ready["lifeline"] == (
         "kernel" if KERNEL else "thread"
     )
@@ -160,14 +160,16 @@ def test_a_worker_whose_host_is_gone_before_it_connects_ends_at_once(
     assert "the host is gone" in fake.stderr()
 
 
-def test_a_worker_whose_host_ends_instead_of_speaking_ends_at_once(host: Host) -> None:
+def test_a_worker_whose_host_ends_without_a_launch_message_ends_at_once(
+    host: Host,
+) -> None:
     fake = host("greeter")
     fake.spawn()
     fake.channel.shutdown(2)
     assert fake.exit_status() == 71
 
 
-def test_a_worker_connects_twice_and_says_nothing(start: Host) -> None:
+def test_a_worker_connects_twice_and_sends_nothing(start: Host) -> None:
     worker = start("greeter")
     connections = [worker.lifeline.accept()[0] for _ in range(2)]
     assert select.select([worker.lifeline, *connections], [], [], 0)[0] == []

@@ -15,7 +15,7 @@ time.sleep(60)
 """
 
 
-def test_a_lifeline_ends_the_process_also_when_its_object_is_gone(
+def test_a_lifeline_works_although_its_object_was_freed(
     tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "l")

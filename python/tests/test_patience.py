@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -25,6 +27,9 @@ class VirtualTimers:
     def __init__(self) -> None:
         self._now = 1_000.0
         self._timers: list[Timer] = []
+
+    def as_loop(self) -> asyncio.AbstractEventLoop:
+        return cast(asyncio.AbstractEventLoop, self)
 
     def time(self) -> float:
         return self._now
@@ -55,7 +60,7 @@ def acts_at(seconds: float, stall_after: float, stalled: float) -> float:
     time = VirtualTimers()
     began = time.time()
     acted: list[float] = []
-    Patience(time, seconds, lambda: acted.append(time.time() - began))
+    Patience(time.as_loop(), seconds, lambda: acted.append(time.time() - began))
     time.run(stall_after)
     time.stall(stalled)
     time.run(1_000)
@@ -64,7 +69,7 @@ def acts_at(seconds: float, stall_after: float, stalled: float) -> float:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.5, 0.75, 5.0])
-def test_for_a_process_that_runs_time_is_as_long_as_it_is(seconds: float) -> None:
+def test_time_in_which_the_process_runs_counts(seconds: float) -> None:
     assert acts_at(seconds, 0, 0) == pytest.approx(seconds)
 
 
@@ -72,7 +77,7 @@ def test_for_a_process_that_runs_time_is_as_long_as_it_is(seconds: float) -> Non
     ("seconds", "after", "acts"),
     [(5, 0.25, 65.25), (5, 4.75, 65.25), (0.25, 0.125, 60.375)],
 )
-def test_a_minute_in_which_it_stands_still_does_not_count(
+def test_a_minute_in_which_the_process_is_stopped_does_not_count(
     seconds: float, after: float, acts: float
 ) -> None:
     assert acts_at(seconds, after, 60) == pytest.approx(acts)
@@ -82,10 +87,10 @@ def test_a_short_delay_counts() -> None:
     assert acts_at(5, 2.375, 0.375) == pytest.approx(5.25)
 
 
-def test_who_is_not_waited_for_any_more_is_not_acted_upon() -> None:
+def test_a_cancelled_deadline_does_nothing() -> None:
     time = VirtualTimers()
     acted: list[bool] = []
-    patience = Patience(time, 5, lambda: acted.append(True))
+    patience = Patience(time.as_loop(), 5, lambda: acted.append(True))
     time.run(2)
     patience.cancel()
     time.run(10)

@@ -70,7 +70,7 @@ FORKS = """
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
-def test_children_that_are_forked_live_and_die_as_they_like(start: Host) -> None:
+def test_forked_children_may_outlive_their_call_and_exit(start: Host) -> None:
     worker = start(FORKS)
     assert worker.converse().call("forks", [50]) == [7] * 50
     assert worker.stderr() == ""
@@ -81,7 +81,7 @@ def test_a_forked_child_obeys_sigterm(start: Host) -> None:
     assert ends == [-signal.SIGTERM] * 50
 
 
-def test_the_sigterm_of_a_child_is_not_the_workers(start: Host) -> None:
+def test_a_sigterm_to_a_child_does_not_reach_the_worker(start: Host) -> None:
     conversation = start(FORKS).converse()
     assert conversation.call("child_with_a_handler") == 9
     assert conversation.call("forks", [1]) == [7]
@@ -109,7 +109,7 @@ def test_programs_that_tools_start_inherit_none_of_our_descriptors(
 
 
 @linux
-def test_the_kernel_takes_a_worker_before_its_host(start: Host) -> None:
+def test_the_kernel_kills_a_worker_before_its_host(start: Host) -> None:
     worker = start("greeter")
     with open(f"/proc/{worker.pid}/oom_score_adj") as score:
         assert int(score.read()) >= 500
@@ -173,7 +173,7 @@ def test_a_child_that_a_tool_forks_has_the_dump_signals_as_the_system_has_them(
     assert ends == [-signal.SIGUSR1, -signal.SIGQUIT]
 
 
-def test_the_dump_signal_does_not_disturb(start: Host) -> None:
+def test_the_dump_signal_interrupts_no_call(start: Host) -> None:
     worker = start("greeter")
     conversation = worker.converse()
     worker.signal(signal.SIGUSR1)
@@ -206,7 +206,7 @@ THREADS = """
 """
 
 
-def test_the_dump_signal_does_not_disturb_threads_that_run(start: Host) -> None:
+def test_the_dump_signal_interrupts_no_thread(start: Host) -> None:
     # Stacks that are read while they change are no stacks: it must not end there.
     worker = start(THREADS)
     conversation = worker.converse()
@@ -225,7 +225,7 @@ def test_the_cancel_signal_from_elsewhere_does_nothing(start: Host) -> None:
         assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_a_worker_that_nobody_started_says_what_to_do_instead() -> None:
+def test_a_worker_started_by_hand_explains_what_to_do_instead() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "snakepit_bridge", "worker", "--run-id", "x"],
         capture_output=True,

@@ -86,7 +86,7 @@ def test_a_text_beyond_the_limit_is_cut_in_the_middle() -> None:
     assert image.message.endswith("z")
 
 
-def test_a_recursion_without_end_is_told_in_bounded_frames() -> None:
+def test_an_endless_recursion_is_reported_with_a_limited_number_of_frames() -> None:
     def recurse() -> None:
         recurse()
 
@@ -121,7 +121,7 @@ class Mute(Exception):
         raise RuntimeError("no words")
 
 
-def test_an_error_that_cannot_speak_is_told_all_the_same() -> None:
+def test_an_error_whose_text_cannot_be_made_is_reported() -> None:
     image = python_error(raised(Mute()))
     assert image.message == "<its text raised RuntimeError>"
     assert "Mute" in image.traceback
@@ -139,7 +139,7 @@ def test_a_suppressed_context_is_no_cause() -> None:
     assert not python_error(error).HasField("cause")
 
 
-def test_odd_notes_are_bounded() -> None:
+def test_odd_notes_are_limited() -> None:
     error = ValueError("noted")
     vars(error)["__notes__"] = ["n" * 10_000] * 100
     image = python_error(error)

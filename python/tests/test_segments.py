@@ -161,14 +161,14 @@ def test_the_segment_of_a_result_is_known_in_later_calls(tmp_path: Path) -> None
     assert (numpy.frombuffer(host.read(name, size)) == 5).all()
 
 
-def test_a_segment_that_nobody_knows_is_no_place_for_a_result(tmp_path: Path) -> None:
+def test_an_unknown_segment_is_not_written_to(tmp_path: Path) -> None:
     shared = Host(tmp_path).shared
     memory = shared.call(pb.Call(result_segment="h7"))
     assert memory is not None
     assert answer(memory, bytes(SIZE))[0] == "w1"
 
 
-def test_what_the_host_cut_off_is_written_anew(tmp_path: Path) -> None:
+def test_a_segment_that_the_host_truncated_is_extended(tmp_path: Path) -> None:
     host = Host(tmp_path)
     for size in (SIZE, 3 * SIZE, SIZE // 2):
         memory, value = host.call(bytes(size), "h1")
@@ -178,7 +178,7 @@ def test_what_the_host_cut_off_is_written_anew(tmp_path: Path) -> None:
         host.truncate("h1", 5000)
 
 
-def test_a_segment_is_of_one_call_at_a_time(tmp_path: Path) -> None:
+def test_one_call_at_a_time_uses_a_segment(tmp_path: Path) -> None:
     host = Host(tmp_path)
     for _ in range(2):
         memory, _value = host.call(bytes(SIZE), "h1")
@@ -187,7 +187,7 @@ def test_a_segment_is_of_one_call_at_a_time(tmp_path: Path) -> None:
         assert ended(memory)
 
 
-def test_what_the_host_let_go_of_is_closed(tmp_path: Path) -> None:
+def test_a_segment_that_the_host_released_is_closed(tmp_path: Path) -> None:
     host = Host(tmp_path)
     memory, _ = host.call(bytes(SIZE), "h1")
     answer(memory, bytes(SIZE))

@@ -51,7 +51,7 @@ def crossed(directory: Path, value: object) -> Any:
     return decode(image, attachment=reader)
 
 
-def test_bytes_and_arrays_come_as_they_were(tmp_path: Path) -> None:
+def test_bytes_and_arrays_arrive_unchanged(tmp_path: Path) -> None:
     array = numpy.arange(3000, dtype="float32").reshape(30, 100)
     value = {"array": array, "bytes": [LARGE, bytearray(LARGE)], "small": b"x"}
     arrived = crossed(tmp_path, value)
@@ -97,14 +97,14 @@ def test_an_array_is_the_shared_memory_itself_and_can_be_written_to(
     assert arrived.sum() == 1.0
 
 
-def test_what_is_beyond_the_limit_is_in_the_image(tmp_path: Path) -> None:
+def test_values_beyond_the_limit_are_in_the_image(tmp_path: Path) -> None:
     image, attachment = share(memory(tmp_path, limit_bytes=5000), [LARGE, LARGE])
     assert attachment is None
     assert decode(image) == [LARGE, LARGE]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_nothing_can_be_shared_all_is_in_the_image(tmp_path: Path) -> None:
+def test_without_shared_memory_everything_is_in_the_image(tmp_path: Path) -> None:
     image, attachment = share(memory(tmp_path / "missing"), LARGE)
     assert attachment is None
     assert decode(image) == LARGE
@@ -116,7 +116,7 @@ def test_a_value_that_cannot_cross_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_files_of_the_host_are_taken(tmp_path: Path) -> None:
+def test_only_files_of_the_host_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "w1").write_bytes(LARGE)
     (tmp_path / "h1").write_bytes(LARGE)
     (tmp_path / "h2").symlink_to("/etc/passwd")

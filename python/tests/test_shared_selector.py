@@ -37,7 +37,7 @@ def selector() -> Iterator[SharedSelector]:
 
 
 @pytest.mark.parametrize("written", [0, 1])
-def test_whichever_is_readable_is_calls(
+def test_each_readable_descriptor_is_reported(
     pairs: list[tuple[socket.socket, socket.socket]],
     selector: SharedSelector,
     written: int,
@@ -59,7 +59,7 @@ def test_whichever_is_readable_is_calls(
     assert calls == ["readable"] * 2
 
 
-def test_both_readable_are_calls_once_beside_what_else_is(
+def test_two_readable_descriptors_are_reported_once(
     pairs: list[tuple[socket.socket, socket.socket]], selector: SharedSelector
 ) -> None:
     calls: list[str] = []
@@ -76,7 +76,7 @@ def test_both_readable_are_calls_once_beside_what_else_is(
         assert selector.wait(DEADLINE_S) is True
 
 
-def test_a_wait_whose_time_is_over_says_that_the_loop_wants_a_turn(
+def test_a_wait_that_times_out_lets_the_loop_have_a_turn(
     selector: SharedSelector,
 ) -> None:
     assert selector.wait(0) is True

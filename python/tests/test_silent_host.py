@@ -85,7 +85,7 @@ BY_ITSELF = """
     [("greeter", False), (BY_ITSELF, True)],
     ids=["ours", "by itself"],
 )
-def test_a_heartbeat_is_answered_and_nothing_else_is_said(
+def test_a_heartbeat_is_answered_and_nothing_else_is_sent(
     start: Host, tools: str, pings: bool
 ) -> None:
     worker = start(tools)

@@ -16,7 +16,7 @@ from snakepit_bridge import __version__
 ONE_TOOL = "from snakepit_bridge import tool\n@tool\ndef f() -> None: ...\n"
 
 
-def test_a_worker_that_is_ready_says_who_it_is(start: Host) -> None:
+def test_the_ready_line_describes_the_worker(start: Host) -> None:
     ready = start("greeter").ready
     assert ready["protocol"] == 1
     assert ready["bridge"] == __version__
@@ -78,7 +78,7 @@ IMPORT_FAILURES = {
 
 
 @pytest.mark.parametrize("source", IMPORT_FAILURES)
-def test_tools_that_cannot_be_imported_are_told_with_the_traceback(
+def test_tools_that_cannot_be_imported_are_reported_with_the_traceback(
     host: Host, source: str
 ) -> None:
     failure = host(source + "\n").failed()
@@ -88,7 +88,7 @@ def test_tools_that_cannot_be_imported_are_told_with_the_traceback(
     assert "snakepit_bridge" not in failure["detail"]
 
 
-def test_tools_that_cannot_be_offered_are_told_without_the_bridges_traceback(
+def test_invalid_tools_are_reported_without_a_traceback_of_the_bridge(
     host: Host,
 ) -> None:
     failure = host("x = 1\n").failed()
@@ -97,12 +97,12 @@ def test_tools_that_cannot_be_offered_are_told_without_the_bridges_traceback(
     assert failure["detail"] == ""
 
 
-def test_a_file_that_is_not_there_is_named() -> None:
+def test_a_missing_file_is_named() -> None:
     with FakeHost(Path("/nowhere/tools.py")) as fake:
         assert "/nowhere/tools.py" in fake.failed()["message"]
 
 
-def test_a_start_up_hook_that_fails_is_told_with_the_traceback(host: Host) -> None:
+def test_a_start_up_hook_that_fails_is_reported_with_the_traceback(host: Host) -> None:
     failure = host(
         """
             from snakepit_bridge import on_startup, tool
@@ -144,7 +144,7 @@ def test_a_long_traceback_still_fits_the_line(host: Host) -> None:
     assert "characters ..." in failure["detail"]
 
 
-def test_tools_that_print_at_import_disturb_nothing(host: Host) -> None:
+def test_tools_may_print_at_import(host: Host) -> None:
     worker = host(
         """
         import sys
@@ -161,14 +161,14 @@ def test_tools_that_print_at_import_disturb_nothing(host: Host) -> None:
     worker.wait_for_stdout('{"failed": "no"}\n')
 
 
-def test_tools_that_close_our_descriptors_are_told_so(host: Host) -> None:
+def test_tools_that_close_the_workers_descriptors_fail_the_start(host: Host) -> None:
     closes_the_lifeline = "import os\nos.closerange(4, 64)\n"
     failure = host(f"{closes_the_lifeline}{ONE_TOOL}").failed()
     assert failure["code"] == "TOOLS_IMPORT_FAILED"
     assert "closed file descriptors" in failure["message"]
 
 
-def test_tools_that_close_the_control_channel_are_told_so_on_stderr(
+def test_tools_that_close_the_control_channel_are_reported_on_stderr(
     host: Host,
 ) -> None:
     fake = host(f"import os\nos.closerange(3, 64)\n{ONE_TOOL}")

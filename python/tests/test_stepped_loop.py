@@ -22,7 +22,7 @@ def bridge() -> Iterator[BridgeLoop]:
         yield made
 
 
-def test_a_thread_that_calls_now_turns_it_until_it_would_wait(
+def test_call_now_steps_the_loop_until_it_would_wait(
     bridge: BridgeLoop,
 ) -> None:
     stepped = bridge.stepped
@@ -42,7 +42,7 @@ def test_a_thread_that_calls_now_turns_it_until_it_would_wait(
     assert stepped.loop.is_running() is False
 
 
-def test_what_is_called_soon_is_called_by_the_bridges_thread(
+def test_call_soon_runs_the_callback_in_the_bridges_thread(
     bridge: BridgeLoop,
 ) -> None:
     called = threading.Event()
@@ -57,7 +57,9 @@ def test_what_is_called_soon_is_called_by_the_bridges_thread(
     assert threads == [bridge.ident]
 
 
-def test_what_is_called_soon_in_its_turn_is_called_in_it(bridge: BridgeLoop) -> None:
+def test_call_soon_within_a_step_runs_the_callback_in_that_step(
+    bridge: BridgeLoop,
+) -> None:
     seen: list[str] = []
 
     def first() -> None:
@@ -70,7 +72,7 @@ def test_what_is_called_soon_in_its_turn_is_called_in_it(bridge: BridgeLoop) -> 
     assert bridge.woken == 0
 
 
-def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
+def test_a_callback_scheduled_by_a_signal_handler_at_the_end_of_a_step_is_run(
     bridge: BridgeLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
@@ -96,7 +98,7 @@ def test_what_a_signals_handler_calls_at_the_end_of_a_turn_is_not_left_lying(
 
 
 @pytest.mark.parametrize("turns", ["turn", "call_now"])
-def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
+def test_the_bridges_thread_finishes_an_interrupted_step(
     bridge: BridgeLoop, turns: str
 ) -> None:
     stepped = bridge.stepped
@@ -123,7 +125,7 @@ def test_what_an_interrupted_turn_leaves_is_for_the_bridges_thread(
     stepped.on_interrupted.assert_called_once_with()
 
 
-def test_what_another_thread_left_to_an_interrupted_turn_is_done(
+def test_a_callback_left_to_an_interrupted_step_is_run(
     bridge: BridgeLoop,
 ) -> None:
     done = threading.Event()
@@ -158,7 +160,7 @@ class _StillLoop:
         return [timer for timer in self.timers if not timer.cancel.called]
 
 
-def test_one_timer_of_the_bridges_loop_stands_for_all_of_its() -> None:
+def test_one_timer_of_the_bridges_loop_serves_all_timers() -> None:
     still = _StillLoop()
     stepped = SteppedLoop(cast(asyncio.AbstractEventLoop, still), Mock(is_shared=False))
     with contextlib.closing(stepped.loop):
@@ -171,7 +173,7 @@ def test_one_timer_of_the_bridges_loop_stands_for_all_of_its() -> None:
         assert len(still.waiting) == 1
 
 
-def test_it_is_stepped_when_one_of_its_timers_is_due(bridge: BridgeLoop) -> None:
+def test_the_loop_is_stepped_when_a_timer_is_due(bridge: BridgeLoop) -> None:
     over = threading.Event()
 
     async def work() -> None:
@@ -198,7 +200,7 @@ def test_a_timer_that_is_due_earlier_than_another_is_not_missed(
     assert over.wait(DEADLINE_S)
 
 
-def test_its_turn_may_be_within_a_turn_of_another_loop(bridge: BridgeLoop) -> None:
+def test_a_step_may_be_within_a_turn_of_another_loop(bridge: BridgeLoop) -> None:
     seen: list[object] = []
 
     async def inner() -> None:
@@ -237,7 +239,7 @@ def test_a_coroutine_can_be_awaited_on_another_loop(bridge: BridgeLoop) -> None:
     assert asyncio.run(scenario()) == 7
 
 
-def test_one_thread_at_a_time_turns_it_and_nothing_is_left_lying(
+def test_one_thread_at_a_time_steps_the_loop_and_every_callback_is_run(
     bridge: BridgeLoop,
 ) -> None:
     calls, threads = 2000, 4

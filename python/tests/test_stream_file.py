@@ -48,7 +48,7 @@ def offset(file: StreamFile, sent: int, arrived: int) -> int:
     return shared[1].offset
 
 
-def test_chunks_lie_beside_each_other_until_the_host_has_taken_them(
+def test_chunks_have_separate_rooms_until_the_host_has_taken_them(
     tmp_path: Path,
 ) -> None:
     file = stream_file(tmp_path)
@@ -66,7 +66,7 @@ def test_chunks_lie_beside_each_other_until_the_host_has_taken_them(
         assert decode(image, attachment=chunk) == value
 
 
-def test_the_room_of_a_chunk_is_written_to_again_only_when_it_was_taken(
+def test_a_room_is_used_again_only_after_its_chunk_was_taken(
     tmp_path: Path,
 ) -> None:
     file = stream_file(tmp_path)
@@ -103,7 +103,7 @@ def test_a_quarter_of_what_other_values_need_is_shared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "size"), [(1 << 30, ROOM + 1), (5000, 5001)])
-def test_what_is_larger_than_its_room_finds_none(
+def test_a_chunk_larger_than_a_room_is_not_shared_here(
     tmp_path: Path, limit: int, size: int
 ) -> None:
     file = stream_file(tmp_path, limit)
@@ -111,11 +111,11 @@ def test_what_is_larger_than_its_room_finds_none(
     assert offset(file, 1, 0) == 0
 
 
-def test_where_no_file_can_be_made_there_is_no_room(tmp_path: Path) -> None:
+def test_without_a_file_there_is_no_room(tmp_path: Path) -> None:
     assert share(stream_file(tmp_path / "missing"), bytes(FROM_BYTES), 0) is None
 
 
-def test_a_file_that_the_host_never_heard_of_is_removed(tmp_path: Path) -> None:
+def test_a_file_that_no_frame_named_is_removed(tmp_path: Path) -> None:
     file = stream_file(tmp_path)
     with pytest.raises(NoImage):
         share(file, [bytes(FROM_BYTES), object()], 0)
@@ -123,7 +123,7 @@ def test_a_file_that_the_host_never_heard_of_is_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_the_host_heard_of_is_left_to_it(tmp_path: Path) -> None:
+def test_a_file_that_a_frame_named_is_left_to_the_host(tmp_path: Path) -> None:
     file = stream_file(tmp_path)
     share(file, bytes(FROM_BYTES), 0)
     file.close()

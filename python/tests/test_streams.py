@@ -205,7 +205,7 @@ def test_a_chunk_that_cannot_cross_ends_the_stream(start: Host) -> None:
     assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
 
 
-def test_a_generator_that_does_not_close_is_left_behind(start: Host) -> None:
+def test_a_generator_that_does_not_close_keeps_no_other_call(start: Host) -> None:
     conversation = start(GENERATORS).converse()
     call_id = conversation.begin("unclosable", stream_credit=1)
     conversation.chunk()

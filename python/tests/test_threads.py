@@ -54,7 +54,9 @@ TOOLS = (
 
 
 @pytest.mark.parametrize("tool", ["meet", "meet_later"])
-def test_as_many_run_at_once_as_the_host_asked_for(start: Host, tool: str) -> None:
+def test_as_many_calls_run_at_once_as_the_host_configured(
+    start: Host, tool: str
+) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
     for _ in range(3):
         calls = [conversation.begin(tool) for _ in range(AT_ONCE)]
@@ -84,7 +86,7 @@ def test_functions_and_streams_synchronous_and_not_run_at_once(start: Host) -> N
     assert places == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_what_waits_in_c_keeps_no_other_call_from_running(start: Host) -> None:
+def test_a_call_that_waits_in_c_blocks_no_other_call(start: Host) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
     readers = [conversation.begin("read") for _ in range(AT_ONCE - 1)]
     ends = set()

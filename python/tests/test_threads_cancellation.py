@@ -77,9 +77,7 @@ TOOLS = (
     "tool",
     ["is_busy", "asks", "streams", "waits_for_the_host", "waits_for_input"],
 )
-def test_a_cancel_ends_the_call_that_it_means_and_no_other(
-    start: Host, tool: str
-) -> None:
+def test_a_cancel_ends_only_its_call(start: Host, tool: str) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
     options: dict[str, Any] = {}
     if tool == "streams":

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-# An isolated interpreter has the folder that it was given on its path, and that is
-# this package itself.
+# An isolated interpreter has the folder that it was given on its path, which is this
+# package itself.
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 from snakepit_guard.program import main

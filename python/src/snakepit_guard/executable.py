@@ -1,4 +1,4 @@
-"""Where a program is found, as execvp(3) finds it."""
+"""Finds a program as execvp(3) does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-# What the C library takes where there is no PATH at all.
+# What the C library uses without PATH.
 _STANDARD_PATH = b"/bin:/usr/bin"
 
 
@@ -22,12 +22,12 @@ def candidates(executable: bytes, env: Mapping[bytes, bytes]) -> list[bytes]:
 
 
 def check_executable(paths: list[bytes]) -> None:
-    """Looks whether one of them can be executed, without executing it.
+    """Checks whether one of them can be executed, without executing it.
 
-    What it lets pass can still fail: the look is for the ways that are common.
+    An exec can still fail after it: the check covers the common reasons.
 
     Raises:
-        OSError: `EACCES` when one is there and must not be executed, else `ENOENT`.
+        OSError: `EACCES` if one exists but may not be executed, else `ENOENT`.
     """
     found = errno.ENOENT
     for path in paths:

@@ -1,4 +1,4 @@
-"""What a held child of the guard becomes: another program."""
+"""A held child of the guard becomes another program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snakepit_guard.executable import candidates, check_executable
 from snakepit_guard.requests import Start
 
 _SHELL = b"/bin/sh"
-# Not there: the next folder of PATH may have it.
+# Not found: the next folder of PATH may have it.
 _NOT_HERE = {errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.ENODEV, errno.ETIMEDOUT}
 
 
@@ -22,17 +22,17 @@ class Execution:
         self._paths = candidates(start.executable, start.env)
 
     def prepare(self) -> None:
-        """Goes to the working directory and looks for the program, in the child.
+        """Changes to the working directory and finds the program, in the child.
 
         Raises:
-            OSError: The directory or the program is not there, or must not be used.
+            OSError: The directory or the program does not exist, or may not be used.
         """
         arming.restore_signals()
         os.chdir(self._start.cwd)
         check_executable(self._paths)
 
     def begin(self, reported: int) -> None:
-        """Replaces this process, in the child; returns never. The exec closes `reported`.
+        """Replaces this process, in the child; never returns. The exec closes `reported`.
 
         Raises:
             OSError: The system cannot execute it.
@@ -53,8 +53,8 @@ class Execution:
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 return error
-        # No machine code and no first line that names an interpreter: execvp(3), and
-        # so Node, takes it for a script of the shell.
+        # Neither machine code nor a first line that names an interpreter: execvp(3), and
+        # so Node, runs it as a shell script.
         try:
             os.execve(_SHELL, [_SHELL, path, *self._start.args], self._start.env)
         except OSError as error:

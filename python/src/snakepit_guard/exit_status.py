@@ -1,4 +1,4 @@
-"""Why a guard ended, as its exit status."""
+"""The exit statuses of a guard."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from __future__ import annotations
 ENDED = 0
 # The host is gone: everything was killed.
 HOST_GONE = 64
-# Another guard was gone: everything was killed, the host shall start new ones.
+# Another guard was gone: everything was killed, the host has to start new guards.
 TWIN_GONE = 65
-# The host did not keep to the protocol: everything was killed.
+# The host broke the protocol: everything was killed.
 PROTOCOL_BROKEN = 66
 # It cannot work on this machine; the reason is on standard output.
 UNAVAILABLE = 69
-# Its own failure. The other guard kills everything.
+# The guard itself failed. Another guard kills everything.
 FAILED = 70

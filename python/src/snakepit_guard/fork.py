@@ -1,7 +1,7 @@
 """A child that is forked, armed, and held until its host has recorded it.
 
-What it then becomes is handed in: a program that replaces it (`execute`), or whatever
-a preloaded parent has ready.
+What the child then becomes is a parameter: a program that replaces it (`execute`), or a
+worker of a preloaded parent.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
         """What a child does, in the child."""
 
         def prepare(self) -> None:
-            """Before it is held: what can fail without anybody having heard of it."""
+            """Runs before it is held: a failure here leaves nothing to undo."""
 
         def begin(self, reported: int) -> None:
-            """When it may go on; closes `reported` when it runs, which an exec does."""
+            """Runs when it is released; closes `reported` once it runs, as an exec does."""
 
 
 HELD = b"h"
 _GO = b"g"
-# Of a child that nobody let go; nobody hears of it.
+# The exit status of a child that was never released; it is not reported.
 _NOT_WANTED = 125
 
 
 class HeldChild:
-    """A child between its fork and its own work, as its parent sees it.
+    """A child between its fork and its release, as its parent sees it.
 
     Attributes:
-        pid: Ours until we reap it.
-        report: Readable: `HELD`, then the end of the pipe when it runs, or the number
-            of the error that kept it from that, in ASCII.
+        pid: Belongs to this child until we reap it.
+        report: A pipe to read: `HELD`, then its end when the child runs, or the number
+            of the error that prevented it, in ASCII.
     """
 
     __slots__ = ("_go", "pid", "report")
@@ -47,18 +47,18 @@ class HeldChild:
         self.report = report
         self._go: int | None = go
 
-    def let_go(self) -> None:
-        """Lets it begin."""
+    def release(self) -> None:
+        """Lets the child go on."""
         if self._go is None:
             return
         try:
             os.write(self._go, _GO)
         except BrokenPipeError:
-            pass  # It was killed while it was held: its end is told.
+            pass  # It was killed while it was held; its end is reported.
         self.close()
 
     def close(self) -> None:
-        """Has nothing more to say to it; if it is still held, it ends."""
+        """Closes the pipe to it; if it is still held, it exits."""
         if self._go is not None:
             os.close(self._go)
             self._go = None
@@ -70,19 +70,19 @@ def fork_held(
     in_child: Callable[[], None],
     kept: frozenset[int] = frozenset(),
 ) -> HeldChild:
-    """Forks a child: leader of a session of its own, with these descriptors and no others.
+    """Forks a child that leads its own session and has only these descriptors.
 
-    It dies with this process, from its first instruction on.
+    The child dies with this process, from its first instruction on.
 
     Args:
-        becoming: What it is to be.
-        descriptors: Its own numbers from 0 to 3, and which of ours become them. Ours
-            are all above those.
+        becoming: What the child becomes.
+        descriptors: The child's numbers from 0 to 3, and which of ours become them. All
+            of ours are above those.
         in_child: Undoes what the child must not inherit.
-        kept: Descriptors of ours that it has under the same numbers.
+        kept: Descriptors of ours that the child keeps under the same numbers.
 
     Raises:
-        OSError: No process or no descriptors are to be had.
+        OSError: There are no processes or descriptors left.
     """
     report, reported = os.pipe2(os.O_CLOEXEC)
     try:
@@ -130,14 +130,14 @@ def _be_child(
     except OSError as error:
         os.write(reported, str(error.errno).encode())
     finally:
-        # Whatever happens: this child never becomes a second guard.
+        # In any case this child must not become a second guard.
         os._exit(_NOT_WANTED)
 
 
 def _close_all_but(kept: set[int]) -> None:
     low = 0
     for descriptor in sorted(kept):
-        if low < descriptor:  # CPython takes the range from 0 to 0 for everything.
+        if low < descriptor:  # CPython closes everything for the range from 0 to 0.
             os.closerange(low, descriptor)
         low = descriptor + 1
     os.closerange(low, os.sysconf("SC_OPEN_MAX"))

@@ -1,4 +1,4 @@
-"""Forks for the host what it asks for: what the guard and a preloaded parent have in common."""
+"""Forks workers on the host's request: the common part of the guard and a preloaded parent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ForkServer:
-    """One side of the guard's protocol: the control channel, the connections for workers, and their forks."""
+    """The server side of the guard's protocol: control channel, connections for workers, forks."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class ForkServer:
 
         Args:
             protocol: The control channel.
-            path: Where connections are taken that become a worker's descriptors.
-            host: The only process whose connections are taken.
-            becoming: What a child that was asked for becomes.
-            kept: Descriptors that children have too.
+            path: The socket whose connections become a worker's descriptors.
+            host: The only process whose connections are accepted.
+            becoming: What a requested child becomes.
+            kept: Descriptors that children keep.
         """
         self.wakeup = Wakeup()
         self._reception = Reception(path, host)
@@ -48,7 +48,7 @@ class ForkServer:
         )
 
     def register(self, poll: select.poll) -> None:
-        """Adds what is waited for."""
+        """Registers the descriptors to wait for."""
         answers = select.POLLOUT if self.link.waiting else 0
         poll.register(self.link.descriptor, select.POLLIN | answers)
         for descriptor in (
@@ -59,7 +59,7 @@ class ForkServer:
             poll.register(descriptor, select.POLLIN)
 
     def serve(self, happened: Mapping[int, int]) -> int | None:
-        """Does what is to be done; the exit status once there is nobody to serve."""
+        """Handles what happened; returns the exit status once the server is done."""
         for descriptor in self.forks.reports:
             if descriptor in happened:
                 self.forks.reported(descriptor)
@@ -72,7 +72,7 @@ class ForkServer:
         return self._requests() if self.link.descriptor in happened else None
 
     def close(self) -> None:
-        """Takes no more connections."""
+        """Accepts no more connections."""
         self._reception.close()
 
     def _arrival(self, descriptor: int) -> None:
@@ -102,4 +102,4 @@ class ForkServer:
         if isinstance(request, Start):
             self.forks.start(request)
         else:
-            self.forks.told(request)
+            self.forks.handle(request)

@@ -1,4 +1,4 @@
-"""The workers of a guard, each from the request to start it until its pid is free."""
+"""The workers of a guard, from the request to start one until its pid is free."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from snakepit_guard.fork import Becoming
 
-    # `awaited`: its descriptors are not all there. `forked`: not yet held. `held`: until
-    # it is recorded. `let_go`: about to run. `running`. `ended`: its pid is kept.
-    # `condemned`: nobody wants to hear of it any more.
+    # `awaited`: not all of its descriptors have arrived. `forked`: not yet held. `held`:
+    # until it is recorded. `released`: about to run. `running`. `ended`: its pid is kept.
+    # `discarded`: it is killed and not reported any more.
     State = Literal[
-        "awaited", "forked", "held", "let_go", "running", "ended", "condemned"
+        "awaited", "forked", "held", "released", "running", "ended", "discarded"
     ]
 
 
@@ -39,10 +39,10 @@ class _Worker:
 
 
 class Forks:
-    """Starts workers, tells of their ends, and keeps their pids until the host has seen them.
+    """Starts workers, reports their ends, and keeps their pids until the host has seen them.
 
-    Until then the pid of a dead worker can belong to nobody else, and the host's
-    signals to it go to nobody else.
+    Until then the pid of a dead worker cannot belong to another process, so the host's
+    signals reach no other process.
     """
 
     def __init__(
@@ -65,19 +65,19 @@ class Forks:
 
     @property
     def reports(self) -> list[int]:
-        """Descriptors on which children tell how far they are."""
+        """Descriptors on which children report their progress."""
         return list(self._by_report)
 
     def label_of(self, pid: int) -> str | None:
-        """What the host calls the worker with this pid."""
+        """The host's name for the worker with this pid."""
         worker = self._by_pid.get(pid)
         return None if worker is None else worker.start.label
 
     def start(self, start: Start) -> None:
-        """Begins a worker; it is forked when its descriptors are there.
+        """Starts a worker; it is forked once its descriptors have arrived.
 
         Raises:
-            FrameError: Its number is not greater than all before.
+            FrameError: Its number is not greater than all earlier ones.
         """
         if start.id <= self._newest:
             raise FrameError(f"start {start.id} after {self._newest}")
@@ -86,10 +86,10 @@ class Forks:
         self.arrived(start.id)
 
     def arrived(self, id: int) -> None:
-        """A descriptor of a start is there."""
+        """A descriptor of a start has arrived."""
         worker = self._workers.get(id)
         if worker is None or worker.state != "awaited":
-            if id <= self._newest:  # Too late; greater numbers are still to come.
+            if id <= self._newest:  # Too late. Greater numbers may still come.
                 self._reception.drop(id)
             return
         connections = self._reception.take(id, worker.start.descriptors)
@@ -97,50 +97,50 @@ class Forks:
             self._fork(worker, connections)
 
     def refused(self, id: int, error: OSError) -> None:
-        """A descriptor of a start is not to be had."""
+        """A descriptor of a start could not be kept."""
         worker = self._workers.get(id)
         if worker is not None and worker.state == "awaited":
             del self._workers[id]
             self._failed(id, error)
 
-    def told(self, about: About) -> None:
-        """The host says something of a worker; what comes too late is nothing."""
+    def handle(self, about: About) -> None:
+        """Handles a request about a worker; ignores one that comes too late."""
         worker = self._workers.get(about.id)
         if worker is None:
             return
         if about.what == "go" and worker.state == "held":
             assert worker.child is not None
-            worker.state = "let_go"
-            worker.child.let_go()
+            worker.state = "released"
+            worker.child.release()
         elif about.what == "reap" and worker.state == "ended":
             self._free(worker)
         elif about.what == "discard":
             self._discard(worker)
 
     def reported(self, descriptor: int) -> None:
-        """A child tells how far it is."""
+        """Reads a child's report."""
         worker = self._by_report[descriptor]
         assert worker.child is not None
-        said = os.read(descriptor, 16)
-        if said == HELD and worker.state == "forked":
+        report = os.read(descriptor, 16)
+        if report == HELD and worker.state == "forked":
             worker.state = "held"
             self._link.send("held", id=worker.start.id, pid=worker.child.pid)
             return
         del self._by_report[descriptor]
         os.close(descriptor)
-        if worker.state == "condemned":
+        if worker.state == "discarded":
             return
-        if said:
-            # Held or not: what it says then is the number of an error.
-            number = int(said.removeprefix(HELD))
+        if report:
+            # Whether it was held or not, the rest is the number of an error.
+            number = int(report.removeprefix(HELD))
             self._failed(worker.start.id, OSError(number, os.strerror(number)))
-            worker.state = "condemned"
-        elif worker.state == "let_go":
+            worker.state = "discarded"
+        elif worker.state == "released":
             worker.state = "running"
             self._link.send("running", id=worker.start.id)
 
     def collect(self) -> None:
-        """Tells of workers that ended, and reaps whatever else has."""
+        """Reports workers that ended, and reaps all other children that ended."""
         for pid, worker in list(self._by_pid.items()):
             if worker.state != "ended":
                 self._look_at(pid, worker)
@@ -154,12 +154,12 @@ class Forks:
         end = os.waitid(os.P_PID, pid, flags)
         if end is None:
             return
-        # What it said last comes before its end. Its pipe may be closed already, and
-        # the number another's by now.
+        # Its last report comes before its end. Its pipe may be closed already, and the
+        # descriptor's number reused.
         assert worker.child is not None
         while self._by_report.get(worker.child.report) is worker:
             self.reported(worker.child.report)
-        if worker.state == "condemned":
+        if worker.state == "discarded":
             self._free(worker)
         elif worker.state in ("forked", "held"):
             self._failed(worker.start.id, OSError(0, "killed before it ran"))
@@ -195,8 +195,8 @@ class Forks:
         elif worker.state == "ended":
             self._free(worker)
         else:
-            worker.state = "condemned"
-            # Its group, in case it runs; before that it leads one of its own.
+            worker.state = "discarded"
+            # Its group as well, in case it runs and has children.
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError):
                     kill(worker.child.pid, signal.SIGKILL)

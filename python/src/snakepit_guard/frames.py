@@ -1,7 +1,6 @@
-"""Frames: four bytes of length, big-endian, and so many bytes of one JSON object.
+"""Frames: four bytes of length, big-endian, then one JSON object of that length.
 
-What arrives is input from outside: its length, its encoding and its shape are checked
-before anybody looks at it.
+What arrives is input from outside: its length, encoding and shape are checked first.
 """
 
 from __future__ import annotations
@@ -14,21 +13,21 @@ _LENGTH_BYTES = 4
 
 
 class FrameError(Exception):
-    """The other side does not keep to the protocol; nothing after this can be understood."""
+    """The other side broke the protocol; nothing after this can be parsed."""
 
 
 class FrameReader:
-    """Makes messages out of bytes, however they are cut."""
+    """Parses messages from bytes, however they are split."""
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
         self._waiting = bytearray()
 
     def feed(self, data: bytes) -> list[dict[str, object]]:
-        """Takes bytes; returns the messages that are complete now.
+        """Adds bytes; returns the messages that are complete now.
 
         Raises:
-            FrameError: A length over the limit, or bytes that are no JSON object.
+            FrameError: A length over the limit, or bytes that are not a JSON object.
         """
         self._waiting += data
         messages = []
@@ -45,7 +44,7 @@ class FrameReader:
 
 
 def encode_frame(message: dict[str, object]) -> bytes:
-    """Writes one message as a frame."""
+    """Returns one message as a frame."""
     body = json.dumps(message, separators=(",", ":")).encode("ascii")
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body
 

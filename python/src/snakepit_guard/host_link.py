@@ -1,4 +1,4 @@
-"""The conversation with the host, which is never waited for."""
+"""The conversation with the host; never blocks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _CHUNK_BYTES = 65_536
 
 
 class HostGone(Exception):
-    """The host is dead, or has let go of the conversation."""
+    """The host is dead, or has closed the conversation."""
 
 
 class HostLink:
-    """Messages of the host, and answers that wait where it does not read.
+    """Messages of the host, and answers that wait while it does not read.
 
     Attributes:
-        descriptor: To be waited for: readable with a request, writable while `waiting`.
+        descriptor: To wait for: readable with a request, writable while `waiting`.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -33,11 +33,11 @@ class HostLink:
         return bool(self._unsent)
 
     def receive(self) -> list[Start | About | End]:
-        """Returns what the host asks for.
+        """Returns the host's requests.
 
         Raises:
-            HostGone: It will ask for nothing any more.
-            FrameError: It does not keep to the protocol.
+            HostGone: No more requests will come.
+            FrameError: The host broke the protocol.
         """
         try:
             data = self._connection.recv(_CHUNK_BYTES, socket.MSG_DONTWAIT)
@@ -50,12 +50,12 @@ class HostLink:
         return [parse_request(message) for message in self._reader.feed(data)]
 
     def send(self, type: str, **fields: object) -> None:
-        """Answers, now or when the host reads again."""
+        """Sends an answer, now or when the host reads again."""
         self._unsent += encode_frame({"type": type, **fields})
         self.flush()
 
     def flush(self) -> None:
-        """Sends what waits, as far as the host reads; to a host that is gone, nothing."""
+        """Sends what waits, as far as the host reads; drops it if the host is gone."""
         flags = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
         try:
             while self._unsent:
@@ -63,4 +63,4 @@ class HostLink:
         except BlockingIOError:
             pass
         except OSError:
-            self._unsent.clear()  # Its death is told by the lifeline.
+            self._unsent.clear()  # The lifeline reports its death.

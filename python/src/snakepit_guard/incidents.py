@@ -1,6 +1,6 @@
-"""What the guard did while no host lived, for the next start of a program to tell.
+"""What the guard did while no host lived; the next start of a program reports it.
 
-One JSON object per line, with the names and fields of the events that it becomes.
+One JSON object per line, with the name and the fields of the event that it becomes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from snakepit_guard.kill_order import Step
     from snakepit_guard.process_table import Process
 
-# A fork loop may leave thousands: they are counted, not all named.
+# A fork loop may leave thousands: all are counted, but not all are named.
 MAX_PROCESSES = 256
 
 
 class Incidents:
-    """A file of the run directory that is only written where there is something to tell.
+    """A file in the run directory, written only if there is something to report.
 
-    Several guards may write, each what it did: whoever reads joins what it finds twice.
-    What is known is written before there is more, for a guard can be killed as well.
+    Several guards may write, each what it did: the reader joins duplicates. Incidents
+    are written early, since a guard can be killed as well.
     """
 
     def __init__(self, path: str, run_id: str) -> None:
@@ -43,17 +43,17 @@ class Incidents:
         return self._killed
 
     def host_death(self) -> None:
-        """The host is gone; from here on time is counted."""
+        """Records the host's death, and begins to measure time."""
         self._began = time.monotonic()
         self._add("protection.host_death_detected", pid=os.getpid())
 
     def process_killed(self, step: Step, label: str | None) -> None:
-        """A process that lived was sent its SIGKILL.
+        """Records that a living process was sent SIGKILL.
 
         Args:
-            step: The process, and what it hung on: whoever reads that has the record,
-                and knows also a worker that somebody else has forked.
-            label: What the host calls the child of the guard from which it descends.
+            step: The process and its ancestors. The reader has the records, and so knows
+                also a worker that was forked by another process than the guard.
+            label: The host's name for the guard's child from which it descends.
         """
         self._killed += 1
         if self._killed > MAX_PROCESSES:
@@ -70,7 +70,7 @@ class Incidents:
         )
 
     def settled(self) -> None:
-        """Nothing is left: writes the rest, if there was a death to tell."""
+        """Nothing is left: writes the rest, if the host died."""
         if self._began is None:
             return
         duration = (time.monotonic() - self._began) * 1000
@@ -82,8 +82,8 @@ class Incidents:
         self.write()
 
     def write(self) -> None:
-        """Appends what is new, once the host's death is known; a directory that is gone
-        already wants to know nothing."""
+        """Appends what is new, once the host's death is known; does nothing if the
+        directory is gone already."""
         if self._began is None:
             return
         text = "".join(self._lines)
@@ -96,7 +96,7 @@ class Incidents:
         try:
             os.write(file, text.encode())
         except OSError:
-            pass  # A full disk: the killing matters more.
+            pass  # The disk is full; killing matters more.
         finally:
             os.close(file)
 

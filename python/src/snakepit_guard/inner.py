@@ -24,10 +24,10 @@ class InnerGuard:
     """The parent of the workers."""
 
     def __init__(self, setting: Setting, above: Sequence[int]) -> None:
-        """Arms this process and tells the host that it can ask.
+        """Arms this process and reports to the host that it is ready.
 
         Args:
-            setting: What the host started the guard with.
+            setting: The settings that the host gave the guard.
             above: Pipes that close when the guards further out are gone.
         """
         arming.become_subreaper()
@@ -46,7 +46,7 @@ class InnerGuard:
         )
 
     def run(self) -> int:
-        """Serves until there is nobody to serve; returns the exit status."""
+        """Serves until the host or another guard is gone; returns the exit status."""
         while True:
             happened = self._wait()
             reason = self._gone(happened) or self._server.serve(happened)
@@ -69,10 +69,10 @@ class InnerGuard:
         return None
 
     def _leave(self, reason: int) -> int:
-        """Leaves nothing behind; tells what it did where nobody else can."""
+        """Kills every descendant; records what it did if the host is gone."""
         if reason == HOST_GONE:
             self._incidents.host_death()
-        # First: looking for processes takes descriptors, and there may be no other.
+        # First, since looking for processes takes descriptors, and these may be the last.
         self._server.close()
         left = kill_until_none(self._server.wakeup, self._killed)
         self._incidents.settled()

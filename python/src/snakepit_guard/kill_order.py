@@ -1,9 +1,9 @@
 """In which order a tree of processes is killed: a pure decision.
 
-Leaves come first. If the killer itself is killed halfway, what is left hangs together
-from the root down, and whoever comes next finds it; killed from the top, the leaves
-would be orphans that nobody knows. A group is killed as a whole, since the kernel does
-that at one instant: a member that forks just then does not get away.
+Leaves come first. If the killer itself is killed halfway, what is left is still one tree
+that the next killer finds; killed from the top, the leaves would be unknown orphans. A
+group is killed as a whole, since the kernel does that at one instant: a member that
+forks just then cannot escape.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Step:
     """One signal.
 
     Attributes:
-        reach: Whether it goes to the group of the process or to it alone.
+        reach: Whether it is sent to the group of the process or to the process alone.
         root: The pid of the guard's child from which it descends.
-        below: What it descends from of the two uppermost levels, the lower one first:
-            a worker is on one of them. A child of a guard hangs on nothing.
+        below: Its ancestors on the two uppermost levels, the lower one first: a worker
+            is on one of them. A child of a guard has none.
     """
 
     __slots__ = ("below", "process", "reach", "root")
@@ -54,13 +54,13 @@ def kill_order(
 
     Args:
         descendants: Everything below the guard, parents before children.
-        guard: The guard itself. Its group and session are never signalled: the other
-            guard and children that have not yet left it are in them.
-        spared: Pids that get no signal, though what is below them does.
+        guard: The guard itself. Its group and session are never signalled: they include
+            the other guards and children that have not left them yet.
+        spared: Pids that get no signal, although their descendants do.
     """
     depth = {guard.pid: 0}
     root: dict[int, int] = {}
-    # Guards hang on guards: they are in one session, and no level of the workers'.
+    # Guards are descendants of guards, in one session; they are no level of workers.
     below: dict[int, tuple[Process, ...]] = {}
     upper: dict[int, tuple[Process, ...]] = {}
     known = list(descendants)
@@ -76,7 +76,7 @@ def kill_order(
     for process in living:
         if process.group != guard.group and process.session != guard.session:
             head.setdefault(process.group, process.pid)
-    # A stable sort: what was seen last, the youngest, goes first among equals.
+    # A stable sort: among equals the one seen last, the youngest, comes first.
     living.reverse()
     living.sort(key=lambda process: -depth[process.pid])
     return [

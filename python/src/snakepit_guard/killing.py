@@ -1,4 +1,4 @@
-"""Kills everything below this process, and looks again until nothing is left."""
+"""Kills every descendant of this process, and looks again until none is left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Whom = Literal["all", "workers"]
 
 _FIRST_PAUSE_S = 0.001
-# Nothing new appears, and what was killed does not die: it is stuck in the kernel.
+# Used while nothing new appears and what was killed is stuck in the kernel.
 _LAST_PAUSE_S = 1.0
 # PIDFD_SIGNAL_PROCESS_GROUP of linux/pidfd.h.
 _PROCESS_GROUP = 1 << 2
@@ -33,22 +33,22 @@ def kill_until_none(
     killed: Callable[[list[Step]], None],
     whom: Whom = "all",
 ) -> int:
-    """Ends every descendant of this process, and reaps all that become its children.
+    """Kills every descendant of this process, and reaps those that become its children.
 
-    Returns only when the kernel says that there is no child any more, however long a
-    process that is stuck in the kernel takes, or when those that are left belong to
-    another user and may not be signalled.
+    Returns only when the kernel reports that no child is left, however long a process
+    that is stuck in the kernel takes, or when those that are left belong to another
+    user and may not be signalled.
 
     Args:
-        wakeup: Tells of children that ended.
-        killed: Called with the processes that were seen and sent their SIGKILL, each once.
-        whom: Spares guards and what has not left their session yet where it is
-            "workers", and returns when nothing else lives.
+        wakeup: Notified when children end.
+        killed: Called with the processes that were sent SIGKILL, once for each.
+        whom: With "workers" it spares guards and processes that have not left their
+            session yet, and returns when nothing else lives.
 
     Returns:
-        How many are left, all of them another user's: 0 unless a program changed users.
+        How many processes of another user are left: 0 unless a program changed users.
     """
-    told: set[tuple[int, int]] = set()
+    reported: set[tuple[int, int]] = set()
     pause = _FIRST_PAUSE_S
     while not _end_what_the_dead_led():
         steps = _steps(whom)
@@ -59,8 +59,8 @@ def kill_until_none(
         for step in steps:
             outcomes.append(_send(step))
             key = (step.process.pid, step.process.start)
-            if outcomes[-1] == "sent" and key not in told:
-                told.add(key)
+            if outcomes[-1] == "sent" and key not in reported:
+                reported.add(key)
                 fresh.append(step)
         if fresh:
             killed(fresh)
@@ -82,23 +82,23 @@ def reap_all() -> bool:
 
 
 def kill_exactly(pid: int, start: int, reach: Reach = "process") -> Outcome:
-    """Sends SIGKILL to a process that is not our child, and to no other that has its pid now.
+    """Sends SIGKILL to a process that is not our child, but never to a later owner of its pid.
 
     Args:
         pid: Its pid.
-        start: Its start time: with the pid, this process and no other.
-        reach: Whether the whole group that it leads is meant, where the kernel can
-            send to a group by its leader's pidfd (Linux 6.9). Elsewhere the members
-            are found, and killed, one by one.
+        start: Its start time, which with the pid identifies it.
+        reach: "group" to kill the group that it leads, if the kernel can signal a group
+            by its leader's pidfd (Linux 6.9). Otherwise the members are found and killed
+            one by one.
     """
     try:
         reference = os.pidfd_open(pid)
     except ProcessLookupError:
         return "gone"
     except (AttributeError, OSError):
-        # An old kernel, or a filter: looked at right before, there is no better.
+        # An old kernel, or a system call filter: then a check right before is the best.
         return _attempt(lambda: os.kill(pid, signal.SIGKILL), pid, start)
-    # The reference is of one process for ever. If that has the start time now, it was it.
+    # The pidfd refers to one process for ever. If the start time matches now, it is ours.
     try:
         if reach == "group":
             _attempt(lambda: _send_to_group_of(reference), pid, start)
@@ -110,15 +110,15 @@ def kill_exactly(pid: int, start: int, reach: Reach = "process") -> Outcome:
 
 
 def _send_to_group_of(leader: int) -> None:
-    with contextlib.suppress(OSError):  # An old kernel does not know the flag.
+    with contextlib.suppress(OSError):  # An old kernel does not know this flag.
         signal.pidfd_send_signal(leader, signal.SIGKILL, None, _PROCESS_GROUP)
 
 
 def _end_what_the_dead_led() -> bool:
     """Kills the groups of children that are dead, then reaps them.
 
-    A dead child cannot leave its group, and until it is reaped the group's number is
-    nobody else's: so everything in the group descends from this process.
+    A dead child cannot leave its group, and until it is reaped no other group can have
+    its number: so everything in the group descends from this process.
 
     Returns:
         Whether there is no child left, dead or alive.
@@ -150,7 +150,7 @@ def _steps(whom: Whom) -> list[Step]:
 
 def _send(step: Step) -> Outcome:
     process = step.process
-    # A child of ours keeps its number until we reap it, and we do not in between.
+    # A child of ours keeps its pid until we reap it, and we do not in between.
     ours = process.parent == os.getpid()
     if not ours:
         leads = process.group == process.pid and step.reach == "group"

@@ -1,4 +1,4 @@
-"""An outer guard: the parent of the next one, there for when that is lost."""
+"""An outer guard: the parent of the next guard, in case that one is lost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from snakepit_guard.killing import kill_until_none, reap_all
 from snakepit_guard.setting import Setting
 from snakepit_guard.wakeup import Wakeup
 
-# The inner guard knows the workers, and two that kill at once only wait for each
-# other's processor. If it is stopped or stuck, it does not come to an end. Each
-# guard further out waits longer by as much.
+# The inner guard knows the workers, and two guards that kill at once only compete for
+# the processor. If the inner one is stopped or stuck, it does not finish in this time.
+# Each guard further out waits longer by the same amount.
 PATIENCE_S = 0.1
 
 
 class OuterGuard:
-    """Waits for the end of the host or of another guard, and ends whatever they leave."""
+    """Waits for the end of the host or of another guard, and kills what they leave."""
 
     def __init__(
         self,
@@ -35,9 +35,9 @@ class OuterGuard:
         """Takes its place in the chain.
 
         Args:
-            setting: What the host started the guards with.
+            setting: The settings that the host gave the guards.
             inner: The next guard, a child of this process.
-            wakeup: Tells of children that ended.
+            wakeup: Notified when children end.
             above: Pipes that close when the guards further out are gone.
             below: How many guards there are further in.
         """
@@ -67,7 +67,7 @@ class OuterGuard:
                 return self._leave(status)
 
     def _inner_status(self, patience: float) -> int | None:
-        """Returns how the inner guard ended, or `None` if it has not within so many seconds."""
+        """Returns the inner guard's exit status, or `None` if it does not end in this time."""
         until = time.monotonic() + patience
         while True:
             self._wakeup.clear()
@@ -91,8 +91,8 @@ class OuterGuard:
         return HOST_GONE if self._incidents.began else TWIN_GONE
 
     def _alone(self, patience: float) -> bool:
-        """Returns whether the guards further in have ended, once there is nothing for them
-        to do any more: each tells best itself what it did."""
+        """Returns whether the guards further in end in this time, now that they have nothing
+        left to do: each of them records best what it did."""
         until = time.monotonic() + patience
         while not reap_all():
             left = until - time.monotonic()

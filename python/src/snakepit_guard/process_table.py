@@ -1,14 +1,14 @@
-"""What /proc says of the processes below one.
+"""The descendants of a process, from /proc.
 
-A process can end between two looks: whatever is not there any more is left out.
+A process can end between two reads: one that is gone is left out.
 """
 
 from __future__ import annotations
 
 import os
 
-# After its name, which may hold anything: state, parent, group, session, and 22nd
-# field of all the start time, in clock ticks since the start of the system.
+# Fields after the name, which may contain anything: state, parent, group, session, and
+# the start time (field 22 of all), in clock ticks since the system was booted.
 _STATE, _PARENT, _GROUP, _SESSION, _START = 0, 1, 2, 3, 19
 
 
@@ -16,8 +16,8 @@ class Process:
     """One process as it was seen.
 
     Attributes:
-        start: Clock ticks since boot; with the pid, this process and no other.
-        zombie: It is dead and only waits to be reaped.
+        start: Clock ticks since boot; with the pid it identifies the process.
+        zombie: It is dead and waits to be reaped.
     """
 
     __slots__ = ("group", "parent", "pid", "session", "start", "zombie")
@@ -40,7 +40,7 @@ class Process:
 
 
 def look(pid: int) -> Process | None:
-    """Returns one process, or `None` when there is none of this number."""
+    """Returns one process, or `None` if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:
             return parse_stat(pid, file.read())
@@ -49,7 +49,7 @@ def look(pid: int) -> Process | None:
 
 
 def parse_stat(pid: int, text: bytes) -> Process | None:
-    """Reads `/proc/PID/stat`; `None` when it is cut or damaged."""
+    """Parses `/proc/PID/stat`; `None` if it is cut or damaged."""
     fields = text[text.rfind(b")") + 2 :].split()
     try:
         return Process(
@@ -65,7 +65,7 @@ def parse_stat(pid: int, text: bytes) -> Process | None:
 
 
 def children_of(pid: int) -> list[int]:
-    """Returns the pids of the children of a process, the dead ones that are not reaped included."""
+    """Returns the pids of the children of a process, including zombies."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -84,7 +84,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def descendants_of(pid: int) -> list[Process]:
-    """Returns every process below one, parents before their children."""
+    """Returns every descendant of a process, parents before their children."""
     found: list[Process] = []
     seen = {pid}
     waiting = [pid]
@@ -101,7 +101,7 @@ def descendants_of(pid: int) -> list[Process]:
 
 
 def lists_children() -> bool:
-    """Returns whether the kernel lists children; without, the whole table is searched."""
+    """Returns whether the kernel lists children; otherwise all of /proc is searched."""
     return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 

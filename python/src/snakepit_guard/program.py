@@ -1,4 +1,4 @@
-"""The program: arms the outermost guard, forks the others, and runs all of them."""
+"""The program: arms the outermost guard, forks the others, and runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from snakepit_guard.process_table import look
 from snakepit_guard.setting import Setting, parse_arguments
 from snakepit_guard.wakeup import Wakeup
 
-# Whoever kills two of them at the same instant leaves one.
+# If two guards are killed at the same instant, one is left.
 OUTER_GUARDS = 2
 
 USAGE = "usage: snakepit_guard --inspect | --socket PATH --incidents PATH --run-id ID\n"
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def inspect() -> int:
-    """Says on standard output whether a guard can work here, as one line of JSON."""
+    """Prints whether a guard can work here, as one line of JSON."""
     found: dict[str, object] = {
         "executable": sys.executable,
         "version": ".".join(map(str, sys.version_info[:3])),
@@ -65,10 +65,10 @@ def _guards(setting: Setting, outer: int, above: list[int]) -> int:
     """
     if outer == 0:
         return InnerGuard(setting, above).run()
-    # Closes when this process ends; nobody else has the end that is written to.
+    # Closes when this process ends: no other process has the write end.
     alive, mine = os.pipe2(os.O_CLOEXEC)
     wakeup = Wakeup()
-    gc.freeze()  # What all have stays shared.
+    gc.freeze()  # Pages that all have stay shared.
     child = os.fork()
     if child == 0:
         status = FAILED
@@ -78,7 +78,7 @@ def _guards(setting: Setting, outer: int, above: list[int]) -> int:
             arming.become_subreaper()
             status = _guards(setting, outer - 1, [*above, alive])
         except Exception as error:  # noqa: BLE001
-            _tell(setting, error)
+            _report(setting, error)
         finally:
             os._exit(status)
     os.close(alive)
@@ -89,8 +89,8 @@ def _guards(setting: Setting, outer: int, above: list[int]) -> int:
     return status
 
 
-def _tell(setting: Setting, error: Exception) -> None:
-    """Nobody reads what a guard prints: the host is told why it ends, if it listens."""
+def _report(setting: Setting, error: Exception) -> None:
+    """Reports to the host why a guard ends: what a guard prints is not read."""
     reason = f"{type(error).__name__}: {error}"[:1000]
     with contextlib.suppress(OSError):
         os.write(setting.protocol, encode_frame({"type": "crashed", "reason": reason}))

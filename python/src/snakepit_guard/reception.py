@@ -1,8 +1,8 @@
-"""A private socket at which the host hands over what becomes a worker's descriptors.
+"""A private socket at which the host hands over a worker's descriptors.
 
-Node cannot pass a descriptor to another process. So it connects once for each one,
-says for which start it is and what it shall be there, and from then on the connection
-is the worker's.
+Node cannot pass a descriptor to another process. So it connects once for each
+descriptor and sends a header with the start and the descriptor's number; from then on
+the connection belongs to the worker.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import struct
 
 from snakepit_guard.requests import DESCRIPTORS
 
-# Which start, and which descriptor; exactly these bytes are read, the next are the worker's.
+# The start and the descriptor. Only these bytes are read: the next ones are the worker's.
 HEADER = struct.Struct(">IB")
 _PEER = struct.Struct("iII")
 _OURS = frozenset(DESCRIPTORS.values())
 _FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-# Those that have connected and not said what they are for: an honest host says so at once.
+# Connections without a header; the host sends the header at once.
 _MAX_UNANNOUNCED = 256
-# A connect that does not wait fails where the backlog is full; the system may hold
-# fewer (net.core.somaxconn: 128 on old kernels), which the host has to respect.
+# A nonblocking connect fails if the backlog is full. The system may limit it further
+# (net.core.somaxconn: 128 on old kernels), which the host has to respect.
 _BACKLOG = 1024
 
 
 class Arrival:
-    """A connection said which start it is for.
+    """A connection whose header has arrived.
 
     Attributes:
         error: 0, or why it could not be kept.
@@ -41,18 +41,18 @@ class Arrival:
 
 
 class Reception:
-    """Accepts connections of the host and keeps them until the start that they are for.
+    """Accepts connections of the host and keeps them until their start.
 
     Attributes:
-        listener: Readable when somebody connects.
+        listener: Readable when a client connects.
     """
 
     def __init__(self, path: str, host: int) -> None:
         """Listens.
 
         Args:
-            path: In a directory that nobody else can enter.
-            host: The pid of the only process whose connections are taken.
+            path: In a directory that no other user can enter.
+            host: The pid of the only process whose connections are accepted.
         """
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(path)
@@ -61,20 +61,20 @@ class Reception:
         self._host = host
         self._unannounced: dict[int, socket.socket] = {}
         self._announced: dict[int, dict[int, socket.socket]] = {}
-        # A connection that cannot be accepted cannot be refused either, and would wake
-        # the loop for ever. With this place one can be, and is told what is the matter.
+        # Without a free descriptor a connection can be neither accepted nor refused, and
+        # would wake the loop for ever. This reserve lets one be accepted and refused.
         self._reserve: int | None = _any_descriptor()
         self._refused: int | None = None
 
     @property
     def waiting(self) -> list[int]:
-        """What to wait for: connections that are to say what they are for, and new ones."""
+        """Descriptors to wait for: connections without a header, and new connections."""
         if self._reserve is None:
             return list(self._unannounced)
         return [*self._unannounced, self.listener.fileno()]
 
     def happened(self, descriptor: int) -> Arrival | None:
-        """Takes what is new on one of those that were waited for; returns what it says."""
+        """Handles a readable descriptor of `waiting`; returns a connection with its header."""
         if descriptor in self._unannounced:
             return self._read_header(descriptor)
         connection = self._accept()
@@ -90,19 +90,19 @@ class Reception:
     def take(
         self, start: int, numbers: frozenset[int]
     ) -> dict[int, socket.socket] | None:
-        """Returns the connections of a start once all of these are there."""
+        """Returns the connections of a start once all of these have arrived."""
         waiting = self._announced.get(start, {})
         if not numbers <= waiting.keys():
             return None
         return self._announced.pop(start, {})
 
     def drop(self, start: int) -> None:
-        """Closes what came for a start that is not wanted any more."""
+        """Closes the connections of a start that is cancelled."""
         for connection in self._announced.pop(start, {}).values():
             connection.close()
 
     def close(self) -> None:
-        """Listens no more, keeps no connection, and removes the socket."""
+        """Stops listening, closes all connections, and removes the socket."""
         self.listener.close()
         for connection in self._unannounced.values():
             connection.close()

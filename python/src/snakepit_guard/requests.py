@@ -1,7 +1,7 @@
-"""What a host can ask for, and the check that it asks properly.
+"""The host's requests, and their checks.
 
-The messages `held`, `running`, `failed` and `exited` answer; a preloaded parent speaks
-the same, with another `start`.
+The answers are the messages `held`, `running`, `failed` and `exited`. A preloaded parent
+speaks the same protocol.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from snakepit_guard.frames import FrameError
 # The version that the first message of the guard names.
 PROTOCOL_VERSION = 1
 
-# What a worker can have open, and its number there. `stdin` that is not asked for is empty.
+# Descriptors that a worker can have, and their numbers. Without `stdin` it is empty.
 DESCRIPTORS = {"stdin": 0, "stdout": 1, "stderr": 2, "control": 3}
 
 
 class Start:
-    """Fork a worker that is held, with these descriptors, to execute this program."""
+    """Fork a held worker with these descriptors, to execute this program."""
 
     __slots__ = ("args", "cwd", "descriptors", "env", "executable", "id", "label")
 
@@ -40,12 +40,12 @@ class Start:
 
 
 class About:
-    """Something about a worker that was asked for.
+    """A request about a worker that was started.
 
     Attributes:
-        what: `go`: it is recorded, let it run. `discard`: it is not wanted any more.
-            `reap`: its end was seen, free its pid.
-        id: Which start.
+        what: `go`: it is recorded, let it run. `discard`: kill it and do not report it.
+            `reap`: its end was recorded, free its pid.
+        id: The number of its start.
     """
 
     __slots__ = ("id", "what")
@@ -56,7 +56,7 @@ class About:
 
 
 class End:
-    """The run has ended in order: leave nothing, and end."""
+    """The run has ended: kill what is left, and exit."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ def parse_request(message: dict[str, object]) -> Start | About | End:
     """Checks a message of the host.
 
     Raises:
-        FrameError: It is none.
+        FrameError: It is not a request.
     """
     kind = message.get("type")
     if kind == "start":
@@ -74,7 +74,7 @@ def parse_request(message: dict[str, object]) -> Start | About | End:
         return About(str(kind), _id(message))
     if kind == "end":
         return End()
-    raise FrameError(f"no request is called {kind!r:.40}")
+    raise FrameError(f"an unknown request: {kind!r:.40}")
 
 
 def _start(message: dict[str, object]) -> Start:
@@ -89,7 +89,7 @@ def _start(message: dict[str, object]) -> Start:
     ):
         raise FrameError("a start with unknown descriptors")
     if label is not None and not isinstance(label, str):
-        raise FrameError("a start whose label is no text")
+        raise FrameError("a start whose label is not a string")
     return Start(
         id=_id(message),
         label=label,
@@ -116,13 +116,13 @@ def _variable(name: object) -> bytes:
 
 
 def _text(value: object) -> bytes:
-    """The bytes that the system takes: UTF-8, as Node writes them."""
+    """Encodes text for the system: as UTF-8, as Node does."""
     if not isinstance(value, str):
-        raise FrameError("a number or nothing where text belongs")
+        raise FrameError("a value that has to be a string is not one")
     try:
         encoded = value.encode("utf-8")
     except UnicodeEncodeError:
-        raise FrameError("text with half a character") from None
+        raise FrameError("text with a lone surrogate") from None
     if b"\0" in encoded:
         raise FrameError("text with a NUL")
     return encoded

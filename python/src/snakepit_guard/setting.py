@@ -1,18 +1,18 @@
-"""What the host starts a guard with."""
+"""The settings that a host gives a guard."""
 
 from __future__ import annotations
 
 
 class Setting:
-    """The arguments, checked, and the descriptors that are inherited.
+    """The checked arguments, and the inherited descriptors.
 
     Attributes:
-        socket: Where connections are taken that become a worker's descriptors.
-        incidents: The file for what is done while no host lives.
-        run_id: The run that is guarded; for people who look at `ps`, and the incidents.
+        socket: The path of the socket whose connections become a worker's descriptors.
+        incidents: The file for incidents that happen while no host lives.
+        run_id: The run that is guarded; shown by `ps` and in the incidents.
         host: The pid of the process that started the guard.
-        protocol: The conversation with the host.
-        lifeline: Nothing is ever said there; it closes when the host dies.
+        protocol: The descriptor of the conversation with the host.
+        lifeline: A connection without data; it closes when the host dies.
     """
 
     __slots__ = ("host", "incidents", "lifeline", "protocol", "run_id", "socket")
@@ -27,7 +27,7 @@ class Setting:
 
 
 def parse_arguments(arguments: list[str], host: int) -> Setting | None:
-    """Reads `--socket PATH --incidents PATH --run-id ID`; `None` when they are not that."""
+    """Parses `--socket PATH --incidents PATH --run-id ID`; `None` if they are not that."""
     names, values = arguments[::2], arguments[1::2]
     given = dict(zip(names, values, strict=False))
     if len(arguments) != 6 or given.keys() != {"--socket", "--incidents", "--run-id"}:

@@ -1,4 +1,4 @@
-"""Children that end wake the loop that waits for descriptors."""
+"""Wakes a loop that waits for descriptors when a child ends."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ class Wakeup:
     """A pipe that is readable when a child has ended.
 
     Attributes:
-        descriptor: To be waited for with others.
+        descriptor: To wait for together with others.
     """
 
     def __init__(self) -> None:
-        """Listens; a process has one of these."""
+        """Begins to listen; a process can have only one of these."""
         self.descriptor, self._signalled = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(self._signalled, warn_on_full_buffer=False)
-        # Without a handler the signal is not even noticed.
+        # Without a handler the signal would be ignored.
         signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
 
     def wait(self, seconds: float) -> None:
-        """Returns when a child has ended since the last time, at the latest after so long."""
+        """Returns once a child has ended since the last time, or after this time."""
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         # Rounded up: less than a millisecond would not wait at all.
@@ -30,7 +30,7 @@ class Wakeup:
         self.clear()
 
     def clear(self) -> None:
-        """Takes what came until now."""
+        """Empties the pipe."""
         try:
             while os.read(self.descriptor, 512):
                 pass
@@ -38,7 +38,7 @@ class Wakeup:
             pass
 
     def close(self) -> None:
-        """Listens no more: for a child that inherits this by a fork."""
+        """Stops listening; for a child that inherits this by a fork."""
         signal.set_wakeup_fd(-1)
         os.close(self.descriptor)
         os.close(self._signalled)

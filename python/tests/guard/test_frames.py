@@ -28,7 +28,7 @@ messages = st.lists(
 
 
 @given(messages, st.lists(st.integers(0, 400), max_size=12))
-def test_messages_arrive_whole_and_in_order_however_the_bytes_are_cut(
+def test_messages_arrive_whole_and_in_order_however_the_bytes_are_split(
     sent: list[dict[str, object]], cuts: list[int]
 ) -> None:
     data = b"".join(map(encode_frame, sent))
@@ -54,7 +54,7 @@ def test_any_bytes_are_messages_or_a_frame_error(data: bytes, limit: int) -> Non
 @pytest.mark.parametrize(
     "body", [b"", b"null", b"[]", b"1", b"{", b"\xff", b'{"a":1}x', b"[" * 100_000]
 )
-def test_what_is_no_json_object_is_refused(body: bytes) -> None:
+def test_bytes_that_are_not_a_json_object_are_refused(body: bytes) -> None:
     with pytest.raises(FrameError):
         FrameReader().feed(len(body).to_bytes(4, "big") + body)
 

@@ -20,7 +20,7 @@ def shown(steps: list[Step]) -> list[tuple[str, int, int]]:
     return [(step.reach, step.process.pid, step.root) for step in steps]
 
 
-def test_leaves_come_before_what_they_hang_on() -> None:
+def test_leaves_come_before_their_ancestors() -> None:
     worker, child, leaf = below(20, 10), below(21, 20, 20), below(22, 21, 20)
     assert shown(kill_order([worker, child, leaf], GUARD)) == [
         ("process", 22, 20),
@@ -29,7 +29,7 @@ def test_leaves_come_before_what_they_hang_on() -> None:
     ]
 
 
-def test_a_daemon_dies_before_the_worker_that_it_hangs_on() -> None:
+def test_a_daemon_dies_before_the_worker_that_started_it() -> None:
     worker, child, daemon = below(20, 10), below(21, 20, 20), below(30, 20)
     assert shown(kill_order([worker, child, daemon], GUARD)) == [
         ("group", 30, 20),
@@ -38,12 +38,12 @@ def test_a_daemon_dies_before_the_worker_that_it_hangs_on() -> None:
     ]
 
 
-def test_a_group_whose_leader_is_dead_is_killed_through_who_is_left() -> None:
+def test_a_group_whose_leader_is_dead_is_killed_through_its_other_members() -> None:
     worker, child = below(20, 10, zombie=True), below(21, 10, 20)
     assert shown(kill_order([worker, child], GUARD)) == [("group", 21, 21)]
 
 
-def test_what_a_process_hangs_on_is_told_down_to_the_level_below_a_preloaded_parent() -> (
+def test_the_ancestors_of_a_process_are_reported_down_to_the_level_below_a_preloaded_parent() -> (
     None
 ):
     parent, worker = below(20, 10), below(30, 20)
@@ -54,7 +54,7 @@ def test_what_a_process_hangs_on_is_told_down_to_the_level_below_a_preloaded_par
     } == {20: [], 30: [20], 31: [30, 20], 32: [30, 20]}
 
 
-def test_guards_further_in_are_nothing_that_a_process_hangs_on() -> None:
+def test_guards_further_in_do_not_count_as_ancestors() -> None:
     middle = Process(11, 10, group=10, session=10, start=11)
     inner = Process(12, 11, group=10, session=10, start=12)
     worker, child = below(20, 12), below(21, 20, 20)
@@ -74,7 +74,7 @@ def test_the_guard_s_own_group_and_session_are_never_signalled() -> None:
     assert {step.reach for step in steps} == {"process"}
 
 
-def test_who_is_spared_gets_no_signal_but_what_is_below_does() -> None:
+def test_a_spared_process_gets_no_signal_but_its_descendants_do() -> None:
     twin, worker = below(11, 10, GUARD.group), below(20, 11)
     assert shown(kill_order([twin, worker], GUARD, frozenset({11}))) == [
         ("group", 20, 11)
@@ -97,7 +97,7 @@ def trees(draw: st.DrawFn) -> list[Process]:
 
 
 @given(trees())
-def test_every_living_process_is_met_once_and_after_all_below_it(
+def test_every_living_process_is_killed_once_and_after_its_descendants(
     tree: list[Process],
 ) -> None:
     steps = kill_order(tree, GUARD)

@@ -76,7 +76,7 @@ def test_the_leader_of_a_group_that_is_not_our_child_is_killed(
 
 
 @pytest.mark.parametrize("reach", ["group", "process"])
-def test_nobody_is_killed_who_has_the_number_of_another(
+def test_a_process_that_has_a_reused_pid_is_not_killed(
     grandchildren: list[Process], reach: Literal["group", "process"]
 ) -> None:
     """A start time that differs is another process."""

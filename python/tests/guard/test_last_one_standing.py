@@ -102,7 +102,7 @@ def test_a_killer_that_is_killed_halfway_leaves_it_to_the_other(
 
 @pytest.mark.parametrize("how", ["stays", "leaves"])
 @pytest.mark.parametrize("whom", ["host", *GUARDS])
-def test_what_forks_without_end_comes_to_an_end(
+def test_a_process_that_forks_endlessly_is_killed(
     guard: Guard, how: str, whom: str
 ) -> None:
     host = guard()
@@ -182,7 +182,7 @@ def test_a_guard_holds_nothing_of_its_host(guard: Guard) -> None:
         assert seen is not None and seen.session == host.outer.pid
 
 
-def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> None:
+def test_a_guard_without_a_host_writes_down_what_it_killed(guard: Guard) -> None:
     host = guard()
     _, deaths = host.beast("has_a_tree")
     host.die()
@@ -220,7 +220,7 @@ def test_the_deeds_of_a_guard_without_a_host_are_written_down(guard: Guard) -> N
 
 
 @pytest.mark.parametrize("whom", GUARDS)
-def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
+def test_incidents_are_written_although_one_guard_is_lost_with_the_host(
     guard: Guard, whom: str
 ) -> None:
     host = guard()
@@ -249,14 +249,14 @@ def test_they_are_written_down_too_when_one_guard_is_lost_with_the_host(
         assert killed == tree
 
 
-def test_a_lost_twin_is_told_by_the_exit_status(guard: Guard) -> None:
+def test_the_exit_status_reports_a_lost_guard(guard: Guard) -> None:
     host = guard()
     host.inner.kill()
     assert host.exit_status() == TWIN_GONE
     assert not host.incidents.exists()
 
 
-def test_a_pid_that_is_another_s_by_now_gets_no_signal(guard: Guard) -> None:
+def test_a_reused_pid_gets_no_signal(guard: Guard) -> None:
     host = guard()
     worker = host.start(["sleep", "1000"])
     death = host.watch(worker.pid)

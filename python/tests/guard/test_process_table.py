@@ -17,7 +17,7 @@ from snakepit_guard.process_table import children_of, descendants_of, look, pars
 TAIL = b" R 5 6 7 0 -1 4194560 1 0 0 0 3 0 0 0 20 0 1 0 4711 1 1"
 
 
-def test_a_name_may_hold_anything() -> None:
+def test_a_process_name_may_contain_anything() -> None:
     for name in (b"(a)", b"(a) R 1 1)", b"(\xff\n) Z 0 0 0)"):
         process = parse_stat(9, b"9 " + name + TAIL)
         assert process is not None
@@ -26,11 +26,11 @@ def test_a_name_may_hold_anything() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"9 (a", b"9 (a) R 5", b"9 (a) R x y z"])
-def test_what_is_cut_is_nothing(text: bytes) -> None:
+def test_a_cut_line_is_no_process(text: bytes) -> None:
     assert parse_stat(9, text) is None
 
 
-def test_this_process_is_seen_and_a_free_number_is_not() -> None:
+def test_this_process_is_found_and_a_free_pid_is_not() -> None:
     own = look(os.getpid())
     assert own is not None
     assert (own.parent, own.group) == (os.getppid(), os.getpgrp())
@@ -74,7 +74,7 @@ def test_a_program_is_searched_as_the_system_does() -> None:
     assert candidates(b"x", {}) == [b"/bin/x", b"/usr/bin/x"]
 
 
-def test_the_look_before_an_exec_says_what_the_exec_would(tmp_path: Path) -> None:
+def test_the_check_before_an_exec_predicts_its_error(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch(mode=0o600)
     check_executable([b"/nowhere", b"/bin/sh"])

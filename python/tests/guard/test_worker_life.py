@@ -51,7 +51,7 @@ print(json.dumps({
 """
 
 
-def test_it_leads_a_session_and_has_what_it_was_given_and_nothing_else(
+def test_a_worker_leads_a_session_and_has_only_what_it_was_given(
     guard: Guard,
 ) -> None:
     host = guard()
@@ -83,7 +83,7 @@ def test_input_and_control_channel_are_the_host_s_connections(guard: Guard) -> N
     assert host.expect("exited")["status"] == 0
 
 
-def test_it_waits_until_it_may_go(guard: Guard, tmp_path: Path) -> None:
+def test_a_worker_is_held_until_it_is_released(guard: Guard, tmp_path: Path) -> None:
     host = guard()
     trace = tmp_path / "trace"
     worker = host.ask(["touch", str(trace)])
@@ -106,7 +106,7 @@ def test_it_waits_until_it_may_go(guard: Guard, tmp_path: Path) -> None:
     assert trace.exists()
 
 
-def test_its_end_is_report_and_its_pid_kept_until_the_host_has_seen_it(
+def test_its_end_is_reported_and_its_pid_is_kept_until_the_host_has_recorded_it(
     guard: Guard,
 ) -> None:
     host = guard()
@@ -130,7 +130,7 @@ def ask_something(host: GuardHost) -> None:
     assert host.expect("failed")["id"] == asked.id
 
 
-def test_discarding_ends_a_worker_at_any_moment(guard: Guard) -> None:
+def test_a_worker_can_be_discarded_at_any_moment(guard: Guard) -> None:
     host = guard()
     awaited = host.ask(["sleep", "1000"], descriptors=[])
     host.expect("held")
@@ -146,7 +146,9 @@ def test_discarding_ends_a_worker_at_any_moment(guard: Guard) -> None:
     assert [look(running.pid)] == [None]
 
 
-def test_what_cannot_be_executed_says_why(guard: Guard, tmp_path: Path) -> None:
+def test_a_failed_exec_is_reported_with_its_reason(
+    guard: Guard, tmp_path: Path
+) -> None:
     host = guard()
     plain = tmp_path / "plain"
     plain.touch(mode=0o600)
@@ -169,7 +171,7 @@ def test_what_cannot_be_executed_says_why(guard: Guard, tmp_path: Path) -> None:
         assert (failed["id"], failed["errno"]) == (worker.id, number)
 
 
-def test_a_script_without_a_first_line_is_the_shell_s(
+def test_a_script_without_an_interpreter_line_is_run_by_the_shell(
     guard: Guard, tmp_path: Path
 ) -> None:
     script = tmp_path / "script"
@@ -219,7 +221,7 @@ def test_the_end_of_a_run_leaves_nothing(guard: Guard) -> None:
         encode_frame({"type": "start", **request(1, [])}),
     ],
 )
-def test_a_host_that_does_not_keep_to_the_protocol_loses_its_workers(
+def test_a_host_that_breaks_the_protocol_loses_its_workers(
     guard: Guard, data: bytes
 ) -> None:
     host = guard()
@@ -238,7 +240,9 @@ sys.exit(connection.recv(1) != b"")
 """
 
 
-def test_connections_of_others_and_for_nobody_change_nothing(guard: Guard) -> None:
+def test_connections_of_other_processes_or_for_unknown_starts_change_nothing(
+    guard: Guard,
+) -> None:
     host = guard()
     # Another process of the same user is refused before it has said anything.
     stranger = subprocess.run(
@@ -266,7 +270,7 @@ def test_a_hundred_starts_at_once_are_a_hundred_workers(guard: Guard) -> None:
     assert all(death.within() for death in deaths)
 
 
-def test_a_guard_without_descriptors_says_so_and_goes_on(guard: Guard) -> None:
+def test_a_guard_without_descriptors_reports_it_and_goes_on(guard: Guard) -> None:
     host = guard()
     is_open = len(os.listdir(f"/proc/{host.inner.pid}/fd"))
     before = resource.prlimit(host.inner.pid, resource.RLIMIT_NOFILE)

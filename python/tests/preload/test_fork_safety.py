@@ -43,12 +43,12 @@ IDLE_TORCH = types.SimpleNamespace(
         (facts(modules={"torch": TORCH}), "FORK_UNSAFE_CUDA"),
     ],
 )
-def test_what_was_seen_decides(found: Facts, code: str | None) -> None:
+def test_each_fact_has_its_verdict(found: Facts, code: str | None) -> None:
     unsafe = judge(found)
     assert (None if unsafe is None else unsafe.code) == code
 
 
-def test_threads_and_descriptors_of_this_process_are_seen() -> None:
+def test_threads_and_descriptors_of_this_process_are_found() -> None:
     before = open_descriptors()
     threads_before = len(look(before)[0].threads)
     end = threading.Event()

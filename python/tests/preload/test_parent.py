@@ -100,7 +100,7 @@ def parent(host: Host) -> Iterator[Parent]:
         connection.close()
 
 
-def test_a_child_is_held_until_it_may_go(parent: Parent) -> None:
+def test_a_child_is_held_until_it_is_released(parent: Parent) -> None:
     sockets = parent.start(1)
     held = parent.expect("held")
     worker = parent.watch(held["pid"])
@@ -137,7 +137,7 @@ def test_the_end_of_the_host_ends_parent_and_held_child(parent: Parent) -> None:
     assert worker.within()
 
 
-def test_it_writes_its_stacks_while_it_imports_and_not_later(host: Host) -> None:
+def test_a_parent_writes_its_stacks_while_it_imports_and_not_later(host: Host) -> None:
     hangs = "import time\nprint('imports', flush=True) or time.sleep(600)\n"
     importing = Parent(host(hangs))
     importing.fake.spawn()
@@ -157,7 +157,7 @@ def test_a_program_other_than_a_worker_is_refused(parent: Parent) -> None:
     assert "forks only workers of the bridge" in failed["message"]
 
 
-def test_it_ends_when_the_host_ends_it(parent: Parent) -> None:
+def test_a_parent_ends_when_the_host_ends_it(parent: Parent) -> None:
     parent.ask(type="end")
     assert parent.fake.exit_status() == 0
 
@@ -173,7 +173,7 @@ def test_it_ends_when_the_host_ends_it(parent: Parent) -> None:
         ("raise SystemExit(3)", "PRELOAD_FAILED"),
     ],
 )
-def test_an_import_after_which_a_fork_is_unsafe_is_told(
+def test_an_import_that_makes_a_fork_unsafe_is_reported(
     host: Host, tmp_path: Path, source: str, code: str
 ) -> None:
     started = Parent(host(source + "\n"))

@@ -74,22 +74,14 @@ class Launch:
         self.shared_memory = _shared_memory(payload)
 
 
-class SharedMemorySetting:
-    """How values are shared with the host: see `SharedMemory`."""
-
-    def __init__(self, directory: str, from_bytes: int, limit_bytes: int) -> None:
-        self.directory = directory
-        self.from_bytes = from_bytes
-        self.limit_bytes = limit_bytes
-
-
-def _shared_memory(payload: dict[str, object]) -> SharedMemorySetting | None:
+def _shared_memory(payload: dict[str, object]) -> tuple[str, int, int] | None:
+    """Returns the arguments of `SharedMemory`; None if values are not shared."""
     setting = payload.get("sharedMemory")
     if setting is None:
         return None
     if not isinstance(setting, dict):
         raise LaunchInvalid("payload.sharedMemory is not an object")
-    return SharedMemorySetting(
+    return (
         _text(setting, "directory"),
         _integer(setting, "fromBytes", None),
         _integer(setting, "limitBytes", None),

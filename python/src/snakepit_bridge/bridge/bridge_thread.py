@@ -38,13 +38,6 @@ def _nothing() -> None:
     pass
 
 
-def _shared_memory(launch: Launch) -> SharedMemory | None:
-    setting = launch.shared_memory
-    if setting is None:
-        return None
-    return SharedMemory(setting.directory, setting.from_bytes, setting.limit_bytes)
-
-
 class BridgeThread:
     """Serves the host, from `start` to `close`, both called in the main thread."""
 
@@ -59,8 +52,12 @@ class BridgeThread:
         self._launch = launch
         self._parts = parts
         self._main = parts.main
+        shared = launch.shared_memory
         self._calls = CallTable(
-            parts.outbox, launch.max_message_bytes, _shared_memory(launch), tracing
+            parts.outbox,
+            launch.max_message_bytes,
+            None if shared is None else SharedMemory(*shared),
+            tracing,
         )
         runner = Runner(parts.main, launch.calls_per_worker)
         self._conversation = Conversation(toolbox.tools, self._calls, runner)

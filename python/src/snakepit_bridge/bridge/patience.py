@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 __all__ = ["Patience"]
 
 # If a timer is this late, the process itself was stopped or suspended.
 STANDSTILL_S = 0.5
-
-
-class Timer(Protocol):
-    """A scheduled callback."""
-
-    def cancel(self) -> None:
-        """Cancels the callback."""
-
-
-class Timers(Protocol):
-    """The clock and the timers of an event loop."""
-
-    def time(self) -> float:
-        """Returns the seconds on its clock."""
-
-    def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
-        """Calls `callback` at this time."""
 
 
 class Patience:
@@ -36,9 +19,12 @@ class Patience:
     """
 
     def __init__(
-        self, timers: Timers, seconds: float, action: Callable[[], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        seconds: float,
+        action: Callable[[], None],
     ) -> None:
-        self._timers = timers
+        self._loop = loop
         self._left = seconds
         self._action = action
         self._wait()
@@ -49,11 +35,11 @@ class Patience:
 
     def _wait(self) -> None:
         self._part = min(self._left, STANDSTILL_S)
-        self._due = self._timers.time() + self._part
-        self._timer = self._timers.call_at(self._due, self._is_due)
+        self._due = self._loop.time() + self._part
+        self._timer = self._loop.call_at(self._due, self._is_due)
 
     def _is_due(self) -> None:
-        if self._timers.time() - self._due < STANDSTILL_S:
+        if self._loop.time() - self._due < STANDSTILL_S:
             self._left -= self._part
         if self._left > 0:
             self._wait()

@@ -10,6 +10,8 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping
 
+from snakepit_bridge.boot.control_channel import StartFailed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -46,44 +48,29 @@ class Facts:
         self.modules = modules
 
 
-class Unsafe:
-    """Why workers cannot be forked.
-
-    Attributes:
-        code: One of the codes of `StartFailed`.
-        message: What was found, and what to do.
-    """
-
-    __slots__ = ("code", "message")
-
-    def __init__(self, code: str, message: str) -> None:
-        self.code = code
-        self.message = message
-
-
-def judge(facts: Facts) -> Unsafe | None:
+def judge(facts: Facts) -> StartFailed | None:
     """Returns what makes a fork unsafe; `None` if nothing does."""
     if _cuda_initialised(facts):
-        return Unsafe(
+        return StartFailed(
             "FORK_UNSAFE_CUDA",
             "an import has initialised CUDA or another driver of a GPU, which does not "
             "work in a fork; do that in a start-up hook or in the tool",
         )
     grpc = [name for name in facts.threads if name.startswith(_GRPC_THREADS)]
     if grpc:
-        return Unsafe(
+        return StartFailed(
             "FORK_UNSAFE_GRPC",
             f"an import has initialised gRPC (threads {', '.join(sorted(set(grpc)))}); "
             "make channels and servers in a start-up hook or in the tool",
         )
     if facts.threads:
-        return Unsafe(
+        return StartFailed(
             "FORK_UNSAFE_THREADS",
             f"an import has started threads ({', '.join(sorted(set(facts.threads)))}), "
             "which do not exist in a fork; start them in a start-up hook",
         )
     if facts.sockets:
-        return Unsafe(
+        return StartFailed(
             "FORK_UNSAFE_CONNECTIONS",
             f"imports have opened {facts.sockets} sockets, which all workers would "
             "share; open connections and event loops in a start-up hook",

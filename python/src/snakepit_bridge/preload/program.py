@@ -106,5 +106,5 @@ def _import_all(launch: PreloadLaunch) -> frozenset[int]:
     facts, opened = look(before)
     unsafe = judge(facts)
     if unsafe is not None:
-        raise StartFailed(unsafe.code, unsafe.message)
+        raise unsafe
     return opened

@@ -192,6 +192,7 @@ class MainThread:
                 gathering.outbox.held = False
             item()
             gathering.progress += 1
+        # Also sends what a tool left for the bridge's thread.
         gathering.release()
 
     def _wait(self) -> None:
