@@ -29,7 +29,7 @@ def test_the_module_goes_to_standard_output_alone(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         "// Made by `python -m snakepit_bridge types loud.py`.",
         "",
-        "/** The tools: what each takes, and what it answers if it keeps to its annotations. */",
+        "/** What each tool takes, and what it returns if it keeps to its annotations. */",
         "export type Tools = {",
         "  /** Größe. */",
         '  "größe"(',

@@ -13,7 +13,7 @@ import pytest
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.cli.json_values import from_json
-from snakepit_bridge.tools.annotations.json_schema import json_schema
+from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 

@@ -12,7 +12,7 @@ import pytest
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.annotations.named import TypedDictCheck
 from snakepit_bridge.typescript.text import comment, labels, literal, name, type_name
 from snakepit_bridge.typescript.type_writer import TypeWriter
 

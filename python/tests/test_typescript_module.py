@@ -187,7 +187,7 @@ def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:
 
     assert tools_module([described(nothing, takes_input=float)], "make f") == (
         "// Made by `make f`.\n\n"
-        "/** The tools: what each takes, and what it answers if it keeps to its"
+        "/** What each tool takes, and what it returns if it keeps to its"
         " annotations. */\n"
         "export type Tools = {\n"
         f"  /** Reads an input stream of `{FLOAT}`. */\n"

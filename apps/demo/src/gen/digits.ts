@@ -2,7 +2,7 @@
 
 import type { NdArray } from "@snakepit/adapter-grpc-python";
 
-/** The tools: what each takes, and what it answers if it keeps to its annotations. */
+/** What each tool takes, and what it returns if it keeps to its annotations. */
 export type Tools = {
   /** Yields every image, in the order of the data set. */
   images(): AsyncIterable<Image>;

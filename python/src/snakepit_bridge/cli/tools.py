@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from snakepit_bridge.cli.exit_codes import WRONG_USAGE
 from snakepit_bridge.cli.load_target import CommandFailed, load_tools
 from snakepit_bridge.cli.results import opened_results, write_results
-from snakepit_bridge.tools.annotations.json_schema import json_schema
+from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["tools_command"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Schema
 from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
-from snakepit_bridge.tools.annotations.json_schema import SchemaDefinitions
+from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
 

@@ -1,4 +1,4 @@
-"""Tools as the TypeScript module that `createPool<Tools>` of `@snakepit/core` takes."""
+"""Writes the TypeScript module for `createPool<Tools>` of `@snakepit/core`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.tool import Tool
-from snakepit_bridge.typescript.conditions import conditions
 from snakepit_bridge.typescript.text import comment, labels, name
 from snakepit_bridge.typescript.type_writer import TypeWriter
-from snakepit_bridge.typescript.typed_dicts import dict_names, dict_types
+from snakepit_bridge.typescript.typed_dicts import conditions, dict_names, dict_types
 
 __all__ = ["tools_module"]
 
@@ -24,15 +23,15 @@ def tools_module(
     """Returns the text of a module that exports the type `Tools`.
 
     Args:
-        tools: in the order in which they are to be written.
-        command: what makes this text; one line.
-        safe_integers: every integer in an answer is a `number`, by promise of
-            who asks for it; else those beyond 2**53 are a `bigint`.
+        tools: the tools, in the order in which they are written.
+        command: the command that makes this text; one line.
+        safe_integers: every integer in a result is a `number`, as the caller
+            promises; otherwise those beyond 2**53 are a `bigint`.
     """
     tools = list(tools)
     taken = TypeWriter(sent=True)
     answered = TypeWriter(sent=False, safe_integers=safe_integers)
-    # Twice: how typed dicts are called is known when all of them are.
+    # Twice: typed dicts get their names when all of them are known.
     _methods(tools, taken, answered)
     dicts_taken, dicts_answered = dict_names(taken, answered)
     taken, answered = taken.another(dicts_taken), answered.another(dicts_answered)
@@ -48,7 +47,7 @@ def tools_module(
         f"// Made by `{command}`.",
         *imports,
         "",
-        "/** The tools: what each takes, and what it answers if it keeps to its annotations. */",
+        "/** What each tool takes, and what it returns if it keeps to its annotations. */",
         "export type Tools = {",
         *(f"  {line}" for line in methods),
         "};",
@@ -85,24 +84,24 @@ def _method(tool: Tool, taken: TypeWriter, answered: TypeWriter) -> list[str]:
 
 
 def _description(tool: Tool, taken: TypeWriter) -> str:
-    """Returns the docstring, and what the type of a function cannot say."""
+    """Returns the docstring, and what the type of a function cannot express."""
     paragraphs = [tool.description]
-    # Its own: what only a comment names is not imported.
-    told = taken.another()
+    # A writer of its own: what only a comment names is not imported.
+    other_writer = taken.another()
     other = tool.signature.other
     if other is not None and tool.signature.named:
-        paragraphs.append(f"Any other name takes `{told.written(other)}`.")
+        paragraphs.append(f"Any other name takes `{other_writer.written(other)}`.")
     if tool.input is not None:
-        reads = f"Reads an input stream of `{told.written(tool.input)}`."
+        reads = f"Reads an input stream of `{other_writer.written(tool.input)}`."
         paragraphs.append(reads)
     paragraphs.append(conditions(_checked(tool)))
-    # But exported, for who makes one.
-    taken.dicts = {**told.dicts, **taken.dicts}
+    # But exported, for callers that make one.
+    taken.dicts = {**other_writer.dicts, **taken.dicts}
     return "\n\n".join(filter(None, paragraphs))
 
 
 def _checked(tool: Tool) -> Iterator[tuple[str, Check]]:
-    """Yields all that a call sends, with names for people."""
+    """Yields all that a call sends, with names for the comment."""
     signature = tool.signature
     yield from signature.named.items()
     if signature.rest is not None:

@@ -1,41 +1,40 @@
-"""Annotations as TypeScript types, by the tables of docs/values.md."""
+"""Writes annotations as TypeScript types, by the tables of docs/values.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 
-from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
 from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
-    ListCheck,
+    SequenceCheck,
     SetCheck,
     TupleCheck,
-    VariadicTupleCheck,
 )
-from snakepit_bridge.tools.annotations.scalars import (
+from snakepit_bridge.tools.annotations.leaves import (
+    ArrayCheck,
     BytesCheck,
     FloatCheck,
     LiteralCheck,
-    NoneCheck,
     ScalarCheck,
 )
-from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.annotations.named import TypedDictCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.typescript.text import literal, name, type_name
 
 __all__ = ["IMPORTED", "TypeWriter", "union"]
 
 _SCALARS = {
+    type(None): ["null"],
     bool: ["boolean"],
     date: ["PlainDate"],
     datetime: ["Date", "PlainDateTime"],
     int: ["number", "bigint"],
     str: ["string"],
 }
-# Typed arrays that are arrays of numbers by themselves: `Uint8Array` is bytes.
+# Typed arrays that arrive as arrays of numbers; `Uint8Array` is bytes.
 _VIEWS = {
     "int8": "Int8Array",
     "int16": "Int16Array",
@@ -51,7 +50,7 @@ IMPORTED = frozenset({"Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple"}
 
 
 class TypeWriter:
-    """Writes types for one direction: all that a tool takes, or all that it can answer.
+    """Writes types for one direction: all that a tool takes, or all that it can return.
 
     Attributes:
         imports: classes of `@snakepit/adapter-grpc-python` that were written.
@@ -65,12 +64,12 @@ class TypeWriter:
         safe_integers: bool = False,
         names: Mapping[type, str] | None = None,
     ) -> None:
-        """Begins with nothing written.
+        """Starts with nothing written.
 
         Args:
-            sent: whether TypeScript sends the values; otherwise it gets them.
-            safe_integers: every integer that TypeScript gets is a `number`.
-            names: of typed dicts; that of the class where it has none.
+            sent: whether TypeScript sends the values; otherwise it receives them.
+            safe_integers: every integer that TypeScript receives is a `number`.
+            names: names of typed dicts; the default is that of the class.
         """
         self.imports: set[str] = set()
         self.dicts: dict[type, TypedDictCheck] = {}
@@ -79,7 +78,7 @@ class TypeWriter:
         self._names = names or {}
 
     def another(self, names: Mapping[type, str] | None = None) -> TypeWriter:
-        """Returns one that writes alike, with these names or the same."""
+        """Returns a writer with the same settings, and with these names or the same ones."""
         return TypeWriter(
             sent=self._sent,
             safe_integers=self._safe_integers,
@@ -102,16 +101,16 @@ class TypeWriter:
         return " | ".join(self.members(check, hashed=hashed))
 
     def members(self, check: Check, *, hashed: bool = False) -> list[str]:
-        """Returns what the type is a union of; `unknown` alone for anything.
+        """Returns the members of the union that the type is; only `unknown` for anything.
 
         Args:
             check: the annotation.
-            hashed: whether it is a key or an item of a set, where no list can be.
+            hashed: whether it is a key or an item of a set, which cannot be a list.
         """
         imports, dicts = set(self.imports), dict(self.dicts)
         members = self._members(check, hashed)
         if members == ["unknown"]:
-            # Parts of a union may have been something, which is not written.
+            # What parts of a union need is not written.
             self.imports, self.dicts = imports, dicts
         else:
             self.imports |= IMPORTED.intersection(m.split("<")[0] for m in members)
@@ -129,8 +128,6 @@ class TypeWriter:
                 )
             case LiteralCheck():
                 return union(map(literal, check.values))
-            case NoneCheck():
-                return ["null"]
             case ScalarCheck():
                 safe = self._safe_integers and check.kind is int
                 return ["number"] if safe else _SCALARS[check.kind]
@@ -140,17 +137,13 @@ class TypeWriter:
                 return ["Uint8Array", "ArrayBuffer"] if self._sent else ["Uint8Array"]
             case ArrayCheck():
                 return self._array(check.dtype)
-            case NdArrayCheck():
-                return self._array(None)
-            case ListCheck() if hashed and check.name == "list":
+            case SequenceCheck(name="list") if hashed:
                 return ["never"]
-            case ListCheck() if hashed and self._sent:
+            case SequenceCheck() if hashed and self._sent:
                 return [f"Tuple<{self.written(check.item, hashed=True)}>"]
-            case ListCheck() if self._sent or check.name == "list":
-                return [self._list(check.item)]
-            case VariadicTupleCheck() if hashed or not self._sent:
+            case SequenceCheck(name="tuple") if hashed or not self._sent:
                 return [f"Tuple<{self.written(check.item, hashed=hashed)}>"]
-            case VariadicTupleCheck():
+            case SequenceCheck() if self._sent or check.name == "list":
                 return [self._list(check.item)]
             case TupleCheck():
                 return [self._tuple(check, hashed)]
@@ -163,7 +156,7 @@ class TypeWriter:
             case DictCheck():
                 return self._dict(check)
             case _:
-                # `Any`; and results that are a Sequence, as a text is, or wider.
+                # `Any`; and a result that is a `Sequence` or wider, as a text is.
                 return ["unknown"]
 
     def field(self, key: str, check: Check, *, required: bool) -> str:
@@ -171,7 +164,7 @@ class TypeWriter:
         members = self.members(check)
         if required:
             return f"{name(key)}: {' | '.join(members)}"
-        # A property that is undefined does not cross.
+        # A property that is undefined is not sent.
         members = union([*members, "undefined"]) if self._sent else members
         return f"{name(key)}?: {' | '.join(members)}"
 
@@ -195,7 +188,7 @@ class TypeWriter:
         return f"readonly [{items}]" if self._sent else f"[{items}]"
 
     def _dict(self, check: DictCheck) -> list[str]:
-        """Returns an object where all keys are text, as those of no entries are."""
+        """Returns an object where all keys are text, as in a dict without entries."""
         keys = self.members(check.key, hashed=True)
         key, item = " | ".join(keys), self.written(check.item)
         text = [k for k in keys if k == "string" or k.startswith('"')]
@@ -212,6 +205,6 @@ class TypeWriter:
 
 
 def union(members: Iterable[str]) -> list[str]:
-    """Returns each member once; `unknown` alone where that is one of them."""
+    """Returns each member once; only `unknown` where that is one of them."""
     distinct = list(dict.fromkeys(members))
     return ["unknown"] if "unknown" in distinct else distinct

@@ -1,19 +1,20 @@
-"""Typed dicts as TypeScript types with a name, which may so be within themselves."""
+"""Writes typed dicts as TypeScript types with a name, so that they can contain themselves."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from snakepit_bridge.typescript.conditions import conditions
+from snakepit_bridge.tools.annotations.check import Check
+from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.typescript.text import comment, object_type, type_name
 from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter
 
-__all__ = ["dict_names", "dict_types"]
+__all__ = ["conditions", "dict_names", "dict_types"]
 
 _WIDTH = 80
-# A type of one of these names would be in the way of what is written.
+# A type of one of these names would hide what is written.
 _TAKEN = IMPORTED | {
     "Tools",
     *("Array", "ReadonlyArray", "Set", "ReadonlySet", "Map", "ReadonlyMap"),
@@ -35,13 +36,13 @@ class _Written(NamedTuple):
 def dict_names(
     taken: TypeWriter, answered: TypeWriter
 ) -> tuple[dict[type, str], dict[type, str]]:
-    """Returns the names of typed dicts that tools take, and of those that they answer.
+    """Returns the names of the typed dicts that tools take, and of those that they return.
 
-    One that is the same both ways has one name.
+    One that is the same in both directions has one name.
 
     Args:
         taken: has written all that tools take.
-        answered: has written all that tools answer.
+        answered: has written all that tools return.
     """
     sent, got = _reached(taken), _reached(answered)
     apart = {kind for kind in sent if kind in got and sent[kind] != got[kind]}
@@ -64,9 +65,9 @@ def dict_names(
 
 
 def dict_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
-    """Returns the lines of the typed dicts that these have written, and of those within.
+    """Returns the lines of the typed dicts that were written, and of those in them.
 
-    What they name is imported by the writers from now on.
+    The writers import what these name from then on.
     """
     sent, got = _reached(taken), _reached(answered)
     types: dict[str, list[str]] = {}
@@ -80,22 +81,23 @@ def dict_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
 
 
 def _reached(writer: TypeWriter) -> dict[type, _Written]:
-    """Returns what was written, and what is within that."""
+    """Returns the typed dicts that were written, and those in them."""
     found: dict[type, _Written] = {}
     waiting = list(writer.dicts.items())
     for kind, check in waiting:
         if kind not in found:
             part = writer.another()
             fields = part.fields(check)
-            told = conditions(check.items.items())
             within = frozenset(part.dicts)
-            found[kind] = _Written(fields, told, part.imports, within)
+            found[kind] = _Written(
+                fields, conditions(check.items.items()), part.imports, within
+            )
             waiting += part.dicts.items()
     return found
 
 
 def _lines(name: str, kind: type, written: _Written) -> Iterator[str]:
-    # Its own: a class without one has that of `dict` by inheritance.
+    # Not `__doc__`: a class without a docstring inherits that of `dict`.
     documented = kind.__dict__.get("__doc__")
     documented = inspect.cleandoc(documented) if documented else ""
     yield from comment("\n\n".join(filter(None, [documented, written.conditions])))
@@ -106,3 +108,17 @@ def _lines(name: str, kind: type, written: _Written) -> Iterator[str]:
         yield f"export type {name} = {{"
         yield from (f"  {field};" for field in written.fields)
         yield "};"
+
+
+def conditions(checks: Iterable[tuple[str, Check]]) -> str:
+    """Returns a paragraph with the Python types that have constraints; it may be empty."""
+    found = [
+        f"`{name}: {check.expected}`"
+        for name, check in checks
+        if _is_constrained(check)
+    ]
+    return f"Constraints: {', '.join(found)}." if found else ""
+
+
+def _is_constrained(check: Check) -> bool:
+    return isinstance(check, ConstrainedCheck) or any(map(_is_constrained, check.parts))

@@ -2,7 +2,7 @@
 
 import type { Float, NdArray, PlainDate, PlainDateTime, Tuple } from "@snakepit/adapter-grpc-python";
 
-/** The tools: what each takes, and what it answers if it keeps to its annotations. */
+/** What each tool takes, and what it returns if it keeps to its annotations. */
 export type Tools = {
   integer(
     args:

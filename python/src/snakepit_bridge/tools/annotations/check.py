@@ -1,39 +1,26 @@
-"""What an annotation asks of a value."""
+"""What an annotation requires of a value."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snakepit_bridge.values.no_image import Path
 
 if TYPE_CHECKING:
-    from snakepit_bridge.tools.annotations.named import NamedCheck
+    from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 
-__all__ = [
-    "AnyCheck",
-    "Check",
-    "Definitions",
-    "Mismatch",
-    "Schema",
-    "type_name",
-]
+__all__ = ["AnyCheck", "Check", "Mismatch", "Schema", "type_name"]
 
 Schema: TypeAlias = dict[str, Any]
 
 
-class Definitions(Protocol):
-    """What has a name in a JSON schema: whatever can be within itself."""
-
-    def reference(self, check: NamedCheck) -> Schema:
-        """Returns a reference to the definition of a check, which this adds."""
-
-
 class Mismatch(Exception):
-    """A value is not what its annotation asks for.
+    """A value is not what its annotation requires.
 
     Attributes:
-        path: where.
-        expected: what is asked for there.
+        path: where it is.
+        expected: what is required there.
         got: what is there.
     """
 
@@ -50,24 +37,28 @@ class Check:
     Attributes:
         expected: the annotation as a person would write it.
         exact: types whose values pass as they are, without a look at each.
+        parts: the checks of what its values contain; none where they have a name.
+        samples: values that pass, or behave as such; None where any type may pass.
     """
 
     expected: str = "Any"
     exact: frozenset[type] = frozenset()
+    parts: Sequence[Check] = ()
+    samples: Sequence[Any] | None = None
 
     def check(self, value: Any, path: Path) -> Any:
-        """Returns the value for the tool: the same object, unless it has to be another.
+        """Returns the value for the tool: the same object, unless it must be converted.
 
         Raises:
             Mismatch: it is not what is expected.
         """
         raise NotImplementedError
 
-    def schema(self, definitions: Definitions) -> Schema:
-        """Returns the JSON schema (2020-12) of what passes.
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        """Returns the JSON schema (2020-12) of the values that pass.
 
         Args:
-            definitions: where that of a part with a name goes.
+            definitions: receives the definitions of parts that have a name.
         """
         raise NotImplementedError
 
@@ -82,12 +73,12 @@ class AnyCheck(Check):
     def check(self, value: Any, path: Path) -> Any:
         return value
 
-    def schema(self, definitions: Definitions) -> Schema:
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
         return {}
 
 
 def type_name(value: object) -> str:
-    """Returns the name of a value's type, as an annotation has it."""
+    """Returns the name of a value's type, as an annotation would have it."""
     if value is None:
         return "None"
     name = type(value).__name__

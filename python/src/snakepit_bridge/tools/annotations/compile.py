@@ -1,4 +1,4 @@
-"""Annotations to checks."""
+"""Turns annotations into checks."""
 
 from __future__ import annotations
 
@@ -6,33 +6,30 @@ import collections.abc
 import sys
 import types
 import typing
-from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from snakepit_bridge.tools.annotations.aliases import AliasCheck
-from snakepit_bridge.tools.annotations.arrays import ArrayCheck, NdArrayCheck
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check
-from snakepit_bridge.tools.annotations.constrained import Unsuited, constrained
+from snakepit_bridge.tools.annotations.constrained import (
+    ConstrainedCheck,
+    Unsuited,
+    constrained,
+)
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
-    ListCheck,
+    SequenceCheck,
     SetCheck,
     TupleCheck,
-    VariadicTupleCheck,
 )
-from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
-from snakepit_bridge.tools.annotations.scalars import (
+from snakepit_bridge.tools.annotations.leaves import (
+    SCALARS,
+    ArrayCheck,
     BytesCheck,
-    DateCheck,
     FloatCheck,
     LiteralCheck,
-    NoneCheck,
-    bool_check,
-    datetime_check,
-    int_check,
-    str_check,
+    NdArrayCheck,
 )
-from snakepit_bridge.tools.annotations.typed_dict import TypedDictCheck
+from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
+from snakepit_bridge.tools.annotations.named import AliasCheck, TypedDictCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
 
@@ -40,23 +37,20 @@ __all__ = ["Unsupported", "compile_annotation"]
 
 
 class Unsupported(Exception):
-    """No value that crosses can have this type."""
+    """No value that can cross has this type."""
 
 
-_SIMPLE: dict[Any, Any] = {
-    Any: AnyCheck,
-    object: AnyCheck,
-    None: NoneCheck,
-    type(None): NoneCheck,
-    int: int_check,
-    float: FloatCheck,
-    str: str_check,
-    bool: bool_check,
-    datetime: datetime_check,
-    date: DateCheck,
-    NdArray: NdArrayCheck,
+_SIMPLE: dict[Any, Check] = {
+    **SCALARS,
+    None: SCALARS[type(None)],
+    Any: AnyCheck(),
+    object: AnyCheck(),
+    float: FloatCheck(),
+    bytes: BytesCheck(bytes),
+    bytearray: BytesCheck(bytearray),
+    memoryview: BytesCheck(memoryview),
+    NdArray: NdArrayCheck(),
 }
-
 _LISTS = {
     list: "list",
     collections.abc.Sequence: "Sequence",
@@ -70,9 +64,9 @@ _DICTS = {
     collections.abc.MutableMapping: "Mapping",
 }
 _LITERALS = frozenset({str, int, bool, type(None)})
-# An alias can be within itself with other parameters each time, without an end.
+# An alias can contain itself with other parameters each time, endlessly.
 _GENERIC_LEVELS = 8
-# Wrappers that say nothing about the type itself.
+# Wrappers that do not change the type.
 _TRANSPARENT = frozenset({"Required", "NotRequired", "ReadOnly", "Final"})
 
 
@@ -81,23 +75,23 @@ def compile_annotation(annotation: Any, *, applied: bool = True) -> Check:
 
     Args:
         annotation: the annotation.
-        applied: whether values will be checked. Otherwise the check only describes
+        applied: whether values will be checked. If not, the check only describes
             them, and constraints that cannot be checked are left out.
 
     Raises:
-        Unsupported: no value that crosses has this type, or its metadata asks for
-            something that cannot be checked.
+        Unsupported: no value that can cross has this type, or its metadata has a
+            constraint that cannot be checked.
     """
     return _compile(annotation, _Within((), {}, applied))
 
 
 class _Within(NamedTuple):
-    """Where an annotation stands.
+    """Where an annotation occurs.
 
     Attributes:
         aliases: the aliases around it.
-        made: the checks of typed dicts and aliases that have been met: what is
-            within itself is the same check again.
+        made: the checks of the typed dicts and aliases so far: one that contains
+            itself is the same check again.
         applied: whether values will be checked.
     """
 
@@ -112,10 +106,7 @@ def _compile(annotation: Any, within: _Within) -> Check:
     except TypeError:  # not hashable
         simple = None
     if simple is not None:
-        check: Check = simple()
-        return check
-    if annotation in (bytes, bytearray, memoryview):
-        return BytesCheck(annotation)
+        return simple
     if isinstance(annotation, typing.TypeVar):
         bound = annotation.__bound__
         return AnyCheck() if bound is None else _compile(bound, within)
@@ -151,9 +142,9 @@ def _generic(
         return LiteralCheck(arguments)
     if origin is tuple:
         bare = annotation in (tuple, typing.Tuple)  # noqa: UP006 - what was written
-        return VariadicTupleCheck(AnyCheck()) if bare else _tuple(arguments, within)
+        return SequenceCheck(AnyCheck(), "tuple") if bare else _tuple(arguments, within)
     if origin in _LISTS:
-        return ListCheck(_part(arguments, 0, within), _LISTS[origin])
+        return SequenceCheck(_part(arguments, 0, within), _LISTS[origin])
     if origin in _SETS:
         return SetCheck(_part(arguments, 0, within), _SETS[origin])
     if origin in _DICTS:
@@ -163,7 +154,7 @@ def _generic(
     if numpy is not None and origin is numpy.ndarray:
         return ArrayCheck(_dtype(arguments))
     raise Unsupported(
-        f"no value that crosses is a {_written(annotation)}; {_remedy(annotation)}"
+        f"no value that can cross is a {_written(annotation)}; {_remedy(annotation)}"
     )
 
 
@@ -176,9 +167,9 @@ def _annotated(annotation: Any, metadata: tuple[Any, ...], within: _Within) -> C
         except (Uncheckable, Unsuited) as error:
             if within.applied:
                 raise Unsupported(
-                    f"{item!r:.120} cannot be checked: {error}; say it by "
-                    "annotated_types (Gt, Ge, Lt, Le, Interval, MultipleOf, Len, "
-                    "Predicate, Timezone), or leave it out and check it in the tool"
+                    f"{item!r:.120} cannot be checked: {error}; use annotated_types "
+                    "(Gt, Ge, Lt, Le, Interval, MultipleOf, Len, Predicate, Timezone), "
+                    "or remove it and check the value in the tool"
                 ) from None
     return check
 
@@ -189,14 +180,14 @@ def _part(arguments: tuple[Any, ...], index: int, within: _Within) -> Check:
 
 def _tuple(arguments: tuple[Any, ...], within: _Within) -> Check:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return VariadicTupleCheck(_compile(arguments[0], within))
+        return SequenceCheck(_compile(arguments[0], within), "tuple")
     # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
     parts = () if arguments == ((),) else arguments
     return TupleCheck([_compile(part, within) for part in parts])
 
 
 def _is_typed_dict(annotation: Any) -> bool:
-    # By its looks: the one of typing_extensions is not known to `typing`.
+    # By an attribute: `typing` does not know the class of typing_extensions.
     return isinstance(annotation, type) and hasattr(annotation, "__required_keys__")
 
 
@@ -224,39 +215,56 @@ def _alias(annotation: Any, alias: Any, value: Any, within: _Within) -> Check:
         return within.made[place]
     if within.aliases.count(alias) >= _GENERIC_LEVELS:
         raise Unsupported(
-            f"the alias {alias.__name__} is within itself with other parameters "
+            f"the alias {alias.__name__} contains itself with other parameters "
             f"each time, {_GENERIC_LEVELS} levels deep"
         )
     check = AliasCheck(alias.__name__, place)
     within.made[place] = check
     inside = within._replace(aliases=(*within.aliases, alias))
     check.target = _compile(value, inside)
-    if check.stands_for_itself():
+    if _is_endless(check):
         raise Unsupported(f"the alias {alias.__name__} stands for itself")
-    # Whoever met it meanwhile has the check of the alias.
+    # What was compiled meanwhile has the check of the alias.
     within.made[place] = check.target
     return check.target
 
 
-class _Itself:
-    """What cannot be hashed, by which object it is."""
+def _is_endless(alias: AliasCheck) -> bool:
+    """Returns whether an alias leads to itself before any value is looked into."""
+    waiting, seen = [alias.target], set[Check]()
+    while waiting:
+        check = waiting.pop()
+        if check is alias:
+            return True
+        if check in seen:
+            continue
+        seen.add(check)
+        if isinstance(check, AliasCheck):
+            waiting.append(check.target)
+        elif isinstance(check, (UnionCheck, ConstrainedCheck)):
+            waiting += check.parts
+    return False
+
+
+class _Identity:
+    """Stands for an object that cannot be hashed."""
 
     def __init__(self, annotation: Any) -> None:
-        # Held: another could have its number after it.
+        # A reference: otherwise another object could get its id.
         self._annotation = annotation
 
     def __hash__(self) -> int:
         return id(self._annotation)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self._annotation is other._annotation
+        return isinstance(other, _Identity) and self._annotation is other._annotation
 
 
 def _place(annotation: Any) -> Any:
     try:
         hash(annotation)
-    except TypeError:  # what it is annotated with is not
-        return _Itself(annotation)
+    except TypeError:  # because of its metadata
+        return _Identity(annotation)
     return annotation
 
 
@@ -268,7 +276,7 @@ def _dtype(arguments: tuple[Any, ...]) -> str | None:
     if len(scalars) != 1 or not isinstance(scalars[0], type):
         return None
     name = scalars[0].__name__.rstrip("_")
-    # Not one of a single type, as `numpy.floating`: then any dtype passes.
+    # An abstract one, such as `numpy.floating`: any dtype passes.
     return name if name in ITEM_SIZES else None
 
 
@@ -285,4 +293,4 @@ def _remedy(annotation: Any) -> str:
         return "annotate it with tuple[...]"
     if "Literal" in str(annotation) or hasattr(annotation, "__members__"):
         return "annotate it with Literal[...] of plain values"
-    return "docs/values.md has the types that cross; Any accepts all of them"
+    return "docs/values.md lists the types that can cross; Any accepts all of them"

@@ -23,20 +23,20 @@ __all__ = [
     "Zone",
 ]
 
-# How each bound compares, how a person writes it, and its keyword in JSON schema.
+# How each bound compares, how it is written, and its keyword in JSON schema.
 BOUNDS: dict[str, tuple[Callable[[Any, Any], Any], str, str]] = {
     "gt": (operator.gt, ">", "exclusiveMinimum"),
     "ge": (operator.ge, ">=", "minimum"),
     "lt": (operator.lt, "<", "exclusiveMaximum"),
     "le": (operator.le, "<=", "maximum"),
 }
-# By the type in JSON schema: what limits the length from below and from above.
+# By the type in JSON schema: the keywords for the least and the largest length.
 _LENGTHS = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
 }
-# The part of a float that a remainder may be off by, since 0.3 % 0.1 is not 0.
+# The relative error of a float's remainder, since 0.3 % 0.1 is not 0.
 _TOLERANCE = 1e-9
 
 
@@ -53,12 +53,12 @@ class Constraint:
         """Returns whether a value meets the condition.
 
         Raises:
-            TypeError: the condition has no meaning for a value of this type.
+            TypeError: the condition does not apply to a value of this type.
         """
         raise NotImplementedError
 
     def suits(self, sample: Any) -> bool:
-        """Returns whether the condition has a meaning for values like this one."""
+        """Returns whether the condition applies to values like this one."""
         try:
             self.holds(sample)
         except TypeError:
@@ -66,7 +66,7 @@ class Constraint:
         return True
 
     def keywords(self, schema: Schema) -> Schema:
-        """Returns what the condition adds to the JSON schema of the type; it may be nothing."""
+        """Returns what the condition adds to the JSON schema of the type, if anything."""
         return {}
 
 
@@ -92,7 +92,7 @@ class Bound(Constraint):
 
 
 class MultipleOf(Constraint):
-    """A number that a divisor divides; a float may be off by a billionth of itself."""
+    """A multiple of a number; a float may be off by a billionth of itself."""
 
     def __init__(self, divisor: float) -> None:
         self._divisor = divisor
@@ -110,7 +110,7 @@ class MultipleOf(Constraint):
 
 
 class Length(Constraint):
-    """A bound of the length: of text in code points, of others in bytes or items.
+    """A bound of the length: code points of text, otherwise bytes or items.
 
     Args:
         name: `ge` or `le`.
@@ -128,8 +128,7 @@ class Length(Constraint):
         )
 
     def keywords(self, schema: Schema) -> Schema:
-        # What JSON writes otherwise - bytes as base64, an array as an object - has
-        # another length there.
+        # Bytes are base64 in JSON and arrays are objects: their length differs there.
         if "contentEncoding" in schema or "$ndarray" in schema.get("properties", {}):
             return {}
         kind = _LENGTHS.get(schema.get("type", ""))
@@ -137,7 +136,7 @@ class Length(Constraint):
 
 
 class Pattern(Constraint):
-    """A regular expression of Python that is found somewhere in the text."""
+    """A Python regular expression that must be found somewhere in the text."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
@@ -174,11 +173,11 @@ class Zone(Constraint):
 
 
 class Predicate(Constraint):
-    """A function of the tools' author that says whether a value is taken.
+    """A function of the tools' author that decides whether a value passes.
 
     Args:
-        function: called with each value; not before.
-        name: what the function is called.
+        function: called with each value.
+        name: the function's name.
     """
 
     def __init__(self, function: Callable[[Any], Any], name: str) -> None:
@@ -193,7 +192,7 @@ class Predicate(Constraint):
 
 
 def _is_number(value: object) -> bool:
-    # Not NaN and not infinite: JSON has neither.
+    # JSON has neither NaN nor infinities.
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
 
 

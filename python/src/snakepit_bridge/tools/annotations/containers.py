@@ -1,4 +1,4 @@
-"""Checks of what has parts."""
+"""Checks of values that contain others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, Definitions, Mismatch, Schema
+from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
+from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.no_image import Path, key_place
 
-__all__ = [
-    "DictCheck",
-    "ListCheck",
-    "SetCheck",
-    "TupleCheck",
-    "VariadicTupleCheck",
-]
+__all__ = ["DictCheck", "SequenceCheck", "SetCheck", "TupleCheck"]
 
 
 def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | None:
@@ -28,7 +23,7 @@ def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | 
 
 
 def _hashed(check: Check, given: Any, checked: Any, path: Path) -> Any:
-    """Returns what is checked, unless it became a list, which no set and no key can be."""
+    """Returns the checked value, unless it became a list, which no set and no key can be."""
     try:
         hash(checked)
     except TypeError:
@@ -36,53 +31,45 @@ def _hashed(check: Check, given: Any, checked: Any, path: Path) -> Any:
     return checked
 
 
-class ListCheck(Check):
-    """`list[X]`, and `Sequence[X]` and wider ones, which a tuple is too.
+class SequenceCheck(Check):
+    """`list[X]`, `tuple[X, ...]`, and `Sequence[X]` and wider ones.
 
-    A tuple becomes a list where that is asked for: one that a tool answered is an
-    array like any other for the host, which may well send it on.
+    Lists and tuples arrive for each of them: the host may be able to send only one.
+    They are converted where `list` or `tuple` is required.
+
+    Attributes:
+        item: the check of each item.
+        name: `list`, `tuple`, or the name of a protocol that both have.
     """
 
     def __init__(self, item: Check, name: str = "list") -> None:
         self.item = item
         self.name = name
-        self.expected = f"{name}[{item.expected}]"
+        self.expected = f"{name}[{item.expected}{', ...' * (name == 'tuple')}]"
+        self.parts = (item,)
+        self._kind: Any = {"list": list, "tuple": tuple}.get(name)
+        self.samples = ((self._kind or list)(),)
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not list and type(value) is not tuple:
             raise self.mismatch(value, path)
-        kind = list if self.name == "list" else type(value)
+        kind = self._kind or type(value)
         checked = _check_items(value, self.item, path)
         if checked is None and type(value) is kind:
             return value
         return kind(value if checked is None else checked)
 
-    def schema(self, definitions: Definitions) -> Schema:
-        return {"type": "array", "items": self.item.schema(definitions)}
-
-
-class VariadicTupleCheck(Check):
-    """`tuple[X, ...]`; a list becomes one, for the host may have no other way."""
-
-    def __init__(self, item: Check) -> None:
-        self.item = item
-        self.expected = f"tuple[{item.expected}, ...]"
-
-    def check(self, value: Any, path: Path) -> Any:
-        if type(value) is not tuple and type(value) is not list:
-            raise self.mismatch(value, path)
-        checked = _check_items(value, self.item, path)
-        return tuple(value) if checked is None else tuple(checked)
-
-    def schema(self, definitions: Definitions) -> Schema:
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
         return {"type": "array", "items": self.item.schema(definitions)}
 
 
 class TupleCheck(Check):
-    """`tuple[X, Y]`; a list becomes one, for the host may have no other way."""
+    """`tuple[X, Y]`; a list is converted, since the host may have no other way to send one."""
+
+    samples = ((),)
 
     def __init__(self, items: Sequence[Check]) -> None:
-        self.items = list(items)
+        self.items = self.parts = list(items)
         self.expected = f"tuple[{', '.join(i.expected for i in items) or '()'}]"
 
     def check(self, value: Any, path: Path) -> Any:
@@ -98,7 +85,7 @@ class TupleCheck(Check):
         same = type(value) is tuple and all(map(operator.is_, checked, value))
         return value if same else checked
 
-    def schema(self, definitions: Definitions) -> Schema:
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
         return {
             "type": "array",
             "prefixItems": [item.schema(definitions) for item in self.items],
@@ -110,8 +97,11 @@ class TupleCheck(Check):
 class SetCheck(Check):
     """`set[X]` and `frozenset[X]`, made of the set that arrives."""
 
+    samples = (frozenset(),)
+
     def __init__(self, item: Check, kind: type = set) -> None:
         self.item = item
+        self.parts = (item,)
         self._kind = kind
         self.expected = f"{kind.__name__}[{item.expected}]"
 
@@ -130,20 +120,20 @@ class SetCheck(Check):
             raise Mismatch(path, self.expected, "items that would become equal")
         return made
 
-    def schema(self, definitions: Definitions) -> Schema:
-        return {
-            "type": "array",
-            "uniqueItems": True,
-            "items": self.item.schema(definitions),
-        }
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        items = self.item.schema(definitions)
+        return {"type": "array", "uniqueItems": True, "items": items}
 
 
 class DictCheck(Check):
     """`dict[K, V]` and `Mapping[K, V]`."""
 
+    samples = ({},)
+
     def __init__(self, key: Check, item: Check, name: str = "dict") -> None:
         self.key = key
         self.item = item
+        self.parts = (key, item)
         self.expected = f"{name}[{key.expected}, {item.expected}]"
 
     def check(self, value: Any, path: Path) -> Any:
@@ -166,7 +156,7 @@ class DictCheck(Check):
             raise Mismatch(path, self.expected, "keys that would become equal")
         return value if same else checked
 
-    def schema(self, definitions: Definitions) -> Schema:
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
         schema: Schema = {"type": "object"}
         items = self.item.schema(definitions)
         if items:

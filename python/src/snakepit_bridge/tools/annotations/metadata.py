@@ -1,8 +1,8 @@
-"""The metadata of `Annotated` as constraints, whichever library it comes from.
+"""Reads the metadata of `Annotated` as constraints, whichever library it comes from.
 
-No library is imported: metadata of annotated_types can only be there when its module
-is, and other objects are read by the names of their attributes, which annotated_types,
-pydantic and msgspec share.
+No library is imported: metadata of annotated_types can only exist when its module was
+imported, and other objects are read by the names of their attributes, which
+annotated_types, pydantic and msgspec share.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from snakepit_bridge.tools.annotations.constraints import (
 
 __all__ = ["Uncheckable", "constraints_of"]
 
-# Attributes that constrain, and are not honoured, when they have a value.
+# Attributes that constrain values and are not supported.
 _NOT_HONOURED = (
     *("const", "decimal_places", "max", "max_digits", "max_items", "min", "min_items"),
     *("regex", "strip_whitespace", "to_lower", "to_upper", "unique_items"),
 )
-# The same, but a function is a value here.
+# The same, for attributes that are functions.
 _ASKING = ("is_valid", "validate", "validator", "validators")
-# What libraries whose metadata constrains say without constraining. `strict` is met:
-# no value is taken for one of another type.
+# Attributes that do not constrain. `strict` always holds: no value is taken for one of
+# another type.
 _HARMLESS = ("allow_inf_nan", "fail_fast", "strict", "union_mode", "unit")
-# How pydantic calls metadata that has code of its own.
+# Metadata of pydantic that has code of its own.
 _PYDANTIC_CODE = ("__get_pydantic_core_schema__", "__get_validators__")
 _GROUPED = "__is_annotated_types_grouped_metadata__"
 
 
 class Uncheckable(Exception):
-    """Metadata constrains values, and cannot be checked."""
+    """Metadata has a constraint that cannot be checked."""
 
 
 def constraints_of(item: object) -> Iterator[Constraint]:
-    """Yields what one piece of metadata asks for; nothing where it only describes.
+    """Yields the constraints of one piece of metadata; none where it only describes.
 
     Raises:
-        Uncheckable: it asks for something that cannot be checked.
+        Uncheckable: it has a constraint that cannot be checked.
     """
     if isinstance(item, type):
         _refuse_class(item)
@@ -62,7 +62,7 @@ def constraints_of(item: object) -> Iterator[Constraint]:
         return
     parts = _value(item, "metadata")
     if isinstance(parts, (list, tuple)):
-        # The `Field` of pydantic, and of who extends it.
+        # The `Field` of pydantic, and of libraries that extend it.
         for part in parts:
             yield from constraints_of(part)
     if _is_of(item, "Predicate"):
@@ -83,13 +83,13 @@ def _by_names(item: object) -> Iterator[Constraint]:
     divisor = _value(item, "multiple_of")
     if divisor is not None:
         if type(divisor) not in (int, float) or divisor == 0:
-            raise Uncheckable(f"{divisor!r} divides nothing")
+            raise Uncheckable(f"{divisor!r} is not a divisor")
         yield MultipleOf(divisor)
     for name, bound in (("min_length", "ge"), ("max_length", "le")):
         length = _value(item, name)
         if length is not None:
             if type(length) is not int:
-                raise Uncheckable(f"{length!r} is no length")
+                raise Uncheckable(f"{length!r} is not a length")
             yield Length(bound, length)
     pattern = _value(item, "pattern")
     if pattern is not None:
@@ -102,10 +102,10 @@ def _pattern(pattern: Any) -> Constraint:
     try:
         compiled = re.compile(pattern)
     except (re.error, TypeError) as error:
-        problem = f"{pattern!r:.80} is no regular expression of Python: {error}"
+        problem = f"{pattern!r:.80} is not a Python regular expression: {error}"
         raise Uncheckable(problem) from None
     if not isinstance(compiled.pattern, str):
-        raise Uncheckable("its regular expression is one of bytes")
+        raise Uncheckable("its regular expression is for bytes")
     return Pattern(compiled)
 
 
@@ -119,7 +119,7 @@ def _predicate(item: Any) -> Constraint:
 
 def _zone(item: Any) -> Iterator[Constraint]:
     zone = item.tz
-    # msgspec says nothing by None, and annotated_types that there is no zone.
+    # None means nothing to msgspec, and "no zone" to annotated_types.
     if zone is None and _is_msgspec_meta(item):
         return
     if zone is None or zone is False:
@@ -139,23 +139,23 @@ def _is_utc(zone: object) -> bool:
 def _refuse_class(kind: type) -> None:
     base = _class("BaseMetadata")
     if (base is not None and issubclass(kind, base)) or _GROUPED in dir(kind):
-        raise Uncheckable("it is a class; write an object of it")
+        raise Uncheckable("it is a class; use an instance of it")
 
 
 def _refuse_unknown(item: object) -> None:
     for name in _NOT_HONOURED:
         if _value(item, name):
-            raise Uncheckable(f"{name} is not among what is checked")
+            raise Uncheckable(f"{name} is not supported")
     for name in _ASKING:
         if _has(item, name) and getattr(item, name, None):
-            raise Uncheckable(f"its {name} is not asked")
+            raise Uncheckable(f"its {name} is not called")
     known = (*BOUNDS, *_HARMLESS, "multiple_of", "min_length", "max_length", "pattern")
     if any(_has(item, name) for name in (*known, *_NOT_HONOURED)):
         return
     base = _class("BaseMetadata")
     constrains = base is not None and isinstance(item, base)
     if constrains or any(_has(item, name) for name in _PYDANTIC_CODE):
-        raise Uncheckable("its kind is not known")
+        raise Uncheckable("its kind is unknown")
 
 
 def _value(item: object, name: str) -> Any:
@@ -167,7 +167,7 @@ def _value(item: object, name: str) -> Any:
 
 
 def _has(item: object, name: str) -> bool:
-    # Some objects have an answer for every name: only what is really there counts.
+    # Some objects answer to every name: only attributes that exist count.
     return inspect.getattr_static(item, name, None) is not None
 
 

@@ -1,23 +1,27 @@
-"""Checks that can be within themselves."""
+"""Checks that have a name, since they can contain themselves."""
 
 from __future__ import annotations
 
+import re
 import threading
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from snakepit_bridge.tools.annotations.check import (
-    Check,
-    Definitions,
-    Mismatch,
-    Schema,
-)
-from snakepit_bridge.values.no_image import Path
+from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
+from snakepit_bridge.values.no_image import Path, key_place
 
-__all__ = ["OUTCOMES", "NamedCheck"]
+__all__ = [
+    "OUTCOMES",
+    "AliasCheck",
+    "NamedCheck",
+    "SchemaDefinitions",
+    "TypedDictCheck",
+    "json_schema",
+]
 
 
 class _Refusal(NamedTuple):
-    """Why a value was not taken; `path` is None where it was the value itself."""
+    """Why a value did not pass; `path` is None where it was the value itself."""
 
     path: Path | None
     expected: str
@@ -27,11 +31,12 @@ class _Refusal(NamedTuple):
 class _Outcomes(threading.local):
     """What is known of the parts of a value while a union looks at it.
 
+    Where two members lead to the same part, and two within each of these, a part deep
+    inside would otherwise be checked once for each way to it: twice as often with
+    each level.
+
     Attributes:
-        known: by check and value, what the one made of the other; None while no
-            union looks. Where two members lead to the same part, and two within
-            each of them, a part that is deep inside would else be looked at once
-            for every way that leads there: twice as often with each level.
+        known: what a check made of a value, by both; None while no union looks.
     """
 
     known: dict[tuple[int, int], Any] | None = None
@@ -41,21 +46,21 @@ OUTCOMES = _Outcomes()
 
 
 class NamedCheck(Check):
-    """One that has a name in a JSON schema, for it can be within itself.
+    """A check that has a name in a JSON schema.
 
     Attributes:
-        kind: what the name is of in Python; hashable.
+        kind: what has the name in Python; hashable.
     """
 
     kind: Any
 
     def check(self, value: Any, path: Path) -> Any:
         known = OUTCOMES.known
-        # What is empty or has no parts can be one object in several places, and
-        # costs nothing.
+        # What is empty or has no parts can be one object in several places, and is
+        # cheap to check again.
         if known is None or type(value) not in (dict, list) or not value:
             return self.look(value, path)
-        # A value lives as long as what it is part of: no other has its number.
+        # A value lives as long as what contains it: no other one has its id.
         place = (id(self), id(value))
         if place not in known:
             try:
@@ -70,12 +75,114 @@ class NamedCheck(Check):
         raise Mismatch(where, outcome.expected, outcome.got)
 
     def look(self, value: Any, path: Path) -> Any:
-        """Returns what `check` does, each time by a look at the value."""
+        """Checks a value, as `check` does, without what is known of it."""
         raise NotImplementedError
 
-    def schema(self, definitions: Definitions) -> Schema:
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
         return definitions.reference(self)
 
-    def definition(self, definitions: Definitions) -> Schema:
-        """Returns what its name stands for."""
+    def definition(self, definitions: SchemaDefinitions) -> Schema:
+        """Returns the schema that the name stands for."""
         raise NotImplementedError
+
+
+class TypedDictCheck(NamedCheck):
+    """A `TypedDict`: a dict with these keys, and no others.
+
+    Attributes:
+        kind: the class.
+        items: the checks of the keys, set later: they may contain this one.
+        required: the keys that must be there.
+    """
+
+    samples = ({},)
+
+    def __init__(self, kind: type, required: frozenset[str]) -> None:
+        self.kind: type = kind
+        self.items: Mapping[str, Check] = {}
+        self.required = required
+        self.expected = kind.__name__
+
+    def look(self, value: Any, path: Path) -> Any:
+        if type(value) is not dict:
+            raise self.mismatch(value, path)
+        checked: dict[str, Any] = {}
+        for key, item in value.items():
+            check = self.items.get(key) if isinstance(key, str) else None
+            if check is None:
+                known = ", ".join(self.items)
+                place = f"the key {key!r:.80}"
+                raise Mismatch(path, f"{self.expected} (keys: {known})", place)
+            checked[key] = check.check(item, (path, key_place(key)))
+        for key in self.items:
+            if key in self.required and key not in checked:
+                expected = self.items[key].expected
+                raise Mismatch((path, key_place(key)), expected, "nothing")
+        same = all(checked[key] is item for key, item in value.items())
+        return value if same else checked
+
+    def definition(self, definitions: SchemaDefinitions) -> Schema:
+        items = self.items.items()
+        return {
+            "type": "object",
+            "properties": {key: item.schema(definitions) for key, item in items},
+            "required": [key for key in self.items if key in self.required],
+            "additionalProperties": False,
+        }
+
+
+class AliasCheck(NamedCheck):
+    """A type alias, where it occurs in what it is an alias of.
+
+    Attributes:
+        kind: the alias, with its parameters.
+        target: what it stands for, set later: it contains this one.
+    """
+
+    def __init__(self, name: str, kind: Any) -> None:
+        self.expected = name
+        self.kind = kind
+        self.target: Check = AnyCheck()
+
+    def look(self, value: Any, path: Path) -> Any:
+        return self.target.check(value, path)
+
+    def definition(self, definitions: SchemaDefinitions) -> Schema:
+        return self.target.schema(definitions)
+
+
+class SchemaDefinitions:
+    """The `$defs` of one JSON schema."""
+
+    def __init__(self) -> None:
+        self._names: dict[Any, str] = {}
+        self._schemas: dict[str, Schema] = {}
+
+    def reference(self, check: NamedCheck) -> Schema:
+        """Returns a reference to the definition of a check, and adds that if it is new."""
+        name = self._names.get(check.kind)
+        if name is None:
+            name = self._names[check.kind] = self._free_name(check.expected)
+            # It comes before what it contains, which may refer to it.
+            self._schemas[name] = {}
+            self._schemas[name] = check.definition(self)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def added_to(self, schema: Schema) -> Schema:
+        """Returns a schema with the definitions that it refers to."""
+        return {**schema, "$defs": self._schemas} if self._schemas else schema
+
+    def _free_name(self, wanted: str) -> str:
+        # It is part of a pointer; a functional `TypedDict` can have any name.
+        wanted = re.sub(r"[^\w.-]", "_", wanted)
+        name, count = wanted, 1
+        while name in self._schemas:
+            count += 1
+            name = f"{wanted}{count}"
+        return name
+
+
+def json_schema(check: Check) -> Schema:
+    """Returns the JSON schema (2020-12) of the values that pass a check."""
+    definitions = SchemaDefinitions()
+    return definitions.added_to(check.schema(definitions))

@@ -1,34 +1,29 @@
-"""Checks of what may be one of several."""
+"""Checks of values of one of several types."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import (
-    Check,
-    Definitions,
-    Mismatch,
-    Schema,
-)
-from snakepit_bridge.tools.annotations.named import OUTCOMES
+from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
+from snakepit_bridge.tools.annotations.named import OUTCOMES, SchemaDefinitions
 from snakepit_bridge.values.no_image import Path
 
 __all__ = ["ConditionUnmet", "UnionCheck"]
 
 
 class ConditionUnmet(Mismatch):
-    """A value has the right type, and does not meet a constraint on it."""
+    """A value has the right type, but does not meet a constraint on it."""
 
 
 class UnionCheck(Check):
-    """`X | Y`, `Union` and `Optional`: the first that takes the value as it is.
+    """`X | Y`, `Union` and `Optional`: the first member that takes the value as it is.
 
-    If none does, the first that makes a value of the same type of it, or of any.
+    If none does, the first that converts it to a value of the same type, or of any.
     """
 
     def __init__(self, members: Sequence[Check]) -> None:
-        self.members = list(members)
+        self.members = self.parts = list(members)
         self.expected = " | ".join(member.expected for member in members)
         self.exact = frozenset[type]().union(*(m.exact for m in members))
         self._can_branch = sum(not member.exact for member in members) > 1
@@ -47,8 +42,8 @@ class UnionCheck(Check):
                 try:
                     checked = member.check(value, path)
                 except Mismatch as mismatch:
-                    # A member that took the value and stumbled over a part of it
-                    # has the better story. Its frames would keep the value.
+                    # The better error is that of a member that took the value and
+                    # refused a part of it. A traceback would keep the value alive.
                     if mismatch.path is not path and inside is None:
                         inside = mismatch.with_traceback(None)
                     elif type(mismatch) is ConditionUnmet and unmet is None:
@@ -68,5 +63,5 @@ class UnionCheck(Check):
             if is_first:
                 OUTCOMES.known = None
 
-    def schema(self, definitions: Definitions) -> Schema:
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
         return {"anyOf": [member.schema(definitions) for member in self.members]}

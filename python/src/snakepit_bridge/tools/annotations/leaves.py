@@ -1,0 +1,183 @@
+"""Checks of values that contain no others."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from typing import Any
+
+from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
+from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.values.nd_array import NdArray
+from snakepit_bridge.values.no_image import Path
+from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
+
+__all__ = [
+    "SCALARS",
+    "ArrayCheck",
+    "BytesCheck",
+    "FloatCheck",
+    "LiteralCheck",
+    "NdArrayCheck",
+    "ScalarCheck",
+]
+
+
+class ScalarCheck(Check):
+    """A type whose own instances pass, and no others: a bool is not an int here, nor a datetime a date."""
+
+    def __init__(self, kind: type, schema: Schema, *samples: Any) -> None:
+        self.kind = kind
+        self._schema = schema
+        self.samples = samples
+        self.expected = "None" if kind is type(None) else kind.__name__
+        self.exact = frozenset({kind})
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is self.kind:
+            return value
+        raise self.mismatch(value, path)
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        return dict(self._schema)
+
+
+SCALARS = {
+    check.kind: check
+    for check in (
+        ScalarCheck(type(None), {"type": "null"}, None),
+        ScalarCheck(bool, {"type": "boolean"}, True),
+        ScalarCheck(int, {"type": "integer"}, 1),
+        ScalarCheck(str, {"type": "string"}, ""),
+        ScalarCheck(date, {"type": "string", "format": "date"}, date(2000, 1, 1)),
+        ScalarCheck(
+            datetime,
+            {"type": "string", "format": "date-time"},
+            datetime(2000, 1, 1),
+            datetime(2000, 1, 1, tzinfo=timezone.utc),
+        ),
+    )
+}
+
+
+class FloatCheck(Check):
+    """`float`; an int is converted, since the host may have no other way to send one."""
+
+    expected = "float"
+    exact = frozenset({float})
+    samples = (1.0,)
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is float:
+            return value
+        if type(value) is int:
+            try:
+                return float(value)
+            except OverflowError:
+                raise Mismatch(path, "float", "an int beyond its range") from None
+        raise self.mismatch(value, path)
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        return {"type": "number"}
+
+
+class BytesCheck(Check):
+    """`bytes`, `bytearray` and `memoryview`, made of the bytes that arrive."""
+
+    samples = (b"",)
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+        self.expected = kind.__name__
+        self.exact = frozenset({bytes}) if kind is bytes else frozenset()
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is bytes:
+            return value if self._kind is bytes else self._kind(value)
+        raise self.mismatch(value, path)
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        return {"type": "string", "contentEncoding": "base64"}
+
+
+class LiteralCheck(Check):
+    """`Literal[...]`: one of these values, of the same type."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = self.samples = values
+        self.expected = "one of " + ", ".join(map(repr, values))
+
+    def check(self, value: Any, path: Path) -> Any:
+        for allowed in self.values:
+            if type(value) is type(allowed) and value == allowed:
+                return value
+        got = repr(value) if isinstance(value, (str, int)) else type_name(value)
+        raise Mismatch(path, self.expected, got[:200])
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        return {"enum": list(self.values)}
+
+
+class _Sized:
+    """Stands for an array: it has a length, and compares item by item."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+class ArrayCheck(Check):
+    """`numpy.ndarray` and `NDArray[dtype]`.
+
+    Attributes:
+        dtype: the name of the only dtype that passes; None where any does.
+    """
+
+    samples = (_Sized(),)
+
+    def __init__(self, dtype: str | None) -> None:
+        self.dtype = dtype
+        self.expected = "ndarray" if dtype is None else f"ndarray[{dtype}]"
+
+    def check(self, value: Any, path: Path) -> Any:
+        numpy = imported_numpy()
+        is_array = numpy is not None and isinstance(value, numpy.ndarray)
+        if is_array and self.dtype in (None, value.dtype.name):
+            return value
+        raise self.mismatch(value, path)
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        # JSON has no such type: this is how the command line writes one.
+        properties: Schema = {
+            "dtype": {"type": "string"}
+            if self.dtype is None
+            else {"const": self.dtype},
+            "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            "data": {
+                "anyOf": [
+                    {"type": "array", "items": {"type": ["number", "boolean"]}},
+                    {"type": "string", "contentEncoding": "base64"},
+                ]
+            },
+        }
+        array = {
+            "type": "object",
+            "properties": properties,
+            "required": ["dtype", "shape", "data"],
+        }
+        return {
+            "type": "object",
+            "properties": {"$ndarray": array},
+            "required": ["$ndarray"],
+        }
+
+
+class NdArrayCheck(ArrayCheck):
+    """`NdArray`, made of numpy's array where that arrives."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.expected = "NdArray"
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is NdArray:
+            return value
+        return NdArray(*array_parts(super().check(value, path)))

@@ -1,0 +1,210 @@
+"""What the tools do with `logging`, and what becomes of records that cannot be sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Host
+
+BOTH_TRANSPORTS = True
+
+CONFIGURES = {
+    "basicConfig": "logging.basicConfig(format='by the tools: %(message)s')",
+    "a handler of the root": "logging.getLogger().addHandler(logging.StreamHandler())",
+    "a handler of its own": "logging.getLogger('shop').addHandler(logging.StreamHandler())",
+    "a handler that drops all": "logging.getLogger('shop').addHandler(logging.NullHandler())",
+}
+
+
+@pytest.mark.parametrize("configuring", CONFIGURES)
+def test_a_record_says_whether_the_tools_have_a_handler_for_it(
+    start: Host, configuring: str
+) -> None:
+    worker = start(
+        f"""
+        import logging
+        from snakepit_bridge import tool
+
+        @tool
+        def warns() -> None:
+            logging.getLogger("shop.till").warning("no change")
+
+        @tool
+        def configures() -> None:
+            {CONFIGURES[configuring]}
+        """
+    )
+    conversation = worker.converse()
+    conversation.call("warns")
+    assert not conversation.logs.get_nowait().handled
+    conversation.call("configures")
+    conversation.call("warns")
+    log = conversation.logs.get_nowait()
+    assert (log.message, log.handled) == ("no change", True)
+    if "drops" not in configuring:
+        worker.wait_for_stderr("no change\n")
+
+
+def test_what_basic_config_sets_up_is_there_and_the_records_go_to_the_host_too(
+    start: Host, tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.log"
+    conversation = start(
+        f"""
+        import logging
+        from snakepit_bridge import tool
+
+        logging.basicConfig(filename={str(file)!r}, level=logging.DEBUG)
+
+        @tool
+        def logs() -> None:
+            logging.getLogger("shop").info("sold")
+            logging.getLogger("shop").debug("in detail")
+        """
+    ).converse()
+    conversation.call("logs")
+    assert conversation.logs.get_nowait().message == "sold"
+    assert conversation.logs.empty()
+    assert "INFO:shop:sold\nDEBUG:shop:in detail\n" in file.read_text()
+
+
+ENDS_OF_A_START = {
+    "raises": "raise RuntimeError('cannot go on')",
+    "leaves": "os._exit(3)",
+    "dies": "os.kill(os.getpid(), signal.SIGKILL)",
+    "hangs": "time.sleep(600)",
+}
+
+
+@pytest.mark.parametrize("end", ENDS_OF_A_START)
+def test_what_is_logged_in_a_start_is_on_stderr_however_that_ends(
+    host: Host, end: str
+) -> None:
+    worker = host(
+        f"""
+        import logging
+        import os
+        import signal
+        import time
+
+        logging.getLogger("shop").info("looking for the model")
+        logging.getLogger("shop").warning("no model in %s", "/models")
+        {ENDS_OF_A_START[end]}
+        """
+    )
+    worker.spawn()
+    worker.launch()
+    worker.wait_for_stderr("WARNING:shop:no model in /models\n")
+    assert "looking" not in worker.stderr()
+
+
+def test_a_warning_of_the_start_is_shown_once(start: Host) -> None:
+    worker = start(
+        """
+        import logging
+        from snakepit_bridge import tool
+
+        logging.getLogger("shop").warning("no model")
+
+        @tool
+        def asks() -> None: ...
+        """
+    )
+    log = worker.converse().logs.get(timeout=10)
+    assert (log.message, log.handled) == ("no model", True)
+    worker.wait_for_stderr("WARNING:shop:no model\n")
+
+
+def test_the_last_words_before_a_crash_arrive(start: Host) -> None:
+    conversation = start(
+        """
+        import logging
+        import os
+        import signal
+        from snakepit_bridge import tool
+
+        @tool
+        def dies() -> None:
+            logging.getLogger("shop").info("into the cellar")
+            logging.getLogger("shop").warning("the stairs are rotten")
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+    ).converse()
+    conversation.begin("dies")
+    assert conversation.logs.get(timeout=10).message == "into the cellar"
+    assert conversation.logs.get(timeout=10).message == "the stairs are rotten"
+
+
+def test_a_warning_for_which_there_is_no_room_is_on_stderr(start: Host) -> None:
+    worker = start(
+        """
+        import logging
+        from snakepit_bridge import tool
+
+        @tool
+        def floods() -> None:
+            for i in range(20_000):
+                logging.getLogger("shop").info("record %d %s", i, "x" * 200)
+            # The transport may take some more at any moment, but not so many.
+            for _ in range(5_000):
+                logging.getLogger("shop").warning("sold out")
+        """
+    )
+    conversation = worker.converse()
+    conversation.reads.clear()
+    flood = conversation.begin("floods", [])
+    worker.wait_for_stderr("WARNING:shop:sold out\n")
+    conversation.reads.set()
+    conversation.terminal(flood)
+
+
+def test_records_reach_the_host_whatever_logging_config_removes(start: Host) -> None:
+    worker = start(
+        """
+        import logging.config
+        from snakepit_bridge import tool
+
+        logging.config.dictConfig({
+            "version": 1,
+            "handlers": {"own": {"class": "logging.StreamHandler"}},
+            "root": {"level": "WARNING", "handlers": ["own"]},
+        })
+
+        @tool
+        def logs() -> None:
+            logging.getLogger("shop").info("too quiet for the tools")
+            logging.getLogger("shop").warning("no change")
+        """
+    )
+    conversation = worker.converse()
+    conversation.call("logs")
+    log = conversation.logs.get_nowait()
+    assert (log.message, log.handled) == ("no change", True)
+    worker.wait_for_stderr("no change\n")
+
+
+def test_what_is_logged_when_the_host_reads_no_more_is_on_stderr(start: Host) -> None:
+    worker = start(
+        """
+        import atexit
+        import logging
+        from snakepit_bridge import on_shutdown, tool
+
+        logger = logging.getLogger("shop")
+        atexit.register(lambda: logger.warning("closed for ever"))
+
+        @tool
+        def opens() -> None: ...
+
+        @on_shutdown
+        def close() -> None:
+            raise RuntimeError("the door is stuck")
+        """
+    )
+    conversation = worker.converse()
+    conversation.half_close()
+    log = conversation.logs.get(timeout=10)
+    assert log.message == "a shut-down hook failed"
+    assert "the door is stuck" in log.traceback
+    worker.wait_for_stderr("WARNING:shop:closed for ever\n")
