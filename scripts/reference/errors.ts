@@ -1,29 +1,36 @@
-import type { ErrorCode } from "@snakepit/core";
-import { CALL_ERRORS } from "./call-errors.ts";
-import type { Entry } from "./error-entry.ts";
+import { join } from "node:path";
+import { root } from "../run.ts";
+import { TypeScriptProject } from "../typescript-project.ts";
 import { page, table } from "./page.ts";
-import { START_ERRORS } from "./start-errors.ts";
 
-/** Every code; one that is missing here does not compile. */
-const ERRORS: Readonly<Record<ErrorCode, Entry>> = {
-	...START_ERRORS,
-	...CALL_ERRORS,
-};
+const CODES = /Codes$/;
 
-/** docs/reference/errors.md */
+/** docs/reference/errors.md, from the interfaces of codes: each is named by its class, and a member is a code. */
 export function errorsReference(): string {
 	return page(
 		"Errors",
-		'Every error is a `SnakepitError` with a stable `code`. `ran` says whether the work may have begun: after `"no"` a retry is safe, after `"maybe"` only if the work is idempotent. A call that waits to be made again (`idempotentRetries`) is told `"maybe"`, also where the table says "no": a start error, for one.',
-		table(
-			["code", "class", "ran", "meaning", "what to do"],
-			Object.entries(ERRORS).map(([code, { thrown, ran, meaning, remedy }]) => [
-				`\`${code}\``,
-				thrown,
-				ran,
-				meaning,
-				remedy,
-			]),
-		),
+		'Every error is a `SnakepitError` with a stable `code`. `ran` reports whether the work may have begun: after `"no"` a retry is safe, after `"maybe"` only if the work is idempotent. A call that waits for another attempt (`idempotentRetries`) fails with `"maybe"` even where the table has "no": a start error, for one.',
+		codesIn("packages/core", "error-codes.ts", "start-error-codes.ts"),
+		"## Python workers",
+		"`@snakepit/adapter-grpc-python` adds these codes to those of `StartError`; their type is `PythonStartErrorCode`.",
+		codesIn("packages/adapter-grpc-python", "start-error-codes.ts"),
 	);
+}
+
+function codesIn(folder: string, ...files: readonly string[]): string {
+	using project = new TypeScriptProject(join(root, folder, "tsconfig.json"));
+	const rows = files
+		.flatMap((file) => [...project.exportsOf(join(root, folder, "src", file))])
+		.filter(([name]) => CODES.test(name) && name !== "ErrorCodes")
+		.flatMap(([name, symbol]) =>
+			project.membersOf(symbol).map(({ name: code, type, meaning, tags }) => [
+				`\`${code}\``,
+				name.replace(CODES, "").replace(/^Python/, ""),
+				type === "Ran" ? "no or maybe" : type.replaceAll('"', ""),
+				meaning,
+				// From where the page is.
+				(tags["remedy"] ?? "").replace(/docs\/([\w-]+\.md)/, "[$1](../$1)"),
+			]),
+		);
+	return table(["code", "class", "ran", "meaning", "what to do"], rows);
 }

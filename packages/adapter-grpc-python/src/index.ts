@@ -17,6 +17,10 @@ export {
 	type WorkerEnv,
 } from "./options.ts";
 export { type PythonGrpcAdapter, pythonGrpc } from "./python-grpc.ts";
+export type {
+	PythonStartError,
+	PythonStartErrorCode,
+} from "./start-error-codes.ts";
 export { decodeValue } from "./values/decode-value.ts";
 export type { DType, DTypeData, DTypeOf } from "./values/dtype.ts";
 export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";

@@ -30,6 +30,7 @@ import { requireBridge } from "./interpreter/refusals.ts";
 import type { PythonGrpcOptions, ResolvedOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
+import type { PythonStartErrorCode } from "./start-error-codes.ts";
 import {
 	type LaunchHost,
 	launchSpec,
@@ -227,7 +228,7 @@ function requireTools({ tools }: ResolvedOptions): void {
 	const found = reach(tools.file);
 	if (found.kind === "reached") return;
 	if (found.kind === "forbidden") {
-		throw new StartError({
+		throw new StartError<PythonStartErrorCode>({
 			code: "TOOLS_IMPORT_FAILED",
 			ran: "no",
 			message: `The file ${tools.file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
@@ -236,7 +237,7 @@ function requireTools({ tools }: ResolvedOptions): void {
 	const module = tools.file.endsWith(".py")
 		? ""
 		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;
-	throw new StartError({
+	throw new StartError<PythonStartErrorCode>({
 		code: "TOOLS_IMPORT_FAILED",
 		ran: "no",
 		message: `There is no file ${tools.file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,

@@ -90,6 +90,11 @@ export interface LaunchSpec {
 	 */
 	readonly launchPayload?: unknown;
 	/**
+	 * Codes with which the program may answer that it cannot start: each becomes the code of the `StartError`, any other
+	 * is `WORKER_REFUSED`.
+	 */
+	readonly refusalCodes?: readonly string[] | undefined;
+	/**
 	 * Who reads standard output and writes standard input. `"pool"` (the default):
 	 * input is empty, output lines become events. `"adapter"`: both belong to the
 	 * conversation; standard error stays with the pool. Output that ends before the

@@ -1,94 +1,18 @@
 import { brandAs } from "./brand.ts";
-
-/**
- * Whether the work of a call may have begun: `"no"` means a retry is safe,
- * `"maybe"` that only a caller who knows the work is idempotent may retry.
- */
-export type Ran = "no" | "maybe";
-
-/** Codes of {@link OptionsError}. */
-export type OptionsErrorCode =
-	| "INVALID_OPTION"
-	| "UNKNOWN_OPTION"
-	| "RUN_OPTION_CONFLICT";
-/** Codes of {@link StartError}. */
-export type StartErrorCode =
-	| "PLATFORM_UNSUPPORTED"
-	| "NODE_TOO_OLD"
-	| "OUT_OF_DESCRIPTORS"
-	| "RUNTIME_DIRECTORY_UNSAFE"
-	| "RUNTIME_DIRECTORY_UNWRITABLE"
-	| "SOCKET_PATH_TOO_LONG"
-	| "SPAWN_FAILED"
-	| "WORKER_EXITED_EARLY"
-	| "START_TIMEOUT"
-	| "START_WITHDRAWN"
-	| "PROTECTION_UNAVAILABLE"
-	| "RUN_CLOSED"
-	| "READY_LINE_INVALID"
-	| "READY_LINE_TOO_LONG"
-	| "WORKER_REFUSED"
-	| "CONNECT_FAILED"
-	| "RESTART_BUDGET_SPENT"
-	| "PROTOCOL_MISMATCH"
-	| "VERSION_MISMATCH"
-	| "PYTHON_NOT_FOUND"
-	| "PYTHON_UNUSABLE"
-	| "PYTHON_TOO_OLD"
-	| "BRIDGE_MISSING"
-	| "TOOLS_IMPORT_FAILED"
-	| "STARTUP_HOOK_FAILED"
-	| "ENVIRONMENT_FAILED"
-	| "PRELOAD_FAILED"
-	| "PRELOAD_LOST"
-	| "FORK_UNSAFE_PLATFORM"
-	| "FORK_UNSAFE_THREADS"
-	| "FORK_UNSAFE_GRPC"
-	| "FORK_UNSAFE_CUDA"
-	| "FORK_UNSAFE_CONNECTIONS";
-/** Codes of {@link RegistryError}. */
-export type RegistryErrorCode =
-	| "REGISTRY_UNWRITABLE"
-	| "REGISTRY_FULL"
-	| "REGISTRY_OUT_OF_DESCRIPTORS"
-	| "REGISTRY_LOCKED"
-	| "REGISTRY_CORRUPT"
-	| "REGISTRY_UNSUPPORTED";
-/** Codes of {@link QueueError}. */
-export type QueueErrorCode = "QUEUE_FULL" | "QUEUE_TIMEOUT" | "POOL_CLOSED";
-/** Codes of {@link WorkerLostError}. */
-export type WorkerLostErrorCode =
-	| "WORKER_EXITED"
-	| "WORKER_HUNG"
-	| "WORKER_REPLACED"
-	| "SESSION_LOST";
-/** Codes of {@link InputError}. */
-export type InputErrorCode =
-	| "TOOL_NOT_FOUND"
-	| "INVALID_ARGUMENTS"
-	| "VALUE_NOT_TRANSFERABLE"
-	| "MESSAGE_TOO_LARGE"
-	| "RESULT_TOO_LARGE"
-	| "WRONG_SHAPE"
-	| "SESSION_CLOSED"
-	| "NOT_OFFERED";
-
-export type ErrorCode =
-	| OptionsErrorCode
-	| StartErrorCode
-	| RegistryErrorCode
-	| QueueErrorCode
-	| WorkerLostErrorCode
-	| InputErrorCode
-	| "CALL_ABORTED"
-	| "CALL_TIMEOUT"
-	| "TOOL_FAILED"
-	| "CONNECTION_BROKEN"
-	| "IMPOSSIBLE_TRANSITION";
+import type {
+	ErrorCode,
+	InputErrorCode,
+	OptionsErrorCode,
+	QueueErrorCode,
+	Ran,
+	RegistryErrorCode,
+	StartErrorCode,
+	WorkerLostErrorCode,
+} from "./error-codes.ts";
 
 export interface ErrorFields<Code extends string = ErrorCode> {
 	readonly code: Code;
-	/** Who, what happened with numbers and the worker's last lines, the remedy with the option's name. */
+	/** What failed and how, with numbers and the worker's last lines, and the remedy with the option's name. */
 	readonly message: string;
 	readonly ran: Ran;
 	readonly cause?: unknown;
@@ -100,7 +24,7 @@ export interface ErrorFields<Code extends string = ErrorCode> {
  * `instanceof` holds for this class and those derived from it also where a program has
  * several copies of this package, bundled or installed.
  */
-export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
+export class SnakepitError<Code extends string = ErrorCode> extends Error {
 	static {
 		brandAs(SnakepitError, "error.SnakepitError");
 	}
@@ -121,7 +45,7 @@ export class SnakepitError<Code extends ErrorCode = ErrorCode> extends Error {
 	}
 }
 
-/** An option is misspelt or out of range. Thrown at the door; nothing was started. */
+/** An option is misspelt or out of range. Thrown before anything is started. */
 export class OptionsError extends SnakepitError<OptionsErrorCode> {
 	static {
 		brandAs(OptionsError, "error.OptionsError");
@@ -130,13 +54,23 @@ export class OptionsError extends SnakepitError<OptionsErrorCode> {
 	override readonly name: string = "OptionsError";
 }
 
-/** A pool or a worker could not be started. */
-export class StartError extends SnakepitError<StartErrorCode> {
+/**
+ * A pool or a worker could not be started. An adapter names the codes that it
+ * adds: `new StartError<PythonStartErrorCode>({ … })`.
+ */
+export class StartError<
+	Code extends string = StartErrorCode,
+> extends SnakepitError<Code> {
 	static {
 		brandAs(StartError, "error.StartError");
 	}
 
 	override readonly name: string = "StartError";
+
+	/** `NoInfer`: a code that is not declared does not compile. */
+	constructor(fields: ErrorFields<NoInfer<Code>>) {
+		super(fields);
+	}
 }
 
 /** The ledger of processes cannot be used. */
@@ -148,7 +82,7 @@ export class RegistryError extends SnakepitError<RegistryErrorCode> {
 	override readonly name: string = "RegistryError";
 }
 
-/** The pool did not take the call, did not come to it in time, or was closed under it. */
+/** The pool refused the call, had no worker for it in time, or was closed before it ended. */
 export class QueueError extends SnakepitError<QueueErrorCode> {
 	static {
 		brandAs(QueueError, "error.QueueError");
@@ -175,7 +109,7 @@ export class CallTimeoutError extends SnakepitError<"CALL_TIMEOUT"> {
 	override readonly name: string = "TimeoutError";
 }
 
-/** The worker died, hung or had to be replaced under the call. */
+/** The worker died, hung or had to be replaced while it ran the call. */
 export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	static {
 		brandAs(WorkerLostError, "error.WorkerLostError");
@@ -184,7 +118,7 @@ export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	override readonly name: string = "WorkerLostError";
 }
 
-/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot cross, a session that is over. */
+/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot be sent, a session that is over. */
 export class InputError extends SnakepitError<InputErrorCode> {
 	static {
 		brandAs(InputError, "error.InputError");
@@ -202,7 +136,7 @@ export class InputError extends SnakepitError<InputErrorCode> {
 	}
 }
 
-/** What the worker's language says of an error that a tool raised. */
+/** An error that a tool raised, as its language describes it. */
 export interface RemoteError {
 	/** The type as its language names it, for example `ValueError` or `numpy.linalg.LinAlgError`. */
 	readonly type: string;
@@ -218,7 +152,7 @@ export interface RemoteError {
 	readonly cause: RemoteError | undefined;
 }
 
-/** The tool itself failed; `remote` is what its language says. */
+/** The tool itself failed; `remote` describes it in the terms of its language. */
 export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 	static {
 		brandAs(ToolError, "error.ToolError");
@@ -236,7 +170,7 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 }
 
 /**
- * The conversation with a worker broke while the process may still live.
+ * The conversation with a worker broke while its process may still be alive.
  * Adapters throw it; the pool replaces the worker and reports `WORKER_EXITED`.
  */
 export class ConnectionBrokenError extends SnakepitError<"CONNECTION_BROKEN"> {

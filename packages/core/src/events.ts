@@ -11,6 +11,7 @@ export interface EventTime {
 /** What is told of the host program itself. */
 export type HostEvent =
 	| {
+			/** The program got SIGINT, SIGTERM or SIGHUP. `forced`: it is the second one. */
 			readonly type: "host.signal_received";
 			readonly signal: NodeJS.Signals;
 			readonly forced: boolean;
@@ -20,14 +21,22 @@ export type HostEvent =
 			readonly graceMs: number;
 	  }
 	| {
+			/**
+			 * The program listens to the signal itself and has not ended within `signalGraceMs`: its pools
+			 * close, then it ends by the signal.
+			 */
 			readonly type: "host.grace_spent";
 			readonly signal: NodeJS.Signals;
 			readonly graceMs: number;
 			/** How many listeners of the program did not end it. */
 			readonly otherListeners: number;
 	  }
-	| ({ readonly type: "telemetry.misconfigured" } & InstrumentProblem)
+	| ({
+			/** What telemetry observes does not reach the registered SDK: why, and what to do. Reported once. */
+			readonly type: "telemetry.misconfigured";
+	  } & InstrumentProblem)
 	| {
+			/** Code of the program that `of` names threw: a listener, for one. The pool and other listeners go on. */
 			readonly type: "listener.threw";
 			readonly of: string;
 			readonly error: unknown;

@@ -4,20 +4,22 @@ export type {
 	CleanupStrategy,
 	FoundOrphan,
 } from "./cleanup/cleanup-strategy.ts";
+export type {
+	ErrorCode,
+	InputErrorCode,
+	Ran,
+	StartErrorCode,
+} from "./error-codes.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
-	type ErrorCode,
 	InputError,
-	type InputErrorCode,
 	OptionsError,
 	QueueError,
-	type Ran,
 	RegistryError,
 	type RemoteError,
 	SnakepitError,
 	StartError,
-	type StartErrorCode,
 	ToolError,
 	WorkerLostError,
 } from "./errors.ts";

@@ -1,5 +1,5 @@
 import type { WorkerLogRecord } from "./adapter.ts";
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "./error-codes.ts";
 import type { EndReason, Killer } from "./registry/process-registry.ts";
 import type { ProcessExit } from "./world.ts";
 
@@ -31,6 +31,7 @@ export type RetireReason = RecycleReason | "closed" | "idle" | "leaving";
 /** What is told of a pool, and of its workers, calls and sessions. */
 export type PoolEvent =
 	| {
+			/** The minimum of workers is ready. */
 			readonly type: "pool.started";
 			readonly pool: string;
 			readonly adapter: string;
@@ -38,17 +39,20 @@ export type PoolEvent =
 			readonly durationMs: number;
 	  }
 	| {
+			/** The pool could not be started; everything that it had started is ended. */
 			readonly type: "pool.start_failed";
 			readonly pool: string;
 			readonly adapter: string;
 			readonly error: Error;
 	  }
 	| {
+			/** The pool takes no more calls. */
 			readonly type: "pool.closing";
 			readonly pool: string;
 			readonly drainMs: number;
 	  }
 	| {
+			/** Nothing of the pool is left. */
 			readonly type: "pool.closed";
 			readonly pool: string;
 			readonly durationMs: number;
@@ -56,12 +60,14 @@ export type PoolEvent =
 			readonly cutShort: number;
 	  }
 	| {
+			/** Workers ended too often; the pool waits before it starts another. */
 			readonly type: "pool.restart_budget_spent";
 			readonly pool: string;
 			readonly restarts: number;
 			readonly windowMs: number;
 	  }
 	| {
+			/** Something that the adapter found out, such as which interpreter it chose and why. */
 			readonly type: "pool.adapter_noted";
 			readonly pool: string;
 			readonly adapter: string;
@@ -69,6 +75,7 @@ export type PoolEvent =
 	  }
 	// A preloaded parent, from which the workers of a pool are forked.
 	| {
+			/** A preloaded parent is ready to fork workers. */
 			readonly type: "preload.started";
 			readonly pool: string;
 			readonly pid: number;
@@ -78,6 +85,7 @@ export type PoolEvent =
 			readonly restarts: number;
 	  }
 	| {
+			/** The preloaded parent is gone: released with the pool, or lost, and its workers with it. */
 			readonly type: "preload.ended";
 			readonly pool: string;
 			readonly pid: number;
@@ -86,6 +94,7 @@ export type PoolEvent =
 			readonly how: "released" | "lost";
 	  }
 	| {
+			/** Workers start by themselves from now on, and why they cannot be forked. */
 			readonly type: "preload.unavailable";
 			readonly pool: string;
 			/** Why workers start by themselves from now on. */
@@ -94,16 +103,19 @@ export type PoolEvent =
 	  }
 	// A worker.
 	| (WorkerRef & {
+			/** A worker is about to be spawned. */
 			readonly type: "worker.starting";
 			readonly attempt: number;
 			readonly replaces: string | undefined;
 	  })
 	| (WorkerRef & {
+			/** The process of the worker exists and is recorded. */
 			readonly type: "worker.spawned";
 			readonly pid: number;
 			readonly source: string;
 	  })
 	| (WorkerRef & {
+			/** The worker can take calls; how long each phase of its start took. */
 			readonly type: "worker.ready";
 			readonly pid: number;
 			/** From the reservation to ready, and its parts, in milliseconds. */
@@ -117,19 +129,26 @@ export type PoolEvent =
 			readonly ready: unknown;
 	  })
 	| (WorkerRef & {
+			/** The worker could not be made ready. */
 			readonly type: "worker.start_failed";
 			readonly error: Error;
 	  })
 	| (WorkerRef & {
+			/** The worker takes no new calls, and leaves when its last one is over. */
 			readonly type: "worker.retiring";
 			readonly reason: RetireReason;
 	  })
 	| (WorkerRef & {
+			/** The worker must end now, and why. */
 			readonly type: "worker.condemned";
 			readonly reason: EndReason;
 			readonly message: string;
 	  })
 	| (WorkerRef & {
+			/**
+			 * The process of the worker is gone: its exit, the reason, what ended it, the calls lost and its last
+			 * lines.
+			 */
 			readonly type: "worker.exited";
 			readonly pid: number | undefined;
 			readonly exit: ProcessExit | undefined;
@@ -141,11 +160,16 @@ export type PoolEvent =
 			readonly tail: readonly string[];
 	  })
 	| (WorkerRef & {
+			/** One rung of the stop ladder. */
 			readonly type: "worker.stop_step";
 			readonly step: "leave" | "terminate" | "kill" | "sweep";
 			readonly sent: number;
 	  })
 	| (WorkerRef & {
+			/**
+			 * The process of the worker is gone, the number of its group is in use, and nothing proves that those
+			 * processes are the worker's: they are left alone.
+			 */
 			readonly type: "worker.group_spared";
 			/** The number of the worker's group. */
 			readonly groupId: number;
@@ -153,6 +177,7 @@ export type PoolEvent =
 			readonly pids: readonly number[];
 	  })
 	| (WorkerRef & {
+			/** One line that the worker printed, with the call that ran alone while it was read. */
 			readonly type: "worker.output";
 			readonly stream: "stdout" | "stderr";
 			/** Without its line break. One that is redrawn with carriage returns, as a progress bar is, is told as it stands every 5 s while it changes, and as it stood last. */
@@ -163,20 +188,24 @@ export type PoolEvent =
 			readonly callId: string | undefined;
 	  })
 	| (WorkerRef & {
+			/** One record of the worker's own logging. */
 			readonly type: "worker.logged";
 			readonly record: WorkerLogRecord;
 	  })
 	// The heartbeat.
 	| (WorkerRef & {
+			/** The worker was pinged. */
 			readonly type: "heartbeat.sent";
 			readonly sequence: number;
 	  })
 	| (WorkerRef & {
+			/** The worker answered a ping; how long that took. */
 			readonly type: "heartbeat.answered";
 			readonly sequence: number;
 			readonly latencyMs: number;
 	  })
 	| (WorkerRef & {
+			/** The worker did not answer a ping in time. */
 			readonly type: "heartbeat.missed";
 			readonly sequence: number;
 			readonly missedInARow: number;
@@ -184,17 +213,22 @@ export type PoolEvent =
 			readonly timeoutMs: number;
 	  })
 	| (WorkerRef & {
-			/** Silent for long enough to hang, but it works. Told once in a silence. */
+			/**
+			 * The worker has been silent for long enough to count as hung, but it computes: it gets one more
+			 * grace. Reported once per silence.
+			 */
 			readonly type: "heartbeat.busy";
 			readonly silentMs: number;
 			/** Processor time that was seen to be used in this silence; 0 where it waits for a device. */
 			readonly cpuAdvancedMs: number;
 	  })
 	| (WorkerRef & {
+			/** Missed pings may be the host's own fault: the count starts again. */
 			readonly type: "heartbeat.suspended";
 			readonly reason: "host_lagged" | "clock_jumped" | "debugger";
 	  })
 	| (WorkerRef & {
+			/** The worker hangs, and will be replaced. */
 			readonly type: "heartbeat.hung";
 			/** `"idle"`: it did nothing for `heartbeat.hungAfterMs`. `"busy_limit"`: it worked for `heartbeat.busyLimitMs`. */
 			readonly cause: "idle" | "busy_limit";
@@ -202,25 +236,32 @@ export type PoolEvent =
 			readonly missedInARow: number;
 	  })
 	// A call: taken and settled, and within that each attempt on a worker.
-	| (CallRef & { readonly type: "call.accepted"; readonly queued: number })
+	| (CallRef & {
+			/** The pool took a call. */ readonly type: "call.accepted";
+			readonly queued: number;
+	  })
 	| (CallRef &
 			WorkerRef & {
+				/** An attempt begins on a worker. */
 				readonly type: "call.dispatched";
 				readonly attempt: number;
 				readonly waitedMs: number;
 			})
 	| (CallRef &
 			WorkerRef & {
+				/** The attempt is over and its place on the worker is free. */
 				readonly type: "call.released";
 				readonly attempt: number;
 				readonly ranMs: number;
 			})
 	| (CallRef & {
+			/** The call will be attempted again. */
 			readonly type: "call.retried";
 			readonly attempt: number;
 			readonly because: ErrorCode;
 	  })
 	| (CallRef & {
+			/** The call is over for its caller. */
 			readonly type: "call.settled";
 			readonly outcome: CallOutcome;
 			readonly code: ErrorCode | undefined;
@@ -229,11 +270,13 @@ export type PoolEvent =
 	  })
 	// A session.
 	| {
+			/** A session was opened. */
 			readonly type: "session.started";
 			readonly pool: string;
 			readonly sessionId: string;
 	  }
 	| {
+			/** A session was closed, expired, or was lost with its process. */
 			readonly type: "session.ended";
 			readonly pool: string;
 			readonly sessionId: string;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "./error-codes.ts";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
@@ -21,17 +21,24 @@ export type SparedReason =
 /** What is told of a run: it begins, cleans up after the dead, is audited and protected, ends. */
 export type RunEvent =
 	| {
+			/** This program has a run in the ledger of `dataDir`. */
 			readonly type: "run.started";
 			readonly runId: RunId;
 			readonly dataDir: string;
 	  }
 	| {
+			/** The run is over. `clean`: its own program ended it in order. */
 			readonly type: "run.ended";
 			readonly runId: RunId;
 			readonly clean: boolean;
 	  }
-	| { readonly type: "cleanup.started"; readonly runId: RunId }
 	| {
+			/** The ledger is searched for runs whose program is dead, before anything else starts. */
+			readonly type: "cleanup.started";
+			readonly runId: RunId;
+	  }
+	| {
+			/** The search is over: how many runs and processes were found, killed and spared. */
 			readonly type: "cleanup.finished";
 			readonly runId: RunId;
 			readonly durationMs: number;
@@ -41,6 +48,7 @@ export type RunEvent =
 			readonly spared: number;
 	  }
 	| {
+			/** A process that a dead run, or a dead worker of this run, left behind is ended. */
 			readonly type: "orphan.reaped";
 			readonly ofRun: RunId;
 			readonly pid: number;
@@ -48,35 +56,47 @@ export type RunEvent =
 			readonly foundBy: "ledger" | "marker" | "group";
 	  }
 	| {
+			/** A process was left alone, and why. */
 			readonly type: "orphan.spared";
 			readonly ofRun: RunId;
 			readonly pid: number;
 			readonly reason: SparedReason;
 	  }
 	| {
+			/** A whole run was left alone, and why. */
 			readonly type: "run.spared";
 			readonly ofRun: RunId;
 			readonly reason: SparedReason;
 	  }
 	| {
+			/** A ledger file that cannot be read was renamed; its run is cleaned up by its marker. */
 			readonly type: "registry.set_aside";
 			readonly path: string;
 			readonly reason: string;
 	  }
 	| {
+			/** The usual place of the ledger cannot be used: `path` is where it is instead. */
 			readonly type: "registry.relocated";
 			readonly path: string;
 			readonly reason: string;
 	  }
 	| {
+			/** The ledger cannot be written; the pool goes on with its other layers of protection. */
 			readonly type: "registry.degraded";
 			readonly code: ErrorCode;
 			readonly message: string;
 			readonly unwritten: number;
 	  }
-	| { readonly type: "registry.recovered"; readonly written: number }
 	| {
-			/** Somebody took or damaged a file of this living run. */
+			/** What could not be written before is written now. */
+			readonly type: "registry.recovered";
+			readonly written: number;
+	  }
+	| {
+			/**
+			 * The ledger file or the lock of this living run was removed, replaced or damaged by something else.
+			 * Reported once.
+			 */
 			readonly type: "registry.file_lost";
 			readonly runId: RunId;
 			readonly file: "ledger" | "lock";
@@ -85,13 +105,17 @@ export type RunEvent =
 			readonly how: "removed" | "replaced" | "damaged";
 	  }
 	| {
-			/** It was made anew; what had its name was set aside. */
+			/**
+			 * The file was made again, and what had its name was set aside. A ledger that was removed has
+			 * everything again that it had; one that was damaged has the run and the workers that are in memory.
+			 */
 			readonly type: "registry.file_renewed";
 			readonly runId: RunId;
 			readonly file: "ledger" | "lock";
 			readonly path: string;
 	  }
 	| {
+			/** The ledger was compared with the process table, and they differed. */
 			readonly type: "registry.reconciled";
 			readonly runId: RunId;
 			/** Workers whose process was gone without anybody telling. */
@@ -102,6 +126,10 @@ export type RunEvent =
 	  }
 	// The auditor: a process that carries the run's marker and belongs to none of its workers.
 	| {
+			/**
+			 * A process carries the run's marker, and its worker has ended or is unknown: seen at two audits in a
+			 * row, reported once.
+			 */
 			readonly type: "audit.stray_found";
 			readonly runId: RunId;
 			readonly pid: number;
@@ -112,6 +140,7 @@ export type RunEvent =
 			readonly name: string;
 	  }
 	| {
+			/** A stray was ended; only with `audit.strays: "killed"`. */
 			readonly type: "audit.stray_killed";
 			readonly runId: RunId;
 			readonly pid: number;
@@ -119,6 +148,7 @@ export type RunEvent =
 			readonly how: "ended_on_term" | "killed";
 	  }
 	| {
+			/** A stray could not be ended, and why. */
 			readonly type: "audit.stray_spared";
 			readonly runId: RunId;
 			readonly pid: number;
@@ -126,6 +156,7 @@ export type RunEvent =
 			readonly reason: SparedReason;
 	  }
 	| {
+			/** The process table could not be read; the next audit tries again. */
 			readonly type: "audit.failed";
 			readonly runId: RunId;
 			/** What the system answered; all is tried again at the next look. */
@@ -133,6 +164,7 @@ export type RunEvent =
 	  }
 	// A protection: something outside of the host that ends workers when the host cannot.
 	| {
+			/** A protection is at work. */
 			readonly type: "protection.started";
 			readonly protection: string;
 			readonly pid: number;
@@ -142,6 +174,7 @@ export type RunEvent =
 			readonly restarts: number;
 	  }
 	| {
+			/** The process of a protection is gone: released with the run, or lost and to be started again. */
 			readonly type: "protection.ended";
 			readonly protection: string;
 			readonly pid: number;
@@ -150,12 +183,17 @@ export type RunEvent =
 			readonly how: "released" | "lost";
 	  }
 	| {
+			/** A protection that a pool asked for cannot work here, and why. */
 			readonly type: "protection.unavailable";
 			readonly protection: string;
 			readonly reason: string;
 	  }
 	// What a protection saw and did while no host lived, told by the next start with the time at which it happened.
 	| {
+			/**
+			 * While no host lived, a protection noticed that its host had died. Reported by the next start, with
+			 * the time at which it happened.
+			 */
 			readonly type: "protection.host_death_detected";
 			readonly protection: string;
 			readonly ofRun: RunId;
@@ -163,6 +201,7 @@ export type RunEvent =
 			readonly pid: number | undefined;
 	  }
 	| {
+			/** While no host lived, a protection ended a process. Reported by the next start. */
 			readonly type: "protection.process_killed";
 			readonly protection: string;
 			readonly ofRun: RunId;
@@ -176,6 +215,7 @@ export type RunEvent =
 			readonly signal: "SIGTERM" | "SIGKILL" | undefined;
 	  }
 	| {
+			/** While no host lived, a protection recorded the end of the run. Reported by the next start. */
 			readonly type: "protection.run_settled";
 			readonly protection: string;
 			readonly ofRun: RunId;

@@ -1,4 +1,5 @@
 import { StartError } from "@snakepit/core";
+import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { type Requirement, readRequirement } from "./environment-key.ts";
 
 const BRIDGE = "snakepit-bridge";
@@ -22,7 +23,7 @@ export function requireBridgeAmong(
 	if (texts === undefined || env["PYTHONPATH"]) return;
 	const names = texts.map(readRequirement).map(nameOf);
 	if (names.includes(undefined) || names.includes(BRIDGE)) return;
-	throw new StartError({
+	throw new StartError<PythonStartErrorCode>({
 		code: "BRIDGE_MISSING",
 		ran: "no",
 		message: `The environment was not made: its requirements (${texts.join(", ") || "none"}) do not have ${BRIDGE}, without which its Python cannot be a worker. Add "${BRIDGE}" to the requirements of pythonEnvironment(), also where another one depends on it.`,

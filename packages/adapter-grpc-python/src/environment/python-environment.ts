@@ -15,6 +15,10 @@ import {
 	pythonOf,
 	systemSources,
 } from "../interpreter/interpreter-sources.ts";
+import type {
+	PythonStartError,
+	PythonStartErrorCode,
+} from "../start-error-codes.ts";
 import { build } from "./builder.ts";
 import {
 	environmentKey,
@@ -147,7 +151,7 @@ function parentDirectory(given: string | undefined): string {
 	try {
 		return environmentsDirectory(given, process.env);
 	} catch (cause) {
-		throw new StartError({
+		throw new StartError<PythonStartErrorCode>({
 			code: "ENVIRONMENT_FAILED",
 			ran: "no",
 			message: `No place for Python environments: ${cause instanceof Error ? cause.message : String(cause)}. Name one by pythonEnvironment's option "directory".`,
@@ -161,9 +165,9 @@ function buildFailed(
 	requirements: readonly string[],
 	problem: string,
 	output: string,
-): StartError {
+): PythonStartError {
 	const lines = output.trimEnd().split("\n").slice(-SHOWN_LINES).join("\n");
-	return new StartError({
+	return new StartError<PythonStartErrorCode>({
 		code: "ENVIRONMENT_FAILED",
 		ran: "no",
 		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be made by Python ${base.version.join(".")} at ${base.program}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,

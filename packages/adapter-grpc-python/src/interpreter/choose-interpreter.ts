@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "@snakepit/core";
+import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import {
 	type Choice,
 	type InterpreterFacts,
@@ -57,7 +58,7 @@ export async function chooseInterpreter(
 		if (isTooOld(choice.version)) throw tooOld(choice);
 		return choice;
 	}
-	throw new StartError({
+	throw new StartError<PythonStartErrorCode>({
 		code: "PYTHON_NOT_FOUND",
 		ran: "no",
 		message: `No Python was found to run the workers. Tried:\n${passedOver.map((line) => `  - ${line}`).join("\n")}\nInstall Python ${OLDEST_PYTHON.join(".")} or newer, or name one by the adapter's option "python".`,

@@ -1,4 +1,8 @@
 import { StartError } from "@snakepit/core";
+import type {
+	PythonStartError,
+	PythonStartErrorCode,
+} from "../start-error-codes.ts";
 import {
 	fittingBridge,
 	isSameRelease,
@@ -12,8 +16,8 @@ import { currentUser } from "./reach.ts";
 export function unusable(
 	lead: UnusableLead,
 	passedOver: readonly string[],
-): StartError {
-	return new StartError({
+): PythonStartError {
+	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
 		message: `The Python of the workers cannot be used: ${lead.reason}, and ${lead.problem}. No other is taken in its place. ${remedies(lead).join(", ")}, or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
@@ -53,8 +57,8 @@ function remedies({
 	];
 }
 
-export function tooOld(choice: Choice): StartError {
-	return new StartError({
+export function tooOld(choice: Choice): PythonStartError {
+	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_TOO_OLD",
 		ran: "no",
 		message: `${choice.program} is Python ${choice.version.join(".")}, and snakepit-bridge needs ${OLDEST_PYTHON.join(".")} or newer (chosen because ${choice.reason}). Name a newer one by the adapter's option "python".${passedOverText(choice.passedOver)}`,
@@ -73,14 +77,14 @@ export function requireBridge(choice: Choice): void {
 	const before = passedOverText(choice.passedOver);
 	const isKnown = bridge !== undefined && bridge !== "unknown";
 	if (!isKnown && unreadable.length > 0) {
-		throw new StartError({
+		throw new StartError<PythonStartErrorCode>({
 			code: "PYTHON_UNUSABLE",
 			ran: "no",
 			message: `${python} finds no snakepit_bridge (chosen because ${reason}), and ${currentUser()} may not read ${unreadable.join(", ")}, where it may be. Give that user the right to read it (as its owner: chmod -R a+rX), keep it where that user may read, or name another Python by the adapter's option "python".${before}`,
 		});
 	}
 	if (bridge === undefined) {
-		throw new StartError({
+		throw new StartError<PythonStartErrorCode>({
 			code: "BRIDGE_MISSING",
 			ran: "no",
 			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fittingBridge()}"\n(where uv made the environment: uv pip install --python ${program} "${fittingBridge()}"),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { StartErrorCode } from "@snakepit/core";
 import { OptionsError } from "@snakepit/core";
 import type {
 	LaunchSpec,
@@ -14,6 +15,7 @@ import type {
 } from "../options.ts";
 import { isEnv } from "../resolve-options.ts";
 import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
+import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
@@ -37,6 +39,21 @@ export function socketPath(slot: WorkerSlot): string {
 	return join(slot.directory, "s");
 }
 
+/** With these the bridge may answer that it cannot start (docs/bridge-protocol.md). */
+const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
+	"PROTOCOL_MISMATCH",
+	"PYTHON_TOO_OLD",
+	"BRIDGE_MISSING",
+	"TOOLS_IMPORT_FAILED",
+	"STARTUP_HOOK_FAILED",
+	"PRELOAD_FAILED",
+	"FORK_UNSAFE_PLATFORM",
+	"FORK_UNSAFE_THREADS",
+	"FORK_UNSAFE_GRPC",
+	"FORK_UNSAFE_CUDA",
+	"FORK_UNSAFE_CONNECTIONS",
+];
+
 /** What of this program a launch depends on. */
 export interface LaunchHost {
 	readonly parallelism: number;
@@ -56,6 +73,7 @@ export function launchSpec(
 			userEnv: envOf(slot, options),
 		}),
 		dumpSignal: DUMP_SIGNAL,
+		refusalCodes: REFUSAL_CODES,
 		launchPayload: {
 			...commonPayload(slot, options),
 			socket: socketPath(slot),
@@ -78,6 +96,7 @@ export function preloadSpec(
 			userEnv: typeof options.env === "function" ? {} : options.env,
 		}),
 		dumpSignal: DUMP_SIGNAL,
+		refusalCodes: REFUSAL_CODES,
 		launchPayload: {
 			...commonPayload(place, options),
 			socket: place.forkSocket,

@@ -1,5 +1,6 @@
 import { StartError } from "@snakepit/core";
 import type { Transport } from "../options.ts";
+import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
 import { isSameRelease, releaseMismatch } from "./same-release.ts";
 
@@ -40,7 +41,7 @@ export function readReadyPayload(
 		});
 	}
 	if (protocol < PROTOCOL.min || protocol > PROTOCOL.max) {
-		throw new StartError({
+		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
 			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-grpc-python" : "snakepit-bridge"}.`,
@@ -53,7 +54,7 @@ export function readReadyPayload(
 			"python -m pip install",
 		);
 	if ((transport ?? "grpc") !== wanted) {
-		throw new StartError({
+		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
 			message: `Worker ${workerId}: snakepit-bridge ${bridge} listens for ${String(transport ?? "grpc")} and the adapter's option "transport" is "${wanted}". Update snakepit-bridge, or leave the option out.`,

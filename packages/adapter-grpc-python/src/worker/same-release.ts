@@ -1,5 +1,9 @@
 import { StartError } from "@snakepit/core";
 import { VERSION } from "../gen/version.ts";
+import type {
+	PythonStartError,
+	PythonStartErrorCode,
+} from "../start-error-codes.ts";
 
 /** As npm and PyPI both begin a version. */
 const RELEASE = /^(\d+)\.(\d+)/;
@@ -32,7 +36,7 @@ export function releaseMismatch(
 	bridge: string,
 	install: string,
 	more = "",
-): StartError {
+): PythonStartError {
 	const release = releaseOf(bridge);
 	const npm =
 		release === undefined
@@ -41,7 +45,7 @@ export function releaseMismatch(
 	const shared = VERSION.startsWith("0.")
 		? "first two numbers"
 		: "first number";
-	return new StartError({
+	return new StartError<PythonStartErrorCode>({
 		code: "VERSION_MISMATCH",
 		ran: "no",
 		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-grpc-python ${VERSION}; the ${shared} of their versions have to be the same. Install the bridge of this release (a pythonEnvironment() does for the requirement "snakepit-bridge"):\n  ${install} "${fittingBridge()}"${npm}${more}`,

@@ -1,8 +1,8 @@
+import type { Ran } from "../error-codes.ts";
 import {
 	CallAbortedError,
 	CallTimeoutError,
 	QueueError,
-	type Ran,
 	SnakepitError,
 	StartError,
 } from "../errors.ts";

@@ -228,7 +228,7 @@ async function ready(
 			spec.launchPayload,
 		);
 		await Promise.race([
-			shakeHands(process.control, workerId, message),
+			shakeHands(process.control, workerId, message, spec.refusalCodes),
 			late.promise,
 		]);
 	} finally {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { LaunchSpec, PreloadPlace } from "../adapter.ts";
-import { type ErrorCode, SnakepitError, StartError } from "../errors.ts";
+import type { ErrorCode } from "../error-codes.ts";
+import { SnakepitError, StartError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import { messageOf } from "../worker/start-errors.ts";
 import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";

@@ -1,4 +1,5 @@
-import { RegistryError, type RegistryErrorCode } from "../errors.ts";
+import type { RegistryErrorCode } from "../error-codes.ts";
+import { RegistryError } from "../errors.ts";
 import {
 	DESCRIPTORS_REMEDY,
 	isOutOfDescriptors,

@@ -1,8 +1,8 @@
 import type { CallOptions, Connection } from "../adapter.ts";
+import type { InputErrorCode } from "../error-codes.ts";
 import {
 	CallAbortedError,
 	InputError,
-	type InputErrorCode,
 	SnakepitError,
 	ToolError,
 } from "../errors.ts";

@@ -27,6 +27,7 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	env: optional(isEnvironment),
 	cwd: optional(nonEmptyText),
 	launchPayload: () => undefined,
+	refusalCodes: optional(areTexts),
 	stdio: optional(oneOf("pool", "adapter")),
 	dumpSignal: optional(nonEmptyText),
 };

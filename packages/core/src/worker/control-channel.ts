@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { WorkerSlot } from "../adapter.ts";
-import { StartError, type StartErrorCode } from "../errors.ts";
+import { StartError } from "../errors.ts";
 
 /** A launch message or a ready line may not be longer. */
 export const MAX_CONTROL_LINE_BYTES = 65_536;
@@ -34,27 +34,17 @@ export function formatLaunchMessage(
 	return line;
 }
 
-/** The codes that a worker may give for its refusal; any other becomes `WORKER_REFUSED`. */
-const REFUSAL_CODES: readonly StartErrorCode[] = [
-	"PROTOCOL_MISMATCH",
-	"PYTHON_TOO_OLD",
-	"BRIDGE_MISSING",
-	"TOOLS_IMPORT_FAILED",
-	"STARTUP_HOOK_FAILED",
-	"PRELOAD_FAILED",
-	"FORK_UNSAFE_PLATFORM",
-	"FORK_UNSAFE_THREADS",
-	"FORK_UNSAFE_GRPC",
-	"FORK_UNSAFE_CUDA",
-	"FORK_UNSAFE_CONNECTIONS",
-];
-
 /**
- * Reads a ready line: returns what the program says of itself.
+ * Reads a ready line: returns what the program reports of itself.
  *
- * @throws StartError with the program's own code when it refused, `READY_LINE_INVALID` when the line is neither.
+ * @param refusalCodes with which it may refuse to start.
+ * @throws StartError with one of them or `WORKER_REFUSED` when it refused, `READY_LINE_INVALID` when the line is neither.
  */
-export function parseReadyLine(workerId: string, line: string): unknown {
+export function parseReadyLine(
+	workerId: string,
+	line: string,
+	refusalCodes: readonly string[] = [],
+): unknown {
 	let parsed: unknown;
 	try {
 		parsed = JSON.parse(line);
@@ -71,12 +61,12 @@ export function parseReadyLine(workerId: string, line: string): unknown {
 	)
 		throw invalid(workerId, line);
 	const { code, message, detail } = parsed.failed as Record<string, unknown>;
-	const known = REFUSAL_CODES.find((candidate) => candidate === code);
-	// A code of its own invention is only shown.
+	const known = refusalCodes.find((candidate) => candidate === code);
+	// A code that the adapter does not name is only shown.
 	const invented =
 		known === undefined && code !== undefined ? ` (${text(code)})` : "";
 	const details = detail === undefined ? "" : `\n${text(detail)}`;
-	throw new StartError({
+	throw new StartError<string>({
 		code: known ?? "WORKER_REFUSED",
 		ran: "no",
 		message: `Worker ${workerId} could not start: ${text(message)}${invented}${details}`,
@@ -93,6 +83,7 @@ export async function shakeHands(
 	channel: Duplex,
 	workerId: string,
 	launchMessage: string,
+	refusalCodes?: readonly string[],
 ): Promise<unknown> {
 	const { promise, resolve, reject } = Promise.withResolvers<string>();
 	const chunks: Buffer[] = [];
@@ -128,7 +119,7 @@ export async function shakeHands(
 	channel.on("error", closed);
 	channel.write(`${launchMessage}\n`);
 	try {
-		return parseReadyLine(workerId, await promise);
+		return parseReadyLine(workerId, await promise, refusalCodes);
 	} finally {
 		// What else it writes there blocks nobody and is not kept.
 		channel.off("data", read);

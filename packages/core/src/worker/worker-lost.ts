@@ -1,4 +1,5 @@
-import { WorkerLostError, type WorkerLostErrorCode } from "../errors.ts";
+import type { WorkerLostErrorCode } from "../error-codes.ts";
+import { WorkerLostError } from "../errors.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";

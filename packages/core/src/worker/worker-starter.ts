@@ -255,7 +255,12 @@ export class WorkerStarter {
 				token,
 				spec.launchPayload,
 			);
-			ready = await shakeHands(process.control, slot.workerId, message);
+			ready = await shakeHands(
+				process.control,
+				slot.workerId,
+				message,
+				spec.refusalCodes,
+			);
 		}
 		const launchedMs = world.clock.now();
 		const conversing = spec.stdio === "adapter";

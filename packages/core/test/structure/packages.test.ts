@@ -10,7 +10,7 @@ import {
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
-/** What the packages of the workspace may use of each other: the entries of core. Applications may use all. */
+/** What packages may use of each other: the entries of core. */
 const ENTRIES: readonly string[] = Object.keys(
 	JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8"))
 		.exports,
@@ -34,6 +34,11 @@ const foldersOf = (parent: string): readonly string[] =>
 		.map((name) => posix.join(parent, name))
 		.filter((folder) => existsSync(join(ROOT, folder, "package.json")));
 
+/** The names of the packages that are published. */
+const PACKAGES = foldersOf("packages").map(
+	(folder) => `@snakepit/${posix.basename(folder)}`,
+);
+
 /** What nobody installs: the repository's own programs. */
 const programs = [...foldersOf("apps"), "bench", "chaos"];
 
@@ -47,6 +52,7 @@ const KNOW_THEIR_PLACE: readonly string[] = [
 	"packages/core/src/registry/drizzle.ts",
 	"packages/core/src/registry/sqlite-unusable.ts",
 	"packages/watchdog/src/doctor/command.ts",
+	"packages/watchdog/src/guard/python-interpreter.ts",
 	"packages/watchdog/src/own-file.ts",
 	"packages/watchdog/src/watchdog/program.ts",
 	"packages/watchdog/src/watchdog/watchdog-process.ts",
@@ -84,7 +90,12 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 	"%s",
 	(folder) => {
 		const { files, imports, wanted } = read(folder);
-		const allowed = folder === "packages/core" ? [] : ENTRIES;
+		const allowed = ((): readonly string[] => {
+			if (folder === "packages/core") return [];
+			// An example is a user's program.
+			if (!folder.startsWith("packages/")) return [...ENTRIES, ...PACKAGES];
+			return ENTRIES;
+		})();
 
 		test("uses of the workspace what it may, and nothing deeper than the entry", () => {
 			const used = [...wanted, ...imports.map(({ to }) => to)].filter((name) =>

@@ -71,6 +71,7 @@ describe("with a process", () => {
 			when: "the program refuses",
 			script: {
 				...speaksControl,
+				launch: { refusalCodes: ["TOOLS_IMPORT_FAILED"] },
 				boot: prints(
 					says(
 						'{"failed":{"code":"TOOLS_IMPORT_FAILED","message":"no numpy"}}\n',
