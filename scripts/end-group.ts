@@ -13,7 +13,7 @@ type Machine = Pick<CensusHost, "facts" | "members" | "signal" | "signalGroup">;
  * Ends a process that a test started and the group that it leads.
  *
  * The group is killed as one: a member that forks while the others are listed would
- * leave one that nobody has heard of. Where the leader is gone, a member proves that
+ * leave one that is not in the list. Where the leader is gone, a member proves that
  * the group's number is not another's by now: one of `known`, or one that carries the
  * mark of the test that runs.
  */

@@ -11,7 +11,7 @@ export interface Leftover {
 	readonly startTime: string;
 	readonly groupId: number;
 	readonly command: string;
-	/** The test in which it began, as far as its environment says. */
+	/** The test in which it began, if its environment has it. */
 	readonly test: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Ends a script that is given any argument, before it has done anything: it takes
- * none, and whoever asks for help does not want a whole run.
+ * none, and a request for help is not one for a whole run.
  *
  * @param name as `package.json` has it.
  * @param does what it does, and what does a part of it.

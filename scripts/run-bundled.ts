@@ -17,7 +17,7 @@ export interface Bundling {
 	readonly place: string;
 }
 
-/** What a bundled program said. */
+/** How a bundled program ended. */
 export interface BundledRun {
 	readonly status: number | null;
 	readonly stdout: string;

@@ -52,7 +52,7 @@ describe.skipIf(process.platform !== "linux")(
 			commands,
 			withinMs: WITHIN_MS,
 		});
-		// A start, a body and a stop: it is for the contract to say what hangs.
+		// A start, a body and a stop: the contract itself finds what hangs.
 		const timeout = 3 * WITHIN_MS;
 		test.concurrent.each(cases)("$title", { timeout }, ({ run }) => run());
 	},

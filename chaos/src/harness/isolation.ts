@@ -19,7 +19,7 @@ const ENCLOSED = fileURLToPath(
 
 /**
  * Put before a command: mounts a file system of its own at a directory, which only the command
- * sees, and whoever looks through `/proc/PID/root`. It is gone with the command.
+ * sees; others see it through `/proc/PID/root`. It is gone with the command.
  */
 export function onOwnDisk(
 	directory: string,

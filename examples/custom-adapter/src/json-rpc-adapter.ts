@@ -20,7 +20,7 @@ export function jsonRpcAdapter(command: readonly string[]): adapter.Adapter {
 /** The conversation with one process. */
 function converse(process: adapter.WorkerProcess): adapter.Connection {
 	const { stdin, stdout } = process;
-	if (!stdin || !stdout) throw new TypeError('launch says stdio: "adapter"');
+	if (!stdin || !stdout) throw new TypeError('launch has to return stdio: "adapter"');
 	const peer = new JsonRpcPeer(stdin, stdout, (why) => process.broken(why));
 	void process.exited.then(() => peer.end("it has ended"));
 
@@ -88,7 +88,7 @@ function translate(error: unknown): core.SnakepitError {
 		return new core.InputError({ ...fields, code, ran: "no" });
 	}
 	const nothing = { notes: [], frames: [], cause: undefined };
-	const said = { type: "JSON-RPC fault", message, traceback: error.trace };
-	const remote = { ...said, ...nothing };
+	const fault = { type: "JSON-RPC fault", message, traceback: error.trace };
+	const remote = { ...fault, ...nothing };
 	return new core.ToolError({ ...fields, code: "TOOL_FAILED", remote });
 }

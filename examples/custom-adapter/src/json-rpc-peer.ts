@@ -6,7 +6,7 @@ const KINDS = new Map([
 	[-32800, "cancelled"],
 ]);
 
-/** What the other side says when it cannot answer. */
+/** The other side's error response. */
 export class Fault extends Error {
 	readonly kind: string;
 	readonly trace: string;

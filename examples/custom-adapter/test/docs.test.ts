@@ -24,7 +24,7 @@ test.each(snippets)(
 	},
 );
 
-test("it has as many lines as the pages say, all files of the adapter together", () => {
+test("it has as many lines as the pages state, all files of the adapter together", () => {
 	const files = ["json-rpc-adapter.ts", "json-rpc-peer.ts"];
 	const lines = files
 		.map((name) => read(`examples/custom-adapter/src/${name}`))
