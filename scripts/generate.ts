@@ -12,7 +12,7 @@ import { must, root } from "./run.ts";
 
 takeNoArguments(
 	"generate",
-	"writes protobuf code, types of tools, migrations, reference pages, reports of what packages export, the page of benchmarks, dashboards, alerts and the version in Python and in the adapter",
+	"writes protobuf code, types of tools, migrations, reference pages, reports of what packages export, the page of benchmarks, the dashboard and alerts for scraped metrics, and the version in Python and in the adapter",
 );
 
 // The oldest grpcio-tools with wheels for Python 3.10 to 3.14. Its messages
