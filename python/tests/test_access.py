@@ -1,4 +1,4 @@
-"""Who may speak to a worker, and what it says beside the conversation."""
+"""Access to a worker over gRPC: tokens, limits, health, pings, descriptions."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def make(seconds: float, sink: Settled) -> RunningCall:
 def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its frame gives the memory of its arguments back: nobody may read them then."""
+    """Its frame releases the memory of its arguments, which must not be read then."""
     sink = Settled()
     running = make(0, sink)
     began: list[bool] = []

@@ -27,7 +27,7 @@ class Listening:
         ready, write_end = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            # Who listens is who is at the other end, for the kernel.
+            # To the kernel the peer is the process that listens.
             self._listener.listen()
             os.write(write_end, b"1")
             signal.pause()

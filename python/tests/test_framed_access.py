@@ -1,4 +1,4 @@
-"""Who may speak to a worker over the framed transport, and how it bears strangers."""
+"""Access to a worker over the framed transport: tokens, limits, silent connections."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stranger(worker: FakeHost) -> FramedSocket:
 
 
 def bye(connection: FramedSocket) -> pb.Bye:
-    """Returns the worker's last words, behind which the connection ends."""
+    """Returns the worker's last message, after which the connection ends."""
     said = connection.heard().bye
     with pytest.raises((EOFError, ConnectionError)):
         connection.receive()
@@ -108,7 +108,7 @@ def test_silent_connections_make_room_for_new_ones(start: Host) -> None:
     worker = start("greeter")
     silent = [stranger(worker) for _ in range(40)]
     assert worker.converse().call("greet", ["Ada"]) == "Hello Ada!"
-    # The first ones were sent away, long before their time was over.
+    # The first ones were closed, long before their time was over.
     assert silent[0].socket.recv(1) == b""
     for connection in silent:
         connection.close()

@@ -162,12 +162,12 @@ def test_frames_that_are_held_back_leave_when_the_main_thread_stands_still(
         outbox.flushed.clear()
         gathering.hold()
         assert outbox.flushed.wait(30)
-        # Nobody looks again for frames that come later in the same turn.
+        # No timer is left for frames that come later in the same turn.
         assert not outbox.held
 
 
 class _ManualLoop:
-    """Calls back when the test says so."""
+    """Keeps callbacks until the test calls them."""
 
     def __init__(self) -> None:
         self.timers: list[Callable[[], object]] = []

@@ -190,7 +190,7 @@ def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
 
 
 class _Frames(deque[pb.WorkerFrame]):
-    """Gets one more as soon as somebody has looked so often and seen it empty."""
+    """Gets one more frame as soon as it was found empty a number of times."""
 
     def __init__(self, looks: int, arrives: Callable[[], None]) -> None:
         super().__init__()

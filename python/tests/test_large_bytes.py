@@ -113,7 +113,7 @@ def test_another_thread_runs_meanwhile(mapping: mmap.mmap) -> None:
     usual = sys.getswitchinterval()
     other.start()
     try:
-        # Nobody has to let go of it: who does so has done it by itself.
+        # The copy itself releases the GIL: no switch interval would.
         sys.setswitchinterval(1000)
         enough = turns + 3
         deadline = time.monotonic() + 60

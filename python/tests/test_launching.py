@@ -27,7 +27,7 @@ def test_a_protocol_mismatch_names_both_versions(
     failure = host("greeter", protocol=versions).failed()
     assert failure["code"] == "PROTOCOL_MISMATCH"
     assert f"protocols {versions['min']} to {versions['max']}" in failure["message"]
-    assert f"snakepit-bridge {__version__} speaks 1 to 1" in failure["message"]
+    assert f"snakepit-bridge {__version__} supports 1 to 1" in failure["message"]
     assert remedy in failure["message"]
 
 

@@ -179,7 +179,7 @@ def test_a_call_that_cannot_be_cancelled_does_not_keep_the_worker(start: Host) -
     worker.signal(signal.SIGTERM)
     assert worker.exit_status() == 72
     record = conversation.logs.get(timeout=DEADLINE_S)
-    assert record.message == "left with 1 calls that do not end"
+    assert record.message == "leaving with 1 calls that do not end"
 
 
 def test_sigterm_is_noticed_while_the_main_thread_runs_no_python(start: Host) -> None:

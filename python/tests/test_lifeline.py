@@ -1,6 +1,6 @@
 """No worker outlives its host, nor does a child of a worker in its group.
 
-Whoever is alive holds a pipe that the test reads: its end proves all deaths.
+Every living process holds a pipe that the test reads: its end proves that all are dead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Somebody is waited for in time in which this process runs."""
+"""Deadlines count only time in which this process runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Timer:
 
 
 class VirtualTimers:
-    """Time that passes when a test says so."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self._now = 1_000.0

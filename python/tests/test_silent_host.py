@@ -1,7 +1,7 @@
 """A host that is stopped lives: gRPC must not end its conversation for being silent.
 
 By itself gRPC does so after a minute. That each of its limits is ours to set is seen
-with a short one. Nor does gRPC say anything by itself to a host that says little.
+with a short one. Nor does gRPC send anything by itself to a host that sends little.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def test_a_cancel_ends_only_its_call(start: Host, tool: str) -> None:
     if tool == "waits_for_input":
         options["has_input"] = True
     calls = [conversation.begin(tool, **options) for _ in range(AT_ONCE)]
-    # Each says when it is where it is to be cancelled.
+    # Each reports when it has reached the place where it is to be cancelled.
     begun = {conversation.logs.get(timeout=30).call_id for _ in calls}
     assert begun == set(calls)
     reasons = [

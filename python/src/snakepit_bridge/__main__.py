@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     """Runs one command and returns the exit status.
 
     Of this package only what the command needs is imported, and nothing here
-    needs a current Python: a worker says itself that its Python is too old.
+    needs a current Python: a worker itself reports a Python that is too old.
     """
     command = arguments[0] if arguments else ""
     if command == "worker":

@@ -1,4 +1,4 @@
-"""Signals of a guard reach whom it saw, and nobody who has that number now."""
+"""A guard signals the process that it saw, never a later owner of its pid."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ print(kill_until_none(Wakeup(), lambda _: None), flush=True)
 
 
 def test_the_group_of_a_dead_child_is_killed_before_the_child_is_reaped() -> None:
-    """Its number is nobody else's until then, and what is left in it descends from us."""
+    """Until then no other group can have its number, and its members descend from us."""
     with subprocess.Popen(
         [sys.executable, "-c", _WIDOWER],
         stdin=subprocess.PIPE,

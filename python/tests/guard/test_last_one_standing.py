@@ -1,4 +1,4 @@
-"""Whoever dies, alone or with another, no descendant of a worker lives on."""
+"""Whichever process dies, alone or with another, no descendant of a worker survives."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_process_that_forks_endlessly_is_killed(
     host = guard()
     host.beast("forks_without_end", how)
     strike(host, host.outer, whom)
-    # Each guard ends only when the kernel says that it has no child any more.
+    # Each guard exits only when the kernel reports that it has no child any more.
     assert all(guard_.within() for guard_ in host.guards)
 
 
@@ -188,7 +188,7 @@ def test_a_guard_without_a_host_writes_down_what_it_killed(guard: Guard) -> None
     host.die()
     assert host.exit_status() == HOST_GONE
     lines = incidents(host)
-    # A guard further out that had to wait long has helped, and tells that too.
+    # A guard further out that had to wait long has helped, and reports that too.
     assert {line["type"] for line in lines} == {
         "protection.host_death_detected",
         "protection.process_killed",
@@ -200,7 +200,7 @@ def test_a_guard_without_a_host_writes_down_what_it_killed(guard: Guard) -> None
     assert host.inner.pid in {line["pid"] for line in dead}
     killed = of_type(lines, "process_killed")
     assert {line["signal"] for line in killed} == {"SIGKILL"}
-    # Who it was is known through its parent, which a daemon has lost.
+    # The worker is found through the parent, which a daemon has lost.
     assert {line["pid"] for line in killed if line.get("incarnation") == "w1"} == {
         deaths[0].pid,
         deaths[1].pid,
@@ -208,7 +208,7 @@ def test_a_guard_without_a_host_writes_down_what_it_killed(guard: Guard) -> None
     assert {line["pid"] for line in killed} == {death.pid for death in deaths}
     for line in killed:
         assert line["startTime"].isdigit()
-    # What hung on the worker says so, with the time at which that began.
+    # A descendant of the worker names it, with its start time.
     worker = next(line for line in killed if line["pid"] == deaths[0].pid)
     child = next(line for line in killed if line["pid"] == deaths[1].pid)
     assert "below" not in worker

@@ -1,4 +1,4 @@
-"""What /proc says, read twice the same."""
+"""The process table, read from /proc in two ways with the same result."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_the_end_of_the_host_ends_parent_and_held_child(parent: Parent) -> None:
     parent.start(1)
     worker = parent.watch(parent.expect("held")["pid"])
     itself = parent.watch(parent.fake.pid)
-    # Whoever accepts the lifeline is the host.
+    # The process that accepts the lifeline is the host.
     parent.fake.lifeline.accept()[0].close()
     assert itself.within()
     assert worker.within()

@@ -138,7 +138,7 @@ class FakeHost:
         return self
 
     def failed(self) -> dict[str, str]:
-        """Starts a worker that does not start: returns what it says, once it has exited with 70."""
+        """Starts a worker that fails to start; returns its report once it has exited with 70."""
         self.spawn()
         self.launch()
         failure: dict[str, str] = self.answer()["failed"]
@@ -154,7 +154,7 @@ class FakeHost:
         return conversation
 
     def connect(self) -> FramedSocket:
-        """Connects to the worker's socket as anybody can, and says nothing."""
+        """Connects to the worker's socket without a token, and sends nothing."""
         connection = FramedSocket(self.socket_path)
         self._strangers.append(connection)
         return connection

@@ -27,7 +27,7 @@ DEADLINE_S = 20.0
 
 
 class Death:
-    """The end of one process, whoever is its parent: an event, not a poll of pids."""
+    """The end of one process, child or not: an event, not a poll of pids."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

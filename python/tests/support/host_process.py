@@ -1,6 +1,6 @@
 """A host in a process of its own, to be killed: `python -m support.host_process`.
 
-Its one argument is JSON: the tools, what to call, and what to do before it says
+Its one argument is JSON: the tools, what to call, and what to do before it reports
 that the worker is where the test wants it.
 """
 
@@ -17,7 +17,7 @@ from support.fake_host import FakeHost
 
 
 def main() -> None:
-    """Brings a worker into a state, says so on stdout, and waits to be killed."""
+    """Brings a worker into a state, reports it on stdout, and waits to be killed."""
     wanted = json.loads(sys.argv[1])
     host = FakeHost(Path(wanted["tools"]))
     host.program = wanted.get("program", host.program)

@@ -60,7 +60,7 @@ class ControlGroup:
         return [int(pid) for pid in (self.path / "cgroup.procs").read_text().split()]
 
     def empty_within(self, seconds: float) -> bool:
-        """Waits until the kernel says that nothing is left in it."""
+        """Waits until the kernel reports that nothing is left in it."""
         poll = select.poll()
         poll.register(self._events, select.POLLPRI)
         until = time.monotonic() + seconds
@@ -101,7 +101,7 @@ class Round:
             line = lines.readline()
         assert line, "the host did not get that far"
         known: dict[str, int] = {"host": self.host, **json.loads(line)}
-        # Whoever is struck second may be gone by then, and its number another's.
+        # The second process may be gone by then, and its pid reused.
         self._alive = {who: os.pidfd_open(pid) for who, pid in known.items()}
 
     def strike(self, whom: list[str]) -> None:

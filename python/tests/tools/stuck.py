@@ -16,7 +16,7 @@ cleaned: list[str] = []
 
 
 def begun() -> None:
-    """Tells the test that the tool runs."""
+    """Reports to the test that the tool runs."""
     sys.stderr.write(f"begun {current_call().call_id}\n")
 
 

@@ -123,9 +123,9 @@ def check_versions(launch: Launch) -> None:
         )
         raise StartFailed(
             "PROTOCOL_MISMATCH",
-            f"{launch.host_package} speaks the bridge protocols "
+            f"{launch.host_package} supports the bridge protocols "
             f"{launch.oldest_protocol} to {launch.newest_protocol}, snakepit-bridge "
-            f"{__version__} speaks {OLDEST_PROTOCOL} to {NEWEST_PROTOCOL}; {remedy}",
+            f"{__version__} supports {OLDEST_PROTOCOL} to {NEWEST_PROTOCOL}; {remedy}",
         )
 
 

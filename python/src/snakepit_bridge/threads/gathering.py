@@ -113,8 +113,8 @@ class Gathering:
         # Cleared first: a main thread that still finds a timer here has made progress.
         self._timer = None
         if self.progress == seen:
-            # The main thread is idle or blocked. Either way nobody looks again after
-            # this, so the rest of its turn is sent frame by frame.
+            # The main thread is idle or blocked. Either way no timer is left
+            # after this, so the rest of its turn is sent frame by frame.
             self.release()
         else:
             self._watch()

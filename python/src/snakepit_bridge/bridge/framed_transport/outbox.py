@@ -44,7 +44,7 @@ class FramedOutbox:
     """
 
     def __init__(self) -> None:
-        """To be made in the main thread."""
+        """To be called in the main thread."""
         self.held = False
         self._waiting: deque[bytes | memoryview] = deque()
         self._writing = threading.Lock()
