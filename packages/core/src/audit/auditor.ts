@@ -19,7 +19,7 @@ export interface AuditRule {
 /** Counts since the run began. */
 export interface AuditStatistics {
 	readonly looks: number;
-	/** Workers whose process was gone without anybody telling. */
+	/** Workers whose process was gone without a notice of its end. */
 	readonly vanished: number;
 	readonly straysFound: number;
 	readonly straysKilled: number;
@@ -36,7 +36,7 @@ export interface AuditorParts {
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
-/** A stray has lost the one who would hear what it has to say. */
+/** Short: the worker that started a stray is gone, so nothing uses what it still finishes. */
 const STRAY_LIMITS: KillLimits = { graceMs: 500, deadlineMs: 5_000 };
 
 /**
@@ -49,9 +49,9 @@ export class Auditor {
 	readonly #reconciliation: Reconciliation;
 	#timer: Timer;
 	#suspects: ReadonlySet<string> = new Set();
-	/** Strays that were told of and live still. */
-	#told: ReadonlySet<string> = new Set();
-	/** Those that are being ended now. */
+	/** Strays that were reported and still live. */
+	#reported: ReadonlySet<string> = new Set();
+	/** Strays that are being ended now. */
 	readonly #ending = new Set<string>();
 	#counts: AuditStatistics = {
 		looks: 0,
@@ -86,10 +86,10 @@ export class Auditor {
 	/** A process table that cannot be read now can be at the next look: no reason to end the program. */
 	#failed({ message }: Error): void {
 		const { runId } = this.#parts.registry;
-		this.#tell({ type: "audit.failed", runId, reason: message });
+		this.#emit({ type: "audit.failed", runId, reason: message });
 	}
 
-	/** Says something only when something is amiss. */
+	/** Emits an event only when something is wrong. */
 	#look(): void {
 		const { registry } = this.#parts;
 		const vanished = this.#reconciliation.look().length;
@@ -104,7 +104,7 @@ export class Auditor {
 		};
 		if (vanished === 0 && unwritten === 0 && strays === 0) return;
 		const { runId } = registry;
-		this.#tell({
+		this.#emit({
 			type: "registry.reconciled",
 			runId,
 			vanished,
@@ -126,11 +126,13 @@ export class Auditor {
 	#lookForStrays(marked: readonly MarkedProcess[]): number {
 		const { registry, rule } = this.#parts;
 		const step = decideStrays(this.#unaccounted(marked), this.#suspects);
-		const news = step.strays.filter((stray) => !this.#told.has(keyOf(stray)));
+		const news = step.strays.filter(
+			(stray) => !this.#reported.has(keyOf(stray)),
+		);
 		this.#suspects = step.suspects;
-		this.#told = new Set(step.strays.map(keyOf));
+		this.#reported = new Set(step.strays.map(keyOf));
 		for (const { identity, incarnation, of, name } of news)
-			this.#tell({
+			this.#emit({
 				type: "audit.stray_found",
 				runId: registry.runId,
 				pid: identity.pid,
@@ -181,15 +183,15 @@ export class Auditor {
 		};
 		if (fate !== "ended_on_term" && fate !== "killed") {
 			const reason = spareReason(fate);
-			this.#tell({ type: "audit.stray_spared", ...about, reason });
+			this.#emit({ type: "audit.stray_spared", ...about, reason });
 			return;
 		}
 		const straysKilled = this.#counts.straysKilled + 1;
 		this.#counts = { ...this.#counts, straysKilled };
-		this.#tell({ type: "audit.stray_killed", ...about, how: fate });
+		this.#emit({ type: "audit.stray_killed", ...about, how: fate });
 	}
 
-	#tell(event: Untimed<SnakepitEvent>): void {
+	#emit(event: Untimed<SnakepitEvent>): void {
 		const { clock, emit } = this.#parts;
 		emit({ wallMs: clock.wall(), ...event } as SnakepitEvent);
 	}

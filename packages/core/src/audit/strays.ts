@@ -3,22 +3,22 @@ import { formatMarker } from "../marker.ts";
 import type { WorkerStatus } from "../registry/process-registry.ts";
 import type { MarkedProcess } from "../world.ts";
 
-/** A living process that carries the marker of a living run and is nothing that the run's registry accounts for. */
+/** A living process that carries the marker of a living run and belongs to no worker in the run's registry. */
 export interface Stray {
 	readonly identity: ProcessIdentity;
-	/** Which worker it says it descends from. */
+	/** The worker that its marker names. */
 	readonly incarnation: string | undefined;
-	/** What the registry says of that worker: it has ended, or there never was one. */
+	/** That worker in the registry: it has ended, or there never was one. */
 	readonly of: "ended" | "unknown";
 	/** The program's name, for people. */
 	readonly name: string;
 }
 
-/** What one look showed. */
+/** The result of one look. */
 export interface StraysStep {
 	/** Seen at this look and at the one before. */
 	readonly strays: readonly Stray[];
-	/** Everything that nobody accounts for at this look: most of it is only just being swept. */
+	/** Every process without a worker at this look: most of them are being ended at this moment. */
 	readonly suspects: ReadonlySet<string>;
 }
 
@@ -38,7 +38,7 @@ export function unaccounted(
 	});
 }
 
-/** Decides which processes are strays: nobody accounts for them, at two looks in a row. */
+/** Decides which processes are strays: those without a worker at two looks in a row. */
 export function decideStrays(
 	found: readonly Stray[],
 	suspectsBefore: ReadonlySet<string>,

@@ -11,15 +11,15 @@ import {
 } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import type { SparedReason } from "../run-events.ts";
-import { claimantName } from "./claimant.ts";
 import { MarkerClaim } from "./marker-claim.ts";
-import { judgeOwner } from "./owner-liveness.ts";
 import {
 	type ClaimParts,
+	claimantName,
 	LedgerClaim,
 	type RunClaim,
-	tellIncidents,
+	reportIncidents,
 } from "./run-claim.ts";
+import { judgeOwner } from "./run-owner.ts";
 
 /** What became of the attempt to claim a run. */
 export type ClaimOutcome =
@@ -43,7 +43,7 @@ export function claimRun(parts: ClaimParts, name: RunName): ClaimOutcome {
 	const path = runPath(directory.runs, name, "db");
 	const lockPath = runPath(directory.runs, name, "lock");
 	let attempt = takeLock(sqlite, lockPath);
-	// Nothing is proven by a lock that was lost, but a new one keeps others away.
+	// A lost lock proves nothing, but a new one keeps others away.
 	const lost = attempt === "missing" && existsSync(path);
 	if (lost) attempt = restoreLock(sqlite, lockPath);
 	if (attempt === "refused")
@@ -57,7 +57,7 @@ export function claimRun(parts: ClaimParts, name: RunName): ClaimOutcome {
 	return outcome;
 }
 
-/** Somebody holds the lock: its owner, whom we cannot see from here, or who cleans up after it. */
+/** The lock is held: by its owner, which cannot be seen from here, or by what cleans up after it. */
 function outcomeOfHeld(
 	{ sqlite }: ClaimParts,
 	path: string,
@@ -66,7 +66,7 @@ function outcomeOfHeld(
 	const content = readRunFile(sqlite, path, name, "none");
 	if (content.kind !== "readable") return spared("owner_alive");
 	const { state, claimedBy } = content.run;
-	// Another start takes it to the history at this very moment.
+	// Another start is moving it to the history.
 	if (state === "terminated") return { kind: "over" };
 	return spared(claimedBy === undefined ? "owner_alive" : "claimed_by_another");
 }
@@ -113,16 +113,16 @@ function claimReadable(
 }
 
 /**
- * Does what is left to do for a run that is recorded as over: tells what a
- * watchdog wrote into it, removes its directory if who settled it did not come
- * to that, and takes it to the history. Throws what SQLite throws.
+ * Finishes a run that is recorded as over: reports what a watchdog wrote into
+ * it, removes its directory if that was not done, and moves it to the history.
+ * Throws what SQLite throws.
  */
 function finish(parts: ClaimParts, name: RunName, run: StoredRun): void {
 	const { sqlite, directory, host, claimant } = parts;
 	if (claimant.kind === "watchdog") return;
 	const file = RunFile.open(sqlite, runPath(directory.runs, name, "db"));
 	try {
-		tellIncidents(file, run.runId, claimant.tell);
+		reportIncidents(file, run.runId, claimant.report);
 	} finally {
 		// Its owner may have ended it while somebody read it: its last changes are in a second file still.
 		file.close("is_over");

@@ -12,12 +12,12 @@ export interface FoundOrphan {
 	readonly foundBy: FoundBy;
 	/** Which worker it is or descends from; `undefined` when that is not known. */
 	readonly incarnation: string | undefined;
-	/** What the ledger says was executed; `undefined` when it has no such row. */
+	/** What was executed, from the ledger; `undefined` when it has no such row. */
 	readonly fingerprint: string | undefined;
 }
 
 /**
- * Has a say about each orphan of a dead run before it is ended: `"spare"`
+ * Decides about each orphan of a dead run before it is ended: `"spare"`
  * leaves it alone, and the next start asks again. One that throws is reported
  * as `listener.threw`, and the orphan is reaped.
  */

@@ -39,7 +39,7 @@ export async function endOrphans(
 ): Promise<OrphanEnds> {
 	if (runs.length === 0) return { results: [], spared: [] };
 	let spared: SparedProcess[] = [];
-	// Spared ones too: a group is known by whoever of it was seen before.
+	// Spared ones too: a group is recognised by any member that was seen before.
 	const known: Orphan[] = [];
 	const find = async (): Promise<OrphanTarget[]> => {
 		const census = host.census();

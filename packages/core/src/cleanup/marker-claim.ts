@@ -1,16 +1,18 @@
+import type { SnakepitEvent } from "../events.ts";
 import { findRunDirectories } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
 import { recordedNames } from "../registry/recorded-names.ts";
-import type { RunLock } from "../registry/run-lock.ts";
+import { type RunLock, removeFreeLock } from "../registry/run-lock.ts";
 import type { RunName } from "../registry/run-name.ts";
 import type { ProcessHost } from "../world.ts";
 import type { SetAsideFile } from "./cleanup-report.ts";
 import type { DeadRun } from "./orphan-search.ts";
-import { ownership } from "./ownership.ts";
 import type { ClaimParts, RunClaim } from "./run-claim.ts";
+import { ownership } from "./run-owner.ts";
 import type { Settlement } from "./settlement.ts";
+import type { UnrecordedRun } from "./unrecorded-runs.ts";
 
 /** Claims a run whose file is of no use: its processes are known by their marker alone. */
 export class MarkerClaim implements RunClaim {
@@ -38,10 +40,10 @@ export class MarkerClaim implements RunClaim {
 		readonly setAside?: SetAsideFile;
 	} {
 		const { claimant } = this.#parts;
-		// The next start of a program sets it aside: a watchdog could tell nobody where.
+		// Left to the next start of a program, which reports where it is: a watchdog has no listeners.
 		const path =
 			complete && claimant.kind === "reaper"
-				? this.#setAside(claimant.tell)
+				? this.#setAside(claimant.report)
 				: undefined;
 		this.#lock.release(path === undefined ? "kept" : "removed");
 		return path === undefined
@@ -49,26 +51,57 @@ export class MarkerClaim implements RunClaim {
 			: { over: true, setAside: { path, reason: this.#reason } };
 	}
 
-	#setAside(tell: (incident: Incident) => void): string | undefined {
+	#setAside(report: (incident: Incident) => void): string | undefined {
 		const path = this.#parts.directory.setAside(this.#name);
-		if (path !== undefined) removeDirectories(this.#parts, this.#name, tell);
+		if (path !== undefined) removeDirectories(this.#parts, this.#name, report);
 		return path;
 	}
 }
 
+export interface UnrecordedParts extends ClaimParts {
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
 /**
- * Removes the private directories of a run, and tells what protections wrote
- * there. Where they are was in the file: they are known by their names alone.
+ * Cleans up after a run without a record. No lock keeps other starts away: of
+ * two that end the same process each proves before every signal which it is.
+ */
+export class UnrecordedClaim implements RunClaim {
+	readonly dead: DeadRun;
+	readonly mayLive = true;
+	readonly #parts: UnrecordedParts;
+	readonly #name: RunName;
+
+	constructor(parts: UnrecordedParts, { name, dead }: UnrecordedRun) {
+		this.#parts = parts;
+		this.#name = name;
+		this.dead = dead;
+	}
+
+	settle({ complete }: Settlement): ReturnType<RunClaim["settle"]> {
+		const { directory, emit } = this.#parts;
+		// A file that cannot be read now says later where its directories are.
+		if (!complete || directory.hasFile(this.#name)) return { over: complete };
+		removeDirectories(this.#parts, this.#name, emit);
+		directory.removeBeside(this.#name);
+		removeFreeLock(this.#parts, this.#name);
+		return { over: true };
+	}
+}
+
+/**
+ * Removes the private directories of a run, and reports what protections
+ * wrote there. Their paths were in the file: they are found by their names.
  */
 export function removeDirectories(
 	{ host }: { readonly host: ProcessHost },
 	{ runId, ownerKey }: RunName,
-	tell: (incident: Incident) => void,
+	report: (incident: Incident) => void,
 ): void {
 	const naming = recordedNames(() => []);
 	for (const path of findRunDirectories(runId, ownerKey)) {
 		for (const incident of readIncidentFiles(path, runId, naming))
-			tell(incident);
+			report(incident);
 		host.remove(directoriesOf(path, runId));
 	}
 }

@@ -7,7 +7,7 @@ import type { SparedReason } from "../run-events.ts";
 import type { ProcessFacts } from "../world.ts";
 import type { FoundOrphan } from "./cleanup-strategy.ts";
 
-/** An orphan, and who it is. */
+/** An orphan, with its identity. */
 export interface Orphan extends FoundOrphan {
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;

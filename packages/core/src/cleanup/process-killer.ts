@@ -18,7 +18,7 @@ export type Fate =
 	| "killed"
 	/** The system did not let us signal it. */
 	| "refused"
-	/** It was told to die and is still there at the deadline: uninterruptible sleep. */
+	/** SIGKILL was sent, and it is still there at the deadline: uninterruptible sleep. */
 	| "survived"
 	/** It is this process, or one that this process descends from. */
 	| "protected";
@@ -42,14 +42,14 @@ interface Progress<Target> {
 	fate: Fate | undefined;
 }
 
-/** Between two looks at processes that are not our children: nobody tells of their end. */
+/** Between two looks: the system does not report the end of processes that are not our children. */
 const FIRST_LOOK_MS = 2;
 const LONGEST_LOOK_MS = 50;
 /** While one process does not die, others may still fork: so often all is searched again. */
 const LONGEST_WAIT_MS = 250;
 
 /**
- * Ends processes and says of each what became of it.
+ * Ends processes and returns what became of each.
  *
  * Before every signal the identity is read again. This process and its
  * ancestors are never signalled.
@@ -148,7 +148,7 @@ export class ProcessKiller {
 		for (const progress of targets) this.#signal(progress, "SIGKILL");
 	}
 
-	/** A look that outlasts the deadline is no reason to spare what nobody has told to die. */
+	/** A look that outlasts the deadline is no reason to spare what got no SIGKILL yet. */
 	async #killTheRest(
 		open: () => readonly Progress<KillTarget>[],
 	): Promise<void> {

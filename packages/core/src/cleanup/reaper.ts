@@ -9,14 +9,13 @@ import type {
 	SetAsideFile,
 	SparedRun,
 } from "./cleanup-report.ts";
-import type { CleanupStrategy } from "./cleanup-strategy.ts";
+import type { CleanupStrategy, FoundOrphan } from "./cleanup-strategy.ts";
 import { endOrphans } from "./end-orphans.ts";
+import { UnrecordedClaim } from "./marker-claim.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";
 import type { KillLimits, ProcessKiller } from "./process-killer.ts";
 import type { ClaimParts, RunClaim } from "./run-claim.ts";
 import { type ReapedProcess, settle } from "./settlement.ts";
-import { StrategyGate } from "./strategy-gate.ts";
-import { UnrecordedClaim } from "./unrecorded-claim.ts";
 import { findUnrecordedRuns } from "./unrecorded-runs.ts";
 
 export interface ReaperParts extends ClaimParts {
@@ -26,7 +25,7 @@ export interface ReaperParts extends ClaimParts {
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
-/** Orphans have nobody left to tell what they know: a short grace, then the deadline for those that cannot die. */
+/** A short grace, since nothing uses what an orphan still finishes; then the deadline for those that cannot die. */
 const ORPHAN_LIMITS: KillLimits = { graceMs: 500, deadlineMs: 5_000 };
 /** Far longer than a run needs from its lock to its file. */
 const STRAY_LOCK_AGE_MS = 60_000;
@@ -41,13 +40,13 @@ const STRAY_LOCK_AGE_MS = 60_000;
 export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const { clock } = parts;
 	const begunAt = clock.now();
-	const tell = teller(parts);
-	tell({ type: "cleanup.started", runId: parts.claimant.runId });
+	const send = sender(parts);
+	send({ type: "cleanup.started", runId: parts.claimant.runId });
 	removeStrayLocks(parts);
 
 	const { claims: recorded, sparedRuns, known } = claimAll(parts);
 	for (const { runId, reason } of sparedRuns)
-		tell({ type: "run.spared", ofRun: runId, reason });
+		send({ type: "run.spared", ofRun: runId, reason });
 	const unrecorded = findUnrecordedRuns({
 		marked: parts.host.marked(),
 		directoryKey: parts.directory.key,
@@ -68,7 +67,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const reaped: ReapedOrphan[] = [];
 	const sparedProcesses: SparedProcess[] = [...unrecorded.spared];
 	for (const process of unrecorded.spared)
-		tell({ type: "orphan.spared", ...process });
+		send({ type: "orphan.spared", ...process });
 	const setAside: SetAsideFile[] = [];
 	for (const claim of claims) {
 		const { ofRun, workers } = claim.dead;
@@ -76,13 +75,13 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 		const orphans = settlement.reaped.map(reapedOrphan);
 		reaped.push(...orphans);
 		sparedProcesses.push(...settlement.spared);
-		for (const orphan of orphans) tell({ type: "orphan.reaped", ...orphan });
+		for (const orphan of orphans) send({ type: "orphan.reaped", ...orphan });
 		for (const orphan of settlement.spared)
-			tell({ type: "orphan.spared", ...orphan });
+			send({ type: "orphan.spared", ...orphan });
 		const { setAside: file } = claim.settle(settlement);
 		if (file === undefined) continue;
 		setAside.push(file);
-		tell({ type: "registry.set_aside", ...file });
+		send({ type: "registry.set_aside", ...file });
 	}
 
 	const report: CleanupReport = {
@@ -94,7 +93,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 		setAside,
 		durationMs: clock.now() - begunAt,
 	};
-	tell({
+	send({
 		type: "cleanup.finished",
 		runId: parts.claimant.runId,
 		durationMs: report.durationMs,
@@ -145,21 +144,31 @@ function reapedOrphan({
 	return { ofRun, pid, how, foundBy };
 }
 
-/** Asks the user's strategy about each orphan. */
+/** Asks the user's strategy once about each orphan; one that throws is reported, and the orphan is ended. */
 function strategyGate({
 	strategy,
 	clock,
 	emit,
 }: ReaperParts): (orphan: Orphan) => Promise<boolean> {
-	const gate = new StrategyGate(strategy, (error) =>
-		emit({
-			type: "listener.threw",
-			wallMs: clock.wall(),
-			of: "cleanup",
-			error,
-		}),
-	);
-	return (orphan) => gate.admits(orphan);
+	const answers = new Map<string, boolean>();
+	const ask = async (orphan: FoundOrphan): Promise<boolean> => {
+		try {
+			return (await strategy?.(orphan)) !== "spare";
+		} catch (error) {
+			const wallMs = clock.wall();
+			emit({ type: "listener.threw", wallMs, of: "cleanup", error });
+			return true;
+		}
+	};
+	return async (orphan) => {
+		const { ofRun, pid, foundBy, incarnation, fingerprint } = orphan;
+		const key = `${pid}/${orphan.identity.startTime}`;
+		const answer =
+			answers.get(key) ??
+			(await ask({ ofRun, pid, foundBy, incarnation, fingerprint }));
+		answers.set(key, answer);
+		return answer;
+	};
 }
 
 /** A lock without a run protects nothing: its owner died between the two. */
@@ -179,7 +188,7 @@ function removeStrayLocks({
 
 type Untimed<Event> = Event extends unknown ? Omit<Event, "wallMs"> : never;
 
-function teller({
+function sender({
 	clock,
 	emit,
 }: ReaperParts): (event: Untimed<SnakepitEvent>) => void {

@@ -18,14 +18,13 @@ import { type RunName, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost } from "../world.ts";
-import { type Claimant, claimantName } from "./claimant.ts";
 import type { SetAsideFile } from "./cleanup-report.ts";
 import type { DeadRun } from "./orphan-search.ts";
-import { ownership } from "./ownership.ts";
+import { ownership } from "./run-owner.ts";
 import { creditProtections, type Settlement } from "./settlement.ts";
 
 /**
- * The right to clean up after a dead run, as long as its lock is held: nobody
+ * The right to clean up after a dead run, as long as its lock is held: nothing
  * else has it, and a claimant that dies leaves it to the next start.
  */
 export interface RunClaim {
@@ -34,7 +33,7 @@ export interface RunClaim {
 	/** Whether processes of it may live: not after another boot. */
 	readonly mayLive: boolean;
 	/**
-	 * Records what became of the run, removes its files, and lets go of it.
+	 * Records what became of the run, removes its files, and releases it.
 	 *
 	 * @param witnessed what the claimant itself saw while no host lived.
 	 */
@@ -47,6 +46,30 @@ export interface RunClaim {
 		/** Where a file that was of no use is now. */
 		readonly setAside?: SetAsideFile;
 	};
+}
+
+/** What cleans up after a dead run. */
+export type Claimant =
+	/** The start of a later run: it reports what happened while no host lived, and moves the file to the history. */
+	| {
+			readonly kind: "reaper";
+			/** The later run. */
+			readonly runId: RunId;
+			readonly report: (incident: Incident) => void;
+	  }
+	/** A watchdog has no listeners: what it saw stays in the file, and the next start reports it. */
+	| {
+			readonly kind: "watchdog";
+			/** The dead run itself. */
+			readonly runId: RunId;
+	  };
+
+/** As it is written into the ledger. */
+export function claimantName({
+	kind,
+	runId,
+}: Pick<Claimant, "kind" | "runId">): string {
+	return `${kind}:${runId}`;
 }
 
 /** What claiming needs. */
@@ -115,7 +138,7 @@ export class LedgerClaim implements RunClaim {
 		const { directory: runDirectory, runId } = this.#run;
 		const { complete } = settlement;
 		const over = this.#record(settlement, witnessed) && complete;
-		// The evidence goes after the record of it.
+		// The evidence is removed after it is recorded.
 		if (over) host.remove(directoriesOf(runDirectory, runId));
 		this.#file.close(over ? "is_over" : "goes_on");
 		const retired = over && claimant.kind === "reaper";
@@ -133,7 +156,7 @@ export class LedgerClaim implements RunClaim {
 	}
 
 	/**
-	 * Processes whose end an earlier clean-up told, which left something to do.
+	 * Processes whose end an unfinished clean-up before reported.
 	 *
 	 * Of those that a reaper ended the workers alone: nothing is written of others. Throws what SQLite throws.
 	 */
@@ -157,12 +180,12 @@ export class LedgerClaim implements RunClaim {
 		const endedAt = clock.wall();
 		const ended = reaped.map(({ identity }) => identity);
 		try {
-			// Whoever writes there may live as long as something of the run does.
+			// A protection may write there as long as something of the run lives.
 			const left = complete ? this.#leftBehind() : [];
 			const seen = [...witnessed, ...left];
 			const incidents = joinProtections(seen, [
 				...(seen.length === 0 ? [] : this.#endedBefore()),
-				// A watchdog's are what it witnessed; a reaper tells them itself.
+				// A watchdog's are among `witnessed`; a reaper reports them itself.
 				...(claimant.kind === "reaper" ? ended : []),
 			]);
 			const run: StoredRun = {
@@ -186,7 +209,7 @@ export class LedgerClaim implements RunClaim {
 				incidents,
 			);
 			if (claimant.kind === "reaper")
-				tellIncidents(this.#file, run.runId, claimant.tell);
+				reportIncidents(this.#file, run.runId, claimant.report);
 			return true;
 		} catch {
 			return false; // The disk became full meanwhile: the next start does it again and finds nothing.
@@ -194,14 +217,14 @@ export class LedgerClaim implements RunClaim {
 	}
 }
 
-/** Tells what nobody told yet. The run's lock is held, so nobody else does. Throws what SQLite throws. */
-export function tellIncidents(
+/** Reports what was not reported yet. The run's lock is held, so nothing else does. Throws what SQLite throws. */
+export function reportIncidents(
 	file: RunFile,
 	ofRun: RunId,
-	tell: (incident: Incident) => void,
+	report: (incident: Incident) => void,
 ): void {
 	const unreported = file.unreported(ofRun);
 	if (unreported.length === 0) return;
 	file.markReported();
-	for (const incident of unreported) tell(incident);
+	for (const incident of unreported) report(incident);
 }

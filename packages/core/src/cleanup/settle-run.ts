@@ -29,7 +29,7 @@ export interface SettleRunParts {
 	/** What was ended before the run was claimed; nothing when left out. */
 	readonly ended?: readonly KillResult<Orphan>[];
 	/**
-	 * Says what is to be kept for the next start to tell. Called once, when
+	 * Returns what the next start is to report. Called once, when
 	 * everything that could be ended is ended and before the run is settled.
 	 */
 	readonly witness: (end: SettledRun) => readonly Incident[];
@@ -43,11 +43,11 @@ export interface SettledRun {
 
 /** What became of the run. */
 export type RunSettlement =
-	/** Its end is recorded, and the file waits for the next start to tell about it. */
+	/** Its end is recorded, and the next start reports it. */
 	| ({ readonly kind: "settled" } & SettledRun)
 	/** Something of it is left, or its end could not be written: the next start looks again. */
 	| ({ readonly kind: "unfinished" } & SettledRun)
-	/** It was not claimed: its owner may live, or somebody else cleans up. Nothing was done. */
+	/** It was not claimed: its owner may live, or something else cleans up. Nothing was done. */
 	| { readonly kind: "spared"; readonly reason: SparedReason }
 	/** It is over already. */
 	| { readonly kind: "over" };

@@ -6,7 +6,7 @@ import type { ReapedOrphan } from "./cleanup-report.ts";
 import type { DeadRun, Orphan, SparedProcess } from "./orphan-search.ts";
 import type { Fate, KillResult } from "./process-killer.ts";
 
-/** A process of a dead run that was ended, and who it was. */
+/** A process of a dead run that was ended, with its identity. */
 export type ReapedProcess = ReapedOrphan &
 	Pick<Orphan, "identity" | "incarnation">;
 
@@ -66,7 +66,7 @@ export function settle(
 	return { reaped, spared, ends, complete: spared.length === 0 };
 }
 
-/** Gives the credit to the protection that killed a worker before anybody settled its run. */
+/** Records the protection that killed a worker before its run was settled. */
 export function creditProtections(
 	ends: Settlement["ends"],
 	workers: DeadRun["workers"],

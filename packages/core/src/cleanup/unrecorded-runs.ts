@@ -7,8 +7,7 @@ import {
 import type { SparedReason } from "../run-events.ts";
 import type { MarkedProcess } from "../world.ts";
 import type { DeadRun, SparedProcess } from "./orphan-search.ts";
-import { judgeOwner } from "./owner-liveness.ts";
-import { ownerOf, ownership } from "./ownership.ts";
+import { judgeOwner, ownerOf, ownership } from "./run-owner.ts";
 
 /** A dead run that is known by the markers of its processes alone. */
 export interface UnrecordedRun {
@@ -27,13 +26,13 @@ export interface UnrecordedSearch {
 	/** Names the data directory in which this start cleans up. */
 	readonly directoryKey: string;
 	readonly self: ProcessIdentity;
-	/** Whether the record of a run said already what becomes of it. */
+	/** Whether the record of a run decides already what becomes of it. */
 	readonly isKnown: (name: RunName) => boolean;
 	readonly observe: (pid: number) => Observation;
 }
 
-/** Why a process without a record is left alone, where that is worth telling: a living owner takes care of its own. */
-const TOLD: ReadonlySet<SparedReason> = new Set([
+/** Reasons to spare a process without a record that are worth an event: a living owner takes care of its own. */
+const REPORTED: ReadonlySet<SparedReason> = new Set([
 	"other_pid_namespace",
 	"identity_unknown",
 ]);
@@ -41,7 +40,7 @@ const TOLD: ReadonlySet<SparedReason> = new Set([
 /**
  * Finds the runs of one data directory that left processes and no record that
  * could be used: their files were removed, or nobody can read or lock them. The
- * marker says who the owner was; one that is provably gone has left orphans.
+ * marker names the owner; one that is provably gone has left orphans.
  */
 export function findUnrecordedRuns({
 	marked,
@@ -68,7 +67,8 @@ export function findUnrecordedRuns({
 			continue;
 		}
 		// A process that lives carries no true marker of another boot.
-		if (verdict === "dead_with_its_boot" || !TOLD.has(verdict.spared)) continue;
+		if (verdict === "dead_with_its_boot" || !REPORTED.has(verdict.spared))
+			continue;
 		const { pid } = identity;
 		spared.push({ ofRun: marker.runId, pid, reason: verdict.spared });
 	}

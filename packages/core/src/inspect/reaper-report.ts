@@ -1,6 +1,5 @@
 import { findOrphans } from "../cleanup/orphan-search.ts";
-import { judgeOwner } from "../cleanup/owner-liveness.ts";
-import { ownership } from "../cleanup/ownership.ts";
+import { judgeOwner, ownership } from "../cleanup/run-owner.ts";
 import { findUnrecordedRuns } from "../cleanup/unrecorded-runs.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { LayerReport } from "../protection.ts";

@@ -1,11 +1,11 @@
 import type { ObservedPool } from "../instrument.ts";
 import type { World } from "../world.ts";
-import { WorkerPool } from "./pool.ts";
 import type { Pool } from "./pool-interface.ts";
 import type { PoolLife } from "./pool-life.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import type { ToolMap, UntypedTools } from "./tools.ts";
+import { WorkerPool } from "./worker-pool.ts";
 import { workersUsage } from "./workers-usage.ts";
 
 /** A pool as its users hold it, and its life: only its owner opens it, and ends it with the program. */

@@ -56,7 +56,7 @@ export class PoolLife {
 		const { clock } = world;
 		const about = { pool, adapter: adapter.name };
 		const begunMs = clock.now();
-		const letGo = world.host.keepAlive();
+		const endHold = world.host.keepAlive();
 		try {
 			await adapter.prepare?.(this.#preparing.signal);
 			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
@@ -72,10 +72,10 @@ export class PoolLife {
 			emit({ type: "pool.start_failed", wallMs, ...about, error: shown });
 			if (this.#state.kind === "closing") await this.#state.closed;
 			else await this.close("forced");
-			if (this.#afterwards === "dies") await forever(letGo);
+			if (this.#afterwards === "dies") await forever(endHold);
 			throw error;
 		} finally {
-			letGo();
+			endHold();
 		}
 		this.#state = { kind: "started" };
 		emit({
@@ -129,7 +129,7 @@ export class PoolLife {
 		const { clock, host } = world;
 		const emit = events === "reported" ? this.#setting.emit : () => {};
 		const begunMs = clock.now();
-		const letGo = host.keepAlive();
+		const endHold = host.keepAlive();
 		try {
 			calls.closeDoor();
 			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
@@ -150,13 +150,13 @@ export class PoolLife {
 			});
 			await release();
 		} finally {
-			letGo();
+			endHold();
 		}
 	}
 }
 
-/** Who dies of a signal shall not die of an error first. */
-async function forever(letGo: () => void): Promise<never> {
-	letGo();
+/** A program that ends by a signal must not end by an error first. */
+async function forever(endHold: () => void): Promise<never> {
+	endHold();
 	return await new Promise<never>(() => {});
 }

@@ -18,7 +18,7 @@ export interface PoolParts {
 	readonly life: PoolLife;
 }
 
-/** Makes the parts of one pool, and lets each tell those whom its news concerns. */
+/** Makes the parts of one pool and connects them. */
 export function poolParts(setting: PoolSetting): PoolParts {
 	const { options, world, hub } = setting;
 	const { clock, host } = world;

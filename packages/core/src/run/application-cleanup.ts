@@ -11,11 +11,11 @@ import {
 } from "./signal-answer.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-/** Who sends SIGTERM waits some seconds before SIGKILL: ten in Docker, 1.6 in pm2, thirty in Kubernetes. */
+/** After SIGTERM a supervisor waits some seconds before SIGKILL: ten in Docker, 1.6 in pm2, thirty in Kubernetes. */
 const GRACE_MS = 2_000;
 /** What a participant may take longer before it is killed, and may need to notice that. */
 const MARGIN_MS = 500;
-/** What is observed is in memory; a receiver nearby takes it in some milliseconds. */
+/** What was observed is in memory; a receiver nearby takes it within milliseconds. */
 const FLUSH_MS = 1_000;
 
 /**
@@ -38,7 +38,7 @@ type Ending =
 
 /** Something that must not outlive the program. */
 export interface CleanupParticipant {
-	/** What it wants for a signal that the program listens to itself; without one it has no say. */
+	/** What it wants for a signal that the program listens to itself. */
 	readonly signalWish?: SignalWish;
 	/** Ends in order, within about that time. */
 	close(graceMs: number, afterwards: Afterwards): Promise<void>;
@@ -190,7 +190,7 @@ export class ApplicationCleanup {
 		this.#end(signal);
 	}
 
-	/** Kills those who began to take part while the others closed, and the run that they share with them. */
+	/** Kills participants that registered while the others closed, and the run that they share with them. */
 	#killLate(closed: readonly CleanupParticipant[]): void {
 		const late = this.#newestFirst().filter((each) => !closed.includes(each));
 		if (late.length > 0) killAll([...late, ...closed]);
@@ -227,7 +227,7 @@ export class ApplicationCleanup {
 		afterwards: Afterwards,
 		all: readonly CleanupParticipant[],
 	): Promise<void> {
-		const letGo = this.#parts.keepAlive();
+		const release = this.#parts.keepAlive();
 		const closed = Promise.allSettled(
 			all.map(async (participant) => participant.close(GRACE_MS, afterwards)),
 		);
@@ -240,7 +240,7 @@ export class ApplicationCleanup {
 			all.map(async (participant) => participant.flush?.()),
 		);
 		await this.#within(flushed, FLUSH_MS);
-		letGo();
+		release();
 	}
 
 	/** Has the signal do what it does without any listener. */
@@ -250,7 +250,7 @@ export class ApplicationCleanup {
 	}
 
 	#uninstallIfIdle(): void {
-		// While it closes a second signal must still be heard.
+		// While it closes, a second signal must still be handled.
 		if (this.#participants.size === 0 && this.#closing === undefined)
 			this.#uninstall();
 	}
@@ -288,7 +288,7 @@ function attempt(action: () => void): void {
 	try {
 		action();
 	} catch {
-		// The program is about to end: there is nobody left to tell.
+		// The program is about to end: nothing could report it.
 	}
 }
 

@@ -5,6 +5,7 @@ import type {
 	ProtectionContext,
 	WatchedWorker,
 } from "../protection.ts";
+import { messageOf } from "../worker/start-errors.ts";
 import type { ProcessSource } from "../world.ts";
 
 /** The protections of one run: engaged before its first worker, released after its last. */
@@ -65,7 +66,7 @@ export class Engagements {
 		try {
 			return await protection.engage(this.#context);
 		} catch (error) {
-			const reason = error instanceof Error ? error.message : String(error);
+			const reason = messageOf(error);
 			emit({
 				type: "protection.unavailable",
 				wallMs: clock.wall(),

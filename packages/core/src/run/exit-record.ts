@@ -21,8 +21,8 @@ export interface ExitParts {
 
 /**
  * Ends what left its worker's group, and records the end of a run whose workers
- * were just killed, in the last turn of the program. Whoever is not seen to be
- * gone stays on record, or keeps the run open: the next start looks for it.
+ * were just killed, in the last turn of the program. A process that is not
+ * seen to be gone stays on record, or keeps the run open: the next start looks for it.
  */
 export function recordExit({ registry, host, clock, pause }: ExitParts): void {
 	const begunAt = clock.now();
@@ -32,7 +32,7 @@ export function recordExit({ registry, host, clock, pause }: ExitParts): void {
 		const areGone = recordGone(registry, host);
 		if (areGone && strays === 0 && isLastLook) break;
 		if (strays > 0 || !areGone) pause(PAUSE_MS);
-		// Whoever is killed may have forked meanwhile; and what a worker had just forked
+		// A killed process may have forked meanwhile; and what a worker had just forked
 		// carries the marker only once it executes its program.
 		isLastLook = areGone;
 		if (strays > 0 || areGone) strays = killMarked(host, registry.runId);

@@ -19,7 +19,7 @@ import {
 import { SharedRun, sharedRuns } from "./shared-run.ts";
 import { startRun } from "./start-run.ts";
 
-/** The run that somebody asks for. */
+/** A request for a run. */
 export interface AskedRun {
 	/** What was called, for messages. */
 	readonly at: string;

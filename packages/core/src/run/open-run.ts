@@ -1,5 +1,6 @@
 import { checkOptions } from "../option-check.ts";
 import type { PoolOptions } from "../options.ts";
+import { describedRefusal } from "../os/system-refusal.ts";
 import type { Pool } from "../pool/pool-interface.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
@@ -30,7 +31,7 @@ import {
 export async function openRun(given: RunOptions = {}): Promise<Run> {
 	const options = resolveRunOptions("openRun", given);
 	const asked = { at: "openRun", given: { ...given }, options };
-	const { joinAlone } = await import("./join-run.ts");
+	const { joinAlone } = await loadedCode();
 	return await joinAlone(asked);
 }
 
@@ -55,7 +56,10 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 	};
 	const options = resolveRunOptions("createPool", ofRun);
 	const checked = checkPool("createPool", ofPool);
-	const { joinWithPool } = await import("./join-run.ts");
+	const { joinWithPool } = await loadedCode().catch((error: unknown) => {
+		checked.giveNameBack();
+		throw error;
+	});
 	const asked = { at: "createPool", given: ofRun, options };
 	return await joinWithPool<Tools>(asked, checked);
 }
@@ -74,4 +78,11 @@ export async function withPool<Result, Tools extends ToolMap = UntypedTools>(
 ): Promise<Result> {
 	await using pool = await createPool<Tools>(options);
 	return await action(pool);
+}
+
+/** @throws StartError `OUT_OF_DESCRIPTORS`. */
+function loadedCode(): Promise<typeof import("./join-run.ts")> {
+	return import("./join-run.ts").catch((error: unknown) => {
+		throw describedRefusal(error, "The code of pools cannot be loaded");
+	});
 }

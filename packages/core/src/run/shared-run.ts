@@ -14,16 +14,16 @@ export interface SharedRunParts {
 	readonly dataDir: string;
 	readonly options: ResolvedRunOptions;
 	readonly start: (emit: Emit) => Promise<StartedRun>;
-	/** Called once, when it cannot be joined any more: whoever comes later needs another. */
+	/** Called once, when it cannot be joined any more: the next join needs another run. */
 	readonly onOver: () => void;
 }
 
-/** The run of this program in one data directory: starts with the first who joins, and ends with the last who leaves. */
+/** The run of this program in one data directory: starts with the first share, and ends with the last. */
 export class SharedRun {
 	readonly dataDir: string;
 	readonly options: ResolvedRunOptions;
 	readonly #parts: SharedRunParts;
-	/** The listeners of those who joined. */
+	/** The listeners of all shares. */
 	readonly #joined = new Set<Emit>();
 	#starting: Promise<StartedRun> | undefined;
 	#started: StartedRun | undefined;
@@ -51,7 +51,7 @@ export class SharedRun {
 		}
 	}
 
-	/** Called once by each who joined. With the last the run ends. */
+	/** Gives a share back, once for each join. With the last the run ends. */
 	async leave(emit: Emit, started: StartedRun): Promise<void> {
 		if (this.#joined.size === 1) {
 			const release = this.#parts.host.keepAlive();

@@ -104,7 +104,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			directory,
 			killer,
 			strategy: options.cleanup,
-			claimant: { kind: "reaper", runId, tell: emit },
+			claimant: { kind: "reaper", runId, report: emit },
 		});
 		boundHistory(directory, clock.wall(), options.history);
 		registry.transition("running");
@@ -123,7 +123,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			onSignal: options.onSignal,
 			graceMs: options.signalGraceMs,
 		},
-		// It ends with the last of those who share it, which take part themselves.
+		// It ends with its last share, and each share takes part itself.
 		close: async () => {},
 		killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
 		signalled: (signal, forced, { kind, graceMs }) =>

@@ -31,7 +31,7 @@ export function reaperBench(
 		directory: new LedgerDirectory(dataDir),
 		host: machine,
 		clock: systemClock,
-		claimant: { kind: "reaper", runId: CLAIMANT, tell: events.record },
+		claimant: { kind: "reaper", runId: CLAIMANT, report: events.record },
 		killer: new ProcessKiller(machine, systemClock),
 		strategy: undefined,
 		emit: events.record,

@@ -130,7 +130,7 @@ test("a crash loop backs off, spends its budget, says so, and tries again when t
 });
 
 test("a pool whose first worker cannot start rejects with its reason and leaves nothing", async () => {
-	const { life, pool, clock, host, registry, events } = closedVirtualPool(
+	const { life, clock, host, registry, events } = closedVirtualPool(
 		{ connect: connectFails("wrong number") },
 		{ size: 2 },
 	);

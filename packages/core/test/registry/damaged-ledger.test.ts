@@ -87,7 +87,7 @@ test("the private directories of a run whose file is of no use go too, when noth
 	expect(directoriesOf(runDirectory, runId)).toContain(runDirectory);
 
 	const events: SnakepitEvent[] = [];
-	const spare = { strategy: () => "spare" as const };
+	const spare = { cleanup: () => "spare" as const };
 	const emit = (event: SnakepitEvent): void => void events.push(event);
 	await (await openRun({ dataDir, ...spare, onEvent: emit })).close();
 	expect(existsSync(runDirectory)).toBe(true);

@@ -160,11 +160,11 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 			.workers()
 			.find((each) => each.ref.workerId === workerId && each.state === "ready");
 		// Nothing else may hold the program open until the answer is there.
-		const letGo = this.#setting.world.host.keepAlive();
+		const endHold = this.#setting.world.host.keepAlive();
 		try {
 			return await worker?.heartbeat?.forcePing();
 		} finally {
-			letGo();
+			endHold();
 		}
 	}
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeOwner } from "../../src/cleanup/owner-liveness.ts";
+import { judgeOwner } from "../../src/cleanup/run-owner.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
 
 const self: ProcessIdentity = {
