@@ -1,9 +1,9 @@
 import type { Needs } from "./needs.ts";
 
-/** Whose row it is: what is possible, what one would do without a pool, ours, or another package. */
+/** Whose row it is: what the machine allows, what one would write without a pool, ours, or another package. */
 export type Kind = "limit" | "bare" | "ours" | "peer";
 
-/** What one run of a row found, by the names of the case's figures. A figure that cannot be had here is left out. */
+/** What one run of a row measured, by figure; one that cannot be measured here is left out. */
 export type Figures = Readonly<Record<string, number>>;
 
 /** How long a row may take. */
@@ -22,7 +22,7 @@ export interface Setting {
 	readonly pace: Pace;
 	/** The interpreter that has the bridge, grpcio and numpy. */
 	readonly python: string;
-	/** One without Python's lock that has the bridge and numpy; `undefined` where none was named. */
+	/** An interpreter without the GIL, with the bridge and numpy; `undefined` if none was given. */
 	readonly freeThreadedPython: string | undefined;
 	/** Where peers are installed, by name. */
 	readonly peers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface Setting {
 export interface Row {
 	readonly name: string;
 	readonly kind: Kind;
-	/** What must be there; without it the row says what is missing. */
+	/** What the row needs; without it, the row reports what is missing. */
 	readonly needs?: Needs;
 	measure(setting: Setting): Promise<Figures>;
 }
@@ -43,20 +43,20 @@ export interface FigureSpec {
 	readonly better: "lower" | "higher";
 }
 
-/** The median of a row's figure; `undefined` when it was not measured. */
-export type Lookup = (row: string, figure: string) => number | undefined;
+/** The median of a row's figure; NaN if it was not measured. */
+export type Lookup = (row: string, figure: string) => number;
 
-/** What is aimed at. Printed beside the figures; nothing passes or fails by it. */
+/** A target, printed beside the figures; nothing passes or fails by it. */
 export interface Aim {
 	readonly text: string;
 	readonly unit: string;
 	readonly atMost?: number;
 	readonly atLeast?: number;
-	/** From medians of one and the same run; `undefined` when one is missing. */
-	value(of: Lookup): number | undefined;
+	/** From the medians of one run; NaN if one is missing. */
+	value(of: Lookup): number;
 }
 
-/** One question, and who answers it. */
+/** One question, with the contestants that answer it. */
 export interface Case {
 	readonly name: string;
 	readonly title: string;
@@ -67,28 +67,34 @@ export interface Case {
 	readonly plot: string;
 	/** How many interleaved runs, when it cannot be as many as asked for. */
 	readonly mostRuns?: number;
-	/** Whether its rows run at the same time: they tell what grows, and none of them is a time. */
+	/** Whether its rows run at the same time: for figures of growth, not of time. */
 	readonly together?: true;
 	readonly rows: readonly Row[];
 	readonly aims: readonly Aim[];
 }
 
-/** One figure of one row against one of another. */
-export function ratio(
-	of: Lookup,
-	[row, figure]: readonly [string, string],
-	[otherRow, otherFigure]: readonly [string, string],
-): number | undefined {
-	const value = of(row, figure);
-	const other = of(otherRow, otherFigure);
-	return value === undefined || other === undefined ? undefined : value / other;
+export function lower(title: string, unit: string): FigureSpec {
+	return { title, unit, better: "lower" };
 }
 
-/** The best of several; `undefined` when none was measured. */
-export function best(
-	values: readonly (number | undefined)[],
+export function higher(title: string, unit: string): FigureSpec {
+	return { title, unit, better: "higher" };
+}
+
+/** The least of those that were measured; NaN if none was. */
+export function least(values: readonly number[]): number {
+	return extreme(Math.min, values);
+}
+
+/** The most of those that were measured; NaN if none was. */
+export function most(values: readonly number[]): number {
+	return extreme(Math.max, values);
+}
+
+function extreme(
 	pick: (...values: number[]) => number,
-): number | undefined {
-	const there = values.filter((value) => value !== undefined);
-	return there.length === 0 ? undefined : pick(...there);
+	values: readonly number[],
+): number {
+	const measured = values.filter((value) => !Number.isNaN(value));
+	return measured.length === 0 ? Number.NaN : pick(...measured);
 }

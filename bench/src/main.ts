@@ -2,12 +2,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { installEach } from "../../scripts/packages-on-demand.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
-import { HELP, type Request, readArguments } from "./arguments.ts";
+import {
+	commandToRepeat,
+	HELP,
+	type Request,
+	readArguments,
+} from "./arguments.ts";
 import { cases } from "./cases.ts";
-import { commandToRepeat } from "./command-to-repeat.ts";
 import { compileBridge } from "./compile-bridge.ts";
 import { describeMachine } from "./machine.ts";
-import { keepResults } from "./report/kept-results.ts";
+import { formatResult, keepResults } from "./report/kept-results.ts";
 import { drawPlot } from "./report/plot.ts";
 import { caseTable, loadBefore, machineLines } from "./report/table.ts";
 import type { BenchResult, CaseResult } from "./result.ts";
@@ -83,7 +87,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 		console.log(caseTable(result));
 		// After every case: what is measured is not lost when a later one is interrupted.
 		if (wanted.json !== undefined)
-			writeFileSync(wanted.json, `${JSON.stringify(whole(), null, "\t")}\n`);
+			writeFileSync(wanted.json, `${formatResult(whole())}\n`);
 		if (wanted.svg !== undefined) writeFileSync(wanted.svg, drawPlot(results));
 	}
 }

@@ -1,21 +1,17 @@
-import { startVariants } from "./contestants/our-variants.ts";
-
 /** What a row needs beside this repository. */
 export interface Needs {
 	/** An npm package of bench/peers/package.json. */
 	readonly peer?: string;
-	/** A variant of ours that may not be built yet. */
-	readonly variant?: string;
-	/** What only Linux has: /proc, /dev/shm. */
+	/** /proc and /dev/shm. */
 	readonly linux?: true;
-	/** A Python without its lock, which somebody has to name. */
+	/** A Python without the GIL, given with --free-threaded. */
 	readonly freeThreaded?: true;
 }
 
-/** What is known of the peers after their installation. */
+/** By peer, why it could not be installed. */
 export type PeerProblems = Readonly<Record<string, string | undefined>>;
 
-/** Says why a row cannot be measured here; `undefined` when it can. */
+/** Returns why a row cannot be measured here, or `undefined` if it can. */
 export function whatIsMissing(
 	needs: Needs | undefined,
 	peers: PeerProblems,
@@ -27,6 +23,5 @@ export function whatIsMissing(
 		return `does not install here: ${peers[needs.peer]}`;
 	if (needs?.freeThreaded && freeThreadedPython === undefined)
 		return "no free-threaded Python was named (--free-threaded)";
-	const variant = startVariants.find(({ name }) => name === needs?.variant);
-	return variant?.problem;
+	return undefined;
 }

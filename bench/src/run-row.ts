@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import type { Setting } from "./case.ts";
 import { cases } from "./cases.ts";
 
-/** What the process of one row is told, as JSON in its only argument. */
+/** The only argument of a row's process, as JSON. */
 export interface RowRequest {
 	readonly caseName: string;
 	readonly rowName: string;
@@ -11,7 +11,7 @@ export interface RowRequest {
 	readonly answerTo: number;
 }
 
-// The whole program of that process: measures one row once, and says what it found.
+// The program of that process: measures one row once, and writes what it measured.
 const request: RowRequest = JSON.parse(process.argv[2] ?? "");
 const row = cases
 	.find(({ name }) => name === request.caseName)

@@ -16,7 +16,7 @@ export function spread(samples: readonly number[]): Spread {
 	};
 }
 
-/** What all runs of one row come to. */
+/** Summarizes the runs of one row. */
 export function rowResult(
 	{ name, kind }: Row,
 	outcomes: readonly RowOutcome[],
@@ -43,14 +43,15 @@ export function rowResult(
 	};
 }
 
-/** The rows of a case, and what they say of its aims. */
+/** The rows of a case, and which aims they meet. */
 export function caseResult(
 	{ name, title, about, plot, figures, aims }: Case,
 	rows: readonly RowResult[],
 	runs: number,
 ): CaseResult {
 	const of: Lookup = (row, figure) =>
-		rows.find((each) => each.name === row)?.figures[figure]?.median;
+		rows.find((each) => each.name === row)?.figures[figure]?.median ??
+		Number.NaN;
 	const judged = aims.map((aim) => judge(aim, of));
 	return { name, title, about, plot, runs, figures, rows, aims: judged };
 }
@@ -58,18 +59,17 @@ export function caseResult(
 export function judge(aim: Aim, of: Lookup): AimResult {
 	const { text, unit, atMost, atLeast } = aim;
 	const value = aim.value(of);
-	const said = {
+	const known = {
 		text,
 		unit,
 		...(atMost === undefined ? {} : { atMost }),
 		...(atLeast === undefined ? {} : { atLeast }),
 	};
-	if (value === undefined || Number.isNaN(value))
-		return { ...said, verdict: "not measured" };
+	if (Number.isNaN(value)) return { ...known, verdict: "not measured" };
 	if (atMost === undefined && atLeast === undefined)
-		return { ...said, value, verdict: "stated" };
+		return { ...known, value, verdict: "stated" };
 	const isMet =
 		value <= (atMost ?? Number.POSITIVE_INFINITY) &&
 		value >= (atLeast ?? Number.NEGATIVE_INFINITY);
-	return { ...said, value, verdict: isMet ? "met" : "not met" };
+	return { ...known, value, verdict: isMet ? "met" : "not met" };
 }

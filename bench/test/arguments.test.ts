@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readArguments } from "../src/arguments.ts";
-import { commandToRepeat } from "../src/command-to-repeat.ts";
+import { commandToRepeat, readArguments } from "../src/arguments.ts";
 
 const known = ["small-call", "soak"];
 
@@ -28,7 +27,7 @@ test("a case that does not exist is a mistake that names those that do", () => {
 	});
 });
 
-test("the soak is told in minutes", () => {
+test("the length of the soak is given in minutes", () => {
 	expect(readArguments(["--soak", "60"], known)).toMatchObject({
 		pace: { soakMs: 3_600_000 },
 	});

@@ -8,7 +8,7 @@ test("the median of an even number of runs is between the two in the middle", ()
 	expect(spread([4, 1, 3, 2])).toMatchObject({ median: 2.5, min: 1, max: 4 });
 });
 
-test("a run that failed is told, and the others still count", () => {
+test("a failed run is reported, and the others still count", () => {
 	const result = rowResult(row, [
 		{ kind: "measured", figures: { p50: 2 } },
 		{ kind: "failed", problem: "exit 1" },
@@ -18,17 +18,17 @@ test("a run that failed is told, and the others still count", () => {
 });
 
 test("an aim is met, not met, not measured, or without a bound", () => {
-	const aim = (value: number | undefined, bounds: object): Aim => ({
+	const aim = (value: number, bounds: object): Aim => ({
 		text: "",
 		unit: "x",
 		value: () => value,
 		...bounds,
 	});
-	const verdict = (one: Aim) => judge(one, () => undefined).verdict;
+	const verdict = (one: Aim) => judge(one, () => Number.NaN).verdict;
 	expect(verdict(aim(2, { atMost: 2 }))).toBe("met");
 	expect(verdict(aim(2, { atMost: 1 }))).toBe("not met");
 	expect(verdict(aim(2, { atLeast: 3 }))).toBe("not met");
-	expect(verdict(aim(undefined, { atMost: 1 }))).toBe("not measured");
+	expect(verdict(aim(Number.NaN, { atMost: 1 }))).toBe("not measured");
 	expect(verdict(aim(2, {}))).toBe("stated");
 });
 

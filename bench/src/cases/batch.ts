@@ -1,5 +1,5 @@
 import type { Pool } from "@snakepit/core";
-import { type Case, type Kind, ratio } from "../case.ts";
+import { type Case, type Kind, lower } from "../case.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPool } from "../contestants/ours.ts";
 
@@ -53,14 +53,13 @@ export const batch: Case = {
 	title: `${ITEMS.toLocaleString("en")} small items`,
 	about: `One worker doubles ${ITEMS.toLocaleString("en")} numbers. The time is from the first call to the last result.`,
 	figures: {
-		total_ms: { title: "all items", unit: "ms", better: "lower" },
+		total_ms: lower("all items", "ms"),
 	},
 	plot: "total_ms",
 	rows: ourVariants.flatMap((variant) =>
 		ways.map((way) => ({
 			name: rowName(variant.name, way),
 			kind: "ours" as Kind,
-			needs: { variant: variant.name },
 			measure: async (setting) => {
 				const pool = await openPool(variant, setting, { size: 1 });
 				try {
@@ -77,11 +76,8 @@ export const batch: Case = {
 			text: `${name}: ${way.name}, of the time of ${oneByOne.name}`,
 			unit: "x",
 			value: (of) =>
-				ratio(
-					of,
-					[rowName(name, way), "total_ms"],
-					[rowName(name, oneByOne), "total_ms"],
-				),
+				of(rowName(name, way), "total_ms") /
+				of(rowName(name, oneByOne), "total_ms"),
 		})),
 	),
 };

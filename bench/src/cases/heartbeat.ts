@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolOptions } from "@snakepit/core";
-import type { Case, Row } from "../case.ts";
+import { type Case, lower, type Row } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName, pidsOf } from "../contestants/ours.ts";
 import { cpuSeconds } from "../measure/processes.ts";
@@ -16,12 +16,8 @@ export const heartbeat: Case = {
 	title: "The heartbeat of 100 workers",
 	about: `${WORKERS} idle Python workers (as many as fit in a quick run), with the heartbeat at its default interval of 2 s and without, each asked ${PINGS_BEFORE} times before: a program that has run for a while, in which V8 has compiled what a ping needs; processor time of the host and of all workers together, in percent of one core.`,
 	figures: {
-		host_percent: { title: "host", unit: "% of a core", better: "lower" },
-		workers_percent: {
-			title: "all workers",
-			unit: "% of a core",
-			better: "lower",
-		},
+		host_percent: lower("host", "% of a core"),
+		workers_percent: lower("all workers", "% of a core"),
 	},
 	plot: "host_percent",
 	rows: ourVariants.flatMap((variant) => [
@@ -35,7 +31,7 @@ export const heartbeat: Case = {
 		value: (of) => {
 			const on = of(named(name, "on"), "host_percent");
 			const off = of(named(name, "off"), "host_percent");
-			return on === undefined || off === undefined ? undefined : on - off;
+			return on - off;
 		},
 	})),
 };
@@ -50,7 +46,7 @@ function rowFor(variant: OurVariant, onOrOff: "on" | "off"): Row {
 	return {
 		name: named(variant.name, onOrOff),
 		kind: "ours",
-		needs: { variant: variant.name, linux: true },
+		needs: { linux: true },
 		measure: async (setting) => {
 			const size = Math.min(WORKERS, setting.pace.mostWorkers);
 			await using pool = await openPool(variant, setting, { size, ...options });

@@ -1,6 +1,6 @@
 import { openRun } from "@snakepit/core";
 import type { ProcessRegistry } from "@snakepit/core/registry";
-import type { Case } from "../case.ts";
+import { type Case, lower } from "../case.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { temporaryDirectory } from "../measure/temporary-directory.ts";
@@ -12,15 +12,14 @@ export const ledger: Case = {
 	title: "The ledger's share of a start",
 	about: `${WORKERS} Python workers (as many as fit in a quick run) from nothing to ready, and how much of that time the host spent in \`reserve\` and \`activate\` of the ledger, which write to disk before they return.`,
 	figures: {
-		share_percent: { title: "share", unit: "%", better: "lower" },
-		ledger_ms: { title: "reserve + activate", unit: "ms", better: "lower" },
-		ready_ms: { title: "all ready", unit: "ms", better: "lower" },
+		share_percent: lower("share", "%"),
+		ledger_ms: lower("reserve + activate", "ms"),
+		ready_ms: lower("all ready", "ms"),
 	},
 	plot: "share_percent",
 	rows: ourVariants.map((variant) => ({
 		name: ourName(variant.name),
 		kind: "ours",
-		needs: { variant: variant.name },
 		measure: async (setting) => {
 			const dataDir = temporaryDirectory();
 			// The pool joins this run, and writes into the registry that is watched here.

@@ -1,7 +1,13 @@
 import { spawn } from "node:child_process";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Pool } from "@snakepit/core";
-import { type Case, ratio, type Setting } from "../case.ts";
+import {
+	type Case,
+	higher,
+	type Lookup,
+	lower,
+	type Setting,
+} from "../case.ts";
 import { catAdapter, converse } from "../contestants/cat.ts";
 import { inProcessAdapter } from "../contestants/in-process.ts";
 import { openPoolOf } from "../contestants/ours.ts";
@@ -24,23 +30,15 @@ export const manyCalls: Case = {
 	title: "250 workers, 10,000 queued calls",
 	about: `${WORKERS} workers that are \`cat\` (so many Pythons are too heavy for a small machine), each echoing one line at a time; ${CALLS.toLocaleString("en-US")} calls made in one turn. Lag: how late the host's event loop is, from the turn after that one until the last answer; a long turn counts for every millisecond of it. Queue alone: one worker in this process; what it costs to queue ${ROUND} more calls and to serve the ${ROUND} oldest, ${ROUNDS} times, while 1,000 and 100,000 wait all the time: two pools by turns, the median of the rounds.`,
 	figures: {
-		lag_p99_ms: { title: "loop lag p99", unit: "ms", better: "lower" },
-		lag_max_ms: { title: "loop lag max", unit: "ms", better: "lower" },
-		submit_us: { title: "to make a call", unit: "us", better: "lower" },
-		calls_per_s: { title: "calls", unit: "calls/s", better: "higher" },
-		failed: { title: "failed", unit: "calls", better: "lower" },
-		queue_us_1000: { title: "to queue, 1,000", unit: "us", better: "lower" },
-		queue_us_100000: {
-			title: "to queue, 100,000",
-			unit: "us",
-			better: "lower",
-		},
-		serve_us_1000: { title: "to serve, 1,000", unit: "us", better: "lower" },
-		serve_us_100000: {
-			title: "to serve, 100,000",
-			unit: "us",
-			better: "lower",
-		},
+		lag_p99_ms: lower("loop lag p99", "ms"),
+		lag_max_ms: lower("loop lag max", "ms"),
+		submit_us: lower("to make a call", "us"),
+		calls_per_s: higher("calls", "calls/s"),
+		failed: lower("failed", "calls"),
+		queue_us_1000: lower("to queue, 1,000", "us"),
+		queue_us_100000: lower("to queue, 100,000", "us"),
+		serve_us_1000: lower("to serve, 1,000", "us"),
+		serve_us_100000: lower("to serve, 100,000", "us"),
 	},
 	plot: "lag_p99_ms",
 	rows: [
@@ -65,8 +63,8 @@ export const manyCalls: Case = {
 			text: `to ${what} a call when 100,000 wait against 1,000 (O(log n) is 1.7)`,
 			unit: "x",
 			atMost: 2,
-			value: (of: (row: string, figure: string) => number | undefined) =>
-				ratio(of, [QUEUE, `${what}_us_100000`], [QUEUE, `${what}_us_1000`]),
+			value: (of: Lookup) =>
+				of(QUEUE, `${what}_us_100000`) / of(QUEUE, `${what}_us_1000`),
 		})),
 	],
 };
@@ -132,7 +130,7 @@ async function processes(_: Setting): Promise<Record<string, number>> {
 	};
 }
 
-/** Lets as many calls of the one worker end as it is told to. */
+/** Holds the calls of the one worker until it is opened for some of them. */
 class Gate {
 	#open = 0;
 	#waits: (() => void) | undefined;

@@ -1,11 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "@snakepit/core/adapter";
 import { startForReal } from "@snakepit/core/testing";
-import type { Case, Figures, Setting } from "../case.ts";
+import { type Case, type Figures, lower, type Setting } from "../case.ts";
 import { inProcessAdapter } from "../contestants/in-process.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPoolOf, ourAdapter } from "../contestants/ours.ts";
 import { collectGarbage } from "../measure/collect-garbage.ts";
+import { keepCalling } from "../measure/latency.ts";
 import { SMALL_TEXT } from "./small-call.ts";
 
 type Call = () => Promise<unknown>;
@@ -20,17 +21,9 @@ export const poolCost: Case = {
 	title: "What the pool itself costs",
 	about: `\`pool.execute\` against \`execute\` of the bare connection. In this process: 4 workers that are \`sleep\`, the conversation answers at once, so that nothing but the pool is left. With Python: one worker, echo of 100 characters. Processor time of the host is of all its threads. Memory kept: live heap after ${MEMORY_CALLS.toLocaleString("en-US")} more calls and a full collection, less that before, for each call.`,
 	figures: {
-		cpu_us_1: { title: "host CPU a call", unit: "us", better: "lower" },
-		cpu_us_16: {
-			title: `host CPU a call, ${IN_FLIGHT} in flight`,
-			unit: "us",
-			better: "lower",
-		},
-		kept_bytes: {
-			title: "memory kept a call",
-			unit: "bytes",
-			better: "lower",
-		},
+		cpu_us_1: lower("host CPU a call", "us"),
+		cpu_us_16: lower(`host CPU a call, ${IN_FLIGHT} in flight`, "us"),
+		kept_bytes: lower("memory kept a call", "bytes"),
 	},
 	plot: "cpu_us_1",
 	rows: [
@@ -55,7 +48,6 @@ export const poolCost: Case = {
 			{
 				name: bareOf(variant.name),
 				kind: "bare" as const,
-				needs: { variant: variant.name },
 				measure: async (setting: Setting) => {
 					const adapter = ourAdapter(variant, setting);
 					const worker = await startForReal(adapter, {
@@ -71,7 +63,6 @@ export const poolCost: Case = {
 			{
 				name: pooledOf(variant.name),
 				kind: "ours" as const,
-				needs: { variant: variant.name },
 				measure: async (setting: Setting) => {
 					await using pool = await openPoolOf({
 						adapter: ourAdapter(variant, setting),
@@ -90,23 +81,20 @@ export const poolCost: Case = {
 			text: "the pool's own host CPU a call, one at a time",
 			unit: "us",
 			atMost: 10,
-			value: (of) => difference(of(POOL, "cpu_us_1"), of(BARE, "cpu_us_1")),
+			value: (of) => of(POOL, "cpu_us_1") - of(BARE, "cpu_us_1"),
 		},
 		{
 			text: `the pool's own host CPU a call, ${IN_FLIGHT} in flight`,
 			unit: "us",
 			atMost: 10,
-			value: (of) => difference(of(POOL, "cpu_us_16"), of(BARE, "cpu_us_16")),
+			value: (of) => of(POOL, "cpu_us_16") - of(BARE, "cpu_us_16"),
 		},
 		{
 			text: "with Python: pool.execute less the bare connection, gRPC",
 			unit: "us",
 			atMost: 10,
 			value: (of) =>
-				difference(
-					of(pooledOf("gRPC"), "cpu_us_16"),
-					of(bareOf("gRPC"), "cpu_us_16"),
-				),
+				of(pooledOf("gRPC"), "cpu_us_16") - of(bareOf("gRPC"), "cpu_us_16"),
 		},
 		{
 			text: "memory that grows with every call",
@@ -123,10 +111,6 @@ function bareOf(variant: string): string {
 
 function pooledOf(variant: string): string {
 	return `Python, ${variant}, pool.execute`;
-}
-
-function difference(a = Number.NaN, b = Number.NaN): number {
-	return a - b;
 }
 
 /** Answers in a turn of its own, as whatever reads a socket does. */
@@ -155,34 +139,15 @@ async function measure(
 	{ warmUpMs, measureMs }: Setting["pace"],
 ): Promise<Figures> {
 	// Many at a time first: that compiles the code soonest.
-	await cpuPerCall(call, IN_FLIGHT, warmUpMs);
-	const many = await cpuPerCall(call, IN_FLIGHT, measureMs);
-	await cpuPerCall(call, 1, warmUpMs);
-	const one = await cpuPerCall(call, 1, measureMs);
+	await keepCalling(call, IN_FLIGHT, warmUpMs);
+	const many = await keepCalling(call, IN_FLIGHT, measureMs);
+	await keepCalling(call, 1, warmUpMs);
+	const one = await keepCalling(call, 1, measureMs);
 	await heapAfterCalls(call);
 	const before = await heapAfterCalls(call);
 	const after = await heapAfterCalls(call);
 	const kept_bytes = (after - before) / MEMORY_CALLS;
-	return { cpu_us_1: one, cpu_us_16: many, kept_bytes };
-}
-
-async function cpuPerCall(
-	call: Call,
-	inFlight: number,
-	ms: number,
-): Promise<number> {
-	const end = performance.now() + ms;
-	let calls = 0;
-	const one = async (): Promise<void> => {
-		while (performance.now() < end) {
-			await call();
-			calls++;
-		}
-	};
-	const before = process.cpuUsage();
-	await Promise.all(Array.from({ length: inFlight }, one));
-	const { user, system } = process.cpuUsage(before);
-	return (user + system) / calls;
+	return { cpu_us_1: one.cpuUs, cpu_us_16: many.cpuUs, kept_bytes };
 }
 
 /** Bytes that live after so many calls. */

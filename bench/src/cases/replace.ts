@@ -1,6 +1,5 @@
 import type { Pool } from "@snakepit/core";
-import type { Case, Row, Setting } from "../case.ts";
-import { best } from "../case.ts";
+import { type Case, least, lower, type Row, type Setting } from "../case.ts";
 import { openBareGrpc } from "../contestants/bare-grpc.ts";
 import { type OurVariant, startVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
@@ -13,12 +12,8 @@ export const replace: Case = {
 	about:
 		"A worker gets SIGKILL while it is idle, and a call is made in the same turn (declared idempotent, so that it is made again when it is lost with the worker). Without capacity: until that call is answered. Whole again: until as many workers are ready as before. The bare way is a program that starts another grpcio server as soon as the old one has ended.",
 	figures: {
-		without_capacity_ms: {
-			title: "without capacity",
-			unit: "ms",
-			better: "lower",
-		},
-		whole_again_ms: { title: "whole again", unit: "ms", better: "lower" },
+		without_capacity_ms: lower("without capacity", "ms"),
+		whole_again_ms: lower("whole again", "ms"),
 	},
 	plot: "without_capacity_ms",
 	rows: [
@@ -26,17 +21,12 @@ export const replace: Case = {
 			name: "bare grpcio server, started again",
 			kind: "bare",
 			measure: async (setting) => {
-				const before = await openBareGrpc(
-					{ ...setting, workers: 1 },
-					"threads",
-				);
+				const one = { ...setting, workers: 1 };
+				const before = await openBareGrpc(one, "threads");
 				await before.echo?.("");
 				const begin = performance.now();
 				await before[Symbol.asyncDispose]();
-				await using after = await openBareGrpc(
-					{ ...setting, workers: 1 },
-					"threads",
-				);
+				await using after = await openBareGrpc(one, "threads");
 				await after.echo?.("");
 				return { without_capacity_ms: performance.now() - begin };
 			},
@@ -52,13 +42,12 @@ export const replace: Case = {
 			unit: "ms",
 			atMost: 50,
 			value: (of) =>
-				best(
+				least(
 					startVariants.flatMap(({ name }) =>
 						[ALONE, SPARE].map((how) =>
 							of(named(name, how), "without_capacity_ms"),
 						),
 					),
-					Math.min,
 				),
 		},
 	],
@@ -72,7 +61,6 @@ function rowFor(variant: OurVariant, how: string, size: number): Row {
 	return {
 		name: named(variant.name, how),
 		kind: "ours",
-		needs: { variant: variant.name },
 		measure: async (setting: Setting) => {
 			await using pool = await openPool(variant, setting, { size });
 			for (let i = 0; i < 20; i++) await pool.execute("echo", [i]);

@@ -1,4 +1,4 @@
-import { best, type Case, ratio } from "../case.ts";
+import { type Case, least, lower } from "../case.ts";
 import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
 import { textEcho } from "../contestants/contestant.ts";
 import { framedSocket } from "../contestants/framed-socket.ts";
@@ -18,9 +18,9 @@ export const smallCall: Case = {
 	about:
 		"One worker echoes a text of 100 characters, one call after the other. Ours and the peers carry values, the limit and the bare way only bytes. The host's processor time a call includes all of Node's threads.",
 	figures: {
-		p50_us: { title: "p50", unit: "us", better: "lower" },
-		p99_us: { title: "p99", unit: "us", better: "lower" },
-		host_cpu_us: { title: "host CPU a call", unit: "us", better: "lower" },
+		p50_us: lower("p50", "us"),
+		p99_us: lower("p99", "us"),
+		host_cpu_us: lower("host CPU a call", "us"),
 	},
 	plot: "p50_us",
 	rows: [
@@ -43,19 +43,19 @@ export const smallCall: Case = {
 			text: "gRPC: p50 against bare unary gRPC",
 			unit: "x",
 			atMost: 0.6,
-			value: (of) => ratio(of, [grpc, "p50_us"], [bareName(), "p50_us"]),
+			value: (of) => of(grpc, "p50_us") / of(bareName(), "p50_us"),
 		},
 		{
 			text: "gRPC: p99 against bare unary gRPC",
 			unit: "x",
 			atMost: 0.7,
-			value: (of) => ratio(of, [grpc, "p99_us"], [bareName(), "p99_us"]),
+			value: (of) => of(grpc, "p99_us") / of(bareName(), "p99_us"),
 		},
 		{
 			text: "framed: p50 against bare unary gRPC",
 			unit: "x",
 			atMost: 0.2,
-			value: (of) => ratio(of, [framed, "p50_us"], [bareName(), "p50_us"]),
+			value: (of) => of(framed, "p50_us") / of(bareName(), "p50_us"),
 		},
 		{
 			text: "framed: p50 against the best peer that calls Python",
@@ -65,23 +65,18 @@ export const smallCall: Case = {
 				const ofPeers = peers
 					.filter(({ name }) => !name.includes("JavaScript"))
 					.map(({ name }) => of(name, "p50_us"));
-				const p50 = of(framed, "p50_us");
-				const least = best(ofPeers, Math.min);
-				return p50 === undefined || least === undefined
-					? undefined
-					: p50 / least;
+				return of(framed, "p50_us") / least(ofPeers);
 			},
 		},
 		{
 			text: "framed: p50 as a multiple of the limit",
 			unit: "x",
-			value: (of) =>
-				ratio(of, [framed, "p50_us"], [framedSocket.name, "p50_us"]),
+			value: (of) => of(framed, "p50_us") / of(framedSocket.name, "p50_us"),
 		},
 		{
 			text: "gRPC: p50 as a multiple of the limit",
 			unit: "x",
-			value: (of) => ratio(of, [grpc, "p50_us"], [framedSocket.name, "p50_us"]),
+			value: (of) => of(grpc, "p50_us") / of(framedSocket.name, "p50_us"),
 		},
 	],
 };

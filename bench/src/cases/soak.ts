@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SnakepitError } from "@snakepit/core";
-import type { Case, Row } from "../case.ts";
+import { type Case, higher, lower, type Row } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { collectGarbage } from "../measure/collect-garbage.ts";
@@ -19,31 +19,15 @@ export const soak: Case = {
 	title: "Random crashes for a long time",
 	about: `${WORKERS} workers, ${IN_FLIGHT} calls under way all the time, and every second one worker is killed or ends itself in the middle of a call. \`--soak MINUTES\` says how long; one minute unless it is said, which shows that it works and not that nothing ever grows. Growth: the last third against the first, of samples taken after a full collection. Compiled code is told apart: V8 goes on compiling what runs seldom, such as a restart, for as long as it sees something new, and that is no leak. A call that was lost with its worker is settled, with an error.`,
 	figures: {
-		minutes: { title: "time", unit: "min", better: "higher" },
-		calls: { title: "calls", unit: "calls", better: "higher" },
-		lost: { title: "lost with workers", unit: "calls", better: "lower" },
-		crashes: { title: "crashes", unit: "", better: "higher" },
-		unsettled: { title: "not settled once", unit: "calls", better: "lower" },
-		objects_growth_percent: {
-			title: "growth of objects in the heap",
-			unit: "%",
-			better: "lower",
-		},
-		code_growth_percent: {
-			title: "growth of compiled code",
-			unit: "%",
-			better: "lower",
-		},
-		resident_growth_percent: {
-			title: "resident growth",
-			unit: "%",
-			better: "lower",
-		},
-		descriptors_growth: {
-			title: "descriptors more",
-			unit: "",
-			better: "lower",
-		},
+		minutes: higher("time", "min"),
+		calls: higher("calls", "calls"),
+		lost: lower("lost with workers", "calls"),
+		crashes: higher("crashes", ""),
+		unsettled: lower("not settled once", "calls"),
+		objects_growth_percent: lower("growth of objects in the heap", "%"),
+		code_growth_percent: lower("growth of compiled code", "%"),
+		resident_growth_percent: lower("resident growth", "%"),
+		descriptors_growth: lower("descriptors more", ""),
 	},
 	plot: "objects_growth_percent",
 	mostRuns: 1,
@@ -85,7 +69,7 @@ function rowFor(variant: OurVariant): Row {
 	return {
 		name: ourName(variant.name),
 		kind: "ours",
-		needs: { variant: variant.name, linux: true },
+		needs: { linux: true },
 		measure: async (setting) => {
 			const { soakMs } = setting.pace;
 			await using pool = await openPool(variant, setting, {

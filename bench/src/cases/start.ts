@@ -1,7 +1,8 @@
 import {
-	best,
 	type Case,
 	type Figures,
+	least,
+	lower,
 	type Row,
 	type Setting,
 } from "../case.ts";
@@ -34,10 +35,10 @@ export const start: Case = {
 		...Object.fromEntries(
 			WORKERS.map((workers) => [
 				readyFigure(workers),
-				{ title: `${workers} ready`, unit: "ms", better: "lower" as const },
+				lower(`${workers} ready`, "ms"),
 			]),
 		),
-		pss_mb: { title: "memory a worker", unit: "MB", better: "lower" },
+		pss_mb: lower("memory a worker", "MB"),
 	},
 	plot: readyFigure(16),
 	rows: IMPORTS.flatMap((modules): Row[] => [
@@ -65,7 +66,6 @@ export const start: Case = {
 					};
 				},
 			),
-			needs: { variant: variant.name },
 		})),
 	]),
 	aims: IMPORTS.flatMap((modules) => [
@@ -74,10 +74,7 @@ export const start: Case = {
 			unit: "ms",
 			atMost: 1_500,
 			value: (of) =>
-				best(
-					ourRows(modules).map((row) => of(row, readyFigure(100))),
-					Math.min,
-				),
+				least(ourRows(modules).map((row) => of(row, readyFigure(100)))),
 		},
 		{
 			text: named(
@@ -87,14 +84,8 @@ export const start: Case = {
 			unit: "x",
 			atMost: 0.5,
 			value: (of) => {
-				const least = best(
-					ourRows(modules).map((row) => of(row, "pss_mb")),
-					Math.min,
-				);
-				const cold = of(named(ourName("gRPC"), modules), "pss_mb");
-				return least === undefined || cold === undefined
-					? undefined
-					: least / cold;
+				const ours = ourRows(modules).map((row) => of(row, "pss_mb"));
+				return least(ours) / of(named(ourName("gRPC"), modules), "pss_mb");
 			},
 		},
 	]) satisfies Case["aims"],

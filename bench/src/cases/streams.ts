@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEFAULTS } from "@snakepit/adapter-grpc-python";
-import { type Case, type Figures, ratio } from "../case.ts";
+import { type Case, type Figures, higher, lower } from "../case.ts";
 import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
 import type { Line } from "../contestants/contestant.ts";
 import { framedSocket } from "../contestants/framed-socket.ts";
@@ -18,13 +18,9 @@ export const streams: Case = {
 	title: "A stream from Python",
 	about: `A generator's items, read as fast as they come: of ${SMALL} bytes, and of 64 KB. Slow consumer: it takes an item of 64 KB every ${SLOW_MS} ms; how many items the generator is ahead at the most. Bare gRPC is a server stream, without a codec.`,
 	figures: {
-		small_items_s: {
-			title: "small items",
-			unit: "items/s",
-			better: "higher",
-		},
-		large_mb_s: { title: "64 KB items", unit: "MB/s", better: "higher" },
-		ahead: { title: "ahead of a slow reader", unit: "items", better: "lower" },
+		small_items_s: higher("small items", "items/s"),
+		large_mb_s: higher("64 KB items", "MB/s"),
+		ahead: lower("ahead of a slow reader", "items"),
 	},
 	plot: "small_items_s",
 	rows: [framedSocket, bareGrpc(), ...ours()].map((contestant) =>
@@ -52,14 +48,13 @@ export const streams: Case = {
 				unit: "x",
 				atLeast: 2,
 				value: (of) =>
-					ratio(of, [our, "small_items_s"], [bareName(), "small_items_s"]),
+					of(our, "small_items_s") / of(bareName(), "small_items_s"),
 			},
 			{
 				text: `${name}: items of 64 KB against a gRPC server stream`,
 				unit: "x",
 				atLeast: 2,
-				value: (of) =>
-					ratio(of, [our, "large_mb_s"], [bareName(), "large_mb_s"]),
+				value: (of) => of(our, "large_mb_s") / of(bareName(), "large_mb_s"),
 			},
 			{
 				text: `${name}: the producer stays within its credit`,

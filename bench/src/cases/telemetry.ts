@@ -5,9 +5,17 @@ import {
 	providers,
 	setGlobals,
 } from "../../../packages/telemetry/bench/providers.ts";
-import type { Case, Figures, Pace, Row } from "../case.ts";
+import {
+	type Case,
+	type Figures,
+	higher,
+	lower,
+	type Pace,
+	type Row,
+} from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
+import { type CallRate, keepCalling } from "../measure/latency.ts";
 import { percentile } from "../measure/percentile.ts";
 import { SMALL_TEXT } from "./small-call.ts";
 
@@ -39,16 +47,8 @@ export const telemetry: Case = {
 	title: "What telemetry costs",
 	about: `Two pools of one worker each in one program, one of them with telemetry attached, echo of 100 characters with ${IN_FLIGHT} calls under way: slices of ${SLICE_MS} ms by turns, and the median of what each slice has of its neighbour. Once without an SDK, once with one that samples every call, sends in batches, and whose exporter drops what it gets; the worker has no SDK.`,
 	figures: {
-		calls_percent: {
-			title: "calls a second, of those without telemetry",
-			unit: "%",
-			better: "higher",
-		},
-		more_cpu_us: {
-			title: "more host CPU a call",
-			unit: "us",
-			better: "lower",
-		},
+		calls_percent: higher("calls a second, of those without telemetry", "%"),
+		more_cpu_us: lower("more host CPU a call", "us"),
 	},
 	plot: "calls_percent",
 	rows: ourVariants.flatMap((variant) =>
@@ -72,7 +72,6 @@ function rowFor(variant: OurVariant, manner: Manner): Row {
 	return {
 		name: rowName(variant, manner),
 		kind: "ours",
-		needs: { variant: variant.name },
 		measure: async (setting) => {
 			const size = { size: 1 } as const;
 			await using without = await openPool(variant, setting, size);
@@ -85,16 +84,13 @@ function rowFor(variant: OurVariant, manner: Manner): Row {
 	};
 }
 
-interface Slice {
-	readonly callsPerSecond: number;
-	readonly cpuUs: number;
-}
-
 async function compare(
 	without: Pool,
 	attached: Pool,
 	{ warmUpMs, measureMs }: Pace,
 ): Promise<Figures> {
+	const slice = (pool: Pool, ms: number) =>
+		keepCalling(() => pool.execute("echo", [SMALL_TEXT]), IN_FLIGHT, ms);
 	await slice(without, warmUpMs);
 	await slice(attached, warmUpMs);
 	const shares: number[] = [];
@@ -104,7 +100,7 @@ async function compare(
 	for (let pair = 0; pair < pairs; pair++) {
 		// By turns also who is first, or whatever comes in waves would be one's own.
 		const order = pair % 2 === 0 ? [without, attached] : [attached, without];
-		const slices = new Map<Pool, Slice>();
+		const slices = new Map<Pool, CallRate>();
 		for (const pool of order) slices.set(pool, await slice(pool, SLICE_MS));
 		const [base, own] = [slices.get(without), slices.get(attached)];
 		if (base === undefined || own === undefined) continue;
@@ -114,24 +110,5 @@ async function compare(
 	return {
 		calls_percent: percentile(Float64Array.from(shares), 50),
 		more_cpu_us: percentile(Float64Array.from(more), 50),
-	};
-}
-
-async function slice(pool: Pool, ms: number): Promise<Slice> {
-	const begun = performance.now();
-	const end = begun + ms;
-	const before = process.cpuUsage();
-	let calls = 0;
-	const line = async (): Promise<void> => {
-		while (performance.now() < end) {
-			await pool.execute("echo", [SMALL_TEXT]);
-			calls++;
-		}
-	};
-	await Promise.all(Array.from({ length: IN_FLIGHT }, line));
-	const { user, system } = process.cpuUsage(before);
-	return {
-		callsPerSecond: (calls / (performance.now() - begun)) * 1_000,
-		cpuUs: (user + system) / calls,
 	};
 }

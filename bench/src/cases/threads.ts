@@ -1,4 +1,4 @@
-import type { Case, Lookup, Row, Setting } from "../case.ts";
+import { type Case, higher, type Lookup, type Row } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { measureThroughput } from "../measure/latency.ts";
@@ -19,31 +19,16 @@ const KINDS = Object.keys(WORK) as (keyof typeof WORK)[];
 interface Interpreted {
 	readonly name: string;
 	readonly variant: OurVariant;
-	readonly needs: Needs;
-	settingFor(setting: Setting): Setting;
+	readonly needs?: Needs;
 }
 
 const interpreted: readonly Interpreted[] = ourVariants.flatMap((variant) => {
-	const usual: Interpreted = {
-		name: variant.name,
-		variant,
-		needs: { variant: variant.name },
-		settingFor: (setting) => setting,
-	};
-	// grpcio enables the lock; the framed transport does without it.
-	if (variant.options.transport !== "framed") return [usual];
-	return [
-		usual,
-		{
-			name: `${variant.name}, free-threaded Python`,
-			variant,
-			needs: { variant: variant.name, freeThreaded: true },
-			settingFor: (setting) => ({
-				...setting,
-				python: setting.freeThreadedPython ?? setting.python,
-			}),
-		},
-	];
+	const { name, options } = variant;
+	const usual = { name, variant };
+	// grpcio enables the GIL; the framed transport does without it.
+	if (options.transport !== "framed") return [usual];
+	const needs: Needs = { freeThreaded: true };
+	return [usual, { ...usual, name: `${name}, free-threaded Python`, needs }];
 });
 
 export const threads: Case = {
@@ -51,10 +36,7 @@ export const threads: Case = {
 	title: "Threads within a worker",
 	about: `One worker, ${IN_FLIGHT} calls under way, of ordinary functions: with \`callsPerWorker: 1\` they follow each other in the main thread, with ${IN_FLIGHT} each has a thread. All but the one in Python leave Python's lock while they work; a free-threaded Python has none to leave. Sleeping takes no core; the others gain up to the number of cores, less what host and bridge need of them.`,
 	figures: Object.fromEntries(
-		KINDS.map((kind) => [
-			figureOf(kind),
-			{ title: WORK[kind].title, unit: "calls/s", better: "higher" },
-		]),
+		KINDS.map((kind) => [figureOf(kind), higher(WORK[kind].title, "calls/s")]),
 	),
 	plot: figureOf("sleep"),
 	rows: interpreted.flatMap((one) =>
@@ -67,10 +49,9 @@ export const threads: Case = {
 			// The others depend on the number of cores.
 			...(kind === "sleep" ? { atLeast: 3 } : {}),
 			value: (of: Lookup) => {
-				const [one, many] = AT_ONCE.map((callsPerWorker) =>
-					of(named(name, callsPerWorker), figureOf(kind)),
-				);
-				return one === undefined || many === undefined ? undefined : many / one;
+				const rate = (callsPerWorker: number) =>
+					of(named(name, callsPerWorker), figureOf(kind));
+				return rate(IN_FLIGHT) / rate(1);
 			},
 		})),
 	),
@@ -85,28 +66,30 @@ function named(name: string, callsPerWorker: number): string {
 }
 
 function rowFor(
-	{ name, variant, needs, settingFor }: Interpreted,
+	{ name, variant, needs }: Interpreted,
 	callsPerWorker: number,
 ): Row {
 	return {
 		name: named(name, callsPerWorker),
 		kind: "ours",
-		needs,
+		...(needs && { needs }),
 		measure: async (setting) => {
-			await using pool = await openPool(variant, settingFor(setting), {
-				size: 1,
-				callsPerWorker,
-			});
+			const { freeThreadedPython = setting.python } = setting;
+			const python = needs ? freeThreadedPython : setting.python;
+			await using pool = await openPool(
+				variant,
+				{ ...setting, python },
+				{ size: 1, callsPerWorker },
+			);
 			const figures: Record<string, number> = {};
-			for (const kind of KINDS) {
+			for (const kind of KINDS)
 				figures[figureOf(kind)] = await measureThroughput(
 					() => pool.execute(WORK[kind].tool),
 					IN_FLIGHT,
 					setting.pace,
 				);
-			}
-			// Last: a module that the tools import may have enabled it.
-			if (needs.freeThreaded && (await pool.execute("lock_is_enabled")))
+			// Last, because a module that the tools import may have enabled it.
+			if (needs && (await pool.execute("lock_is_enabled")))
 				throw new Error("this Python's lock is enabled");
 			return figures;
 		},

@@ -1,4 +1,4 @@
-import { best, type Case, type Figures, type Row } from "../case.ts";
+import { type Case, higher, type Lookup, most, type Row } from "../case.ts";
 import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
 import { type Contestant, textEcho } from "../contestants/contestant.ts";
 import { framedSocket } from "../contestants/framed-socket.ts";
@@ -21,7 +21,7 @@ export const throughput: Case = {
 	figures: Object.fromEntries(
 		IN_FLIGHT.map((inFlight) => [
 			figureOf(inFlight),
-			{ title: `${inFlight} in flight`, unit: "calls/s", better: "higher" },
+			higher(`${inFlight} in flight`, "calls/s"),
 		]),
 	),
 	plot: figureOf(16),
@@ -43,11 +43,8 @@ export const throughput: Case = {
 		...["gRPC", "framed"].map((variant) => ({
 			text: `${variant}: 2 workers against 1, 64 in flight (the host takes a core of its own)`,
 			unit: "x",
-			value: (of: (row: string, figure: string) => number | undefined) => {
-				const two = ofOurs(of, variant, 2, 64);
-				const one = ofOurs(of, variant, 1, 64);
-				return two === undefined || one === undefined ? undefined : two / one;
-			},
+			value: (of: Lookup) =>
+				ofOurs(of, variant, 2, 64) / ofOurs(of, variant, 1, 64),
 		})),
 	],
 };
@@ -61,38 +58,32 @@ function named(name: string, workers: number): string {
 }
 
 function rowFor(contestant: Contestant, workers: number): Row {
-	const most = Math.max(...IN_FLIGHT);
-	const row = rowOf(
-		contestant,
-		{ workers, inFlight: most },
-		async (line, { pace }) => {
-			const echo = textEcho(line);
-			const figures: Record<string, number> = {};
-			for (const inFlight of IN_FLIGHT) {
-				const call = (): Promise<unknown> => echo(SMALL_TEXT);
-				figures[figureOf(inFlight)] = await measureThroughput(
-					call,
-					inFlight,
-					pace,
-				);
-			}
-			return figures satisfies Figures;
-		},
-	);
+	const amount = { workers, inFlight: Math.max(...IN_FLIGHT) };
+	const row = rowOf(contestant, amount, async (line, { pace }) => {
+		const echo = textEcho(line);
+		const figures: Record<string, number> = {};
+		for (const inFlight of IN_FLIGHT)
+			figures[figureOf(inFlight)] = await measureThroughput(
+				() => echo(SMALL_TEXT),
+				inFlight,
+				pace,
+			);
+		return figures;
+	});
 	return { ...row, name: named(contestant.name, workers) };
 }
 
+/** The better of an ordinary function and `async def`. */
 function ofOurs(
-	of: (row: string, figure: string) => number | undefined,
+	of: Lookup,
 	variant: string,
 	workers: number,
 	inFlight: number,
-): number | undefined {
-	const manners = ["sync", "async"] as const;
-	const found = manners.map((manner) =>
-		of(named(ourName(variant, manner), workers), figureOf(inFlight)),
+): number {
+	const names = [ourName(variant, "sync"), ourName(variant, "async")];
+	return most(
+		names.map((name) => of(named(name, workers), figureOf(inFlight))),
 	);
-	return best(found, Math.max);
 }
 
 function aimAgainstBare(
@@ -105,15 +96,9 @@ function aimAgainstBare(
 		unit: "x",
 		atLeast,
 		value: (of) => {
-			const manners = ["threads", "asyncio"] as const;
-			const bare = best(
-				manners.map((manner) =>
-					of(named(bareName(manner), 1), figureOf(inFlight)),
-				),
-				Math.max,
-			);
-			const our = ofOurs(of, variant, 1, inFlight);
-			return our === undefined || bare === undefined ? undefined : our / bare;
+			const names = [bareName("threads"), bareName("asyncio")];
+			const bare = names.map((name) => of(named(name, 1), figureOf(inFlight)));
+			return ofOurs(of, variant, 1, inFlight) / most(bare);
 		},
 	};
 }

@@ -1,7 +1,10 @@
 import {
-	best,
 	type Case,
 	type Figures,
+	higher,
+	least,
+	lower,
+	most,
 	type Row,
 	type Setting,
 } from "../case.ts";
@@ -34,13 +37,13 @@ export const values: Case = {
 	about:
 		"Bytes of 1, 10 and 100 MB: there and back (MB of payload a second, counted once), there only, back only, and there and back as an array of doubles that numpy holds in between. CPU: of the host and the worker, for each GB that goes there and back. Peak memory: how much resident memory grows at the most during one call, in multiples of the value; the caller's value is not counted, the answer is.",
 	figures: {
-		echo_mb_s: { title: "there and back", unit: "MB/s", better: "higher" },
-		take_mb_s: { title: "there", unit: "MB/s", better: "higher" },
-		give_mb_s: { title: "back", unit: "MB/s", better: "higher" },
-		array_mb_s: { title: "numpy array", unit: "MB/s", better: "higher" },
-		cpu_s_gb: { title: "CPU", unit: "s/GB", better: "lower" },
-		host_copies: { title: "peak, host", unit: "copies", better: "lower" },
-		worker_copies: { title: "peak, worker", unit: "copies", better: "lower" },
+		echo_mb_s: higher("there and back", "MB/s"),
+		take_mb_s: higher("there", "MB/s"),
+		give_mb_s: higher("back", "MB/s"),
+		array_mb_s: higher("numpy array", "MB/s"),
+		cpu_s_gb: lower("CPU", "s/GB"),
+		host_copies: lower("peak, host", "copies"),
+		worker_copies: lower("peak, worker", "copies"),
 	},
 	plot: "echo_mb_s",
 	rows: SIZES_MB.flatMap((size) =>
@@ -66,25 +69,16 @@ export const values: Case = {
 				unit: "x",
 				atLeast: 5,
 				value: (of) => {
-					const our = best(
-						ourRows.map((row) => of(row, "echo_mb_s")),
-						Math.max,
-					);
+					const our = most(ourRows.map((row) => of(row, "echo_mb_s")));
 					const theirs = of(bare, "echo_mb_s");
-					return our === undefined || theirs === undefined
-						? undefined
-						: our / theirs;
+					return our / theirs;
 				},
 			},
 			{
 				text: `the best of ours: peak memory of the host, ${size} MB`,
 				unit: "copies",
 				atMost: 2,
-				value: (of) =>
-					best(
-						ourRows.map((row) => of(row, "host_copies")),
-						Math.min,
-					),
+				value: (of) => least(ourRows.map((row) => of(row, "host_copies"))),
 			},
 		] satisfies Case["aims"];
 	}),

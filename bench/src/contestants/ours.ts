@@ -30,7 +30,6 @@ export function ours(manner: Manner = "sync"): readonly Contestant[] {
 	return ourVariants.map((variant) => ({
 		name: ourName(variant.name, manner),
 		kind: "ours",
-		needs: { variant: variant.name },
 		open: async (setting) => {
 			const { inFlight, workers } = setting;
 			const usual = manner === "sync" ? 1 : Math.ceil(inFlight / workers);

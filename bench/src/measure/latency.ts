@@ -33,21 +33,29 @@ async function repeat(
 	}
 }
 
-/** So many calls under way all the time; how many are answered a second. */
+/** Keeps `inFlight` calls running, and returns how many are answered per second. */
 export async function measureThroughput(
 	call: () => Promise<unknown>,
 	inFlight: number,
 	{ warmUpMs, measureMs }: Pace,
 ): Promise<number> {
-	await keepGoing(call, inFlight, warmUpMs);
-	return await keepGoing(call, inFlight, measureMs);
+	await keepCalling(call, inFlight, warmUpMs);
+	return (await keepCalling(call, inFlight, measureMs)).callsPerSecond;
 }
 
-async function keepGoing(
+/** Calls answered per second, and the processor time of this process for each. */
+export interface CallRate {
+	readonly callsPerSecond: number;
+	readonly cpuUs: number;
+}
+
+/** Keeps `inFlight` calls running for a while. */
+export async function keepCalling(
 	call: () => Promise<unknown>,
 	inFlight: number,
 	ms: number,
-): Promise<number> {
+): Promise<CallRate> {
+	const before = process.cpuUsage();
 	const begin = performance.now();
 	const end = begin + ms;
 	let answered = 0;
@@ -58,5 +66,9 @@ async function keepGoing(
 		}
 	};
 	await Promise.all(Array.from({ length: inFlight }, one));
-	return (answered * 1000) / (performance.now() - begin);
+	const { user, system } = process.cpuUsage(before);
+	return {
+		callsPerSecond: (answered * 1000) / (performance.now() - begin),
+		cpuUs: (user + system) / answered,
+	};
 }

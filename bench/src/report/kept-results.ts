@@ -4,13 +4,13 @@ import { root } from "../../../scripts/run.ts";
 import { cases } from "../cases.ts";
 import type { BenchResult } from "../result.ts";
 
-/** The results that docs/benchmarks.md shows: a file for each case, with one case in it. */
+/** The results behind docs/benchmarks.md: one file for each case. */
 const DIRECTORY = join(root, "bench/results");
 
 /**
- * Puts each case of some runs in the place of what was kept of it before.
+ * Replaces the published result of each case in some runs.
  *
- * @throws RangeError where a run was a quick one, or a file is none of the benchmark's: nothing is kept then.
+ * @throws RangeError if a run was a quick one, or a file is not a result of the benchmark; then nothing is written.
  */
 export function keepResults(
 	results: readonly BenchResult[],
@@ -28,12 +28,30 @@ export function keepResults(
 	mkdirSync(directory, { recursive: true });
 	for (const result of results)
 		for (const one of result.cases) {
-			const text = JSON.stringify({ ...result, cases: [one] }, null, "\t");
+			const text = formatResult({ ...result, cases: [one] });
 			writeFileSync(join(directory, `${one.name}.json`), `${text}\n`);
 		}
 }
 
-/** What is kept, in the order of the report. */
+/** How deep a row, a figure and an aim of a case are in a result. */
+const ROW_DEPTH = 4;
+
+/** Formats a result as JSON with a line for each row, figure and aim. */
+export function formatResult(value: unknown, depth = 0): string {
+	if (typeof value !== "object" || value === null || depth === ROW_DEPTH)
+		return JSON.stringify(value);
+	const [open, close] = Array.isArray(value) ? "[]" : "{}";
+	const lines = Object.entries(value)
+		.filter(([, each]) => each !== undefined)
+		.map(([key, each]) => {
+			const name = Array.isArray(value) ? "" : `${JSON.stringify(key)}: `;
+			return `\n${"\t".repeat(depth + 1)}${name}${formatResult(each, depth + 1)}`;
+		});
+	if (lines.length === 0) return `${open}${close}`;
+	return `${open}${lines.join(",")}\n${"\t".repeat(depth)}${close}`;
+}
+
+/** Returns the published results, in the order of the report. */
 export function keptResults(
 	directory: string = DIRECTORY,
 ): readonly BenchResult[] {

@@ -25,7 +25,7 @@ export function caseTable(result: CaseResult): string {
 	const widths = Array.from({ length: columns }, (_, column) =>
 		Math.max(
 			...cells.map((line) =>
-				// What is missing is told in one long cell that takes no part in this.
+				// A row that is missing has one long cell, which does not count.
 				line.length === columns ? (line[column]?.length ?? 0) : 0,
 			),
 			column === 0 ? Math.max(...cells.map(([name]) => name?.length ?? 0)) : 0,
