@@ -18,7 +18,7 @@ const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
 export function telemetryReference(): string {
 	return page(
 		"Telemetry",
-		"Everything that `@snakepit/telemetry` tells OpenTelemetry. A test runs a scenario and compares this catalogue with what was told, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md); what can be switched off: [options](options.md#telemetry).",
+		"Everything that `@snakepit/telemetry` exports. A test runs a scenario and compares this catalogue with what was exported, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md); what can be switched off: [options](options.md#telemetry).",
 		"## Spans",
 		table(
 			["span", "kind", "parent", "links", "meaning", "attributes", "events"],
@@ -63,12 +63,12 @@ export function telemetryReference(): string {
 		table(
 			["event", "attributes", "also"],
 			entries().flatMap(([type, place]) =>
-				place.told === undefined
+				place.line === undefined
 					? []
 					: [
 							[
 								code(eventName(type)),
-								codes(Object.keys(place.told.attributes)),
+								codes(Object.keys(place.attributes ?? {})),
 								[
 									elsewhere(place),
 									place.onlyWith === undefined
@@ -85,7 +85,7 @@ export function telemetryReference(): string {
 		table(
 			["event of core", "where it is", "note"],
 			entries().flatMap(([type, place]) =>
-				place.told === undefined
+				place.line === undefined
 					? [[code(type), elsewhere(place), place.note ?? ""]]
 					: [],
 			),

@@ -1,4 +1,4 @@
-// What one call costs whoever follows it, without a pool around it: OpenTelemetry's own SDK for what has to be told, and
+// What telemetry costs for one call, without a pool around it: OpenTelemetry's own SDK for what has to be exported, and
 // telemetry, which tells it. Taken in turns in one program. From the root of the repository:
 //
 //   node_modules/.bin/node --conditions=snakepit-source packages/telemetry/bench/sdk-floor.ts

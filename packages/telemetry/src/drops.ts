@@ -1,4 +1,4 @@
-/** Why something was not told, or not whole. */
+/** Why something was not exported, or not whole. */
 export type DropReason =
 	| "attribute_cut"
 	| "command_limit"
@@ -7,25 +7,25 @@ export type DropReason =
 	| "meter_threw"
 	| "logger_threw";
 
-/** Counts what is lost on the way: by whoever listens here. */
+/** Counts what is lost before it is exported. */
 export class Drops {
 	#count: (reason: DropReason) => void = () => {};
 
-	/** From now on they are counted there. */
+	/** Sets the function that counts from now on. */
 	countWith(count: (reason: DropReason) => void): void {
 		this.#count = count;
 	}
 
-	/** Never throws: who counts is somebody else's code too. */
+	/** Never throws: the function that counts may. */
 	count(reason: DropReason): void {
 		try {
 			this.#count(reason);
 		} catch {
-			// There is nobody left to tell.
+			// There is nothing left to report it to.
 		}
 	}
 
-	/** Does something with somebody else's code; what it throws is counted, and that is all. */
+	/** Calls foreign code; what it throws is counted and not thrown on. */
 	guard<T>(
 		reason: "tracer_threw" | "meter_threw" | "logger_threw",
 		action: () => T,

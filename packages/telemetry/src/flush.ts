@@ -7,12 +7,12 @@ import {
 import { registeredLogs } from "./logs/logger-provider.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
 
-/** What the providers of an SDK offer beside the API. */
+/** What the providers of an SDK have in addition to the API. */
 interface Flushing {
 	forceFlush?(): Promise<void>;
 }
 
-/** Has the SDK send what it holds: traces, metrics and logs, each whatever becomes of the others. */
+/** Flushes the SDK: traces, metrics and logs, each even if another one fails. */
 export async function flush(
 	providers: Pick<
 		ResolvedTelemetryOptions,
@@ -31,7 +31,7 @@ export async function flush(
 	);
 }
 
-/** The API registers a provider of its own, behind which the SDK's is. */
+/** The API registers a proxy of the SDK's provider. */
 function behind(registered: TracerProvider): TracerProvider {
 	const proxy = registered as Partial<ProxyTracerProvider>;
 	return proxy.getDelegate?.() ?? registered;

@@ -1,4 +1,4 @@
-// What is told, as data: the reference, the dashboards and the alerts are made from it.
+// What is exported, as data: the reference, the dashboards and the alerts are generated from it.
 export {
 	ATTRIBUTES,
 	type AttributeDefinition,
@@ -8,16 +8,14 @@ export type {
 	EventPlace,
 	EventPlaces,
 	Severity,
-	Told,
 	Value,
 } from "./catalogue/event-place.ts";
 export { EVENTS, eventName } from "./catalogue/events.ts";
-export type { Group } from "./catalogue/groups.ts";
 export type {
 	MetricDefinition,
 	MetricKind,
 	MetricName,
-} from "./catalogue/metric-definition.ts";
+} from "./catalogue/metrics.ts";
 export { METRICS } from "./catalogue/metrics.ts";
 export {
 	SPAN_EVENTS,
@@ -40,4 +38,5 @@ export type {
 export type { TelemetryOptions } from "./options.ts";
 export { type NamingScheme, prometheusName } from "./prometheus-names.ts";
 export { SCOPE } from "./scope.ts";
+export type { Group } from "./switches.ts";
 export { telemetry } from "./telemetry.ts";

@@ -6,10 +6,10 @@ const NAME_LENGTH = 128;
 const TEXT_LENGTH = 4_096;
 const TRACEBACK_LENGTH = 16_384;
 const TEXTS = 20;
-/** So many commands have series of their own. */
+/** How many commands have series of their own. */
 const COMMANDS = 100;
 
-/** Cuts what a backend could choke on; what is cut is counted. */
+/** Cuts values that are too large for backends, and counts them. */
 export class Limits {
 	readonly #drops: Drops;
 	readonly #commands = new Set<string>();
@@ -36,7 +36,7 @@ export class Limits {
 		return value.slice(-TEXTS).map((text) => this.#cut(text, 256));
 	}
 
-	/** A command as an attribute of a metric: one of a bounded number. */
+	/** Returns a command as an attribute of metrics; `_OTHER` beyond the limit. */
 	command(command: string): string {
 		const name = this.name(command);
 		if (this.#commands.has(name)) return name;

@@ -11,9 +11,9 @@ import {
 	optional,
 } from "@snakepit/core/options";
 import type { Severity } from "./catalogue/event-place.ts";
-import { tellingOf } from "./catalogue/telling.ts";
+import { logRecordOf } from "./catalogue/log-record.ts";
 
-/** What a logger must offer: `console`, pino, winston and others do. */
+/** The methods a logger needs; `console`, pino, winston and others have them. */
 export interface EventLogger {
 	info(line: string): void;
 	warn(line: string): void;
@@ -31,7 +31,7 @@ const isLogger: Check = (value) =>
 
 const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 
-/** What core writes to standard error where nobody takes it: here it goes to the logger. */
+/** Events that core writes to standard error unless a listener takes them, as this one does. */
 const TAKES: readonly SnakepitEventType[] = [
 	"worker.logged",
 	"worker.exited",
@@ -41,7 +41,7 @@ const TAKES: readonly SnakepitEventType[] = [
 
 /** What `logEvents` writes. */
 export interface LogEventsOptions {
-	/** What is less important is left out; `"info"` is all that is told. */
+	/** The lowest severity to write; `"info"` writes every line. */
 	readonly from?: "info" | "warn" | "error" | undefined;
 }
 
@@ -53,12 +53,11 @@ export const LOG_EVENTS_CHECKS: Readonly<
 
 /**
  * Writes the important events as readable lines, for programs without a backend:
- * `createPool({ adapter, onEvent: logEvents(console) })`. Records of the workers'
- * logging are among them from WARNING on, with their call and traceback; core
- * does not write them to standard error then. What workers print is left out: core
- * echoes it (`output.echo`).
+ * `createPool({ adapter, onEvent: logEvents(console) })`. Includes the workers' log
+ * records from WARNING on, with their call and traceback; core does not write them to
+ * standard error then. Leaves out what workers print: core echoes it (`output.echo`).
  *
- * @throws OptionsError `INVALID_OPTION` when the logger lacks one of the three methods; `UNKNOWN_OPTION`.
+ * @throws OptionsError `INVALID_OPTION` if the logger lacks one of the three methods; `UNKNOWN_OPTION`.
  */
 export function logEvents(
 	logger: EventLogger,
@@ -71,13 +70,13 @@ export function logEvents(
 	);
 	const least = ORDER.indexOf(options.from ?? LOG_EVENTS_DEFAULTS.from);
 	const write = (event: SnakepitEvent): void => {
-		const telling = tellingOf(event);
-		if (telling === undefined) return;
-		const { severity } = telling;
+		const logged = logRecordOf(event);
+		if (logged === undefined) return;
+		const { severity } = logged;
 		const record = event.type === "worker.logged" ? event.record : undefined;
-		if (telling.onlyWith !== undefined && !isShown(record, severity)) return;
+		if (logged.onlyWith !== undefined && !isShown(record, severity)) return;
 		if (ORDER.indexOf(severity) < least) return;
-		const line = `[snakepit] ${telling.line()}${record === undefined ? "" : besideMessage(record)}`;
+		const line = `[snakepit] ${logged.line()}${record === undefined ? "" : detailsOf(record)}`;
 		if (severity === "info") logger.info(line);
 		else if (severity === "warn") logger.warn(line);
 		else logger.error(line);
@@ -85,7 +84,7 @@ export function logEvents(
 	return Object.assign(write, { takes: TAKES });
 }
 
-/** Whether it is a record that plain Python would show, and that the worker has no handler for. */
+/** Whether plain Python would show the record, and the worker has no handler for it. */
 function isShown(
 	record: WorkerLogRecord | undefined,
 	severity: Severity,
@@ -94,7 +93,7 @@ function isShown(
 	return ORDER.indexOf(severity) >= ORDER.indexOf("warn");
 }
 
-function besideMessage({ callId, traceback }: WorkerLogRecord): string {
+function detailsOf({ callId, traceback }: WorkerLogRecord): string {
 	const call = callId === undefined ? "" : ` (call ${callId})`;
 	return traceback === undefined ? call : `${call}\n${traceback.trimEnd()}`;
 }

@@ -2,21 +2,21 @@ import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import { type Check, checkOptions, optional } from "@snakepit/core/options";
 import type { LoggerProviderLike } from "./logs/logger-provider.ts";
 
-/** What is told, and to whom. What is switched off by one of the first four is neither told, counted nor traced; calls are told whenever telemetry is on. */
+/** What is exported, and through which providers. Calls are exported whenever telemetry is on. */
 export interface TelemetryOptions {
-	/** `false`: nothing at all. */
+	/** `false` exports nothing at all. */
 	readonly enabled?: boolean | undefined;
-	/** Pings: sent, answered, missed; workers that hang. */
+	/** Traces, metrics and events of pings and of workers that hang. */
 	readonly heartbeatEvents?: boolean | undefined;
-	/** Pools and workers: starts, ends, clean-up, the ledger. */
+	/** Traces, metrics and events of pools and workers: starts, ends, clean-up, the ledger. */
 	readonly processEvents?: boolean | undefined;
-	/** What protections do when a host dies. */
+	/** Traces, metrics and events of protections: what they do when a host dies. */
 	readonly watchdogEvents?: boolean | undefined;
-	/** Also what workers print and log, as log records. */
+	/** Exports what workers print and log, as log records. */
 	readonly workerLogs?: boolean | undefined;
-	/** Whom spans are told; the registered one by default. */
+	/** Gets spans; the registered provider by default. */
 	readonly tracerProvider?: TracerProvider | undefined;
-	/** Whom metrics are told; the registered one by default. */
+	/** Gets metrics; the registered provider by default. */
 	readonly meterProvider?: MeterProvider | undefined;
 	/**
 	 * Gets log records; by default the provider that is registered with `@opentelemetry/api` 1.10 or newer, else with
@@ -45,15 +45,15 @@ const has =
 			? undefined
 			: `must be a provider of OpenTelemetry, with ${method}()`;
 
-/** What is used where nothing is said, and why. */
+/** The defaults, and why. */
 export const TELEMETRY_DEFAULTS = {
-	enabled: { value: true, reason: "who attaches it wants to be told" },
+	enabled: { value: true, reason: "it is attached in order to export" },
 	heartbeatEvents: { value: true, reason: "see `enabled`" },
 	processEvents: { value: true, reason: "see `enabled`" },
 	watchdogEvents: { value: true, reason: "see `enabled`" },
 	workerLogs: {
 		value: false,
-		reason: "it is the tools' own text, and may be told by Python itself",
+		reason: "it is the tools' own text, and Python may export it itself",
 	},
 } as const;
 

@@ -26,7 +26,7 @@ import type { RunTrace } from "./trace/run-trace.ts";
 import type { Spans } from "./trace/spans.ts";
 import type { WorkerTraces } from "./trace/worker-traces.ts";
 
-/** What all pools that one telemetry follows have in common. */
+/** What all pools of one telemetry share. */
 export interface TelemetryParts {
 	readonly on: Switches;
 	readonly drops: Drops;
@@ -37,14 +37,14 @@ export interface TelemetryParts {
 	readonly metrics: EventMetrics;
 	readonly observations: Observations;
 	readonly log: EventLog;
-	/** Events of a run, which every pool of the run hears: those that were told already. */
-	readonly told: WeakSet<SnakepitEvent>;
+	/** Events of a run that are exported already: every pool of the run receives them. */
+	readonly exported: WeakSet<SnakepitEvent>;
 	readonly registration: Registration;
-	/** Has the SDK send what it holds. */
+	/** Has the SDK send what it has buffered. */
 	readonly flush: () => Promise<void>;
 }
 
-/** Follows one pool. */
+/** Exports one pool. */
 export class PoolTelemetry implements PoolInstrument {
 	readonly #parts: TelemetryParts;
 	readonly #trace: PoolTrace | undefined;
@@ -67,11 +67,11 @@ export class PoolTelemetry implements PoolInstrument {
 	}
 
 	hear(event: SnakepitEvent): void {
-		const { on, drops, metrics, log, told } = this.#parts;
+		const { on, drops, metrics, log, exported } = this.#parts;
 		const place = EVENTS[event.type];
-		if (place.group === "calls" && place.told === undefined) {
+		if (place.group === "calls" && place.line === undefined) {
 			if (metrics.isSilent) return;
-			// Four times in every call: only measured, and without a closure.
+			// There are four in every call: they are only measured, without a closure.
 			try {
 				metrics.hear(event);
 			} catch {
@@ -84,8 +84,8 @@ export class PoolTelemetry implements PoolInstrument {
 		if (event.type === "listener.threw") drops.count("listener_threw");
 		const isOfRun = !("pool" in event);
 		if (isOfRun) {
-			if (told.has(event)) return;
-			told.add(event);
+			if (exported.has(event)) return;
+			exported.add(event);
 		}
 		const trace = this.#trace;
 		const where: Context =
@@ -105,7 +105,7 @@ export class PoolTelemetry implements PoolInstrument {
 			const parent = parentOf(call);
 			const trace = new CallTrace(spans, lost, call, parent);
 			if (trace.isRecording) return trace;
-			// Nobody records it; what the caller is part of is passed on, if anything.
+			// It is not recorded; the caller's trace context is passed on, if there is one.
 			const headers = trace.headers();
 			for (const _ in headers) return new PassedCall(headers);
 			return undefined;
@@ -117,7 +117,7 @@ export class PoolTelemetry implements PoolInstrument {
 		const problem = registration.look({ meters: metrics, spans });
 		if (problem === undefined) return;
 		this.#report(problem);
-		// Who has no listener for events, and no telemetry either, would not hear of it.
+		// A program without a listener for events, and without telemetry, would not notice.
 		process.emitWarning(`${problem.message} ${problem.remedy}`, {
 			type: "SnakepitWarning",
 			code: "SNAKEPIT_TELEMETRY_MISCONFIGURED",
@@ -135,7 +135,7 @@ export class PoolTelemetry implements PoolInstrument {
 	}
 }
 
-/** Whether the call is part of nothing. */
+/** Whether the call has no trace context. */
 function isAlone({ traceContext }: AcceptedCall): boolean {
 	if (context.active() !== ROOT_CONTEXT) return false;
 	for (const _ in traceContext) return false;

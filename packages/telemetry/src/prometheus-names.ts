@@ -1,7 +1,7 @@
-import type { MetricName } from "./catalogue/metric-definition.ts";
+import type { MetricName } from "./catalogue/metrics.ts";
 import { METRICS } from "./catalogue/metrics.ts";
 
-/** How a metric comes to Prometheus, which decides how it is called there. */
+/** How a metric reaches Prometheus, which decides its name there. */
 export type NamingScheme =
 	/** Scraped from `@opentelemetry/exporter-prometheus`: without units. */
 	| "exporter"

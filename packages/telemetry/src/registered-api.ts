@@ -11,8 +11,8 @@ export interface RegisteredApi {
 const KEY = /^opentelemetry\.js\.api\.\d+$/;
 
 /**
- * Reads what is registered in this program, whatever this package's own copy of the
- * API makes of it; `undefined` where nothing is.
+ * Returns what is registered in this program, whether or not this package's own copy
+ * of the API can use it; `undefined` if nothing is.
  */
 export function registeredApi(): RegisteredApi | undefined {
 	for (const key of Object.getOwnPropertySymbols(globalThis)) {

@@ -1,25 +1,27 @@
 import { metrics, trace } from "@opentelemetry/api";
 import type { InstrumentProblem } from "@snakepit/core/instrument";
+import type { LayerReport } from "@snakepit/core/protection";
+import { registeredLogs } from "./logs/logger-provider.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
 import { registeredApi } from "./registered-api.ts";
 import type { Spans } from "./trace/spans.ts";
 
-/** Of `Meters` and `Spans`: whether what is given to them goes nowhere. */
+/** Whether meters and spans are dropped. */
 export interface Exporting {
 	readonly meters: Pick<Meters, "isSilent">;
 	readonly spans: Pick<Spans, "isSilent">;
 }
 
-/** Those that are told without the API. */
+/** The signals that are exported without the API. */
 type GivenProviders = Pick<
 	ResolvedTelemetryOptions,
 	"tracerProvider" | "meterProvider"
 >;
 
 /**
- * Finds out whether an SDK is registered that gets nothing from here. Looks again
- * until the registered SDK is found to get all, and reports a problem once.
+ * Detects that an SDK is registered which gets nothing from here. Checks again
+ * until the registered SDK gets everything, and reports a problem once.
  */
 export class Registration {
 	readonly #given: GivenProviders;
@@ -29,7 +31,7 @@ export class Registration {
 		this.#given = given;
 	}
 
-	/** Called with every event but those of calls, so that it has to cost nothing once it is settled. */
+	/** Called with every event except those of calls: it must cost nothing once it is settled. */
 	look(exporting: Exporting): InstrumentProblem | undefined {
 		if (this.#state === "settled") return undefined;
 		const problem = refused(this.#given) ?? late(exporting);
@@ -42,9 +44,9 @@ export class Registration {
 /**
  * The API hands out what is registered only to a copy of itself that is not newer
  * than the copy that registered it: the others get a provider that does nothing.
- * So whoever is not handed what is there was refused.
+ * So a copy that does not get what is registered was refused.
  */
-export function refused({
+function refused({
 	tracerProvider,
 	meterProvider,
 }: GivenProviders): InstrumentProblem | undefined {
@@ -91,4 +93,47 @@ function late({ meters, spans }: Exporting): InstrumentProblem | undefined {
 
 function ofSnakepit(lost: readonly string[]): string {
 	return `no ${lost.join(" and no ")} of Snakepit are exported`;
+}
+
+const LAYER = "telemetry";
+
+/** Reports what would be exported if a pool were made now. */
+export function inspectRegistration({
+	enabled,
+	tracerProvider,
+	meterProvider,
+	loggerProvider,
+}: ResolvedTelemetryOptions): LayerReport {
+	if (!enabled)
+		return { layer: LAYER, status: "available", detail: "is switched off" };
+	const problem = refused({ tracerProvider, meterProvider });
+	if (problem !== undefined)
+		return {
+			layer: LAYER,
+			status: "unavailable",
+			detail: problem.message,
+			remedy: problem.remedy,
+		};
+	const registered = registeredApi();
+	const signals = {
+		traces: tracerProvider ?? registered?.trace,
+		metrics: meterProvider ?? registered?.metrics,
+		"log records": loggerProvider ?? registeredLogs(),
+	};
+	const names = Object.keys(signals) as (keyof typeof signals)[];
+	const exported = names.filter((name) => signals[name] !== undefined);
+	if (exported.length === 0)
+		return {
+			layer: LAYER,
+			status: "available",
+			detail: "no OpenTelemetry SDK is registered in this program",
+			remedy:
+				"Register one before the first createPool, best in a file of its own: node --import ./instrumentation.js program.js.",
+		};
+	const missing = names.filter((name) => signals[name] === undefined);
+	return {
+		layer: LAYER,
+		status: "active",
+		detail: `a provider is registered for ${exported.join(", ")}${missing.length === 0 ? "" : `; none for ${missing.join(", ")}`}`,
+	};
 }

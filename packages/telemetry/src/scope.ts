@@ -1,2 +1,2 @@
-/** The name under which everything is told. */
+/** The instrumentation scope of everything that is exported. */
 export const SCOPE = "@snakepit/telemetry";

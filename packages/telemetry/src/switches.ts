@@ -1,7 +1,18 @@
-import type { Group } from "./catalogue/groups.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
 
-/** Whether what belongs to a group is told. */
+/** Groups that can be switched off: see `TelemetryOptions`. */
+export type Group =
+	/** Calls, queue, sessions. */
+	| "calls"
+	/** Pools, workers, clean-up, ledger. */
+	| "process"
+	| "heartbeat"
+	/** What protections do when a host dies. */
+	| "watchdog"
+	/** Telemetry about itself. */
+	| "telemetry";
+
+/** Whether a group is exported. */
 export type Switches = (group: Group) => boolean;
 
 export function switchesOf(options: ResolvedTelemetryOptions): Switches {

@@ -6,20 +6,18 @@ import type {
 import type { LayerReport } from "@snakepit/core/protection";
 import { Drops } from "./drops.ts";
 import { flush } from "./flush.ts";
-import { inspectRegistration } from "./inspect-registration.ts";
 import { Limits } from "./limits.ts";
 import { EventLog } from "./logs/event-log.ts";
 import { EventMetrics } from "./metrics/event-metrics.ts";
 import { Meters } from "./metrics/meters.ts";
-import { Observations } from "./metrics/observations.ts";
-import { Sightings } from "./metrics/sightings.ts";
+import { Observations, Sightings } from "./metrics/observations.ts";
 import {
 	type ResolvedTelemetryOptions,
 	resolveOptions,
 	type TelemetryOptions,
 } from "./options.ts";
 import { PoolTelemetry, type TelemetryParts } from "./pool-telemetry.ts";
-import { Registration } from "./registration.ts";
+import { inspectRegistration, Registration } from "./registration.ts";
 import { type Switches, switchesOf } from "./switches.ts";
 import { LostAttempts } from "./trace/lost-attempts.ts";
 import { RunTrace } from "./trace/run-trace.ts";
@@ -27,11 +25,11 @@ import { Spans } from "./trace/spans.ts";
 import { WorkerTraces } from "./trace/worker-traces.ts";
 
 /**
- * Tells OpenTelemetry what pools do: traces from the caller through the queue into
- * the worker, metrics, and events as log records. Does nothing where no SDK is registered;
- * register one before the first `createPool`, else `telemetry.misconfigured` says what is lost.
+ * Exports traces, metrics and logs with OpenTelemetry: traces from the caller through the queue into the worker,
+ * metrics, and events as log records. Does nothing if no SDK is registered; register one before the first
+ * `createPool`, otherwise `telemetry.misconfigured` reports what is lost.
  *
- * `createPool({ adapter, instruments: [telemetry()] })`. One may follow several pools.
+ * `createPool({ adapter, instruments: [telemetry()] })`. One can serve several pools.
  *
  * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
  */
@@ -42,7 +40,7 @@ export function telemetry(options: TelemetryOptions = {}): Instrument {
 class Telemetry implements Instrument {
 	readonly #options: ResolvedTelemetryOptions;
 	readonly #on: Switches;
-	/** Made with the first pool: by then an SDK is registered, if there is one. */
+	/** Made with the first pool: by then the SDK is registered, if there is one. */
 	#parts: TelemetryParts | undefined;
 
 	constructor(options: ResolvedTelemetryOptions) {
@@ -75,8 +73,8 @@ function makeParts(
 	);
 	const sightings = new Sightings();
 	const observations = new Observations(sightings);
-	meters.observe((tell) =>
-		drops.guard("meter_threw", () => observations.look(tell)),
+	meters.observe((report) =>
+		drops.guard("meter_threw", () => observations.look(report)),
 	);
 	const spans = new Spans(options.tracerProvider, limits, drops);
 	const lost = new LostAttempts();
@@ -90,7 +88,7 @@ function makeParts(
 		run: new RunTrace(spans),
 		metrics: new EventMetrics(meters, limits, sightings),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
-		told: new WeakSet(),
+		exported: new WeakSet(),
 		registration: new Registration(options),
 		flush: () => flush(options),
 	};

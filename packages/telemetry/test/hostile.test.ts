@@ -124,7 +124,7 @@ test("instruments of a meter that throw hurt no call, and are counted by those t
 	await close();
 });
 
-test("where nothing can be counted nothing is told of it, and no call is hurt", async () => {
+test("without a meter that works nothing is counted, and no call is hurt", async () => {
 	const instrument = { add: fail, record: fail };
 	const observable = { addCallback: fail, removeCallback: fail };
 	const threw: unknown[] = [];
@@ -179,43 +179,46 @@ test("a tracer and a logger that throw hurt no call, and what they lost is count
 	await close();
 });
 
-/** What a span that throws may still be told. */
+/** The methods that are still called on a span that throws. */
 const BEGIN = (name: string | symbol, key: unknown): boolean =>
 	name === "setAttribute" && key !== "snakepit.call.outcome";
 
 test.each([
 	["when they are touched", () => false, []],
 	["at their end", BEGIN, ["instrument.released", "instrument.settled"]],
-] as const)("spans that throw %s hurt no call", async (_, isTaken, told) => {
-	const span = new Proxy(
-		{},
-		{
-			get: (_, name) => (key: unknown) => {
-				if (name === "isRecording") return true;
-				if (!isTaken(name, key)) throw new Error(`mine: ${String(name)}`);
+] as const)(
+	"spans that throw %s hurt no call",
+	async (_, isTaken, reported) => {
+		const span = new Proxy(
+			{},
+			{
+				get: (_, name) => (key: unknown) => {
+					if (name === "isRecording") return true;
+					if (!isTaken(name, key)) throw new Error(`mine: ${String(name)}`);
+				},
 			},
-		},
-	);
-	const tracer = { startSpan: () => span, startActiveSpan: () => span };
-	const threw: EventOf<"listener.threw">[] = [];
-	const { pool, close } = await virtualPool(
-		{ commands: scripts },
-		{
-			instruments: [
-				telemetry({ tracerProvider: { getTracer: () => tracer as never } }),
-			],
-			onEvent: (event) => {
-				if (event.type === "listener.threw") threw.push(event);
+		);
+		const tracer = { startSpan: () => span, startActiveSpan: () => span };
+		const threw: EventOf<"listener.threw">[] = [];
+		const { pool, close } = await virtualPool(
+			{ commands: scripts },
+			{
+				instruments: [
+					telemetry({ tracerProvider: { getTracer: () => tracer as never } }),
+				],
+				onEvent: (event) => {
+					if (event.type === "listener.threw") threw.push(event);
+				},
 			},
-		},
-	);
-	expect(await pool.execute("echo", 1)).toBe(1);
-	expect(await Array.fromAsync(pool.stream("count", 2))).toEqual([0, 1]);
-	await close();
-	expect(new Set(threw.map(({ of }) => of))).toEqual(new Set(told));
-	expect(await drops("listener_threw")).toBe(threw.length);
-	expect(await drops("tracer_threw")).toBeGreaterThan(0);
-});
+		);
+		expect(await pool.execute("echo", 1)).toBe(1);
+		expect(await Array.fromAsync(pool.stream("count", 2))).toEqual([0, 1]);
+		await close();
+		expect(new Set(threw.map(({ of }) => of))).toEqual(new Set(reported));
+		expect(await drops("listener_threw")).toBe(threw.length);
+		expect(await drops("tracer_threw")).toBeGreaterThan(0);
+	},
+);
 
 test("an exporter that throws hurts no call", async () => {
 	const given: unknown[] = [];

@@ -48,22 +48,22 @@ test.each([
 ] as const)(
 	"an SDK that is registered after the first pool (%s) is reported once, with what is lost; events are exported",
 	async (_, register, lost, spans) => {
-		const told: EventOf<"telemetry.misconfigured">[] = [];
+		const reported: EventOf<"telemetry.misconfigured">[] = [];
 		const { pool, close } = await virtualPool(
 			{ commands: scripts },
 			{
 				instruments: [telemetry()],
 				onEvent: (event: SnakepitEvent) => {
-					if (event.type === "telemetry.misconfigured") told.push(event);
+					if (event.type === "telemetry.misconfigured") reported.push(event);
 				},
 			},
 		);
 		await pool.execute("echo", "unseen");
-		expect(told).toEqual([]);
+		expect(reported).toEqual([]);
 		const sdk = register();
 		await pool.execute("echo", "seen");
 		await close();
-		expect(told).toEqual([
+		expect(reported).toEqual([
 			expect.objectContaining({
 				reason: "sdk_registered_late",
 				message: expect.stringContaining(

@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 afterEach(unregister);
 
-/** Every name that is told under these options. */
-async function told(options: TelemetryOptions): Promise<readonly string[]> {
+/** Every name that is exported with these options. */
+async function exported(options: TelemetryOptions): Promise<readonly string[]> {
 	const names = new Set<string>();
 	const collect = async (): Promise<void> => {
 		for (const { descriptor, dataPoints } of await sdk.metrics())
@@ -30,7 +30,7 @@ test.each([
 	["watchdogEvents", /^(snakepit\.)?protection/],
 	["processEvents", /^(snakepit\.)?(worker|pool|cleanup|orphan|registry)[. ]/],
 ] as const)("%s can be switched off as one", async (option, names) => {
-	const without = await told({ [option]: false });
+	const without = await exported({ [option]: false });
 	expect(without.filter((name) => names.test(name))).toEqual([]);
 	expect(without).toContain("call echo");
 });
@@ -52,13 +52,15 @@ test("an option that is undefined is one that is left out", async () => {
 	expect(resolveOptions(leftOut)).toEqual(resolveOptions({}));
 });
 
-test("nothing is told when telemetry is off", async () => {
-	expect(await told({ enabled: false })).toEqual([]);
+test("nothing is exported when telemetry is off", async () => {
+	expect(await exported({ enabled: false })).toEqual([]);
 });
 
-test("what workers print and log is told when that is asked for only", async () => {
-	expect(await told({})).not.toContain("snakepit.worker.logged");
-	expect(await told({ workerLogs: true })).toContain("snakepit.worker.logged");
+test("what workers print and log is exported only if that is asked for", async () => {
+	expect(await exported({})).not.toContain("snakepit.worker.logged");
+	expect(await exported({ workerLogs: true })).toContain(
+		"snakepit.worker.logged",
+	);
 	const record = sdk
 		.logs()
 		.find(({ eventName }) => eventName === "snakepit.worker.logged");
@@ -78,7 +80,7 @@ test("an option that there is not is refused with the one that was meant", () =>
 	expect(() => telemetry({ tracerProvider: {} as never })).toThrow("getTracer");
 });
 
-test("two pools with one telemetry: each is told, and what they share is told once", async () => {
+test("of two pools with one telemetry each is exported, and what they share once", async () => {
 	const instrument = telemetry();
 	const event = {
 		type: "orphan.reaped",

@@ -6,15 +6,15 @@ import { VERSION } from "./gen/version.ts";
 
 const NAME = "@snakepit/watchdog";
 
-/** Where this code and its program run. */
+/** Where this code and its program are. */
 export interface RunningPlace {
 	/** The URL of this module; `undefined` in a bundle that is CommonJS. */
 	readonly module: string | undefined;
-	/** The path of the program; `undefined` where Node has none, as with `--eval`. */
+	/** The path of the program; `undefined` if Node has none, as with `--eval`. */
 	readonly program: string | undefined;
 }
 
-/** A program of this package that cannot be started, since its file is not there. */
+/** A program of this package cannot be started, because its file is missing. */
 export class OwnFileMissing extends Error {
 	override readonly name = "OwnFileMissing";
 	readonly reason: string;
@@ -28,11 +28,9 @@ export class OwnFileMissing extends Error {
 }
 
 /**
- * Finds a file that is started as a program of its own.
- *
- * It lies in this package. In a bundle it does not lie beside this code, and it is
- * taken from the package of the same version that is installed where the bundle or
- * the program runs. What only has the same name is never taken.
+ * Finds a file of this package that is started as a program. A bundle does not contain
+ * it: there it is taken from the package of exactly this version that is installed where
+ * the bundle or the program runs.
  *
  * @param file its path in the package.
  * @throws OwnFileMissing
@@ -52,17 +50,17 @@ export function ownFile(
 	const where = new Set([fileOf(module) ?? program, program].filter(Boolean));
 	throw new OwnFileMissing(
 		`${file} of the package ${NAME} ${VERSION} is a file that this program needs and a bundle does not contain, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
-		`Run npm install ${NAME}@${VERSION} where the program runs. What copies only the files that it traced, as Next.js does for "standalone", has to be told to copy this package and what it needs.`,
+		`Run npm install ${NAME}@${VERSION} where the program runs. What copies only the files that it traced, as Next.js does for "standalone", must be configured to copy this package and its dependencies.`,
 	);
 }
 
-/** The directories in which this package is, of this very version. */
+/** The directories of this package, in exactly this version. */
 function packageRoots({ module, program }: RunningPlace): readonly string[] {
 	const own = fileOf(module);
 	const installed = [own, program].flatMap((from) =>
 		from === undefined ? [] : installedFrom(from),
 	);
-	// This module lies in `src` or `dist` of the package.
+	// This module is in `src` or `dist` of the package.
 	const around = own === undefined ? [] : [join(dirname(own), "..")];
 	return [...around, ...installed].filter(isThisPackage);
 }

@@ -101,7 +101,7 @@ describe("what is not this package is not started", () => {
 	});
 });
 
-test("a program that has neither URL nor path is told the same", () => {
+test("a program that has neither URL nor path gets the same error", () => {
 	expect(() =>
 		ownFile(FILE, { module: undefined, program: undefined }),
 	).toThrow("was not found from here. Run npm install @snakepit/watchdog@");

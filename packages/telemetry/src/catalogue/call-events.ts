@@ -1,15 +1,6 @@
 import { type EventPlaces, POOL } from "./event-place.ts";
 
-export const CALL_EVENTS: Pick<
-	EventPlaces,
-	| "call.accepted"
-	| "call.dispatched"
-	| "call.released"
-	| "call.retried"
-	| "call.settled"
-	| "session.started"
-	| "session.ended"
-> = {
+export const CALL_EVENTS: EventPlaces<"call" | "session"> = {
 	"call.accepted": { group: "calls", spans: ["call", "queue"] },
 	"call.dispatched": {
 		group: "calls",
@@ -34,27 +25,22 @@ export const CALL_EVENTS: Pick<
 	"session.started": {
 		group: "calls",
 		metrics: ["snakepit.session.count"],
-		told: {
-			severity: "debug",
-			line: ({ sessionId }) => `session ${sessionId} was opened`,
-			attributes: {
-				...POOL,
-				"snakepit.session.id": ({ sessionId }) => sessionId,
-			},
+		severity: "debug",
+		line: ({ sessionId }) => `session ${sessionId} was opened`,
+		attributes: {
+			...POOL,
+			"snakepit.session.id": "sessionId",
 		},
 	},
 	"session.ended": {
 		group: "calls",
 		metrics: ["snakepit.session.count"],
-		told: {
-			severity: ({ reason }) => (reason === "lost" ? "warn" : "debug"),
-			line: ({ sessionId, reason }) =>
-				`session ${sessionId} is over: ${reason}`,
-			attributes: {
-				...POOL,
-				"snakepit.session.id": ({ sessionId }) => sessionId,
-				"snakepit.session.end.reason": ({ reason }) => reason,
-			},
+		severity: ({ reason }) => (reason === "lost" ? "warn" : "debug"),
+		line: ({ sessionId, reason }) => `session ${sessionId} is over: ${reason}`,
+		attributes: {
+			...POOL,
+			"snakepit.session.id": "sessionId",
+			"snakepit.session.end.reason": "reason",
 		},
 	},
 };

@@ -1,7 +1,7 @@
-import type { EventOf, SnakepitEventType } from "@snakepit/core";
+import type { EventOf, SnakepitEvent, SnakepitEventType } from "@snakepit/core";
+import type { Group } from "../switches.ts";
 import type { AttributeName } from "./attributes.ts";
-import type { Group } from "./groups.ts";
-import type { MetricName } from "./metric-definition.ts";
+import type { MetricName } from "./metrics.ts";
 import type { SpanKindName } from "./spans.ts";
 
 export type Severity = "debug" | "info" | "warn" | "error" | "fatal";
@@ -9,58 +9,74 @@ export type Severity = "debug" | "info" | "warn" | "error" | "fatal";
 /** What an attribute may hold. */
 export type Value = string | number | boolean | readonly string[];
 
-/** An event as a log record with a name, and as a line that people read. */
-export interface Told<Type extends SnakepitEventType> {
-	readonly severity: Severity | ((event: EventOf<Type>) => Severity);
-	/** One sentence. */
-	readonly line: (event: EventOf<Type>) => string;
-	readonly attributes: {
-		readonly [Name in AttributeName]?: (
-			event: EventOf<Type>,
-		) => Value | undefined;
-	};
-}
+/** Where an attribute comes from: a field of the event, one in milliseconds (`...Ms`) as seconds; or a function. */
+type Source<Event> =
+	| Extract<keyof Event, string>
+	| ((event: Event) => Value | undefined);
 
-/** Where an event of core goes. */
+/** Where an event of core is exported. */
 export interface EventPlace<Type extends SnakepitEventType> {
 	readonly group: Group;
-	/** As `snakepit.` and its type. Absent: as spans or metrics only. */
-	readonly told?: Told<Type>;
-	/** The same as a log record only when this option is on. */
+	/** An event with a severity and a line is a log record, named `snakepit.` and its type. */
+	readonly severity?: Severity | ((event: EventOf<Type>) => Severity);
+	/** The event in one sentence. */
+	readonly line?: (event: EventOf<Type>) => string;
+	/** Of the log record. */
+	readonly attributes?: Readonly<
+		Partial<Record<AttributeName, Source<EventOf<Type>>>>
+	>;
+	/** Exported as a log record only if this option is on. */
 	readonly onlyWith?: "workerLogs";
 	readonly spans?: readonly SpanKindName[];
 	readonly metrics?: readonly MetricName[];
-	/** Why it goes nowhere, or not further. */
+	/** Why it is not exported, or not as a log record. */
 	readonly note?: string;
 }
 
-export type EventPlaces = {
-	readonly [Type in SnakepitEventType]: EventPlace<Type>;
+/** The events whose names begin with a prefix. */
+export type EventPlaces<Prefix extends string = string> = {
+	readonly [Type in SnakepitEventType as Type extends `${Prefix}.${string}`
+		? Type
+		: never]: EventPlace<Type>;
 };
 
-/** In every event about one worker. */
+export const POOL = { "snakepit.pool.name": "pool" } as const;
+
+export const RUN = { "snakepit.run.id": "runId" } as const;
+
 export const WORKER = {
-	"snakepit.pool.name": ({ pool }: { readonly pool: string }): string => pool,
-	"snakepit.worker.id": ({ workerId }: { readonly workerId: string }): string =>
-		workerId,
-	"snakepit.worker.incarnation": ({
-		incarnation,
-	}: {
-		readonly incarnation: string;
-	}): string => incarnation,
+	"snakepit.pool.name": "pool",
+	"snakepit.worker.id": "workerId",
+	"snakepit.worker.incarnation": "incarnation",
 } as const;
 
-/** In every event about a run. */
-export const RUN = {
-	"snakepit.run.id": ({ runId }: { readonly runId: string }): string => runId,
-} as const;
-
-/** In every event about a pool. */
-export const POOL = {
-	"snakepit.pool.name": ({ pool }: { readonly pool: string }): string => pool,
-} as const;
-
-/** Milliseconds as OpenTelemetry has durations. */
+/** OpenTelemetry has durations in seconds. */
 export function seconds(ms: number): number {
 	return ms / 1_000;
+}
+
+/** Reads an attribute of an event. */
+export function readSource(
+	source: Source<SnakepitEvent>,
+	event: SnakepitEvent,
+): Value | undefined {
+	if (typeof source === "function") return source(event);
+	const value = event[source] as Value | undefined;
+	return typeof value === "number" && source.endsWith("Ms")
+		? seconds(value)
+		: value;
+}
+
+/** A duration as a person reads it, with three digits: `4.26 ms`, `1.14 s`, `3600 s`. */
+export function duration(ms: number): string {
+	return ms < 1_000 ? `${threeDigits(ms)} ms` : `${threeDigits(ms / 1_000)} s`;
+}
+
+function threeDigits(value: number): number {
+	return value < 100 ? Number(value.toPrecision(3)) : Math.round(value);
+}
+
+/** `1 call`, `2 calls`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+	return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,26 +1,43 @@
-import type { MetricDefinition, MetricName } from "./metric-definition.ts";
+import type { Group } from "../switches.ts";
+import type { AttributeName } from "./attributes.ts";
 
-/** From a call without a process in between to one that takes minutes. */
-const CALL_SECONDS = [
-	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-	10, 30, 60, 300,
-] as const;
-const START_SECONDS = [
-	0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120,
-] as const;
-/** Fine around the targets: 100 ms for the 95th percentile, 1 s for the alert. */
-const LATENCY_SECONDS = [
-	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-	10,
-] as const;
-const CLEANUP_SECONDS = [
-	0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-] as const;
+export type MetricKind =
+	| "counter"
+	| "histogram"
+	/** Read when metrics are collected. */
+	| "observed counter"
+	| "observed up-down counter"
+	| "observed gauge";
 
-const POOL = "snakepit.pool.name";
+export interface MetricDefinition {
+	readonly group: Group;
+	readonly kind: MetricKind;
+	/** As UCUM writes it; in braces what is counted. */
+	readonly unit: string;
+	readonly description: string;
+	/** Each takes few values; none is a pid or an incarnation. */
+	readonly attributes: readonly AttributeName[];
+	/** Advice for the boundaries of a histogram, in its unit; a View overrides it. */
+	readonly buckets?: readonly number[];
+}
 
-/** Every metric. Instruments, reference, dashboards and alerts are made from it. */
-export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
+/** Boundaries of histograms, in seconds. */
+const BUCKETS = {
+	/** From a call without a process in between to one that takes minutes. */
+	call: [
+		0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+		10, 30, 60, 300,
+	],
+	start: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120],
+	/** Fine around the targets: 100 ms for the 95th percentile, 1 s for the alert. */
+	latency: [
+		0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+		10,
+	],
+	cleanup: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+} as const;
+
+const TABLE = {
 	"snakepit.call.duration": {
 		group: "calls",
 		kind: "histogram",
@@ -28,78 +45,78 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		description:
 			"From acceptance to settlement: the wait in the queue and every attempt.",
 		attributes: [
-			POOL,
+			"snakepit.pool.name",
 			"snakepit.command",
 			"snakepit.call.outcome",
 			"error.type",
 		],
-		buckets: CALL_SECONDS,
+		buckets: "call",
 	},
 	"snakepit.call.wait_time": {
 		group: "calls",
 		kind: "histogram",
 		unit: "s",
 		description: "How long an attempt waited for a worker.",
-		attributes: [POOL],
-		buckets: CALL_SECONDS,
+		attributes: ["snakepit.pool.name"],
+		buckets: "call",
 	},
 	"snakepit.attempt.duration": {
 		group: "calls",
 		kind: "histogram",
 		unit: "s",
 		description: "How long an attempt held its slot on a worker.",
-		attributes: [POOL, "snakepit.command"],
-		buckets: CALL_SECONDS,
+		attributes: ["snakepit.pool.name", "snakepit.command"],
+		buckets: "call",
 	},
 	"snakepit.call.retries": {
 		group: "calls",
 		kind: "counter",
 		unit: "{retry}",
 		description: "Attempts that failed and were made again.",
-		attributes: [POOL, "error.type"],
+		attributes: ["snakepit.pool.name", "error.type"],
 	},
 	"snakepit.call.active": {
 		group: "calls",
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Attempts that hold a slot on a worker.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.call.queued": {
 		group: "calls",
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Calls that wait for a worker.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.session.count": {
 		group: "calls",
 		kind: "observed up-down counter",
 		unit: "{session}",
 		description: "Open sessions.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.count": {
 		group: "process",
 		kind: "observed up-down counter",
 		unit: "{worker}",
 		description: "Workers by state.",
-		attributes: [POOL, "snakepit.worker.state"],
+		attributes: ["snakepit.pool.name", "snakepit.worker.state"],
 	},
 	"snakepit.worker.starts": {
 		group: "process",
 		kind: "counter",
 		unit: "{start}",
 		description: "Starts that began, restarts and replacements included.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.start.duration": {
 		group: "process",
 		kind: "histogram",
 		unit: "s",
 		description: "From the reservation to ready, or to the failure.",
-		attributes: [POOL, "error.type"],
-		buckets: START_SECONDS,
+		attributes: ["snakepit.pool.name", "error.type"],
+		buckets: "start",
 	},
 	"snakepit.worker.restarts": {
 		group: "process",
@@ -107,7 +124,7 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		unit: "{restart}",
 		description:
 			"Starts that take the place of a worker, by why that one ended.",
-		attributes: [POOL, "snakepit.worker.end.reason"],
+		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
 	},
 	"snakepit.worker.exits": {
 		group: "process",
@@ -115,7 +132,7 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		unit: "{exit}",
 		description: "Processes that ended, by reason and by exit code or signal.",
 		attributes: [
-			POOL,
+			"snakepit.pool.name",
 			"snakepit.worker.end.reason",
 			"process.exit.code",
 			"snakepit.worker.exit.signal",
@@ -126,16 +143,16 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		kind: "histogram",
 		unit: "s",
 		description:
-			"From the decision that a worker goes until nothing of it is left.",
-		attributes: [POOL, "snakepit.worker.end.reason"],
-		buckets: CLEANUP_SECONDS,
+			"From the decision to stop a worker until nothing of it is left.",
+		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
+		buckets: "cleanup",
 	},
 	"snakepit.worker.memory.usage": {
 		group: "process",
 		kind: "observed up-down counter",
 		unit: "By",
 		description: "Resident memory of the worker's process group.",
-		attributes: [POOL, "snakepit.worker.id"],
+		attributes: ["snakepit.pool.name", "snakepit.worker.id"],
 	},
 	"snakepit.worker.cpu.time": {
 		group: "process",
@@ -143,51 +160,49 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		unit: "s",
 		description:
 			"Processor time of the slot's process groups, over its incarnations.",
-		attributes: [POOL, "snakepit.worker.id"],
+		attributes: ["snakepit.pool.name", "snakepit.worker.id"],
 	},
 	"snakepit.heartbeat.sent": {
 		group: "heartbeat",
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were sent.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.answered": {
 		group: "heartbeat",
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were answered in time.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.missed": {
 		group: "heartbeat",
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were not answered in time.",
-		attributes: [POOL],
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.latency": {
 		group: "heartbeat",
 		kind: "histogram",
 		unit: "s",
 		description: "From a ping to its answer.",
-		attributes: [POOL],
-		buckets: LATENCY_SECONDS,
+		attributes: ["snakepit.pool.name"],
+		buckets: "latency",
 	},
 	"snakepit.cleanup.duration": {
 		group: "process",
 		kind: "histogram",
 		unit: "s",
 		description: "How long the clean-up after dead runs took at a start.",
-		attributes: [],
-		buckets: CLEANUP_SECONDS,
+		buckets: "cleanup",
 	},
 	"snakepit.orphan.found": {
 		group: "process",
 		kind: "counter",
 		unit: "{process}",
 		description: "Processes that a dead program or a dead worker left behind.",
-		attributes: [],
 	},
 	"snakepit.orphan.killed": {
 		group: "process",
@@ -202,7 +217,6 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		unit: "s",
 		description:
 			"When this program last found an orphan, as Unix time. A counter that is 1 from its first sample on shows no increase; this does.",
-		attributes: [],
 	},
 	"snakepit.protection.last_activation": {
 		group: "watchdog",
@@ -210,7 +224,6 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		unit: "s",
 		description:
 			"When this program last learned that a protection had seen the death of a host, as Unix time.",
-		attributes: [],
 	},
 	"snakepit.protection.activations": {
 		group: "watchdog",
@@ -231,29 +244,41 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = {
 		kind: "observed counter",
 		unit: "{commit}",
 		description: "Commits of the ledger.",
-		attributes: [],
 	},
 	"snakepit.registry.commit.time": {
 		group: "process",
 		kind: "observed counter",
 		unit: "s",
 		description:
-			"Time that commits of the ledger took, during which the event loop stood.",
-		attributes: [],
+			"Time that commits of the ledger took, during which the event loop was blocked.",
 	},
 	"snakepit.registry.unwritten": {
 		group: "process",
 		kind: "observed up-down counter",
 		unit: "{row}",
 		description: "Rows that could not be written to the ledger yet.",
-		attributes: [],
 	},
 	"snakepit.telemetry.dropped": {
 		group: "telemetry",
 		kind: "counter",
 		unit: "{item}",
 		description:
-			"What telemetry or another listener lost: values cut, commands not told apart, listeners and exporters that threw.",
+			"What telemetry or another listener lost: values that were cut, commands beyond the limit, listeners and exporters that threw.",
 		attributes: ["snakepit.drop.reason"],
 	},
-};
+} as const;
+
+export type MetricName = keyof typeof TABLE;
+
+/** Every metric. Instruments, reference, dashboards and alerts are generated from it. */
+export const METRICS: Readonly<Record<MetricName, MetricDefinition>> =
+	Object.fromEntries(
+		Object.entries(TABLE).map(([name, metric]) => [
+			name,
+			{
+				attributes: [],
+				...metric,
+				...("buckets" in metric && { buckets: BUCKETS[metric.buckets] }),
+			},
+		]),
+	) as never;

@@ -1,91 +1,66 @@
-import { type EventPlaces, RUN } from "./event-place.ts";
-import { counted } from "./wording.ts";
+import { counted, type EventPlaces, RUN } from "./event-place.ts";
 
 /** Of the ledger. */
-export const REGISTRY_EVENTS: Pick<
-	EventPlaces,
-	| "registry.set_aside"
-	| "registry.relocated"
-	| "registry.degraded"
-	| "registry.recovered"
-	| "registry.file_lost"
-	| "registry.file_renewed"
-	| "registry.reconciled"
-> = {
+export const REGISTRY_EVENTS: EventPlaces<"registry"> = {
 	"registry.set_aside": {
 		group: "process",
-		told: {
-			severity: "error",
-			line: ({ path, reason }) => `${path} was set aside: ${reason}`,
-			attributes: {
-				"snakepit.path": ({ path }) => path,
-				"snakepit.reason": ({ reason }) => reason,
-			},
+		severity: "error",
+		line: ({ path, reason }) => `${path} was set aside: ${reason}`,
+		attributes: {
+			"snakepit.path": "path",
+			"snakepit.reason": "reason",
 		},
 	},
 	"registry.relocated": {
 		group: "process",
-		told: {
-			severity: "warn",
-			line: ({ path, reason }) => `the ledger is in ${path}: ${reason}`,
-			attributes: {
-				"snakepit.path": ({ path }) => path,
-				"snakepit.reason": ({ reason }) => reason,
-			},
+		severity: "warn",
+		line: ({ path, reason }) => `the ledger is in ${path}: ${reason}`,
+		attributes: {
+			"snakepit.path": "path",
+			"snakepit.reason": "reason",
 		},
 	},
 	"registry.degraded": {
 		group: "process",
 		metrics: ["snakepit.registry.unwritten"],
-		told: {
-			severity: "error",
-			line: ({ message }) => message,
-			attributes: {
-				"error.type": ({ code }) => code,
-				"snakepit.reason": ({ message }) => message,
-				"snakepit.count": ({ unwritten }) => unwritten,
-			},
+		severity: "error",
+		line: ({ message }) => message,
+		attributes: {
+			"error.type": "code",
+			"snakepit.reason": "message",
+			"snakepit.count": "unwritten",
 		},
 	},
 	"registry.recovered": {
 		group: "process",
 		metrics: ["snakepit.registry.unwritten"],
-		told: {
-			severity: "info",
-			line: ({ written }) =>
-				`the ledger is written again: ${counted(written, "row")}`,
-			attributes: { "snakepit.count": ({ written }) => written },
-		},
+		severity: "info",
+		line: ({ written }) =>
+			`the ledger is written again: ${counted(written, "row")}`,
+		attributes: { "snakepit.count": "written" },
 	},
 	"registry.file_lost": {
 		group: "process",
-		told: {
-			severity: "error",
-			line: ({ file, path, how }) =>
-				`the ${file} of this run was ${how}: ${path}`,
-			attributes: {
-				...RUN,
-				"snakepit.path": ({ path }) => path,
-				"snakepit.reason": ({ how }) => how,
-			},
+		severity: "error",
+		line: ({ file, path, how }) =>
+			`the ${file} of this run was ${how}: ${path}`,
+		attributes: {
+			...RUN,
+			"snakepit.path": "path",
+			"snakepit.reason": "how",
 		},
 	},
 	"registry.file_renewed": {
 		group: "process",
-		told: {
-			severity: "info",
-			line: ({ file, path }) =>
-				`the ${file} of this run was made anew: ${path}`,
-			attributes: { ...RUN, "snakepit.path": ({ path }) => path },
-		},
+		severity: "info",
+		line: ({ file, path }) => `the ${file} of this run was made anew: ${path}`,
+		attributes: { ...RUN, "snakepit.path": "path" },
 	},
 	"registry.reconciled": {
 		group: "process",
-		told: {
-			severity: "warn",
-			line: ({ vanished, strays, unwritten }) =>
-				`the ledger did not agree with the process table: ${counted(vanished, "worker")} vanished, ${counted(strays, "stray")}, ${counted(unwritten, "row")} not written`,
-			attributes: { ...RUN, "snakepit.count": ({ vanished }) => vanished },
-		},
+		severity: "warn",
+		line: ({ vanished, strays, unwritten }) =>
+			`the ledger did not agree with the process table: ${counted(vanished, "worker")} vanished, ${counted(strays, "stray")}, ${counted(unwritten, "row")} not written`,
+		attributes: { ...RUN, "snakepit.count": "vanished" },
 	},
 };

@@ -1,65 +1,51 @@
 import type { EventOf } from "@snakepit/core";
-import { type EventPlaces, POOL, RUN, seconds } from "./event-place.ts";
-import { counted, duration } from "./wording.ts";
+import {
+	counted,
+	duration,
+	type EventPlaces,
+	POOL,
+	RUN,
+} from "./event-place.ts";
 import { codeOf } from "./worker-events.ts";
 
-export const RUN_EVENTS: Pick<
-	EventPlaces,
-	| "run.started"
-	| "run.ended"
-	| "cleanup.started"
-	| "cleanup.finished"
-	| "orphan.reaped"
-	| "orphan.spared"
-	| "run.spared"
-	| "pool.started"
-	| "pool.start_failed"
-	| "pool.closing"
-	| "pool.closed"
-	| "pool.restart_budget_spent"
-	| "pool.adapter_noted"
-	| "preload.started"
-	| "preload.ended"
-	| "preload.unavailable"
-	| "host.signal_received"
-	| "host.grace_spent"
-	| "telemetry.misconfigured"
-	| "listener.threw"
+export const RUN_EVENTS: EventPlaces<
+	| "run"
+	| "cleanup"
+	| "orphan"
+	| "pool"
+	| "preload"
+	| "host"
+	| "telemetry"
+	| "listener"
 > = {
 	"run.started": {
 		group: "process",
-		told: {
-			severity: "debug",
-			line: ({ runId, dataDir }) => `run ${runId} in ${dataDir}`,
-			attributes: { ...RUN, "snakepit.path": ({ dataDir }) => dataDir },
-		},
+		severity: "debug",
+		line: ({ runId, dataDir }) => `run ${runId} in ${dataDir}`,
+		attributes: { ...RUN, "snakepit.path": "dataDir" },
 	},
 	"run.ended": {
 		group: "process",
-		told: {
-			severity: ({ clean }) => (clean ? "debug" : "warn"),
-			line: ({ runId, clean }) =>
-				`run ${runId} is over${clean ? "" : ", not in order"}`,
-			attributes: { ...RUN, "snakepit.run.clean": ({ clean }) => clean },
-		},
+		severity: ({ clean }) => (clean ? "debug" : "warn"),
+		line: ({ runId, clean }) =>
+			`run ${runId} is over${clean ? "" : ", not in order"}`,
+		attributes: { ...RUN, "snakepit.run.clean": "clean" },
 	},
 	"cleanup.started": { group: "process", spans: ["cleanup"] },
 	"cleanup.finished": {
 		group: "process",
 		spans: ["cleanup"],
 		metrics: ["snakepit.cleanup.duration"],
-		told: {
-			severity: ({ found }) => (found > 0 ? "warn" : "debug"),
-			line: ({ deadRuns, found, killed, spared, durationMs }) =>
-				`cleaned up in ${duration(durationMs)}: ${counted(deadRuns, "dead run")}, ${counted(found, "process", "processes")} found, ${killed} killed, ${spared} spared`,
-			attributes: {
-				...RUN,
-				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
-				"snakepit.cleanup.dead_runs": ({ deadRuns }) => deadRuns,
-				"snakepit.cleanup.found": ({ found }) => found,
-				"snakepit.cleanup.killed": ({ killed }) => killed,
-				"snakepit.cleanup.spared": ({ spared }) => spared,
-			},
+		severity: ({ found }) => (found > 0 ? "warn" : "debug"),
+		line: ({ deadRuns, found, killed, spared, durationMs }) =>
+			`cleaned up in ${duration(durationMs)}: ${counted(deadRuns, "dead run")}, ${counted(found, "process", "processes")} found, ${killed} killed, ${spared} spared`,
+		attributes: {
+			...RUN,
+			"snakepit.duration": "durationMs",
+			"snakepit.cleanup.dead_runs": "deadRuns",
+			"snakepit.cleanup.found": "found",
+			"snakepit.cleanup.killed": "killed",
+			"snakepit.cleanup.spared": "spared",
 		},
 	},
 	"orphan.reaped": {
@@ -70,196 +56,166 @@ export const RUN_EVENTS: Pick<
 			"snakepit.orphan.killed",
 			"snakepit.orphan.last_seen",
 		],
-		told: {
-			severity: "warn",
-			line: ({ pid, ofRun, how }) => `orphan ${pid} of run ${ofRun}: ${how}`,
-			attributes: {
-				"process.pid": ({ pid }) => pid,
-				"snakepit.run.of": ({ ofRun }) => ofRun,
-				"snakepit.orphan.end": ({ how }) => how,
-				"snakepit.found_by": ({ foundBy }) => foundBy,
-			},
+		severity: "warn",
+		line: ({ pid, ofRun, how }) => `orphan ${pid} of run ${ofRun}: ${how}`,
+		attributes: {
+			"process.pid": "pid",
+			"snakepit.run.of": "ofRun",
+			"snakepit.orphan.end": "how",
+			"snakepit.found_by": "foundBy",
 		},
 	},
 	"orphan.spared": {
 		group: "process",
 		spans: ["cleanup"],
 		metrics: ["snakepit.orphan.found", "snakepit.orphan.last_seen"],
-		told: {
-			severity: "warn",
-			line: ({ pid, ofRun, reason }) =>
-				`pid ${pid} of run ${ofRun} was left alone: ${reason}`,
-			attributes: {
-				"process.pid": ({ pid }) => pid,
-				"snakepit.run.of": ({ ofRun }) => ofRun,
-				"snakepit.reason": ({ reason }) => reason,
-			},
+		severity: "warn",
+		line: ({ pid, ofRun, reason }) =>
+			`pid ${pid} of run ${ofRun} was left alone: ${reason}`,
+		attributes: {
+			"process.pid": "pid",
+			"snakepit.run.of": "ofRun",
+			"snakepit.reason": "reason",
 		},
 	},
 	"run.spared": {
 		group: "process",
-		told: {
-			severity: ({ reason }) => (reason === "owner_alive" ? "debug" : "info"),
-			line: ({ ofRun, reason }) => `run ${ofRun} was left alone: ${reason}`,
-			attributes: {
-				"snakepit.run.of": ({ ofRun }) => ofRun,
-				"snakepit.reason": ({ reason }) => reason,
-			},
+		severity: ({ reason }) => (reason === "owner_alive" ? "debug" : "info"),
+		line: ({ ofRun, reason }) => `run ${ofRun} was left alone: ${reason}`,
+		attributes: {
+			"snakepit.run.of": "ofRun",
+			"snakepit.reason": "reason",
 		},
 	},
 	"pool.started": {
 		group: "process",
 		spans: ["pool start"],
-		told: {
-			severity: "info",
-			line: ({ pool, workers, durationMs }) =>
-				`pool ${pool} has ${counted(workers, "worker")} after ${duration(durationMs)}`,
-			attributes: {
-				...POOL,
-				"snakepit.adapter": ({ adapter }) => adapter,
-				"snakepit.pool.workers": ({ workers }) => workers,
-				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
-			},
+		severity: "info",
+		line: ({ pool, workers, durationMs }) =>
+			`pool ${pool} has ${counted(workers, "worker")} after ${duration(durationMs)}`,
+		attributes: {
+			...POOL,
+			"snakepit.adapter": "adapter",
+			"snakepit.pool.workers": "workers",
+			"snakepit.duration": "durationMs",
 		},
 	},
 	"pool.start_failed": {
 		group: "process",
 		spans: ["pool start"],
-		told: {
-			severity: "error",
-			line: ({ pool, error }) =>
-				`pool ${pool} could not be started: ${error.message}`,
-			attributes: {
-				...POOL,
-				"snakepit.adapter": ({ adapter }) => adapter,
-				"error.type": ({ error }) => codeOf(error),
-				"exception.message": ({ error }) => error.message,
-			},
+		severity: "error",
+		line: ({ pool, error }) =>
+			`pool ${pool} could not be started: ${error.message}`,
+		attributes: {
+			...POOL,
+			"snakepit.adapter": "adapter",
+			"error.type": ({ error }) => codeOf(error),
+			"exception.message": ({ error }) => error.message,
 		},
 	},
 	"pool.closing": { group: "process", spans: ["pool close"] },
 	"pool.closed": {
 		group: "process",
 		spans: ["pool close"],
-		told: {
-			severity: ({ cutShort }) => (cutShort > 0 ? "warn" : "info"),
-			line: ({ pool, durationMs, cutShort }) =>
-				`pool ${pool} is closed after ${duration(durationMs)}, ${counted(cutShort, "call")} cut short`,
-			attributes: {
-				...POOL,
-				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
-				"snakepit.pool.cut_short": ({ cutShort }) => cutShort,
-			},
+		severity: ({ cutShort }) => (cutShort > 0 ? "warn" : "info"),
+		line: ({ pool, durationMs, cutShort }) =>
+			`pool ${pool} is closed after ${duration(durationMs)}, ${counted(cutShort, "call")} cut short`,
+		attributes: {
+			...POOL,
+			"snakepit.duration": "durationMs",
+			"snakepit.pool.cut_short": "cutShort",
 		},
 	},
 	"pool.restart_budget_spent": {
 		group: "process",
-		told: {
-			severity: "error",
-			line: ({ pool, restarts, windowMs }) =>
-				`pool ${pool} spent its restart budget: ${counted(restarts, "restart")} within ${duration(windowMs)}`,
-			attributes: {
-				...POOL,
-				"snakepit.count": ({ restarts }) => restarts,
-				"snakepit.duration": ({ windowMs }) => seconds(windowMs),
-			},
+		severity: "error",
+		line: ({ pool, restarts, windowMs }) =>
+			`pool ${pool} spent its restart budget: ${counted(restarts, "restart")} within ${duration(windowMs)}`,
+		attributes: {
+			...POOL,
+			"snakepit.count": "restarts",
+			"snakepit.duration": "windowMs",
 		},
 	},
 	"pool.adapter_noted": {
 		group: "process",
-		told: {
-			severity: "debug",
-			line: ({ note }) => note,
-			attributes: {
-				...POOL,
-				"snakepit.adapter": ({ adapter }) => adapter,
-				"snakepit.reason": ({ note }) => note,
-			},
+		severity: "debug",
+		line: ({ note }) => note,
+		attributes: {
+			...POOL,
+			"snakepit.adapter": "adapter",
+			"snakepit.reason": "note",
 		},
 	},
 	"preload.started": {
 		group: "process",
-		told: {
-			severity: ({ restarts }) => (restarts > 0 ? "warn" : "info"),
-			line: ({ pool, pid }) =>
-				`the preloaded parent of ${pool} is ready, pid ${pid}`,
-			attributes: {
-				...POOL,
-				"process.pid": ({ pid }) => pid,
-				"snakepit.duration": ({ durationMs }) => seconds(durationMs),
-			},
+		severity: ({ restarts }) => (restarts > 0 ? "warn" : "info"),
+		line: ({ pool, pid }) =>
+			`the preloaded parent of ${pool} is ready, pid ${pid}`,
+		attributes: {
+			...POOL,
+			"process.pid": "pid",
+			"snakepit.duration": "durationMs",
 		},
 	},
 	"preload.ended": {
 		group: "process",
-		told: {
-			severity: ({ how }) => (how === "lost" ? "error" : "info"),
-			line: ({ pool, pid, how }) =>
-				`the preloaded parent of ${pool}, pid ${pid}, has ended: ${how}`,
-			attributes: {
-				...POOL,
-				"process.pid": ({ pid }) => pid,
-				"snakepit.reason": ({ how }) => how,
-			},
+		severity: ({ how }) => (how === "lost" ? "error" : "info"),
+		line: ({ pool, pid, how }) =>
+			`the preloaded parent of ${pool}, pid ${pid}, has ended: ${how}`,
+		attributes: {
+			...POOL,
+			"process.pid": "pid",
+			"snakepit.reason": "how",
 		},
 	},
 	"preload.unavailable": {
 		group: "process",
-		told: {
-			severity: "warn",
-			line: ({ pool, code, reason }) =>
-				`workers of ${pool} start by themselves: ${code}: ${reason}`,
-			attributes: { ...POOL, "snakepit.reason": ({ code }) => code },
-		},
+		severity: "warn",
+		line: ({ pool, code, reason }) =>
+			`workers of ${pool} start by themselves: ${code}: ${reason}`,
+		attributes: { ...POOL, "snakepit.reason": "code" },
 	},
 	"host.signal_received": {
 		group: "process",
-		told: {
-			severity: "warn",
-			line: (event) => `${event.signal}: ${whatFollows(event)}`,
-			attributes: {
-				"snakepit.signal": ({ signal }) => signal,
-				"snakepit.forced": ({ forced }) => forced,
-				"snakepit.signal.answer": ({ answer }) => answer,
-				"snakepit.duration": ({ graceMs }) => seconds(graceMs),
-			},
+		severity: "warn",
+		line: (event) => `${event.signal}: ${whatFollows(event)}`,
+		attributes: {
+			"snakepit.signal": "signal",
+			"snakepit.forced": "forced",
+			"snakepit.signal.answer": "answer",
+			"snakepit.duration": "graceMs",
 		},
 	},
 	"host.grace_spent": {
 		group: "process",
-		told: {
-			severity: "warn",
-			line: ({ signal, graceMs, otherListeners }) =>
-				`the program has not ended ${duration(graceMs)} after ${signal}, to which it has ${counted(otherListeners, "listener")}: ending the workers and the program`,
-			attributes: {
-				"snakepit.signal": ({ signal }) => signal,
-				"snakepit.duration": ({ graceMs }) => seconds(graceMs),
-				"snakepit.count": ({ otherListeners }) => otherListeners,
-			},
+		severity: "warn",
+		line: ({ signal, graceMs, otherListeners }) =>
+			`the program has not ended ${duration(graceMs)} after ${signal}, to which it has ${counted(otherListeners, "listener")}: ending the workers and the program`,
+		attributes: {
+			"snakepit.signal": "signal",
+			"snakepit.duration": "graceMs",
+			"snakepit.count": "otherListeners",
 		},
 	},
 	"telemetry.misconfigured": {
 		group: "telemetry",
-		told: {
-			severity: "error",
-			line: ({ message, remedy }) => `${message} ${remedy}`,
-			attributes: {
-				"error.type": ({ reason }) => reason,
-				"snakepit.reason": ({ message }) => message,
-			},
+		severity: "error",
+		line: ({ message, remedy }) => `${message} ${remedy}`,
+		attributes: {
+			"error.type": "reason",
+			"snakepit.reason": "message",
 		},
 	},
 	"listener.threw": {
 		group: "telemetry",
 		metrics: ["snakepit.telemetry.dropped"],
-		told: {
-			severity: "error",
-			line: ({ of, error }) => `a listener of ${of} threw: ${String(error)}`,
-			attributes: {
-				"snakepit.reason": ({ of }) => of,
-				"error.type": ({ error }) => codeOf(error),
-				"exception.message": ({ error }) => String(error),
-			},
+		severity: "error",
+		line: ({ of, error }) => `a listener of ${of} threw: ${String(error)}`,
+		attributes: {
+			"snakepit.reason": "of",
+			"error.type": ({ error }) => codeOf(error),
+			"exception.message": ({ error }) => String(error),
 		},
 	},
 };

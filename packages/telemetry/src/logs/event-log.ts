@@ -8,7 +8,7 @@ import type { SnakepitEvent } from "@snakepit/core";
 import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import type { Severity } from "../catalogue/event-place.ts";
 import { eventName } from "../catalogue/events.ts";
-import { tellingOf } from "../catalogue/telling.ts";
+import { logRecordOf } from "../catalogue/log-record.ts";
 import type { Limits } from "../limits.ts";
 import { SCOPE } from "../scope.ts";
 import {
@@ -26,7 +26,7 @@ const SEVERITY: Readonly<Record<Severity, number>> = {
 	fatal: 21,
 };
 
-/** Tells events as log records with a name. */
+/** Exports events as log records with a name. */
 export class EventLog {
 	#logger: LoggerLike | undefined;
 	readonly #limits: Limits;
@@ -43,15 +43,15 @@ export class EventLog {
 	}
 
 	hear(event: SnakepitEvent, context: Context): void {
-		const telling = tellingOf(event);
-		if (telling === undefined) return;
+		const logged = logRecordOf(event);
+		if (logged === undefined) return;
 		// A provider may be registered later than the pool is made.
 		this.#logger ??= registeredLogs()?.getLogger(SCOPE);
 		if (this.#logger === undefined) return;
-		if (telling.onlyWith !== undefined && !this.#workerLogs) return;
-		const { severity } = telling;
+		if (logged.onlyWith !== undefined && !this.#workerLogs) return;
+		const { severity } = logged;
 		const attributes = Object.fromEntries(
-			telling
+			logged
 				.attributes()
 				.map(([name, value]) => [name, this.#limits.value(value)]),
 		);
@@ -60,7 +60,7 @@ export class EventLog {
 			timestamp: event.wallMs,
 			severityNumber: SEVERITY[severity],
 			severityText: severity.toUpperCase(),
-			body: this.#limits.text(telling.line()),
+			body: this.#limits.text(logged.line()),
 			attributes,
 			context:
 				event.type === "worker.logged" ? contextOf(event.record) : context,
@@ -68,7 +68,7 @@ export class EventLog {
 	}
 }
 
-/** Where in a trace the worker wrote it. */
+/** The span in which the worker wrote it. */
 function contextOf({ traceId, spanId }: WorkerLogRecord): Context {
 	if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
 	return trace.setSpanContext(ROOT_CONTEXT, {

@@ -3,8 +3,8 @@ import * as api from "@opentelemetry/api";
 import { registeredApi } from "../registered-api.ts";
 
 /**
- * The logs of OpenTelemetry, as far as they are used here: written down because
- * `@opentelemetry/api` has them from 1.10 on only.
+ * The part of OpenTelemetry's logs API that is used here: `@opentelemetry/api` has it
+ * only from 1.10 on.
  */
 export interface LoggerProviderLike {
 	getLogger(name: string, version?: string): LoggerLike;

@@ -4,12 +4,12 @@ import { seconds } from "../catalogue/event-place.ts";
 import { codeOf } from "../catalogue/worker-events.ts";
 import type { Limits } from "../limits.ts";
 import type { Meters } from "./meters.ts";
-import type { Sightings } from "./sightings.ts";
+import type { Sightings } from "./observations.ts";
 
-/** How many ends of workers are remembered until their slots are taken again. */
+/** How many ended workers are remembered until their slots are taken again. */
 const ENDS = 1_024;
 
-/** Ends that nobody wanted. */
+/** Reasons that are failures. */
 const FAILURES: readonly EndReason[] = [
 	"exited",
 	"start_failed",
@@ -19,14 +19,14 @@ const FAILURES: readonly EndReason[] = [
 	"vanished",
 ];
 
-/** Counts and measures what events tell. */
+/** Records metrics from events. */
 export class EventMetrics {
 	readonly #meters: Meters;
 	readonly #limits: Limits;
 	readonly #sightings: Sightings;
 	/** Why workers ended, by incarnation. */
 	readonly #ends = new Map<string, string>();
-	/** When it was decided that a worker goes, by incarnation. */
+	/** When the stop of a worker was decided, by incarnation. */
 	readonly #leavingMs = new Map<string, number>();
 	/** When a start began, by incarnation. */
 	readonly #startingMs = new Map<string, number>();
@@ -37,7 +37,7 @@ export class EventMetrics {
 		this.#sightings = sightings;
 	}
 
-	/** Whether to measure is of no use. */
+	/** Whether nothing is exported. */
 	get isSilent(): boolean {
 		return this.#meters.isSilent;
 	}
@@ -98,7 +98,7 @@ export class EventMetrics {
 		}
 	}
 
-	/** Of the run, which several pools hear: counted once. */
+	/** For events of the run, which several pools receive; called once for each. */
 	hearOfRun(event: SnakepitEvent): void {
 		const meters = this.#meters;
 		switch (event.type) {
@@ -140,7 +140,7 @@ export class EventMetrics {
 		}
 	}
 
-	/** Series that are there before anything happened: an increase from nothing is none. */
+	/** Creates series at 0: the first value of a series shows no increase. */
 	begin(pool: string): void {
 		const attributes = { "snakepit.pool.name": pool };
 		for (const name of [
@@ -187,7 +187,7 @@ export class EventMetrics {
 		const about = { "snakepit.pool.name": pool };
 		this.#meters.count("snakepit.worker.starts", 1, about);
 		if (replaces === undefined) return;
-		// One that is still there is replaced because it is worn.
+		// A worker that is still there is replaced because it is worn.
 		const reason = this.#ends.get(replaces) ?? "recycled";
 		this.#ends.delete(replaces);
 		this.#meters.count("snakepit.worker.restarts", 1, {

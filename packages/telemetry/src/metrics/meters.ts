@@ -8,7 +8,7 @@ import {
 	type Observable,
 } from "@opentelemetry/api";
 import type { AttributeName } from "../catalogue/attributes.ts";
-import type { MetricName } from "../catalogue/metric-definition.ts";
+import type { MetricName } from "../catalogue/metrics.ts";
 import { METRICS } from "../catalogue/metrics.ts";
 import { SCOPE } from "../scope.ts";
 import type { Switches } from "../switches.ts";
@@ -30,7 +30,7 @@ export class Meters {
 			if (on(METRICS[name].group)) this.#make(name);
 	}
 
-	/** No SDK was registered when this was made: what is measured goes nowhere, for ever. */
+	/** No SDK was registered when this was made, so nothing is ever exported. */
 	get isSilent(): boolean {
 		return this.#meter === createNoopMeter();
 	}
@@ -49,10 +49,10 @@ export class Meters {
 		return this.#observed;
 	}
 
-	/** Has everything observed at once whenever metrics are collected. */
+	/** Calls `look` whenever metrics are collected. */
 	observe(
 		look: (
-			tell: (
+			report: (
 				name: MetricName,
 				value: number,
 				attributes: MetricAttributes,

@@ -1,11 +1,9 @@
 import type { ObservedPool, WorkerUsage } from "@snakepit/core/instrument";
-import type { MetricName } from "../catalogue/metric-definition.ts";
+import type { MetricName } from "../catalogue/metrics.ts";
 import { METRICS } from "../catalogue/metrics.ts";
-import { CpuClock } from "./cpu-clock.ts";
 import type { MetricAttributes } from "./meters.ts";
-import type { Sightings } from "./sightings.ts";
 
-type Tell = (
+type Report = (
 	name: MetricName,
 	value: number,
 	attributes: MetricAttributes,
@@ -16,13 +14,54 @@ interface Series {
 	readonly attributes: MetricAttributes;
 }
 
-/** Looks at every pool that is followed, when metrics are collected. */
+/** When an orphan and a host's death were last seen, as Unix time in seconds. */
+export class Sightings {
+	orphanSeconds: number | undefined;
+	activationSeconds: number | undefined;
+
+	orphan(): void {
+		this.orphanSeconds = Date.now() / 1_000;
+	}
+
+	activation(): void {
+		this.activationSeconds = Date.now() / 1_000;
+	}
+}
+
+/** Processor time of one slot over its incarnations: a sum that never falls. */
+export class CpuClock {
+	/** Of incarnations that have ended. */
+	#goneMs = 0;
+	/** By incarnation: a worker and the one that warms up to replace it share a slot. */
+	readonly #livingMs = new Map<string, number>();
+
+	/** Takes a sample and returns milliseconds since the slot was first seen. */
+	advance(
+		sample: readonly Pick<WorkerUsage, "incarnation" | "cpuTimeMs">[],
+	): number {
+		for (const [incarnation, lastMs] of this.#livingMs) {
+			if (sample.some((each) => each.incarnation === incarnation)) continue;
+			this.#livingMs.delete(incarnation);
+			this.#goneMs += lastMs;
+		}
+		let sum = this.#goneMs;
+		for (const { incarnation, cpuTimeMs } of sample) {
+			// The time of a child that has ended is missing from the sample.
+			const ms = Math.max(cpuTimeMs, this.#livingMs.get(incarnation) ?? 0);
+			this.#livingMs.set(incarnation, ms);
+			sum += ms;
+		}
+		return sum;
+	}
+}
+
+/** Reads the observed metrics of every pool when metrics are collected. */
 export class Observations {
 	/** With the clocks of its slots, by worker id. */
 	readonly #pools = new Map<ObservedPool, Map<string, CpuClock>>();
 	readonly #sightings: Sightings;
 	/** The series of the latest look. */
-	#told = new Map<string, Series>();
+	#seen = new Map<string, Series>();
 
 	constructor(sightings: Sightings) {
 		this.#sightings = sightings;
@@ -36,27 +75,31 @@ export class Observations {
 		this.#pools.delete(pool);
 	}
 
-	readonly look = (tell: Tell): void => {
-		const before = this.#told;
-		this.#told = new Map();
+	readonly look = (report: Report): void => {
+		const before = this.#seen;
+		this.#seen = new Map();
 		this.#look((name, value, attributes) => {
-			this.#told.set(JSON.stringify([name, attributes]), { name, attributes });
-			tell(name, value, attributes);
+			this.#seen.set(JSON.stringify([name, attributes]), { name, attributes });
+			report(name, value, attributes);
 		});
-		// An SDK repeats the last value of a series for ever: what is no more is told as none.
+		// An SDK repeats the last value of a series for ever: a series that has ended is reported as 0.
 		for (const [key, { name, attributes }] of before)
 			if (
-				!this.#told.has(key) &&
+				!this.#seen.has(key) &&
 				METRICS[name].kind === "observed up-down counter"
 			)
-				tell(name, 0, attributes);
+				report(name, 0, attributes);
 	};
 
-	#look(tell: Tell): void {
+	#look(report: Report): void {
 		const runs = new Set<string>();
 		const ledger = { commits: 0, commitMs: 0, unwritten: 0 };
 		for (const [pool, clocks] of this.#pools) {
-			const { commits, commitMs, unwritten } = this.#lookAt(pool, clocks, tell);
+			const { commits, commitMs, unwritten } = this.#lookAt(
+				pool,
+				clocks,
+				report,
+			);
 			// Pools with one ledger share its figures.
 			if (runs.has(pool.runId)) continue;
 			runs.add(pool.runId);
@@ -66,39 +109,39 @@ export class Observations {
 		}
 		const { orphanSeconds, activationSeconds } = this.#sightings;
 		if (orphanSeconds !== undefined)
-			tell("snakepit.orphan.last_seen", orphanSeconds, {});
+			report("snakepit.orphan.last_seen", orphanSeconds, {});
 		if (activationSeconds !== undefined)
-			tell("snakepit.protection.last_activation", activationSeconds, {});
+			report("snakepit.protection.last_activation", activationSeconds, {});
 		if (runs.size === 0) return;
-		tell("snakepit.registry.commits", ledger.commits, {});
-		tell("snakepit.registry.commit.time", ledger.commitMs / 1_000, {});
-		tell("snakepit.registry.unwritten", ledger.unwritten, {});
+		report("snakepit.registry.commits", ledger.commits, {});
+		report("snakepit.registry.commit.time", ledger.commitMs / 1_000, {});
+		report("snakepit.registry.unwritten", ledger.unwritten, {});
 	}
 
 	#lookAt(
 		pool: ObservedPool,
 		clocks: Map<string, CpuClock>,
-		tell: Tell,
+		report: Report,
 	): ReturnType<ObservedPool["look"]> {
 		const about = { "snakepit.pool.name": pool.name };
 		const look = pool.look();
-		tell("snakepit.call.active", look.running, about);
-		tell("snakepit.call.queued", look.waiting, about);
-		tell("snakepit.session.count", look.sessions, about);
+		report("snakepit.call.active", look.running, about);
+		report("snakepit.call.queued", look.waiting, about);
+		report("snakepit.session.count", look.sessions, about);
 		for (const [state, count] of Object.entries(look.workers)) {
-			// Those that have exited are no workers of the pool any more.
+			// Exited workers do not belong to the pool any more.
 			if (state === "exited") continue;
 			const attributes = { ...about, "snakepit.worker.state": state };
-			tell("snakepit.worker.count", count, attributes);
+			report("snakepit.worker.count", count, attributes);
 		}
 		for (const [workerId, usages] of bySlot(pool.usage())) {
 			const attributes = { ...about, "snakepit.worker.id": workerId };
 			const bytes = usages.reduce((sum, each) => sum + each.residentBytes, 0);
-			tell("snakepit.worker.memory.usage", bytes, attributes);
+			report("snakepit.worker.memory.usage", bytes, attributes);
 			const clock = clocks.get(workerId) ?? new CpuClock();
 			clocks.set(workerId, clock);
 			const cpuMs = clock.advance(usages);
-			tell("snakepit.worker.cpu.time", cpuMs / 1_000, attributes);
+			report("snakepit.worker.cpu.time", cpuMs / 1_000, attributes);
 		}
 		return look;
 	}

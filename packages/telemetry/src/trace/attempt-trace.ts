@@ -98,7 +98,7 @@ export class AttemptTrace implements AttemptInstrument {
 	}
 
 	released(error: SnakepitError | undefined): void {
-		// Of an attempt that was cancelled, why it was is the error; how the worker took it is not.
+		// The error of a cancelled attempt is the reason of the cancel, not the worker's answer to it.
 		const lost = error instanceof WorkerLostError;
 		const shown = lost ? error : (this.#cancelled ?? error);
 		if (shown !== undefined) {

@@ -57,7 +57,7 @@ export class CallTrace implements CallInstrument {
 		this.#context = within(this.#span, parent);
 	}
 
-	/** What the worker is told when nobody records: whether that is worth telling. */
+	/** The headers for the worker of a call that is not recorded. */
 	headers(): Readonly<Record<string, string>> {
 		const headers: Record<string, string> = {};
 		propagation.inject(this.#context, headers);
@@ -109,7 +109,7 @@ export class CallTrace implements CallInstrument {
 	#fail(error: SnakepitError): void {
 		const span = this.#span;
 		span.setAttribute("snakepit.call.ran", error.ran);
-		// Its caller did not want it any more: that is no failure of the call.
+		// An abort by the caller is not a failure of the call.
 		if (error.code === "CALL_ABORTED")
 			span.setAttribute("error.type", error.code);
 		else if (this.#attempts === 0) recordError(this.#spans, span, error);
@@ -117,7 +117,7 @@ export class CallTrace implements CallInstrument {
 	}
 }
 
-/** A call that nobody records: its context travels all the same. */
+/** A call that is not recorded; its context is still sent to the worker. */
 export class PassedCall implements CallInstrument {
 	readonly #attempt: AttemptInstrument;
 

@@ -3,7 +3,7 @@ import { type SnakepitError, ToolError } from "@snakepit/core";
 import { codeOf } from "../catalogue/worker-events.ts";
 import { failed, type Spans } from "./spans.ts";
 
-/** Says on a span what went wrong: the stable code as `error.type`, and the worker's own type and traceback. */
+/** Records an error on a span: the stable code as `error.type`, and the worker's own type and traceback. */
 export function recordError(spans: Spans, span: Span, error: unknown): void {
 	if (!span.isRecording()) return;
 	const { limits } = spans;
@@ -21,7 +21,7 @@ export function recordError(spans: Spans, span: Span, error: unknown): void {
 	});
 }
 
-/** The same without an event of its own: it is on the span where it happened. */
+/** The same without an exception event, which is on the span where the error happened. */
 export function noteError(
 	spans: Spans,
 	span: Span,

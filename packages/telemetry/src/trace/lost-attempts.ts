@@ -3,7 +3,7 @@ import { isSpanContextValid, type SpanContext } from "@opentelemetry/api";
 const PER_WORKER = 8;
 const WORKERS = 256;
 
-/** Attempts that failed with their worker: what a restart is linked to. Bounded; the oldest go first. */
+/** Attempts that failed with their worker, for links from its restart. Bounded; the oldest are dropped first. */
 export class LostAttempts {
 	readonly #byIncarnation = new Map<string, SpanContext[]>();
 

@@ -21,13 +21,13 @@ export interface PoolTraceParts {
 export class PoolTrace {
 	readonly #parts: PoolTraceParts;
 	readonly #pool: InstrumentedPool;
-	/** Until it is ready, or not: a span ends once. */
+	/** Until the start has succeeded or failed: a span ends once. */
 	#start: Span | undefined;
-	/** What happens now belongs to it: the start, the end, or nothing. */
+	/** The span of the present phase: the start, the end, or none. */
 	#now: Context;
 	#close: Span | undefined;
 
-	/** In the asynchronous context of whoever makes the pool. */
+	/** Called in the asynchronous context of `createPool`. */
 	constructor(parts: PoolTraceParts, pool: InstrumentedPool) {
 		this.#parts = parts;
 		this.#pool = pool;
@@ -86,7 +86,7 @@ export class PoolTrace {
 		}
 	}
 
-	/** Of the run, which several pools hear: told by one of them. */
+	/** For an event of the run, which several pools receive; one of them exports it. */
 	hearOfRun(event: SnakepitEvent): Context {
 		const { run } = this.#parts;
 		switch (event.type) {
@@ -107,7 +107,7 @@ export class PoolTrace {
 		return this.#now;
 	}
 
-	/** Nothing is told any more. */
+	/** Stops exporting. */
 	detach(): void {
 		this.#start?.end();
 		this.#close?.end();

@@ -62,7 +62,7 @@ export class RunTrace {
 		}
 	}
 
-	/** With the times at which it happened, when nobody was there to tell. */
+	/** With the times at which it happened, before this program started. */
 	settled(event: EventOf<"protection.run_settled">): void {
 		this.#spans
 			.start("protection settle", {

@@ -34,21 +34,21 @@ export interface SpanStart {
 	readonly within: Context;
 	/** Fills the place in braces of the span's name. */
 	readonly of?: string;
-	/** What samplers may decide by. */
+	/** Attributes that samplers see. */
 	readonly attributes?: SpanAttributes;
-	/** The rest: only given to a span that is recorded, which costs half as much as to begin it with them. */
+	/** The others are added only to recorded spans, which costs half as much as starting every span with them. */
 	readonly details?: SpanAttributes;
 	readonly links?: readonly Link[];
 	/** Milliseconds since the Unix epoch; now by default. */
 	readonly atMs?: number;
 }
 
-/** Makes spans by the catalogue. */
+/** Starts the spans of the catalogue. */
 export class Spans {
 	readonly limits: Limits;
 	readonly drops: Drops;
 	readonly #tracer: Tracer;
-	/** `undefined` once there is somebody. */
+	/** `undefined` once an SDK is registered. */
 	#registered: TracerProvider | undefined;
 
 	constructor(
@@ -63,10 +63,10 @@ export class Spans {
 			provider === undefined ? trace.getTracerProvider() : undefined;
 	}
 
-	/** No SDK is registered yet: spans would be made for nobody. */
+	/** No SDK is registered yet, so spans would be dropped. */
 	get isSilent(): boolean {
 		if (this.#registered === undefined) return false;
-		// The provider of the API, which stands for the one that may still come.
+		// The API's own provider, until an SDK registers another one.
 		const { getDelegateTracer } = this.#registered as ProxyTracerProvider;
 		const isSilent =
 			typeof getDelegateTracer === "function" &&
@@ -77,7 +77,7 @@ export class Spans {
 
 	start(name: SpanKindName, how: SpanStart): Span {
 		const { of, attributes, details, links, atMs } = how;
-		// Twice in every call: no object is made only to be spread.
+		// This runs twice in every call, so it does not create objects only to spread them.
 		const options: SpanOptions = { kind: KINDS[SPANS[name].kind] };
 		if (attributes !== undefined) options.attributes = attributes as Attributes;
 		if (links !== undefined && links.length > 0) options.links = [...links];
@@ -110,7 +110,7 @@ export function within(span: Span, parent: Context): Context {
 	return trace.setSpan(parent, span);
 }
 
-/** The context that holds now. */
+/** The active context. */
 export function activeContext(): Context {
 	return context.active();
 }

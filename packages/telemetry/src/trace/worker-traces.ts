@@ -29,7 +29,7 @@ export class WorkerTraces {
 	readonly #lost: LostAttempts;
 	readonly #starts = new Map<string, Start>();
 	readonly #stops = new Map<string, Stop>();
-	/** Of those that are gone, until their slot is taken again: by incarnation. Bounded by the slots of the pools. */
+	/** Of ended workers, until their slot is taken again: by incarnation. Bounded by the slots of the pools. */
 	readonly #stopped = new Map<string, { pool: string; context: SpanContext }>();
 
 	constructor(spans: Spans, lost: LostAttempts) {
@@ -83,7 +83,7 @@ export class WorkerTraces {
 		start.span.end(event.wallMs);
 	}
 
-	/** It was decided that it goes. */
+	/** Its stop was decided. */
 	leaving(
 		event: EventOf<"worker.retiring"> | EventOf<"worker.condemned">,
 		parent: Context,
@@ -140,7 +140,7 @@ export class WorkerTraces {
 		this.#stopped.set(incarnation, { pool, context: span.spanContext() });
 	}
 
-	/** Nothing is told of this pool any more. */
+	/** Stops exporting for this pool. */
 	forget(pool: string): void {
 		for (const map of [this.#starts, this.#stops]) {
 			for (const [incarnation, each] of map) {
@@ -153,7 +153,7 @@ export class WorkerTraces {
 			if (each.pool === pool) this.#stopped.delete(incarnation);
 	}
 
-	/** In which its events happen; the root when it neither starts nor stops. */
+	/** The context of its events; the root while it neither starts nor stops. */
 	contextOf(incarnation: string): Context {
 		const start = this.#starts.get(incarnation);
 		if (start !== undefined) return start.context;
@@ -161,7 +161,7 @@ export class WorkerTraces {
 		return stop === undefined ? ROOT_CONTEXT : within(stop.span, ROOT_CONTEXT);
 	}
 
-	/** What brought a slot to be taken again. */
+	/** Why a slot is taken again. */
 	#causes(incarnation: string): readonly Link[] {
 		const stopped = this.#stopped.get(incarnation);
 		this.#stopped.delete(incarnation);

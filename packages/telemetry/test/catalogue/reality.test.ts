@@ -1,26 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ATTRIBUTES, EVENTS, METRICS, telemetry } from "../../src/index.ts";
+import {
+	Collected,
+	type CollectedLines,
+	catalogueLines,
+} from "../support/collected.ts";
 import { MemorySdk, unregister } from "../support/memory-sdk.ts";
 import { everything } from "../support/scenario.ts";
-import { catalogueLines, Told, type ToldLines } from "../support/told.ts";
 
-let lines: ToldLines;
+let lines: CollectedLines;
 let sdk: MemorySdk;
 
 beforeAll(async () => {
 	sdk = new MemorySdk().register();
-	const told = new Told();
+	const collected = new Collected();
 	const collect = async (): Promise<void> =>
-		told.addMetrics(await sdk.metrics());
+		collected.addMetrics(await sdk.metrics());
 	await everything(telemetry({ workerLogs: true }), collect);
 	await collect();
-	told.addSpans(await sdk.spans());
-	told.addRecords(sdk.logs());
-	lines = told.lines();
+	collected.addSpans(await sdk.spans());
+	collected.addRecords(sdk.logs());
+	lines = collected.lines();
 });
 afterAll(unregister);
 
-describe("the catalogue and what is told are the same, name by name and attribute by attribute", () => {
+describe("the catalogue and what is exported are the same, name by name and attribute by attribute", () => {
 	test.each(
 		Object.entries(catalogueLines()) as [
 			keyof ReturnType<typeof catalogueLines>,
@@ -41,9 +45,9 @@ test("the SDK finds nothing wrong with how it is used", () => {
 
 describe("of every event of core", () => {
 	test.each(Object.entries(EVENTS))(
-		"%s goes somewhere, or there is a reason",
-		(_type, { told, spans, metrics, note }) => {
-			const places = [told, ...(spans ?? []), ...(metrics ?? [])];
+		"%s is exported, or there is a reason",
+		(_type, { line, spans, metrics, note }) => {
+			const places = [line, ...(spans ?? []), ...(metrics ?? [])];
 			expect(
 				places.some((place) => place !== undefined) || note !== undefined,
 			).toBe(true);

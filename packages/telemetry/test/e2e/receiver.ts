@@ -49,7 +49,7 @@ export interface ReceivedRecord extends Sent {
 	readonly eventName: string;
 	readonly severity: string;
 	readonly body: unknown;
-	/** Of the span that it was told in; empty outside of one. */
+	/** Of the span in which it was exported; empty outside of one. */
 	readonly traceId: string;
 	readonly spanId: string;
 }

@@ -58,8 +58,8 @@ test.each([
 	"the end of pool, workers and run is exported before the program ends: %s",
 	LONG,
 	async (habit, exit) => {
-		const { spans, events, ...told } = await ending(habit);
-		expect(told.exit).toEqual(exit);
+		const { spans, events, ...report } = await ending(habit);
+		expect(report.exit).toEqual(exit);
 		expect(spans).toEqual(
 			expect.arrayContaining(["pool start", "worker stop", "pool close"]),
 		);

@@ -23,8 +23,8 @@ function temporaryDirectory(): string {
 	return path;
 }
 
-/** What was told of protections, in this order: the events and how long after `sinceMs` they happened. */
-function told(): readonly (readonly [string, number])[] {
+/** The events of protections in their order, and how long after `sinceMs` they happened. */
+function exported(): readonly (readonly [string, number])[] {
 	return sdk
 		.logs()
 		.filter(({ eventName }) => eventName?.startsWith("snakepit.protection."))
@@ -33,7 +33,7 @@ function told(): readonly (readonly [string, number])[] {
 
 /** Every attribute that the catalogue has for an event. */
 function catalogued(type: keyof typeof EVENTS): readonly string[] {
-	return Object.keys(EVENTS[type].told?.attributes ?? {}).sort();
+	return Object.keys(EVENTS[type].attributes ?? {}).sort();
 }
 
 function attributesOf(name: string): Readonly<Record<string, unknown>> {
@@ -46,7 +46,7 @@ test.each([
 	["watchdog", "told"],
 	["guard", "descent"],
 ] as const)(
-	"what a %s did for a dead host is told by the next start, with its times",
+	"what a %s did for a dead host is exported by the next start, with its times",
 	{ timeout: 60_000 },
 	async (name, foundBy) => {
 		const dataDir = temporaryDirectory();
@@ -63,7 +63,7 @@ test.each([
 			instruments: [telemetry()],
 		});
 		await pool.close();
-		const events = told();
+		const events = exported();
 		expect(events.map(([event]) => event)).toEqual([
 			"snakepit.protection.host_death_detected",
 			"snakepit.protection.process_killed",
@@ -110,7 +110,7 @@ test.each([
 );
 
 test.each([watchdog(), guard()] as const)(
-	"the life of a $name is told: its start, its loss, the next one, its end",
+	"the life of a $name is exported: its start, its loss, the next one, its end",
 	{ timeout: 60_000 },
 	async (protection: Protection) => {
 		const events = new EventRecorder();
@@ -156,7 +156,7 @@ test.each([watchdog(), guard()] as const)(
 	},
 );
 
-test("a protection that cannot work is told with its reason", async () => {
+test("a protection that cannot work is exported with its reason", async () => {
 	const pool = await createPool({
 		adapter: sleeper,
 		dataDir: temporaryDirectory(),

@@ -1,6 +1,6 @@
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
-import { duration } from "../../src/catalogue/wording.ts";
+import { duration } from "../../src/catalogue/event-place.ts";
 import { logEvents } from "../../src/index.ts";
 import { RARE_EVENTS } from "../support/rare-events.ts";
 
@@ -131,6 +131,6 @@ test.each([
 	[999.4, "999 ms"],
 	[1144.18539, "1.14 s"],
 	[3_600_000, "3600 s"],
-])("%d ms are told as %s", (ms, told) => {
-	expect(duration(ms)).toBe(told);
+])("%d ms are written as %s", (ms, written) => {
+	expect(duration(ms)).toBe(written);
 });

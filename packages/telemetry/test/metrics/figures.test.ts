@@ -1,7 +1,7 @@
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { METRICS, telemetry } from "../../src/index.ts";
-import { CpuClock } from "../../src/metrics/cpu-clock.ts";
+import { CpuClock } from "../../src/metrics/observations.ts";
 import { MemorySdk, unregister } from "../support/memory-sdk.ts";
 
 let sdk: MemorySdk;

@@ -1,10 +1,10 @@
 import type { EventOf } from "@snakepit/core";
 import type { LayerReport } from "@snakepit/core/protection";
-import type { ToldLines } from "../support/told.ts";
+import type { CollectedLines } from "../support/collected.ts";
 
 /** What the program tells. */
 export interface OnSdk2 {
-	readonly lines: ToldLines;
+	readonly lines: CollectedLines;
 	/** Whether the API that the package found is a later one than SDK 2's. */
 	readonly apiHasLogs: boolean;
 	/** What travelled to the worker with a call. */

@@ -1,5 +1,5 @@
 // The package on the older line of the SDK and its API, in a program of its own: one
-// process has one API. Prints as one line of JSON what the SDK was told.
+// process has one API. Prints as one line of JSON what the SDK received.
 import { registerHooks } from "node:module";
 import * as api from "@opentelemetry/api";
 import { context, metrics, propagation, trace } from "@opentelemetry/api";
@@ -34,7 +34,7 @@ registerHooks({
 });
 const { telemetry } = await import("../../src/index.ts");
 const { everything } = await import("../support/scenario.ts");
-const { Told } = await import("../support/told.ts");
+const { Collected } = await import("../support/collected.ts");
 
 const spans = new InMemorySpanExporter();
 const records = new InMemoryLogRecordExporter();
@@ -60,11 +60,11 @@ logs.setGlobalLoggerProvider(
 	}),
 );
 
-const told = new Told();
+const collected = new Collected();
 const collect = async (): Promise<void> => {
 	series.reset();
 	await meters.forceFlush();
-	told.addMetrics(
+	collected.addMetrics(
 		series
 			.getMetrics()
 			.flatMap(({ scopeMetrics }) => scopeMetrics)
@@ -73,8 +73,8 @@ const collect = async (): Promise<void> => {
 };
 await everything(telemetry({ workerLogs: true }), collect);
 await collect();
-told.addSpans(spans.getFinishedSpans());
-told.addRecords(records.getFinishedLogRecords());
+collected.addSpans(spans.getFinishedSpans());
+collected.addRecords(records.getFinishedLogRecords());
 
 spans.reset();
 const { pool, close } = await virtualPool(
@@ -93,7 +93,7 @@ const own = ["caller", "call headers", "attempt"].map((name) =>
 	spans.getFinishedSpans().find((span) => span.name === name),
 );
 const answer: OnSdk2 = {
-	lines: told.lines(),
+	lines: collected.lines(),
 	apiHasLogs: "logs" in api,
 	headers,
 	spans: own.map((span) => ({

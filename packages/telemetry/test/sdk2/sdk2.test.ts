@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../src/index.ts";
-import { catalogueLines } from "../support/told.ts";
+import { catalogueLines } from "../support/collected.ts";
 import type { OnNewerApi, OnSdk2 } from "./on-sdk2.ts";
 
-let told: OnSdk2;
+let received: OnSdk2;
 
 function run(program: string): Promise<{ stdout: string; stderr: string }> {
 	return promisify(execFile)(
@@ -18,26 +18,26 @@ function run(program: string): Promise<{ stdout: string; stderr: string }> {
 
 beforeAll(async () => {
 	const { stdout } = await run("program.ts");
-	told = JSON.parse(stdout) as OnSdk2;
+	received = JSON.parse(stdout) as OnSdk2;
 }, 60_000);
 
-test("SDK 2 is told all that the catalogue has, name by name and attribute by attribute, events by the provider that it registers itself", () => {
-	const { attributes, ...lines } = told.lines;
-	expect(told.apiHasLogs).toBe(false);
+test("SDK 2 receives all that the catalogue has, name by name and attribute by attribute, events by the provider that it registers itself", () => {
+	const { attributes, ...lines } = received.lines;
+	expect(received.apiHasLogs).toBe(false);
 	expect(lines).toEqual(catalogueLines());
 	expect(attributes).toEqual(Object.keys(ATTRIBUTES).sort());
 });
 
 test("on SDK 2 one trace goes from the caller to the worker", () => {
-	const [caller, call, attempt] = told.spans;
-	expect(told.spans.map(({ name }) => name)).toEqual([
+	const [caller, call, attempt] = received.spans;
+	expect(received.spans.map(({ name }) => name)).toEqual([
 		"caller",
 		"call headers",
 		"attempt",
 	]);
 	expect(call?.parentSpanId).toBe(caller?.spanId);
 	expect(attempt?.parentSpanId).toBe(call?.spanId);
-	expect(told.headers).toEqual({
+	expect(received.headers).toEqual({
 		traceparent: `00-${caller?.traceId}-${attempt?.spanId}-01`,
 	});
 });

@@ -7,7 +7,7 @@ import {
 } from "@snakepit/core/testing";
 import { RARE_EVENTS } from "./rare-events.ts";
 
-/** A life of a pool in which everything happens that can be told. `collect` is called where the pool is in the middle of it. */
+/** A life of a pool in which everything happens that can be exported. `collect` is called where the pool is in the middle of it. */
 export async function everything(
 	instrument: Instrument,
 	collect: () => Promise<void>,

@@ -119,7 +119,7 @@ test("a call that is not sampled records nothing, and says so to the worker", as
 	expect(await sdk.spans()).toEqual([]);
 });
 
-test("without an SDK nothing is told and nothing travels", async () => {
+test("without an SDK nothing is exported and no header is sent", async () => {
 	unregister();
 	const { pool } = await pools.open({ headers: (call) => call.traceContext });
 	expect(await pool.execute("headers")).toEqual({});

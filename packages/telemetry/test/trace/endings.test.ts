@@ -79,7 +79,7 @@ test("the error of a tool is on the attempt once, with the type and the tracebac
 	});
 });
 
-test("an aborted call is no failure; its attempt is told to have been cancelled and ends when the worker is free", async () => {
+test("an aborted call is not a failure; its attempt has the event `cancelled` and ends when the worker is free", async () => {
 	const { pool, clock } = await pools.open({ hang: scripts.hang });
 	const abort = new AbortController();
 	const aborted = errorOf(pool.execute("hang", 1, { signal: abort.signal }));

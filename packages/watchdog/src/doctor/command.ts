@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// snakepit-doctor: what protects workers on this machine.
+// snakepit-doctor: reports which layers protect workers on this machine.
 import { doctor, formatDoctorReport } from "@snakepit/core/inspect";
 import type { Protection } from "@snakepit/core/protection";
 import { guard } from "../guard/guard.ts";
@@ -30,7 +30,7 @@ switch (order.kind) {
 					? `${JSON.stringify(layers, undefined, 2)}\n`
 					: formatDoctorReport(layers),
 			);
-			// Without a protection or telemetry a pool starts all the same, without any other layer it does not.
+			// A pool starts without a protection or telemetry, but not without any other layer.
 			const optional = ["telemetry", ...protections.map(({ name }) => name)];
 			const isBroken = layers.some(
 				({ layer, status }) =>

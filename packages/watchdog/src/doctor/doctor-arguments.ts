@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What the command was asked. */
+/** The request of the user. */
 export type DoctorOrder =
 	| {
 			readonly kind: "report";

@@ -5,7 +5,7 @@ import type { Instrument } from "@snakepit/core/instrument";
 
 const TELEMETRY = "@snakepit/telemetry";
 
-/** The telemetry of a program in this directory; nothing where it is not installed. */
+/** Returns the telemetry that is installed for programs in this directory, if it is. */
 export async function installedTelemetry(
 	directory: string,
 ): Promise<readonly Instrument[]> {

@@ -20,7 +20,7 @@ import {
 	PYTHON_FLAGS,
 } from "./python-interpreter.ts";
 
-/** A chain is there in some 40 ms; this is for a machine that is very busy. */
+/** A chain starts in about 40 ms; this is for a very busy machine. */
 const READY_LIMIT_MS = 20_000;
 /** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
 const END_LIMIT_MS = 5_000;
@@ -29,10 +29,10 @@ const END_LIMIT_MS = 5_000;
 export class GuardChain {
 	/** The outer guard: this host's child. */
 	readonly pid: number;
-	/** Resolves once, with how the outer guard ended. From the first sign of it on, nothing is asked of the chain. */
+	/** Resolves with how the outer guard ended. From the first sign of its end, the chain gets no more requests. */
 	readonly ended: Promise<ProcessExit>;
 	readonly #context: ProtectionContext;
-	/** Of the outer guard; `undefined` where it cannot be read. */
+	/** Of the outer guard; `undefined` if it cannot be read. */
 	readonly #identity: ProcessIdentity | undefined;
 	readonly #socketPath: string;
 	readonly #line: ForkLine;
@@ -46,7 +46,7 @@ export class GuardChain {
 	) {
 		this.#context = context;
 		this.pid = child.pid ?? 0;
-		// In the turn of its spawn: until then Node has reaped nothing.
+		// In the turn of its spawn, before Node can have reaped it.
 		const seen = context.host.observe(this.pid);
 		this.#identity = typeof seen === "string" ? undefined : seen;
 		this.#socketPath = socketPath;
@@ -61,8 +61,8 @@ export class GuardChain {
 				);
 			});
 		});
-		child.on("error", () => {}); // A signal that could not be sent: its end is told by the exit.
-		// Nobody speaks there; an error of it is the guard's end.
+		child.on("error", () => {}); // A signal that could not be sent; `exited` reports its end.
+		// No data comes here; an error means that the guard has ended.
 		lifeline.on("error", () => {});
 		this.#line = new ForkLine({
 			connection: child.stdio[3] as Socket,
@@ -80,16 +80,16 @@ export class GuardChain {
 		// An idle pool does not hold the program open.
 		child.unref();
 		(lifeline as Socket).unref();
-		this.#ready.promise.catch(() => {}); // Whoever starts it hears of it.
+		this.#ready.promise.catch(() => {}); // The caller of `start` gets the rejection.
 	}
 
 	/**
-	 * Starts a chain, and resolves when workers can be asked for.
+	 * Starts a chain; resolves when it can start workers.
 	 *
-	 * @param socketPath a short path in a private directory, where nothing is yet.
+	 * @param socketPath a short path in a private directory, which does not exist yet.
 	 * @param incidents the file for what it does while no host lives.
-	 * @param lost told once, when nothing can be asked of it any more.
-	 * @throws Error saying why it cannot be; nothing is left then.
+	 * @param lost called once, when it can take no more requests.
+	 * @throws Error with the reason; nothing is left then.
 	 */
 	static async start(
 		context: ProtectionContext,
@@ -111,7 +111,7 @@ export class GuardChain {
 				detached: true,
 				cwd: "/",
 				env: unmarked(process.env),
-				// Nothing of the host's but the conversation and the lifeline.
+				// Inherits only the connection and the lifeline of the host.
 				stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
 			},
 		);
@@ -133,9 +133,9 @@ export class GuardChain {
 		return this.#line.fork(spec, record);
 	}
 
-	/** Asks it to leave nothing and to end; resolves when it has. */
+	/** Ends it and everything below it; resolves when it has ended. */
 	async end(): Promise<ProcessExit> {
-		// One that is lost already is about to end.
+		// A chain that is lost is ending by itself.
 		this.#line.end();
 		const limit = this.#context.clock.after(END_LIMIT_MS, () => this.kill());
 		const letGo = this.#context.host.keepAlive();
@@ -150,7 +150,7 @@ export class GuardChain {
 
 	/** Kills the outer guard, whereupon the inner one kills everything and ends. */
 	kill(): void {
-		// Node reaps several children before it tells of the first: the number can be another's.
+		// Node reaps several children before it reports the first: the pid may belong to another process by now.
 		if (this.#identity !== undefined)
 			this.#context.host.signal(this.#identity, "SIGKILL");
 	}
@@ -182,7 +182,7 @@ export class GuardChain {
 	}
 }
 
-/** Without marks of this or another run: a search for descendants of workers must not meet a guard. */
+/** Leaves out the markers of any run: a search for descendants of workers must not find a guard. */
 function unmarked(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	const {
 		[MARKER_VARIABLE]: _marker,

@@ -10,14 +10,14 @@ import type { ProtectionContext } from "@snakepit/core/protection";
 import { GuardChain } from "./guard-chain.ts";
 import type { GuardPython } from "./python-interpreter.ts";
 
-/** Workers whose parent is a guard; a chain that is lost is replaced at the next start. */
+/** Starts workers below a guard; a chain that is lost is replaced at the next start. */
 export class GuardSource implements ProcessSource {
 	readonly name = "guard";
 	readonly #context: ProtectionContext;
 	readonly #python: GuardPython;
 	#begun = 0;
 	#serving: Promise<GuardChain> | undefined;
-	/** Those that have not ended, lost ones included. */
+	/** Chains that have not ended, lost ones included. */
 	readonly #living = new Set<GuardChain>();
 	#released = false;
 
@@ -30,7 +30,7 @@ export class GuardSource implements ProcessSource {
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
-		// The steps of a start are events of sockets that hold nothing open themselves.
+		// The events of a start come from sockets that do not keep the program alive.
 		const letGo = this.#context.host.keepAlive();
 		try {
 			return await this.#fork(spec, record);
@@ -39,7 +39,7 @@ export class GuardSource implements ProcessSource {
 		}
 	}
 
-	/** By the chain that serves; by the next one where that went before the worker was recorded. */
+	/** Uses the present chain, or the next one if it ended before the worker was recorded. */
 	async #fork(
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
@@ -64,9 +64,9 @@ export class GuardSource implements ProcessSource {
 	}
 
 	/**
-	 * The chain that serves; a new one where there is none.
+	 * Returns the present chain, or starts one.
 	 *
-	 * @throws Error saying why there is none.
+	 * @throws Error with the reason if it cannot be started.
 	 */
 	chain(): Promise<GuardChain> {
 		this.#serving ??= this.#begin();
@@ -87,7 +87,7 @@ export class GuardSource implements ProcessSource {
 		const begunMs = clock.now();
 		let begun: GuardChain | undefined;
 		const lost = (): void => {
-			// Told twice of one that failed as it started: the next may serve by then.
+			// Called twice for one that failed while it started: the next one may already serve.
 			if (this.#begun === restarts + 1) this.#serving = undefined;
 		};
 		try {

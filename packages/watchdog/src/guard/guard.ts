@@ -19,7 +19,7 @@ import {
 	guardProgram,
 } from "./python-interpreter.ts";
 
-/** How a guard works. */
+/** Options of a guard. */
 export interface GuardOptions {
 	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH; by default `python3`, then `python`. It needs no packages, and need not be that of the workers. */
 	readonly python?: string | undefined;
@@ -27,7 +27,7 @@ export interface GuardOptions {
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
-/** What is used where nothing is said, and why. */
+/** The defaults, and why. */
 export const GUARD_DEFAULTS = {
 	whenUnavailable: {
 		value: "start",
@@ -46,10 +46,10 @@ const COVERS =
 /**
  * Makes the guard the parent of the workers: a chain of small processes from
  * which they are forked, so that no descendant of a worker outlives the host,
- * whatever it does to get away.
+ * also if it leaves its group and clears its environment.
  *
- * `openRun({ protections: [guard()] })`, or `createPool`. Where it cannot work the
- * run opens without, with the event `protection.unavailable`; with
+ * `openRun({ protections: [guard()] })`, or `createPool`. If it cannot work the
+ * run opens without it, with the event `protection.unavailable`; with
  * `whenUnavailable: "refuse"` that throws StartError `PROTECTION_UNAVAILABLE`.
  *
  * Linux, with Python 3.10 or newer. One chain serves every pool of a run.

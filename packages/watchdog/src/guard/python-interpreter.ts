@@ -7,7 +7,7 @@ import { OwnFileMissing, ownFile } from "../own-file.ts";
  * @throws GuardUnavailable when it is not there.
  */
 export function guardProgram(): string {
-	// A checkout runs its sources, also where they were built once.
+	// A checkout runs its sources, even after a build.
 	const isSource = import.meta.url?.endsWith(".ts");
 	try {
 		return ownFile(
@@ -30,7 +30,7 @@ const CANDIDATES: readonly string[] = ["python3", "python"];
 
 /** An interpreter that can be a guard here. */
 export interface GuardPython {
-	/** With its full path: what was found may be a script that looks for it anew every time. */
+	/** With its full path: the one that was found may be a script that searches each time. */
 	readonly executable: string;
 	/** For example `3.11.7`. */
 	readonly version: string;
@@ -50,7 +50,7 @@ export class GuardUnavailable extends Error {
 }
 
 /**
- * Finds an interpreter that can be a guard, and lets it look at this machine.
+ * Finds an interpreter that can be a guard, and has it inspect this machine.
  *
  * @param python the one to take; otherwise `python3` and `python` of PATH are tried.
  * @throws GuardUnavailable
@@ -76,7 +76,7 @@ export async function findGuardPython(
 	);
 }
 
-/** What an interpreter answered. */
+/** The answer of an interpreter. */
 export interface Inspection {
 	readonly output: string;
 	/** Set when it could not be run, or failed. */
@@ -84,7 +84,7 @@ export interface Inspection {
 }
 
 /**
- * Decides whether an interpreter can be a guard; otherwise says why not.
+ * Decides whether an interpreter can be a guard, and if not, why.
  *
  * @throws GuardUnavailable when no interpreter could be on this machine.
  */
@@ -92,8 +92,8 @@ export function judgeInspection(
 	candidate: string,
 	{ output, failure }: Inspection,
 ): GuardPython | string {
-	const told = parse(output);
-	const { executable, version, unavailable } = told;
+	const report = parse(output);
+	const { executable, version, unavailable } = report;
 	if (typeof version !== "string" || typeof executable !== "string")
 		return `${candidate}: ${failure ?? "it is no Python"}`;
 	const [major = 0, minor = 0] = version.split(".").map(Number);
@@ -127,9 +127,9 @@ function inspect(
 
 function parse(output: string): Readonly<Record<string, unknown>> {
 	try {
-		const told: unknown = JSON.parse(output);
-		return typeof told === "object" && told !== null
-			? (told as Readonly<Record<string, unknown>>)
+		const report: unknown = JSON.parse(output);
+		return typeof report === "object" && report !== null
+			? (report as Readonly<Record<string, unknown>>)
 			: {};
 	} catch {
 		return {};

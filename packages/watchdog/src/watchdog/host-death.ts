@@ -15,9 +15,9 @@ import {
 	type SystemProcessHost,
 } from "@snakepit/core/infrastructure";
 import type { Incident, SettledRun } from "@snakepit/core/registry";
-import type { ListedRun, ToldWorker } from "./watch-list.ts";
+import type { ListedRun, ListedWorker } from "./watch-list.ts";
 
-/** A process of a dead run, and how the watchdog knows it. */
+/** A process of a dead run, and how the watchdog found it. */
 interface Doomed extends Orphan {
 	readonly knownBy: KnownBy;
 	/** When it was found, in milliseconds since the Unix epoch. */
@@ -36,7 +36,7 @@ export interface HostDeathParts {
 	readonly runs: readonly ListedRun[];
 }
 
-/** Beside the grace: what is not gone by then sleeps uninterruptibly, and the next start looks again. */
+/** After the grace: a process that is still there is in uninterruptible sleep, and the next start looks again. */
 const PATIENCE_MS = 10_000;
 /**
  * After the last process is gone: one that was forked by the host in its last
@@ -49,7 +49,7 @@ const LONGEST_LOOK_MS = 50;
  * What a watchdog does after the death of its host: kills, looks again until
  * nothing of the runs is left, then settles them in the ledger.
  *
- * Whatever goes wrong with the ledger, the processes are gone before it is opened.
+ * The processes are gone before the ledger is opened, so a damaged ledger cannot save them.
  */
 export class HostDeath {
 	readonly #parts: HostDeathParts;
@@ -59,7 +59,7 @@ export class HostDeath {
 
 	constructor(parts: HostDeathParts) {
 		this.#parts = parts;
-		// Only now: with its host's death it has other ancestors.
+		// Only now: its ancestors change when its host dies.
 		this.#killer = new ProcessKiller(parts.host, parts.clock);
 		this.#noticedAt = parts.clock.now();
 		this.#noticedWallMs = parts.clock.wall();
@@ -84,16 +84,16 @@ export class HostDeath {
 		try {
 			await this.#settle(run, results, goneAt - this.#noticedAt);
 		} catch {
-			// Nobody hears it, and the next start settles the run.
+			// There is no one to report it to; the next start settles the run.
 		}
 	}
 
-	/** The workers that the host told of and what descends from them; killed at once where no grace was asked for. */
+	/** Finds the reported workers and their descendants; kills them at once if there is no grace. */
 	#first(run: ListedRun): readonly Doomed[] {
 		const { host, clock } = this.#parts;
-		const told = [...run.workers.values()].flatMap((worker) => {
+		const reported = [...run.workers.values()].flatMap((worker) => {
 			const facts = host.facts(worker.identity.pid);
-			// Another process has its number by now, or its parent has not noticed its end.
+			// Another process has its pid by now, or its parent has not reaped it.
 			if (
 				facts === undefined ||
 				!isSameProcess(facts.identity, worker.identity) ||
@@ -104,10 +104,10 @@ export class HostDeath {
 			return [{ worker, facts, below: host.descendants(worker.identity) }];
 		});
 		// Workers descend from a preloaded parent: each has its own name, and what is below it, too.
-		told.sort((a, b) => a.below.length - b.below.length);
+		reported.sort((a, b) => a.below.length - b.below.length);
 		const found = new Map<number, Doomed>();
 		const add = (
-			{ groupId, incarnation }: ToldWorker,
+			{ groupId, incarnation }: ListedWorker,
 			each: Pick<ProcessFacts, "identity" | "groupId">,
 			knownBy: KnownBy,
 		): void => {
@@ -128,8 +128,8 @@ export class HostDeath {
 				wallMs: clock.wall(),
 			});
 		};
-		for (const { worker, facts } of told) add(worker, facts, "told");
-		for (const { worker, below } of told)
+		for (const { worker, facts } of reported) add(worker, facts, "told");
+		for (const { worker, below } of reported)
 			for (const each of below)
 				add(
 					worker,
@@ -150,7 +150,7 @@ export class HostDeath {
 			if (knownBy === "descent") host.signal(identity, "SIGKILL");
 	}
 
-	/** Ends what is known and whatever is found beside it, until nothing is. */
+	/** Ends the known processes and any others that are found, until nothing is left. */
 	#end(
 		run: ListedRun,
 		doomed: readonly Doomed[],
@@ -165,7 +165,7 @@ export class HostDeath {
 		}, limitsOf(run));
 	}
 
-	/** What is not known yet. */
+	/** Finds processes that are not known yet. */
 	#search(
 		dead: DeadRun,
 		census: Census,
@@ -191,7 +191,7 @@ export class HostDeath {
 			}));
 	}
 
-	/** Until then the ledger's owner seems to live. */
+	/** Waits until the host is gone; until then the ledger's owner seems to be alive. */
 	async #untilHostGone(owner: ProcessIdentity): Promise<void> {
 		const { host } = this.#parts;
 		for (let ms = 1; host.condition(owner) !== "gone"; ms *= 2)
@@ -203,11 +203,11 @@ export class HostDeath {
 		ended: readonly KillResult<Doomed>[],
 		durationMs: number,
 	): Promise<void> {
-		// Only now: who only waits stays small.
+		// Only now, so that a waiting watchdog stays small.
 		const { settleRun } = await import("@snakepit/core/registry");
 		const { runId, owner, dataDir, runDirectory } = run;
 		const { host } = this.#parts;
-		// A ledger that was removed is not made again.
+		// A removed ledger is not created again.
 		const outcome = existsSync(dataDir)
 			? await settleRun({
 					...this.#parts,
@@ -245,7 +245,7 @@ export class HostDeath {
 					startTime: identity.startTime,
 					incarnation,
 					foundBy: known?.knownBy ?? foundBy,
-					// Without a grace nothing else is ever sent.
+					// Without a grace only SIGKILL is sent.
 					signal: graceMs === 0 || how === "killed" ? "SIGKILL" : "SIGTERM",
 				};
 			},
@@ -275,7 +275,7 @@ export class HostDeath {
 	}
 }
 
-/** The run as far as the host told of it. */
+/** The run as the host has reported it. */
 function deadRun(run: ListedRun): DeadRun {
 	return {
 		ofRun: run.runId,

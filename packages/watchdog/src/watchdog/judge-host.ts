@@ -1,25 +1,25 @@
 /** What a watchdog knows of its host. */
 export interface HostEvidence {
-	/** The host holds the other end. The kernel closes it at the host's death; a program can close it by mistake. */
+	/** The kernel closes the host's end at its death; a program can close it by mistake. */
 	readonly pipe: "open" | "closed";
 	/** Whether any run of the host is still to be protected. */
 	readonly runs: "some" | "none";
-	/** What the process table says of the host. */
+	/** The state of the host in the process table. */
 	readonly host: HostCondition;
 }
 
 export type HostCondition =
 	| "alive"
-	/** The kernel is taking it down: no instruction of it runs any more. */
+	/** The kernel is taking it down; it executes nothing any more. */
 	| "exiting"
 	| "gone"
 	/** The process table cannot be read. */
 	| "unknown";
 
 export type HostVerdict =
-	/** The host lives, or nothing says otherwise. */
+	/** The host is alive, or there is no evidence to the contrary. */
 	| "wait"
-	/** The host may live, and nobody will tell of its end any more: it must be looked at again. */
+	/** The host may be alive, and no event will report its end: look again later. */
 	| "look_again"
 	/** The host is dead and has left workers behind. */
 	| "kill"
@@ -29,8 +29,8 @@ export type HostVerdict =
 /**
  * Decides what a watchdog does next.
  *
- * Nothing is killed on the word of the pipe alone, nor on that of the process
- * table: only both together are a proof.
+ * The closed pipe alone is not a proof of death, and neither is the process
+ * table: only both together are.
  */
 export function judgeHost({ pipe, runs, host }: HostEvidence): HostVerdict {
 	if (pipe === "open") return "wait";

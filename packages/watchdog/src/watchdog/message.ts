@@ -4,7 +4,7 @@ import {
 	type RunId,
 } from "@snakepit/core/infrastructure";
 
-/** One run of the host, as its watchdog is told. */
+/** One run of the host, as its watchdog knows it. */
 export interface WatchedRun {
 	readonly runId: RunId;
 	readonly owner: ProcessIdentity;
@@ -16,7 +16,7 @@ export interface WatchedRun {
 	readonly checkIntervalMs: number;
 }
 
-/** What a host tells its watchdog. */
+/** A message of a host to its watchdog. */
 export type HostMessage =
 	| ({ readonly type: "run" } & WatchedRun)
 	| {
@@ -45,7 +45,7 @@ export function formatMessage(message: HostMessage): string {
 	return `${JSON.stringify(message)}\n`;
 }
 
-/** Reads one line; `undefined` when it is not exactly a message. Fields that are not known are left out. */
+/** Parses one line; returns `undefined` if it is not exactly a message. Ignores unknown fields. */
 export function parseMessage(line: string): HostMessage | undefined {
 	const fields = parseObject(line);
 	const runId = fields?.["runId"];
@@ -125,7 +125,7 @@ function isPid(value: unknown): value is number {
 	return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-/** 0 and 1 mean everybody's groups to who sends a signal. */
+/** A signal to group 0 or 1 would reach foreign processes. */
 function isGroup(value: unknown): value is number {
 	return isPid(value) && value > 1;
 }
@@ -136,4 +136,54 @@ function isDelay(value: unknown): value is number {
 		(value as number) >= 0 &&
 		(value as number) < 2 ** 31
 	);
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * Splits the bytes of the pipe into messages.
+ *
+ * Ignores lines that are not a message or are too long: a watchdog continues with what it knows. A message that was
+ * cut off by the host's death is ignored as well.
+ */
+export class MessageReader {
+	#rest: Buffer = Buffer.alloc(0);
+	/** Whether the line has become too long, and its beginning was dropped. */
+	#overlong = false;
+
+	push(chunk: Buffer): readonly HostMessage[] {
+		const messages: HostMessage[] = [];
+		let from = 0;
+		for (
+			let end = chunk.indexOf(NEWLINE);
+			end !== -1;
+			end = chunk.indexOf(NEWLINE, from)
+		) {
+			const line = this.#line(chunk.subarray(from, end));
+			from = end + 1;
+			const message = line === undefined ? undefined : parseMessage(line);
+			if (message !== undefined) messages.push(message);
+		}
+		this.#keep(chunk.subarray(from));
+		return messages;
+	}
+
+	/** Ends the line that was begun; `undefined` when it is too long. */
+	#line(end: Buffer): string | undefined {
+		const bytes = this.#rest.length + end.length;
+		const isLine = !this.#overlong && bytes <= MESSAGE_LIMIT_BYTES;
+		const line = isLine ? Buffer.concat([this.#rest, end]) : undefined;
+		this.#rest = Buffer.alloc(0);
+		this.#overlong = false;
+		return line?.toString("utf8");
+	}
+
+	#keep(beginning: Buffer): void {
+		if (this.#rest.length + beginning.length <= MESSAGE_LIMIT_BYTES) {
+			this.#rest = Buffer.concat([this.#rest, beginning]);
+			return;
+		}
+		this.#rest = Buffer.alloc(0);
+		this.#overlong = true;
+	}
 }

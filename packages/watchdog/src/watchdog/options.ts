@@ -7,13 +7,13 @@ import {
 	optional,
 } from "@snakepit/core/options";
 
-/** How a watchdog works. */
+/** Options of a watchdog. */
 export interface WatchdogOptions {
 	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. */
 	readonly graceMs?: number | undefined;
 	/**
-	 * How often the host is looked at where nothing else tells of its end:
-	 * somebody closed the pipe and the host lives.
+	 * How often to look at the host after its pipe was closed by mistake while
+	 * it is alive, so that no event reports its end.
 	 */
 	readonly checkIntervalMs?: number | undefined;
 	/** What happens when the watchdog cannot be started: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. */
@@ -22,7 +22,7 @@ export interface WatchdogOptions {
 
 export type ResolvedWatchdogOptions = Complete<WatchdogOptions>;
 
-/** What is used where nothing is said, and why. */
+/** The defaults, and why. */
 export const WATCHDOG_DEFAULTS: Readonly<
 	Record<
 		keyof WatchdogOptions,
@@ -32,7 +32,7 @@ export const WATCHDOG_DEFAULTS: Readonly<
 	graceMs: {
 		value: 0,
 		reason:
-			"nobody is left who could use what a worker still finishes, and a tree that ignores SIGTERM would live through the whole grace",
+			"after the host's death nothing can use what a worker still finishes, and a process that ignores SIGTERM would live through the whole grace",
 	},
 	checkIntervalMs: {
 		value: 1000,
@@ -40,7 +40,7 @@ export const WATCHDOG_DEFAULTS: Readonly<
 	},
 	whenUnavailable: {
 		value: "start",
-		reason: "a protection is no reason not to work",
+		reason: "a missing protection should not keep a program from working",
 	},
 };
 

@@ -3,8 +3,7 @@ import { Socket } from "node:net";
 import { SystemProcessHost, systemClock } from "@snakepit/core/infrastructure";
 import { HostDeath } from "./host-death.ts";
 import { judgeHost } from "./judge-host.ts";
-import { READY } from "./message.ts";
-import { MessageReader } from "./message-reader.ts";
+import { MessageReader, READY } from "./message.ts";
 import { WatchList } from "./watch-list.ts";
 
 const PIPE = 3;

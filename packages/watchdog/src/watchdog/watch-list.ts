@@ -1,29 +1,29 @@
 import type { ProcessIdentity, RunId } from "@snakepit/core/infrastructure";
 import type { HostMessage, WatchedRun } from "./message.ts";
 
-/** A worker that the watchdog was told of. */
-export interface ToldWorker {
+/** A worker that the host has reported. */
+export interface ListedWorker {
 	readonly incarnation: string;
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
 }
 
 export interface ListedRun extends WatchedRun {
-	readonly workers: ReadonlyMap<string, ToldWorker>;
+	readonly workers: ReadonlyMap<string, ListedWorker>;
 }
 
-/** What a watchdog has to protect: the runs of its host and their workers. */
+/** The runs of the host and their workers. */
 export class WatchList {
 	readonly #runs = new Map<
 		RunId,
-		WatchedRun & { readonly workers: Map<string, ToldWorker> }
+		WatchedRun & { readonly workers: Map<string, ListedWorker> }
 	>();
 
 	get runs(): readonly ListedRun[] {
 		return [...this.#runs.values()];
 	}
 
-	/** Takes a message. One of a run that it does not know changes nothing. */
+	/** Applies a message; ignores one of an unknown run. */
 	take(message: HostMessage): void {
 		const { type, runId } = message;
 		const run = this.#runs.get(runId);

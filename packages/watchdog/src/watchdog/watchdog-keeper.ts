@@ -11,7 +11,6 @@ import type {
 } from "@snakepit/core/protection";
 import { formatMessage, type HostMessage } from "./message.ts";
 import type { ResolvedWatchdogOptions } from "./options.ts";
-import { FAILURES_TOLD, restartDelay, STABLE_MS } from "./restart-delay.ts";
 import type { StartWatchdog, WatchdogProcess } from "./watchdog-process.ts";
 
 /** One run that is protected. */
@@ -20,8 +19,8 @@ interface Protected {
 	readonly options: ResolvedWatchdogOptions;
 	/** How many watchdogs it has had. */
 	starts: number;
-	/** The one whose start was told, and whose end is not told yet. */
-	told: WatchdogProcess | undefined;
+	/** The one whose start is reported and whose end is not. */
+	reported: WatchdogProcess | undefined;
 }
 
 interface Running {
@@ -36,12 +35,30 @@ type State =
 	/** There is nothing to protect. */
 	| { readonly kind: "idle" }
 	| Running
-	/** It died, and another one is started in a while. */
+	/** It died, and another one will be started. */
 	| { readonly kind: "waiting"; readonly timer: Timer };
 
 const NAME = "watchdog";
 /** A watchdog that has read its orders ends within milliseconds. */
 const FAREWELL_MS = 5_000;
+
+const FIRST_MS = 100;
+const LONGEST_MS = 10_000;
+/** After this time a death counts as the first again. */
+const STABLE_MS = 60_000;
+/** After so many deaths in a row the watchdog is reported as unavailable. */
+const REPORTED_DEATHS = 5;
+
+/**
+ * How long to wait before a watchdog is started again, in milliseconds: not at
+ * all after the first death, then twice as long each time, up to ten seconds.
+ *
+ * @param deaths how many died in a row, this one included.
+ */
+export function restartDelay(deaths: number): number {
+	if (deaths <= 1) return 0;
+	return Math.min(FIRST_MS * 2 ** (deaths - 2), LONGEST_MS);
+}
 
 /** Keeps one watchdog for all runs of this process, and starts another one when it dies. */
 export class WatchdogKeeper {
@@ -65,9 +82,9 @@ export class WatchdogKeeper {
 		options: ResolvedWatchdogOptions,
 	): Promise<Engagement> {
 		const { runId } = context;
-		const run: Protected = { context, options, starts: 0, told: undefined };
+		const run: Protected = { context, options, starts: 0, reported: undefined };
 		this.#runs.set(runId, run);
-		const letGo = context.host.keepAlive();
+		const release = context.host.keepAlive();
 		try {
 			if (this.#state.kind === "running") this.#introduce(run);
 			const running =
@@ -75,29 +92,29 @@ export class WatchdogKeeper {
 					? this.#state
 					: this.#begin(context.clock);
 			const readyMs = await running.readyMs;
-			this.#tellStarted(run, running.process, readyMs);
+			this.#reportStarted(run, running.process, readyMs);
 		} catch (error) {
 			await this.#release(run);
 			throw error;
 		} finally {
-			letGo();
+			release();
 		}
 		return {
 			watch: (worker) => this.#watch(runId, worker),
 			unwatch: (incarnation) =>
-				this.#tell({ type: "unwatch", runId, incarnation }),
+				this.#send({ type: "unwatch", runId, incarnation }),
 			release: () => this.#release(run),
 		};
 	}
 
-	/** @throws Error when the system cannot start it. */
+	/** @throws Error if the system cannot start it. */
 	#begin(clock: Clock): Running {
 		if (this.#state.kind === "waiting") this.#state.timer.cancel();
 		this.#state = { kind: "idle" };
 		const startedAt = clock.now();
 		const process = this.#start();
 		const readyMs = process.ready.then(() => clock.now() - startedAt);
-		readyMs.catch(() => {}); // Its end is told by its exit.
+		readyMs.catch(() => {}); // `exited` reports its end.
 		const running: Running = { kind: "running", process, startedAt, readyMs };
 		this.#state = running;
 		for (const run of this.#runs.values()) this.#introduce(run);
@@ -105,11 +122,11 @@ export class WatchdogKeeper {
 		return running;
 	}
 
-	/** Tells the watchdog of a run and of every worker that lives. */
+	/** Sends the run and every living worker to the watchdog. */
 	#introduce({ context, options }: Protected): void {
 		const { runId, host, marker, dataDir, runDirectory } = context;
 		const { graceMs, checkIntervalMs } = options;
-		this.#tell({
+		this.#send({
 			type: "run",
 			runId,
 			owner: host.self,
@@ -128,15 +145,15 @@ export class WatchdogKeeper {
 		runId: RunId,
 		{ incarnation, identity, groupId }: WatchedWorker,
 	): void {
-		this.#tell({ type: "watch", runId, incarnation, identity, groupId });
+		this.#send({ type: "watch", runId, incarnation, identity, groupId });
 	}
 
-	#tell(message: HostMessage): void {
+	#send(message: HostMessage): void {
 		if (this.#state.kind === "running")
-			this.#state.process.tell(formatMessage(message));
+			this.#state.process.send(formatMessage(message));
 	}
 
-	#tellStarted(
+	#reportStarted(
 		run: Protected,
 		process: WatchdogProcess,
 		durationMs: number,
@@ -145,8 +162,8 @@ export class WatchdogKeeper {
 			this.#runs.get(run.context.runId) !== run ||
 			this.#state.kind !== "running" ||
 			this.#state.process !== process;
-		if (isOver || run.told === process) return;
-		run.told = process;
+		if (isOver || run.reported === process) return;
+		run.reported = process;
 		run.starts += 1;
 		run.context.emit({
 			type: "protection.started",
@@ -158,14 +175,14 @@ export class WatchdogKeeper {
 		});
 	}
 
-	#tellEnded(
+	#reportEnded(
 		run: Protected,
 		exit: ProcessExit | undefined,
 		how: "released" | "lost",
 	): void {
-		if (run.told === undefined) return;
-		const { pid } = run.told;
-		run.told = undefined;
+		if (run.reported === undefined) return;
+		const { pid } = run.reported;
+		run.reported = undefined;
 		run.context.emit({
 			type: "protection.ended",
 			wallMs: run.context.clock.wall(),
@@ -176,7 +193,7 @@ export class WatchdogKeeper {
 		});
 	}
 
-	/** The process of a watchdog is gone. */
+	/** The process of a watchdog has ended. */
 	#ended(process: WatchdogProcess, exit: ProcessExit): void {
 		if (this.#state.kind !== "running" || this.#state.process !== process)
 			return;
@@ -186,22 +203,22 @@ export class WatchdogKeeper {
 		if (first === undefined) return;
 		const { clock } = first.context;
 		if (clock.now() - startedAt >= STABLE_MS) this.#deaths = 0;
-		for (const run of this.#runs.values()) this.#tellEnded(run, exit, "lost");
+		for (const run of this.#runs.values()) this.#reportEnded(run, exit, "lost");
 		const how =
 			exit.kind === "code" ? `with code ${exit.code}` : `by ${exit.signal}`;
 		this.#again(clock, `it ended ${how}`);
 	}
 
-	/** Starts another one: at once, or later if that did not help before. */
+	/** Starts another one: at once, or after a delay if that has failed before. */
 	#again(clock: Clock, reason: string): void {
 		this.#deaths += 1;
-		if (this.#deaths === FAILURES_TOLD)
+		if (this.#deaths === REPORTED_DEATHS)
 			for (const { context } of this.#runs.values())
 				context.emit({
 					type: "protection.unavailable",
 					wallMs: context.clock.wall(),
 					protection: NAME,
-					reason: `The watchdog died ${this.#deaths} times in a row, the last time because ${reason}. It is started again and again, less and less often.`,
+					reason: `The watchdog died ${this.#deaths} times in a row, the last time because ${reason}. It will be started again, with growing delays.`,
 				});
 		const restart = (): void => this.#restart(clock);
 		const delayMs = restartDelay(this.#deaths);
@@ -218,7 +235,7 @@ export class WatchdogKeeper {
 			void readyMs
 				.then((durationMs) => {
 					for (const run of this.#runs.values())
-						this.#tellStarted(run, process, durationMs);
+						this.#reportStarted(run, process, durationMs);
 				})
 				.catch(() => {});
 		} catch (error) {
@@ -230,20 +247,21 @@ export class WatchdogKeeper {
 	async #release(run: Protected): Promise<void> {
 		const { runId, host, clock } = run.context;
 		if (this.#runs.get(runId) !== run) return;
-		this.#tell({ type: "farewell", runId });
+		this.#send({ type: "farewell", runId });
 		this.#runs.delete(runId);
-		if (this.#runs.size > 0) return this.#tellEnded(run, undefined, "released");
+		if (this.#runs.size > 0)
+			return this.#reportEnded(run, undefined, "released");
 		const state = this.#state;
 		this.#state = { kind: "idle" };
 		this.#deaths = 0;
 		if (state.kind === "waiting") state.timer.cancel();
 		if (state.kind !== "running") return;
-		const letGo = host.keepAlive();
+		const release = host.keepAlive();
 		state.process.end();
-		const impatience = clock.after(FAREWELL_MS, () => state.process.kill());
+		const deadline = clock.after(FAREWELL_MS, () => state.process.kill());
 		const exit = await state.process.exited;
-		impatience.cancel();
-		letGo();
-		this.#tellEnded(run, exit, "released");
+		deadline.cancel();
+		release();
+		this.#reportEnded(run, exit, "released");
 	}
 }

@@ -9,16 +9,16 @@ import {
 import { ownFile } from "../own-file.ts";
 import { READY } from "./message.ts";
 
-/** A watchdog process, as its host has it. */
+/** A watchdog process, as its host sees it. */
 export interface WatchdogProcess {
 	readonly pid: number;
 	/** Resolves when it listens; rejects with the reason when it ends before. */
 	readonly ready: Promise<void>;
 	/** Settles once, with its end. Never rejects. */
 	readonly exited: Promise<ProcessExit>;
-	/** Writes to it in this very turn, as long as it reads. Never throws. */
-	tell(line: string): void;
-	/** No more will be told: with nothing left to protect it ends. */
+	/** Writes to its pipe in this turn of the event loop; kills it if it does not read. Never throws. */
+	send(line: string): void;
+	/** Closes the pipe: with nothing left to protect, the watchdog ends. */
 	end(): void;
 	/** Ends it at once. */
 	kill(): void;
@@ -26,7 +26,7 @@ export interface WatchdogProcess {
 
 export type StartWatchdog = () => WatchdogProcess;
 
-/** One small thread pool less, and a young generation that does not grow: it hardly does anything. */
+/** It hardly does anything: no thread pool of V8, and a young generation that does not grow. */
 const FLAGS: readonly string[] = [
 	"--v8-pool-size=0",
 	"--max-semi-space-size=1",
@@ -36,10 +36,10 @@ const KEPT_VARIABLES: readonly string[] = [
 	"LD_LIBRARY_PATH",
 	"DYLD_LIBRARY_PATH",
 	"TZ",
-	// Where Node keeps what it compiled: its start is shorter by that.
+	// Node's compile cache, which shortens the start.
 	"NODE_COMPILE_CACHE",
 ];
-/** More than this unread means that it is stopped or stuck. */
+/** A watchdog that leaves more than this unread is stopped or stuck. */
 const UNREAD_LIMIT_BYTES = 4 * 2 ** 20;
 const CLOSE_ON_EXEC = 0o2000000;
 
@@ -69,7 +69,7 @@ export function startWatchdog(): WatchdogProcess {
 
 /** Its file, and what Node needs to run it. */
 function program(): readonly string[] {
-	// A checkout runs its sources, also where they were built once.
+	// A checkout runs its sources, even after a build.
 	return import.meta.url?.endsWith(".ts")
 		? ["--conditions=snakepit-source", ownFile("src/watchdog/program.ts")]
 		: [ownFile("dist/watchdog/program.js")];
@@ -89,7 +89,7 @@ class StartedWatchdog implements WatchdogProcess {
 		this.pid = child.pid ?? 0;
 		const seen = this.#machine.observe(this.pid);
 		this.#identity = typeof seen === "string" ? undefined : seen;
-		// Its end is told by its exit.
+		// `exited` reports its end.
 		this.#pipe.on("error", () => {});
 		this.exited = exitOf(child);
 		this.ready = Promise.race([
@@ -104,7 +104,7 @@ class StartedWatchdog implements WatchdogProcess {
 		this.#pipe.unref();
 	}
 
-	tell(line: string): void {
+	send(line: string): void {
 		if (this.#pipe.destroyed || this.#pipe.writableEnded) return;
 		this.#pipe.write(line);
 		if (this.#pipe.writableLength > UNREAD_LIMIT_BYTES) this.kill();
@@ -115,7 +115,7 @@ class StartedWatchdog implements WatchdogProcess {
 	}
 
 	kill(): void {
-		// Node reaps several children before it tells of the first: the number can be another's.
+		// Node reaps several children before it reports the first: the pid may belong to another process by now.
 		if (this.#identity !== undefined)
 			this.#machine.signal(this.#identity, "SIGKILL");
 	}
@@ -123,10 +123,10 @@ class StartedWatchdog implements WatchdogProcess {
 
 function readyOf(pipe: Socket): Promise<void> {
 	return new Promise((resolve) => {
-		let said = "";
+		let received = "";
 		pipe.on("data", (chunk: Buffer) => {
-			if (said.length < READY.length) said += chunk.toString("latin1");
-			if (said === READY) resolve();
+			if (received.length < READY.length) received += chunk.toString("latin1");
+			if (received === READY) resolve();
 		});
 	});
 }
@@ -157,7 +157,7 @@ function shown(exit: ProcessExit): string {
 	return exit.kind === "code" ? `with code ${exit.code}` : `by ${exit.signal}`;
 }
 
-/** Neither Node's options nor a run's marker: by that a watchdog would be taken for a worker. */
+/** Leaves out Node's options and a run's marker, by which a watchdog would be taken for a worker. */
 function reducedEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	return Object.fromEntries(
 		KEPT_VARIABLES.flatMap((name) =>
@@ -166,7 +166,7 @@ function reducedEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	);
 }
 
-/** Empty input and output, the pipe, and nothing in the place of what would be inherited. */
+/** Empty input and output, the pipe, and /dev/null in place of inherited descriptors. */
 function descriptors(
 	numbers: readonly number[],
 	nothing: number,
@@ -178,7 +178,7 @@ function descriptors(
 	});
 }
 
-/** This process's own inherited descriptors, which it would pass on: who waits for their end would wait for the watchdog. */
+/** Descriptors that this process has inherited and would pass on: a reader waiting for their end would wait for the watchdog. */
 function inherited(): readonly number[] {
 	try {
 		return readdirSync("/proc/self/fdinfo")

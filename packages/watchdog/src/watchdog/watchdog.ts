@@ -12,11 +12,11 @@ import { startWatchdog } from "./watchdog-process.ts";
 const keeper = new WatchdogKeeper(startWatchdog);
 
 /**
- * A process beside this program that ends its workers when it is killed,
- * whatever they are: one for all pools, with no code in the workers.
+ * A process beside this program that ends its workers, of any kind, when the
+ * program is killed: one for all pools, with no code in the workers.
  *
- * `openRun({ protections: [watchdog()] })`, or `createPool`. Where it cannot be
- * started the run opens without, with the event `protection.unavailable`; with
+ * `openRun({ protections: [watchdog()] })`, or `createPool`. If it cannot be
+ * started the run opens without it, with the event `protection.unavailable`; with
  * `whenUnavailable: "refuse"` that throws StartError `PROTECTION_UNAVAILABLE`.
  *
  * @throws OptionsError naming the option that is wrong.

@@ -8,7 +8,7 @@ import { runBundled } from "../../../../scripts/run-bundled.ts";
 const HERE = import.meta.dirname;
 
 describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
-	test("a program without the files of its protections works, and is told which are missing and what to do", async () => {
+	test("a program without the files of its protections works, and reports which are missing and what to do", async () => {
 		const place = mkdtempSync(join(tmpdir(), "bundled-"));
 		onTestFinished(() => removePlace(place));
 		const { status, stdout, stderr } = await runBundled({
@@ -36,13 +36,13 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 				: "npm install @snakepit/watchdog@";
 		const said = JSON.parse(stdout);
 		expect(said.answer).toBe("answered");
-		expect(said.told).toMatchObject(
+		expect(said.reported).toMatchObject(
 			expected.map(([protection, file]) => ({
 				protection,
 				reason: expect.stringContaining(file),
 			})),
 		);
-		for (const { protection, reason } of said.told)
+		for (const { protection, reason } of said.reported)
 			expect(reason).toContain(remedy(protection));
 		expect(said.missing).toMatchObject(
 			expected.map(([layer, file]) => ({

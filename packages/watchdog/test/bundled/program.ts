@@ -4,7 +4,7 @@ import { doctor } from "@snakepit/core/inspect";
 import { guard, watchdog } from "@snakepit/watchdog";
 
 async function main(dataDir: string | undefined): Promise<void> {
-	const told: object[] = [];
+	const reported: object[] = [];
 	const protections = [watchdog(), guard()];
 	const layers = await doctor({ dataDir, protections });
 	const pool = await createPool({
@@ -21,13 +21,13 @@ async function main(dataDir: string | undefined): Promise<void> {
 		protections,
 		onEvent: (event: SnakepitEvent) => {
 			if (event.type === "protection.unavailable")
-				told.push({ protection: event.protection, reason: event.reason });
+				reported.push({ protection: event.protection, reason: event.reason });
 		},
 	});
 	const answer = await pool.execute("any", {});
 	await pool.close({ drainMs: 0 });
 	const missing = layers.filter(({ layer }) => /watchdog|guard/.test(layer));
-	console.log(JSON.stringify({ answer, told, missing }));
+	console.log(JSON.stringify({ answer, reported, missing }));
 }
 
 void main(process.argv[2]);

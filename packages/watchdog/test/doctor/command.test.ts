@@ -41,7 +41,7 @@ function statuses(stdout: string): Readonly<Record<string, string>> {
 	return Object.fromEntries(layers.map(({ layer, status }) => [layer, status]));
 }
 
-test("every layer is told of, with the protections of this package, and nothing is left behind", () => {
+test("every layer is reported, with the protections of this package, and nothing is left behind", () => {
 	const dataDir = temporaryDirectory();
 	const { status, stdout, stderr } = doctor(["--data-dir", dataDir, "--json"]);
 	expect(stderr).toBe("");

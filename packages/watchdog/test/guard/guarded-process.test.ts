@@ -57,7 +57,7 @@ test("its working directory is the host's, its environment what was given", asyn
 	expect(await firstLine(process_)).toBe(`${process.cwd()}|=ü|C=d`);
 });
 
-test("fifty programs that end at once are recorded, and their exits told", async () => {
+test("fifty programs that end at once are recorded, and their exits reported", async () => {
 	const bench = await guardOfTest();
 	const exits = await Promise.all(
 		Array.from({ length: 50 }, async (_, code) => {
@@ -85,7 +85,7 @@ test("a daemon that nothing else would find is gone with the run", async () => {
 });
 
 test.each(["outer", "middle", "inner"] as const)(
-	"when the %s guard is killed its workers are told to be over, with all below them, and the next start has a new chain",
+	"when the %s guard is killed its workers are reported as ended, with all below them, and the next start has a new chain",
 	async (whom) => {
 		const bench = await guardOfTest();
 		const process_ = await startScript(bench, `${DAEMON}; sleep 100000`);

@@ -26,17 +26,22 @@ test("on this machine a guard can work", async () => {
 });
 
 test("an old Python is named with its version, a system that refuses with its reason", () => {
-	const told = (fields: object) => ({
+	const reported = (fields: object) => ({
 		output: JSON.stringify({ executable: "/p", ...fields }),
 		failure: undefined,
 	});
-	expect(judgeInspection("p", told({ version: "3.9.2" }))).toMatch(/3\.9\.2/);
-	expect(judgeInspection("p", told({ version: "3.10.0" }))).toEqual({
+	expect(judgeInspection("p", reported({ version: "3.9.2" }))).toMatch(
+		/3\.9\.2/,
+	);
+	expect(judgeInspection("p", reported({ version: "3.10.0" }))).toEqual({
 		executable: "/p",
 		version: "3.10.0",
 	});
 	expect(() =>
-		judgeInspection("p", told({ version: "3.14.1", unavailable: "no prctl" })),
+		judgeInspection(
+			"p",
+			reported({ version: "3.14.1", unavailable: "no prctl" }),
+		),
 	).toThrow(GuardUnavailable);
 	expect(judgeInspection("p", { output: "", failure: "ENOENT" })).toContain(
 		"ENOENT",

@@ -74,13 +74,13 @@ test.each(DAMAGES)(
 		await allGone([...host.pids, pid]);
 
 		const next = await hostUp(order);
-		const told = next.lines.flatMap((line) =>
+		const reported = next.lines.flatMap((line) =>
 			line.kind === "event" &&
 			/set_aside|spared|settled/.test(line.event.type) &&
 			JSON.stringify(line.event).includes(runId)
 				? [line.event.type]
 				: [],
 		);
-		expect(told).toEqual(said === "nothing" ? [] : [said]);
+		expect(reported).toEqual(said === "nothing" ? [] : [said]);
 	},
 );

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
 	allGone,
+	anotherWatchdogKills,
 	carrying,
 	eventually,
 	Host,
@@ -61,7 +62,7 @@ test("children that left the group go too: by their marker, or because their par
 	expect(carrying(`SNAKEPIT_RUN=${runId}:`)).toEqual([]);
 });
 
-test("a host that is killed in the turn in which a worker is recorded has told of it", async () => {
+test("a host that is killed in the turn in which a worker is recorded has reported it", async () => {
 	const dataDir = temporaryDirectory();
 	const mark = `SEEN=${dataDir}`;
 	// In the place of the recorded process: a program without a marker.
@@ -86,7 +87,7 @@ test("a host that is killed in the turn in which a worker is recorded has told o
 test("a host that is killed at any moment of its start leaves nothing", {
 	timeout: 120_000,
 }, async () => {
-	// A different moment each time: nothing tells where in its start the host is.
+	// A different moment each time: no event marks the steps of a host's start.
 	for (const ms of [0, 4, 8, 16, 32]) {
 		const dataDir = temporaryDirectory();
 		const mark = `SEEN=${dataDir}`;
@@ -116,12 +117,11 @@ test("a stopped host is not dead, and neither are its workers", async () => {
 	});
 	const { pid } = await host.event("protection.started");
 	host.kill("SIGSTOP");
-	// Many times as long as a watchdog needs to kill.
-	await new Promise((resolve) => setTimeout(resolve, 1_000));
+	await anotherWatchdogKills({ options: { checkIntervalMs: 10 } });
 	expect(host.pids.map(isAlive)).toEqual([true]);
 	expect(isAlive(pid)).toBe(true);
 	host.kill("SIGCONT");
-	host.tell("close");
+	host.order("close");
 	await host.until("closed");
 });
 

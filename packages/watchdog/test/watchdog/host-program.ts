@@ -1,7 +1,7 @@
 /**
  * A host in a process of its own: starts pools of programs that know nothing of
  * Snakepit, tells what happens on standard output, one JSON value a line, and
- * does what it is told on standard input.
+ * follows the orders on its standard input.
  */
 import { closeSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -13,11 +13,11 @@ import type { HostLine, HostOrder } from "./hosts.ts";
 
 const order = JSON.parse(process.argv[2] ?? "") as HostOrder;
 
-function tell(line: HostLine): void {
+function report(line: HostLine): void {
 	process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Ends this very program in the turn in which a worker is recorded, right after the watchdog was told. */
+/** Ends this very program in the turn in which a worker is recorded, right after it was sent to the watchdog. */
 const suicide: Protection = {
 	name: "suicide",
 	whenUnavailable: "refuse",
@@ -64,11 +64,11 @@ async function open(dataDir: string, name: string): Promise<Pool> {
 			if (event.type === "worker.output" && event.line === "up") up += 1;
 			if (up === commands.length) isUp.resolve();
 			if (/^(protection|run|orphan|registry)\./.test(event.type))
-				tell({ kind: "event", pool: name, event });
+				report({ kind: "event", pool: name, event });
 		},
 	});
 	await isUp.promise;
-	tell({ kind: "up", pool: name, pids: [...pids] });
+	report({ kind: "up", pool: name, pids: [...pids] });
 	return pool;
 }
 
@@ -77,7 +77,7 @@ const pools: Pool[] = [];
 async function openAll(): Promise<void> {
 	for (const [index, dataDir] of order.dataDirs.entries())
 		pools.push(await open(dataDir, `p${index}`));
-	tell({ kind: "ready" });
+	report({ kind: "ready" });
 }
 await openAll();
 if (order.closesThePipe)
@@ -96,7 +96,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 		await Promise.all(
 			pools.splice(0).map((pool) => pool.close({ drainMs: 0 })),
 		);
-		tell({ kind: "closed" });
+		report({ kind: "closed" });
 	}
 	// The program has nothing left to do: its pools are closed by that.
 	if (line === "idle") break;

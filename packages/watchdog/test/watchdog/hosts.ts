@@ -14,7 +14,7 @@ import { endGroup } from "../../../../scripts/end-group.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { WatchdogOptions } from "../../src/index.ts";
 
-/** What a host program is told at its start. */
+/** What a host program is started with. */
 export interface HostOrder {
 	/** One pool in each. */
 	readonly dataDirs: readonly string[];
@@ -104,7 +104,7 @@ export class Host {
 		});
 	}
 
-	/** Remembers processes that shall not outlive the test. */
+	/** Ends these processes when the test is finished. */
 	watch(pids: readonly number[]): void {
 		for (const pid of pids) {
 			const seen = machine.observe(pid);
@@ -112,7 +112,7 @@ export class Host {
 		}
 	}
 
-	/** Everything that it tells until a line of this kind, that one included. */
+	/** Resolves when it has printed a line of this kind, `count` times. */
 	async until(kind: HostLine["kind"], count = 1): Promise<void> {
 		await this.#untilSo(
 			() => this.lines.filter((line) => line.kind === kind).length >= count,
@@ -141,7 +141,7 @@ export class Host {
 		return this.lines.flatMap((line) => (line.kind === "up" ? line.pids : []));
 	}
 
-	tell(what: "exit" | "open" | "close" | "idle"): void {
+	order(what: "exit" | "open" | "close" | "idle"): void {
 		this.child.stdin?.write(`${what}\n`);
 	}
 
@@ -163,7 +163,9 @@ export class Host {
 				if (isSo()) resolve();
 				else
 					reject(
-						new Error(`The host ended; it told ${JSON.stringify(this.lines)}.`),
+						new Error(
+							`The host ended; it printed ${JSON.stringify(this.lines)}.`,
+						),
 					);
 			};
 			this.#arrived.add(look);
@@ -179,12 +181,26 @@ export async function hostUp(order: HostOrder): Promise<Host> {
 	return host;
 }
 
-/** A program that prepares itself, says `up` and then does what `script` says. */
+/** Resolves when the watchdog of another host has done its work: long enough for any other watchdog to do it by mistake. */
+export async function anotherWatchdogKills(
+	options: Partial<HostOrder> = {},
+): Promise<void> {
+	const host = await hostUp({
+		dataDirs: [temporaryDirectory()],
+		commands: [shell("sleep 100000")],
+		...options,
+	});
+	const { pid } = await host.event("protection.started");
+	host.kill();
+	await allGone([...host.pids, pid]);
+}
+
+/** A program that prepares itself, prints `up` and then does what `script` says. */
 export function shell(script: string, prepare = ""): readonly string[] {
 	return ["/bin/sh", "-c", `${prepare}\necho up\n${script}`];
 }
 
-/** A Node program that does what `script` says, says `up`, and goes on for ever. */
+/** A Node program that does what `script` says, prints `up`, and goes on for ever. */
 export function node(script: string): readonly string[] {
 	return [
 		process.execPath,
@@ -213,9 +229,10 @@ export function carrying(text: string): readonly number[] {
 		.map(Number);
 }
 
-const DEADLINE_MS = 25_000;
+/** For a busy machine. */
+const DEADLINE_MS = 120_000;
 
-/** Waits until something is seen that nobody tells of. */
+/** Looks until it is so: there is no event for the end of another program's child. */
 export async function eventually(
 	what: string,
 	isSo: () => boolean,

@@ -4,8 +4,8 @@ import {
 	formatMessage,
 	type HostMessage,
 	MESSAGE_LIMIT_BYTES,
+	MessageReader,
 } from "../../src/watchdog/message.ts";
-import { MessageReader } from "../../src/watchdog/message-reader.ts";
 
 const runId = "k3x9a2p" as HostMessage["runId"];
 const identity = {

@@ -5,7 +5,7 @@ import { allGone, hostUp, shell, temporaryDirectory } from "./hosts.ts";
 
 const SLEEPS = "while :; do sleep 100000; done";
 
-test("what a watchdog did is told by the next start, once, with the times at which it happened", async () => {
+test("what a watchdog did is reported by the next start, once, with the times at which it happened", async () => {
 	const dataDir = temporaryDirectory();
 	const order = { dataDirs: [dataDir], commands: [shell(`exec sleep 100000`)] };
 	const dead = await hostUp(order);
@@ -20,13 +20,13 @@ test("what a watchdog did is told by the next start, once, with the times at whi
 	).toEqual([]);
 
 	const starters = await Promise.all([hostUp(order), hostUp(order)]);
-	const told = starters.flatMap((host) => [
+	const reported = starters.flatMap((host) => [
 		...host.events("protection.host_death_detected"),
 		...host.events("protection.process_killed"),
 		...host.events("protection.run_settled"),
 	]);
 	const common = { protection: "watchdog", ofRun: runId };
-	expect(told).toMatchObject([
+	expect(reported).toMatchObject([
 		{ type: "protection.host_death_detected", ...common, pid },
 		{
 			type: "protection.process_killed",
@@ -38,7 +38,7 @@ test("what a watchdog did is told by the next start, once, with the times at whi
 		},
 		{ type: "protection.run_settled", ...common, killed: 1 },
 	]);
-	for (const { wallMs } of told) {
+	for (const { wallMs } of reported) {
 		expect(wallMs).toBeGreaterThanOrEqual(killedAt);
 		expect(wallMs).toBeLessThanOrEqual(goneAt);
 	}

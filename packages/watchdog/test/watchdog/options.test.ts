@@ -6,7 +6,7 @@ import {
 	watchdog,
 } from "../../src/index.ts";
 import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
-import { restartDelay } from "../../src/watchdog/restart-delay.ts";
+import { restartDelay } from "../../src/watchdog/watchdog-keeper.ts";
 
 /** Every option by its name: the compiler checks that they may be undefined. */
 type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };

@@ -1,4 +1,4 @@
-/** A host whose pool is in a thread, which it ends without a word when it is told to. */
+/** A host whose pool is in a thread, which it ends without closing the pool when it is ordered to. */
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 

@@ -45,7 +45,7 @@ test("workers belong to their run until they end, a run to the host until its fa
 		incarnation: "a-1",
 	});
 	list.take({ type: "unwatch", runId: "ccccccc" as Run, incarnation: "c-1" });
-	// Told again, as after a restart: nothing is forgotten by it.
+	// Sent again, as after a restart: nothing is lost.
 	list.take(run("aaaaaaa"));
 	const seen = (): readonly string[] =>
 		list.runs.map(({ runId, workers }) => `${runId} ${[...workers.keys()]}`);

@@ -11,7 +11,7 @@ const OPTIONS = resolveWatchdogOptions({});
 /** A watchdog that does what the test says. */
 class FakeWatchdog implements WatchdogProcess {
 	readonly pid = 4711;
-	readonly told: string[] = [];
+	readonly sent: string[] = [];
 	readonly #ready = Promise.withResolvers<void>();
 	readonly #exited = Promise.withResolvers<ProcessExit>();
 	readonly ready: Promise<void> = this.#ready.promise;
@@ -32,17 +32,17 @@ class FakeWatchdog implements WatchdogProcess {
 		this.#exited.resolve(exit);
 	}
 
-	tell(line: string): void {
-		this.told.push(JSON.parse(line).type);
+	send(line: string): void {
+		this.sent.push(JSON.parse(line).type);
 	}
 
 	end(): void {
-		this.told.push("end");
+		this.sent.push("end");
 		if (this.#obeys) this.dies({ kind: "code", code: 0 });
 	}
 
 	kill(): void {
-		this.told.push("kill");
+		this.sent.push("kill");
 		this.dies({ kind: "signal", signal: "SIGKILL" });
 	}
 }
@@ -69,7 +69,7 @@ function types(): readonly string[] {
 	return virtual.events.events.map(({ type }) => type);
 }
 
-test("what the system cannot start is told by the rejection, and another attempt begins anew", async () => {
+test("a watchdog that the system cannot start is a rejection, and another attempt begins anew", async () => {
 	let isBroken = true;
 	const started: FakeWatchdog[] = [];
 	const keeper = new WatchdogKeeper(() => {
@@ -86,7 +86,7 @@ test("what the system cannot start is told by the rejection, and another attempt
 	await engagement.release();
 	await engagement.release();
 	expect(types()).toEqual(["protection.started", "protection.ended"]);
-	expect(started.map(({ told }) => told)).toEqual([["run", "farewell", "end"]]);
+	expect(started.map(({ sent }) => sent)).toEqual([["run", "farewell", "end"]]);
 });
 
 test("one that ends before it listens is not started again for who asked", async () => {
@@ -114,10 +114,10 @@ test("one that does not heed the farewell is killed, and holds nobody up for eve
 	const engagement = await keeper.protect(context, OPTIONS);
 	const released = engagement.release();
 	await virtual.clock.advance(4_999);
-	expect(watchdog.told).toEqual(["run", "farewell", "end"]);
+	expect(watchdog.sent).toEqual(["run", "farewell", "end"]);
 	await virtual.clock.advance(1);
 	await released;
-	expect(watchdog.told.at(-1)).toBe("kill");
+	expect(watchdog.sent.at(-1)).toBe("kill");
 	expect(virtual.events.events.at(-1)).toMatchObject({
 		type: "protection.ended",
 		how: "released",

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
 	allGone,
+	anotherWatchdogKills,
 	carrying,
 	eventually,
 	Host,
@@ -76,7 +77,7 @@ test("an orderly end leaves no watchdog, and a pool that is opened later has one
 		commands: [shell(SLEEPS)],
 	});
 	const first = await host.event("protection.started");
-	host.tell("close");
+	host.order("close");
 	await host.until("closed");
 	expect(await host.event("protection.ended")).toMatchObject({
 		pid: first.pid,
@@ -84,7 +85,7 @@ test("an orderly end leaves no watchdog, and a pool that is opened later has one
 		exit: { kind: "code", code: 0 },
 	});
 	expect(isAlive(first.pid)).toBe(false);
-	host.tell("open");
+	host.order("open");
 	await host.until("ready", 2);
 	const second = await host.event("protection.started", 2);
 	expect(second.pid).not.toBe(first.pid);
@@ -100,14 +101,14 @@ test.each(["idle", "exit"] as const)(
 			commands: [shell(SLEEPS)],
 		});
 		const { pid } = await host.event("protection.started");
-		host.tell(how);
+		host.order(how);
 		await host.ended();
 		expect(host.child.exitCode).toBe(how === "exit" ? 7 : 0);
 		await allGone([...host.pids, pid]);
 	},
 );
 
-test("a watchdog that is killed is missed at once: it is told, and another one knows everything that lives", async () => {
+test("a watchdog that is killed is replaced at once: its loss is reported, and the next one knows everything that is alive", async () => {
 	const host = await hostUp({
 		dataDirs: [temporaryDirectory()],
 		// Nothing but the new one's knowledge finds this worker.
@@ -189,14 +190,17 @@ test("a host that closes the pipe by mistake is watched by looking, and its work
 		closesThePipe: true,
 	});
 	const { pid } = await host.event("protection.started");
-	await new Promise((resolve) => setTimeout(resolve, 500));
+	await anotherWatchdogKills({
+		options: { checkIntervalMs: 20 },
+		closesThePipe: true,
+	});
 	expect([pid, ...host.pids].map(isAlive)).toEqual([true, true]);
 	host.kill();
 	await allGone([...host.pids, pid]);
 	expect(carrying(dataDir)).toEqual([]);
 });
 
-test("a thread that is ended with its pools open takes nobody with it; its workers go with the program", async () => {
+test("a thread that ends with open pools ends no worker; its workers end with the program", async () => {
 	const host = new Host(
 		{
 			dataDirs: [temporaryDirectory()],
@@ -207,9 +211,9 @@ test("a thread that is ended with its pools open takes nobody with it; its worke
 	);
 	await host.until("ready");
 	const { pid } = await host.event("protection.started");
-	host.tell("exit");
+	host.order("exit");
 	await host.until("closed");
-	await new Promise((resolve) => setTimeout(resolve, 300));
+	await anotherWatchdogKills({ options: { checkIntervalMs: 20 } });
 	expect([pid, ...host.pids].map(isAlive)).toEqual([true, true]);
 	host.kill();
 	await allGone([...host.pids, pid]);

@@ -52,7 +52,7 @@ interface RecordSeen {
 }
 
 /** Each name with what is on it, as sorted lines. */
-export interface ToldLines {
+export interface CollectedLines {
 	readonly metrics: readonly string[];
 	readonly units: readonly string[];
 	readonly spans: readonly string[];
@@ -64,8 +64,8 @@ export interface ToldLines {
 	readonly attributes: readonly string[];
 }
 
-/** Gathers what an SDK was told. */
-export class Told {
+/** Gathers what an SDK received. */
+export class Collected {
 	readonly #metrics = new Seen();
 	readonly #units = new Map<string, string>();
 	readonly #spans = new Seen();
@@ -101,7 +101,7 @@ export class Told {
 			this.#events.add(eventName ?? "(no name)", attributes);
 	}
 
-	lines(): ToldLines {
+	lines(): CollectedLines {
 		const all = [this.#metrics, this.#spans, this.#spanEvents, this.#events];
 		return {
 			metrics: this.#metrics.lines(),
@@ -118,7 +118,7 @@ export class Told {
 }
 
 /** The same from the catalogue; without `attributes`, which has a table of its own. */
-export function catalogueLines(): Omit<ToldLines, "attributes"> {
+export function catalogueLines(): Omit<CollectedLines, "attributes"> {
 	return {
 		metrics: lines(
 			Object.entries(METRICS).map(([name, { attributes }]) => [
@@ -142,13 +142,13 @@ export function catalogueLines(): Omit<ToldLines, "attributes"> {
 			Object.entries(SPANS).map(([name, own]) => [name, own.events]),
 		),
 		events: lines(
-			Object.entries(EVENTS).flatMap(([type, { told }]) =>
-				told === undefined
+			Object.entries(EVENTS).flatMap(([type, { line, attributes = {} }]) =>
+				line === undefined
 					? []
 					: [
 							[
 								eventName(type as SnakepitEventType),
-								Object.keys(told.attributes),
+								Object.keys(attributes),
 							] as const,
 						],
 			),
