@@ -111,6 +111,7 @@ export function drawSvg(lines: readonly Line[]): string {
 	});
 	return [
 		`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${FONT}" xml:space="preserve">`,
+		"<title>The demo's live board while a killed worker is replaced, and its report</title>",
 		`<rect width="100%" height="100%" rx="8" fill="#0d1117"/>`,
 		...texts,
 		"</svg>\n",
