@@ -72,7 +72,7 @@ def test_the_source_of_a_module_named_as_one_is_never_written_over(
 def test_what_is_no_regular_file_is_left_as_it_is(tools: Path) -> None:
     pipe = tools.parent / "pipe"
     os.mkfifo(pipe)
-    assert "it is there, and is no regular file" in refused(tools, pipe)
+    assert "it exists and is not a regular file" in refused(tools, pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     link = tools.parent / "link"
     link.symlink_to(pipe)

@@ -22,7 +22,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_what_is_no_python_source_is_told_so(tmp_path: Path) -> None:
     path = tmp_path / "tools.txt"
     path.write_text("")
-    with pytest.raises(ImportError, match="is no Python source"):
+    with pytest.raises(ImportError, match="is not Python source"):
         load_file(str(path))
 
 

@@ -1,4 +1,4 @@
-/** The same, or a rejection with the signal's reason when that is first. */
+/** Returns the promise's result, or rejects with the signal's reason when that comes first. */
 export async function abortable<T>(
 	promise: Promise<T>,
 	signal: AbortSignal,

@@ -6,7 +6,7 @@ const KEPT_BYTES = 16 * 1024;
 
 let keptWriter: BinaryWriter | undefined;
 
-/** Encodes by one writer that all messages share: to take its memory anew is a good part of what a small one costs. */
+/** Encodes with one writer that all messages share: allocating its memory is a good part of the cost of a small message. */
 export function encodeMessage<Message>(
 	kind: Pick<MessageFns<Message>, "encode">,
 	message: Message,

@@ -112,7 +112,7 @@ export const DEFAULTS: Readonly<
 > = {
 	/** The contract: probes and tools of others understand it. */
 	transport: "grpc",
-	/** What runs at import would run once: that is for the author of the tools to say. */
+	/** Code at import would run once instead of once a worker: the author of the tools decides. */
 	preload: false,
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
@@ -123,6 +123,6 @@ export const DEFAULTS: Readonly<
 	streamCredit: { chunks: 16, smallBytes: 64 * 1024 },
 	/** From where a file is cheaper than a message; and as much as a machine can miss for a moment. */
 	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
-	/** What a person would want to see of a service that runs. */
+	/** What is of interest in a running service. */
 	logLevel: "info",
 };

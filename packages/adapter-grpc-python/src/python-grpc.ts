@@ -54,7 +54,7 @@ export interface PythonGrpcAdapter extends Adapter {
 	describe(signal?: AbortSignal): Promise<readonly ToolDescription[]>;
 }
 
-/** Nothing else may hold the program open while a worker is asked; a timer does, and this is no time it could reach. */
+/** A timer keeps the program running while a worker is asked; it never reaches this time. */
 const FOREVER_MS = 2 ** 31 - 1;
 
 /**
@@ -71,7 +71,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 	readonly preload?: (place: PreloadPlace) => LaunchSpec;
 	private readonly options: ResolvedOptions;
 	private interpreter: Choice | undefined;
-	/** Those of workers that have gone are dropped when another begins. */
+	/** Those of ended workers are removed when another one starts. */
 	private conversations: readonly Conversation[] = [];
 
 	constructor(options: ResolvedOptions) {
@@ -86,7 +86,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 		requireDirectory(this.options);
 		requireTools(this.options);
 		const setting = this.searchSetting();
-		// While Python is looked for; how that ends is told first.
+		// At the same time as Python is looked for; an error of that comes first.
 		const transport = loadTransport(this.options.transport);
 		transport.catch(() => {});
 		const sources = await this.sources(setting, signal);
@@ -132,7 +132,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 			throw new StartError({
 				code: "CONNECT_FAILED",
 				ran: "no",
-				message: `Worker ${worker.slot.workerId} says that it is ready, and its socket cannot be used: ${String(cause)}`,
+				message: `Worker ${worker.slot.workerId} reports that it is ready, but its socket cannot be used: ${String(cause)}`,
 				cause,
 			});
 		}
@@ -150,7 +150,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 				code: "CONNECTION_BROKEN",
 				ran: "no",
 				message:
-					"No worker of this adapter runs that could say what its tools are. Ask while a pool that has it is open.",
+					"No worker of this adapter is running that could describe its tools. Call describe() while a pool with this adapter is open.",
 			});
 		}
 		const hold = setInterval(() => {}, FOREVER_MS);
@@ -210,7 +210,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 	}
 }
 
-/** @throws OptionsError when there is no such working directory, or this user may not enter it: a spawn would blame the program. */
+/** @throws OptionsError when the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
 function requireDirectory({ cwd }: ResolvedOptions): void {
 	if (cwd === undefined) return;
 	const problem = reachProblem(reach(cwd, constants.X_OK));

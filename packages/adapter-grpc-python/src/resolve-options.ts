@@ -19,12 +19,12 @@ import {
 	type WorkerEnv,
 } from "./options.ts";
 
-/** Below it not even the messages of errors fit. */
+/** Below it error messages do not fit. */
 const LEAST_MESSAGE_BYTES = 1024 * 1024;
-/** Past it a Buffer cannot hold one message together with its frame. */
+/** Above it a Buffer cannot hold one message with its frame. */
 const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
 
-/** A file costs more than a message of so few bytes. */
+/** A smaller message costs less than a file. */
 const LEAST_SHARED_BYTES = 4096;
 
 const isPath: Check = (value) =>
@@ -62,7 +62,7 @@ export const PYTHON_GRPC_CHECKS: Readonly<
 	env: optional((value) =>
 		aFunction(value) === undefined || isEnv(value)
 			? undefined
-			: "must be an object of texts, or a function from the slot to one",
+			: "must be an object with string values, or a function from the slot to one",
 	),
 	cwd: optional(nonEmptyText),
 	threadsPerWorker: optional((value) =>
@@ -77,7 +77,7 @@ export const PYTHON_GRPC_CHECKS: Readonly<
 		);
 		return wrong === undefined
 			? undefined
-			: `must be an object of functions, and "${wrong}" is none`;
+			: `must be an object of functions, and "${wrong}" is not one`;
 	}),
 	transport: optional(oneOf("grpc", "framed")),
 	preload: optional((value) =>
@@ -214,7 +214,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 	);
 }
 
-/** An object of texts; `undefined` removes a variable. */
+/** An object with string values; `undefined` removes a variable. */
 export function isEnv(value: unknown): value is WorkerEnv {
 	return (
 		isPlainObject(value) &&

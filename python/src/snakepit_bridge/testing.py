@@ -136,7 +136,7 @@ class _Host:
             reply.result(encode(function(decode(argument))))
         except NoImage as error:
             reply.failure("VALUE_NOT_TRANSFERABLE", str(error))
-        except Exception as error:  # noqa: BLE001 - as the host, which tells code and message
+        except Exception as error:  # noqa: BLE001 - as the host does
             code = getattr(error, "code", None)
             named = code if isinstance(code, str) else type(error).__name__
             reply.failure(named, getattr(error, "message", str(error)))

@@ -9,9 +9,9 @@ const NAME = /^\s*([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)\s*(?:$|[[(<>=!~;@,])/i;
 const FILE = /\.(?:whl|zip|tar\.\w+|tgz)$/i;
 
 /**
- * Refuses an environment of which it is known before it is made that a worker cannot run in it.
+ * Refuses an environment in which no worker can run, before it is made.
  *
- * What a directory, a file or an address brings is known only when it is installed.
+ * What a directory, a file or an address contains is known only when it is installed.
  *
  * @param env that of the interpreter: `PYTHONPATH` may lead to the bridge as well.
  * @throws StartError `BRIDGE_MISSING`

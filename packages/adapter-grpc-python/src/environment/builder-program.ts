@@ -1,11 +1,11 @@
 /**
- * Builds one virtual environment, or finds it complete; run by the interpreter
- * that it is for. The order is the first line of standard input, the outcome the
- * last line of standard output.
+ * Builds one virtual environment, or finds it complete; runs in the interpreter that
+ * the environment is for. The order is the first line of standard input, the outcome
+ * the last line of standard output.
  *
- * The lock is the kernel's: it goes with its holder, however that ends, and whoever
- * waits takes over. The rest of standard input is this program's life: it ends
- * when its host does or gives up, and all it started with it.
+ * The kernel releases the lock when its holder ends in any way, and the next one that
+ * waits continues. When standard input ends, because the host ended or gave up, this
+ * program and all that it started end.
  */
 export const BUILDER_PROGRAM = `
 import fcntl, json, os, shutil, signal, subprocess, sys, threading
@@ -19,7 +19,7 @@ def end_with_the_host():
 
 threading.Thread(target=end_with_the_host, daemon=True).start()
 
-def tell(**outcome):
+def report(**outcome):
     print(json.dumps(outcome), flush=True)
 
 def run(command):
@@ -31,7 +31,7 @@ def run(command):
     )
     if done.returncode != 0:
         text = done.stdout.decode("utf-8", "replace")
-        tell(failed=" ".join(command[:6]), code=done.returncode, output=text[-20000:])
+        report(failed=" ".join(command[:6]), code=done.returncode, output=text[-20000:])
         sys.exit(0)
 
 directory = order["directory"]
@@ -40,7 +40,7 @@ complete = os.path.join(directory, "snakepit-environment.json")
 with open(directory + ".lock", "w") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     if os.path.exists(complete) and os.path.exists(python):
-        tell(made=False)
+        report(made=False)
         sys.exit(0)
     if os.path.lexists(directory):
         shutil.rmtree(directory)
@@ -58,5 +58,5 @@ with open(directory + ".lock", "w") as lock:
     with open(complete + ".new", "w") as marker:
         json.dump(order, marker, indent=1)
     os.replace(complete + ".new", complete)
-    tell(made=True)
+    report(made=True)
 `;

@@ -10,21 +10,21 @@ export interface BuildOrder {
 
 /** How it went. */
 export type BuildOutcome =
-	/** `made` is false when somebody had made it before. */
+	/** `made` is false when it existed already. */
 	| { readonly kind: "complete"; readonly made: boolean }
 	| {
 			readonly kind: "failed";
-			/** What did not work, in a few words. */
+			/** What failed, in a few words. */
 			readonly problem: string;
-			/** What that said; empty when it said nothing. */
+			/** Its output; may be empty. */
 			readonly output: string;
 	  };
 
 const MAX_OUTPUT_LENGTH = 65_536;
 
 /**
- * Has a virtual environment built by the interpreter it is for, or waits while
- * somebody else builds it.
+ * Builds a virtual environment with the interpreter it is for, or waits while
+ * another program builds it.
  *
  * Ends the builder after `timeoutMs`, or rejects with the signal's reason when that aborts.
  */
@@ -58,7 +58,7 @@ export function build(
 			if (signal.aborted) reject(signal.reason);
 			else resolve(outcome);
 		};
-		child.stdin.on("error", () => {}); // It ended: its exit tells.
+		child.stdin.on("error", () => {}); // It ended: its exit is handled.
 		child.stdin.write(`${JSON.stringify(order)}\n`);
 		child.stdout.setEncoding("utf8").on("data", (text: string) => {
 			stdout = (stdout + text).slice(-MAX_OUTPUT_LENGTH);
@@ -85,7 +85,7 @@ export function build(
 	});
 }
 
-/** Reads what the builder said last. */
+/** Reads the last line of the builder. */
 function readOutcome(
 	stdout: string,
 	stderr: string,
@@ -96,7 +96,7 @@ function readOutcome(
 	try {
 		said = JSON.parse(line) as Record<string, unknown>;
 	} catch {
-		// It ended before it could say how it went.
+		// It ended before it could report.
 	}
 	if (typeof said["made"] === "boolean")
 		return { kind: "complete", made: said["made"] };

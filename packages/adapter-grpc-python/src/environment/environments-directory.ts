@@ -7,7 +7,7 @@ import { makeDirectories } from "@snakepit/core/infrastructure";
  * The directory that holds the environments: the given one, or in the user's
  * cache, or where no home can be written in the temporary directory.
  *
- * @throws Error when it cannot be made, or somebody else could put programs into it.
+ * @throws Error when it cannot be made, or another user could put programs into it.
  */
 export function environmentsDirectory(
 	given: string | undefined,
@@ -32,7 +32,7 @@ function made(directory: string): string {
 		(facts.mode & 0o022) !== 0
 	) {
 		throw new Error(
-			`${directory} must be a directory of this user that nobody else can write to`,
+			`${directory} must be a directory of this user that no other user can write to`,
 		);
 	}
 	return directory;

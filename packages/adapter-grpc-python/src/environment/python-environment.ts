@@ -39,7 +39,7 @@ export interface PythonEnvironmentOptions {
 	readonly python?: string | undefined;
 	/** Where environments are kept, each in a directory of its own; by default `snakepit/environments` in the user's cache. */
 	readonly directory?: string | undefined;
-	/** How long making it may take, the wait for somebody else who makes it included. */
+	/** How long making it may take, including the wait for another program that makes it. */
 	readonly buildTimeoutMs?: number | undefined;
 }
 
@@ -48,9 +48,9 @@ export interface PythonEnvironment {
 	/** What is installed, as it was given; `undefined` where that is not known before it is made. */
 	readonly requirements?: readonly string[] | undefined;
 	/**
-	 * Makes it, or finds it made. Two who ask at once, also in two programs, get the same one, made once.
+	 * Makes it, or finds it made. Two simultaneous calls, also in two programs, get the same one, made once.
 	 *
-	 * @throws StartError `ENVIRONMENT_FAILED` with what pip said last, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; the signal's reason.
+	 * @throws StartError `ENVIRONMENT_FAILED` with the last output of pip, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; the signal's reason.
 	 */
 	make(signal?: AbortSignal): Promise<MadeEnvironment>;
 }
@@ -60,20 +60,20 @@ export interface MadeEnvironment {
 	/** Its interpreter. */
 	readonly python: string;
 	readonly directory: string;
-	/** Names its requirements and its Python: the same for whoever asks for the same. */
+	/** Names its requirements and its Python: the same for equal requirements. */
 	readonly key: string;
-	/** Whether it was there already. */
+	/** Whether it existed already. */
 	readonly reused: boolean;
 }
 
-/** What is used where nothing is said, and why. */
+/** Defaults, with their reasons. */
 export const ENVIRONMENT_DEFAULTS = {
 	buildTimeoutMs: {
 		value: 900_000,
 		reason: "a scientific stack of some gigabytes over a slow line",
 	},
 } as const;
-/** So many lines of pip tell what is wrong. */
+/** Lines of pip's output in an error. */
 const SHOWN_LINES = 20;
 
 export const ENVIRONMENT_CHECKS: Readonly<

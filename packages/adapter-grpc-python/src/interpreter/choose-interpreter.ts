@@ -19,9 +19,9 @@ import { tooOld, unusable } from "./refusals.ts";
 import { isWrapper, wrapperChanges } from "./wrapper-changes.ts";
 
 /**
- * Takes the first interpreter that is meant, or that runs.
+ * Chooses the first interpreter that is named, or that runs.
  *
- * @throws StartError `PYTHON_UNUSABLE` where one is meant and cannot be used, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; each
+ * @throws StartError `PYTHON_UNUSABLE` where one is named and cannot be used, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; each
  *   with all that was passed over before.
  */
 export async function chooseInterpreter(

@@ -8,10 +8,10 @@ import { type Reach, reach, reachProblem } from "./reach.ts";
 export type Lead =
 	| FoundLead
 	| UnusableLead
-	/** None is meant: the next source is asked. */
+	/** None is named here: the next source is tried. */
 	| { readonly kind: "nothing"; readonly why: string };
 
-/** One is meant, and cannot be used: to take another would surprise. */
+/** One is named, and cannot be used: taking another one would be a surprise. */
 export interface UnusableLead {
 	readonly kind: "unusable";
 	readonly reason: string;
@@ -26,7 +26,7 @@ export interface UnusableLead {
 		| "fails";
 	/** The virtual environment that it would be the Python of. */
 	readonly environment: string | undefined;
-	/** The directory or file that is closed to this user, or is no program. */
+	/** The directory or file that this user cannot access, or that is not a program. */
 	readonly place?: string | undefined;
 }
 
@@ -36,9 +36,9 @@ export interface FoundLead {
 	/** Absolute. */
 	readonly program: string;
 	readonly reason: string;
-	/** `"named"`: nothing else will do. `"offered"`: where it does not run, the next source is asked. */
+	/** `"named"`: no other is tried. `"offered"`: if it does not run, the next source is tried. */
 	readonly standing: "named" | "offered";
-	/** The virtual environment that it has to be the Python of. */
+	/** The virtual environment whose Python it must be. */
 	readonly environment: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export function usualSources(
 	];
 }
 
-/** Where Python is looked for when an environment is to be made: uv, `python3`. */
+/** Where Python is looked for to make an environment: uv, `python3`. */
 export function systemSources(
 	setting: SearchSetting,
 ): readonly InterpreterSource[] {
@@ -139,7 +139,7 @@ function judgeDotVenv(
 ):
 	| "none"
 	| "environment"
-	| "is no virtual environment"
+	| "is not a virtual environment"
 	| "cannot be looked for" {
 	const there = look(directory);
 	if (there === "nothing") return "none";
@@ -148,7 +148,7 @@ function judgeDotVenv(
 	const hasPython = look(pythonOf(directory)) !== "nothing";
 	return configuration.kind !== "missing" || hasPython
 		? "environment"
-		: "is no virtual environment";
+		: "is not a virtual environment";
 }
 
 /** A link is something, wherever it leads. */
@@ -183,7 +183,7 @@ function pathLead(
 		: unreached(found, reason, environment);
 }
 
-/** Why what is there is no program for anybody, whatever this user's rights are. */
+/** Why a path does not lead to a program, whatever this user's rights are. */
 function noProgramAt(
 	found: Reach,
 ): Pick<UnusableLead, "fault" | "problem" | "place"> | undefined {

@@ -7,11 +7,11 @@ export interface Interpreter {
 	readonly version: readonly [major: number, minor: number, patch: number];
 	/** Why it was this one, for people. */
 	readonly reason: string;
-	/** What `program` changes in the environment before Python begins; nothing where it is Python itself. */
+	/** What `program` changes in the environment before Python starts; nothing where it is Python itself. */
 	readonly changes: WrapperChanges;
 }
 
-/** What an interpreter says of itself. */
+/** What an interpreter reports about itself. */
 export interface InterpreterFacts {
 	/** `sys.executable`: behind a wrapper or a shim, it is another file than the one that was executed. */
 	readonly executable: string;

@@ -2,7 +2,7 @@ import { type ProgramSetting, runProgram } from "../programs/run-program.ts";
 import type { InterpreterFacts } from "./interpreter.ts";
 import { reach } from "./reach.ts";
 
-/** How long Python may take to say who it is; the first start on a slow disk reads a lot. */
+/** How long Python may take to describe itself; the first start on a slow disk reads a lot. */
 const PROBE_TIMEOUT_MS = 30_000;
 
 /**
@@ -59,7 +59,7 @@ print(json.dumps({
 }))
 `;
 
-/** Asks an interpreter who it is; returns in a few words why not, when it cannot be asked. */
+/** Runs an interpreter to describe itself; returns a short reason when that fails. */
 export async function probeInterpreter(
 	program: string,
 	setting: Omit<ProgramSetting, "timeoutMs">,

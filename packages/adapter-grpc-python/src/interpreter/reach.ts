@@ -14,7 +14,7 @@ export type Reach =
 const MAX_LINKS = 40;
 
 /**
- * Follows a path link by link, since the system only says that some part of the way is closed.
+ * Follows a path link by link, since the system only reports that some part of the path is closed.
  *
  * @param wanted what is to be done at its end: `constants.R_OK`, `constants.X_OK`.
  */

@@ -12,7 +12,7 @@ import { type Choice, OLDEST_PYTHON } from "./interpreter.ts";
 import type { UnusableLead } from "./interpreter-sources.ts";
 import { currentUser } from "./reach.ts";
 
-/** One that is meant, and cannot be used. */
+/** An interpreter is named, and cannot be used. */
 export function unusable(
 	lead: UnusableLead,
 	passedOver: readonly string[],
@@ -47,12 +47,12 @@ function remedies({
 				];
 	}
 	if (environment === undefined)
-		return [fault === "missing" ? "Install it there" : "Mend it"];
+		return [fault === "missing" ? "Install it there" : "Repair it"];
 	const unset = reason.startsWith("VIRTUAL_ENV")
 		? "unset VIRTUAL_ENV"
 		: `remove ${environment}`;
 	return [
-		`Make the environment anew (python3 -m venv --clear ${environment})`,
+		`Recreate the environment (python3 -m venv --clear ${environment})`,
 		unset,
 	];
 }

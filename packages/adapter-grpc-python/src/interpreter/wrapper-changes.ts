@@ -20,7 +20,7 @@ const THEIR_OWN: ReadonlySet<string> = new Set([
 	"SHLVL",
 ]);
 
-/** Whether another file is executed than the one that Python says it is. */
+/** Whether the executed file is not the one that Python reports. */
 export function isWrapper(program: string, executable: string): boolean {
 	try {
 		return realpathSync(program) !== realpathSync(executable);
@@ -38,7 +38,7 @@ export function wrapperChanges(
 	const changes = [...names].flatMap((name) => {
 		const before = given[name];
 		const made = seen[name];
-		// Bytes that are no text are read differently in the two languages.
+		// The two languages read bytes that are not UTF-8 differently.
 		const isText = made === undefined || made.isWellFormed();
 		return before === made || !isText || THEIR_OWN.has(name)
 			? []
@@ -48,8 +48,8 @@ export function wrapperChanges(
 }
 
 /**
- * What a process needs that is not started by the wrapper, but forked from one that was: a variable that is another for
- * this process than for the one that was asked stays as it is.
+ * What a process needs that is not started by the wrapper, but forked from one that was: a variable that differs from
+ * that of the probed process is left alone.
  */
 export function missedChanges(
 	changes: WrapperChanges,

@@ -21,16 +21,16 @@ export interface ProgramSetting {
 	readonly signal: AbortSignal;
 }
 
-/** What an ended program wrote is read by then; later only a child of it, which may run for ever, can hold its output open. */
+/** By then the output of an ended program is read; only a child, which may run forever, can still hold it open. */
 const OUTPUT_GRACE_MS = 1_000;
 
-/** More output than this is cut: these programs say a few lines. */
+/** Longer output is cut: these programs write a few lines. */
 const MAX_OUTPUT_LENGTH = 1024 * 1024;
 
 /**
  * Runs a short program to its end, without a shell.
  *
- * Ends it after `timeoutMs`, or rejects with the signal's reason when that aborts. A child that it left with its output
+ * Ends it after `timeoutMs`, or rejects with the signal's reason when that aborts. A child that keeps its output open
  * is not waited for.
  */
 export async function runProgram(
@@ -63,7 +63,7 @@ export async function runProgram(
 					kind: "missing",
 					problem: `${executable}: ${error.code ?? error.message}`,
 				});
-			// Otherwise it was ended for its time, and `close` tells.
+			// Otherwise it was ended by its timeout, and `close` reports that.
 		});
 		let grace: NodeJS.Timeout | undefined;
 		child.on("exit", () => {

@@ -19,7 +19,7 @@ import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
-/** Without a ping for so long a worker warns: ten of core's own intervals and a hung host's patience. */
+/** A worker warns when it gets no ping for so long: ten of core's intervals. */
 const SILENCE_WARN_MS = 30_000;
 /** `faulthandler` writes all stacks on it, by force: only a worker that is about to be ended gets it. */
 const DUMP_SIGNAL = "SIGQUIT";
@@ -34,7 +34,7 @@ const LOG_LEVELS = {
 	critical: 50,
 } as const;
 
-/** Where a worker listens. One letter, for the path of a socket has at most 104 bytes. */
+/** Where a worker listens. One letter, since the path of a socket has at most 104 bytes. */
 export function socketPath(slot: WorkerSlot): string {
 	return join(slot.directory, "s");
 }
@@ -54,7 +54,7 @@ const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
 	"FORK_UNSAFE_CONNECTIONS",
 ];
 
-/** What of this program a launch depends on. */
+/** The facts about this program that a launch depends on. */
 export interface LaunchHost {
 	readonly parallelism: number;
 	readonly env: Readonly<Record<string, string | undefined>>;
@@ -188,6 +188,6 @@ function envOf(slot: WorkerSlot, { env }: ResolvedOptions): WorkerEnv {
 	throw new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `pythonGrpc: what "env" returned for slot ${slot.workerId} is no object of texts.`,
+		message: `pythonGrpc: what "env" returned for slot ${slot.workerId} is not an object with string values.`,
 	});
 }

@@ -4,7 +4,7 @@ import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
 import { isSameRelease, releaseMismatch } from "./same-release.ts";
 
-/** What a worker says of itself in its ready line. */
+/** What a worker reports about itself in its ready line. */
 export interface ReadyPayload {
 	readonly protocol: number;
 	/** Version of snakepit-bridge. */
@@ -18,7 +18,7 @@ export interface ReadyPayload {
 }
 
 /**
- * Looks through what a worker said in its ready line.
+ * Checks the ready line of a worker.
  *
  * @throws StartError `PROTOCOL_MISMATCH`, `VERSION_MISMATCH` with both versions and the remedy, `READY_LINE_INVALID`.
  */

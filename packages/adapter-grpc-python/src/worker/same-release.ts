@@ -5,10 +5,10 @@ import type {
 	PythonStartErrorCode,
 } from "../start-error-codes.ts";
 
-/** As npm and PyPI both begin a version. */
+/** How a version begins, both on npm and PyPI. */
 const RELEASE = /^(\d+)\.(\d+)/;
 
-/** What of a version has to be the same in all packages: `0.3` of `0.3.1`, `2` of `2.4.0`. */
+/** The part of a version that must be the same in all packages: `0.3` of `0.3.1`, `2` of `2.4.0`. */
 function releaseOf(version: string): string | undefined {
 	const found = RELEASE.exec(version);
 	if (found === null) return undefined;
@@ -30,7 +30,7 @@ export function fittingBridge(adapter: string = VERSION): string {
 	return `snakepit-bridge==${releaseOf(adapter)}.*`;
 }
 
-/** The packages do not belong together: who has which version, and what brings them together. */
+/** The packages do not match: which has which version, and how to fix it. */
 export function releaseMismatch(
 	who: string,
 	bridge: string,
@@ -48,6 +48,6 @@ export function releaseMismatch(
 	return new StartError<PythonStartErrorCode>({
 		code: "VERSION_MISMATCH",
 		ran: "no",
-		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-grpc-python ${VERSION}; the ${shared} of their versions have to be the same. Install the bridge of this release (a pythonEnvironment() does for the requirement "snakepit-bridge"):\n  ${install} "${fittingBridge()}"${npm}${more}`,
+		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-grpc-python ${VERSION}; the ${shared} of their versions must be the same. Install the bridge of this release (a pythonEnvironment() does for the requirement "snakepit-bridge"):\n  ${install} "${fittingBridge()}"${npm}${more}`,
 	});
 }

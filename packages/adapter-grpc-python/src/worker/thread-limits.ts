@@ -1,4 +1,4 @@
-/** What reads these: OpenMP, OpenBLAS, MKL, BLIS, NumExpr, and Apple's Accelerate. All but the last fall back on OpenMP's. */
+/** Read by OpenMP, OpenBLAS, MKL, BLIS, NumExpr and Apple's Accelerate. All but the last fall back on OpenMP's. */
 const OPENMP = "OMP_NUM_THREADS";
 const FALLING_BACK = [
 	"OPENBLAS_NUM_THREADS",

@@ -1,6 +1,6 @@
 import { type DescribeResponse, type Tool, ToolShape } from "../gen/bridge.ts";
 
-/** What a worker says of one of its tools. */
+/** What a worker reports about one of its tools. */
 export interface ToolDescription {
 	readonly name: string;
 	/** The docstring. */

@@ -47,7 +47,7 @@ test("what was passed over is told with the choice", async () => {
 	expect(note).toContain("python3 in PATH");
 	expect(note).toContain("VIRTUAL_ENV is not set");
 	expect(note).toContain(
-		`no .venv in ${cwd} or above it; ${root}/project/.venv is no virtual environment`,
+		`no .venv in ${cwd} or above it; ${root}/project/.venv is not a virtual environment`,
 	);
 	expect(note).toContain("uv python find found none");
 });

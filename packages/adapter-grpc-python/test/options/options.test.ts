@@ -33,7 +33,7 @@ test.each<[string, unknown, RegExp]>([
 	[
 		"INVALID_OPTION",
 		{ tools: "a.py", env: { TOKEN: "a secret", A: 1 } },
-		/"env" must be an object of texts.* got \{TOKEN: a text, A: 1\}/,
+		/"env" must be an object with string values.* got \{TOKEN: a text, A: 1\}/,
 	],
 	[
 		"INVALID_OPTION",
@@ -48,7 +48,7 @@ test.each<[string, unknown, RegExp]>([
 	[
 		"INVALID_OPTION",
 		{ tools: "a.py", hostFunctions: { f: 1 } },
-		/"hostFunctions" must be an object of functions, and "f" is none/,
+		/"hostFunctions" must be an object of functions, and "f" is not one/,
 	],
 	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
 	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],

@@ -75,7 +75,7 @@ test("the environment may depend on the slot: a GPU each", () => {
 	expect(spec.env).toHaveProperty("HOME", undefined);
 });
 
-test("an environment of a slot that is no object of texts is refused", () => {
+test("an environment of a slot that is not an object with string values is refused", () => {
 	const env = () => ({ CUDA_VISIBLE_DEVICES: 1 }) as never;
 	expect(() =>
 		launchSpec(slot, python(12), resolveOptions({ tools: "/t.py", env }), host),

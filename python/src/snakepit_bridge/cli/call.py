@@ -12,11 +12,18 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from snakepit_bridge.cli.exit_codes import INTERRUPTED, TOOL_FAILED, WRONG_CALL
+from snakepit_bridge.cli.command import (
+    INTERRUPTED,
+    TOOL_FAILED,
+    WRONG_CALL,
+    CommandFailed,
+    give_up_results,
+    run_command,
+    write_results,
+)
 from snakepit_bridge.cli.json_values import from_json, to_json
-from snakepit_bridge.cli.load_target import CommandFailed, load_target
+from snakepit_bridge.cli.load_target import load_target
 from snakepit_bridge.cli.local_call import run_locally
-from snakepit_bridge.cli.results import give_up_results, opened_results, write_results
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.annotations.check import Mismatch
@@ -31,13 +38,10 @@ def call_command(arguments: list[str]) -> int:
     """Calls a tool and prints its result, or each chunk, as a line of JSON."""
     options = _parser().parse_intermixed_args(arguments)
     logging.basicConfig(level=options.log_level, stream=sys.stderr)
-    status = 0  # Of results that nobody reads to their end.
-    with opened_results() as results:
-        status = _call(options, results)
-    return status
+    return run_command(lambda results: _call(options, results))
 
 
-def _call(options: argparse.Namespace, results: TextIO) -> int:
+def _call(options: argparse.Namespace, results: TextIO) -> None:
     main = MainThread()
     try:
         toolbox = load_target(options.target, main)
@@ -47,15 +51,10 @@ def _call(options: argparse.Namespace, results: TextIO) -> int:
             _run(tool, given, items, main, options.timeout, results)
         for hook in toolbox.shutdown_hooks():
             main.complete(hook())
-    except CommandFailed as failed:
-        print(failed, file=sys.stderr)
-        return failed.status
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        raise CommandFailed(INTERRUPTED, "interrupted") from None
     finally:
         main.close()
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         "pairs",
         metavar="NAME=VALUE",
         nargs="*",
-        help="an argument; a value that is no JSON is text",
+        help="an argument; a value that is not JSON is text",
     )
     parser.add_argument(
         "--json", help="all arguments: an object of names, or a list", metavar="JSON"
@@ -83,7 +82,10 @@ def _parser() -> argparse.ArgumentParser:
         "--input", metavar="FILE", help="lines of JSON as input stream; - is stdin"
     )
     parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="what current_call() says"
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="the deadline that current_call() has",
     )
     parser.add_argument("--log-level", default="INFO", metavar="LEVEL")
     return parser
@@ -105,7 +107,7 @@ def _arguments(tool: Tool, text: str | None, pairs: list[str]) -> Any:
     except ValueError as error:
         raise CommandFailed(WRONG_CALL, f"--json: {error}") from None
     if pairs and not isinstance(given, dict):
-        problem = "NAME=VALUE goes together with an object in --json only"
+        problem = "NAME=VALUE can be combined only with an object in --json"
         raise CommandFailed(WRONG_CALL, problem)
     for pair in pairs:
         name, separator, value = pair.partition("=")

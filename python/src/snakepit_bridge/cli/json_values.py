@@ -24,7 +24,7 @@ def from_json(text: str) -> Any:
     """Returns the value that a text of JSON stands for.
 
     Raises:
-        ValueError: it is no JSON, or has a `$` object that is none.
+        ValueError: it is not JSON, or has an invalid `$` object.
     """
     return _value(json.loads(text))
 

@@ -6,26 +6,14 @@ import os
 import sys
 import traceback
 
-from snakepit_bridge.cli.exit_codes import NO_TOOLS
+from snakepit_bridge.cli.command import NO_TOOLS, CommandFailed
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
-__all__ = ["CommandFailed", "load_target", "load_tools"]
-
-
-class CommandFailed(Exception):
-    """A command ends here.
-
-    Attributes:
-        status: its exit status.
-    """
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+__all__ = ["load_target", "load_tools"]
 
 
 def load_target(target: str, main: MainThread) -> Toolbox:

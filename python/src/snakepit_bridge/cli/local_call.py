@@ -21,10 +21,12 @@ __all__ = ["run_locally"]
 
 
 class _NoHost:
-    """Where a host call goes when there is no host."""
+    """Answers host calls where there is no host."""
 
     def send_host_call(self, call_id: int, reply: Reply, argument: bytes) -> int:
-        problem = "there is no host here; in a test, snakepit_bridge.testing.call_context answers for one"
+        problem = (
+            "there is no host here; in a test, use snakepit_bridge.testing.call_context"
+        )
         raise HostCallFailed(reply.function, "NO_HOST", problem)
 
     def drop_host_call(self, host_call_id: int) -> None:

@@ -7,9 +7,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from snakepit_bridge.cli.exit_codes import WRONG_USAGE
-from snakepit_bridge.cli.load_target import CommandFailed, load_tools
-from snakepit_bridge.cli.results import opened_results, write_results
+from snakepit_bridge.cli.command import (
+    WRONG_USAGE,
+    run_command,
+    write_results,
+)
+from snakepit_bridge.cli.load_target import load_tools
 from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.tool import Tool
 
@@ -24,25 +27,17 @@ def tools_command(arguments: list[str]) -> int:
     if len(targets) != 1 or targets[0].startswith("-"):
         sys.stderr.write(USAGE)
         return WRONG_USAGE
-    status = 0  # Of a listing that nobody reads to its end.
-    with opened_results() as results:
-        status = _list(targets[0], "--json" in arguments, results)
-    return status
+    as_json = "--json" in arguments
+    return run_command(lambda results: _list(targets[0], as_json, results))
 
 
-def _list(target: str, as_json: bool, results: TextIO) -> int:
-    try:
-        tools = load_tools(target).values()
-        if as_json:
-            described = [_described(tool) for tool in tools]
-            text = json.dumps(described, indent=2)
-        else:
-            text = "\n".join(line for tool in tools for line in _listed(tool))
-        write_results(results, f"{text}\n")
-    except CommandFailed as failed:
-        print(failed, file=sys.stderr)
-        return failed.status
-    return 0
+def _list(target: str, as_json: bool, results: TextIO) -> None:
+    tools = load_tools(target).values()
+    if as_json:
+        text = json.dumps([_described(tool) for tool in tools], indent=2)
+    else:
+        text = "\n".join(line for tool in tools for line in _listed(tool))
+    write_results(results, f"{text}\n")
 
 
 def _listed(tool: Tool) -> Iterator[str]:

@@ -6,12 +6,10 @@ import argparse
 import itertools
 import os
 import shlex
-import sys
 from typing import TextIO
 
-from snakepit_bridge.cli.exit_codes import STALE
-from snakepit_bridge.cli.load_target import CommandFailed, load_tools
-from snakepit_bridge.cli.results import opened_results, write_results
+from snakepit_bridge.cli.command import STALE, CommandFailed, run_command, write_results
+from snakepit_bridge.cli.load_target import load_tools
 from snakepit_bridge.cli.written_file import write_file
 from snakepit_bridge.typescript.tools_module import tools_module
 
@@ -19,39 +17,26 @@ __all__ = ["types_command"]
 
 
 def types_command(arguments: list[str]) -> int:
-    """Writes a module that exports `Tools`, or says whether one is still right."""
+    """Writes a module that exports `Tools`, or checks one that exists."""
     options = _parser().parse_args(arguments)
-    status = 0  # Of a module that nobody reads to its end.
-    with opened_results() as results:
-        status = _types(options, results)
-    return status
+    return run_command(lambda results: _types(options, results))
 
 
-def _types(options: argparse.Namespace, results: TextIO) -> int:
-    # The same text from wherever it is made.
+def _types(options: argparse.Namespace, results: TextIO) -> None:
+    # The same text wherever it is made, and one line.
     command = _command(os.path.basename(options.target), options.safe_integers)
-    # It is one line.
     command = command if command.isprintable() else ascii(command)[1:-1]
-    try:
-        tools = load_tools(options.target).values()
-        text = tools_module(tools, command, safe_integers=options.safe_integers)
-        if options.check is not None:
-            _check(
-                options.check,
-                text,
-                _command(
-                    options.target, options.safe_integers, "--output", options.check
-                ),
-            )
-        elif options.output is not None:
-            write_file(options.output, text)
-        else:
-            # Source of TypeScript is UTF-8, whatever a terminal is.
-            write_results(results, text.encode())
-    except CommandFailed as failed:
-        print(failed, file=sys.stderr)
-        return failed.status
-    return 0
+    tools = load_tools(options.target).values()
+    text = tools_module(tools, command, safe_integers=options.safe_integers)
+    if options.check is not None:
+        again = ("--output", options.check)
+        command = _command(options.target, options.safe_integers, *again)
+        _check(options.check, text, command)
+    elif options.output is not None:
+        write_file(options.output, text)
+    else:
+        # TypeScript source is UTF-8, whatever the terminal is.
+        write_results(results, text.encode())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,7 +72,7 @@ def _command(target: str, safe_integers: bool, *more: str) -> str:
 
 def _check(path: str, text: str, command: str) -> None:
     try:
-        # Some editors begin it with a mark, which says nothing.
+        # Some editors put a byte order mark in front.
         with open(path, encoding="utf-8-sig") as file:
             current = file.read()
     except (OSError, UnicodeDecodeError) as error:

@@ -8,14 +8,13 @@ import secrets
 import stat
 import sys
 
-from snakepit_bridge.cli.exit_codes import NOT_WRITTEN
-from snakepit_bridge.cli.load_target import CommandFailed
+from snakepit_bridge.cli.command import NOT_WRITTEN, CommandFailed
 
 __all__ = ["write_file"]
 
 
 def write_file(path: str, text: str) -> None:
-    """Replaces a file, which nobody sees half written; what a link leads to is replaced.
+    """Replaces a file in one step; of a link, the file that it leads to.
 
     Raises:
         CommandFailed: it cannot be written; or it is there and no file, or the
@@ -40,11 +39,11 @@ def _mode(path: str) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise _Refused("it is there, and is no regular file")
+        raise _Refused("it exists and is not a regular file")
     with contextlib.suppress(OSError):
         # `/dev/stdout` leads there, too: standard output is turned to it by now.
         if os.path.samestat(os.fstat(2), found):
-            raise _Refused("it is where standard error goes")
+            raise _Refused("standard error is written to it")
     for name, module in list(sys.modules.items()):
         # Not `module.__file__`: a module that loads itself late would do so now.
         source = getattr(module, "__dict__", {}).get("__file__")

@@ -23,7 +23,7 @@ def find_tracing(worker_id: str, incarnation: str) -> Tracing | None:
             return None
         _logger.warning("no telemetry: opentelemetry cannot be imported: %s", error)
         return None
-    except Exception as error:  # noqa: BLE001 - somebody else's import
+    except Exception as error:  # noqa: BLE001 - third-party code
         _logger.warning("no telemetry: opentelemetry cannot be imported: %r", error)
         return None
     return OtelTracing(worker_id, incarnation)

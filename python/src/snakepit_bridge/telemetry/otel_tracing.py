@@ -25,7 +25,7 @@ MAX_BAGGAGE = 8192
 
 _logger = logging.getLogger(__name__)
 
-# The frames carry W3C and nothing else, whatever OTEL_PROPAGATORS says.
+# The frames carry W3C headers only, whatever OTEL_PROPAGATORS is.
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 _BAGGAGE = W3CBaggagePropagator()
 
@@ -63,7 +63,7 @@ class OtelTracing:
                 # Without an SDK it may be none: then the caller's stays current.
                 current = trace.set_span_in_context(span, current)
             if not span.is_recording():
-                # Its end is of interest to nobody.
+                # Nothing will be recorded at its end.
                 span = None
         except BaseException:  # noqa: BLE001 - samplers and processors are user code
             _say_once("a span could not be begun")
@@ -128,10 +128,10 @@ _UNKNOWN = object()
 
 
 def _may_have_provider() -> bool:
-    """Returns whether anybody may want a span; a tool can bring an SDK at any time.
+    """Returns whether an SDK may be configured; a tool can do that at any time.
 
-    The public `get_tracer_provider` looks into the environment each time, which
-    takes as long as the span of nobody. Where this name is gone, somebody may.
+    The public `get_tracer_provider` reads the environment each time, which takes as
+    long as a span that is not recorded. Where this private name is gone, assume so.
     """
     return getattr(trace, "_TRACER_PROVIDER", _UNKNOWN) is not None
 
@@ -146,4 +146,4 @@ def _say_once(what: str) -> None:
         if what in _said:
             return
         _said.add(what)
-    _logger.exception("%s; this is said once, and no call is affected", what)
+    _logger.exception("%s; this is logged once, and no call is affected", what)

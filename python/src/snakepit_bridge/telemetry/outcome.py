@@ -36,8 +36,8 @@ class Outcome:
 def outcome(frame: pb.WorkerFrame, reason: CancelReason | None) -> Outcome:
     """Returns how the span of a call ends.
 
-    A call that its caller gave up is marked and is no error; one that ran into
-    its deadline or into the worker's end is both.
+    A call that its caller cancelled is marked and is not an error; one that ran into
+    its deadline or the worker's end is both.
     """
     if not frame.HasField("failure"):
         return Outcome()

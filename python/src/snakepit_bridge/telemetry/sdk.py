@@ -53,9 +53,9 @@ def configure(incarnation: str) -> None:
 def additions(
     environ: Mapping[str, str], *, http_is_installed: bool
 ) -> dict[str, str] | None:
-    """Returns the variables to add so that the SDK does what `environ` asks for.
+    """Returns the variables to add so that the SDK exports as `environ` requests.
 
-    None where it asks for nothing. An endpoint alone means OTLP, and OTLP without a
+    None where it requests nothing. An endpoint alone means OTLP, and OTLP without a
     protocol means HTTP, as the specification has it and the host's SDK does.
     """
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
@@ -74,8 +74,8 @@ def additions(
             exporter = added[f"OTEL_{signal}_EXPORTER"] = "otlp"
         wanted = wanted or exporter.lower() not in ("", "none")
         protocol = f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL"
-        said = environ.get(protocol) or environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
-        if exporter == "otlp" and http_is_installed and not said:
+        chosen = environ.get(protocol) or environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+        if exporter == "otlp" and http_is_installed and not chosen:
             added[protocol] = "http/protobuf"
     return added if wanted else None
 
@@ -84,8 +84,8 @@ def shut_down(timeout: float) -> None:
     """Ends the providers of an SDK, which send what they have, for so many seconds.
 
     An SDK's own time limits are longer than a worker's grace, and some are not kept:
-    so it happens in threads that nobody waits for any longer. They leave a second
-    shut-down, by `atexit`, nothing to do.
+    so it happens in threads that are not waited for any longer. A second shut-down,
+    by `atexit`, finds nothing to do.
     """
     threads = [
         threading.Thread(target=_end, args=(provider,), daemon=True)
@@ -109,7 +109,7 @@ def _end(provider: Any) -> None:
 
 
 def _providers() -> Iterator[Any]:
-    """Yields the provider of each signal whose API somebody has imported."""
+    """Yields the provider of each signal whose API was imported."""
     for module, getter in _PROVIDERS.items():
         if module in sys.modules:
             yield getattr(sys.modules[module], getter)()
@@ -130,8 +130,8 @@ def _configure_sdk(incarnation: str) -> None:
     configurator: Any = Configurator
     options: dict[str, Any] = {}
     if not os.environ.get("OTEL_CONFIG_FILE"):
-        said = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-        if names.SERVICE_INSTANCE_ID not in said:
+        given = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        if names.SERVICE_INSTANCE_ID not in given:
             options["resource_attributes"] = {names.SERVICE_INSTANCE_ID: incarnation}
     configurator().configure(**options)
 

@@ -1,4 +1,4 @@
-"""What the bridge asks of telemetry. None of it imports OpenTelemetry."""
+"""The telemetry that the bridge uses. Nothing here imports OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class ToolSpan(Protocol):
     """The span of one call's tool."""
 
     def end(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
-        """Ends it as the call's terminal frame says; to be called once.
+        """Ends it by the call's terminal frame; called once.
 
         Never raises. User code may run in it, and so never in the bridge's thread.
         """
 
 
 class Tracing(Protocol):
-    """Telemetry that is there. Nothing of it raises, whatever an SDK does."""
+    """Installed telemetry. None of its methods raises, whatever an SDK does."""
 
     def begin(self, tool: Tool, call: Call) -> ToolSpan | None:
-        """Makes the caller's context the current one, and in it begins the span.
+        """Makes the caller's context current, and starts the span in it.
 
         Both stay in the current `contextvars.Context`, which is the call's own.
         User code may run in it, and so never in the bridge's thread.
@@ -39,9 +39,9 @@ class Tracing(Protocol):
         """Returns the ids of the current trace and span, in hexadecimal digits."""
 
     def configure(self) -> None:
-        """Configures an SDK if the environment asks for one and the tools have not.
+        """Configures an SDK if the environment requests one and the tools have not.
 
-        To be called after a fork that makes the worker: an SDK has threads.
+        Called after the fork that makes the worker, since an SDK has threads.
         """
 
     def close(self, timeout: float) -> None:

@@ -1,4 +1,4 @@
-"""The decorators with which a tool author says what is a tool."""
+"""The decorators that declare tools, toolsets and hooks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def tool(
             reads from `current_call().input`; without it there is none.
 
     Raises:
-        TypeError: what is decorated cannot be called.
+        TypeError: the decorated object cannot be called.
     """
 
     def mark(target: _Function) -> _Function:
@@ -104,7 +104,7 @@ def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:
         prefix: put in front of the names of its tools, as `images.`.
 
     Raises:
-        TypeError: what is decorated is no class.
+        TypeError: the decorated object is not a class.
     """
 
     def mark(target: _Class) -> _Class:
@@ -120,10 +120,10 @@ def on_startup(function: _Function) -> _Function:
     """Runs a function (synchronous or not) once, before the worker takes calls.
 
     It runs in the main thread. If it raises, the worker does not start, and
-    the host is told why.
+    the host receives the error.
 
     Raises:
-        TypeError: what is decorated cannot be called.
+        TypeError: the decorated object cannot be called.
     """
     return _marked(function, HookMark("startup"), "on_startup")
 
@@ -135,7 +135,7 @@ def on_shutdown(function: _Function) -> _Function:
     it or its host is killed.
 
     Raises:
-        TypeError: what is decorated cannot be called.
+        TypeError: the decorated object cannot be called.
     """
     return _marked(function, HookMark("shutdown"), "on_shutdown")
 

@@ -14,12 +14,12 @@ __all__ = ["NoSource", "keep_file", "load_file", "load_module"]
 _kept: dict[str, ModuleType] = {}
 
 
-# What Python says of `from .other import x` in a file that is loaded alone.
+# Python's error about `from .other import x` in a file that is loaded alone.
 _NO_PACKAGE = "attempted relative import with no known parent package"
 
 
 class NoSource(ImportError):
-    """There is nothing to import where the tools were said to be."""
+    """There is nothing to import at the given place."""
 
 
 def load_module(name: str) -> ModuleType:
@@ -55,7 +55,7 @@ def load_file(path: str) -> ModuleType:
     Raises whatever the file raises.
 
     Raises:
-        NoSource: there is no such file, or it is no Python source.
+        NoSource: there is no such file, or it is not Python source.
     """
     path = os.path.abspath(path)
     if path in _kept:
@@ -71,7 +71,7 @@ def load_file(path: str) -> ModuleType:
     sys.path.insert(len(sys.path) if in_the_way else 0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise NoSource(f"{path} is no Python source; its name must end with .py")
+        raise NoSource(f"{path} is not Python source; its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

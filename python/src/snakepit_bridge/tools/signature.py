@@ -174,7 +174,7 @@ def _described(annotation: Any) -> Check:
     try:
         return compile_annotation(annotation, applied=False)
     except Unsupported:
-        # The value itself says whether it can cross; a subclass may.
+        # Whether a value can cross is decided by the value; a subclass may.
         return AnyCheck()
 
 

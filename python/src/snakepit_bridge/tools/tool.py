@@ -44,7 +44,7 @@ class Tool:
         kind: how it runs and answers.
         signature: its arguments.
         input: the check of an item of its input stream; None if it has none.
-        description: what its docstring says.
+        description: its docstring.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], mark: ToolMark) -> None:

@@ -90,7 +90,7 @@ class Toolbox:
             self._toolsets.append((item, mark.prefix))
 
     def _check_methods(self) -> None:
-        """Refuses a class whose tools nobody would ever see."""
+        """Refuses a class whose tools could never be called."""
         toolsets = [cls for cls, _ in self._toolsets]
         for cls in vars(self._module).values():
             if not isinstance(cls, type) or cls.__module__ != self._module.__name__:

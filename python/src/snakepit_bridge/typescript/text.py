@@ -33,7 +33,7 @@ def labels(texts: Sequence[str]) -> list[str]:
 
 
 def type_name(text: str) -> str:
-    """Returns the name of a type; no keyword, as these begin with a small letter."""
+    """Returns the name of a type; never a keyword, as these begin with a small letter."""
     safe = re.sub(r"[^A-Za-z0-9_$]", "_", text)
     if not _IDENTIFIER.fullmatch(safe):
         return f"_{safe}"
@@ -59,7 +59,7 @@ def comment(text: str) -> list[str]:
     """Returns the lines of a doc comment that cannot be left; none of no text."""
     # A surrogate by itself cannot be written into a file.
     safe = text.encode("utf-8", "replace").decode().replace("*/", r"*\/")
-    # A line with an `@` in front would be a tag, or tell the compiler something.
+    # A line with an `@` in front would be a tag, or a directive of the compiler.
     lines = [re.sub(r"^(\s*)@", r"\1\\@", line.rstrip()) for line in safe.splitlines()]
     if len(lines) < 2:
         return [f"/** {line} */" for line in lines]

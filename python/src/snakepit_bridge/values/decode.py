@@ -34,7 +34,7 @@ class Attached(Protocol):
         """Returns bytes of their own."""
 
     def view(self, begin: int, end: int) -> memoryview:
-        """Returns memory that is nobody else's; it can be written to."""
+        """Returns private memory, which can be written to."""
 
 
 def decode(image: bytes, root: str = "$", attachment: Attached | None = None) -> Any:
@@ -42,11 +42,11 @@ def decode(image: bytes, root: str = "$", attachment: Attached | None = None) ->
 
     Args:
         image: the bytes.
-        root: what the paths in errors begin with.
+        root: the beginning of the paths in errors.
         attachment: what holds its large parts; arrays are views of it.
 
     Raises:
-        NoImage: the bytes are no image, or have a part that Python cannot hold.
+        NoImage: the bytes are not an image, or have a part that Python cannot hold.
     """
     try:
         value, has_extensions = _unpack(image, None)
@@ -69,7 +69,7 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
     try:
         value = msgpack.unpackb(image, ext_hook=keep, strict_map_key=True)
     except Exception as error:  # noqa: BLE001 - msgpack has several of its own
-        problem = f"is no value image: {type(error).__name__} {error}".rstrip()
+        problem = f"is not a value image: {type(error).__name__} {error}".rstrip()
         raise Refused(path, problem) from None
     return value, extensions
 
@@ -192,7 +192,7 @@ def _set(items: list[Any], path: Path) -> set[Any]:
             return found
     except TypeError:
         found = set()
-    # It cannot be: say which item is at fault.
+    # Some item is wrong: find out which.
     found.clear()
     for i, item in enumerate(items):
         try:

@@ -1,8 +1,8 @@
 """Values to their image.
 
-The tree is looked through in Python, one step per container and not per number
-or text, and what MessagePack has no type for is replaced by its extension. The
-writing itself is left to msgpack's C code.
+Containers are checked in Python, one step for each and none for numbers and texts,
+and values that MessagePack has no type for are replaced by extensions. msgpack's C
+code does the writing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def encode(
 
     Args:
         value: what is to cross.
-        root: what the paths in errors begin with.
+        root: the beginning of the paths in errors.
         attachment: takes large parts; without it everything is in the image.
 
     Raises:

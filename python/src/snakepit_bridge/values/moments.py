@@ -36,10 +36,10 @@ def read_date(text: str) -> date:
     """Reads `YYYY-MM-DD`.
 
     Raises:
-        ValueError: the text is no such date.
+        ValueError: the text has another form, or the day does not exist.
     """
     if _DATE.match(text) is None:
-        raise ValueError(f"is no date as YYYY-MM-DD: {text[:40]!r}")
+        raise ValueError(f"is not a date as YYYY-MM-DD: {text[:40]!r}")
     return date.fromisoformat(text)
 
 
@@ -47,12 +47,12 @@ def read_date_time(text: str) -> datetime:
     """Reads `YYYY-MM-DDTHH:MM:SS`, with up to six digits of a second.
 
     Raises:
-        ValueError: the text is no such moment.
+        ValueError: the text has another form, or the moment does not exist.
     """
     match = _DATE_TIME.match(text)
     if match is None:
         raise ValueError(
-            f"is no date and time as YYYY-MM-DDTHH:MM:SS.ffffff: {text[:40]!r}"
+            f"is not a date and time as YYYY-MM-DDTHH:MM:SS.ffffff: {text[:40]!r}"
         )
     fraction = (match[2] or "").ljust(6, "0")
     return datetime.fromisoformat(match[1]).replace(microsecond=int(fraction))

@@ -1,9 +1,0 @@
-"""How a command ends."""
-
-TOOL_FAILED = 1
-STALE = 1
-WRONG_USAGE = 64
-WRONG_CALL = 65
-NO_TOOLS = 66
-NOT_WRITTEN = 73
-INTERRUPTED = 130
