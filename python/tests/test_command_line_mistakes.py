@@ -21,7 +21,11 @@ MISTAKES = [
     (["add", "a=x"], 65, "add: $.a: expected int, got str"),
     (["ad", "a=1"], 65, "no tool 'ad'; did you mean 'add'?"),
     (["add", "--json", "{"], 65, "--json: "),
-    (["add", "--json", "[1]", "b=2"], 65, "NAME=VALUE goes together with an object"),
+    (
+        ["add", "--json", "[1]", "b=2"],
+        65,
+        "NAME=VALUE can be combined only with an object",
+    ),
     (["add", "a"], 65, "not NAME=VALUE: a"),
     (["echo", "--json", '{"value": {"$date": "x"}}'], 65, "$date: "),
     (["echo", 'value={"$ndarray": [1]}'], 65, "$ndarray: must be an object with dtype"),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { InterpreterFacts } from "../interpreter/interpreter.ts";
-import { releaseRequirement } from "./release-requirement.ts";
+import { fittingBridge } from "../worker/same-release.ts";
 
 /** Changes when environments are made in another way than before. */
 const FORMAT = 1;
@@ -76,4 +76,18 @@ function textOf(path: string): string {
 	} catch {
 		return "";
 	}
+}
+
+/** The bridge by its name alone, perhaps with extras. Source: PyPA's dependency specifiers. */
+const BARE = /^\s*snakepit[-_.]+bridge\s*(\[[^\]]*\])?\s*$/i;
+
+/**
+ * What is installed for a requirement: for the bridge without a version the one that belongs to this package, so that an
+ * update of this package makes another environment. Any other is left as it is.
+ */
+function releaseRequirement(text: string): string {
+	const found = BARE.exec(text);
+	if (found === null) return text;
+	const [name = "", version = ""] = fittingBridge().split("==");
+	return `${name}${found[1] ?? ""}==${version}`;
 }

@@ -25,7 +25,7 @@ export function environmentsDirectory(
 function made(directory: string): string {
 	makeDirectories(directory, 0o700);
 	const facts = lstatSync(directory);
-	// What lies in it is executed: it must be ours alone to write.
+	// Its content is executed: no other user may write to it.
 	if (
 		!facts.isDirectory() ||
 		facts.uid !== userInfo().uid ||

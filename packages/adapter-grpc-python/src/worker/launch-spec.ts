@@ -16,7 +16,7 @@ import type {
 import { isEnv } from "../resolve-options.ts";
 import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
-import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
+import { HOST_PACKAGE, PROTOCOL } from "./same-release.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
 /** A worker warns when it gets no ping for so long: ten of core's intervals. */

@@ -1,8 +1,12 @@
 import { StartError } from "@snakepit/core";
 import type { Transport } from "../options.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
-import { HOST_PACKAGE, PROTOCOL } from "./host-package.ts";
-import { isSameRelease, releaseMismatch } from "./same-release.ts";
+import {
+	HOST_PACKAGE,
+	isSameRelease,
+	PROTOCOL,
+	releaseMismatch,
+} from "./same-release.ts";
 
 /** What a worker reports about itself in its ready line. */
 export interface ReadyPayload {
