@@ -1,5 +1,5 @@
 /** The field `batch` of a frame, and the field `frames` in it: number and kind, as protobuf writes them. */
-const BATCH_TAG = 0x52;
+export const BATCH_TAG = 0x52;
 const FRAME_TAG = 0x0a;
 /** A batch takes frames up to this size together; a larger one leaves alone: its copy would cost more than a message. */
 const BATCH_BYTES = 64 * 1024;
@@ -33,6 +33,10 @@ export class FrameBatch {
 		const { frames } = this;
 		if (frames.length === 0) return;
 		this.frames = [];
+		if (frames.length === 1) {
+			this.write(frames[0] as Uint8Array);
+			return;
+		}
 		let first = 0;
 		let bytes = 0;
 		for (let i = 0; i < frames.length; i++) {
@@ -76,16 +80,16 @@ export function batchOf(frames: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Tells of each frame of a message, in order: of the one that it is, or of those in its batch.
+ * Calls `deliver` with each frame of a message, in order: the one that it is, or those in its batch.
  *
- * @throws Error when a batch is cut off, or holds something else than frames; nothing was told then.
+ * @throws Error when a batch is cut off, or holds something else than frames; nothing was delivered then.
  */
 export function cutBatch(
 	message: Uint8Array,
-	tell: (frame: Uint8Array) => void,
+	deliver: (frame: Uint8Array) => void,
 ): void {
 	if (message[0] !== BATCH_TAG) {
-		tell(message);
+		deliver(message);
 		return;
 	}
 	const frames: Uint8Array[] = [];
@@ -98,7 +102,7 @@ export function cutBatch(
 		frames.push(message.subarray(at, at + inner));
 		at += inner;
 	}
-	for (const frame of frames) tell(frame);
+	for (const frame of frames) deliver(frame);
 }
 
 function malformed(): Error {

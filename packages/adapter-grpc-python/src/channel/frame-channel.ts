@@ -7,13 +7,13 @@ import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 export interface FrameChannel {
 	/** Takes one frame; the order is kept. Dropped when the channel is over. */
 	send(frame: Uint8Array): void;
-	/** Has what was sent leave now, where the transport can: by default it leaves with what else is sent in this turn. */
-	flush(): void;
-	/** Settles when there is room for more: at once unless the worker reads slowly. Never rejects. */
+	/** Sends now what waits for the rest of this turn; absent where the transport cannot. */
+	flush?(): void;
+	/** Resolves when there is room for more: at once unless the worker reads slowly. Never rejects. */
 	drained(): Promise<void>;
-	/** Says that no more frames will come; those of the worker still arrive. */
+	/** Announces that no more frames will come; those of the worker still arrive. */
 	end(): void;
-	/** Lets go of everything. The listener hears nothing more. */
+	/** Closes everything. The listener is not called any more. */
 	close(): void;
 	/** Rejects with the signal's reason when that is first. */
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse>;
@@ -21,7 +21,7 @@ export interface FrameChannel {
 	describe(signal: AbortSignal): Promise<DescribeResponse>;
 }
 
-/** Hears a channel: frames, then once that it is over. */
+/** Called by a channel: with frames, then once when it is over. */
 export interface FrameListener {
 	frame(frame: Uint8Array): void;
 	/** @param error absent when the worker ended the conversation in order. */

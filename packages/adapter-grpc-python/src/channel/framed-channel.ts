@@ -104,10 +104,7 @@ class FramedChannel implements FrameChannel {
 		this.state = { kind: "greeting", welcome: { resolve, reject } };
 		this.cutter = new FrameCutter(
 			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
-			(kind, body) => {
-				if (kind === FRAME) this.frame(body);
-				else this.heard(WorkerSignal.decode(body).signal);
-			},
+			this.received,
 		);
 		socket.on("error", (error) => this.conclude(error));
 		socket.on("close", () =>
@@ -181,15 +178,15 @@ class FramedChannel implements FrameChannel {
 			this.writer.write(SIGNAL, encodeMessage(HostSignal, { signal }));
 	}
 
-	private frame(body: Uint8Array): void {
-		const { kind } = this.state;
-		if (kind === "greeting")
+	private readonly received = (kind: number, body: Uint8Array): void => {
+		if (kind !== FRAME) this.signalled(WorkerSignal.decode(body).signal);
+		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
-		// What comes after the end is not for the listener.
-		if (kind === "open") this.listener.frame(body);
-	}
+		// The listener gets nothing after the end.
+		else if (this.state.kind === "open") this.listener.frame(body);
+	};
 
-	private heard(signal: WorkerSignal["signal"]): void {
+	private signalled(signal: WorkerSignal["signal"]): void {
 		switch (signal?.$case) {
 			case "welcome":
 				if (this.state.kind !== "greeting") break;

@@ -15,7 +15,7 @@ import {
 	PingResponse,
 	WorkerFrame,
 } from "../gen/bridge.ts";
-import { cutBatch, FrameBatch } from "./frame-batch.ts";
+import { BATCH_TAG, cutBatch, FrameBatch } from "./frame-batch.ts";
 import type {
 	FrameChannel,
 	FrameListener,
@@ -85,16 +85,17 @@ class GrpcChannel implements FrameChannel {
 			if (over) return;
 			over = true;
 			this.pings.fail(error ?? new Error("the worker ended the conversation"));
-			// What comes after a close is not for the listener.
+			// The listener gets nothing after a close.
 			if (this.stream === stream) listener.over(error);
 		};
-		const tell = (frame: Uint8Array): void => {
+		const deliver = (frame: Uint8Array): void => {
 			if (frame[0] === PING_TAG) this.pinged(frame);
 			else if (this.stream === stream) listener.frame(frame);
 		};
 		stream.on("data", (message: Uint8Array) => {
 			try {
-				cutBatch(message, tell);
+				if (message[0] === BATCH_TAG) cutBatch(message, deliver);
+				else deliver(message);
 			} catch (error) {
 				end(error as Error);
 			}
@@ -103,12 +104,10 @@ class GrpcChannel implements FrameChannel {
 		stream.on("end", () => end(undefined));
 	}
 
+	/** Leaves at the end of the turn: Node's HTTP/2 does not write before. */
 	send(frame: Uint8Array): void {
 		this.batch.add(frame);
 	}
-
-	/** Nothing: Node's HTTP/2 writes when the turn is over, whatever is done before. */
-	flush(): void {}
 
 	drained(): Promise<void> {
 		const { stream } = this;

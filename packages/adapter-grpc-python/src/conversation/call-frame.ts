@@ -1,16 +1,75 @@
+import { InputError } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
-import type { AttachmentSink } from "../shared-memory/attachment.ts";
+import type {
+	AttachmentSink,
+	ValueImage,
+} from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
-import { encodeArguments } from "./call-arguments.ts";
+import type { SharedMemory } from "../shared-memory/shared-memory.ts";
+import { encodeValue } from "../values/encode-value.ts";
+import { describe } from "../values/no-image.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import type { HostMessage } from "./frame-codec.ts";
 
+const NONE = new Uint8Array();
+
 /**
- * The frame that begins a call, with its arguments in it or beside it.
+ * The arguments of a call as their image: an object for keyword arguments, an array for positional ones.
  *
- * @param memory what the call has of the shared memory.
+ * @throws InputError `INVALID_ARGUMENTS` when it is neither, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
+ */
+function encodeArguments(
+	command: string,
+	args: unknown,
+	maxBytes: number,
+	attachment?: AttachmentSink,
+): Uint8Array {
+	if (args === undefined) return NONE;
+	if (typeof args !== "object" || args === null) {
+		throw new InputError({
+			code: "INVALID_ARGUMENTS",
+			ran: "no",
+			message: `"${command}" was called with ${describe(args)}: arguments are an object (by name) or an array (by position). For one argument write [value].`,
+			path: "$",
+		});
+	}
+	try {
+		return encodeValue(args, { maxBytes, attachment });
+	} catch (error) {
+		if (!(error instanceof InputError)) throw error;
+		const what = `The arguments of "${command}"`;
+		if (error.code === "MESSAGE_TOO_LARGE")
+			throw messageTooLarge(what, maxBytes);
+		const { code, ran, path } = error;
+		throw new InputError({
+			code,
+			ran,
+			path,
+			message: `${what}: ${error.message}`,
+		});
+	}
+}
+
+/** A message that the limit does not allow: nothing of it was sent. @param bytes left out when only known to be more. */
+export function messageTooLarge(
+	what: string,
+	limit: number,
+	bytes?: number,
+): InputError {
+	return new InputError({
+		code: "MESSAGE_TOO_LARGE",
+		ran: "no",
+		message: `${what}: a message of ${bytes ?? `more than ${limit}`} bytes, and the limit is ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.`,
+	});
+}
+
+/**
+ * The frame that begins a call, with its arguments in it or beside it, and the
+ * shared memory that the call has from its begin.
+ *
+ * @param shared the memory shared with the worker, if there is one.
  * @param credit of a stream; `undefined` for a call with one answer.
- * @throws InputError as `encodeArguments`.
+ * @throws InputError `INVALID_ARGUMENTS`, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
 export function callFrame(
 	number: number,
@@ -18,25 +77,28 @@ export function callFrame(
 	args: unknown,
 	options: CallOptions,
 	maxMessageBytes: number,
-	memory: CallMemory | undefined,
+	shared: SharedMemory | undefined,
 	credit: StreamCredit | undefined,
-): HostMessage {
-	const encode = (attachment?: AttachmentSink): Uint8Array =>
-		encodeArguments(command, args, maxMessageBytes, attachment);
-	const { value, attachment } = memory?.arguments(encode) ?? {
-		value: encode(),
-		attachment: undefined,
-	};
-	if (credit === undefined) memory?.expectResult();
-	return {
+): { readonly frame: HostMessage; readonly memory: CallMemory | undefined } {
+	const encode = (sink?: AttachmentSink): Uint8Array =>
+		encodeArguments(command, args, maxMessageBytes, sink);
+	const { image, memory } =
+		shared === undefined
+			? { image: { value: encode() } as ValueImage, memory: undefined }
+			: shared.encodeArguments(
+					command,
+					encode,
+					credit === undefined ? "result" : "stream",
+				);
+	const frame: HostMessage = {
 		$case: "call",
 		value: {
 			callId: number,
 			tool: command,
-			arguments: value,
-			attachment,
+			arguments: image.value,
+			attachment: image.attachment,
 			resultSegment: memory?.resultSegment ?? "",
-			segmentsGone: [...(memory?.segmentsGone ?? [])],
+			segmentsGone: shared === undefined ? [] : [...shared.segments.gone],
 			timeoutMs:
 				options.timeoutMs === undefined
 					? 0
@@ -48,4 +110,5 @@ export function callFrame(
 			hasInput: options.input !== undefined,
 		},
 	};
+	return { frame, memory };
 }

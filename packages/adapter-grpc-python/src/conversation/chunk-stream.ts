@@ -1,4 +1,6 @@
 import type { SnakepitError } from "@snakepit/core";
+import type { CallOptions } from "@snakepit/core/adapter";
+import type { Conversation } from "./conversation.ts";
 import { CreditWindow, type StreamCredit } from "./credit-window.ts";
 import type { CallAnswers, OngoingCall } from "./ongoing-call.ts";
 
@@ -35,25 +37,27 @@ export class ChunkStream
 	implements AsyncIterableIterator<unknown, unknown>, CallAnswers
 {
 	private readonly window: CreditWindow;
-	private readonly begin: (stream: ChunkStream) => OngoingCall;
-	private readonly allow: (call: OngoingCall, chunks: number) => void;
+	private readonly conversation: Conversation;
+	private readonly command: string;
+	private readonly args: unknown;
+	private readonly options: CallOptions;
 	private readonly buffered: Arrived[] = [];
 	private readonly demands: Demand[] = [];
 	private readonly settled = Promise.withResolvers<void>();
 	private state: StreamState = { kind: "fresh" };
 
-	/**
-	 * @param begin sends the call. Throws when it cannot.
-	 * @param allow sends credit.
-	 */
 	constructor(
+		conversation: Conversation,
+		command: string,
+		args: unknown,
+		options: CallOptions,
 		credit: StreamCredit,
-		begin: (stream: ChunkStream) => OngoingCall,
-		allow: (call: OngoingCall, chunks: number) => void,
 	) {
+		this.conversation = conversation;
+		this.command = command;
+		this.args = args;
+		this.options = options;
 		this.window = new CreditWindow(credit);
-		this.begin = begin;
-		this.allow = allow;
 	}
 
 	[Symbol.asyncIterator](): this {
@@ -110,7 +114,10 @@ export class ChunkStream
 
 	private start(): void {
 		try {
-			this.state = { kind: "running", call: this.begin(this) };
+			const { conversation, command, args, options } = this;
+			const { credit } = this.window;
+			const call = conversation.begin(command, args, options, this, credit);
+			this.state = { kind: "running", call };
 		} catch (error) {
 			this.failed(error as SnakepitError);
 		}
@@ -119,7 +126,13 @@ export class ChunkStream
 	private taken({ value, bytes }: Arrived): Step {
 		const grant = this.window.take(bytes);
 		if (grant > 0 && this.state.kind === "running")
-			this.allow(this.state.call, grant);
+			this.conversation.send(
+				{
+					$case: "credit",
+					value: { callId: this.state.call.number, chunks: grant },
+				},
+				"credit",
+			);
 		return { done: false, value };
 	}
 
@@ -132,7 +145,7 @@ export class ChunkStream
 		this.settled.resolve();
 	}
 
-	/** The result or the error is told once; afterwards the stream is just over. */
+	/** The result or the error comes once; afterwards the stream is just over. */
 	private async ending(): Promise<Step> {
 		const { state } = this;
 		this.state = { kind: "over", end: NOTHING };

@@ -1,3 +1,4 @@
+import type { SnakepitError } from "@snakepit/core";
 import type {
 	CallOptions,
 	Connection,
@@ -8,12 +9,12 @@ import type {
 import { abortable } from "../abortable.ts";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
+import type { ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
-import { callFrame } from "./call-frame.ts";
+import { callFrame, messageTooLarge } from "./call-frame.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import type { StreamCredit } from "./credit-window.ts";
-import { dispatchFrame, type FrameTargets } from "./dispatch-frame.ts";
 import { conversationBroken } from "./failure-error.ts";
 import {
 	decodeFrame,
@@ -22,14 +23,12 @@ import {
 	type WorkerMessage,
 } from "./frame-codec.ts";
 import { type HostFunction, HostFunctions } from "./host-functions.ts";
-import { messageTooLarge } from "./message-limit.ts";
+import { logRecordOf } from "./log-record.ts";
 import {
 	abortedBefore,
 	type CallAnswers,
-	type CallLine,
 	OngoingCall,
 } from "./ongoing-call.ts";
-import { ValueCrossing } from "./value-crossing.ts";
 
 /** What a conversation is held under. */
 export interface ConversationSetting {
@@ -50,18 +49,16 @@ export interface ConversationProcess
 
 type ConversationState =
 	| { readonly kind: "open" }
-	/** We said that no more calls will come. */
+	/** The worker was asked to leave: no more calls will come. */
 	| { readonly kind: "leaving" }
 	| { readonly kind: "over"; readonly problem: string };
 
 /** All calls of one worker, on one channel. Every call settles exactly once. */
-export class Conversation implements Connection, FrameListener, CallLine {
+export class Conversation implements Connection, FrameListener {
 	readonly workerId: string;
 	private readonly process: ConversationProcess;
 	private readonly setting: ConversationSetting;
 	private readonly hostFunctions: HostFunctions;
-	private readonly targets: FrameTargets;
-	readonly crossing: ValueCrossing;
 	private readonly calls = new Map<number, OngoingCall>();
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
@@ -73,17 +70,10 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		this.workerId = process.slot.workerId;
 		this.process = process;
 		this.setting = setting;
-		this.crossing = new ValueCrossing(setting.sharedMemory);
 		this.hostFunctions = new HostFunctions(
 			setting.hostFunctions,
 			(message, what) => this.send(message, what),
 		);
-		this.targets = {
-			calls: this.calls,
-			hostFunctions: this.hostFunctions,
-			log: (record) => process.log(record),
-			crossing: this.crossing,
-		};
 	}
 
 	/** Takes the channel that this listens to. */
@@ -114,15 +104,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		options: CallOptions,
 	): AsyncIterableIterator<unknown> {
 		const { streamCredit } = this.setting;
-		return new ChunkStream(
-			streamCredit,
-			(stream) => this.begin(command, args, options, stream, streamCredit),
-			(call, chunks) =>
-				this.send(
-					{ $case: "credit", value: { callId: call.number, chunks } },
-					"credit",
-				),
-		);
+		return new ChunkStream(this, command, args, options, streamCredit);
 	}
 
 	async ping(signal: AbortSignal): Promise<PingReply> {
@@ -162,7 +144,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		this.conclude("it was closed by this program");
 	}
 
-	// The channel tells:
+	// What the channel reports:
 
 	frame(bytes: Uint8Array): void {
 		let message: WorkerMessage;
@@ -172,7 +154,9 @@ export class Conversation implements Connection, FrameListener, CallLine {
 			this.break(`a malformed frame of ${bytes.length} bytes arrived`, error);
 			return;
 		}
-		dispatchFrame(message, this.targets);
+		if (message.$case === "hostCallCancel")
+			this.hostFunctions.drop(message.value.hostCallId);
+		else this.frameOfCall(message);
 	}
 
 	over(error: Error | undefined): void {
@@ -181,7 +165,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		else this.break(error.message, error);
 	}
 
-	// Calls and host functions tell:
+	// For calls and host functions:
 
 	send(message: HostMessage, what: string): void {
 		const frame = encodeFrame(message);
@@ -199,40 +183,57 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		this.break(`the worker sent ${problem}`);
 	}
 
-	forget(number: number): void {
-		const call = this.calls.get(number);
-		if (call === undefined) return;
-		this.calls.delete(number);
-		this.hostFunctions.callOver(call);
+	/** The call is over: its number is forgotten. */
+	forget(call: OngoingCall): void {
+		this.calls.delete(call.number);
+		if (this.hostFunctions.running.size > 0) this.hostFunctions.callOver(call);
 	}
 
-	private begin(
+	/** The part of the shared memory that a call uses whose answer needs it; `undefined` without shared memory. */
+	memoryOf(command: string): CallMemory | undefined {
+		return this.setting.sharedMemory?.call(command);
+	}
+
+	/** Removes what came beside a value that nobody will read. */
+	discard({ attachment }: ValueImage): void {
+		if (attachment !== undefined)
+			this.setting.sharedMemory?.discard(attachment);
+	}
+
+	/** Sends a call. @throws SnakepitError when it was not sent. */
+	begin(
 		command: string,
 		args: unknown,
 		options: CallOptions,
 		answers: CallAnswers,
 		credit?: StreamCredit,
 	): OngoingCall {
-		this.openChannel();
+		const { channel } = this;
+		if (channel === undefined || this.state.kind !== "open")
+			throw this.notOpen();
 		if (options.signal.aborted)
 			throw abortedBefore(this.workerId, command, options.signal);
+		const { callsAtOnce, maxMessageBytes, sharedMemory } = this.setting;
 		const number = this.lastCall + 1;
-		const memory = this.crossing.call(command);
-		this.sendOrClose(
-			memory,
-			callFrame(
-				number,
-				command,
-				args,
-				options,
-				this.setting.maxMessageBytes,
-				memory,
-				credit,
-			),
-			`The arguments of "${command}"`,
+		const { frame, memory } = callFrame(
+			number,
+			command,
+			args,
+			options,
+			maxMessageBytes,
+			sharedMemory,
+			credit,
 		);
-		// No other call can join it, and the worker is idle: it shall not wait for what callers do in this turn, with the answer before.
-		if (this.setting.callsAtOnce === 1) this.channel?.flush();
+		try {
+			this.send(frame, `The arguments of "${command}"`);
+		} catch (error) {
+			// Nothing was sent.
+			memory?.close(true);
+			throw error;
+		}
+		sharedMemory?.segments.reportedGone();
+		// No other call can join it, and the worker is idle: it does not wait for the rest of this turn, nor for the answer before it.
+		if (callsAtOnce === 1) channel.flush?.();
 		this.lastCall = number;
 		const call = new OngoingCall(
 			number,
@@ -246,29 +247,50 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		return call;
 	}
 
-	private sendOrClose(
-		memory: CallMemory | undefined,
-		message: HostMessage,
-		what: string,
+	/** A frame about a call; about one that is over it crossed with the end of that, and is dropped. */
+	private frameOfCall(
+		message: Exclude<WorkerMessage, { readonly $case: "hostCallCancel" }>,
 	): void {
-		try {
-			this.send(message, what);
-		} catch (error) {
-			// The worker never heard of it.
-			memory?.close(true);
-			throw error;
+		const call = this.calls.get(message.value.callId);
+		switch (message.$case) {
+			case "result":
+				if (call === undefined) this.discard(message.value);
+				else call.result(message.value);
+				break;
+			case "chunk":
+				if (call === undefined) this.discard(message.value);
+				else call.chunk(message.value);
+				break;
+			case "end":
+				if (call === undefined) this.discard(message.value);
+				else call.end(message.value);
+				break;
+			case "failure":
+				call?.failure(message.value);
+				break;
+			case "inputCredit":
+				call?.inputCredit(message.value.chunks);
+				break;
+			case "hostCall":
+				if (call !== undefined) this.hostFunctions.begin(call, message.value);
+				break;
+			case "log":
+				this.process.log(logRecordOf(message.value, call?.options.callId));
 		}
-		memory?.sent();
 	}
 
 	private openChannel(): FrameChannel {
 		if (this.channel !== undefined && this.state.kind === "open")
 			return this.channel;
+		throw this.notOpen();
+	}
+
+	private notOpen(): SnakepitError {
 		const problem =
 			this.state.kind === "over"
 				? this.state.problem
 				: "the worker was asked to leave";
-		throw conversationBroken(this.workerId, problem, "no");
+		return conversationBroken(this.workerId, problem, "no");
 	}
 
 	private break(problem: string, cause?: unknown): void {
@@ -285,7 +307,7 @@ export class Conversation implements Connection, FrameListener, CallLine {
 		if (this.state.kind === "over") return;
 		this.state = { kind: "over", problem };
 		this.channel?.close();
-		this.crossing.close();
+		this.setting.sharedMemory?.close();
 		for (const call of [...this.calls.values()]) {
 			call.lost(conversationBroken(this.workerId, problem, "maybe", cause));
 		}

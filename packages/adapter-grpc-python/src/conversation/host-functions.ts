@@ -25,10 +25,10 @@ export class HostFunctions {
 	private readonly functions: ReadonlyMap<string, HostFunction>;
 	private readonly send: (message: HostMessage, what: string) => void;
 	/** By the worker's number of the host call. */
-	private readonly running = new Map<
+	readonly running: Map<
 		number,
 		{ readonly call: OngoingCall; readonly abort: AbortController }
-	>();
+	> = new Map();
 
 	/** @param send throws InputError `MESSAGE_TOO_LARGE` when a frame is. */
 	constructor(

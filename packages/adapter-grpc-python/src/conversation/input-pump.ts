@@ -1,10 +1,10 @@
 import { InputError, type SnakepitError } from "@snakepit/core";
 import { encodeValue } from "../values/encode-value.ts";
-import type { CallLine } from "./ongoing-call.ts";
+import type { Conversation } from "./conversation.ts";
 import { thrownText } from "./thrown-text.ts";
 
 /** What a pump needs of the conversation. */
-export type InputLine = Pick<CallLine, "send" | "drained">;
+type InputLine = Pick<Conversation, "send" | "drained">;
 
 type PumpState =
 	| { readonly kind: "waiting" }

@@ -1,44 +1,27 @@
-import type { SnakepitError } from "@snakepit/core";
+import { InputError, type SnakepitError } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
 import type { Chunk, End, Failure, Result } from "../gen/bridge.ts";
-import {
-	type AttachmentName,
-	bytesOf,
-	type ValueImage,
-} from "../shared-memory/attachment.ts";
+import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
+import { decodeValue } from "../values/decode-value.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
+import type { Conversation } from "./conversation.ts";
 import {
 	callAborted,
 	errorOfFailure,
 	type FailedCall,
 } from "./failure-error.ts";
-import type { HostMessage } from "./frame-codec.ts";
 import { InputPump } from "./input-pump.ts";
-import type { ValueCrossing } from "./value-crossing.ts";
 
-/** Where a call's answers go. Told of exactly one end. */
+/** Where a call's answers go. Of the two ends, exactly one is called once. */
 export interface CallAnswers {
 	/** With the one result; of a stream, with what the tool returned at its end. */
 	succeeded(value: unknown): void;
 	failed(error: SnakepitError): void;
 	/** Only for streams; `bytes` is what it had on its way. False when the worker had no credit for it. */
 	chunk?(value: unknown, bytes: number): boolean;
-	/** Only for streams: the call is asked to end, nobody wants what was not taken yet. */
+	/** Only for streams: the call is asked to end, and what was not taken yet is not wanted. */
 	cancelled?(): void;
-}
-
-/** What a call needs of its conversation. */
-export interface CallLine {
-	readonly workerId: string;
-	/** Sends a frame; @throws InputError `MESSAGE_TOO_LARGE`, nothing was sent then. */
-	send(message: HostMessage, what: string): void;
-	drained(): Promise<void>;
-	readonly crossing: ValueCrossing;
-	/** The worker broke the rules: the conversation is over. */
-	violated(problem: string): void;
-	/** The call is over: its number is forgotten. */
-	forget(number: number): void;
 }
 
 type CallState =
@@ -56,8 +39,9 @@ export class OngoingCall {
 	readonly number: number;
 	readonly command: string;
 	readonly options: CallOptions;
-	private readonly memory: CallMemory | undefined;
-	private readonly line: CallLine;
+	/** `undefined` until the call uses shared memory. */
+	private memory: CallMemory | undefined;
+	private readonly conversation: Conversation;
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
 	private state: CallState = { kind: "running" };
@@ -67,19 +51,19 @@ export class OngoingCall {
 		command: string,
 		options: CallOptions,
 		memory: CallMemory | undefined,
-		line: CallLine,
+		conversation: Conversation,
 		answers: CallAnswers,
 	) {
 		this.number = number;
 		this.command = command;
 		this.options = options;
 		this.memory = memory;
-		this.line = line;
+		this.conversation = conversation;
 		this.answers = answers;
 		this.input =
 			options.input === undefined
 				? undefined
-				: new InputPump(number, options.input, line, (error) =>
+				: new InputPump(number, options.input, conversation, (error) =>
 						this.cancel(error, error),
 					);
 		options.signal.addEventListener("abort", this.onAbort);
@@ -91,7 +75,7 @@ export class OngoingCall {
 		this.state = { kind: "cancelling", error, reason };
 		this.input?.stop();
 		this.answers.cancelled?.();
-		this.line.send(
+		this.conversation.send(
 			{
 				$case: "cancel",
 				value: { callId: this.number, reason: cancelReasonOf(reason) },
@@ -103,62 +87,53 @@ export class OngoingCall {
 	/** The worker allows more input. */
 	inputCredit(items: number): void {
 		if (this.input === undefined)
-			this.line.violated(
+			this.conversation.violated(
 				`input credit for call ${this.number}, which has no input`,
 			);
 		else this.options.context.runInAsyncScope(() => this.input?.grant(items));
 	}
 
 	result(result: Result): void {
-		const { argumentsFree } = result;
-		if (this.answers.chunk !== undefined) {
-			this.line.violated(`a result for the stream ${this.number}`);
-			return;
-		}
-		const tell = this.telling(result, (memory, attachment) =>
-			memory.result(attachment, argumentsFree),
-		);
-		this.finish(tell, argumentsFree);
+		if (this.answers.chunk !== undefined)
+			this.conversation.violated(`a result for the stream ${this.number}`);
+		else this.answer(result, result.argumentsFree, "result");
 	}
 
 	chunk(chunk: Chunk): void {
 		const { answers } = this;
 		if (answers.chunk === undefined)
-			this.line.violated(`a chunk for call ${this.number}, which is no stream`);
+			this.conversation.violated(
+				`a chunk for call ${this.number}, which is no stream`,
+			);
 		else if (this.state.kind === "running") {
 			let value: unknown;
 			try {
-				value = this.decoded(chunk, (memory, attachment) =>
-					memory.chunk(attachment),
-				);
+				value = this.decoded(chunk, "chunk", false);
 			} catch (error) {
 				this.cancel(error, error as SnakepitError);
 				return;
 			}
 			if (!answers.chunk(value, bytesOf(chunk)))
-				this.line.violated(`a chunk beyond the credit of call ${this.number}`);
-		} else this.line.crossing.discard(chunk);
+				this.conversation.violated(
+					`a chunk beyond the credit of call ${this.number}`,
+				);
+		} else this.conversation.discard(chunk);
 	}
 
 	end(end: End): void {
 		const { state } = this;
 		const { argumentsFree } = end;
 		if (this.answers.chunk === undefined)
-			this.line.violated(`the end of a stream for call ${this.number}`);
+			this.conversation.violated(`the end of a stream for call ${this.number}`);
 		else if (state.kind === "cancelling") {
 			// Chunks were dropped: this is not the end that the caller asked for.
 			const error =
 				state.error ?? callAborted(this.failed(), "maybe", state.reason);
-			this.line.crossing.discard(end);
-			this.finish(() => this.answers.failed(error), argumentsFree);
-		} else if (end.value.length === 0)
-			this.finish(() => this.answers.succeeded(null), argumentsFree);
-		else {
-			const tell = this.telling(end, (memory, attachment) =>
-				memory.chunk(attachment),
-			);
-			this.finish(tell, argumentsFree);
-		}
+			this.conversation.discard(end);
+			this.fail(error, argumentsFree);
+		} else if (end.value.length === 0) {
+			if (this.finish(argumentsFree)) this.answers.succeeded(null);
+		} else this.answer(end, argumentsFree, "chunk");
 	}
 
 	failure(failure: Failure): void {
@@ -166,46 +141,55 @@ export class OngoingCall {
 		const error =
 			(state.kind === "cancelling" ? state.error : undefined) ??
 			errorOfFailure(failure, this.failed());
-		this.finish(() => this.answers.failed(error), failure.argumentsFree);
+		this.fail(error, failure.argumentsFree);
 	}
 
 	/** The conversation is over, and with it the call. */
 	lost(error: SnakepitError): void {
-		this.finish(() => this.answers.failed(error), false);
+		this.fail(error, false);
 	}
 
 	private readonly onAbort = (): void =>
 		this.cancel(this.options.signal.reason);
 
-	/** Tells the answer; one that cannot be read is the call's failure, and nothing else on the conversation is broken. */
-	private telling(
+	/** Delivers the answer; one that cannot be read is the call's failure, and nothing else on the conversation is broken. */
+	private answer(
 		image: ValueImage,
-		take: (memory: CallMemory, attachment: AttachmentName) => Uint8Array,
-	): () => void {
+		argumentsFree: boolean,
+		kind: "result" | "chunk",
+	): void {
+		let value: unknown;
 		try {
-			const value = this.decoded(image, take);
-			return () => this.answers.succeeded(value);
+			value = this.decoded(image, kind, argumentsFree);
 		} catch (error) {
-			return () => this.answers.failed(error as SnakepitError);
+			this.fail(error as SnakepitError, argumentsFree);
+			return;
 		}
+		if (this.finish(argumentsFree)) this.answers.succeeded(value);
 	}
 
 	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
 	private decoded(
-		image: ValueImage,
-		take: (memory: CallMemory, attachment: AttachmentName) => Uint8Array,
+		{ value, attachment }: ValueImage,
+		kind: "result" | "chunk",
+		argumentsFree: boolean,
 	): unknown {
+		if (attachment === undefined) return decodeValue(value);
+		this.memory ??= this.conversation.memoryOf(this.command);
 		const { memory } = this;
-		return this.line.crossing.value(
-			image,
-			memory && ((attachment) => take(memory, attachment)),
-		);
+		return decodeAttached(value, () => {
+			if (memory === undefined)
+				throw new Error("an attachment, and none was agreed");
+			return kind === "result"
+				? memory.result(attachment, argumentsFree)
+				: memory.chunk(attachment);
+		});
 	}
 
 	private failed(): FailedCall {
 		const { state } = this;
 		return {
-			workerId: this.line.workerId,
+			workerId: this.conversation.workerId,
 			command: this.command,
 			cancelled:
 				state.kind === "cancelling" ? { reason: state.reason } : undefined,
@@ -213,14 +197,35 @@ export class OngoingCall {
 		};
 	}
 
-	private finish(tell: () => void, argumentsFree: boolean): void {
-		if (this.state.kind === "over") return;
+	private fail(error: SnakepitError, argumentsFree: boolean): void {
+		if (this.finish(argumentsFree)) this.answers.failed(error);
+	}
+
+	/** Returns false when it was over before. */
+	private finish(argumentsFree: boolean): boolean {
+		if (this.state.kind === "over") return false;
 		this.state = { kind: "over" };
 		this.options.signal.removeEventListener("abort", this.onAbort);
 		this.input?.stop();
 		this.memory?.close(argumentsFree);
-		this.line.forget(this.number);
-		tell();
+		this.conversation.forget(this);
+		return true;
+	}
+}
+
+/** Reads a value with its attachment. @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
+function decodeAttached(value: Uint8Array, read: () => Uint8Array): unknown {
+	try {
+		return decodeValue(value, read());
+	} catch (cause) {
+		if (cause instanceof InputError) throw cause;
+		throw new InputError({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "maybe",
+			message: `The value came with ${(cause as Error).message}.`,
+			path: "$",
+			cause,
+		});
 	}
 }
 

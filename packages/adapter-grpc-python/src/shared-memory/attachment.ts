@@ -30,15 +30,11 @@ const ALIGNMENT = 64;
 export class Attachment implements AttachmentSink {
 	readonly #fromBytes: number;
 	readonly #parts: Uint8Array[] = [];
-	#size = 0;
+	size = 0;
 
 	/** @param fromBytes smaller parts belong in the image. */
 	constructor(fromBytes: number) {
 		this.#fromBytes = fromBytes;
-	}
-
-	get size(): number {
-		return this.#size;
 	}
 
 	/** The content of the file. */
@@ -48,11 +44,11 @@ export class Attachment implements AttachmentSink {
 
 	take(bytes: Uint8Array): number | undefined {
 		if (bytes.byteLength < this.#fromBytes) return undefined;
-		const offset = Math.ceil(this.#size / ALIGNMENT) * ALIGNMENT;
-		if (offset > this.#size)
-			this.#parts.push(new Uint8Array(offset - this.#size));
+		const offset = Math.ceil(this.size / ALIGNMENT) * ALIGNMENT;
+		if (offset > this.size)
+			this.#parts.push(new Uint8Array(offset - this.size));
 		this.#parts.push(bytes);
-		this.#size = offset + bytes.byteLength;
+		this.size = offset + bytes.byteLength;
 		return offset;
 	}
 }

@@ -1,9 +1,4 @@
-import {
-	Attachment,
-	type AttachmentName,
-	type AttachmentSink,
-	type ValueImage,
-} from "./attachment.ts";
+import type { Attachment, AttachmentName } from "./attachment.ts";
 import { Segment } from "./segment.ts";
 import type { SharedMemory } from "./shared-memory.ts";
 
@@ -31,34 +26,22 @@ export class CallMemory {
 		return this.#result?.name ?? "";
 	}
 
-	/** The segments that the worker has to close, too. */
-	get segmentsGone(): readonly string[] {
-		return this.#memory.segments.gone;
-	}
-
-	/**
-	 * Encodes the arguments with their large parts beside them; all of it in the image
-	 * where there is no room for them.
-	 */
-	arguments(encode: (sink?: AttachmentSink) => Uint8Array): ValueImage {
-		const attachment = new Attachment(this.#memory.setting.fromBytes);
-		const value = encode(attachment);
-		if (attachment.size === 0) return { value };
+	/** Writes the large parts of the arguments; `undefined` where there is no room for them. */
+	arguments(attachment: Attachment): AttachmentName | undefined {
 		this.#arguments = this.#written(attachment);
-		if (this.#arguments === undefined) return { value: encode() };
-		const { name } = this.#arguments;
-		return { value, attachment: { name, size: attachment.size, offset: 0 } };
+		return (
+			this.#arguments && {
+				name: this.#arguments.name,
+				size: attachment.size,
+				offset: 0,
+			}
+		);
 	}
 
 	/** Reserves a segment for a result, if one of this command was shared before. */
 	expectResult(): void {
 		const bytes = this.#memory.resultBytes.get(this.#command);
 		if (bytes !== undefined) this.#result = this.#memory.segments.spare(bytes);
-	}
-
-	/** The call was sent. */
-	sent(): void {
-		this.#memory.segments.reportedGone();
 	}
 
 	/**

@@ -1,4 +1,9 @@
-import type { AttachmentName } from "./attachment.ts";
+import {
+	Attachment,
+	type AttachmentName,
+	type AttachmentSink,
+	type ValueImage,
+} from "./attachment.ts";
 import { CallMemory } from "./call-memory.ts";
 import { Segment } from "./segment.ts";
 import { type After, afterUnreferenced, Segments } from "./segments.ts";
@@ -29,6 +34,8 @@ export class SharedMemory {
 	readonly segments: Segments;
 	/** The size of the last result that was shared, by command. */
 	readonly resultBytes: Map<string, number> = new Map();
+	/** For the arguments of the next call: most have no large parts. */
+	#emptySink: Attachment | undefined;
 
 	constructor(setting: SharedMemorySetting, after: After = afterUnreferenced) {
 		this.setting = setting;
@@ -40,6 +47,34 @@ export class SharedMemory {
 	/** The part of it that one call uses. */
 	call(command: string): CallMemory {
 		return new CallMemory(this, command);
+	}
+
+	/**
+	 * Encodes the arguments of a call with their large parts beside them, or all in the image where there is no room
+	 * for those; and reserves a segment for a result, if one of this command was shared before. Most calls are small:
+	 * they get no part of the shared memory before their answer needs it.
+	 */
+	encodeArguments(
+		command: string,
+		encode: (sink?: AttachmentSink) => Uint8Array,
+		answer: "result" | "stream",
+	): { readonly image: ValueImage; readonly memory: CallMemory | undefined } {
+		const sink = this.#emptySink ?? new Attachment(this.setting.fromBytes);
+		this.#emptySink = undefined;
+		let image: ValueImage = { value: encode(sink) };
+		if (sink.size === 0) this.#emptySink = sink;
+		const expectsResult = answer === "result" && this.resultBytes.has(command);
+		if (sink.size === 0 && !expectsResult) return { image, memory: undefined };
+		const memory = this.call(command);
+		if (sink.size > 0) {
+			const attachment = memory.arguments(sink);
+			image =
+				attachment === undefined
+					? { value: encode() }
+					: { value: image.value, attachment };
+		}
+		if (expectsResult) memory.expectResult();
+		return { image, memory };
 	}
 
 	/** Removes a file that nobody will read. */

@@ -132,7 +132,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 			}
 			const index = this.#taken++;
 			while (this.#isRunning() && !this.#calls.takesOneMore)
-				await this.#calls.roomChanged();
+				await this.#calls.scheduler.roomChanged();
 			if (this.#isRunning()) this.#call(index, item.value);
 		}
 	}

@@ -25,7 +25,7 @@ import {
 } from "./session-table.ts";
 import { unaryWork, type Work } from "./work.ts";
 
-export interface CallsSetting {
+interface CallsSetting {
 	readonly options: ResolvedOptions;
 	readonly clock: Clock;
 	readonly host: ProcessHost;
@@ -49,10 +49,8 @@ export class Calls implements AttemptListener {
 	readonly #setting: CallsSetting;
 	readonly #pool: string;
 	#sequence = 0;
-	#door: "open" | "closed" = "open";
-	/** `"withheld"`: the program is about to die, and an error that nobody catches would end it first. */
-	#failures: "reported" | "withheld" = "reported";
-	#roomChange: PromiseWithResolvers<void> | undefined;
+	/** `"dying"`: the program ends, and an error that nobody catches would end it first. */
+	#phase: "open" | "closed" | "dying" = "open";
 
 	constructor(setting: CallsSetting) {
 		const { options, clock, host, dispatchesAtOnce } = setting;
@@ -60,7 +58,7 @@ export class Calls implements AttemptListener {
 		this.#pool = options.name;
 		this.outstanding = new OutstandingCalls(host, clock);
 		this.scheduler = new Scheduler(options, clock, dispatchesAtOnce, (worker) =>
-			this.#serve(worker),
+			this.serve(worker),
 		);
 	}
 
@@ -96,16 +94,16 @@ export class Calls implements AttemptListener {
 	): Call {
 		checkCall(command, options);
 		const { clock, reports, sessions } = this.#setting;
-		if (this.#door === "closed" && this.#failures === "reported")
-			throw poolClosed(this.#pool, command, "no");
-		if (this.#door === "open" && session !== undefined) sessions.use(session);
+		if (this.#phase === "closed") throw poolClosed(this.#pool, command, "no");
+		if (this.#phase === "open" && session !== undefined) sessions.use(session);
+		const nowMs = clock.now();
 		const call = newCall(
 			{ command, args, options, work, session, context },
 			++this.#sequence,
-			clock.now(),
+			nowMs,
 			this.#setting.options,
 		);
-		if (this.#door === "closed") {
+		if (this.#phase === "dying") {
 			call.state = { kind: "settled" };
 			return call;
 		}
@@ -113,50 +111,38 @@ export class Calls implements AttemptListener {
 		reports.accepted(call, this.scheduler.waiting);
 		if (call.signal !== undefined || call.deadlineMs !== undefined)
 			watchCall(call, this.#pool, clock, this.#giveUp);
-		this.#seekWorker(call);
+		this.#seekWorker(call, nowMs);
 		return call;
 	}
 
 	/** Whether one more call would not be refused for want of room: one to a closed pool is refused for that. */
 	get takesOneMore(): boolean {
-		return this.#door === "closed" || this.scheduler.takesOneMore;
-	}
-
-	/** Resolves when that may have changed. */
-	roomChanged(): Promise<void> {
-		this.#roomChange ??= Promise.withResolvers();
-		return this.#roomChange.promise;
+		return this.#phase !== "open" || this.scheduler.takesOneMore;
 	}
 
 	/** The consumer of a stream left before its end. */
 	abandon(call: Call): void {
-		this.#giveUp(call, aborted(this.#pool, call, undefined));
+		this.fail([call], () => aborted(this.#pool, call, undefined));
 	}
 
 	/** Accepts no more calls. */
-	closeDoor(): void {
-		this.#door = "closed";
+	close(): void {
+		if (this.#phase === "open") this.#phase = "closed";
 	}
 
-	/** Ends every call; those that run are cancelled on their workers. */
-	failAll(errorOf: (call: Call) => SnakepitError): void {
-		this.#fail(this.outstanding.all(), errorOf);
+	/** Ends these calls; those that run are cancelled on their workers. */
+	fail(calls: readonly Call[], errorOf: (call: Call) => SnakepitError): void {
+		for (const call of calls) this.#giveUp(call, errorOf(call));
+		this.scheduler.noteRoom();
 	}
 
-	/** The program is about to die: no call settles with an error any more. */
-	withholdFailures(): void {
-		this.#failures = "withheld";
+	/** The program is about to die: accepts no more calls, and settles none with an error. */
+	die(): void {
+		this.#phase = "dying";
 	}
 
-	/** Whether callers get the errors of their calls. */
-	get failures(): "reported" | "withheld" {
-		return this.#failures;
-	}
-
-	/** A worker has room. */
-	capacityOffered(worker: Worker): void {
-		this.scheduler.add(worker);
-		this.#serve(worker);
+	get isDying(): boolean {
+		return this.#phase === "dying";
 	}
 
 	/** A worker is gone: calls that could run nowhere else are lost. */
@@ -168,7 +154,7 @@ export class Calls implements AttemptListener {
 
 	/** No worker can be started: every call that waits fails with this error. */
 	failWaiting(error: StartError): void {
-		this.#fail(this.scheduler.loseHope(), (call) => noWorker(error, call));
+		this.fail(this.scheduler.loseHope(), (call) => noWorker(error, call));
 	}
 
 	/** An attempt is over: answered, failed, or lost with its worker. */
@@ -179,7 +165,8 @@ export class Calls implements AttemptListener {
 	): void {
 		const { clock, reports } = this.#setting;
 		const { call } = attempt;
-		reports.released(attempt, error, clock.now());
+		const nowMs = clock.now();
+		reports.released(attempt, error, nowMs);
 		this.outstanding.attemptOver();
 		if (error?.ran === "maybe") call.begun++;
 		this.#happened(
@@ -187,67 +174,65 @@ export class Calls implements AttemptListener {
 			error === undefined
 				? { kind: "answered", answer }
 				: { kind: "failed", error },
+			nowMs,
 		);
 	}
 
-	/** Gives a worker what waits for it, as far as it has room and the pace allows. */
-	#serve(worker: Worker): void {
+	/** Gives a worker that has room what waits for it, as far as the pace allows. */
+	serve(worker: Worker): void {
 		for (;;) {
 			const call = this.scheduler.callFor(worker);
 			if (call === undefined) break;
-			this.#happened(call, { kind: "worker_found", worker });
+			const nowMs = this.#setting.clock.now();
+			this.#happened(call, { kind: "worker_found", worker }, nowMs);
 		}
-		this.#noteRoom();
 	}
 
 	/** At first, and again after an attempt that failed. */
-	#seekWorker(call: Call): void {
+	#seekWorker(call: Call, nowMs: number): void {
 		const worker = this.scheduler.workerFor(call);
 		this.#happened(
 			call,
 			worker === undefined
 				? this.scheduler.lackFor(call)
 				: { kind: "worker_found", worker },
+			nowMs,
 		);
 	}
 
-	readonly #giveUp = (call: Call, error: SnakepitError): void =>
-		this.#happened(call, { kind: "given_up", error });
-
-	#fail(calls: readonly Call[], errorOf: (call: Call) => SnakepitError): void {
-		for (const call of calls) this.#giveUp(call, errorOf(call));
-		this.#noteRoom();
-	}
+	readonly #giveUp = (call: Call, error: SnakepitError): void => {
+		const nowMs = this.#setting.clock.now();
+		this.#happened(call, { kind: "given_up", error }, nowMs);
+	};
 
 	/** Carries out what a call does next. */
-	#happened(call: Call, occurrence: Occurrence<Worker>): void {
+	#happened(call: Call, occurrence: Occurrence<Worker>, nowMs: number): void {
 		const step = nextStep(call, occurrence);
 		switch (step.kind) {
 			case "run":
-				this.#run(call, step.worker);
+				this.#run(call, step.worker, nowMs);
 				break;
 			case "wait":
-				this.#wait(call);
+				this.#wait(call, nowMs);
 				break;
 			case "retry":
 				this.#setting.reports.retried(call, step.because);
-				this.#seekWorker(call);
+				this.#seekWorker(call, nowMs);
 				break;
 			case "succeed":
-				this.#settle(call, undefined, step.answer);
+				this.#settle(call, nowMs, undefined, step.answer);
 				break;
 			case "fail":
-				this.#settle(call, step.error);
+				this.#settle(call, nowMs, step.error);
 				break;
 			case "refuse":
-				this.#settle(call, this.#refusal(call, step.why));
+				this.#settle(call, nowMs, this.#refusal(call, step.why));
 		}
 	}
 
-	#run(call: Call, worker: Worker): void {
-		const { clock, reports } = this.#setting;
+	#run(call: Call, worker: Worker, nowMs: number): void {
+		const { reports } = this.#setting;
 		const { state } = call;
-		const nowMs = clock.now();
 		let waitedMs = 0;
 		if (state.kind === "waiting") {
 			state.timer?.cancel();
@@ -259,14 +244,13 @@ export class Calls implements AttemptListener {
 		const attempt = new CallAttempt(call, worker, nowMs, this);
 		call.state = { kind: "running", attempt };
 		worker.begin(attempt);
-		this.outstanding.attemptBegan();
+		this.outstanding.running++;
 		this.scheduler.noteLoad(worker);
-		this.#noteRoom();
 		reports.dispatched(attempt, waitedMs);
 		attempt.send();
 	}
 
-	#wait(call: Call): void {
+	#wait(call: Call, nowMs: number): void {
 		const { clock, fill } = this.#setting;
 		const { scheduler } = this;
 		const timer = Number.isFinite(call.queueTimeoutMs)
@@ -277,7 +261,7 @@ export class Calls implements AttemptListener {
 					),
 				)
 			: undefined;
-		call.state = { kind: "waiting", sinceMs: clock.now(), timer };
+		call.state = { kind: "waiting", sinceMs: nowMs, timer };
 		this.scheduler.wait(call);
 		call.instrument?.queued();
 		fill();
@@ -292,6 +276,7 @@ export class Calls implements AttemptListener {
 	/** The one place where a call ends for its caller: one that waits leaves the queue, one that runs is cancelled on its worker. */
 	#settle(
 		call: Call,
+		nowMs: number,
 		error: SnakepitError | undefined,
 		answer?: unknown,
 	): void {
@@ -304,16 +289,10 @@ export class Calls implements AttemptListener {
 			this.scheduler.leave(call);
 		} else if (state.kind === "running" && error !== undefined)
 			state.attempt.cancel(error, options.calls.cancelGraceMs, clock);
-		this.#noteRoom();
 		if (call.session !== undefined) sessions.done(call.session);
-		reports.settled(call, error, clock.now());
+		reports.settled(call, error, nowMs);
 		this.outstanding.settled(call);
 		if (error === undefined) call.work.succeed(answer);
-		else if (this.#failures === "reported") call.work.fail(error);
-	}
-
-	#noteRoom(): void {
-		this.#roomChange?.resolve();
-		this.#roomChange = undefined;
+		else if (this.#phase !== "dying") call.work.fail(error);
 	}
 }

@@ -22,8 +22,9 @@ export class CapacityIndex<Worker extends Loaded> {
 	/** Adds a worker, or notes its present load. */
 	put(worker: Worker): void {
 		const load = worker.callsRunning;
-		if (this.#loadOf.get(worker) === load) return;
-		this.remove(worker);
+		const before = this.#loadOf.get(worker);
+		if (before === load) return;
+		if (before !== undefined) this.remove(worker);
 		this.#loadOf.set(worker, load);
 		let bucket = this.#byLoad[load];
 		if (bucket === undefined) {

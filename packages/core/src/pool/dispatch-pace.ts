@@ -18,6 +18,8 @@ export class DispatchPace<Worker> {
 	readonly #clock: Clock;
 	readonly #atOnce: number;
 	readonly #serve: (worker: Worker) => void;
+	/** Those that are served in the next turns. Empty unless the pace is reached. */
+	readonly postponed: ReadonlySet<Worker>;
 	readonly #postponed = new Set<Worker>();
 	#sent = 0;
 	#next: "not asked for" | "asked for" = "not asked for";
@@ -27,16 +29,12 @@ export class DispatchPace<Worker> {
 		this.#clock = clock;
 		this.#atOnce = atOnce;
 		this.#serve = serve;
+		this.postponed = this.#postponed;
 	}
 
 	/** No more is sent before the next turn. */
 	get isReached(): boolean {
 		return this.#sent >= this.#atOnce;
-	}
-
-	/** Those that are served in the next turns. Empty unless the pace is reached. */
-	get postponed(): ReadonlySet<Worker> {
-		return this.#postponed;
 	}
 
 	/** One more is sent. */

@@ -5,45 +5,64 @@ import type {
 	SnakepitListener,
 } from "../events.ts";
 
+interface Subscription {
+	readonly listener: SnakepitListener;
+	/** The types that it is called with; `undefined` for all. */
+	readonly types: readonly SnakepitEventType[] | undefined;
+	/** The types that it shows to people. */
+	readonly takes: readonly SnakepitEventType[] | undefined;
+}
+
 /**
- * Tells every listener of one pool. One that throws hurts neither the pool nor
- * the others: they hear of it as `listener.threw`.
+ * Calls every listener of one pool. One that throws hurts neither the pool nor
+ * the others: they are called with `listener.threw`.
  */
 export class EventHub {
-	readonly #listeners = new Set<SnakepitListener>();
+	readonly #subscriptions = new Set<Subscription>();
 
-	/** Returns the function that ends the subscription. */
-	subscribe(listener: SnakepitListener): () => void {
-		this.#listeners.add(listener);
-		return () => {
-			this.#listeners.delete(listener);
-		};
+	/**
+	 * Subscribes to all events, or to those of some types. Returns the function that ends the subscription.
+	 */
+	subscribe(
+		listener: SnakepitListener,
+		types?: readonly SnakepitEventType[],
+	): () => void {
+		return this.#add({ listener, types, takes: listener.takes });
 	}
 
-	/** Subscribes to the events of one type. */
+	/** Subscribes to the events of one type, and shows them to people. */
 	subscribeTo<Type extends SnakepitEventType>(
 		type: Type,
 		listener: (event: EventOf<Type>) => void,
 	): () => void {
-		const hear = (event: SnakepitEvent): void => {
-			if (event.type === type) listener(event as EventOf<Type>);
-		};
-		return this.subscribe(Object.assign(hear, { takes: [type] }));
+		return this.#add({
+			listener: (event) => listener(event as EventOf<Type>),
+			types: [type],
+			takes: [type],
+		});
 	}
 
 	/** Whether a listener shows the events of a type to people. */
 	isTaken(type: SnakepitEventType): boolean {
-		for (const { takes } of this.#listeners)
+		for (const { takes } of this.#subscriptions)
 			if (takes?.includes(type)) return true;
 		return false;
 	}
 
+	/** Whether there is a listener for events of a type: one that there is not for need not be made. */
+	hasListener(type: SnakepitEventType): boolean {
+		for (const { types } of this.#subscriptions)
+			if (types === undefined || types.includes(type)) return true;
+		return false;
+	}
+
 	readonly emit = (event: SnakepitEvent): void => {
-		for (const listener of this.#listeners) {
+		for (const { listener, types } of this.#subscriptions) {
+			if (types !== undefined && !types.includes(event.type)) continue;
 			try {
 				listener(event);
 			} catch (error) {
-				if (event.type === "listener.threw") continue; // Or it would tell of itself for ever.
+				if (event.type === "listener.threw") continue; // Or it would report itself for ever.
 				this.emit({
 					type: "listener.threw",
 					wallMs: event.wallMs,
@@ -53,4 +72,11 @@ export class EventHub {
 			}
 		}
 	};
+
+	#add(subscription: Subscription): () => void {
+		this.#subscriptions.add(subscription);
+		return () => {
+			this.#subscriptions.delete(subscription);
+		};
+	}
 }

@@ -3,11 +3,11 @@ import type { Call } from "./call.ts";
 
 /** The calls that are not settled, and what waits for their end. While there is one, the program stays open. */
 export class OutstandingCalls {
+	/** How many attempts are not over, also of settled calls. */
+	running = 0;
 	readonly #calls = new Set<Call>();
 	readonly #host: ProcessHost;
 	readonly #clock: Clock;
-	/** Attempts that are not over, also of settled calls. */
-	#running = 0;
 	#releaseHost: (() => void) | undefined;
 	#onEmpty: (() => void) | undefined;
 
@@ -20,11 +20,6 @@ export class OutstandingCalls {
 		return this.#calls.size;
 	}
 
-	/** How many attempts are not over. */
-	get running(): number {
-		return this.#running;
-	}
-
 	all(): readonly Call[] {
 		return [...this.#calls];
 	}
@@ -34,14 +29,9 @@ export class OutstandingCalls {
 		this.#releaseHost ??= this.#host.keepAlive();
 	}
 
-	/** An attempt begins on a worker. */
-	attemptBegan(): void {
-		this.#running++;
-	}
-
 	attemptOver(): void {
-		this.#running--;
-		this.#releaseIfIdle();
+		this.running--;
+		if (this.#calls.size === 0) this.#releaseIfIdle();
 	}
 
 	settled(call: Call): void {
@@ -65,7 +55,7 @@ export class OutstandingCalls {
 
 	/** Lets the program end when no caller waits and no worker is busy with a call, also a cancelled one. */
 	#releaseIfIdle(): void {
-		if (this.#calls.size > 0 || this.#running > 0) return;
+		if (this.#calls.size > 0 || this.running > 0) return;
 		this.#releaseHost?.();
 		this.#releaseHost = undefined;
 	}

@@ -96,7 +96,7 @@ export class PoolLife {
 		const { options, workerSet, calls } = this.#setting;
 		if (afterwards === "dies") {
 			this.#afterwards = "dies";
-			calls.withholdFailures();
+			calls.die();
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
@@ -131,11 +131,11 @@ export class PoolLife {
 		const begunMs = clock.now();
 		const endHold = host.keepAlive();
 		try {
-			calls.closeDoor();
+			calls.close();
 			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
 			if (manner === "gentle") await calls.outstanding.drain(drainMs);
 			const cutShort = calls.outstanding.size;
-			calls.failAll(({ command, attempts }) =>
+			calls.fail(calls.outstanding.all(), ({ command, attempts }) =>
 				poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
 			);
 			sessions.endAll();

@@ -5,7 +5,7 @@ import type { EventHub } from "./event-hub.ts";
 import { PoolLife } from "./pool-life.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { type Session, SessionTable } from "./session-table.ts";
-import { SpokenEvents } from "./spoken-events.ts";
+import { SPOKEN_TYPES, SpokenEvents } from "./spoken-events.ts";
 import { StatisticsKeeper } from "./statistics.ts";
 import { WorkerSet } from "./worker-set.ts";
 
@@ -41,7 +41,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		reports: new CallReports({
 			pool,
 			clock,
-			emit: hub.emit,
+			hub,
 			statistics,
 			instrumentation: setting.instrumentation,
 		}),
@@ -74,7 +74,7 @@ function showUntaken(hub: EventHub, host: ProcessHost): void {
 	hub.subscribe((event) => {
 		const text = spoken.textOf(event);
 		if (text !== undefined && !hub.isTaken(event.type)) host.echo(text);
-	});
+	}, SPOKEN_TYPES);
 }
 
 /** The session is over: workers need its dictionary no more. */

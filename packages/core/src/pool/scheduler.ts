@@ -20,6 +20,7 @@ export class Scheduler {
 	/** Replaced already, but still needed by strict sessions. */
 	readonly #reserved = new Set<Worker>();
 	readonly #pace: DispatchPace<Worker>;
+	#roomChange: PromiseWithResolvers<void> | undefined;
 	/** `"hopeless"`: no worker could be started lately. */
 	#outlook: "open" | "hopeless" = "open";
 
@@ -48,9 +49,22 @@ export class Scheduler {
 		return queue.limit === 0 && this.#workers.size === 0 && !expectsWorker;
 	}
 
+	/** Resolves when that may have changed. */
+	roomChanged(): Promise<void> {
+		this.#roomChange ??= Promise.withResolvers();
+		return this.#roomChange.promise;
+	}
+
+	/** Whatever waits for room looks again. */
+	noteRoom(): void {
+		this.#roomChange?.resolve();
+		this.#roomChange = undefined;
+	}
+
 	/** The worker that runs a call now: one that may, has room, and is not for a call that came before. */
 	workerFor(call: Call): Worker | undefined {
-		if (this.#waiting.size === 0) this.#pace.release();
+		if (this.#pace.postponed.size > 0 && this.#waiting.size === 0)
+			this.#pace.release();
 		const incarnation = call.session?.incarnation;
 		if (incarnation === undefined) return this.#capacity.leastLoaded();
 		const preferred = this.#workers.get(incarnation);
@@ -75,6 +89,10 @@ export class Scheduler {
 
 	/** Takes the call that a worker runs next. `undefined` when none waits for it, it has no room, or its turn is later. */
 	callFor(worker: Worker): Call | undefined {
+		if (this.#roomChange !== undefined) this.noteRoom();
+		const { incarnation } = worker.ref;
+		this.#outlook = "open";
+		this.#workers.set(incarnation, worker);
 		if (!worker.hasCapacity) {
 			this.#capacity.remove(worker);
 			return undefined;
@@ -85,7 +103,6 @@ export class Scheduler {
 				this.#pace.postpone(worker);
 				return undefined;
 			}
-			const { incarnation } = worker.ref;
 			const call = isReserved
 				? this.#waiting.takeBound(incarnation)
 				: this.#waiting.takeFor(incarnation);
@@ -106,18 +123,13 @@ export class Scheduler {
 	/** A call that waited, or was about to, is settled. */
 	leave(call: Call): void {
 		this.#waiting.remove(call);
+		if (this.#roomChange !== undefined) this.noteRoom();
 	}
 
 	/** No worker can be started. Returns the calls that wait. */
 	loseHope(): readonly Call[] {
 		this.#outlook = "hopeless";
 		return this.#waiting.all();
-	}
-
-	/** A worker takes calls. */
-	add(worker: Worker): void {
-		this.#outlook = "open";
-		this.#workers.set(worker.ref.incarnation, worker);
 	}
 
 	/** A worker was given a call. */
@@ -140,6 +152,7 @@ export class Scheduler {
 
 	/** A worker is gone. Returns the calls that could run nowhere else, which wait no more. */
 	remove(worker: Worker): readonly Call[] {
+		if (this.#roomChange !== undefined) this.noteRoom();
 		const { incarnation } = worker.ref;
 		this.#capacity.remove(worker);
 		this.#workers.delete(incarnation);

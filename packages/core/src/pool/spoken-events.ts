@@ -1,6 +1,6 @@
 import type { WorkerLogRecord } from "../adapter.ts";
 import { SnakepitError } from "../errors.ts";
-import type { EventOf, SnakepitEvent } from "../events.ts";
+import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import { withoutLastLines } from "../worker/output-tail.ts";
 import { describeExit } from "../worker/worker-lost.ts";
@@ -21,6 +21,16 @@ const NO_CRASHES: readonly EndReason[] = [
 	"recycled",
 	"host_exit",
 	"start_failed",
+];
+
+/** The events that `SpokenEvents` is made of. */
+export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
+	"pool.started",
+	"worker.logged",
+	"worker.condemned",
+	"worker.exited",
+	"worker.start_failed",
+	"preload.ended",
 ];
 
 /**

@@ -15,13 +15,19 @@ export function boundTo(call: Call): string | undefined {
 export class WaitingRoom {
 	readonly #common = new PriorityQueue<Call>();
 	readonly #bound = new Map<string, PriorityQueue<Call>>();
-	#boundSize = 0;
+	/** Of all queues: asked for with every call. */
+	#size = 0;
 
 	get size(): number {
-		return this.#common.size + this.#boundSize;
+		return this.#size;
 	}
 
 	add(call: Call): void {
+		this.#size++;
+		this.#enqueue(call);
+	}
+
+	#enqueue(call: Call): void {
 		const incarnation = boundTo(call);
 		if (incarnation === undefined) {
 			this.#common.add(call);
@@ -33,16 +39,11 @@ export class WaitingRoom {
 			this.#bound.set(incarnation, queue);
 		}
 		queue.add(call);
-		this.#boundSize++;
 	}
 
 	remove(call: Call): void {
-		if (this.#common.remove(call)) return;
-		for (const queue of this.#bound.values()) {
-			if (!queue.remove(call)) continue;
-			this.#boundSize--;
-			return;
-		}
+		const queues = [this.#common, ...this.#bound.values()];
+		if (queues.some((queue) => queue.remove(call))) this.#size--;
 	}
 
 	/** Takes the next call that this process may run; calls whose session was bound elsewhere meanwhile change the line. */
@@ -56,25 +57,28 @@ export class WaitingRoom {
 				(common === undefined || isBefore(bound, common))
 			) {
 				own?.take();
-				this.#boundSize--;
+				this.#size--;
 				return bound;
 			}
 			if (common === undefined) return undefined;
 			this.#common.take();
 			const wanted = boundTo(common);
-			if (wanted === undefined || wanted === incarnation) return common;
-			this.add(common);
+			if (wanted === undefined || wanted === incarnation) {
+				this.#size--;
+				return common;
+			}
+			this.#enqueue(common);
 		}
 	}
 
-	/** Takes the next call whose session is bound to this process, also one that came before that. */
+	/** Takes the next call whose session is bound to this process, also one that came before it was bound. */
 	takeBound(incarnation: string): Call | undefined {
 		for (const call of this.#early(incarnation)) {
 			this.#common.remove(call);
-			this.add(call);
+			this.#enqueue(call);
 		}
 		const call = this.#bound.get(incarnation)?.take();
-		if (call !== undefined) this.#boundSize--;
+		if (call !== undefined) this.#size--;
 		return call;
 	}
 
@@ -82,9 +86,9 @@ export class WaitingRoom {
 	evict(incarnation: string): readonly Call[] {
 		const bound = [...(this.#bound.get(incarnation) ?? [])];
 		this.#bound.delete(incarnation);
-		this.#boundSize -= bound.length;
 		const early = this.#early(incarnation);
 		for (const call of early) this.#common.remove(call);
+		this.#size -= bound.length + early.length;
 		return [...bound, ...early];
 	}
 

@@ -107,7 +107,7 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 	session(options: SessionOptions = {}): PoolSession<Tools> {
 		checkSessionOptions(options);
 		const { life, calls, sessions } = this.#parts;
-		if (life.isClosing && calls.failures === "reported")
+		if (life.isClosing && !calls.isDying)
 			throw poolClosed(this.name, "pool.session", "no");
 		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,

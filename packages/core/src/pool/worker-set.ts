@@ -167,7 +167,7 @@ export class WorkerSet implements WorkerListener {
 	// What workers report:
 
 	capacityOffered(worker: Worker): void {
-		this.#setting.calls.capacityOffered(worker);
+		this.#setting.calls.serve(worker);
 		this.#recycler.offered(worker);
 	}
 

@@ -5,20 +5,17 @@ import type { Attempt } from "./worker-parts.ts";
 
 /** The calls that one worker runs. */
 export class RunningCalls {
+	readonly attempts: ReadonlySet<Attempt>;
+	/** How many there were. */
+	taken = 0;
+	/** How many were lost. */
+	lost = 0;
 	readonly #attempts = new Set<Attempt>();
 	/** Called when no call expects an answer any more. */
 	readonly #waiting = new Set<() => void>();
-	#taken = 0;
 
-	#lost = 0;
-
-	/** How many were lost. */
-	get lost(): number {
-		return this.#lost;
-	}
-
-	get size(): number {
-		return this.#attempts.size;
+	constructor() {
+		this.attempts = this.#attempts;
 	}
 
 	/** The one that runs; `undefined` when there is none, or several. */
@@ -27,26 +24,21 @@ export class RunningCalls {
 		return this.#attempts.size === 1 ? attempt : undefined;
 	}
 
-	/** How many there were. */
-	get taken(): number {
-		return this.#taken;
-	}
-
 	add(attempt: Attempt): void {
-		this.#taken++;
+		this.taken++;
 		this.#attempts.add(attempt);
 	}
 
 	/** Returns whether it was there. */
 	remove(attempt: Attempt): boolean {
 		const wasThere = this.#attempts.delete(attempt);
-		this.#tell();
+		if (this.#waiting.size > 0) this.#noteAnswers();
 		return wasThere;
 	}
 
-	/** One of them will get no answer from the adapter: it waits to be told why. */
+	/** One of them will get no answer from the adapter: the end of the worker will say why. */
 	noteUnanswerable(): void {
-		this.#tell();
+		this.#noteAnswers();
 	}
 
 	/**
@@ -81,12 +73,12 @@ export class RunningCalls {
 	lose(error: () => WorkerLostError): void {
 		const lost = [...this.#attempts];
 		this.#attempts.clear();
-		this.#lost += lost.length;
+		this.lost += lost.length;
 		for (const attempt of lost) attempt.lost(error());
 	}
 
-	#tell(): void {
-		if (this.#waiting.size === 0 || this.#expectsAnswers()) return;
+	#noteAnswers(): void {
+		if (this.#expectsAnswers()) return;
 		for (const resolve of this.#waiting) resolve();
 	}
 

@@ -93,7 +93,7 @@ export class Worker {
 		return this.#end.cause.verdict;
 	}
 	get callsRunning(): number {
-		return this.#calls.size;
+		return this.#calls.attempts.size;
 	}
 	/** The id of the one call that runs; `undefined` when there is none, or several. */
 	get onlyCall(): string | undefined {
@@ -108,10 +108,13 @@ export class Worker {
 			: this.#world.clock.now() - this.#readyAt;
 	}
 	get hasCapacity(): boolean {
-		if (this.#state !== "ready" || this.#hasEndedOutput) return false;
-		return this.#calls.size < this.slot.callsPerWorker;
+		// With output that has ended, it is about to end, or to be ended.
+		return (
+			this.#state === "ready" &&
+			this.#calls.attempts.size < this.slot.callsPerWorker &&
+			this.#belongings?.conversation?.hasEnded !== true
+		);
 	}
-	/** Then it is about to end, or to be ended. */
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation?.hasEnded === true;
 	}
@@ -234,7 +237,7 @@ export class Worker {
 	}
 
 	#stopWhenDrained(): void {
-		if (this.#state === "draining" && this.#calls.size === 0)
+		if (this.#state === "draining" && this.#calls.attempts.size === 0)
 			this.#step("drained");
 	}
 
