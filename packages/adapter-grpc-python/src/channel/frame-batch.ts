@@ -115,7 +115,7 @@ function varintBytes(value: number): number {
 	return bytes;
 }
 
-/** Returns where it goes on. */
+/** Returns the position after it. */
 function writeVarint(into: Uint8Array, at: number, value: number): number {
 	let rest = value;
 	let to = at;

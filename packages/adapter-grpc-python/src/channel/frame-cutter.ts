@@ -8,7 +8,7 @@ export const HEADER_BYTES = 5;
 /** Up to here messages that arrive together are copied together; a larger one is a copy by itself. */
 const SMALL_BYTES = 16 * 1024;
 
-/** Hears what arrives, whole. The bytes are its own: nothing writes to them later. */
+/** Called with each whole message. The bytes are its own: nothing writes to them later. */
 export type MessageListener = (kind: number, body: Uint8Array) => void;
 
 /**
@@ -46,7 +46,7 @@ export class FrameCutter {
 				this.partial === undefined ? this.cut(bytes, at) : this.fill(bytes, at);
 	}
 
-	/** Takes what belongs to the partial message; returns where it goes on. */
+	/** Takes what belongs to the partial message; returns the position after it. */
 	private fill(bytes: Uint8Array, at: number): number {
 		const { partial } = this;
 		if (partial === undefined) return at;
@@ -60,7 +60,7 @@ export class FrameCutter {
 		return end;
 	}
 
-	/** Tells of the small messages that are whole, and begins the one after them; returns where it goes on. */
+	/** Delivers the small messages that are whole, and begins the one after them; returns the position after what it took. */
 	private cut(bytes: Uint8Array, begin: number): number {
 		let at = begin;
 		while (bytes.length - at >= HEADER_BYTES) {
@@ -70,7 +70,7 @@ export class FrameCutter {
 			at = end;
 		}
 		if (at > begin) {
-			this.tell(Buffer.from(bytes.subarray(begin, at)));
+			this.deliver(Buffer.from(bytes.subarray(begin, at)));
 			return at;
 		}
 		if (bytes.length - at < HEADER_BYTES) {
@@ -84,7 +84,7 @@ export class FrameCutter {
 	}
 
 	/** @param bytes whole messages. */
-	private tell(bytes: Uint8Array): void {
+	private deliver(bytes: Uint8Array): void {
 		for (let at = 0; at < bytes.length; ) {
 			const begin = at + HEADER_BYTES;
 			const end = begin + this.bodyLength(bytes, at);

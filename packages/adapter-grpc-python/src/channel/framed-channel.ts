@@ -25,7 +25,7 @@ const RECEIVE_MARGIN_BYTES = 65_536;
 type HostSaying = NonNullable<HostSignal["signal"]>;
 
 /**
- * What every socket of this thread reads into: it is read and told of in one
+ * What every socket of this thread reads into: it is read and delivered in one
  * turn. A buffer for each read would have V8 collect garbage all the time.
  */
 let sharedBuffer: Uint8Array | undefined;
@@ -37,7 +37,7 @@ function readBuffer(): Uint8Array {
 	return sharedBuffer;
 }
 
-/** A question and who waits for its answer. */
+/** What settles the answer to a question. */
 interface Question<Answer> {
 	readonly resolve: (answer: Answer) => void;
 	readonly reject: (error: unknown) => void;
@@ -50,7 +50,7 @@ type ChannelState =
 	| { readonly kind: "over"; readonly error: Error };
 
 /**
- * Connects to a worker whose transport is `framed` and says the token.
+ * Connects to a worker whose transport is `framed` and sends the token.
  *
  * @throws Error why the worker cannot be reached or does not take the token; the signal's reason after an abort.
  */
@@ -217,10 +217,10 @@ class FramedChannel implements FrameChannel {
 			this.conclude(new Error(`the worker ended the connection: ${message}`));
 	}
 
-	/** Ends it once. @param reason what those get who wait for an answer. @param tell what the listener hears, if it was told that the channel is open. */
+	/** Ends it once. @param reason rejects the questions that wait for an answer. @param report called if the channel was open. */
 	private conclude(
 		reason: Error,
-		tell: () => void = () => this.listener.over(reason),
+		report: () => void = () => this.listener.over(reason),
 	): void {
 		const { state } = this;
 		if (state.kind === "over") return;
@@ -230,6 +230,6 @@ class FramedChannel implements FrameChannel {
 		this.pings.fail(reason);
 		for (const { reject } of this.descriptions) reject(reason);
 		this.descriptions.length = 0;
-		if (state.kind === "open") tell();
+		if (state.kind === "open") report();
 	}
 }

@@ -35,7 +35,7 @@ const FLOW_CONTROL_WINDOW_BYTES = 8 * 1024 * 1024;
 /**
  * Connects to a worker by gRPC and opens its one conversation.
  *
- * @throws Error what gRPC says when the worker cannot be reached or does not take the token; the signal's reason after an abort.
+ * @throws Error that of gRPC when the worker cannot be reached or does not take the token; the signal's reason after an abort.
  */
 export async function openGrpcChannel(
 	address: WorkerAddress,
@@ -140,7 +140,7 @@ class GrpcChannel implements FrameChannel {
 	}
 
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
-		// It does not stand in line behind what the worker takes its time to read.
+		// Not behind frames that a busy worker has not read yet.
 		if (!this.stream?.writable || this.stream.writableNeedDrain)
 			return this.askToPing(sequence, signal);
 		return this.pings.ask(sequence, signal, () =>

@@ -40,7 +40,7 @@ export class PendingPings {
 		});
 	}
 
-	/** An answer came; one that nobody waits for any more is dropped. */
+	/** An answer came; one to a ping that was aborted is dropped. */
 	answered(response: PingResponse): void {
 		this.pending.get(response.sequence)?.resolve(response);
 	}

@@ -1,7 +1,7 @@
 import { CallTimeoutError, QueueError } from "@snakepit/core";
 import { CancelReason } from "../gen/bridge.ts";
 
-/** What the worker is told about the reason of an AbortSignal. */
+/** The reason of an AbortSignal, as the worker gets it. */
 export function cancelReasonOf(reason: unknown): CancelReason {
 	if (reason instanceof CallTimeoutError || isTimeout(reason)) {
 		return CancelReason.CANCEL_REASON_DEADLINE;

@@ -21,7 +21,7 @@ type StreamState =
 	| { readonly kind: "leaving" }
 	/** No more arrives; what is buffered is still to be taken, then the end. */
 	| { readonly kind: "over"; readonly end: StreamEnd };
-/** How it ended, as the last step says it once. */
+/** How it ended: the last step, returned once. */
 type StreamEnd =
 	| { readonly kind: "returned"; readonly value: unknown }
 	| { readonly kind: "failed"; readonly error: SnakepitError };

@@ -4,9 +4,9 @@ import { HostFrame, WorkerFrame } from "../gen/bridge.ts";
 /** Cases of a frame that a channel keeps for itself. */
 type OfChannel = { readonly $case: "ping" | "batch" };
 
-/** What the host says: one of the cases of `HostFrame`. */
+/** What the host sends: one of the cases of `HostFrame`. */
 export type HostMessage = Exclude<NonNullable<HostFrame["frame"]>, OfChannel>;
-/** What the worker says: one of the cases of `WorkerFrame`. */
+/** What the worker sends: one of the cases of `WorkerFrame`. */
 export type WorkerMessage = Exclude<
 	NonNullable<WorkerFrame["frame"]>,
 	OfChannel

@@ -5,7 +5,7 @@ import type { HostMessage } from "./frame-codec.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
 import { boundedText, thrownText } from "./thrown-text.ts";
 
-/** What a host function learns beside its argument. */
+/** What a host function gets beside its argument. */
 export interface HostFunctionContext {
 	/** The call whose tool asks. */
 	readonly callId: string;
@@ -126,7 +126,7 @@ export class HostFunctions {
 	}
 }
 
-/** Code and message of what was thrown; never its stack, which is nobody's business in the worker. */
+/** Code and message of what was thrown; never its stack, which stays in this program. */
 function failureOf(hostCallId: number, error: unknown): HostMessage {
 	const { code, name, message } = (error ?? {}) as {
 		code?: unknown;

@@ -9,7 +9,7 @@ type InputLine = Pick<Conversation, "send" | "drained">;
 type PumpState =
 	| { readonly kind: "waiting" }
 	| { readonly kind: "pumping" }
-	/** The source ended or failed, or nobody reads any more. */
+	/** The source ended or failed, or its items are not wanted any more. */
 	| { readonly kind: "stopped" };
 
 /** Takes items from the caller's iterable as the worker allows, and sends them. */
@@ -46,7 +46,7 @@ export class InputPump {
 		void this.pump();
 	}
 
-	/** Nobody reads any more: the source is closed, as a loop that is left closes it. */
+	/** No more items are wanted: closes the source, as a loop that is left closes it. */
 	stop(): void {
 		if (this.state.kind === "stopped") return;
 		this.state = { kind: "stopped" };
@@ -55,7 +55,7 @@ export class InputPump {
 			try {
 				await iterator?.return?.();
 			} catch {
-				// The call is over or ending for another reason; there is nobody to tell.
+				// The call is over or ending for another reason: nothing waits for this error.
 			}
 		})();
 	}
@@ -110,7 +110,7 @@ export class InputPump {
 	}
 }
 
-/** What encodes a value knows of no call; whoever takes input runs, or is about to. */
+/** An encoder knows of no call; a call that takes input runs, or is about to. */
 function asBegun(error: SnakepitError): SnakepitError {
 	if (!(error instanceof InputError)) return error;
 	const { code, message, path, cause } = error;

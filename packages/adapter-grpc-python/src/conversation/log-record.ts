@@ -1,7 +1,7 @@
 import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import type { Log } from "../gen/bridge.ts";
 
-/** One of Python's records, as core tells it. */
+/** One of Python's records, as core reports it. */
 export function logRecordOf(
 	log: Log,
 	callId: string | undefined,

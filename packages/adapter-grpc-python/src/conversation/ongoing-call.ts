@@ -26,7 +26,7 @@ export interface CallAnswers {
 
 type CallState =
 	| { readonly kind: "running" }
-	/** Asked to end, and not done with it. `error` is what the caller gets when it fails. */
+	/** Asked to end, but not over yet. `error` is what the caller gets when it fails. */
 	| {
 			readonly kind: "cancelling";
 			readonly error: SnakepitError | undefined;

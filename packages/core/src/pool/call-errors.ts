@@ -120,7 +120,7 @@ export function mapAborted(
 
 /**
  * The error of an attempt as that of its call, of which an earlier attempt may have
- * begun: another error where that one says otherwise, for an adapter may throw one
+ * begun: another error where that one has `ran: "no"`, for an adapter may throw one
  * and the same for every call. It differs in nothing else.
  */
 export function asBegun(error: SnakepitError): SnakepitError {
@@ -128,7 +128,7 @@ export function asBegun(error: SnakepitError): SnakepitError {
 	return changed(error, { ran: "maybe" });
 }
 
-/** The error of one call of a map, which says of which item; any other as it is. */
+/** The error of one call of a map, with the `item` it is of; any other as it is. */
 export function ofItem(error: unknown, item: number): unknown {
 	if (!(error instanceof SnakepitError)) return error;
 	return changed(error, { item, message: `Item ${item}: ${error.message}` });
@@ -147,17 +147,17 @@ function changed(
 			? error.stack
 			: error.stack?.replace(error.message, () => message);
 	// Made by the constructor, so that it is an error to the engine as well.
-	const told = new Error();
-	Object.setPrototypeOf(told, Object.getPrototypeOf(error));
-	Object.defineProperties(told, {
+	const copy = new Error();
+	Object.setPrototypeOf(copy, Object.getPrototypeOf(error));
+	Object.defineProperties(copy, {
 		...fields,
 		stack: { ...HIDDEN, value: stack },
 	});
 	for (const [name, value] of Object.entries(changes)) {
 		const enumerable = fields[name as keyof typeof fields]?.enumerable ?? true;
-		Object.defineProperty(told, name, { ...HIDDEN, enumerable, value });
+		Object.defineProperty(copy, name, { ...HIDDEN, enumerable, value });
 	}
-	return told as SnakepitError;
+	return copy as SnakepitError;
 }
 
 const HIDDEN = { configurable: true, enumerable: false, writable: true };

@@ -19,7 +19,7 @@ interface Entry {
 }
 
 type MapState =
-	/** Nobody asked for a result yet. */
+	/** No result was asked for yet. */
 	| { readonly kind: "fresh" }
 	| { readonly kind: "running" }
 	| { readonly kind: "failed"; readonly error: unknown }
@@ -80,12 +80,12 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		for (;;) {
 			if (this.#ready.length > 0) {
 				const value = this.#ready.shift();
-				this.#changes.tell();
+				this.#changes.note();
 				return { done: false, value };
 			}
 			if (this.#state.kind === "failed") {
 				const { error } = this.#state;
-				// It is told once; afterwards it is over, as iterators are.
+				// Thrown once; afterwards the map is over, as iterators are.
 				await this.#end();
 				throw error;
 			}
@@ -127,7 +127,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 			const item = await this.#input.next();
 			if (item.done === true) {
 				this.#source = "at its end";
-				this.#changes.tell();
+				this.#changes.note();
 				return;
 			}
 			const index = this.#taken++;
@@ -183,7 +183,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		} catch (error) {
 			this.#fail(error);
 		}
-		this.#changes.tell();
+		this.#changes.note();
 	}
 
 	#handOverInOrder(): void {
@@ -200,7 +200,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		if (!this.#isRunning()) return;
 		this.#state = { kind: "failed", error };
 		this.#abort.abort(error);
-		this.#changes.tell();
+		this.#changes.note();
 	}
 
 	async #end(): Promise<void> {
@@ -209,8 +209,8 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		this.#state = { kind: "over" };
 		this.#options.signal?.removeEventListener("abort", this.#onAbort);
 		this.#abort.abort();
-		this.#changes.tell();
-		// An input that cannot be closed is told, but not instead of what went wrong before.
+		this.#changes.note();
+		// The error of closing the input is reported, but not instead of what went wrong before.
 		await this.#input.close().catch((error: unknown) => {
 			if (!failed) throw error;
 		});

@@ -18,7 +18,7 @@ export interface ExecuteOptions {
 	readonly timeoutMs?: number | undefined;
 	/** How long it may wait for a worker; `queue.timeoutMs` by default. */
 	readonly queueTimeoutMs?: number | undefined;
-	/** Higher goes first; among equals, who came first. */
+	/** Calls with a higher priority run first; among equals, those that came first. */
 	readonly priority?: number | undefined;
 	/**
 	 * Declares the call idempotent, and says how often it may be made again when a
@@ -46,7 +46,7 @@ const isHeaders: Check = (value) =>
 		? undefined
 		: "must be an object of texts";
 
-/** What one call is where nothing is said. */
+/** What is left out. */
 export const EXECUTE_DEFAULTS = { priority: 0, idempotentRetries: 0 } as const;
 
 export const EXECUTE_CHECKS: Readonly<Record<keyof ExecuteOptions, Check>> = {

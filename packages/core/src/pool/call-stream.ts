@@ -14,7 +14,7 @@ export interface CallStream<Chunk, Result = unknown>
 	extends AsyncIterableIterator<Chunk, Result | undefined> {
 	/**
 	 * What the command returned, as `next()` returns it once with `done: true`. Settles
-	 * when the items were read to their end; one that nobody reads stays pending.
+	 * when the items were read to their end; that of an unread stream stays pending.
 	 * Rejects with the error of the stream, and with `CALL_ABORTED` when it was left
 	 * before its end. No unhandled rejection where nothing awaits it.
 	 */

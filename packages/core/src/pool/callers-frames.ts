@@ -1,5 +1,5 @@
 /** One error may end several calls: what an adapter makes once and throws each time must not grow. */
-const told = new WeakSet<Error>();
+const extended = new WeakSet<Error>();
 
 /**
  * Rejects with `error`, the end of whose stack is then the code that waits for the
@@ -14,16 +14,16 @@ export function failing(error: Error): Promise<never> {
 	return Promise.resolve()
 		.then(nothing)
 		.then(function settle() {
-			tellWhoWaits(error, settle);
+			addCallersFrames(error, settle);
 			throw error;
 		});
 }
 
 function nothing(): void {}
 
-function tellWhoWaits(error: Error, settle: () => void): void {
-	if (told.has(error)) return;
-	told.add(error);
+function addCallersFrames(error: Error, settle: () => void): void {
+	if (extended.has(error)) return;
+	extended.add(error);
 	const here: { readonly stack?: unknown } = {};
 	Error.captureStackTrace(here, settle);
 	const { stack } = error;

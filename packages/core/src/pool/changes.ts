@@ -3,14 +3,14 @@ export class Changes {
 	#next = Promise.withResolvers<void>();
 	#state: "unwatched" | "watched" = "unwatched";
 
-	/** Resolves when it is told the next time. */
+	/** Resolves at the next change. */
 	next(): Promise<void> {
 		this.#state = "watched";
 		return this.#next.promise;
 	}
 
-	/** Costs nothing when nobody waits. */
-	tell(): void {
+	/** Something may have changed. Costs nothing when nothing waits. */
+	note(): void {
 		if (this.#state === "unwatched") return;
 		this.#state = "unwatched";
 		this.#next.resolve();

@@ -2,16 +2,16 @@ import type { Clock } from "../world.ts";
 
 /**
  * How many calls that waited are sent to workers before the event loop gets its
- * turn. Without a limit, workers that come free together make one long turn, in
+ * turn. Without a limit, workers that finish together make one long turn, in
  * which nothing else of the program happens (docs/decisions/0014).
  */
 export const DISPATCHES_AT_ONCE = 32;
 
 /**
- * The pace at which workers that come free get calls that waited: so many at once,
+ * The pace at which workers that finish together get calls that waited: so many at once,
  * the others in the next turns of the event loop, in the order in which they came.
  *
- * The count goes on over turns: to know where one begins would cost every call more
+ * The count continues over turns: to know where one begins would cost every call more
  * than it costs one in so many to wait for the next.
  */
 export class DispatchPace<Worker> {

@@ -12,10 +12,10 @@ import type { ResolvedOptions } from "../options.ts";
 import type { Call } from "./call.ts";
 import type { EventHub } from "./event-hub.ts";
 
-/** Does something that is not ours; returns `undefined` when it throws, which is told as an event. */
+/** Runs foreign code; returns `undefined` when it throws, which is reported as an event. */
 type Guard = <T>(of: string, action: () => T) => T | undefined;
 
-/** Whoever follows one pool. What one of them throws hurts neither the pool nor the others. */
+/** The instruments of one pool. What one of them throws hurts neither the pool nor the others. */
 export class Instrumentation {
 	readonly #pool: string;
 	readonly #guard: Guard;
@@ -31,7 +31,7 @@ export class Instrumentation {
 		this.#guard = guard;
 	}
 
-	/** `undefined` when nobody follows the pool, or nobody could. */
+	/** `undefined` when the pool has no instruments, or none that could be attached. */
 	static attach(
 		{ instruments, name, adapter }: ResolvedOptions,
 		hub: EventHub,
@@ -75,7 +75,7 @@ export class Instrumentation {
 			this.#guard("instrument.detach", () => follower.detach?.());
 	}
 
-	/** Has everybody who follows send what was observed. Never rejects. */
+	/** Has every instrument send what it observed. Never rejects. */
 	async flush(): Promise<void> {
 		await Promise.allSettled(
 			this.#followers.map((follower) =>

@@ -32,7 +32,7 @@ export class MapInput {
 		if (state === "over") return;
 		const closed = (async () => await this.#iterator?.return?.())();
 		if (state === "open") await closed;
-		else closed.catch(() => {}); // Nobody waits for it any more.
+		else closed.catch(() => {}); // Nothing waits for it any more.
 	}
 }
 

@@ -16,7 +16,7 @@ export interface MapProgress {
 	readonly done: number;
 	/** Items that a worker has, or that wait for one. */
 	readonly running: number;
-	/** How many items there are; `undefined` where only the end of the input says so. */
+	/** How many items there are; `undefined` where only the end of the input shows it. */
 	readonly total: number | undefined;
 }
 

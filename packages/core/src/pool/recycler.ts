@@ -70,7 +70,7 @@ export class Recycler {
 		}
 	}
 
-	/** Of their whole groups, by one look at the process table for all; none when nobody asked for a limit. */
+	/** Of their whole groups, by one look at the process table for all; none without a limit. */
 	#residentBytes(
 		workers: readonly Worker[],
 	): ReadonlyMap<number | undefined, number> {

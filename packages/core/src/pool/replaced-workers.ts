@@ -14,7 +14,7 @@ export class ReplacedWorkers {
 		this.#calls = calls;
 	}
 
-	/** Its successor has the slot: it goes when no session needs it any more. */
+	/** Its successor has the slot: it is retired when no session needs it any more. */
 	add(worker: Worker, reason: RecycleReason): void {
 		if (!this.#sessions.needs(worker.ref.incarnation)) {
 			worker.retire(reason);
@@ -24,7 +24,7 @@ export class ReplacedWorkers {
 		this.#calls.scheduler.reserveForSessions(worker);
 	}
 
-	/** Lets those go that nobody needs any more. */
+	/** Retires those that no session needs any more. */
 	retireUnneeded(): void {
 		for (const [worker, reason] of this.#workers) {
 			if (this.#sessions.needs(worker.ref.incarnation)) continue;

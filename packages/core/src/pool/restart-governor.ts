@@ -17,7 +17,7 @@ export interface RestartGovernorSetting {
 	readonly onAllowance: () => void;
 }
 
-/** Allows restarts within the budget, and says so when there are none left. */
+/** Allows restarts within the budget, and reports when there are none left. */
 export class RestartGovernor {
 	readonly #setting: RestartGovernorSetting;
 	#budget: RestartBudget = FULL_BUDGET;

@@ -110,7 +110,7 @@ export class SessionTable {
 
 	end(session: Session, how: "closed" | "expired" | "lost"): void {
 		if (session.state !== "open") {
-			// What its user did last is what a later call is told.
+			// A later call fails with what its user did last.
 			if (how === "closed") session.state = how;
 			return;
 		}

@@ -47,7 +47,7 @@ export function stateLeftBy(
 			? { kind: "empty" }
 			: { kind: "starting", worker: state.successor };
 	}
-	// The slot of a failed start is emptied by whoever started it.
+	// The slot of a failed start is emptied by what started it.
 	return isStarting(slot, worker) && ending.reason !== "start_failed"
 		? { kind: "empty" }
 		: undefined;

@@ -5,7 +5,7 @@ import type { EndReason } from "../registry/process-registry.ts";
 import { withoutLastLines } from "../worker/output-tail.ts";
 import { describeExit } from "../worker/worker-lost.ts";
 
-/** The beginning of a text says where it is from, its end what went wrong. */
+/** The beginning of a text shows where it is from, its end what went wrong. */
 const MOST_BEFORE = 8_192;
 const MOST_AFTER = 24_576;
 
@@ -15,7 +15,7 @@ const SHOWN_LEVELS: readonly WorkerLogRecord["level"][] = [
 	"error",
 	"critical",
 ];
-/** Ends that the pool wanted, or tells in the error of a start. */
+/** Ends that the pool wanted, or reports in the error of a start. */
 const NO_CRASHES: readonly EndReason[] = [
 	"closed",
 	"recycled",
@@ -34,8 +34,8 @@ export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
 ];
 
 /**
- * What standard error shows of the events of one pool where nobody else shows
- * them: records of its workers from WARNING on, and ends that nobody wanted. Made
+ * What standard error shows of the events of one pool that no listener shows:
+ * records of its workers from WARNING on, and ends that were not wanted. Made
  * of every event in its order; writes nothing itself.
  */
 export class SpokenEvents {
@@ -87,7 +87,7 @@ export class SpokenEvents {
 	}
 }
 
-/** An end that nobody wanted; one in order that cost no call is none, whoever asked for it. */
+/** An end that was not wanted; one in order that cost no call is none. */
 function isCrash({
 	reason,
 	exit,

@@ -1,4 +1,4 @@
-/** Starts of workers, each until its end was told. */
+/** Starts of workers, each until it succeeded or failed. */
 export class StartsUnderWay {
 	readonly #starts = new Set<Promise<void>>();
 

@@ -19,7 +19,7 @@ export interface SuccessionSetting {
 		successor: Worker,
 		error: StartError,
 	) => Promise<void>;
-	/** Told of a start, and of its end when that was told. */
+	/** Called with each start. */
 	readonly onBegun: (start: Promise<void>) => void;
 }
 
@@ -31,7 +31,7 @@ export class Succession {
 		this.#setting = setting;
 	}
 
-	/** Begins to replace a worker, unless that is under way or it goes by itself. */
+	/** Begins to replace a worker, unless that is under way or it leaves by itself. */
 	begin(worker: Worker, reason: RecycleReason): void {
 		const { slots, starter, replaced, hire, onFailed, onBegun } = this.#setting;
 		const slot = slots.occupiedBy(worker);

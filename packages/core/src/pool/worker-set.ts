@@ -137,7 +137,7 @@ export class WorkerSet implements WorkerListener {
 		}
 	}
 
-	/** Every worker goes: gently, or at once. Resolves when all are gone. Called again it hurries those that are left. */
+	/** Ends every worker, gently or at once. Resolves when all are gone. A second call hurries those that are left. */
 	async close(manner: "gentle" | "forced"): Promise<void> {
 		this.#phase = "closing";
 		this.#recycler.stop();
@@ -216,7 +216,7 @@ export class WorkerSet implements WorkerListener {
 	}
 
 	#startAgain(slot: Slot): void {
-		// Its failure is told as an event and counted; here it needs no second hearing.
+		// Its failure is reported as an event and counted.
 		this.#start(slot).catch(() => {});
 	}
 
