@@ -66,7 +66,7 @@ test("a daemon that escaped from a worker and keeps its environment is found, an
 	const pid = await leaveDaemon(run);
 	await eventually("the end of the daemon", () => !isAlive(pid));
 	await eventually(
-		"its being told",
+		"its being reported",
 		() => run.statistics().audit.straysKilled === 1,
 	);
 	expect(events.filter(({ type }) => type.startsWith("audit."))).toMatchObject([

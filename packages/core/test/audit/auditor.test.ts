@@ -126,7 +126,7 @@ test("nothing is said while nothing is amiss: workers that are reserved or activ
 	expect(at.events.events).toEqual([]);
 });
 
-test("what is unwritten is written at the next look, and told while it cannot be", async () => {
+test("what is unwritten is written at the next look, and reported while it cannot be", async () => {
 	const at = scene();
 	reserve(at);
 	at.registry.failWrites(
@@ -143,7 +143,7 @@ test("what is unwritten is written at the next look, and told while it cannot be
 	expect(at.events.of("registry.reconciled")).toHaveLength(1);
 });
 
-test("a process of an ended or unknown worker is told once, at its second look; what is gone by then was only being swept", async () => {
+test("a process of an ended or unknown worker is reported once, at its second look; what is gone by then was just being ended", async () => {
 	const at = scene();
 	const incarnation = reserve(at);
 	at.registry.end(incarnation, ENDED);
@@ -197,7 +197,7 @@ test("where strays are killed, so is what they fork meanwhile; nothing else is",
 	});
 });
 
-test("a stray that cannot be ended is told with the reason, and is not ended twice at a time", async () => {
+test("a stray that cannot be ended is reported with the reason, and is not ended twice at a time", async () => {
 	let asked = 0;
 	const done = Promise.withResolvers<void>();
 	const at = scene("killed", {
@@ -242,7 +242,7 @@ test("a pid that another process has by the second look is looked at anew", asyn
 	]);
 });
 
-test("a look that fails is told, and the next one is made; nothing is forgotten meanwhile", async () => {
+test("a look that fails is reported, and the next one is made; nothing is forgotten meanwhile", async () => {
 	const at = scene();
 	const { pid } = at.plant();
 	const incarnation = reserve(at);

@@ -5,7 +5,7 @@ import { seenAs, start } from "./bench.ts";
 import { eventually, isAlive, machine } from "./hosts.ts";
 
 test("what a test started is ended with its group, also while that forks", async () => {
-	// The first moment in which it forks is not one that anybody tells of.
+	// The first moment in which it forks is reported by nothing.
 	for (const ms of [0, 5, 20]) {
 		const { identity } = await start("forks-without-end.sh");
 		await pause(ms);

@@ -1,6 +1,6 @@
 /**
  * A host in a process of its own: takes a run, starts workers the way the pool
- * does, tells about it on standard output, and does what it is told on standard
+ * does, reports on standard output, and follows orders on standard
  * input.
  */
 import { join } from "node:path";

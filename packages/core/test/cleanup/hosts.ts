@@ -13,7 +13,7 @@ import { SystemProcessHost } from "../../src/os/process-host.ts";
 import type { RunRecord } from "../../src/registry/process-registry.ts";
 import type { RunId } from "../../src/run-id.ts";
 
-/** What a host program is told at its start. */
+/** The orders of a host program at its start. */
 export interface HostOrder {
 	readonly dataDir: string;
 	/** Files of the bestiary. */
@@ -22,7 +22,7 @@ export interface HostOrder {
 	readonly diesBeforeRecording?: boolean;
 }
 
-/** What a host program tells once it is up. */
+/** What a host program reports once it is up. */
 export interface HostReport {
 	readonly runId: RunId;
 	readonly self: ProcessIdentity;
@@ -81,7 +81,7 @@ export class Host {
 		});
 	}
 
-	/** What it tells once it is up. */
+	/** What it reports once it is up. */
 	async up(): Promise<HostReport> {
 		const report = (await this.line()) as HostReport;
 		if (!this.#isElsewhere) this.watch(report.pids);
@@ -119,7 +119,7 @@ export class Host {
 
 const DEADLINE_MS = 25_000;
 
-/** Waits until something is seen that nobody tells of. */
+/** Waits for something that no event reports. */
 export async function eventually(
 	what: string,
 	isSo: () => boolean,

@@ -95,7 +95,7 @@ export function claimAsWatchdog(bench: Bench, crafted: CraftedRun): RunClaim {
 	return claimOf(claimRun({ ...bench, claimant }, name));
 }
 
-export function told(bench: Bench): readonly unknown[] {
+export function reported(bench: Bench): readonly unknown[] {
 	return bench.events.events.filter(({ type }) =>
 		type.startsWith("protection."),
 	);

@@ -14,11 +14,11 @@ import {
 	detected,
 	historyOf,
 	NOTHING,
+	reported,
 	runOfAGuard,
-	told,
 } from "./incident-bench.ts";
 
-test("what a watchdog saw stays with the run it settled; the next start tells it with the original times, once", async () => {
+test("what a watchdog saw stays with the run it settled; the next start reports it with the original times, once", async () => {
 	const bench = reaperBench();
 	const crafted = await craftRun(bench.dataDir);
 	const { name, path } = crafted;
@@ -30,7 +30,7 @@ test("what a watchdog saw stays with the run it settled; the next start tells it
 	expect(claim.settle(NOTHING, [later, detected(name.runId, 4)])).toEqual({
 		over: true,
 	});
-	expect(told(bench)).toEqual([]);
+	expect(reported(bench)).toEqual([]);
 	expect(readRunFile(sqlite, path, name)).toMatchObject({
 		run: {
 			state: "terminated",
@@ -41,12 +41,12 @@ test("what a watchdog saw stays with the run it settled; the next start tells it
 	});
 
 	const report = await reap(bench);
-	expect(told(bench)).toEqual([detected(name.runId, 4), later]);
+	expect(reported(bench)).toEqual([detected(name.runId, 4), later]);
 	expect(report).toMatchObject({ deadRuns: [], sparedRuns: [] });
 	expect(readdirSync(bench.directory.runs)).toEqual([]);
 	expect(historyOf(bench, crafted)).toMatchObject({ kind: "readable" });
 	await reap(bench);
-	expect(told(bench).length).toBe(2);
+	expect(reported(bench).length).toBe(2);
 });
 
 test("what is in the table and is no incident is left out", async () => {
@@ -61,10 +61,10 @@ test("what is in the table and is no incident is left out", async () => {
 	);
 	database.close();
 	await reap(bench);
-	expect(told(bench)).toEqual([detected(crafted.name.runId)]);
+	expect(reported(bench)).toEqual([detected(crafted.name.runId)]);
 });
 
-test("of two starts one tells: the other sees that somebody has the lock, and says nothing", async () => {
+test("of two starts one reports: the other sees that the lock is held, and reports nothing", async () => {
 	const bench = reaperBench();
 	const crafted = await craftRun(bench.dataDir);
 	claimAsWatchdog(bench, crafted).settle(NOTHING, [
@@ -72,10 +72,10 @@ test("of two starts one tells: the other sees that somebody has the lock, and sa
 	]);
 	const lock = takeLock(sqlite, crafted.lockPath) as RunLock;
 	expect(claimRun(bench, crafted.name)).toEqual({ kind: "over" });
-	expect(told(bench)).toEqual([]);
+	expect(reported(bench)).toEqual([]);
 	lock.release("kept");
 	claimRun(bench, crafted.name);
-	expect(told(bench).length).toBe(1);
+	expect(reported(bench).length).toBe(1);
 });
 
 test("a watchdog leaves a run that is over to the next start", async () => {
@@ -89,14 +89,14 @@ test("a watchdog leaves a run that is over to the next start", async () => {
 	expect(claimRun(watchdog, crafted.name)).toEqual({ kind: "over" });
 	expect(existsSync(crafted.path)).toBe(true);
 	await reap(bench);
-	expect(told(bench).length).toBe(1);
+	expect(reported(bench).length).toBe(1);
 });
 
-test("what a guard wrote is told by the reaper that settles the run, before its directory goes", async () => {
+test("what a guard wrote is reported by the reaper that settles the run, before its directory is removed", async () => {
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	await reap(bench);
-	expect(told(bench)).toMatchObject([
+	expect(reported(bench)).toMatchObject([
 		{ type: "protection.process_killed", wallMs: 7, pid: 4_194_302 },
 	]);
 	expect(existsSync(crafted.run.directory)).toBe(false);
@@ -114,10 +114,10 @@ test("what a guard wrote a watchdog takes into the run's file", async () => {
 	]);
 	expect(existsSync(crafted.run.directory)).toBe(false);
 	await reap(bench);
-	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
+	expect(reported(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
 });
 
-test("a settlement that cannot be written tells nothing and removes nothing", async () => {
+test("a settlement that cannot be written reports nothing and removes nothing", async () => {
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const claim = claimOf(claimRun(bench, crafted.name));
@@ -125,10 +125,10 @@ test("a settlement that cannot be written tells nothing and removes nothing", as
 	stranger.exec("begin immediate");
 	expect(claim.settle(NOTHING)).toEqual({ over: false });
 	stranger.close();
-	expect(told(bench)).toEqual([]);
+	expect(reported(bench)).toEqual([]);
 	expect(existsSync(crafted.run.directory)).toBe(true);
 	await reap(bench);
-	expect(told(bench).length).toBe(1);
+	expect(reported(bench).length).toBe(1);
 });
 
 test("who settled a run and died before its directory was gone: the next start removes it", async () => {
@@ -139,7 +139,7 @@ test("who settled a run and died before its directory was gone: the next start r
 	file.writeEnds([], 9, { ...crafted.run, state: "terminated" });
 	file.close("goes_on");
 	await reap(bench);
-	expect(told(bench)).toEqual([detected(crafted.name.runId)]);
+	expect(reported(bench)).toEqual([detected(crafted.name.runId)]);
 	expect(existsSync(crafted.run.directory)).toBe(false);
 });
 

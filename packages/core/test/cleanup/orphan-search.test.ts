@@ -153,7 +153,7 @@ test("a worker that was found in another group than recorded does not vouch for 
 	});
 });
 
-test("what carries the marker is found anywhere, and told with the row that it descends from", () => {
+test("what carries the marker is found anywhere, and returned with the row that it descends from", () => {
 	const reserved = process_(20, 20);
 	const unknown = process_(21, 21);
 	const census = {

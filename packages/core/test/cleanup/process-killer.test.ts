@@ -155,7 +155,7 @@ test("a pid that was given away is not signalled", async () => {
 	expect(isAlive(identity.pid)).toBe(true);
 });
 
-test("one that cannot be read is not signalled, and told", async () => {
+test("one that cannot be read is not signalled, and reported", async () => {
 	const { identity } = await start("sleeps.sh");
 	const host = blindTo(identity);
 	host.signal = () => "refused";
@@ -174,8 +174,8 @@ test("this process and its ancestors are never signalled", async () => {
 	expect(new Set(await fates(() => targets))).toEqual(new Set(["protected"]));
 });
 
-test("one that cannot die is told at the deadline, and never waited for longer", async () => {
-	// Nothing here can make a process uninterruptible: the host is told that it lives.
+test("one that cannot die is reported at the deadline, and never waited for longer", async () => {
+	// Nothing here can make a process uninterruptible: the host reports that it lives.
 	const stuck = deadOwner();
 	const signals: string[] = [];
 	const host: CensusHost = seenAs({

@@ -36,7 +36,7 @@ function eventsOf(bench: Bench, type: string): readonly object[] {
 	return bench.events.events.filter((event) => event.type === type);
 }
 
-test("nothing to clean up is told too, with begin and end", async () => {
+test("nothing to clean up is reported too, with begin and end", async () => {
 	const bench = reaperBench();
 	expect(await reap(bench)).toMatchObject({ deadRuns: [], found: 0 });
 	expect(bench.events.events.map(({ type }) => type)).toEqual([
@@ -282,7 +282,7 @@ test("an old lock without a run is removed, unless it is held, young, or this pr
 	lock.release("removed");
 });
 
-test("owners are told apart by every part of their identity", () => {
+test("owners are distinguished by every part of their identity", () => {
 	const owner = deadOwner();
 	const others = [
 		deadOwner({ machineId: "x" }),

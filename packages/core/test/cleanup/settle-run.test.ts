@@ -35,7 +35,7 @@ function settleAsWatchdog(
 	});
 }
 
-test("a watchdog ends its dead host's workers and whatever carries their marker, and the next start tells of it", async () => {
+test("a watchdog ends its dead host's workers and whatever carries their marker, and the next start reports it", async () => {
 	const bench = reaperBench();
 	const worker = await start("ignores-sigterm.sh");
 	const crafted = await craftRun(bench.dataDir, deadOwner(), {}, (runId) => [

@@ -12,24 +12,24 @@ import {
 	historyOf,
 	NOTHING,
 	reaped,
+	reported,
 	runOfAGuard,
-	told,
 } from "./incident-bench.ts";
 
-test("while something of the run lives its directory stays, and what is written there is not told yet", async () => {
+test("while something of the run lives its directory stays, and what is written there is not reported yet", async () => {
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const { runId } = crafted.name;
 	const incomplete = { ...NOTHING, complete: false };
 	const claim = claimOf(claimRun(bench, crafted.name));
 	expect(claim.settle(incomplete, [detected(runId)])).toEqual({ over: false });
-	expect(told(bench)).toEqual([detected(runId)]);
+	expect(reported(bench)).toEqual([detected(runId)]);
 	expect(existsSync(crafted.run.directory)).toBe(true);
 	await reap(bench);
-	expect(told(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
+	expect(reported(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
 });
 
-test("a process that a watchdog told before something was left to do is not told again by what a guard wrote", async () => {
+test("a process that a watchdog reported before something was left to do is not reported again by what a guard wrote", async () => {
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const { runId } = crafted.name;
@@ -50,11 +50,11 @@ test("a process that a watchdog told before something was left to do is not told
 		[killed],
 	);
 	await reap(bench);
-	expect(told(bench)).toEqual([killed]);
+	expect(reported(bench)).toEqual([killed]);
 	expect(historyOf(bench, crafted)).toMatchObject({ run: { killed: 1 } });
 });
 
-test("a worker that a reaper ended before something was left to do is not told again by what a guard wrote", async () => {
+test("a worker that a reaper ended before something was left to do is not reported again by what a guard wrote", async () => {
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const { runId } = crafted.name;
@@ -67,7 +67,7 @@ test("a worker that a reaper ended before something was left to do is not told a
 		ends: [{ incarnation: `${runId}-1`, end }],
 	});
 	await reap(bench);
-	expect(told(bench)).toEqual([]);
+	expect(reported(bench)).toEqual([]);
 	expect(historyOf(bench, crafted)).toMatchObject({
 		run: { killed: 1 },
 		workers: [{ end }],

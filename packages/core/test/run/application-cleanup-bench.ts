@@ -14,7 +14,7 @@ export class CleanupBench {
 	readonly clock: VirtualClock = new VirtualClock();
 	readonly events: FakeProcessEvents;
 	readonly cleanup: ApplicationCleanup;
-	readonly told: string[] = [];
+	readonly calls: string[] = [];
 	kept = 0;
 
 	constructor(events: FakeProcessEvents = new FakeProcessEvents()) {
@@ -41,23 +41,23 @@ export class CleanupBench {
 		const participant: CleanupParticipant = {
 			signalWish,
 			close: async (graceMs) => {
-				this.told.push(`${name} closes within ${graceMs}`);
+				this.calls.push(`${name} closes within ${graceMs}`);
 				await close();
 				leave();
 			},
 			killNow: () => {
-				this.told.push(`${name} is killed`);
+				this.calls.push(`${name} is killed`);
 			},
 			signalled: (signal, forced) => {
-				this.told.push(`${name} hears ${signal}${forced ? " again" : ""}`);
+				this.calls.push(`${name} receives ${signal}${forced ? " again" : ""}`);
 			},
 			graceSpent: ({ signal, graceMs, otherListeners }) => {
-				this.told.push(
+				this.calls.push(
 					`${name} sees ${graceMs} spent after ${signal} by ${otherListeners}`,
 				);
 			},
 			flush: async () => {
-				this.told.push(`${name} flushes`);
+				this.calls.push(`${name} flushes`);
 				await flush();
 			},
 		};

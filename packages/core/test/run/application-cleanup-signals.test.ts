@@ -8,9 +8,9 @@ test("after the first signal everybody closes, newest first, and the signal is r
 	bench.events.happen("SIGTERM");
 	expect(bench.kept).toBe(1);
 	await bench.clock.advance(0);
-	expect(bench.told).toEqual([
-		"pool hears SIGTERM",
-		"run hears SIGTERM",
+	expect(bench.calls).toEqual([
+		"pool receives SIGTERM",
+		"run receives SIGTERM",
 		"pool closes within 2000",
 		"run closes within 2000",
 		"pool flushes",
@@ -26,14 +26,14 @@ test("a pool that is made while the others close is killed before the signal is 
 	const closing = Promise.withResolvers<void>();
 	bench.cleanup.register({
 		close: async () => {},
-		killNow: () => void bench.told.push("run is killed"),
+		killNow: () => void bench.calls.push("run is killed"),
 	});
 	bench.join("pool", () => closing.promise);
 	bench.events.happen("SIGTERM");
 	bench.join("late");
 	closing.resolve();
 	await bench.clock.advance(0);
-	expect(bench.told.slice(-3)).toEqual([
+	expect(bench.calls.slice(-3)).toEqual([
 		"late is killed",
 		"pool is killed",
 		"run is killed",
@@ -47,9 +47,9 @@ test("who does not close in time is killed, and the signal is raised all the sam
 	bench.join("pool", never);
 	bench.events.happen("SIGINT");
 	await bench.clock.advance(2_499);
-	expect(bench.told).not.toContain("pool is killed");
+	expect(bench.calls).not.toContain("pool is killed");
 	await bench.clock.advance(1);
-	expect(bench.told).toContain("pool is killed");
+	expect(bench.calls).toContain("pool is killed");
 	expect(bench.events.endedBy).toEqual([]);
 	await bench.clock.advance(500);
 	expect(bench.events.endedBy).toEqual(["SIGINT"]);
@@ -74,8 +74,8 @@ test("the second signal kills everybody at once and is raised, whichever it is; 
 	bench.join("pool", () => closing.promise);
 	bench.events.happen("SIGINT");
 	bench.events.happen("SIGTERM");
-	expect(bench.told.slice(-2)).toEqual([
-		"pool hears SIGTERM again",
+	expect(bench.calls.slice(-2)).toEqual([
+		"pool receives SIGTERM again",
 		"pool is killed",
 	]);
 	expect(bench.events.endedBy).toEqual(["SIGTERM"]);
@@ -92,11 +92,14 @@ describe("a program that listens to the signal itself", () => {
 		bench.join("pool");
 		bench.events.happen("SIGTERM");
 		await bench.clock.advance(4_999);
-		expect(bench.told).toEqual(["pool hears SIGTERM", "run hears SIGTERM"]);
+		expect(bench.calls).toEqual([
+			"pool receives SIGTERM",
+			"run receives SIGTERM",
+		]);
 		expect(bench.kept).toBe(0);
 		expect(bench.events.warnings).toEqual([]);
 		await bench.clock.advance(1);
-		expect(bench.told.slice(2)).toEqual([
+		expect(bench.calls.slice(2)).toEqual([
 			"pool sees 5000 spent after SIGTERM by 1",
 			"run sees 5000 spent after SIGTERM by 1",
 			"pool closes within 2000",
@@ -118,15 +121,15 @@ describe("a program that listens to the signal itself", () => {
 		bench.join("pool", never);
 		bench.events.happen("SIGTERM");
 		await bench.clock.advance(4_000);
-		expect(bench.told).toEqual(["pool hears SIGTERM"]);
+		expect(bench.calls).toEqual(["pool receives SIGTERM"]);
 		bench.events.happen("SIGTERM");
-		expect(bench.told.at(-1)).toBe("pool is killed");
+		expect(bench.calls.at(-1)).toBe("pool is killed");
 		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 		await bench.clock.advance(60_000);
 		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
 	});
 
-	test("hears a second signal too before that ends it: an exit code of its own goes first", async () => {
+	test("receives a second signal too before that ends it: an exit code of its own goes first", async () => {
 		const bench = new CleanupBench();
 		const endedBy: unknown[] = [];
 		bench.events.listen("SIGINT", () => {
@@ -136,7 +139,7 @@ describe("a program that listens to the signal itself", () => {
 		bench.events.happen("SIGINT");
 		await bench.clock.advance(500);
 		bench.events.happen("SIGINT");
-		expect(bench.told.at(-1)).toBe("pool is killed");
+		expect(bench.calls.at(-1)).toBe("pool is killed");
 		await bench.clock.advance(0);
 		expect([...endedBy, ...bench.events.endedBy]).toEqual([
 			"its listener",
@@ -153,10 +156,10 @@ describe("a program that listens to the signal itself", () => {
 		await bench.clock.advance(499);
 		bench.events.happen("SIGINT");
 		await bench.clock.advance(0);
-		expect(bench.told).toEqual(["pool hears SIGINT"]);
+		expect(bench.calls).toEqual(["pool receives SIGINT"]);
 		bench.events.happen("SIGTERM");
-		expect(bench.told.slice(1)).toEqual([
-			"pool hears SIGTERM again",
+		expect(bench.calls.slice(1)).toEqual([
+			"pool receives SIGTERM again",
 			"pool is killed",
 		]);
 		expect(bench.events.endedBy).toEqual(["SIGTERM"]);
@@ -171,7 +174,7 @@ describe("a program that listens to the signal itself", () => {
 		expect(bench.events.installed).toEqual({ SIGTERM: 1 });
 		bench.join("a later pool");
 		await bench.clock.advance(60_000);
-		expect(bench.told).toEqual(["pool hears SIGTERM"]);
+		expect(bench.calls).toEqual(["pool receives SIGTERM"]);
 		expect(bench.events.endedBy).toEqual([]);
 	});
 
@@ -182,8 +185,8 @@ describe("a program that listens to the signal itself", () => {
 		bench.events.happen("SIGTERM");
 		bench.events.happen("beforeExit");
 		await bench.clock.advance(60_000);
-		expect(bench.told).toEqual([
-			"pool hears SIGTERM",
+		expect(bench.calls).toEqual([
+			"pool receives SIGTERM",
 			"pool closes within 2000",
 			"pool flushes",
 		]);
@@ -216,12 +219,12 @@ describe("a program that listens to the signal itself", () => {
 			await bench.clock.advance(60_000);
 			bench.events.happen("SIGTERM");
 			await bench.clock.advance(60_000);
-			expect(bench.told.filter((each) => !/hears SIGTERM$/.test(each))).toEqual(
-				[],
-			);
+			expect(
+				bench.calls.filter((each) => !/receives SIGTERM$/.test(each)),
+			).toEqual([]);
 			expect(bench.events.installed).toEqual({ ...ALL, SIGTERM: 2 });
 			bench.events.happen("exit");
-			expect(bench.told.slice(-2)).toEqual([
+			expect(bench.calls.slice(-2)).toEqual([
 				expect.stringMatching(/is killed$/),
 				expect.stringMatching(/is killed$/),
 			]);
@@ -235,7 +238,10 @@ describe("a program that listens to the signal itself", () => {
 		bench.events.happen("SIGHUP");
 		bench.events.happen("SIGHUP");
 		await bench.clock.advance(60_000);
-		expect(bench.told).toEqual(["pool hears SIGHUP", "pool hears SIGHUP"]);
+		expect(bench.calls).toEqual([
+			"pool receives SIGHUP",
+			"pool receives SIGHUP",
+		]);
 	});
 });
 
@@ -254,8 +260,8 @@ test('a pool that says "ignore" closes when the program does not listen', async 
 	bench.join("mine", undefined, { onSignal: "ignore", graceMs: 5_000 });
 	bench.events.happen("SIGINT");
 	await bench.clock.advance(0);
-	expect(bench.told).toEqual([
-		"mine hears SIGINT",
+	expect(bench.calls).toEqual([
+		"mine receives SIGINT",
 		"mine closes within 2000",
 		"mine flushes",
 	]);
@@ -280,6 +286,6 @@ test("a close that fails, now or later, and a listener that throws keep nobody f
 		});
 	bench.events.happen("SIGHUP");
 	await bench.clock.advance(0);
-	expect(bench.told).toContain("run closes within 2000");
+	expect(bench.calls).toContain("run closes within 2000");
 	expect(bench.events.endedBy).toEqual(["SIGHUP"]);
 });

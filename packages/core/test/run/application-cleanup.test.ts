@@ -18,7 +18,7 @@ test("there are handlers while somebody takes part, once for all, and none after
 	expect(events.installed).toEqual(ALL);
 	leaveToo();
 	expect(events.installed).toEqual({});
-	expect(bench.told).toEqual([]);
+	expect(bench.calls).toEqual([]);
 });
 
 test("at the exit everybody is killed in that very turn, also when one throws", () => {
@@ -35,7 +35,7 @@ test("at the exit everybody is killed in that very turn, also when one throws", 
 	});
 	bench.join("pool");
 	bench.events.happen("exit");
-	expect(bench.told).toEqual(["pool is killed", "run is killed"]);
+	expect(bench.calls).toEqual(["pool is killed", "run is killed"]);
 });
 
 test("when nothing is left to do everybody closes in order, once, and no handler is left", async () => {
@@ -45,7 +45,7 @@ test("when nothing is left to do everybody closes in order, once, and no handler
 	bench.events.happen("beforeExit");
 	bench.events.happen("beforeExit");
 	await bench.clock.advance(0);
-	expect(bench.told).toEqual(["pool closes within 2000", "pool flushes"]);
+	expect(bench.calls).toEqual(["pool closes within 2000", "pool flushes"]);
 	expect(bench.events.installed).toEqual({});
 	expect(bench.events.endedBy).toEqual([]);
 });
@@ -57,7 +57,10 @@ test("a first signal while it closes at its end does not force: it is raised whe
 	bench.events.happen("beforeExit");
 	bench.events.happen("SIGINT");
 	await bench.clock.advance(0);
-	expect(bench.told).toEqual(["pool closes within 2000", "pool hears SIGINT"]);
+	expect(bench.calls).toEqual([
+		"pool closes within 2000",
+		"pool receives SIGINT",
+	]);
 	closing.resolve();
 	await bench.clock.advance(0);
 	expect(bench.events.endedBy).toEqual(["SIGINT"]);
@@ -78,7 +81,7 @@ test("in another thread no signal arrives, and its exit still kills what is its 
 	bench.join("pool");
 	expect(bench.events.installed).toEqual({ exit: 1, beforeExit: 1 });
 	bench.events.happen("exit");
-	expect(bench.told).toEqual(["pool is killed"]);
+	expect(bench.calls).toEqual(["pool is killed"]);
 });
 
 test("two copies of the package share one, so that a signal is handled once", async () => {

@@ -129,7 +129,7 @@ test("a run that is closed while workers live is not over: the next start looks 
 	machine.remove([run.infrastructure.runDirectory]);
 });
 
-test("without a home the ledger is under the temporary directory, and that is told", async () => {
+test("without a home the ledger is under the temporary directory, and an event reports that", async () => {
 	const temporary = temporaryDirectory();
 	vi.stubEnv("HOME", undefined);
 	vi.stubEnv("XDG_STATE_HOME", undefined);

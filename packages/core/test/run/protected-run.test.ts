@@ -5,7 +5,7 @@ import { EventRecorder } from "../../src/testing.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 function recording(
-	told: string[],
+	calls: string[],
 	contexts: ProtectionContext[] = [],
 ): Protection {
 	return {
@@ -19,24 +19,24 @@ function recording(
 		engage: async (context) => {
 			contexts.push(context);
 			return {
-				watch: ({ incarnation }) => told.push(`watches ${incarnation}`),
-				unwatch: (incarnation) => told.push(`leaves ${incarnation}`),
+				watch: ({ incarnation }) => calls.push(`watches ${incarnation}`),
+				unwatch: (incarnation) => calls.push(`leaves ${incarnation}`),
 				release: async () => {
-					told.push(`released, run is over: ${context.living().length === 0}`);
+					calls.push(`released, run is over: ${context.living().length === 0}`);
 				},
 			};
 		},
 	};
 }
 
-test("a protection is told of a worker in the turn of its record, whichever pool it is of, and of its end", async () => {
+test("a protection is called with each worker in the turn of its record, and at its end, whichever pool it belongs to", async () => {
 	const dataDir = temporaryDirectory();
-	const told: string[] = [];
+	const calls: string[] = [];
 	const contexts: ProtectionContext[] = [];
 	const { record } = new EventRecorder();
 	const asking = await openRun({
 		dataDir,
-		protections: [recording(told, contexts)],
+		protections: [recording(calls, contexts)],
 		onEvent: record,
 	});
 	const other = await openRun({
@@ -53,16 +53,16 @@ test("a protection is told of a worker in the turn of its record, whichever pool
 		files: [],
 	});
 	registry.activate(incarnation, host.self, host.self.pid);
-	expect(told).toEqual([`watches ${incarnation}`]);
+	expect(calls).toEqual([`watches ${incarnation}`]);
 	registry.end(incarnation, {
 		exit: undefined,
 		reason: "exited",
 		killer: "none",
 	});
 	await asking.close();
-	expect(told).toEqual([`watches ${incarnation}`, `leaves ${incarnation}`]);
+	expect(calls).toEqual([`watches ${incarnation}`, `leaves ${incarnation}`]);
 	await Promise.all([other.close(), other.close()]);
-	expect(told.slice(2)).toEqual(["released, run is over: true"]);
+	expect(calls.slice(2)).toEqual(["released, run is over: true"]);
 	expect(contexts).toMatchObject([
 		{
 			runId: registry.runId,
