@@ -37,7 +37,7 @@ test("VIRTUAL_ENV comes before .venv, that before uv, and python3 is the last", 
 	});
 });
 
-test("what was passed over is told with the choice", async () => {
+test("the choice names the interpreters that were passed over", async () => {
 	const { root, cwd, bin, choose } = machine();
 	fakePython(join(bin, "python3"), "3.12.1");
 	programThatPrints(join(bin, "uv"), "no interpreter found", 2);

@@ -183,7 +183,7 @@ test.for([
 	},
 );
 
-test("tools that this user may not read are not told as missing", async () => {
+test("tools that this user may not read are not reported as missing", async () => {
 	const closed = open();
 	const tools = join(closed, "tools.py");
 	writeFileSync(tools, "");

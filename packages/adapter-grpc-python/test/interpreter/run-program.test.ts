@@ -11,7 +11,7 @@ const setting = {
 const shell = (text: string, given: Partial<typeof setting> = {}) =>
 	runProgram("/bin/sh", ["-c", text], { ...setting, ...given });
 
-test("what a program printed and how it ended is told", async () => {
+test("the output of a program and how it ended are returned", async () => {
 	expect(await shell("echo one; echo two >&2; exit 3")).toEqual({
 		kind: "ended",
 		code: 3,

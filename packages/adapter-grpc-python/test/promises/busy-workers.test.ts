@@ -38,11 +38,11 @@ const silence = (pool: Pool, pings: number): Promise<void> =>
 
 /** Of the heartbeat, in order; of no account are single pings. */
 const verdicts = (pool: Pool): string[] => {
-	const told: string[] = [];
+	const reported: string[] = [];
 	pool.on(({ type }) => {
-		if (/^heartbeat\.(busy|hung)$/.test(type)) told.push(type);
+		if (/^heartbeat\.(busy|hung)$/.test(type)) reported.push(type);
 	});
-	return told;
+	return reported;
 };
 
 describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
@@ -60,7 +60,7 @@ describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
 		},
 		async (_what, tool, answer) => {
 			await using pool = await poolWith(transport);
-			const told = verdicts(pool);
+			const reported = verdicts(pool);
 			const pid = await pool.execute("up");
 			const until = join(freshDirectory(), "until");
 			writeFileSync(until, "\0");
@@ -69,7 +69,7 @@ describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
 			// In place: a file that is mapped must not be cut off.
 			writeFileSync(until, "\u0001\n", { flag: "r+" });
 			expect(await call).toBe(answer);
-			expect(told).toEqual(["heartbeat.busy"]);
+			expect(reported).toEqual(["heartbeat.busy"]);
 			expect(await pool.execute("up")).toBe(pid);
 		},
 	);
@@ -84,12 +84,12 @@ describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
 		["is stopped", "stop", {}],
 	])("one that %s is hung", { timeout: 120_000 }, async (_what, tool, args) => {
 		await using pool = await poolWith(transport);
-		const told = verdicts(pool);
+		const reported = verdicts(pool);
 		await expect(pool.execute(tool, args)).rejects.toMatchObject({
 			code: "WORKER_HUNG",
 			message: expect.stringContaining("did nothing (heartbeat.hungAfterMs)"),
 		});
-		expect(told.at(-1)).toBe("heartbeat.hung");
+		expect(reported.at(-1)).toBe("heartbeat.hung");
 	});
 });
 

@@ -33,7 +33,7 @@ test.each([
 	LONG,
 	async (ending, expected) => {
 		const { host, end } = start(ending);
-		const runId = (await host.told("runId")) as string;
+		const runId = (await host.reported("runId")) as string;
 		expect(await end).toEqual(expected);
 		await untilNothingIsLeft(runId, 1_000);
 	},
@@ -44,8 +44,8 @@ test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
 	LONG,
 	async (signal) => {
 		const { host, end } = start("stays");
-		const runId = (await host.told("runId")) as string;
-		await host.told("ready");
+		const runId = (await host.reported("runId")) as string;
+		await host.reported("ready");
 		host.child.kill(signal);
 		expect(await end).toEqual({ code: null, signal });
 		await untilNothingIsLeft(runId, 1_000);
@@ -58,10 +58,10 @@ test(
 	LONG,
 	async () => {
 		const { host, end } = start("closes its pool itself");
-		const runId = (await host.told("runId")) as string;
-		await host.told("ready");
+		const runId = (await host.reported("runId")) as string;
+		await host.reported("ready");
 		host.child.kill("SIGTERM");
-		expect(await host.told("answer")).toEqual(expect.any(Number));
+		expect(await host.reported("answer")).toEqual(expect.any(Number));
 		expect(await end).toEqual({ code: 0, signal: null });
 		await untilNothingIsLeft(runId, 1_000);
 		expect(host.all("ended")).toEqual([true]);
@@ -73,8 +73,8 @@ test(
 	LONG,
 	async () => {
 		const { host, end } = start("busy");
-		const runId = (await host.told("runId")) as string;
-		await host.told("ready");
+		const runId = (await host.reported("runId")) as string;
+		await host.reported("ready");
 		host.child.kill("SIGINT");
 		host.child.kill("SIGTERM");
 		expect(await end).toMatchObject({ code: null });
@@ -87,7 +87,7 @@ test(
 	LONG,
 	async () => {
 		const { host, end } = start("idle");
-		const runId = (await host.told("runId")) as string;
+		const runId = (await host.reported("runId")) as string;
 		expect(await end).toEqual({ code: 0, signal: null });
 		await untilNothingIsLeft(runId, 1_000);
 		expect(host.all("ended")).toEqual([true]);
@@ -99,8 +99,8 @@ test.each(["SIGTERM", "SIGHUP"] as const)(
 	LONG,
 	async (signal) => {
 		const { host, end } = start("busy");
-		const runId = (await host.told("runId")) as string;
-		await host.told("ready");
+		const runId = (await host.reported("runId")) as string;
+		await host.reported("ready");
 		host.child.kill(signal);
 		expect(await end).toEqual({ code: null, signal });
 		await untilNothingIsLeft(runId, 1_000);
@@ -112,7 +112,7 @@ test(
 	LONG,
 	async () => {
 		const { host, end } = start("stays");
-		const runId = (await host.told("runId")) as string;
+		const runId = (await host.reported("runId")) as string;
 		host.child.kill("SIGTERM");
 		expect(await end).toEqual({ code: null, signal: "SIGTERM" });
 		await untilNothingIsLeft(runId, 1_000);

@@ -31,8 +31,8 @@ describe.each<[string, object]>([
 			afterwards: OCCUPATIONS,
 			adapter,
 		});
-		const runId = (await host.told("runId")) as string;
-		await host.told("ready");
+		const runId = (await host.reported("runId")) as string;
+		await host.reported("ready");
 		expect(marked(runId).length).toBeGreaterThanOrEqual(
 			2 * (1 + OCCUPATIONS.length),
 		);
@@ -50,8 +50,8 @@ describe.each<[string, object]>([
 				echoed: 5_000_000,
 				adapter,
 			});
-			const runId = (await host.told("runId")) as string;
-			await host.told("ready");
+			const runId = (await host.reported("runId")) as string;
+			await host.reported("ready");
 			await host.kill();
 			await untilNothingIsLeft(runId, GONE_MS);
 			const own = readdirSync("/dev/shm").filter((name) =>
@@ -75,8 +75,8 @@ describe.each<[string, object]>([
 				size: SIZE,
 				adapter,
 			});
-			const runId = (await host.told("runId")) as string;
-			if (round > 0) await host.told("spawned");
+			const runId = (await host.reported("runId")) as string;
+			if (round > 0) await host.reported("spawned");
 			// Somewhere between the spawn and ready, each round a little later.
 			await new Promise((resolve) => setTimeout(resolve, round * 80));
 			await host.kill();
@@ -99,9 +99,9 @@ test.each([
 			first: "with_a_child",
 			adapter: { preload: true },
 		});
-		const runId = (await host.told("runId")) as string;
-		const parent = (await host.told("preloaded")) as number;
-		await host.told("ready");
+		const runId = (await host.reported("runId")) as string;
+		const parent = (await host.reported("preloaded")) as number;
+		await host.reported("ready");
 		const kills = [
 			() => void process.kill(parent, "SIGKILL"),
 			() => void host.child.kill("SIGKILL"),

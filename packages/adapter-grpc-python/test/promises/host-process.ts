@@ -10,9 +10,9 @@ import { removePlace } from "../../../../scripts/remove-place.ts";
 export interface HostProcess {
 	readonly child: ChildProcess;
 	readonly pid: number;
-	/** The first told fact that has this field. */
-	told(field: string): Promise<unknown>;
-	/** Everything told so far that has this field. */
+	/** The first reported fact that has this field. */
+	reported(field: string): Promise<unknown>;
+	/** Everything reported so far that has this field. */
 	all(field: string): readonly unknown[];
 	/** SIGKILL; resolves when the kernel says that it is gone. */
 	kill(): Promise<void>;
@@ -64,12 +64,12 @@ export function startHost(
 		pid: child.pid ?? -1,
 		all: (field) =>
 			facts.filter((fact) => field in fact).map((fact) => fact[field]),
-		told: (field) =>
+		reported: (field) =>
 			new Promise((resolve, reject) => {
 				const fail = (why: string): void =>
 					reject(
 						new Error(
-							`The host never told "${field}": ${why}\nIt told: ${JSON.stringify(facts)}\n${errors}`,
+							`The host never reported "${field}": ${why}\nIt reported: ${JSON.stringify(facts)}\n${errors}`,
 						),
 					);
 				const deadline = setTimeout(

@@ -19,8 +19,8 @@ test("by default a process that left its worker's group outlives kill -9 of the 
 		size: SIZE,
 		first: "with_a_stray",
 	});
-	const runId = (await host.told("runId")) as string;
-	const workers = (await host.told("ready")) as readonly number[];
+	const runId = (await host.reported("runId")) as string;
+	const workers = (await host.reported("ready")) as readonly number[];
 	const outside = marked(runId).filter(
 		(pid) => ![...workers, ...host.all("preloaded")].includes(pid),
 	);
@@ -30,7 +30,7 @@ test("by default a process that left its worker's group outlives kill -9 of the 
 	await untilOnly(runId, outside);
 
 	const next = startHost(program, { dataDir, size: 1 });
-	await next.told("ready");
+	await next.reported("ready");
 	await untilNothingIsLeft(runId, DEADLINE_MS);
 	expect([...next.all("reaped")].sort()).toEqual([...outside].sort());
 });

@@ -17,10 +17,10 @@ test("hosts in one directory never touch each other's workers; the third cleans 
 		startHost(program, { dataDir, size: 2 }),
 	];
 	const [runOne, runTwo] = (await Promise.all([
-		one.told("runId"),
-		two.told("runId"),
+		one.reported("runId"),
+		two.reported("runId"),
 	])) as [string, string];
-	await Promise.all([one.told("ready"), two.told("ready")]);
+	await Promise.all([one.reported("ready"), two.reported("ready")]);
 	expect(runOne).not.toBe(runTwo);
 	const processesOfTwo = [...marked(runTwo)].sort();
 	expect(processesOfTwo).toEqual(
@@ -30,7 +30,7 @@ test("hosts in one directory never touch each other's workers; the third cleans 
 	await one.kill();
 	await untilNothingIsLeft(runOne, 1_000);
 	const three = startHost(program, { dataDir, size: 1 });
-	await three.told("ready");
+	await three.reported("ready");
 	expect([...marked(runTwo)].sort()).toEqual(processesOfTwo);
 	expect(three.all("reaped")).toEqual([]);
 });

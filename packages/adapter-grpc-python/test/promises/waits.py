@@ -94,7 +94,7 @@ def between_items() -> int:
     return sum(items())
 
 
-# What begins is told from within C: a cancel that comes after that finds it there.
+# The start is reported from within C, so that a cancel after it arrives there.
 @tool
 def hold_the_gil() -> None:
     ctypes.PyDLL(None).system(b"echo begun hold_the_gil; exec sleep 60")

@@ -53,7 +53,7 @@ test.skipIf(process.platform !== "linux")(
 	},
 );
 
-test("a wrapper that does not hand the control channel on is told how to", async () => {
+test("a wrapper that does not pass the control channel on gets an error with the remedy", async () => {
 	const { path } = wrapper(`exec '${PYTHON}' "$@" 3<&-`);
 	const error = await failureOf(
 		createPool({

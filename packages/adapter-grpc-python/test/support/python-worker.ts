@@ -18,9 +18,9 @@ import { onTestFinished } from "vitest";
 
 export interface StartOptions {
 	readonly callsPerWorker?: number;
-	/** What the adapter is told instead of the worker's own token. */
+	/** What the adapter gets instead of the worker's own token. */
 	readonly token?: string;
-	/** What the adapter is told instead of what the worker said of itself. */
+	/** What the adapter gets instead of the ready line of the worker. */
 	readonly ready?: unknown;
 }
 

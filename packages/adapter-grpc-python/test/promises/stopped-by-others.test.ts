@@ -7,7 +7,7 @@ import { freshDirectory } from "./host-process.ts";
 const tools = new URL("./waits.py", import.meta.url);
 
 test.each(["grpc", "framed"] as const)(
-	"%s: no call fails because somebody else told another worker to leave",
+	"%s: no call fails because another program stopped a worker",
 	{ timeout: 60_000 },
 	async (transport) => {
 		await using pool = await createPool({
@@ -52,7 +52,7 @@ test.each(["grpc", "framed"] as const)(
 	},
 );
 
-test("a call whose input was read and that never began is told so, and not made again without it", {
+test("a call whose input was read and that never started is reported so, and not repeated without it", {
 	timeout: 60_000,
 }, async () => {
 	await using pool = await createPool({
