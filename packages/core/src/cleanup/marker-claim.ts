@@ -3,7 +3,6 @@ import { findRunDirectories } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
-import { recordedNames } from "../registry/recorded-names.ts";
 import { type RunLock, removeFreeLock } from "../registry/run-lock.ts";
 import type { RunName } from "../registry/run-name.ts";
 import type { ProcessHost } from "../world.ts";
@@ -98,9 +97,8 @@ export function removeDirectories(
 	{ runId, ownerKey }: RunName,
 	report: (incident: Incident) => void,
 ): void {
-	const naming = recordedNames(() => []);
 	for (const path of findRunDirectories(runId, ownerKey)) {
-		for (const incident of readIncidentFiles(path, runId, naming))
+		for (const incident of readIncidentFiles(path, runId, () => []))
 			report(incident);
 		host.remove(directoriesOf(path, runId));
 	}

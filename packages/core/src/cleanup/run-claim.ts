@@ -5,13 +5,12 @@ import { readIncidentFiles } from "../registry/incident-files.ts";
 import {
 	countKilled,
 	isKilled,
-	joinProtections,
-	type ToldProcess,
+	joinIncidents,
+	type KilledProcess,
 } from "../registry/joined-incidents.ts";
 import type { StoredRun } from "../registry/ledger.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { WorkerRecord } from "../registry/process-registry.ts";
-import { recordedNames } from "../registry/recorded-names.ts";
 import { RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
 import { type RunName, runPath } from "../registry/run-name.ts";
@@ -151,8 +150,9 @@ export class LedgerClaim implements RunClaim {
 	#leftBehind(): readonly Incident[] {
 		const { directory, runId } = this.#run;
 		if (!isRunDirectory(directory, runId)) return [];
-		const naming = recordedNames(() => this.#file.workers());
-		return readIncidentFiles(directory, runId, naming);
+		return readIncidentFiles(directory, runId, () =>
+			this.#file.ledger.workers("all"),
+		);
 	}
 
 	/**
@@ -160,11 +160,12 @@ export class LedgerClaim implements RunClaim {
 	 *
 	 * Of those that a reaper ended the workers alone: nothing is written of others. Throws what SQLite throws.
 	 */
-	#endedBefore(): readonly ToldProcess[] {
+	#endedBefore(): readonly KilledProcess[] {
+		const { ledger } = this.#file;
 		return [
-			...this.#file.incidents(this.#run.runId).filter(isKilled),
-			...this.#file
-				.workers()
+			...ledger.incidents(this.#run.runId, "all").filter(isKilled),
+			...ledger
+				.workers("all")
 				.flatMap(({ identity, end }) =>
 					identity !== undefined && end?.killer === "reaper" ? [identity] : [],
 				),
@@ -183,7 +184,7 @@ export class LedgerClaim implements RunClaim {
 			// A protection may write there as long as something of the run lives.
 			const left = complete ? this.#leftBehind() : [];
 			const seen = [...witnessed, ...left];
-			const incidents = joinProtections(seen, [
+			const incidents = joinIncidents(seen, [
 				...(seen.length === 0 ? [] : this.#endedBefore()),
 				// A watchdog's are among `witnessed`; a reaper reports them itself.
 				...(claimant.kind === "reaper" ? ended : []),
@@ -223,8 +224,8 @@ export function reportIncidents(
 	ofRun: RunId,
 	report: (incident: Incident) => void,
 ): void {
-	const unreported = file.unreported(ofRun);
+	const unreported = file.ledger.incidents(ofRun, "unreported");
 	if (unreported.length === 0) return;
-	file.markReported();
+	file.commit((ledger) => ledger.markReported());
 	for (const incident of unreported) report(incident);
 }

@@ -11,7 +11,7 @@ import {
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
-import { HISTORY_BOUND } from "../registry/history-bound.ts";
+import { HISTORY_BOUND } from "../registry/history.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";

@@ -49,7 +49,7 @@ export function lookAsReaper(
 			unclear++;
 			continue;
 		}
-		// Settled already: it waits to be told of.
+		// Settled already: the next start reports it.
 		if (content.run.state === "terminated") continue;
 		dead++;
 		const run = {

@@ -82,7 +82,7 @@ class NodeChild implements StartedProcess {
 		this.control = (child.stdio[3] as Duplex | null | undefined) ?? undefined;
 		this.#group = group;
 		// The end of an output is read before libuv reaps in the same turn: what the leader
-		// started is proven, however many others are reaped before its own exit is told.
+		// started is proven, however many others are reaped before its own exit is reported.
 		for (const output of [this.stdout, this.stderr, this.control])
 			output?.once("end", () => group.noteLeader());
 		child.once("exit", () => group.leaderEnded());
@@ -130,7 +130,7 @@ function exitOf(child: ChildProcess): Promise<ProcessExit> {
 					: { kind: "signal", signal },
 			),
 		);
-		child.on("error", () => {}); // A later error of the handle is told by the exit.
+		child.on("error", () => {}); // The exit reports a later error of the handle.
 	});
 }
 

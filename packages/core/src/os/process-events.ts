@@ -19,7 +19,7 @@ export interface ProcessEvents {
 	onExit(listener: () => void): () => void;
 	/** Listens for the moment when nothing is left to do; work begun there goes on. */
 	onBeforeExit(listener: () => void): () => void;
-	/** Ends this very process by a signal, whoever listens to it. */
+	/** Ends this very process by a signal, whatever listens to it. */
 	endBy(signal: NodeJS.Signals): void;
 	/** Writes a warning of this process, which appears on standard error by default. */
 	warn(message: string): void;

@@ -1,7 +1,7 @@
 import { judgeGroup } from "../group-verdict.ts";
 import { isSameProcess, type ProcessIdentity } from "../identity.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
-import type { OwnGroup, ProcessSpec, SignalOutcome } from "../world.ts";
+import type { Clock, OwnGroup, ProcessSpec, SignalOutcome } from "../world.ts";
 
 /** A process that has a group's number as its pid, or is in the group. */
 export interface NumberHolder {
@@ -36,6 +36,9 @@ export interface GroupSystem {
 /** The witness of a look can end before the look does. */
 const LOOKS = 5;
 
+/** A look costs two small reads for each worker: with 100 of them, a thousandth of the time. */
+const LOOK_MS = 2_000;
+
 type MarkedEnvironment = Pick<ProcessSpec, "env">;
 
 /**
@@ -53,7 +56,7 @@ export class ProcessGroup implements OwnGroup {
 	readonly #leader: ProcessIdentity;
 	readonly #env: MarkedEnvironment["env"];
 	readonly #system: GroupSystem;
-	/** Over: its end was told, though its parent may hold its number still. */
+	/** Over: its end was reported, though its parent may still hold its number. */
 	#leaderIs: "running" | "over" = "running";
 	/** The last moment at which the leader was seen to hold the number. */
 	#heldAt: number | undefined;
@@ -127,7 +130,7 @@ export class ProcessGroup implements OwnGroup {
 			);
 			if (verdict.whose !== "ours")
 				return verdict.whose === "unknown" ? "unknown" : "gone";
-			// Held from before the look to after it: whoever was seen in it is ours.
+			// Held from before the look to after it: everything seen in it is ours.
 			if (this.#holdsStill(verdict.witness)) {
 				this.#known = holders.map(({ identity }) => identity);
 				return "ours";
@@ -168,5 +171,33 @@ export class ProcessGroup implements OwnGroup {
 			(name) =>
 				this.#env[name] !== undefined && seen.get(name) === this.#env[name],
 		);
+	}
+}
+
+/**
+ * The groups that this program started. Their leaders are looked at from time to
+ * time: what a leader started before the last look can be distinguished
+ * from strangers after its end, also without a marker.
+ */
+export class OwnGroups {
+	readonly #groups = new Set<ProcessGroup>();
+	readonly #clock: Clock;
+
+	constructor(clock: Clock) {
+		this.#clock = clock;
+	}
+
+	add(group: ProcessGroup): void {
+		if (group.noteLeader() !== "noted") return;
+		this.#groups.add(group);
+		if (this.#groups.size === 1) this.#lookLater();
+	}
+
+	#lookLater(): void {
+		this.#clock.after(LOOK_MS, () => {
+			for (const group of this.#groups)
+				if (group.noteLeader() !== "noted") this.#groups.delete(group);
+			if (this.#groups.size > 0) this.#lookLater();
+		});
 	}
 }

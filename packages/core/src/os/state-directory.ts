@@ -30,7 +30,7 @@ export function openStateDirectory(
 	env: NodeJS.ProcessEnv = process.env,
 ): StateDirectory {
 	if (dataDir !== undefined) {
-		// Whoever names it answers for it; what is made in it is private in any case.
+		// The caller is responsible for what it names; what is made in it is private in any case.
 		const complaint = makeWritable(dataDir);
 		if (complaint !== undefined) throw unwritable(dataDir, complaint);
 		return { path: dataDir, relocated: undefined };

@@ -1,11 +1,22 @@
 import { statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { HISTORY_BOUND, type HistoryBound } from "./history-bound.ts";
+import { DEFAULTS } from "../option-defaults.ts";
 import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
 import type { RunRecord } from "./process-registry.ts";
 import { readRunFile } from "./read-run-file.ts";
 import { type RunName, runPath } from "./run-name.ts";
 import type { Sqlite } from "./sqlite.ts";
+
+/** How much of the past is kept. */
+export interface HistoryBound {
+	readonly runs: number;
+	readonly ageMs: number;
+}
+
+export const HISTORY_BOUND: HistoryBound = {
+	runs: DEFAULTS["history.runs"].value,
+	ageMs: DEFAULTS["history.ageMs"].value,
+};
 
 export interface HistoryFile {
 	readonly fileName: string;

@@ -1,9 +1,15 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { RunId } from "../run-id.ts";
-import { type Incident, type Naming, parseIncident } from "./incident.ts";
+import {
+	type Incident,
+	type Naming,
+	type ProcessKey,
+	parseIncident,
+} from "./incident.ts";
 import { joinIncidents } from "./joined-incidents.ts";
 import { fileNamesIn } from "./ledger-directory.ts";
+import type { WorkerRecord } from "./process-registry.ts";
 
 /** A protection without a database writes its incidents into such a file of the run's directory, one line of JSON each. */
 const FILE_NAME = /^incidents\.([a-z][a-z0-9-]{0,39})\.jsonl$/;
@@ -16,32 +22,64 @@ export const INCIDENT_FILES_LIMIT = 8;
  * Reads the incidents that protections left in a run's directory, and leaves
  * out whatever is not one: anything of this user's could have written there.
  *
- * @param naming says which worker a process was.
+ * @param workers those of the run, by which processes are named; read once, when there is something to name.
  */
 export function readIncidentFiles(
 	runDirectory: string,
 	ofRun: RunId,
-	naming: Naming,
+	workers: () => readonly RecordedProcess[],
 ): readonly Incident[] {
-	return fileNamesIn(runDirectory)
+	const naming = recordedNames(workers);
+	const incidents = fileNamesIn(runDirectory)
 		.filter((fileName) => FILE_NAME.test(fileName))
 		.slice(0, INCIDENT_FILES_LIMIT)
 		.flatMap((fileName) => {
 			const protection = FILE_NAME.exec(fileName)?.[1];
-			return joinIncidents(
-				beginningOf(join(runDirectory, fileName))
-					.split("\n")
-					.flatMap((line) => parseIncident(line, ofRun, naming) ?? [])
-					.filter((incident) => incident.protection === protection),
-			);
+			return beginningOf(join(runDirectory, fileName))
+				.split("\n")
+				.flatMap((line) => parseIncident(line, ofRun, naming) ?? [])
+				.filter((incident) => incident.protection === protection);
 		});
+	return joinIncidents(incidents);
 }
 
-/** Nothing for what is not a plain file of this user. */
+export type RecordedProcess = Pick<WorkerRecord, "incarnation" | "identity">;
+
+/**
+ * Names processes by the record: the nearest recorded one on the line is the
+ * worker that it was, or descends from.
+ *
+ * A guard knows only the processes that it forked itself. Where one of them is a
+ * preloaded parent, other workers descend from it, so the name that a guard wrote
+ * counts for that process alone, and not for its descendants.
+ */
+export function recordedNames(
+	workers: () => readonly RecordedProcess[],
+): Naming {
+	let names: ReadonlyMap<string, string> | undefined;
+	return (line, written) => {
+		names ??= new Map(
+			workers().flatMap(({ incarnation, identity }) =>
+				identity === undefined ? [] : [[keyOf(identity), incarnation]],
+			),
+		);
+		for (const process of line) {
+			const name = names.get(keyOf(process));
+			if (name !== undefined) return name;
+		}
+		return line.length > 1 ? undefined : written;
+	};
+}
+
+function keyOf({ pid, startTime }: ProcessKey): string {
+	return `${pid} ${startTime}`;
+}
+
+/** Empty for what is not a plain file of this user. */
 function beginningOf(path: string): string {
 	let descriptor: number | undefined;
 	try {
-		// A pipe would hold us up, a link could lead anywhere.
+		// A pipe would block, a link could lead anywhere.
 		const flags =
 			constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 		descriptor = openSync(path, flags);

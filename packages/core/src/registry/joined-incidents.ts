@@ -1,102 +1,89 @@
 import type { Incident } from "./incident.ts";
 
 type Killed = Extract<Incident, { type: "protection.process_killed" }>;
-/** What a process is known by; without its start time in what an older guard wrote. */
-export type ToldProcess = Pick<Killed, "pid" | "startTime">;
-type Settled = Extract<Incident, { type: "protection.run_settled" }>;
+/** What identifies a killed process; older guards did not write its start time. */
+export type KilledProcess = Pick<Killed, "pid" | "startTime">;
 
 /**
- * Joins what several processes of one protection wrote about the same run, in
- * the order in which it happened: they work side by side where one of them is
- * slow, and each writes what it did itself. One death is seen first by one of
- * them, a process dies once, and the run is settled when the last one is done.
+ * Joins what several protections, or several processes of one, wrote about the
+ * same death: they work side by side, and each writes what it did. Each
+ * protection detects the death once, a process is killed once, by the first that
+ * reports it, and a protection has settled the run when its last process has.
+ *
+ * @param reported processes whose end is reported without these incidents.
  */
 export function joinIncidents(
 	incidents: readonly Incident[],
+	reported: readonly KilledProcess[] = [],
 ): readonly Incident[] {
 	const inOrder = incidents.toSorted((a, b) => a.wallMs - b.wallMs);
-	const killed = onceEach(inOrder.filter(isKilled));
-	const death = inOrder.find(
-		({ type }) => type === "protection.host_death_detected",
-	);
-	return [
-		...(death === undefined ? [] : [death]),
-		...killed,
-		...settled(inOrder, killed.length),
-	];
+	const known = new Set(reported.map(keyOf));
+	const killed = onceEach(inOrder).filter((each) => !known.has(keyOf(each)));
+	const others = [...new Set(inOrder.map(({ protection }) => protection))]
+		.map((name) => ({
+			own: inOrder.filter(({ protection }) => protection === name),
+			remaining: killed.filter(({ protection }) => protection === name).length,
+		}))
+		.flatMap(({ own, remaining }) => [
+			...own.filter(isDeath).slice(0, 1),
+			...settledOnce(own, remaining),
+		]);
+	return [...others, ...killed].sort((a, b) => a.wallMs - b.wallMs);
 }
 
-/**
- * Joins what several protections did after the same death: a process dies once,
- * and is told by the one that came first.
- *
- * @param told processes whose end is told without them.
- */
-export function joinProtections(
-	incidents: readonly Incident[],
-	told: readonly ToldProcess[],
-): readonly Incident[] {
-	const inOrder = incidents.toSorted((a, b) => a.wallMs - b.wallMs);
-	const before = inOrder.filter(isKilled);
-	const known = new Set(told.map(keyOf));
-	const after = onceEach(before).filter((each) => !known.has(keyOf(each)));
-	const countOf = (all: readonly Killed[], protection: string): number =>
-		all.filter((each) => each.protection === protection).length;
-	const others = inOrder.flatMap((incident): readonly Incident[] => {
-		if (isKilled(incident)) return [];
-		if (!isSettled(incident)) return [incident];
-		const { protection, killed } = incident;
-		// Of those that were not named nobody knows whether another told them.
-		const left = countOf(before, protection) - countOf(after, protection);
-		return [{ ...incident, killed: killed - left }];
-	});
-	return [...others, ...after].sort((a, b) => a.wallMs - b.wallMs);
-}
-
-/** How many processes of these nobody told otherwise. */
+/** How many of these processes are not reported otherwise. */
 export function countKilled(
 	incidents: readonly Incident[],
-	told: readonly ToldProcess[],
+	reported: readonly KilledProcess[],
 ): number {
-	const known = new Set(told.map(keyOf));
+	const known = new Set(reported.map(keyOf));
 	return incidents.filter(
 		(incident) => isKilled(incident) && !known.has(keyOf(incident)),
 	).length;
 }
 
-/** The first that was told of each process, with the name that any of them knows. */
-function onceEach(inOrder: readonly Killed[]): readonly Killed[] {
+/** The first report about each process, with the name that any of them has. */
+function onceEach(inOrder: readonly Incident[]): readonly Killed[] {
 	const killed = new Map<string, Killed>();
-	for (const incident of inOrder) {
-		const key = keyOf(incident);
-		const known = killed.get(key);
-		if (known === undefined) killed.set(key, incident);
-		else if (known.incarnation === undefined)
-			killed.set(key, { ...known, incarnation: incident.incarnation });
+	for (const incident of inOrder.filter(isKilled)) {
+		const first = killed.get(keyOf(incident)) ?? incident;
+		const incarnation = first.incarnation ?? incident.incarnation;
+		killed.set(keyOf(incident), { ...first, incarnation });
 	}
 	return [...killed.values()];
 }
 
-function settled(
-	inOrder: readonly Incident[],
-	named: number,
+/**
+ * @param own what one protection wrote.
+ * @param remaining how many of its processes nobody else reports.
+ */
+function settledOnce(
+	own: readonly Incident[],
+	remaining: number,
 ): readonly Incident[] {
-	const all = inOrder.filter(isSettled);
+	const all = own.filter(isSettled);
 	const last = all.at(-1);
 	if (last === undefined) return [];
-	// Not every one is named where there were very many.
-	const killed = Math.max(named, ...all.map(({ killed }) => killed));
-	return [{ ...last, killed }];
+	const named = onceEach(own).length;
+	// Where there were very many, not all are named: those are not known from elsewhere either.
+	const most = Math.max(named, ...all.map(({ killed }) => killed));
+	return [{ ...last, killed: most - named + remaining }];
 }
 
 export function isKilled(incident: Incident): incident is Killed {
 	return incident.type === "protection.process_killed";
 }
 
-function isSettled(incident: Incident): incident is Settled {
+function isDeath({ type }: Incident): boolean {
+	return type === "protection.host_death_detected";
+}
+
+function isSettled(
+	incident: Incident,
+): incident is Extract<Incident, { type: "protection.run_settled" }> {
 	return incident.type === "protection.run_settled";
 }
 
-function keyOf({ pid, startTime }: ToldProcess): string {
+function keyOf({ pid, startTime }: KilledProcess): string {
 	return `${pid} ${startTime}`;
 }

@@ -6,17 +6,34 @@ import {
 	unwritableRemedy,
 } from "../os/system-refusal.ts";
 
-/** Says what to do, for each way in which a ledger fails. */
-const REMEDIES: Readonly<Record<RegistryErrorCode, string>> = {
-	REGISTRY_UNWRITABLE: "Name another directory with the option dataDir.",
-	REGISTRY_FULL:
+/** What happened and what to do, for each way in which a ledger fails. */
+const FAILURES: Readonly<
+	Record<RegistryErrorCode, readonly [what: string, remedy: string]>
+> = {
+	REGISTRY_UNWRITABLE: [
+		"cannot be written",
+		"Name another directory with the option dataDir.",
+	],
+	REGISTRY_FULL: [
+		"cannot be written: no space is left",
 		"Free some space there, or name a directory on another disk with the option dataDir.",
-	REGISTRY_OUT_OF_DESCRIPTORS: `${DESCRIPTORS_REMEDY} Another dataDir does not help.`,
-	REGISTRY_LOCKED:
+	],
+	REGISTRY_OUT_OF_DESCRIPTORS: [
+		"cannot be opened: no more files can be opened",
+		`${DESCRIPTORS_REMEDY} Another dataDir does not help.`,
+	],
+	REGISTRY_LOCKED: [
+		"is locked by another program",
 		"End the program that holds the file, or name a directory on a local disk with the option dataDir: network file systems often cannot lock.",
-	REGISTRY_CORRUPT:
+	],
+	REGISTRY_CORRUPT: [
+		"is damaged",
 		"Move the file away, or name another directory with the option dataDir.",
-	REGISTRY_UNSUPPORTED: "Update Snakepit and its dependencies.",
+	],
+	REGISTRY_UNSUPPORTED: [
+		"cannot be used",
+		"Update Snakepit and its dependencies.",
+	],
 };
 
 const CODES: readonly (readonly [RegExp, RegistryErrorCode])[] = [
@@ -41,11 +58,12 @@ export function ledgerFailure(
 	if (error instanceof RegistryError) return error;
 	const systemCode = systemCodeOf(error);
 	const code = codeOf(systemCode, lacksDescriptors);
+	const [what, remedy] = FAILURES[code];
 	const hint = code === "REGISTRY_UNWRITABLE" ? hintOf(systemCode) : "";
 	return new RegistryError({
 		code,
 		ran: "no",
-		message: `The ledger of processes ${path} ${VERBS[code]} (${systemCode}: ${messageOf(error)}). ${hint}${hint && " "}${REMEDIES[code]}`,
+		message: `The ledger of processes ${path} ${what} (${systemCode}: ${messageOf(error)}). ${hint}${hint && " "}${remedy}`,
 		cause: error,
 	});
 }
@@ -67,15 +85,6 @@ function codeOf(
 	const found = CODES.find(([pattern]) => pattern.test(systemCode));
 	return found?.[1] ?? "REGISTRY_UNWRITABLE";
 }
-
-const VERBS: Readonly<Record<RegistryErrorCode, string>> = {
-	REGISTRY_UNWRITABLE: "cannot be written",
-	REGISTRY_FULL: "cannot be written: no space is left",
-	REGISTRY_OUT_OF_DESCRIPTORS: "cannot be opened: no more files can be opened",
-	REGISTRY_LOCKED: "is locked by another program",
-	REGISTRY_CORRUPT: "is damaged",
-	REGISTRY_UNSUPPORTED: "cannot be used",
-};
 
 /** The `code` of an error or of what caused it; Drizzle wraps. */
 export function systemCodeOf(error: unknown): string {

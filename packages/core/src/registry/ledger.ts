@@ -24,7 +24,6 @@ import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import { type Incident, parseIncident } from "./incident.ts";
-import { nullToUndefined, undefinedToNull } from "./null-columns.ts";
 import type {
 	EndReason,
 	Killer,
@@ -33,6 +32,12 @@ import type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./process-registry.ts";
+import {
+	columnsOfEnd,
+	endOf,
+	nullToUndefined,
+	undefinedToNull,
+} from "./row-values.ts";
 
 const runTable = sqliteTable("runs", {
 	runId: text("run_id").primaryKey(),
@@ -164,10 +169,7 @@ export class Ledger {
 			files: JSON.stringify(worker.files),
 			ordinal,
 			marker,
-			exitCode: end?.exit?.kind === "code" ? end.exit.code : null,
-			exitSignal: end?.exit?.kind === "signal" ? end.exit.signal : null,
-			endReason: end?.reason ?? null,
-			killer: end?.killer ?? null,
+			...columnsOfEnd(end),
 		} satisfies Record<keyof WorkerRow, unknown>);
 	}
 
@@ -290,19 +292,6 @@ function workerOf({
 	return {
 		...nullToUndefined(row),
 		runId: row.runId as RunId,
-		end: endOf(exitCode, exitSignal, endReason, killer),
+		end: endOf({ exitCode, exitSignal, endReason, killer }),
 	};
-}
-
-function endOf(
-	code: number | null,
-	signal: NodeJS.Signals | null,
-	reason: EndReason | null,
-	killer: Killer | null,
-): WorkerEnd | undefined {
-	if (reason === null || killer === null) return undefined;
-	if (code !== null) return { exit: { kind: "code", code }, reason, killer };
-	const exit =
-		signal === null ? undefined : ({ kind: "signal", signal } as const);
-	return { exit, reason, killer };
 }

@@ -21,7 +21,7 @@ export interface NewRunParts {
 	readonly removeFiles: (paths: readonly string[]) => void;
 }
 
-/** A run that was just born: locked, and in the ledger as `initializing`. */
+/** A new run: locked, and in the ledger as `initializing`. */
 export interface NewRun {
 	readonly name: RunName;
 	readonly lock: RunLock;
@@ -33,8 +33,8 @@ export interface NewRun {
 const DRAWS = 100;
 
 /**
- * Gives birth to a run: draws an id that nobody has, takes its lock, then makes
- * its file. Whoever finds the file finds the lock held.
+ * Opens a new run: draws a free id, takes its lock, then makes its file. A program
+ * that finds the file finds the lock held.
  *
  * @throws RegistryError when the ledger cannot be written; nothing is left then.
  */

@@ -1,4 +1,5 @@
 import { RegistryError } from "../errors.ts";
+import type { EventOf } from "../events.ts";
 import { fateOf } from "./file-identity.ts";
 import type { StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
@@ -10,12 +11,27 @@ import { createLock, mendLock, RunLock, takeLock } from "./run-lock.ts";
 import { type RunName, runPath } from "./run-name.ts";
 import type { Sqlite } from "./sqlite.ts";
 
-/** A file of a living run that is not any more what its host made. */
+/** A file of a living run that is no longer the one its host made. */
 export interface FileLoss {
 	readonly file: "ledger" | "lock";
 	readonly path: string;
 	readonly how: "removed" | "replaced" | "damaged";
 }
+
+/** What a host reports about the files of its run, without the time. */
+export type FileEvent =
+	| Omit<EventOf<"registry.file_lost">, "wallMs">
+	| Omit<EventOf<"registry.file_renewed">, "wallMs">
+	| Omit<EventOf<"registry.degraded">, "wallMs">;
+
+/** What {@link OwnFiles.restore} did with the ledger. */
+export type LedgerRenewal =
+	/** Nothing: it is in place, or it cannot be made again. */
+	| "untouched"
+	/** Made again with everything that was in it. */
+	| "kept"
+	/** Made again, and everything has to be written again. */
+	| "emptied";
 
 export interface OwnFilesParts {
 	readonly sqlite: Sqlite;
@@ -25,11 +41,15 @@ export interface OwnFilesParts {
 	readonly lock: RunLock;
 }
 
-/** The files of a living run, which its host makes anew when somebody takes or damages them. */
+/** The files of a living run, which its host makes again when they are removed, replaced or damaged. */
 export class OwnFiles {
 	readonly #parts: OwnFilesParts;
 	#file: RunFile;
 	#lock: RunLock;
+	/** Losses that are reported and not yet made good. */
+	readonly #reported = new Set<FileLoss["file"]>();
+	/** Whether it is reported that something cannot be made again. */
+	#failed = false;
 
 	constructor(parts: OwnFilesParts) {
 		this.#parts = parts;
@@ -42,10 +62,57 @@ export class OwnFiles {
 	}
 
 	/**
-	 * Looks whether the files are those that this host made, and whether others can
-	 * read what is in them.
+	 * Makes again what is lost, as far as possible, and reports each loss once.
 	 *
-	 * @param written the living workers that the file has to hold.
+	 * @param written the living workers that the ledger has to contain.
+	 * @param unwritten how many rows are only in memory.
+	 */
+	restore(
+		run: StoredRun,
+		written: readonly WorkerRecord[],
+		unwritten: number,
+		report: (event: FileEvent) => void,
+	): LedgerRenewal {
+		const { runId } = run;
+		const losses = this.#visibleLosses(written);
+		for (const { file, path, how } of losses) {
+			if (this.#reported.has(file)) continue;
+			this.#reported.add(file);
+			report({ type: "registry.file_lost", runId, file, path, how });
+		}
+		let renewal: LedgerRenewal = "untouched";
+		for (const { file, path, how } of losses) {
+			try {
+				if (file === "lock") this.#renewLock();
+				else renewal = this.#renewLedger(how, run, written);
+			} catch (error) {
+				if (this.#failed) return renewal;
+				this.#failed = true;
+				const { code, message } = ledgerFailure(error, path);
+				report({ type: "registry.degraded", code, message, unwritten });
+				return renewal;
+			}
+			this.#reported.delete(file);
+			report({ type: "registry.file_renewed", runId, file, path });
+		}
+		this.#failed = false;
+		return renewal;
+	}
+
+	/** None when the directory cannot be read. */
+	#visibleLosses(written: readonly WorkerRecord[]): readonly FileLoss[] {
+		try {
+			return this.losses(written);
+		} catch {
+			return [];
+		}
+	}
+
+	/**
+	 * Checks that the files are those that this host made, and that others can read
+	 * what is in them.
+	 *
+	 * @param written the living workers that the ledger has to contain.
 	 */
 	losses(written: readonly WorkerRecord[]): readonly FileLoss[] {
 		const { path } = this.#file;
@@ -64,54 +131,52 @@ export class OwnFiles {
 		const { path, identity } = this.#file;
 		const fate = fateOf(path, identity);
 		if (fate !== "there") return fate;
-		// As others read it: what this connection remembers says nothing of the file.
+		// As others read it: what this connection has cached proves nothing about the file.
 		const content = readRunFile(sqlite, path, name, "living");
 		return isSound(content, written) ? "there" : "damaged";
 	}
 
 	/**
-	 * Makes the ledger anew: with everything that was in it, if it was only taken
-	 * away, and else empty but for the run. What has its path is set aside.
+	 * Makes the ledger again: with everything that was in it if it was only removed,
+	 * otherwise with nothing but the run. What has its path is set aside.
 	 *
-	 * @param written the living workers that the file has to hold.
-	 * @returns whether it holds everything that was written before.
 	 * @throws RegistryError when it cannot be made; the next attempt may succeed.
 	 */
-	renewLedger(
+	#renewLedger(
 		how: FileLoss["how"],
 		run: StoredRun,
 		written: readonly WorkerRecord[],
-	): boolean {
+	): "kept" | "emptied" {
 		const { sqlite, directory, name } = this.#parts;
 		const path = runPath(directory.runs, name, "db");
 		directory.make();
 		if (directory.hasFile(name) && directory.setAside(name) === undefined)
 			throw notRenewed(path, "what has its name cannot be moved away");
-		// Its journal is by its name the new one's.
+		// SQLite would take its journal for the new file's.
 		directory.removeBeside(name);
 		const image = how === "damaged" ? undefined : this.#file.image();
 		if (image !== undefined) {
-			this.#open(RunFile.restore(sqlite, path, image));
-			if (this.#fateOfLedger(written) === "there") return true;
-			// It was damaged before it was taken away.
-			return this.renewLedger("damaged", run, written);
+			this.#replaceFile(RunFile.restore(sqlite, path, image));
+			if (this.#fateOfLedger(written) === "there") return "kept";
+			// It was damaged before it was removed.
+			return this.#renewLedger("damaged", run, written);
 		}
-		this.#open(RunFile.create(sqlite, path, run));
-		return false;
+		this.#replaceFile(RunFile.create(sqlite, path, run));
+		return "emptied";
 	}
 
-	/** The old one is closed only now: without another it still says what was in it. */
-	#open(file: RunFile): void {
+	/** The old one is closed only now: without a new one it still knows what was in it. */
+	#replaceFile(file: RunFile): void {
 		this.#file.close("goes_on");
 		this.#file = file;
 	}
 
 	/**
-	 * Makes the lock anew and holds it.
+	 * Makes the lock again and takes it.
 	 *
-	 * @throws RegistryError when that cannot be; the next attempt may succeed.
+	 * @throws RegistryError when that fails; the next attempt may succeed.
 	 */
-	renewLock(): void {
+	#renewLock(): void {
 		const { sqlite, directory, name } = this.#parts;
 		const path = runPath(directory.runs, name, "lock");
 		directory.make();
@@ -129,13 +194,13 @@ export class OwnFiles {
 		}
 	}
 
-	/** Lets go of the lock. */
+	/** Releases the lock. */
 	release(file: "kept" | "removed"): void {
 		this.#lock.release(file);
 	}
 }
 
-/** A file that cannot be read just now is no loss: somebody holds it. */
+/** A file that cannot be read just now is no loss: another process has it locked. */
 function isSound(
 	content: RunContent,
 	written: readonly WorkerRecord[],
@@ -153,6 +218,6 @@ function notRenewed(path: string, reason: string): RegistryError {
 	return new RegistryError({
 		code: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The file ${path} of this run cannot be made anew: ${reason}. Move it away; it is made at the next look (audit.intervalMs).`,
+		message: `The file ${path} of this run cannot be made again: ${reason}. Move it away: Snakepit tries again at the next audit (audit.intervalMs).`,
 	});
 }

@@ -80,7 +80,7 @@ export interface RunRecord {
 	readonly cleanupMs: number | undefined;
 }
 
-/** Hears of the workers of a run in the turn in which they are recorded. */
+/** Called with the workers of a run in the turn in which they are recorded. */
 export interface RegistryListener {
 	activated(worker: {
 		readonly incarnation: string;
@@ -141,7 +141,7 @@ export interface ProcessRegistry {
 	/** Writes what could not be written before; called periodically. Returns how many rows are still unwritten. */
 	flush(): number;
 	/**
-	 * Ends the run and lets go of its files. Idempotent.
+	 * Ends the run and releases its files. Idempotent.
 	 *
 	 * @param manner `"at_once"` waits for no disk: a run that is over and is lost with the power is missing in the history, and nobody needs it for anything else. Default `"in_order"`.
 	 */

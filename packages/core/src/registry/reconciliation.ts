@@ -10,11 +10,11 @@ import type { ProcessRegistry, WorkerRecord } from "./process-registry.ts";
 export interface ReconciliationStep {
 	/** Gone at this look and at the one before. */
 	readonly vanished: readonly string[];
-	/** Gone for the first time: most likely its exit is only not told yet. */
+	/** Gone for the first time: most likely its exit is only not reported yet. */
 	readonly missing: ReadonlySet<string>;
 }
 
-/** Decides which rows have lost their process without anybody telling. */
+/** Decides which rows have lost their process without a report of its exit. */
 export function decideVanished(
 	rows: readonly WorkerRecord[],
 	missingBefore: ReadonlySet<string>,

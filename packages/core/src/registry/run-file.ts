@@ -1,5 +1,4 @@
 import { closeSync, openSync, writeFileSync } from "node:fs";
-import type { RunId } from "../run-id.ts";
 import {
 	type FileIdentity,
 	identityOf,
@@ -21,7 +20,7 @@ import {
 export const APPLICATION_ID = 0x736e6b70;
 /** How many migrations there are. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
-/** Nobody else writes a run file: who locks it is a stranger, and the event loop does not wait for strangers. */
+/** Nobody else writes a run file: the event loop does not wait for a stranger that locks it. */
 const BUSY_TIMEOUT_MS = 25;
 
 /** What a commit outlives from the moment on in which it returns. */
@@ -118,7 +117,7 @@ export class RunFile {
 		run: StoredRun | undefined,
 		outlives: Outlives = run === undefined ? "host" : "power_loss",
 	): void {
-		this.#commit((ledger) => {
+		this.commit((ledger) => {
 			for (const { worker, ordinal } of rows)
 				ledger.writeWorker(worker, ordinal, marker);
 			if (run !== undefined) ledger.writeRun(run);
@@ -135,28 +134,12 @@ export class RunFile {
 		run: StoredRun,
 		incidents: readonly Incident[] = [],
 	): void {
-		this.#commit((ledger) => {
+		this.commit((ledger) => {
 			for (const { incarnation, end } of ends)
 				ledger.endWorker(incarnation, end, endedAt);
 			for (const incident of incidents) ledger.writeIncident(incident);
 			ledger.writeRun(run);
 		});
-	}
-
-	/** One commit: what happened while no host lived. */
-	writeIncidents(incidents: readonly Incident[]): void {
-		this.#commit((ledger) => {
-			for (const incident of incidents) ledger.writeIncident(incident);
-		});
-	}
-
-	/** Every worker that is written, oldest first. */
-	workers(): readonly WorkerRecord[] {
-		return this.#ledger().workers("all");
-	}
-
-	worker(incarnation: string): WorkerRecord | undefined {
-		return this.#ledger().worker(incarnation);
 	}
 
 	/** Everything that is in it, also when its path is another file's by now; `undefined` when that cannot be read. */
@@ -169,32 +152,21 @@ export class RunFile {
 		}
 	}
 
-	/** Every incident of the run `ofRun`, in the order in which they happened. */
-	incidents(ofRun: RunId): readonly Incident[] {
-		return this.#ledger().incidents(ofRun, "all");
-	}
-
-	/** The incidents of the run `ofRun` that nobody told yet, in the order in which they happened. */
-	unreported(ofRun: RunId): readonly Incident[] {
-		return this.#ledger().incidents(ofRun, "unreported");
-	}
-
-	/** One commit: every incident was told. */
-	markReported(): void {
-		this.#commit((ledger) => ledger.markReported());
-	}
-
-	/** SQLite opens the journal for every statement, and would wait for ever in a pipe of its name. */
-	#ledger(): Ledger {
+	/**
+	 * To read from. SQLite opens the journal for every statement, and would wait for
+	 * ever in a pipe of its name.
+	 */
+	get ledger(): Ledger {
 		assertPlainFile(`${this.path}-journal`);
 		return this.#connection.ledger;
 	}
 
-	#commit(
+	/** Makes the changes in one commit. Throws what SQLite throws. */
+	commit(
 		changes: (ledger: Ledger) => void,
 		outlives: Outlives = "power_loss",
 	): void {
-		const ledger = this.#ledger();
+		const { ledger } = this;
 		const { client } = this.#connection;
 		if (this.#outlives !== outlives) {
 			client.pragma(`synchronous = ${SYNCHRONOUS[outlives]}`);
@@ -210,7 +182,7 @@ export class RunFile {
 			assertPlainFile(`${this.path}-journal`);
 			if (life === "is_over") client.pragma("journal_mode = DELETE");
 		} catch {
-			// Somebody has it locked, or took the journal's name: what is beside it stays.
+			// Another program has it locked, or something has the journal's name: what is beside it stays.
 		}
 		client.close();
 	}
@@ -235,7 +207,7 @@ function connect(sqlite: Sqlite, path: string): SqliteConnection {
 	return connection;
 }
 
-/** Whoever is killed in between leaves tables of which the next one finds nothing to do. */
+/** A program that is killed in between leaves tables that are up to date already. */
 function upgrade({ client, ledger }: SqliteConnection): void {
 	ledger.migrate();
 	client.pragma(`user_version = ${SCHEMA_VERSION}`);

@@ -43,7 +43,7 @@ export class RunLock {
 		this.#connection = connection;
 	}
 
-	/** Lets go of it. With `"removed"` the run is over and the file goes too, while it is still held. */
+	/** Releases it. With `"removed"` the run is over and the file is removed, while the lock is still held. */
 	release(file: "kept" | "removed"): void {
 		if (file === "removed") removeFile(this.path);
 		this.#connection.client.close();

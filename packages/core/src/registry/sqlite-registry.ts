@@ -1,10 +1,9 @@
-import { type RegistryError, SnakepitError } from "../errors.ts";
+import type { RegistryError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
-import { FileWatch } from "./file-watch.ts";
 import type { StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import type { OwnFiles } from "./own-files.ts";
@@ -18,6 +17,7 @@ import type {
 	WorkerRecord,
 } from "./process-registry.ts";
 import type { Outlives, RunFile } from "./run-file.ts";
+import { activated, ended, reserved } from "./worker-life.ts";
 import { WorkerRows } from "./worker-rows.ts";
 
 export interface SqliteRegistryParts {
@@ -31,16 +31,15 @@ export interface SqliteRegistryParts {
 	/** The other runs of the directory, newest first. */
 	readonly otherRuns: () => readonly RunRecord[];
 	readonly listener: RegistryListener;
-	/** Lets go of the run's other files; `over` says that nothing of it is left to clean up. */
-	readonly letGo: (over: boolean) => void;
+	/** Releases the run's other files; `over`: nothing of it is left to clean up. */
+	readonly release: (over: boolean) => void;
 }
 
-/** The ledger of one run: in a file, and in memory for whoever asks. */
+/** The ledger of one run: in a file, and in memory for reading. */
 export class SqliteRegistry implements ProcessRegistry {
 	readonly runId: RunId;
 	readonly #parts: SqliteRegistryParts;
 	readonly #marker: string;
-	readonly #watch: FileWatch;
 	readonly #rows = new WorkerRows();
 	#run: StoredRun;
 	#runUnwritten = false;
@@ -59,7 +58,6 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#run = parts.run;
 		this.runId = parts.run.runId;
 		this.#marker = parts.marker;
-		this.#watch = new FileWatch(parts.files, (event) => this.#emit(event));
 	}
 
 	get state(): RunState {
@@ -73,19 +71,9 @@ export class SqliteRegistry implements ProcessRegistry {
 
 	reserve(reservation: Reservation): void {
 		const { incarnation } = reservation;
-		if (this.lookup(incarnation) !== undefined)
-			throw impossible(incarnation, "is reserved already");
-		this.#rows.put({
-			...reservation,
-			runId: this.runId,
-			status: "reserved",
-			identity: undefined,
-			groupId: undefined,
-			reservedAt: this.#parts.clock.wall(),
-			activatedAt: undefined,
-			endedAt: undefined,
-			end: undefined,
-		});
+		const at = this.#parts.clock.wall();
+		const known = this.lookup(incarnation);
+		this.#rows.put(reserved(known, reservation, this.runId, at));
 		if (this.#hasWritten) {
 			this.#writeThrough();
 			return;
@@ -101,33 +89,18 @@ export class SqliteRegistry implements ProcessRegistry {
 		identity: ProcessIdentity,
 		groupId: number,
 	): void {
+		const at = this.#parts.clock.wall();
 		const row = this.lookup(incarnation);
-		if (row?.status !== "reserved")
-			throw impossible(
-				incarnation,
-				`is ${row?.status ?? "unknown"}, not reserved`,
-			);
-		this.#rows.put({
-			...row,
-			status: "active",
-			identity,
-			groupId,
-			activatedAt: this.#parts.clock.wall(),
-		});
+		this.#rows.put(activated(row, incarnation, identity, groupId, at));
 		this.#writeThrough();
 		this.#parts.listener.activated({ incarnation, identity, groupId });
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {
-		const row = this.lookup(incarnation);
-		if (row === undefined) throw impossible(incarnation, "is unknown");
-		if (row.status === "ended") return;
-		this.#rows.put({
-			...row,
-			status: "ended",
-			endedAt: this.#parts.clock.wall(),
-			end,
-		});
+		const at = this.#parts.clock.wall();
+		const row = ended(this.lookup(incarnation), incarnation, end, at);
+		if (row === undefined) return;
+		this.#rows.put(row);
 		this.#writeThrough();
 		this.#parts.listener.ended(incarnation);
 	}
@@ -143,7 +116,7 @@ export class SqliteRegistry implements ProcessRegistry {
 
 	list(): readonly WorkerRecord[] {
 		const kept = this.#rows.kept();
-		const written = this.#inFile((file) => file.workers()) ?? [];
+		const written = this.#inFile(({ ledger }) => ledger.workers("all")) ?? [];
 		const all = new Map(written.map((row) => [row.incarnation, row]));
 		// What is in memory is newer, and may not be written yet.
 		for (const row of kept) all.set(row.incarnation, row);
@@ -153,7 +126,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	lookup(incarnation: string): WorkerRecord | undefined {
 		return (
 			this.#rows.get(incarnation) ??
-			this.#inFile((file) => file.worker(incarnation))
+			this.#inFile(({ ledger }) => ledger.worker(incarnation))
 		);
 	}
 
@@ -194,7 +167,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		// With workers that were not seen to end, the next start shall look.
 		const clean = this.living().length === 0;
 		const endedAt = this.#parts.clock.wall();
-		const { files, letGo } = this.#parts;
+		const { files, release } = this.#parts;
 		this.#putRun(
 			clean
 				? { ...this.#run, state: "terminated", endedAt, clean, endedBy: "host" }
@@ -207,13 +180,13 @@ export class SqliteRegistry implements ProcessRegistry {
 		const over = failure === undefined && clean;
 		files.file.close(over ? "is_over" : "goes_on");
 		this.#run = { ...this.#run, state: "terminated", endedAt, clean };
-		letGo(over);
+		release(over);
 		if (late > 0 && failure === undefined)
 			this.#emit({ type: "registry.recovered", written: late });
 		this.#emit({ type: "run.ended", runId: this.runId, clean });
 	}
 
-	/** Asks the file, where it knows more than the memory; a file that cannot be read knows nothing. */
+	/** Reads from the file what is no longer in memory; `undefined` where it cannot be read. */
 	#inFile<Answer>(ask: (file: RunFile) => Answer): Answer | undefined {
 		if (this.#closed || this.#rows.forgotten === 0) return undefined;
 		try {
@@ -245,12 +218,17 @@ export class SqliteRegistry implements ProcessRegistry {
 		});
 	}
 
-	/** Makes the files anew that somebody took or damaged. Returns whether the ledger was. */
+	/** Makes lost or damaged files again. Returns whether the ledger was one of them. */
 	#restoreFiles(): boolean {
 		const written = this.living().filter(
 			({ incarnation }) => !this.#rows.isUnwritten(incarnation),
 		);
-		const ledger = this.#watch.look(this.#run, written, this.#unwrittenRows());
+		const ledger = this.#parts.files.restore(
+			this.#run,
+			written,
+			this.#unwrittenRows(),
+			(event) => this.#emit(event),
+		);
 		if (ledger === "emptied") {
 			this.#rows.rewrite();
 			this.#runUnwritten = true;
@@ -258,7 +236,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		return ledger !== "untouched";
 	}
 
-	/** As {@link #attempt}, and once again when the ledger was taken away and could be made anew. */
+	/** As {@link #attempt}, and once again when the ledger was lost and could be made again. */
 	#write(outlives?: Outlives): RegistryError | undefined {
 		const failure = this.#attempt(outlives);
 		if (failure === undefined || !this.#restoreFiles()) return failure;
@@ -300,11 +278,3 @@ export class SqliteRegistry implements ProcessRegistry {
 }
 
 type WithoutTime<Event> = Event extends unknown ? Omit<Event, "wallMs"> : never;
-
-function impossible(incarnation: string, what: string): SnakepitError {
-	return new SnakepitError({
-		code: "IMPOSSIBLE_TRANSITION",
-		ran: "no",
-		message: `Worker ${incarnation} ${what}. This is a defect in Snakepit: please report it.`,
-	});
-}

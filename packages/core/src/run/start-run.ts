@@ -83,7 +83,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			activated: (worker) => engagements.watch(worker),
 			ended: (incarnation) => engagements.unwatch(incarnation),
 		},
-		letGo: (over) => {
+		release: (over) => {
 			// What is not over needs its directory as evidence of what to remove.
 			if (over) host.remove(directoriesOf(runDirectory, runId));
 			if (over) directory.retire(name);

@@ -1,4 +1,4 @@
-import { RegistryError, SnakepitError } from "../errors.ts";
+import { RegistryError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type {
@@ -9,6 +9,7 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "../registry/process-registry.ts";
+import { activated, ended, reserved } from "../registry/worker-life.ts";
 import { generateRunId, type RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock, Random } from "../world.ts";
@@ -65,20 +66,11 @@ export class MemoryRegistry implements ProcessRegistry {
 
 	reserve(reservation: Reservation): void {
 		const { incarnation } = reservation;
-		if (this.#rows.has(incarnation))
-			throw impossible(incarnation, "is reserved already");
+		const at = this.#options.clock.wall();
+		const known = this.lookup(incarnation);
+		const row = reserved(known, reservation, this.runId, at);
 		if (this.#failure && !this.#hasWritten) throw this.#failure;
-		this.#put({
-			...reservation,
-			runId: this.runId,
-			status: "reserved",
-			identity: undefined,
-			groupId: undefined,
-			reservedAt: this.#options.clock.wall(),
-			activatedAt: undefined,
-			endedAt: undefined,
-			end: undefined,
-		});
+		this.#put(row);
 	}
 
 	activate(
@@ -86,31 +78,15 @@ export class MemoryRegistry implements ProcessRegistry {
 		identity: ProcessIdentity,
 		groupId: number,
 	): void {
-		const row = this.#rows.get(incarnation);
-		if (row?.status !== "reserved")
-			throw impossible(
-				incarnation,
-				`is ${row?.status ?? "unknown"}, not reserved`,
-			);
-		this.#put({
-			...row,
-			status: "active",
-			identity,
-			groupId,
-			activatedAt: this.#options.clock.wall(),
-		});
+		const at = this.#options.clock.wall();
+		const row = this.lookup(incarnation);
+		this.#put(activated(row, incarnation, identity, groupId, at));
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {
-		const row = this.#rows.get(incarnation);
-		if (!row) throw impossible(incarnation, "is unknown");
-		if (row.status === "ended") return;
-		this.#put({
-			...row,
-			status: "ended",
-			endedAt: this.#options.clock.wall(),
-			end,
-		});
+		const at = this.#options.clock.wall();
+		const row = ended(this.lookup(incarnation), incarnation, end, at);
+		if (row !== undefined) this.#put(row);
 	}
 
 	transition(to: RunState): void {
@@ -214,13 +190,5 @@ function writeFailed(): RegistryError {
 		code: "REGISTRY_FULL",
 		ran: "no",
 		message: "The ledger cannot be written: the test lets it fail.",
-	});
-}
-
-function impossible(incarnation: string, what: string): SnakepitError {
-	return new SnakepitError({
-		code: "IMPOSSIBLE_TRANSITION",
-		ran: "no",
-		message: `Worker ${incarnation} ${what}. This is a defect in Snakepit: please report it.`,
 	});
 }

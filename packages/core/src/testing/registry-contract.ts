@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RegistryError, SnakepitError } from "../errors.ts";
 import type { WorkerEnd } from "../registry/process-registry.ts";
+import { reserved } from "../registry/worker-life.ts";
 import type { ContractCase } from "./contract-case.ts";
 import {
 	CLOSED,
@@ -65,18 +66,8 @@ function recordCases(onBench: RegistryCase): readonly ContractCase[] {
 				const row = registry.lookup(reservation.incarnation);
 				assert.ok(row);
 				assert.deepEqual(
-					{ ...row, reservedAt: 0 },
-					{
-						...reservation,
-						runId: registry.runId,
-						status: "reserved",
-						identity: undefined,
-						groupId: undefined,
-						reservedAt: 0,
-						activatedAt: undefined,
-						endedAt: undefined,
-						end: undefined,
-					},
+					row,
+					reserved(undefined, reservation, registry.runId, row.reservedAt),
 				);
 				assert.deepEqual(registry.living(), [row]);
 			},

@@ -11,6 +11,7 @@ import {
 	runPath,
 } from "../../src/registry/run-name.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
+import { reserved } from "../../src/registry/worker-life.ts";
 import type { RunId } from "../../src/run-id.ts";
 import { machine } from "./hosts.ts";
 
@@ -37,20 +38,17 @@ export function workerRow(
 	runId: string,
 	fields: Partial<WorkerRecord> = {},
 ): WorkerRecord {
-	return {
+	const reservation = {
 		incarnation: `${runId}-1`,
-		runId: runId as RunId,
 		workerId: "w-0",
 		pool: "w",
 		fingerprint: "sleep#0123",
 		files: [],
+	};
+	return {
+		...reserved(undefined, reservation, runId as RunId, 1),
 		status: "active",
-		identity: undefined,
-		groupId: undefined,
-		reservedAt: 1,
 		activatedAt: 2,
-		endedAt: undefined,
-		end: undefined,
 		...fields,
 	};
 }

@@ -26,7 +26,7 @@ test("what a watchdog saw stays with the run it settled; the next start reports 
 	expect(readRunFile(sqlite, path, name)).toMatchObject({
 		run: { claimedBy: `watchdog:${name.runId}` },
 	});
-	const later = detected(name.runId, 9);
+	const later = { ...detected(name.runId, 9), protection: "guard" };
 	expect(claim.settle(NOTHING, [later, detected(name.runId, 4)])).toEqual({
 		over: true,
 	});
@@ -135,7 +135,7 @@ test("who settled a run and died before its directory was gone: the next start r
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const file = RunFile.open(sqlite, crafted.path);
-	file.writeIncidents([detected(crafted.name.runId)]);
+	file.commit((ledger) => ledger.writeIncident(detected(crafted.name.runId)));
 	file.writeEnds([], 9, { ...crafted.run, state: "terminated" });
 	file.close("goes_on");
 	await reap(bench);

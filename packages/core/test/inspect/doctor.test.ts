@@ -35,7 +35,7 @@ function protection(name: string, inspect: Protection["inspect"]): Protection {
 	};
 }
 
-test("every layer is told of, in the order in which they act, and the protections that are given", async () => {
+test("every layer is reported, in the order in which they act, and the protections that are given", async () => {
 	const guard: LayerReport = {
 		layer: "guard",
 		status: "unavailable",

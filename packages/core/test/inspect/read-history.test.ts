@@ -49,7 +49,7 @@ function reserve({ infrastructure: { registry } }: Run): string {
 	return incarnation;
 }
 
-test("after the fact it is told how every run ended and every worker of it: newest first, the living run included", async () => {
+test("history reports how every run ended and every worker of it: newest first, the living run included", async () => {
 	const dataDir = temporaryDirectory();
 	const host = new Host({ dataDir, workers: ["sleeps.sh"] });
 	const dead = await host.up();
@@ -201,7 +201,7 @@ test("misspelt options are refused at the door", async () => {
 	).rejects.toMatchObject({ code: "UNKNOWN_OPTION" });
 });
 
-test("how much is kept is an option of whoever starts the run", async () => {
+test("how much is kept is an option of the start of the run", async () => {
 	const dataDir = temporaryDirectory();
 	mkdirSync(dataDir, { recursive: true });
 	for (let n = 0; n < 4; n++) await (await acquire(dataDir)).close();

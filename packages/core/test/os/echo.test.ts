@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { Echo } from "../../src/os/echo.ts";
 
-test("lines that nobody reads are dropped and counted, and the count is told when reading goes on", async () => {
+test("lines that nobody reads are dropped and counted, and the count is printed when reading goes on", async () => {
 	const read: string[] = [];
 	let readOn: (() => void) | undefined;
 	const out = new Writable({

@@ -42,9 +42,9 @@ async function attempt(): Promise<void> {
 				},
 				() => {},
 			);
-			const letGo = run.infrastructure.host.keepAlive();
+			const release = run.infrastructure.host.keepAlive();
 			await process_.exited;
-			letGo();
+			release();
 		} finally {
 			listener.close();
 		}

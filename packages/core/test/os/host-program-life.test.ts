@@ -35,9 +35,9 @@ test("neither a worker, nor its pipes, nor a lifeline, nor a timer holds the pro
 		worker.stderr.on("data", () => {});
 		worker.control.on("data", () => {});
 		const directory = mkdtempSync("/tmp/snakepit-test-");
-		const letGo = host.keepAlive();
+		const release = host.keepAlive();
 		await host.listenLifeline(directory + "/l");
-		letGo();
+		release();
 		systemClock.after(1e9, () => {});
 		process.on("exit", () => {
 			worker.signal("SIGKILL", "group");
@@ -48,7 +48,7 @@ test("neither a worker, nor its pipes, nor a lifeline, nor a timer holds the pro
 	expect(printed).toBe("ended by itself\n");
 });
 
-test("what holds the program open does so until the last one lets go", () => {
+test("the program stays open until the last holder releases it", () => {
 	const printed = run(`
 		import { KeepAlive } from "${OS}/keep-alive.ts";
 		import { systemClock } from "${OS}/system-clock.ts";
@@ -61,7 +61,7 @@ test("what holds the program open does so until the last one lets go", () => {
 	expect(printed).toBe("timer\n");
 });
 
-test("a debugger that may attach is told", () => {
+test("a debugger that may attach is reported", () => {
 	expect(debuggerAttached()).toBe(false);
 	const script = `import { debuggerAttached } from "${OS}/debugger.ts"; console.log(debuggerAttached());`;
 	expect(run(script, "--inspect=127.0.0.1:0")).toBe("true\n");

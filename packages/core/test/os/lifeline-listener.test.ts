@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { listenLifeline } from "../../src/os/lifeline-listener.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
-test("a connection hears nothing, whatever it says, until the listener closes", async () => {
+test("a connection receives nothing, whatever it sends, until the listener closes", async () => {
 	const path = join(temporaryDirectory(), "l");
 	const listener = await listenLifeline(path);
 	const sockets = [connect(path), connect(path)];

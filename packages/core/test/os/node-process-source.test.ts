@@ -47,9 +47,9 @@ test("a program that ends at once is recorded all the same, every time", async (
 			},
 		);
 		expect(recorded).toBe(true);
-		const letGo = machine.keepAlive();
+		const release = machine.keepAlive();
 		expect(await exited).toEqual({ kind: "code", code: 0 });
-		letGo();
+		release();
 	}
 });
 
@@ -115,9 +115,9 @@ test("a process whose identity cannot be read is ended again", async () => {
 	await eventually("its end", () => !isAlive(pid));
 });
 
-test("the exit is told although a grandchild holds the output open, and its group can still be ended", async () => {
+test("the exit is reported although a grandchild holds the output open, and its group can still be ended", async () => {
 	const process_ = await start("leaves-a-child.sh", "run", "run-1");
-	const letGo = machine.keepAlive();
+	const release = machine.keepAlive();
 	expect(await process_.exited).toEqual({ kind: "code", code: 0 });
 	expect(machine.members(process_.groupId).length).toBe(1);
 	expect(process_.signal("SIGKILL", "process")).toBe("gone");
@@ -127,7 +127,7 @@ test("the exit is told although a grandchild holds the output open, and its grou
 		() => machine.members(process_.groupId).length === 0,
 	);
 	expect(process_.signal("SIGKILL", "group")).toBe("gone");
-	letGo();
+	release();
 });
 
 /** A leader, its child without an environment, and their group as this program would know it. */
@@ -152,10 +152,10 @@ test("a child that cleared its environment is ended with the group of a leader t
 	const born = performance.now();
 	await eventually("some ticks", () => performance.now() - born > 50);
 	group.own.noteLeader();
-	const letGo = machine.keepAlive();
+	const release = machine.keepAlive();
 	group.leader.signal("SIGKILL", "process");
 	await group.leader.exited;
-	letGo();
+	release();
 	expect(machine.members(groupId).map((member) => member.identity)).toEqual([
 		group.child,
 	]);
@@ -183,7 +183,7 @@ test("a group is signalled only through a member that is in it", async () => {
 	expect(machine.signalGroup(groupId, identity, "SIGKILL")).toBe("sent");
 });
 
-test("files are removed with what they hold, and those that cannot be are told", () => {
+test("files are removed with what they hold, and those that cannot be are returned", () => {
 	const directory = temporaryDirectory();
 	mkdirSync(join(directory, "a", "b"), { recursive: true });
 	writeFileSync(join(directory, "file"), "");

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { OwnGroups } from "../../src/os/own-groups.ts";
-import { ProcessGroup } from "../../src/os/process-group.ts";
+import { OwnGroups, ProcessGroup } from "../../src/os/process-group.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 

@@ -78,7 +78,7 @@ test("a leader that holds its number is signalled, dead or alive, without a look
 	expect(scene.looks).toBe(0);
 });
 
-test("a leader whose end was told is gone, also while its parent holds its number", () => {
+test("a leader whose end was reported is gone, also while its parent holds its number", () => {
 	const scene = new Scene();
 	scene.now = [ZOMBIE];
 	scene.group.leaderEnded();

@@ -18,11 +18,11 @@ const failure: unknown = await createPool({
 	},
 }).catch((error: unknown) => error);
 const layers = await doctor({ dataDir });
-const told = failure instanceof SnakepitError ? failure : undefined;
+const known = failure instanceof SnakepitError ? failure : undefined;
 console.log(
 	JSON.stringify({
-		code: told?.code,
-		message: told?.message,
+		code: known?.code,
+		message: known?.message,
 		spawned,
 		doctor: layers.find(({ layer }) => layer === "process table")?.detail,
 		files: readdirSync(dataDir),

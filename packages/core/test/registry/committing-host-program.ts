@@ -1,6 +1,6 @@
 /**
  * A host that writes its ledger when it is asked to. Each line of its standard
- * input is an order, and each is answered by one line: what was told since, and
+ * input is an order, and each is answered by one line: the events since, and
  * what is not written.
  */
 import { createInterface } from "node:readline";
@@ -16,10 +16,12 @@ const run = await openRun({
 const { registry, host } = run.infrastructure;
 
 function answer(): void {
-	const told = events.splice(0);
+	const since = events.splice(0);
 	const { unwritten } = registry.statistics();
 	const self = { runId: registry.runId, identity: host.self };
-	process.stdout.write(`${JSON.stringify({ ...self, told, unwritten })}\n`);
+	process.stdout.write(
+		`${JSON.stringify({ ...self, events: since, unwritten })}\n`,
+	);
 }
 
 /** A worker that lives, and one that ended. */

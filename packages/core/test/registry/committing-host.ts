@@ -14,7 +14,7 @@ export interface CommittingAnswer {
 	readonly runId: RunId;
 	readonly identity: ProcessIdentity;
 	/** Since the last answer. */
-	readonly told: readonly SnakepitEvent[];
+	readonly events: readonly SnakepitEvent[];
 	/** Rows that are only in memory. */
 	readonly unwritten: number;
 }

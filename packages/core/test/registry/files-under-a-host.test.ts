@@ -125,8 +125,8 @@ test.each(IN_PLACE)(
 		await host.order("commit");
 		const path = pathOf(dataDir, "db");
 		damage(path);
-		const { told, unwritten } = await host.order("flush");
-		expect(told).toMatchObject([
+		const { events, unwritten } = await host.order("flush");
+		expect(events).toMatchObject([
 			{
 				type: "registry.file_lost",
 				runId,
@@ -142,7 +142,7 @@ test.each(IN_PLACE)(
 			expect.stringMatching(/\.db\.set-aside$/),
 		);
 		// Said once, and nothing is wrong any more.
-		expect((await host.order("flush")).told).toEqual([]);
+		expect((await host.order("flush")).events).toEqual([]);
 	},
 );
 
@@ -156,8 +156,8 @@ test.each(EXCHANGES)(
 		await host.order("commit");
 		const path = pathOf(dataDir, "db");
 		exchange(path);
-		const { told } = await host.order("flush");
-		expect(told).toMatchObject([
+		const { events } = await host.order("flush");
+		expect(events).toMatchObject([
 			{
 				type: "registry.file_lost",
 				file: "ledger",
@@ -181,8 +181,8 @@ test("a commit that finds the ledger exchanged writes it anew at once, and nothi
 	await host.order("commit");
 	const path = pathOf(dataDir, "db");
 	rmSync(path);
-	const { told, unwritten } = await host.order("commit");
-	expect(told.map(({ type }) => type)).toEqual([
+	const { events, unwritten } = await host.order("commit");
+	expect(events.map(({ type }) => type)).toEqual([
 		"registry.file_lost",
 		"registry.file_renewed",
 	]);
@@ -199,8 +199,8 @@ test.each(EXCHANGES)(
 		await host.answer();
 		const path = pathOf(dataDir, "lock");
 		exchange(path);
-		const { told } = await host.order("flush");
-		expect(told).toMatchObject([
+		const { events } = await host.order("flush");
+		expect(events).toMatchObject([
 			{ type: "registry.file_lost", file: "lock", path },
 			{ type: "registry.file_renewed", file: "lock", path },
 		]);
@@ -218,8 +218,8 @@ test("a host whose whole directory was removed makes it again, and the next star
 	const { runId } = await host.answer();
 	await host.order("commit");
 	rmSync(dataDir, { recursive: true });
-	const { told } = await host.order("flush");
-	expect(told.map(({ type }) => type).sort()).toEqual([
+	const { events } = await host.order("flush");
+	expect(events.map(({ type }) => type).sort()).toEqual([
 		"registry.file_lost",
 		"registry.file_lost",
 		"registry.file_renewed",
@@ -230,7 +230,7 @@ test("a host whose whole directory was removed makes it again, and the next star
 	expect(takeLock(sqlite, pathOf(dataDir, "lock"))).toBe("held");
 	await host.kill();
 	const next = await new CommittingHost(dataDir).answer();
-	expect(next.told).toContainEqual(
+	expect(next.events).toContainEqual(
 		expect.objectContaining({ type: "cleanup.finished", deadRuns: 1 }),
 	);
 	expect(next.runId).not.toBe(runId);
@@ -248,18 +248,18 @@ test("what cannot be written anew is said once, the host goes on, and it is writ
 	// A file is in the way: whoever runs the test, no directory can be made.
 	writeFileSync(dataDir, "in the way");
 	const first = await host.order("flush");
-	expect(first.told.map(({ type }) => type)).toEqual([
+	expect(first.events.map(({ type }) => type)).toEqual([
 		"registry.file_lost",
 		"registry.file_lost",
 		"registry.degraded",
 	]);
 	expect((await host.order("commit")).unwritten).toBeGreaterThan(0);
-	expect((await host.order("flush")).told).toEqual([]);
+	expect((await host.order("flush")).events).toEqual([]);
 	expect(readFileSync(dataDir, "utf8")).toBe("in the way");
 	rmSync(dataDir);
 	const last = await host.order("flush");
 	expect(last.unwritten).toBe(0);
-	expect(last.told.map(({ type }) => type)).toEqual([
+	expect(last.events.map(({ type }) => type)).toEqual([
 		"registry.file_renewed",
 		"registry.file_renewed",
 		"registry.recovered",

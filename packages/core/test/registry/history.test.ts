@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
 	boundHistory,
+	HISTORY_BOUND,
 	type HistoryFile,
 	readRuns,
 	surplusHistory,
 } from "../../src/registry/history.ts";
-import { HISTORY_BOUND } from "../../src/registry/history-bound.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { ownerKey, runPath } from "../../src/registry/run-name.ts";
 import { sqlite } from "../cleanup/bench.ts";

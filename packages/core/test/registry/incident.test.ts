@@ -35,7 +35,7 @@ const KILLED = {
 	foundBy: "descent",
 	signal: "SIGKILL",
 } satisfies Incident;
-const AS_WRITTEN: Naming = (_line, written) => written;
+const NOTHING_RECORDED = () => [];
 const SETTLED: Incident = {
 	type: "protection.run_settled",
 	wallMs: 3,
@@ -132,13 +132,13 @@ test("a protection's file is read line by line, and what is not an incident of i
 		path,
 		`${lines(DETECTED, foreign)}\n\0nonsense\n${lines(KILLED)}${cut}`,
 	);
-	expect(readIncidentFiles(directory, RUN, AS_WRITTEN)).toEqual([
+	expect(readIncidentFiles(directory, RUN, NOTHING_RECORDED)).toEqual([
 		DETECTED,
 		KILLED,
 	]);
-	expect(readIncidentFiles(join(directory, "gone"), RUN, AS_WRITTEN)).toEqual(
-		[],
-	);
+	expect(
+		readIncidentFiles(join(directory, "gone"), RUN, NOTHING_RECORDED),
+	).toEqual([]);
 });
 
 test("a file is read up to a bound, and so many files", () => {
@@ -149,7 +149,7 @@ test("a file is read up to a bound, and so many files", () => {
 		lines({ ...KILLED, pid: 1_000_000 + n }),
 	);
 	writeFileSync(join(directory, "incidents.guard.jsonl"), all.join(""));
-	expect(readIncidentFiles(directory, RUN, AS_WRITTEN).length).toBe(
+	expect(readIncidentFiles(directory, RUN, NOTHING_RECORDED).length).toBe(
 		Math.floor(INCIDENT_FILE_LIMIT_BYTES / first.length),
 	);
 	const many = temporaryDirectory();
@@ -157,7 +157,7 @@ test("a file is read up to a bound, and so many files", () => {
 		const incident = { ...DETECTED, protection: `p${n}` };
 		writeFileSync(join(many, `incidents.p${n}.jsonl`), lines(incident));
 	}
-	expect(readIncidentFiles(many, RUN, AS_WRITTEN).length).toBe(
+	expect(readIncidentFiles(many, RUN, NOTHING_RECORDED).length).toBe(
 		INCIDENT_FILES_LIMIT,
 	);
 });
@@ -169,5 +169,5 @@ test("only a plain file of this user is read: no link, no pipe, no directory, no
 	symlinkSync(other, join(directory, "incidents.link.jsonl"));
 	execFileSync("mkfifo", [join(directory, "incidents.pipe.jsonl")]);
 	execFileSync("mkdir", [join(directory, "incidents.dir.jsonl")]);
-	expect(readIncidentFiles(directory, RUN, AS_WRITTEN)).toEqual([]);
+	expect(readIncidentFiles(directory, RUN, NOTHING_RECORDED)).toEqual([]);
 });

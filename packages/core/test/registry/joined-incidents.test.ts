@@ -3,7 +3,6 @@ import type { Incident } from "../../src/registry/incident.ts";
 import {
 	countKilled,
 	joinIncidents,
-	joinProtections,
 } from "../../src/registry/joined-incidents.ts";
 import type { RunId } from "../../src/run-id.ts";
 
@@ -98,10 +97,9 @@ test("a pid that was taken by another process is another process", () => {
 	const first = killed(2, 80, `${RUN}-1`);
 	const second = killed(3, 80, `${RUN}-2`, { startTime: "6000" });
 	expect(joinIncidents([first, second])).toEqual([first, second]);
-	expect(joinProtections([first, second], [])).toEqual([first, second]);
 });
 
-test("what two protections did is told once: by the one that came first, with the name that one of them knows, and each counts its own", () => {
+test("what two protections did is reported once: by the first, with the name that one of them knows, and each counts its own", () => {
 	const guard = [death(1, 70), killed(3, 80), killed(3, 81), settled(9, 2)];
 	const other = { protection: "watchdog" };
 	const watchdog = [
@@ -111,7 +109,7 @@ test("what two protections did is told once: by the one that came first, with th
 		killed(5, 82, `${RUN}-2`, other),
 		{ ...settled(12, 3), ...other },
 	];
-	const joined = joinProtections([...watchdog, ...guard], []);
+	const joined = joinIncidents([...watchdog, ...guard], []);
 	expect(joined).toEqual([
 		death(1, 70),
 		{ ...death(2, 60), ...other },
@@ -125,9 +123,12 @@ test("what two protections did is told once: by the one that came first, with th
 	expect(countKilled(joined, [{ pid: 82, startTime: "5000" }])).toBe(2);
 });
 
-test("who is told by somebody else is not told again", () => {
-	const told = [{ pid: 80, startTime: "5000" }];
+test("a process that is reported otherwise is not reported again", () => {
+	const reported = [{ pid: 80, startTime: "5000" }];
 	const all = [killed(3, 80), killed(3, 81), settled(9, 300)];
-	expect(joinProtections(all, told)).toEqual([killed(3, 81), settled(9, 299)]);
-	expect(countKilled(all, told)).toBe(1);
+	expect(joinIncidents(all, reported)).toEqual([
+		killed(3, 81),
+		settled(9, 299),
+	]);
+	expect(countKilled(all, reported)).toBe(1);
 });

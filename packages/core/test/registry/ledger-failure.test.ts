@@ -52,7 +52,7 @@ test.each([
 	expect(message).not.toMatch(/Make the directory writable/);
 });
 
-test("SQLite that cannot open a file for lack of a descriptor is not told as a directory that cannot be written", () => {
+test("SQLite that cannot open a file for lack of a descriptor is not reported as a directory that cannot be written", () => {
 	const failure = (lacks: boolean): string =>
 		ledgerFailure(failing("SQLITE_CANTOPEN"), "/p", () => lacks).code;
 	expect([failure(true), failure(false)]).toEqual([

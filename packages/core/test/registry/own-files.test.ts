@@ -15,11 +15,11 @@ import {
 	identityAt,
 	identityOf,
 } from "../../src/registry/file-identity.ts";
-import { FileWatch } from "../../src/registry/file-watch.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openNewRun } from "../../src/registry/new-run.ts";
-import { type FileLoss, OwnFiles } from "../../src/registry/own-files.ts";
+import { type FileEvent, OwnFiles } from "../../src/registry/own-files.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
+import type { RunFile } from "../../src/registry/run-file.ts";
 import {
 	mendLock,
 	RunLock,
@@ -60,7 +60,7 @@ async function open() {
 		marker: "marker",
 		otherRuns: () => [],
 		listener: { activated: () => {}, ended: () => {} },
-		letGo: () => files.release("removed"),
+		release: () => files.release("removed"),
 	});
 	onTestFinished(() => registry.close());
 	const reserve = (): string => {
@@ -78,6 +78,7 @@ async function open() {
 		directory,
 		name,
 		run,
+		lock,
 		files,
 		registry,
 		events,
@@ -177,7 +178,7 @@ test("a run that ends just when its ledger was removed is recorded as ended all 
 	expect(read()).toMatchObject({ run: { state: "terminated", clean: true } });
 });
 
-test("what cannot be moved out of the way is told once, and again only when that was possible meanwhile", async () => {
+test("what cannot be moved out of the way is reported once, and again only when that was possible meanwhile", async () => {
 	const { registry, directory, path, types, events, name } = await open();
 	const inTheWay = `${runPath(directory.history, name, "db")}.set-aside`;
 	mkdirSync(inTheWay);
@@ -188,7 +189,7 @@ test("what cannot be moved out of the way is told once, and again only when that
 	expect(events.of("registry.degraded")).toMatchObject([
 		{
 			code: "REGISTRY_UNWRITABLE",
-			message: expect.stringMatching(/cannot be made anew.*audit.intervalMs/s),
+			message: expect.stringMatching(/cannot be made again.*audit.intervalMs/s),
 		},
 	]);
 	rmSync(inTheWay, { recursive: true });
@@ -206,7 +207,7 @@ test("what cannot be moved out of the way is told once, and again only when that
 	]);
 });
 
-test("a lock that somebody else holds by now is told, and not taken from them", async () => {
+test("a lock that another program holds by now is reported, and not taken from it", async () => {
 	const { registry, files, lockPath, events, types } = await open();
 	rmSync(lockPath);
 	writeFileSync(lockPath, "");
@@ -242,20 +243,13 @@ test("a lock that was filled is emptied and held", async () => {
 	expect(statSync(lockPath).size).toBe(0);
 });
 
-test("files that cannot be looked at say nothing", () => {
-	const told: unknown[] = [];
-	const watch = new FileWatch(
-		{
-			losses: (): readonly FileLoss[] => {
-				throw new Error("EIO");
-			},
-			renewLedger: () => true,
-			renewLock: () => {},
-		},
-		(event) => told.push(event),
-	);
-	expect(watch.look({} as never, [], 0)).toBe("untouched");
-	expect(told).toEqual([]);
+test("files in a directory that cannot be read are not reported as lost", async () => {
+	const { directory, name, run, files, lock } = await open();
+	const file = { ...files.file, path: "x".repeat(10_000) } as RunFile;
+	const unreadable = new OwnFiles({ sqlite, directory, name, file, lock });
+	const report = (event: FileEvent) => expect.fail(event.type);
+	expect(() => unreadable.losses([])).toThrow("ENAMETOOLONG");
+	expect(unreadable.restore(run, [], 0, report)).toBe("untouched");
 });
 
 test("a lock that is not there cannot be mended, and one that is held is not removed", async () => {

@@ -27,7 +27,7 @@ function look(
 
 const NOTHING = { vanished: [], missing: [] };
 
-test("a process that is gone at two looks in a row has vanished: at the first its exit may only not be told yet", () => {
+test("a process that is gone at two looks in a row has vanished: at the first its exit may only not be reported yet", () => {
 	expect(look(deadOwner(), "gone")).toEqual({ vanished: [], missing: ["w"] });
 	expect(look(deadOwner(), "gone", ["w"])).toEqual({
 		vanished: ["w"],

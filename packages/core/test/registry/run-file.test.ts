@@ -92,7 +92,7 @@ test("what is written is read again, workers in the order of their reservation",
 	});
 });
 
-test("a commit that was cut off by the death of its writer is taken back, whoever reads first", async () => {
+test("a commit that was cut off by the death of its writer is rolled back, by any reader", async () => {
 	const { name, path, run } = await crafted();
 	const writer = new Database(path);
 	// So that it writes before the end of its commit.
@@ -125,7 +125,7 @@ test("no file of a run is mapped into memory, by its owner or by a reader", asyn
 	const { path, name } = await crafted();
 	const file = RunFile.open(sqlite, path);
 	onTestFinished(() => file.close("goes_on"));
-	file.markReported();
+	file.commit((ledger) => ledger.markReported());
 	expect(readRunFile(sqlite, path, name).kind).toBe("readable");
 	expect(existsSync(`${path}-shm`)).toBe(false);
 	if (existsSync("/proc/self/maps"))
@@ -181,7 +181,7 @@ test("a run that is over is one plain file, unless somebody has it locked just t
 	const hasJournal = (): boolean => existsSync(`${path}-journal`);
 	const stranger = new Database(path);
 	const file = RunFile.open(sqlite, path);
-	file.markReported();
+	file.commit((ledger) => ledger.markReported());
 	stranger.exec("begin immediate");
 	file.close("is_over");
 	expect(hasJournal()).toBe(true);
@@ -265,7 +265,7 @@ test.each<[string, (path: string) => void]>([
 	},
 );
 
-test("a locked file holds the event loop up only for a moment, whoever locks it and for however long", async () => {
+test("a locked file holds the event loop up only for a moment, whatever locks it and for however long", async () => {
 	const { path, run } = await crafted();
 	const file = RunFile.open(sqlite, path);
 	const stranger = new Database(path);

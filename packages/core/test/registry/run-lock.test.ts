@@ -73,7 +73,7 @@ test("removing it a second time is no failure", () => {
 	lock.release("removed");
 });
 
-test("a name that exists is taken, whoever has it", () => {
+test("a name that exists is taken, whatever has it", () => {
 	const path = newPath();
 	writeFileSync(path, "");
 	expect(createLock(sqlite, path)).toBe("held");

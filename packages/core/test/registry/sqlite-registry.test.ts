@@ -22,7 +22,7 @@ class Bench {
 	readonly registry: SqliteRegistry;
 	readonly clock: VirtualClock;
 	readonly events: EventRecorder;
-	readonly letGo: boolean[];
+	readonly released: boolean[];
 	readonly read: () => unknown;
 	readonly #path: string;
 	#stranger: Database.Database | undefined;
@@ -31,14 +31,14 @@ class Bench {
 		registry: SqliteRegistry,
 		clock: VirtualClock,
 		events: EventRecorder,
-		letGo: boolean[],
+		released: boolean[],
 		read: () => unknown,
 		path: string,
 	) {
 		this.registry = registry;
 		this.clock = clock;
 		this.events = events;
-		this.letGo = letGo;
+		this.released = released;
 		this.read = read;
 		this.#path = path;
 	}
@@ -46,7 +46,7 @@ class Bench {
 	static async open(): Promise<Bench> {
 		const clock = new VirtualClock();
 		const events = new EventRecorder();
-		const letGo: boolean[] = [];
+		const released: boolean[] = [];
 		const directory = new LedgerDirectory(temporaryDirectory());
 		const { name, lock, file, run } = await openNewRun({
 			sqlite,
@@ -65,13 +65,13 @@ class Bench {
 			marker: "marker",
 			otherRuns: () => [],
 			listener: { activated: () => {}, ended: () => {} },
-			letGo: (over) => letGo.push(over),
+			release: (over) => released.push(over),
 		});
 		const bench = new Bench(
 			registry,
 			clock,
 			events,
-			letGo,
+			released,
 			() => readRunFile(sqlite, file.path, name),
 			file.path,
 		);
@@ -169,7 +169,7 @@ test("while it cannot write it does not try again at every change, and tells onc
 	expect(registry.statistics().commits).toBe(commits + 1);
 	expect(bench.of("registry.recovered")).toMatchObject([{ written: 102 }]);
 	expect((bench.read() as { workers: unknown[] }).workers.length).toBe(101);
-	// Degraded again is told again.
+	// Degraded again is reported again.
 	bench.lock();
 	registry.transition("running");
 	expect(bench.of("registry.degraded").length).toBe(2);
@@ -193,7 +193,10 @@ test("closing with nothing left ends the run; with workers left, or unwritten, t
 	const clean = await Bench.open();
 	clean.registry.close();
 	clean.registry.close();
-	expect([clean.letGo, clean.registry.state]).toEqual([[true], "terminated"]);
+	expect([clean.released, clean.registry.state]).toEqual([
+		[true],
+		"terminated",
+	]);
 	expect(clean.read()).toMatchObject({
 		run: { state: "terminated", clean: true, endedBy: "host" },
 	});
@@ -202,7 +205,7 @@ test("closing with nothing left ends the run; with workers left, or unwritten, t
 	const left = await Bench.open();
 	left.reserve();
 	left.registry.close();
-	expect([left.letGo, left.registry.state]).toEqual([[false], "terminated"]);
+	expect([left.released, left.registry.state]).toEqual([[false], "terminated"]);
 	expect(left.read()).toMatchObject({
 		run: { state: "shutting_down", clean: undefined },
 	});
@@ -211,7 +214,7 @@ test("closing with nothing left ends the run; with workers left, or unwritten, t
 	const unwritten = await Bench.open();
 	unwritten.lock();
 	unwritten.registry.close();
-	expect(unwritten.letGo).toEqual([false]);
+	expect(unwritten.released).toEqual([false]);
 	unwritten.unlock();
 	expect(unwritten.read()).toMatchObject({ run: { state: "initializing" } });
 });
@@ -221,7 +224,7 @@ test("in the last turn of a program a run that is over waits for no disk, and on
 	const written = vi.spyOn(RunFile.prototype, "write");
 	onTestFinished(() => void written.mockRestore());
 	clean.registry.close("at_once");
-	expect(clean.letGo).toEqual([true]);
+	expect(clean.released).toEqual([true]);
 	expect(written.mock.lastCall?.[3]).toBe("host");
 	// One plain file all the same.
 	expect(clean.read()).toMatchObject({
@@ -231,7 +234,7 @@ test("in the last turn of a program a run that is over waits for no disk, and on
 	const left = await Bench.open();
 	left.reserve();
 	left.registry.close("at_once");
-	expect(left.letGo).toEqual([false]);
+	expect(left.released).toEqual([false]);
 	expect(written.mock.lastCall?.[3]).toBe(undefined);
 });
 

@@ -76,7 +76,7 @@ test("also while its last changes are in the write-ahead log of an earlier versi
 	expect(existsSync(`${copy}-shm`)).toBe(false);
 });
 
-test("whoever opens it to write brings it up to date, once", async () => {
+test("the first that opens it to write brings it up to date, once", async () => {
 	const { path, name } = await craftedByVersion1();
 	for (let time = 0; time < 2; time++) {
 		RunFile.open(sqlite, path).close("goes_on");
@@ -104,7 +104,7 @@ test("one that cannot be brought up to date is closed again, and of no use to re
 	database.exec("drop table runs");
 	expect(() => RunFile.open(sqlite, path)).toThrow("runs");
 	expect(readRunFile(sqlite, path, name)).toMatchObject({ kind: "unusable" });
-	// Whoever held it still would be in the way.
+	// A program that still held it would be in the way.
 	database.exec("pragma locking_mode = exclusive; begin exclusive; rollback");
 	database.close();
 });

@@ -70,7 +70,7 @@ export class GuardChain {
 			source: "guard",
 			host: context.host,
 			clock: context.clock,
-			told: (answer) => this.#told(answer),
+			answered: (answer) => this.#answered(answer),
 			lost: (error) => {
 				lost();
 				this.#ready.reject(error);
@@ -175,7 +175,7 @@ export class GuardChain {
 		}
 	}
 
-	#told(answer: Answer): void {
+	#answered(answer: Answer): void {
 		if (answer.type === "ready") this.#ready.resolve();
 		else if (answer.type === "crashed")
 			this.#line.lose(new Error(`the guard failed: ${answer.reason}`));

@@ -5,17 +5,17 @@ import { FrameError } from "./frame-codec.ts";
 /** The version of the protocol that this package speaks. */
 export const PROTOCOL_VERSION = 1;
 
-/** What a process that forks says, to everybody or of one start. */
+/** What a process that forks reports, about itself or about one start. */
 export type Answer =
 	| { readonly type: "ready"; readonly pid: number }
-	/** It cannot go on, and says why. */
+	/** It cannot go on. */
 	| { readonly type: "crashed"; readonly reason: string }
-	/** It has left nothing behind but `left` processes of other users, and ends. */
+	/** It ends, and has left nothing running but `left` processes of other users. */
 	| { readonly type: "ended"; readonly killed: number; readonly left: number }
 	| AnswerOf;
 
 export type AnswerOf =
-	/** The process is there and waits until it may go. */
+	/** The process exists and waits for permission to run. */
 	| { readonly type: "held"; readonly id: number; readonly pid: number }
 	/** The program runs. */
 	| { readonly type: "running"; readonly id: number }
@@ -71,7 +71,7 @@ export function parseAnswer(
 			return { type, id: count(message, "id"), exit: exitOf(message) };
 		default:
 			throw new FrameError(
-				`nothing is called ${JSON.stringify(type)?.slice(0, 40)}`,
+				`no answer has the type ${JSON.stringify(type)?.slice(0, 40)}`,
 			);
 	}
 }
@@ -87,7 +87,7 @@ function exitOf(message: Readonly<Record<string, unknown>>): ProcessExit {
 	const status = count(message, "status");
 	if (message["how"] === "code") return { kind: "code", code: status };
 	const signal = SIGNALS.get(status);
-	// A real-time signal has no name here; a shell says it like this.
+	// A real-time signal has no name here; shells report it like this.
 	return signal === undefined
 		? { kind: "code", code: 128 + status }
 		: { kind: "signal", signal };

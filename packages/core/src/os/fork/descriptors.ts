@@ -28,7 +28,7 @@ export class DescriptorConnections {
 	readonly #sockets = new Map<DescriptorName, Socket>();
 	readonly #failed: (error: NodeJS.ErrnoException) => void;
 
-	/** @param failed told when one of them cannot be made. */
+	/** @param failed called when one of them cannot be made. */
 	constructor(
 		path: string,
 		start: number,
@@ -38,7 +38,7 @@ export class DescriptorConnections {
 		this.#failed = failed;
 		for (const name of names) {
 			const socket = connect({ path });
-			// Otherwise reading begins by itself: what a worker does to its standard input is not of interest.
+			// Otherwise Node reads from it: what a worker does to its standard input does not matter.
 			if (name === "stdin") socket.pause();
 			socket.on("error", failed);
 			const header = Buffer.alloc(5);
@@ -49,7 +49,7 @@ export class DescriptorConnections {
 		}
 	}
 
-	/** The process has them now: from here on they behave as the pipes of a child. */
+	/** The process has them now: from here on they behave like the pipes of a child. */
 	release(): Descriptors {
 		const part = (name: DescriptorName): Socket => {
 			const socket = this.#sockets.get(name);
@@ -68,7 +68,7 @@ export class DescriptorConnections {
 		};
 	}
 
-	/** The start has failed. An error that comes now is nobody's concern. */
+	/** The start has failed: later errors do not matter. */
 	destroy(): void {
 		for (const socket of this.#sockets.values()) socket.destroy();
 	}

@@ -25,11 +25,11 @@ export interface ForkLineSetting {
 	readonly source: string;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
-	/** What the process says of itself. */
-	readonly told?: (answer: Exclude<Answer, AnswerOf>) => void;
-	/** Called once, when nothing can be asked any more: its workers are lost, too. */
+	/** Called with what the process reports about itself. */
+	readonly answered?: (answer: Exclude<Answer, AnswerOf>) => void;
+	/** Called once, when it takes no more requests: its workers are lost, too. */
 	readonly lost: (error: Error) => void;
-	/** Called after that, when what it says cannot be understood, or it takes no connections: it is of no more use, and has to be ended. */
+	/** Called after that, when its messages cannot be understood, or it takes no connections: it has to be ended. */
 	readonly broken: () => void;
 }
 
@@ -44,7 +44,7 @@ export class ForkLine {
 	#lastId = 0;
 	#starting = 0;
 	readonly #waiting: (() => void)[] = [];
-	/** Set at the first sign of its end. */
+	/** Set at the first sign that the process ends. */
 	#lost: Error | undefined;
 
 	constructor(setting: ForkLineSetting) {
@@ -76,12 +76,12 @@ export class ForkLine {
 		}
 	}
 
-	/** Asks it to leave nothing and to end. */
+	/** Asks it to end its workers and itself. */
 	end(): void {
 		this.#send({ type: "end" });
 	}
 
-	/** From the first sign of its end on, nothing is asked of it. */
+	/** Ends the conversation, at the first sign that the process ends. */
 	lose(error: Error): void {
 		if (this.#lost !== undefined) return;
 		this.#lost = error;
@@ -115,7 +115,7 @@ export class ForkLine {
 	#send(message: object): boolean {
 		const frame = encodeFrame(message);
 		if (frame === undefined) return false;
-		// To one that is lost nothing can be said, and its forks know it.
+		// After the loss nothing is sent, and the forks have failed already.
 		if (this.#lost === undefined) this.#setting.connection.write(frame);
 		return true;
 	}
@@ -124,7 +124,7 @@ export class ForkLine {
 		if (this.#lost !== undefined) return;
 		try {
 			for (const message of this.#reader.feed(data))
-				this.#told(parseAnswer(message));
+				this.#answered(parseAnswer(message));
 		} catch (error) {
 			this.#break(error as Error);
 		}
@@ -136,25 +136,25 @@ export class ForkLine {
 		this.#setting.broken();
 	}
 
-	#told(answer: Answer): void {
+	#answered(answer: Answer): void {
 		switch (answer.type) {
 			case "ready":
 			case "crashed":
 			case "ended":
-				this.#setting.told?.(answer);
+				this.#setting.answered?.(answer);
 				return;
 			default:
-				this.#forks.get(answer.id)?.told(answer);
+				this.#forks.get(answer.id)?.answered(answer);
 		}
 	}
 
-	/** Resolves when not too many starts are on their way. */
+	/** Resolves when not too many starts are in progress. */
 	async #turn(): Promise<void> {
 		if (this.#starting < STARTS_AT_ONCE) {
 			this.#starting++;
 			return;
 		}
-		// Whoever is done hands its place on.
+		// A start that is done passes its place on.
 		await new Promise<void>((resolve) => this.#waiting.push(resolve));
 	}
 

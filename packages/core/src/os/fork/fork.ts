@@ -17,9 +17,8 @@ import {
 	descriptorNames,
 } from "./descriptors.ts";
 import { ForkedProcess } from "./forked-process.ts";
-import { programText } from "./program-text.ts";
 
-/** What a worker says to the process that forks it. */
+/** What a fork needs of its line. */
 export interface ForkContext {
 	readonly socketPath: string;
 	/** The name of the process source. */
@@ -28,19 +27,19 @@ export interface ForkContext {
 	readonly clock: Clock;
 	/** Returns false when the message is too long for it. */
 	send(message: object): boolean;
-	/** Nothing more is to be heard of this start. */
+	/** This start is over: no more answers are expected. */
 	forget(id: number): void;
-	/** A connection was refused or broken off: a sign of the end of whoever takes them. */
+	/** A connection was refused or broken off: a sign that the process that forks ends. */
 	deserted(error: Error): void;
 }
 
-/** Of a connection that no worker has yet: who takes them reads what comes there, and closes none before. */
+/** Errors of a connection that no worker has yet. The process that forks reads from each, and closes none before. */
 const DESERTED: readonly string[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 
 type State =
 	| { readonly step: "asked" }
 	| {
-			readonly step: "let_go";
+			readonly step: "released";
 			readonly identity: ProcessIdentity;
 			readonly group: OwnGroup;
 	  }
@@ -90,13 +89,13 @@ export class Fork {
 		if (refusal !== undefined) this.#fail(spawnFailed(refusal, spec));
 	}
 
-	/** Whether something is still to be heard of it. */
+	/** Whether more answers are expected. */
 	get isGoing(): boolean {
 		return this.#state.step !== "over";
 	}
 
-	/** The process that forks says something of it. */
-	told(answer: AnswerOf): void {
+	/** Takes what the process that forks reports about it. */
+	answered(answer: AnswerOf): void {
 		switch (answer.type) {
 			case "held":
 				if (this.#state.step === "asked") this.#held(answer.pid);
@@ -128,7 +127,7 @@ export class Fork {
 		else this.#fail(spawnFailed(error, this.#spec));
 	}
 
-	/** Returns why it cannot even be asked for. */
+	/** Sends the request; returns why that is impossible. */
 	#ask(
 		label: string | undefined,
 		descriptors: readonly DescriptorName[],
@@ -161,12 +160,12 @@ export class Fork {
 			this.#fail(error);
 			return;
 		}
-		this.#state = { step: "let_go", identity: seen, group };
+		this.#state = { step: "released", identity: seen, group };
 		this.#line.send({ type: "go", id: this.#id });
 	}
 
 	#run(): void {
-		if (this.#state.step !== "let_go") return;
+		if (this.#state.step !== "released") return;
 		const { group, identity } = this.#state;
 		const process = new ForkedProcess(
 			group,
@@ -180,7 +179,7 @@ export class Fork {
 
 	#exited(exit: ProcessExit): void {
 		if (this.#state.step !== "running") return;
-		// While its pid is still kept: who is in its group now can be proven.
+		// While its pid is kept, the members of its group can be proven.
 		this.#state.process.ended(exit);
 		this.#line.send({ type: "reap", id: this.#id });
 		this.#over();
@@ -207,4 +206,33 @@ function systemError(errno: number, spec: ProcessSpec): NodeJS.ErrnoException {
 		errno: -errno,
 		syscall: "spawn",
 	});
+}
+
+/**
+ * The program as the system would get it from Node itself: text is made
+ * well-formed, and a variable's name ends at the first `=`.
+ *
+ * @throws TypeError where it contains a NUL, as `child_process` does.
+ */
+function programText(spec: ProcessSpec, cwd: string) {
+	const env = Object.entries(spec.env).flatMap(([name, value]) => {
+		const entry = text(`${name}=${value}`);
+		const end = entry.indexOf("=");
+		return end < 1 ? [] : [[entry.slice(0, end), entry.slice(end + 1)]];
+	});
+	return {
+		executable: text(spec.executable),
+		args: spec.args.map(text),
+		env: Object.fromEntries(env),
+		// A guard has a working directory of its own: the default is the host's.
+		cwd: text(spec.cwd ?? cwd),
+	};
+}
+
+function text(value: string): string {
+	if (value.includes("\0"))
+		throw new TypeError(
+			`${JSON.stringify(value.slice(0, 80))} contains a NUL character, which no program can be given`,
+		);
+	return value.toWellFormed();
 }

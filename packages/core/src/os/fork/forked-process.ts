@@ -27,7 +27,7 @@ export class ForkedProcess implements StartedProcess {
 	readonly #host: ProcessHost;
 	readonly #group: OwnGroup;
 	readonly #resolve: (exit: ProcessExit) => void;
-	#end: "open" | "told" = "open";
+	#end: "open" | "reported" = "open";
 
 	constructor(
 		group: OwnGroup,
@@ -57,7 +57,7 @@ export class ForkedProcess implements StartedProcess {
 			: this.#group.signalLeader(signal);
 	}
 
-	/** The parent is gone, and with it what it knows: the process is killed, and its end is told when it is seen to be gone. */
+	/** The parent is gone: the process is killed, and its end is reported when it is gone. */
 	lost(clock: Clock): void {
 		this.#group.signal("SIGKILL");
 		const look = (pauseMs: number): void => {
@@ -77,9 +77,9 @@ export class ForkedProcess implements StartedProcess {
 
 	/** The parent has seen its end. While it lives it keeps the pid until this returns. */
 	ended(exit: ProcessExit): void {
-		if (this.#end === "told") return;
-		this.#end = "told";
-		// What was said may be old: the parent can have ended since, and the number be another's.
+		if (this.#end === "reported") return;
+		this.#end = "reported";
+		// The report may be old: the parent can have ended since, and another process have the number.
 		this.#group.leaderEnded();
 		this.stdin?.destroy(); // As Node does with the input of its own children.
 		this.#resolve(exit);

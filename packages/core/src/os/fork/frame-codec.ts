@@ -2,7 +2,7 @@
 const LENGTH_BYTES = 4;
 /** What a process that forks takes; arguments and environment of one program have at most about 6 MiB on Linux. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024 * 1024;
-/** What it says is short. */
+/** Its answers are short. */
 export const MAX_ANSWER_BYTES = 65_536;
 
 /** The other side does not keep to the protocol; nothing after this can be understood. */

@@ -1,0 +1,69 @@
+import { SnakepitError } from "../errors.ts";
+import type { ProcessIdentity } from "../identity.ts";
+import type { RunId } from "../run-id.ts";
+import type {
+	Reservation,
+	WorkerEnd,
+	WorkerRecord,
+} from "./process-registry.ts";
+
+// How the record of a worker changes from its reservation to its end. Each throws
+// SnakepitError `IMPOSSIBLE_TRANSITION` for a step that does not follow.
+
+/** @param known the record that has this incarnation already. */
+export function reserved(
+	known: WorkerRecord | undefined,
+	reservation: Reservation,
+	runId: RunId,
+	reservedAt: number,
+): WorkerRecord {
+	if (known !== undefined)
+		throw impossible(reservation.incarnation, "is reserved already");
+	return {
+		...reservation,
+		runId,
+		status: "reserved",
+		identity: undefined,
+		groupId: undefined,
+		reservedAt,
+		activatedAt: undefined,
+		endedAt: undefined,
+		end: undefined,
+	};
+}
+
+export function activated(
+	row: WorkerRecord | undefined,
+	incarnation: string,
+	identity: ProcessIdentity,
+	groupId: number,
+	activatedAt: number,
+): WorkerRecord {
+	if (row?.status !== "reserved")
+		throw impossible(
+			incarnation,
+			`is ${row?.status ?? "unknown"}, not reserved`,
+		);
+	return { ...row, status: "active", identity, groupId, activatedAt };
+}
+
+/** Returns `undefined` where the end is recorded already. */
+export function ended(
+	row: WorkerRecord | undefined,
+	incarnation: string,
+	end: WorkerEnd,
+	endedAt: number,
+): WorkerRecord | undefined {
+	if (row === undefined) throw impossible(incarnation, "is unknown");
+	return row.status === "ended"
+		? undefined
+		: { ...row, status: "ended", endedAt, end };
+}
+
+function impossible(incarnation: string, what: string): SnakepitError {
+	return new SnakepitError({
+		code: "IMPOSSIBLE_TRANSITION",
+		ran: "no",
+		message: `Worker ${incarnation} ${what}. This is a defect in Snakepit: please report it.`,
+	});
+}
