@@ -12,7 +12,7 @@ import {
 	type WorkerSlot,
 } from "@snakepit/core/adapter";
 import { loadTransport } from "./channel/load-transport.ts";
-import { Conversation } from "./conversation/conversation.ts";
+import type { Conversation } from "./conversation/conversation.ts";
 import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
 import {
 	choiceNote,
@@ -66,6 +66,13 @@ export function pythonGrpc(options: PythonGrpcOptions): PythonGrpcAdapter {
 	return new PythonGrpc(resolveOptions(options));
 }
 
+/** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
+function loadConversation(): Promise<
+	typeof import("./conversation/conversation.ts")
+> {
+	return import("./conversation/conversation.ts");
+}
+
 class PythonGrpc implements PythonGrpcAdapter {
 	readonly name = "grpc-python";
 	readonly preload?: (place: PreloadPlace) => LaunchSpec;
@@ -87,7 +94,10 @@ class PythonGrpc implements PythonGrpcAdapter {
 		requireTools(this.options);
 		const setting = this.searchSetting();
 		// At the same time as Python is looked for; an error of that comes first.
-		const transport = loadTransport(this.options.transport);
+		const transport = Promise.all([
+			loadTransport(this.options.transport),
+			loadConversation(),
+		]);
 		transport.catch(() => {});
 		const sources = await this.sources(setting, signal);
 		const choice = await chooseInterpreter(sources, setting, signal);
@@ -112,6 +122,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 			this.options;
 		readReadyPayload(worker.slot.workerId, worker.ready, transport);
 		const { sharedMemory } = sharedMemorySetting(worker.slot, this.options);
+		const { Conversation } = await loadConversation();
 		const conversation = new Conversation(worker, {
 			callsAtOnce: worker.slot.callsPerWorker,
 			maxMessageBytes,

@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import type BetterSqlite3 from "better-sqlite3";
 import { RegistryError, StartError } from "../errors.ts";
+import { loadLate } from "../os/load-late.ts";
 import type { Ledger } from "./ledger.ts";
 import { sqliteUnusable } from "./sqlite-unusable.ts";
 
@@ -37,6 +38,8 @@ const MINIMUM_SQLITE = "3.51.3";
 /** In the header: the versions of the file format to write and to read; 1 is without WAL. Source: sqlite.org/fileformat2.html, section 1.3. */
 const FORMAT_VERSIONS = [18, 19] as const;
 
+const loadLedger = loadLate(() => import("./ledger.ts"));
+
 /** What is loaded; exchanged in tests. */
 export interface SqliteModules {
 	readonly nodeVersion: string;
@@ -52,7 +55,7 @@ const installed: SqliteModules = {
  * Loads SQLite and Drizzle, after looking whether this Node can. Nothing else
  * loads them: together they take longer than the rest of the package.
  *
- * @throws StartError `NODE_TOO_OLD`; RegistryError `REGISTRY_UNSUPPORTED` when
+ * @throws StartError `NODE_TOO_OLD` or `OUT_OF_DESCRIPTORS`; RegistryError `REGISTRY_UNSUPPORTED` when
  *   the native module does not load here or is too old to be trusted.
  */
 export async function loadSqlite(
@@ -64,6 +67,7 @@ export async function loadSqlite(
 			ran: "no",
 			message: `Snakepit needs Node ${MINIMUM_NODE} or newer, this is ${modules.nodeVersion}. Install a current Node from https://nodejs.org or with your version manager.`,
 		});
+	const { Ledger } = await loadLedger();
 	const Database = await modules.load().catch(unusable);
 	const version = sqliteVersion(Database);
 	if (!isAtLeast(version, MINIMUM_SQLITE))
@@ -72,7 +76,6 @@ export async function loadSqlite(
 			ran: "no",
 			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, better-sqlite3 brought ${version}: older ones can corrupt it. Update better-sqlite3.`,
 		});
-	const { Ledger } = await import("./ledger.ts");
 	return {
 		open(path, { readonly, busyTimeoutMs }) {
 			for (const each of [path, ...BESIDE.map((ending) => path + ending)])

@@ -1,6 +1,6 @@
 import { checkOptions } from "../option-check.ts";
 import type { PoolOptions } from "../options.ts";
-import { describedRefusal } from "../os/system-refusal.ts";
+import { loadLate } from "../os/load-late.ts";
 import type { Pool } from "../pool/pool-interface.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
@@ -14,6 +14,8 @@ import {
 
 // The code of runs and pools is loaded by the first call: a program that only imports the package, for an error class or
 // for later, does not pay for it. Options are copied before: the caller may change what it gave.
+export const loadJoinRun: () => Promise<typeof import("./join-run.ts")> =
+	loadLate(() => import("./join-run.ts"));
 
 /**
  * Opens this program's run in a data directory: it is in the ledger, everything
@@ -31,7 +33,7 @@ import {
 export async function openRun(given: RunOptions = {}): Promise<Run> {
 	const options = resolveRunOptions("openRun", given);
 	const asked = { at: "openRun", given: { ...given }, options };
-	const { joinAlone } = await loadedCode();
+	const { joinAlone } = await loadJoinRun();
 	return await joinAlone(asked);
 }
 
@@ -56,7 +58,7 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 	};
 	const options = resolveRunOptions("createPool", ofRun);
 	const checked = checkPool("createPool", ofPool);
-	const { joinWithPool } = await loadedCode().catch((error: unknown) => {
+	const { joinWithPool } = await loadJoinRun().catch((error: unknown) => {
 		checked.giveNameBack();
 		throw error;
 	});
@@ -78,11 +80,4 @@ export async function withPool<Result, Tools extends ToolMap = UntypedTools>(
 ): Promise<Result> {
 	await using pool = await createPool<Tools>(options);
 	return await action(pool);
-}
-
-/** @throws StartError `OUT_OF_DESCRIPTORS`. */
-function loadedCode(): Promise<typeof import("./join-run.ts")> {
-	return import("./join-run.ts").catch((error: unknown) => {
-		throw describedRefusal(error, "The code of pools cannot be loaded");
-	});
 }

@@ -6,12 +6,10 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { SnakepitError } from "../../src/errors.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
-import { openRun } from "../../src/run/open-run.ts";
+import { loadJoinRun, openRun } from "../../src/run/open-run.ts";
 
 const [, , dataDir = ""] = process.argv;
 const MOST = 100;
-// What is loaded later would say in Node's words that it cannot be.
-await loadSqlite();
 console.error("");
 
 function takeAll(): number[] {
@@ -53,19 +51,29 @@ async function attempt(): Promise<void> {
 	}
 }
 
-for (let free = 0; free <= MOST; free++) {
+async function attemptWith(free: number): Promise<object> {
 	const taken = takeAll();
 	for (const descriptor of taken.splice(0, free)) closeSync(descriptor);
-	let said: unknown = { free, ok: true };
 	try {
 		await attempt();
+		return { free, ok: true };
 	} catch (error) {
 		const { name, code, message } = error as SnakepitError;
 		const typed = error instanceof SnakepitError;
-		said = { free, typed, name, code, message };
+		return { free, typed, name, code, message };
+	} finally {
+		for (const descriptor of taken) closeSync(descriptor);
 	}
-	for (const descriptor of taken) closeSync(descriptor);
+}
+
+// Code is loaded by the first attempt that can, and would fail for ever if it was loaded halfway.
+console.log(JSON.stringify(await attemptWith(0)));
+console.log(JSON.stringify(await attemptWith(4)));
+await loadSqlite();
+await loadJoinRun();
+for (let free = 0; free <= MOST; free++) {
+	const said = await attemptWith(free);
 	console.log(JSON.stringify(said));
-	if ((said as { ok?: true }).ok) break;
+	if ("ok" in said) break;
 }
 process.exit();

@@ -1,0 +1,37 @@
+import { closeSync, openSync } from "node:fs";
+import { describedRefusal } from "./system-refusal.ts";
+
+/** More than loading code has open at the same time. */
+const ENOUGH = 8;
+
+/**
+ * Loads a part of the package when it is first used.
+ *
+ * Node never loads a module again whose loading has failed. So loading does not
+ * begin while there are too few descriptors, and the next call can succeed.
+ *
+ * @returns the function that loads it; it rejects with StartError `OUT_OF_DESCRIPTORS`.
+ */
+export function loadLate<Module>(
+	load: () => Promise<Module>,
+): () => Promise<Module> {
+	let loading: Promise<Module> | undefined;
+	return async () => {
+		if (loading === undefined) {
+			assertEnoughDescriptors();
+			loading = load();
+		}
+		return await loading;
+	};
+}
+
+function assertEnoughDescriptors(): void {
+	const held: number[] = [];
+	try {
+		while (held.length < ENOUGH) held.push(openSync("/dev/null", "r"));
+	} catch (error) {
+		throw describedRefusal(error, "The code of Snakepit cannot be loaded");
+	} finally {
+		for (const descriptor of held) closeSync(descriptor);
+	}
+}
