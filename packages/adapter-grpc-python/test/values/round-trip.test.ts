@@ -4,7 +4,9 @@ import { expect, test } from "vitest";
 import { decodeValue, encodeValue } from "../../src/index.ts";
 import { anyValue, jsonValue } from "../support/arbitrary-values.ts";
 
-test("every value that has an image comes back as it was", () => {
+test("every value that has an image comes back as it was", {
+	timeout: 120_000,
+}, () => {
 	fc.assert(
 		fc.property(anyValue(), (value) => {
 			expect(decodeValue(encodeValue(value))).toStrictEqual(value);
