@@ -1,5 +1,66 @@
 import type { Worker } from "../worker/worker.ts";
-import { isTaken, type Slot, type SlotState } from "./slot.ts";
+import type { WorkerEnding } from "../worker/worker-parts.ts";
+import type { Timer } from "../world.ts";
+
+/** What a slot holds. */
+export type SlotState =
+	| { readonly kind: "empty" }
+	/** Waits before it is started again. */
+	| { readonly kind: "backing_off"; readonly timer: Timer }
+	| { readonly kind: "starting"; readonly worker: Worker }
+	| {
+			readonly kind: "occupied";
+			readonly worker: Worker /** Warms up to take its place. */;
+			readonly successor: Worker | undefined;
+	  };
+
+/** One slot of the pool over its incarnations. */
+export interface Slot {
+	readonly index: number;
+	state: SlotState;
+	/** Starts and short lives in a row that failed. */
+	failures: number;
+	/** The incarnation before this one. */
+	previous: string | undefined;
+}
+
+/** Whether a worker holds the slot or is on its way to it. */
+export function isTaken(slot: Slot): boolean {
+	return slot.state.kind === "starting" || slot.state.kind === "occupied";
+}
+
+/** Whether this very worker is on its way to the slot. */
+export function isStarting(slot: Slot, worker: Worker): boolean {
+	return slot.state.kind === "starting" && slot.state.worker === worker;
+}
+
+/** What a slot holds when a worker is gone; `undefined` when that did not hold it. */
+export function stateLeftBy(
+	slot: Slot,
+	worker: Worker,
+	ending: WorkerEnding,
+): SlotState | undefined {
+	const { state } = slot;
+	if (state.kind === "occupied" && state.worker === worker) {
+		// A successor that warms up takes the slot when it is ready.
+		return state.successor === undefined
+			? { kind: "empty" }
+			: { kind: "starting", worker: state.successor };
+	}
+	// The slot of a failed start is emptied by what started it.
+	return isStarting(slot, worker) && ending.reason !== "start_failed"
+		? { kind: "empty" }
+		: undefined;
+}
+
+/** A worker that was ready this long has proved itself: its end is no crash loop. */
+const PROVEN_MS = 10_000;
+
+/** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
+export function failuresAfter(before: number, ending: WorkerEnding): number {
+	if (ending.reason === "recycled" || ending.reason === "closed") return 0;
+	return ending.readyMs >= PROVEN_MS ? 1 : before + 1;
+}
 
 /** Every slot of a pool, and what is known of all of them without looking at each. */
 export class SlotTable {

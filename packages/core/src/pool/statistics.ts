@@ -1,9 +1,11 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
+import type { WorkerUsage } from "../instrument.ts";
 import type { CallOutcome } from "../pool-events.ts";
 import type { RegistryStatistics } from "../registry/process-registry.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerState } from "../worker-state.ts";
+import type { ProcessHost } from "../world.ts";
 import { DurationHistogram, type DurationSummary } from "./histogram.ts";
 
 /** One worker as it is now. */
@@ -101,4 +103,24 @@ export class StatisticsKeeper {
 			audit: now.audit,
 		};
 	}
+}
+
+/** What workers use now, their children included; those without a process are left out. */
+export function workersUsage(
+	workers: readonly Worker[],
+	host: ProcessHost,
+): readonly WorkerUsage[] {
+	const groups = workers.flatMap(({ groupId }) => groupId ?? []);
+	const members = host.membersOf(groups);
+	return workers.flatMap((worker) => {
+		const facts = members.get(worker.groupId ?? -1) ?? [];
+		if (facts.length === 0) return [];
+		return [
+			{
+				...worker.ref,
+				residentBytes: facts.reduce((sum, each) => sum + each.residentBytes, 0),
+				cpuTimeMs: facts.reduce((sum, each) => sum + each.cpuTimeMs, 0),
+			},
+		];
+	});
 }

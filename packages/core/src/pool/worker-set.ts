@@ -10,14 +10,18 @@ import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { Calls } from "./calls.ts";
 import { Recycler } from "./recycler.ts";
-import { ReplacedWorkers } from "./replaced-workers.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import type { SessionTable } from "./session-table.ts";
 import { workersToStart } from "./sizing.ts";
-import { failuresAfter, isStarting, type Slot, stateLeftBy } from "./slot.ts";
-import { SlotTable } from "./slot-table.ts";
+import {
+	failuresAfter,
+	isStarting,
+	type Slot,
+	SlotTable,
+	stateLeftBy,
+} from "./slot-table.ts";
 import { StartsUnderWay } from "./starts-under-way.ts";
-import { Succession } from "./succession.ts";
+import { ReplacedWorkers, Succession } from "./succession.ts";
 import { type RunDirectories, workerSlotFor } from "./worker-slot.ts";
 
 export interface WorkerSetSetting {
@@ -265,8 +269,8 @@ export class WorkerSet implements WorkerListener {
 			...worker.ref,
 			error,
 		});
-		const nobody = this.#slots.count("occupied") === 0;
-		if (nobody && this.#failuresInARow >= HOPELESS_FAILURES)
+		const isEmpty = this.#slots.count("occupied") === 0;
+		if (isEmpty && this.#failuresInARow >= HOPELESS_FAILURES)
 			calls.failWaiting(error);
 		this.fill();
 	}
@@ -274,12 +278,11 @@ export class WorkerSet implements WorkerListener {
 	/** Makes a worker for a slot, without a process yet. */
 	#hire(slot: Slot): Worker {
 		const { options, world, runDirectories } = this.#setting;
-		const incarnation = world.registry.nextIncarnation();
-		const { runId } = world.registry;
+		const { registry } = world;
 		const workerSlot = workerSlotFor(
 			slot.index,
-			incarnation,
-			runId,
+			registry.nextIncarnation(),
+			registry.runId,
 			runDirectories,
 			options,
 		);

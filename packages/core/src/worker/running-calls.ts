@@ -32,13 +32,8 @@ export class RunningCalls {
 	/** Returns whether it was there. */
 	remove(attempt: Attempt): boolean {
 		const wasThere = this.#attempts.delete(attempt);
-		if (this.#waiting.size > 0) this.#noteAnswers();
+		if (this.#waiting.size > 0) this.noteAnswers();
 		return wasThere;
-	}
-
-	/** One of them will get no answer from the adapter: the end of the worker will say why. */
-	noteUnanswerable(): void {
-		this.#noteAnswers();
 	}
 
 	/**
@@ -77,7 +72,8 @@ export class RunningCalls {
 		for (const attempt of lost) attempt.lost(error());
 	}
 
-	#noteAnswers(): void {
+	/** One of them is over, or will get no answer from the adapter. */
+	noteAnswers(): void {
 		if (this.#expectsAnswers()) return;
 		for (const resolve of this.#waiting) resolve();
 	}

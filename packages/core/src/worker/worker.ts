@@ -199,7 +199,7 @@ export class Worker {
 
 	/** No call can be answered any more. Expected of a worker that leaves, the end of any other. */
 	conversationOver(why: string): void {
-		this.#calls.noteUnanswerable();
+		this.#calls.noteAnswers();
 		const reason = this.#state === "starting" ? "start_failed" : "broken";
 		const leaves = this.#state === "draining" && this.reason === "exited";
 		// It ends in order, perhaps: it may have something left to save.

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CapacityIndex } from "../../src/pool/capacity-index.ts";
 import { DurationHistogram } from "../../src/pool/histogram.ts";
-import { judgeWear } from "../../src/pool/recycling.ts";
+import { judgeWear } from "../../src/pool/recycler.ts";
 import { workersToStart } from "../../src/pool/sizing.ts";
 
 const NO_LIMITS = {
