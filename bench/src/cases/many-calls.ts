@@ -100,7 +100,6 @@ async function processes(_: Setting): Promise<Record<string, number>> {
 	await using pool = await openPoolOf({
 		adapter: catAdapter,
 		size: WORKERS,
-		start: { concurrency: 50 },
 		heartbeat: "off",
 	});
 	// Every worker has answered once.

@@ -30,7 +30,7 @@ export const start: Case = {
 	name: "start",
 	title: "Workers to ready",
 	about:
-		"From the call that starts 1, 16 and 100 workers to the moment at which all of them take calls; once with nothing but their own imports, once with numpy imported before they are ready. Ours starts 8 at a time (`start.concurrency`), writes each into the ledger and checks it; the others start all at once. Memory: proportional set size of a worker among the most that were started.",
+		"From the call that starts 1, 16 and 100 workers to the moment at which all of them take calls; once with nothing but their own imports, once with numpy imported before they are ready. Ours starts 8 at a time, writes each into the ledger and checks it; the others start all at once. Memory: proportional set size of a worker among the most that were started.",
 	figures: {
 		...Object.fromEntries(
 			WORKERS.map((workers) => [

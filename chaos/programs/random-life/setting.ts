@@ -22,8 +22,8 @@ export function choose(chance: Chance, name: string, calls: number): Chosen {
 	const recycle = {
 		...(chance.of(0.4) ? { afterCalls: 1 + chance.below(12) } : {}),
 		...(chance.of(0.3) ? { afterMs: 300 + chance.below(3_000) } : {}),
-		...(chance.of(0.3) ? { aboveResidentBytes: 60e6 } : {}),
-		checkIntervalMs: chance.pick([50, 300]),
+		// Memory is checked ten times in `afterMs`.
+		...(chance.of(0.3) ? { aboveResidentBytes: 60e6, afterMs: 3_000 } : {}),
 	};
 	return {
 		pool: {
@@ -37,7 +37,7 @@ export function choose(chance: Chance, name: string, calls: number): Chosen {
 			]),
 			callsPerWorker: chance.pick([1, 1, 3]),
 			// Tries again soon, and again and again.
-			start: { maxRestarts: 100_000, backoffMs: 10, maxBackoffMs: 100 },
+			start: { maxRestarts: 100_000, backoffMs: 2 },
 			queue: { limit: queueLimit },
 			heartbeat: chance.of(0.7) ? { intervalMs: 200 } : "off",
 			recycle,

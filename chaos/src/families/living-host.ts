@@ -25,8 +25,6 @@ const QUICK = {
 	heartbeat: {
 		intervalMs: 100,
 		hungAfterMs: 1_000,
-		missedPings: 3,
-		pingTimeoutMs: 200,
 	},
 };
 const program = (name: string): string =>

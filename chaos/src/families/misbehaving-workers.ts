@@ -39,8 +39,6 @@ const HUNG_SOON = {
 	heartbeat: {
 		intervalMs: 100,
 		hungAfterMs: 1_500,
-		missedPings: 3,
-		pingTimeoutMs: 300,
 	},
 };
 /** The worker died, hung, or was replaced: nothing vaguer. */
@@ -145,7 +143,7 @@ async function crashLoop(stage: Stage): Promise<RoundOutcome> {
 			size: 1,
 			events: ["pool.restart_budget_spent"],
 			pool: {
-				start: { maxRestarts: MAX_RESTARTS, backoffMs: 5, maxBackoffMs: 20 },
+				start: { maxRestarts: MAX_RESTARTS, backoffMs: 1 },
 			},
 		},
 		{ env: { CHAOS_HABIT: "crashes-when-called" } },

@@ -142,8 +142,7 @@ async function open(
 				// Tries again soon, and again and again.
 				start: {
 					maxRestarts: 100_000,
-					backoffMs: 50,
-					maxBackoffMs: 200,
+					backoffMs: 4,
 					timeoutMs: 20_000,
 				},
 			},

@@ -20,7 +20,8 @@ export function jsonRpcAdapter(command: readonly string[]): adapter.Adapter {
 /** The conversation with one process. */
 function converse(process: adapter.WorkerProcess): adapter.Connection {
 	const { stdin, stdout } = process;
-	if (!stdin || !stdout) throw new TypeError('launch has to return stdio: "adapter"');
+	if (!stdin || !stdout)
+		throw new TypeError('launch has to return stdio: "adapter"');
 	const peer = new JsonRpcPeer(stdin, stdout, (why) => process.broken(why));
 	void process.exited.then(() => peer.end("it has ended"));
 

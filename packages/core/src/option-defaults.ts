@@ -21,31 +21,23 @@ type NumberName =
 	| "size.idleMs"
 	| "callsPerWorker"
 	| "start.timeoutMs"
-	| "start.concurrency"
 	| "start.backoffMs"
-	| "start.maxBackoffMs"
 	| "start.maxRestarts"
-	| "start.restartWindowMs"
 	| "queue.limit"
 	| "queue.timeoutMs"
 	| "calls.timeoutMs"
 	| "calls.cancelGraceMs"
 	| "heartbeat.intervalMs"
 	| "heartbeat.hungAfterMs"
-	| "heartbeat.missedPings"
-	| "heartbeat.pingTimeoutMs"
 	| "heartbeat.busyLimitMs"
 	| "recycle.afterMs"
 	| "recycle.afterCalls"
 	| "recycle.aboveResidentBytes"
-	| "recycle.checkIntervalMs"
 	| "sessions.ttlMs"
 	| "sessions.limit"
 	| "stop.drainMs"
 	| "stop.killAfterMs"
 	| "signalGraceMs"
-	| "output.maxLineBytes"
-	| "output.tailLines"
 	| "audit.intervalMs"
 	| "history.runs"
 	| "history.ageMs";
@@ -93,31 +85,16 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		reason:
 			"importing a large framework from a cold disk takes tens of seconds",
 	},
-	"start.concurrency": {
-		value: 8,
-		check: wholeNumber(1, 1_000),
-		reason: "more starts at once than processors only delay each other",
-	},
 	"start.backoffMs": {
 		value: 200,
 		check: milliseconds(0),
 		reason:
 			"a start costs about as much: half of one processor at most goes into failing",
 	},
-	"start.maxBackoffMs": {
-		value: 10_000,
-		check: milliseconds(0),
-		reason: "a repaired cause is noticed within seconds",
-	},
 	"start.maxRestarts": {
 		value: 20,
 		check: wholeNumber(0, 1_000_000),
 		reason: "rare crashes heal for ever, a crash loop is named within a minute",
-	},
-	"start.restartWindowMs": {
-		value: 60_000,
-		check: milliseconds(1),
-		reason: "see `start.maxRestarts`",
 	},
 	"queue.limit": {
 		value: 1_000,
@@ -151,16 +128,6 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		reason:
 			"only code that holds the interpreter's lock for so long keeps a worker from answering, and one that does nothing for so long is stuck",
 	},
-	"heartbeat.missedPings": {
-		value: 3,
-		check: wholeNumber(1, 1_000),
-		reason: "one or two may be lost to a busy machine",
-	},
-	"heartbeat.pingTimeoutMs": {
-		value: 2_000,
-		check: milliseconds(1),
-		reason: "one interval: pings do not pile up",
-	},
 	"heartbeat.busyLimitMs": {
 		value: Number.POSITIVE_INFINITY,
 		check: milliseconds(1),
@@ -180,12 +147,6 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		value: Number.POSITIVE_INFINITY,
 		check: wholeNumber(1),
 		reason: "off: only leaking tools need it",
-	},
-	"recycle.checkIntervalMs": {
-		value: 5_000,
-		check: milliseconds(10),
-		reason:
-			"memory is read only where it has a limit, and then costs one look at the process table for all workers",
 	},
 	"sessions.ttlMs": {
 		value: 3_600_000,
@@ -223,16 +184,6 @@ export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
 		value: "stderr",
 		check: oneOf("stderr", "none"),
 		reason: "what a tool prints, logs or dies of is seen without any set-up",
-	},
-	"output.maxLineBytes": {
-		value: 16_384,
-		check: wholeNumber(64, 16_777_216),
-		reason: "a longer line is data, not a message",
-	},
-	"output.tailLines": {
-		value: 20,
-		check: wholeNumber(0, 10_000),
-		reason: "a traceback and what led to it",
 	},
 	"audit.intervalMs": {
 		value: 30_000,

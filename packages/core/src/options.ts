@@ -17,16 +17,10 @@ export interface SizeOptions {
 export interface StartOptions {
 	/** From spawn to ready. */
 	readonly timeoutMs?: number | undefined;
-	/** How many workers may be starting at the same time. */
-	readonly concurrency?: number | undefined;
-	/** Delay before the second start in a row on one slot; doubles each time. The first restart is immediate. */
+	/** Delay before the second start in a row on one slot; doubles each time, up to 50 times as long. The first restart is immediate. */
 	readonly backoffMs?: number | undefined;
-	/** The longest delay between two starts on one slot. */
-	readonly maxBackoffMs?: number | undefined;
-	/** How many restarts the pool allows itself within `restartWindowMs`; past it, it says so and stops spinning. */
+	/** How many restarts the pool allows itself within a minute; past it, it reports `pool.restart_budget_spent` and waits. */
 	readonly maxRestarts?: number | undefined;
-	/** How long a restart counts against `maxRestarts`. */
-	readonly restartWindowMs?: number | undefined;
 }
 
 /** Calls that wait for a worker. */
@@ -47,17 +41,13 @@ export interface CallsOptions {
 
 /** Finding workers that hang. */
 export interface HeartbeatOptions {
-	/** From one ping to the next. */
+	/** From one ping to the next; an answer may take as long. */
 	readonly intervalMs?: number | undefined;
 	/**
-	 * A worker is hung when its last answer is older than this, `missedPings` in a row went unanswered, *and* it has
+	 * A worker is hung when its last answer is older than this, three pings in a row went unanswered, *and* it has
 	 * done nothing for as long. One whose processor time advances is busy, however long.
 	 */
 	readonly hungAfterMs?: number | undefined;
-	/** How many pings in a row must go unanswered before a worker is hung. */
-	readonly missedPings?: number | undefined;
-	/** How long one ping may take. */
-	readonly pingTimeoutMs?: number | undefined;
 	/** How long a worker may compute without an answer before it counts as hung; not before `hungAfterMs`. */
 	readonly busyLimitMs?: number | undefined;
 }
@@ -70,8 +60,6 @@ export interface RecycleOptions {
 	readonly afterCalls?: number | undefined;
 	/** Resident memory of the worker's whole process group. */
 	readonly aboveResidentBytes?: number | undefined;
-	/** How often age and memory are looked at. */
-	readonly checkIntervalMs?: number | undefined;
 }
 
 /** Calls that find each other's state in a worker: `pool.session()`. */
@@ -98,10 +86,6 @@ export interface OutputOptions {
 	 * A listener takes events that it is subscribed to by type, as by `pool.on("worker.logged", …)`, or names in `takes`.
 	 */
 	readonly echo?: "stderr" | "none" | undefined;
-	/** A longer line is cut. */
-	readonly maxLineBytes?: number | undefined;
-	/** How many of the last lines are kept to explain a death. */
-	readonly tailLines?: number | undefined;
 }
 
 /** Everything that can be said about a pool, grouped by the moment in life that it governs. */
@@ -129,7 +113,36 @@ export interface PoolOptions {
 	readonly instruments?: readonly Instrument[] | undefined;
 }
 
-/** Options after the door: complete, checked, frozen. */
+/** With what follows from the options of the group, or is the same for every pool; tests set it directly. */
+export interface ResolvedStart extends Complete<StartOptions> {
+	/** How many workers may be starting at the same time. */
+	readonly concurrency: number;
+	/** The longest delay between two starts on one slot. */
+	readonly maxBackoffMs: number;
+	/** How long a restart counts against `maxRestarts`. */
+	readonly restartWindowMs: number;
+}
+
+export interface ResolvedHeartbeat extends Complete<HeartbeatOptions> {
+	/** How many pings in a row must go unanswered before a worker is hung. */
+	readonly missedPings: number;
+	/** How long one ping may take. */
+	readonly pingTimeoutMs: number;
+}
+
+export interface ResolvedRecycle extends Complete<RecycleOptions> {
+	/** How often age and memory are checked. */
+	readonly checkIntervalMs: number;
+}
+
+export interface ResolvedOutput extends Complete<OutputOptions> {
+	/** A longer line is cut. */
+	readonly maxLineBytes: number;
+	/** How many of the last lines are kept to explain a death. */
+	readonly tailLines: number;
+}
+
+/** Options of a pool: complete, checked, frozen. */
 export interface ResolvedOptions {
 	readonly adapter: Adapter;
 	readonly name: string;
@@ -139,14 +152,14 @@ export interface ResolvedOptions {
 		readonly idleMs: number;
 	};
 	readonly callsPerWorker: number;
-	readonly start: Complete<StartOptions>;
+	readonly start: ResolvedStart;
 	readonly queue: Complete<QueueOptions>;
 	readonly calls: Complete<CallsOptions>;
-	readonly heartbeat: Complete<HeartbeatOptions> | "off";
-	readonly recycle: Complete<RecycleOptions>;
+	readonly heartbeat: ResolvedHeartbeat | "off";
+	readonly recycle: ResolvedRecycle;
 	readonly sessions: Complete<SessionsOptions>;
 	readonly stop: Complete<StopOptions>;
-	readonly output: Complete<OutputOptions>;
+	readonly output: ResolvedOutput;
 	readonly onEvent: SnakepitListener | undefined;
 	readonly instruments: readonly Instrument[];
 }

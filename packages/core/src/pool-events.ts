@@ -182,7 +182,7 @@ export type PoolEvent =
 			readonly stream: "stdout" | "stderr";
 			/** Without its line break. One that is redrawn with carriage returns, as a progress bar is, is told as it stands every 5 s while it changes, and as it stood last. */
 			readonly line: string;
-			/** It was longer than `output.maxLineBytes`. */
+			/** It was longer than 16 KiB. */
 			readonly cut: boolean;
 			/** The call that ran on the worker when the host read the line; `undefined` when none did, or several. Output and answers travel apart: a line that was printed at the very end of a call may be read after it. */
 			readonly callId: string | undefined;

@@ -11,7 +11,18 @@ import {
 	wholeNumber,
 } from "./option-check.ts";
 import { DEFAULTS, type Default } from "./option-defaults.ts";
-import type { PoolOptions, ResolvedOptions, SizeOptions } from "./options.ts";
+import type {
+	HeartbeatOptions,
+	OutputOptions,
+	PoolOptions,
+	RecycleOptions,
+	ResolvedHeartbeat,
+	ResolvedOptions,
+	ResolvedRecycle,
+	ResolvedStart,
+	SizeOptions,
+	StartOptions,
+} from "./options.ts";
 
 const anything: Check = () => undefined;
 /** In log lines, paths and ids of workers. */
@@ -92,17 +103,20 @@ export function resolveOptions(
 		name: given.name ?? freeName(given.adapter.name),
 		size: resolveSize(at, given.size, processors),
 		callsPerWorker: given.callsPerWorker ?? DEFAULTS.callsPerWorker.value,
-		start: resolveGroup(at, "start", given.start),
+		start: startOf(resolveGroup(at, "start", given.start)),
 		queue: resolveGroup(at, "queue", given.queue),
 		calls: resolveGroup(at, "calls", given.calls),
 		heartbeat:
 			given.heartbeat === "off"
 				? "off"
-				: resolveGroup(at, "heartbeat", given.heartbeat),
-		recycle: resolveGroup(at, "recycle", given.recycle),
+				: heartbeatOf(resolveGroup(at, "heartbeat", given.heartbeat)),
+		recycle: recycleOf(resolveGroup(at, "recycle", given.recycle)),
 		sessions: resolveGroup(at, "sessions", given.sessions),
 		stop: resolveGroup(at, "stop", given.stop),
-		output: resolveGroup(at, "output", given.output),
+		output: {
+			...resolveGroup<Complete<OutputOptions>>(at, "output", given.output),
+			...OUTPUT,
+		},
 		onEvent: given.onEvent,
 		instruments: [...(given.instruments ?? [])],
 	};
@@ -110,6 +124,51 @@ export function resolveOptions(
 		if (value !== given.adapter) Object.freeze(value);
 	return Object.freeze(resolved);
 }
+
+/** More starts at once than processors only delay each other. */
+const STARTS_AT_ONCE = 8;
+/** With the default of `start.backoffMs` 10 s: a repaired cause is noticed within seconds. */
+const MAX_BACKOFFS = 50;
+/** Rare crashes heal for ever, a crash loop is reported within a minute. */
+const RESTART_WINDOW_MS = 60_000;
+
+function startOf(start: Complete<StartOptions>): ResolvedStart {
+	return {
+		...start,
+		concurrency: STARTS_AT_ONCE,
+		maxBackoffMs: MAX_BACKOFFS * start.backoffMs,
+		restartWindowMs: RESTART_WINDOW_MS,
+	};
+}
+
+/** One or two may be lost to a busy machine. */
+const MISSED_PINGS = 3;
+
+/** A ping may take one interval, so that pings do not pile up. */
+function heartbeatOf(heartbeat: Complete<HeartbeatOptions>): ResolvedHeartbeat {
+	return {
+		...heartbeat,
+		missedPings: MISSED_PINGS,
+		pingTimeoutMs: heartbeat.intervalMs,
+	};
+}
+
+/** One look at the process table for all workers, where memory has a limit. */
+const MAX_CHECK_INTERVAL_MS = 5_000;
+const MIN_CHECK_INTERVAL_MS = 10;
+
+/** Ten checks in the life of a worker, so that `recycle.afterMs` is exceeded by a tenth at most. */
+function recycleOf(recycle: Complete<RecycleOptions>): ResolvedRecycle {
+	const tenth = Math.ceil(recycle.afterMs / 10);
+	const checkIntervalMs = Math.max(
+		MIN_CHECK_INTERVAL_MS,
+		Math.min(MAX_CHECK_INTERVAL_MS, tenth),
+	);
+	return { ...recycle, checkIntervalMs };
+}
+
+/** A longer line is data, not a message; and a traceback and what led to it. */
+const OUTPUT = { maxLineBytes: 16_384, tailLines: 20 } as const;
 
 function resolveSize(
 	at: string,

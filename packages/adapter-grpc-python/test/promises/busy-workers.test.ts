@@ -10,9 +10,7 @@ const tools = new URL("./computes.py", import.meta.url);
 /** A silence of a second is long; a host that is late by less than 0.2 s can judge. */
 const heartbeat = {
 	intervalMs: 400,
-	pingTimeoutMs: 400,
 	hungAfterMs: 1_000,
-	missedPings: 2,
 };
 
 const poolWith = (

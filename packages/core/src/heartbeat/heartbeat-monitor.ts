@@ -2,7 +2,7 @@ import type { PingReply } from "../adapter.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { Complete } from "../option-check.ts";
-import type { HeartbeatOptions } from "../options.ts";
+import type { ResolvedHeartbeat } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { Timer, World } from "../world.ts";
 import { type Activity, ActivityWatch } from "./activity.ts";
@@ -56,7 +56,7 @@ export interface HeartbeatSubject {
 	readonly identity: ProcessIdentity;
 	/** Absent: only facts of the process are used, and a process that exists is healthy. */
 	readonly ping: Ping | undefined;
-	readonly options: Complete<HeartbeatOptions>;
+	readonly options: ResolvedHeartbeat;
 	readonly world: World;
 	/** Say when it is asked. */
 	readonly rounds: HeartbeatRounds;

@@ -2,7 +2,7 @@ import type { PingReply } from "../../src/adapter.ts";
 import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
 import type { Complete } from "../../src/option-check.ts";
-import type { HeartbeatOptions } from "../../src/options.ts";
+import type { ResolvedHeartbeat } from "../../src/options.ts";
 import {
 	type FakeProcess,
 	type VirtualWorld,
@@ -14,7 +14,7 @@ export const answers: Ping = async () => ({ callsRunning: 0 });
 export const neverAnswers: Ping = () => new Promise(() => undefined);
 
 /** The defaults: hung after 10 s of silence and three missed pings, one every 2 s. */
-export const OPTIONS: Complete<HeartbeatOptions> = {
+export const OPTIONS: ResolvedHeartbeat = {
 	intervalMs: 2_000,
 	hungAfterMs: 10_000,
 	missedPings: 3,
@@ -36,7 +36,7 @@ export interface MonitorScene extends VirtualWorld {
 
 export function monitorScene(
 	ping: Ping | "not offered",
-	options: Partial<Complete<HeartbeatOptions>> = {},
+	options: Partial<ResolvedHeartbeat> = {},
 ): MonitorScene {
 	const virtual = virtualWorld();
 	const process = virtual.host.plant({ program: (self) => self.idle() });

@@ -108,9 +108,7 @@ test("a crash loop backs off, spends its budget, says so, and tries again when t
 		{
 			start: {
 				maxRestarts: 4,
-				restartWindowMs: 60_000,
 				backoffMs: 100,
-				maxBackoffMs: 400,
 			},
 		},
 	);

@@ -5,8 +5,6 @@ import { outcome, virtualPool } from "./virtual-pool.ts";
 const heartbeat = {
 	intervalMs: 1_000,
 	hungAfterMs: 5_000,
-	missedPings: 3,
-	pingTimeoutMs: 500,
 };
 
 test("a worker that hangs is replaced, and its call is told that it hung", async () => {

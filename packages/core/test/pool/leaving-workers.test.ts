@@ -109,7 +109,7 @@ test("a worker that dies while it finishes its calls is told to have died, not t
 				},
 			},
 		},
-		{ recycle: { afterMs: 50, checkIntervalMs: 10 } },
+		{ recycle: { afterMs: 50 } },
 	);
 	const call = outcome(pool.execute("workThenCrash", 500));
 	await clock.advance(1_000);

@@ -88,33 +88,27 @@ const GROUPS: {
 	size: { min: undefined, max: undefined, idleMs: undefined },
 	start: {
 		timeoutMs: undefined,
-		concurrency: undefined,
 		backoffMs: undefined,
-		maxBackoffMs: undefined,
 		maxRestarts: undefined,
-		restartWindowMs: undefined,
 	},
 	queue: { limit: undefined, timeoutMs: undefined },
 	calls: { timeoutMs: undefined, cancelGraceMs: undefined },
 	heartbeat: {
 		intervalMs: undefined,
 		hungAfterMs: undefined,
-		missedPings: undefined,
-		pingTimeoutMs: undefined,
 		busyLimitMs: undefined,
 	},
 	recycle: {
 		afterMs: undefined,
 		afterCalls: undefined,
 		aboveResidentBytes: undefined,
-		checkIntervalMs: undefined,
 	},
 	sessions: { ttlMs: undefined, limit: undefined },
 	stop: {
 		drainMs: undefined,
 		killAfterMs: undefined,
 	},
-	output: { echo: undefined, maxLineBytes: undefined, tailLines: undefined },
+	output: { echo: undefined },
 };
 const RUN: LeftOut<RunOptions> = {
 	dataDir: undefined,

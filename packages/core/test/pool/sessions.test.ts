@@ -22,7 +22,7 @@ test("a call that came before its strict session was bound runs on the session's
 			connect: ({ number, process }) =>
 				number > 1 ? process.sleep(150) : undefined,
 		},
-		{ size: 1, recycle: { afterMs: 5_000, checkIntervalMs: 10 } },
+		{ size: 1, recycle: { afterMs: 5_000 } },
 	);
 	await clock.advance(4_995);
 	// While it runs, its worker is worn, and the successor warms up.
@@ -170,7 +170,7 @@ test("a session that is bound while the successor of its worker warms up keeps i
 				if (worker.number > 1) await worker.process.sleep(500);
 			},
 		},
-		{ recycle: { afterCalls: 2, checkIntervalMs: 1_000 } },
+		{ recycle: { afterCalls: 2 } },
 	);
 	await pool.execute("whoami");
 	await pool.execute("whoami"); // Worn: the successor begins to warm up.

@@ -70,7 +70,7 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 							queue: { limit: 6 },
 							callsPerWorker: 2,
 							calls: { cancelGraceMs: 100 },
-							recycle: { afterCalls: 5, checkIntervalMs: 50 },
+							recycle: { afterCalls: 5 },
 							start: { maxRestarts: 1_000 },
 						},
 						1,

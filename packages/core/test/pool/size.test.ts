@@ -104,7 +104,7 @@ test("a retired worker finishes its call before it is asked to leave", async () 
 	const { pool, clock, close, events } = await virtualPool(
 		{ commands },
 		{
-			recycle: { afterMs: 10_000, checkIntervalMs: 1_000 },
+			recycle: { afterMs: 10_000 },
 			stop: { killAfterMs: 1_000 },
 		},
 	);
@@ -129,13 +129,13 @@ test("a retired worker finishes its call before it is asked to leave", async () 
 test("a worker whose group grew too large is recycled by its measured memory", async () => {
 	const { clock, close, events, adapter } = await virtualPool(
 		{ commands },
-		{ recycle: { aboveResidentBytes: 100_000_000, checkIntervalMs: 1_000 } },
+		{ recycle: { aboveResidentBytes: 100_000_000 } },
 	);
 	await clock.advance(5_000);
 	expect(events.of("worker.retiring")).toHaveLength(0);
 	const [worker] = adapter.workers;
 	if (worker !== undefined) worker.process.residentBytes = 200_000_000;
-	await clock.advance(2_000);
+	await clock.advance(5_000);
 	expect(events.of("worker.retiring")).toMatchObject([
 		{ reason: "resident_memory" },
 	]);
@@ -145,7 +145,7 @@ test("a worker whose group grew too large is recycled by its measured memory", a
 test("a process that holds a strict session is not recycled under it", async () => {
 	const { pool, clock, close, events } = await virtualPool(
 		{ commands },
-		{ recycle: { afterCalls: 1, checkIntervalMs: 1_000 } },
+		{ recycle: { afterCalls: 1 } },
 	);
 	const session = pool.session({ affinity: "strict" });
 	const home = await session.execute("whoami");

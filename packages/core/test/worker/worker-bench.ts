@@ -50,6 +50,8 @@ export interface Failure {
 }
 
 export interface BenchSetting {
+	/** How many workers may be starting at the same time; as many as of a pool by default. */
+	readonly startsAtOnce?: number;
 	/** Stands in for the scripted adapter, which it may wrap. */
 	readonly wrap?: (adapter: ScriptedAdapter) => Adapter;
 	/** Stands in for the world, which it may wrap. */
@@ -85,7 +87,7 @@ export function workerBench(
 		adapter: wrapped,
 		options,
 		world,
-		gate: new StartGate(options.start.concurrency),
+		gate: new StartGate(setting.startsAtOnce ?? options.start.concurrency),
 		marker: "the-marker",
 		environment: setting.environment ?? {},
 	});

@@ -51,10 +51,7 @@ describe("a call whose worker is gone", () => {
 	});
 
 	test("is told its last lines, also those that were read after its death", async () => {
-		const { worker, process, clock } = await readyScene(
-			{},
-			{ output: { echo: "none", tailLines: 2 } },
-		);
+		const { worker, process, clock } = await readyScene({});
 		const call = new Call();
 		worker.begin(call);
 		process.write("loading");
@@ -63,7 +60,7 @@ describe("a call whose worker is gone", () => {
 		process.exit(1);
 		await clock.advanceUntil(worker.gone);
 		expect(call.losses[0]?.message).toMatch(
-			/\nIts last lines:\n {2}\| Traceback \(most recent call last\):\n {2}\| MemoryError$/,
+			/\nIts last lines:\n {2}\| loading\n {2}\| Traceback \(most recent call last\):\n {2}\| MemoryError$/,
 		);
 	});
 

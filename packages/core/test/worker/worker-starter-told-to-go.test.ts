@@ -35,7 +35,8 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 	test("while it waits for its turn, a worker starts nothing", async () => {
 		const bench = workerBench(
 			{ connect: neverConnects },
-			{ start: { concurrency: 1 } },
+			{},
+			{ startsAtOnce: 1 },
 		);
 		const first = bench.hire();
 		const second = bench.hire();

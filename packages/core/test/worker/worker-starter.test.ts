@@ -275,7 +275,8 @@ describe("starts at the same time", () => {
 				},
 				launchPayload: {},
 			},
-			{ start: { concurrency: 2 } },
+			{},
+			{ startsAtOnce: 2 },
 		);
 		const outcomes = [1, 2, 3, 4, 5].map(() => bench.start(bench.hire()));
 		await bench.clock.advance(299);

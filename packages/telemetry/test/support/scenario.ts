@@ -60,8 +60,6 @@ export async function everything(
 			instruments: [instrument],
 			heartbeat: {
 				intervalMs: 1_000,
-				pingTimeoutMs: 500,
-				missedPings: 2,
 				hungAfterMs: 3_000,
 			},
 			queue: { limit: 2 },

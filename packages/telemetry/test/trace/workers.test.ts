@@ -114,8 +114,6 @@ test("a hung worker's stop is an error, and the restart is linked to it", async 
 			instruments: [telemetry()],
 			heartbeat: {
 				intervalMs: 1_000,
-				pingTimeoutMs: 500,
-				missedPings: 2,
 				hungAfterMs: 3_000,
 			},
 		},
