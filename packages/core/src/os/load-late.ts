@@ -1,4 +1,3 @@
-import { closeSync, openSync } from "node:fs";
 import { describedRefusal } from "./system-refusal.ts";
 
 /** More than loading code has open at the same time. */
@@ -18,14 +17,16 @@ export function loadLate<Module>(
 	let loading: Promise<Module> | undefined;
 	return async () => {
 		if (loading === undefined) {
-			assertEnoughDescriptors();
-			loading = load();
+			await assertEnoughDescriptors();
+			loading ??= load();
 		}
 		return await loading;
 	};
 }
 
-function assertEnoughDescriptors(): void {
+async function assertEnoughDescriptors(): Promise<void> {
+	// At the import of the package it would cost 8 ms and 3 MB.
+	const { closeSync, openSync } = await import("node:fs");
 	const held: number[] = [];
 	try {
 		while (held.length < ENOUGH) held.push(openSync("/dev/null", "r"));

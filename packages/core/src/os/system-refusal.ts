@@ -1,4 +1,3 @@
-import { closeSync, openSync } from "node:fs";
 import { StartError } from "../errors.ts";
 
 /** What helps when no more files can be opened, by this program or on the whole system. */
@@ -9,16 +8,6 @@ export const DESCRIPTORS_REMEDY =
 export function outOfDescriptors(error: unknown): boolean {
 	const { code } = error as NodeJS.ErrnoException;
 	return code === "EMFILE" || code === "ENFILE";
-}
-
-/** Whether nothing more can be opened now: SQLite does not say why it could not. */
-export function isOutOfDescriptors(): boolean {
-	try {
-		closeSync(openSync("/dev/null", "r"));
-		return false;
-	} catch (error) {
-		return outOfDescriptors(error);
-	}
 }
 
 /**

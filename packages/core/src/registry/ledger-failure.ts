@@ -1,8 +1,9 @@
+import { closeSync, openSync } from "node:fs";
 import type { RegistryErrorCode } from "../error-codes.ts";
 import { RegistryError } from "../errors.ts";
 import {
 	DESCRIPTORS_REMEDY,
-	isOutOfDescriptors,
+	outOfDescriptors,
 	unwritableRemedy,
 } from "../os/system-refusal.ts";
 
@@ -97,4 +98,14 @@ export function systemCodeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether nothing more can be opened now: SQLite does not say why it could not. */
+function isOutOfDescriptors(): boolean {
+	try {
+		closeSync(openSync("/dev/null", "r"));
+		return false;
+	} catch (error) {
+		return outOfDescriptors(error);
+	}
 }
