@@ -46,11 +46,6 @@ export {
 	processHostContract,
 } from "./testing/process-host-contract.ts";
 export {
-	type RegistryHarness,
-	registryContract,
-} from "./testing/registry-contract.ts";
-export type { RegistryBench } from "./testing/registry-contract-bench.ts";
-export {
 	type ScriptedAdapter,
 	type ScriptedAdapterOptions,
 	scriptedAdapter,

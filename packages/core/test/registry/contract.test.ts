@@ -4,7 +4,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, test } from "vitest";
 import { openRun } from "../../src/run/open-run.ts";
-import { EventRecorder, registryContract } from "../../src/testing.ts";
+import { EventRecorder } from "../../src/testing.ts";
+import { registryContract } from "./registry-contract/registry-contract.ts";
 
 /** The only run file below a directory. */
 function runFile(dataDir: string): string {

@@ -3,10 +3,10 @@ import {
 	EventRecorder,
 	FakeProcessHost,
 	MemoryRegistry,
-	registryContract,
 	SeededRandom,
 	VirtualClock,
 } from "../../src/testing.ts";
+import { registryContract } from "../registry/registry-contract/registry-contract.ts";
 
 describe("the registry in memory keeps the registry contract", () => {
 	const cases = registryContract({

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { RegistryError } from "../errors.ts";
-import type { ContractCase } from "./contract-case.ts";
+import { RegistryError } from "../../../src/errors.ts";
+import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import {
 	CLOSED,
 	type RegistryBench,
 	type RegistryCase,
 	reservationOf,
 	reserve,
-} from "./registry-contract-bench.ts";
+} from "./bench.ts";
 
 /** What the ledger promises when it cannot be written: it is never a reason not to protect. */
 export function registryFailureCases(

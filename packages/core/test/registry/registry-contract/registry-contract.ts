@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { RegistryError, SnakepitError } from "../errors.ts";
-import type { WorkerEnd } from "../registry/process-registry.ts";
-import { reserved } from "../registry/worker-life.ts";
-import type { ContractCase } from "./contract-case.ts";
+import { RegistryError, SnakepitError } from "../../../src/errors.ts";
+import type { WorkerEnd } from "../../../src/registry/process-registry.ts";
+import { reserved } from "../../../src/registry/worker-life.ts";
+import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import {
 	CLOSED,
 	type RegistryBench,
 	type RegistryCase,
 	reservationOf,
 	reserve,
-} from "./registry-contract-bench.ts";
-import { registryFailureCases } from "./registry-contract-failures.ts";
+} from "./bench.ts";
+import { registryFailureCases } from "./failures.ts";
 
 /** What the contract needs to know of a registry. */
 export interface RegistryHarness {

@@ -1,11 +1,11 @@
-import type { SnakepitEvent } from "../events.ts";
-import type { ProcessIdentity } from "../identity.ts";
+import type { SnakepitEvent } from "../../../src/events.ts";
+import type { ProcessIdentity } from "../../../src/identity.ts";
 import type {
 	ProcessRegistry,
 	Reservation,
 	WorkerEnd,
-} from "../registry/process-registry.ts";
-import type { ContractCase } from "./contract-case.ts";
+} from "../../../src/registry/process-registry.ts";
+import type { ContractCase } from "../../../src/testing/contract-case.ts";
 
 /** One registry under test. */
 export interface RegistryBench {
