@@ -11,7 +11,7 @@ import { type Left, OPTION_TYPES, type OptionType } from "./option-types.ts";
 import { grouped, page, table } from "./page.ts";
 import { quantity } from "./quantity.ts";
 
-/** Ends in `Options` and is nothing that a user gives: what an adapter is told of a call. */
+/** Ends in `Options` and is nothing that a user gives: what an adapter is given with a call. */
 const GIVEN_TO_ADAPTERS = "CallOptions";
 /** What a timer can hold. */
 const LONGEST_MS = 2 ** 31 - 1;

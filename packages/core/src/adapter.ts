@@ -14,7 +14,7 @@ export interface Adapter {
 	readonly name: string;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;
-	/** What `prepare` found out and people may want to know, told as events: which interpreter was chosen, and why. */
+	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
 	/** Says what to execute for one slot. Pure: called again for every start. */
 	launch(slot: WorkerSlot): LaunchSpec;
@@ -184,7 +184,7 @@ export interface Connection extends AsyncDisposable {
 	leave?(signal: AbortSignal): Promise<void>;
 }
 
-/** What an adapter is told of one call. What a caller may say is `ExecuteOptions`. */
+/** What an adapter is given with one call. What a caller passes is `ExecuteOptions`. */
 export interface CallOptions {
 	/** Names the call in events and logs. */
 	readonly callId: string;

@@ -8,7 +8,7 @@ export interface EventTime {
 	readonly wallMs: number;
 }
 
-/** What is told of the host program itself. */
+/** Events of the host program itself. */
 export type HostEvent =
 	| {
 			/** The program got SIGINT, SIGTERM or SIGHUP. `forced`: it is the second one. */
@@ -43,8 +43,8 @@ export type HostEvent =
 	  };
 
 /**
- * Every fact that core tells. One closed union; the past tense; what lasts has
- * one start and exactly one end.
+ * Every event of core: one closed union, in the past tense. What lasts has one
+ * start and exactly one end.
  */
 export type SnakepitEvent = EventTime & (RunEvent | PoolEvent | HostEvent);
 

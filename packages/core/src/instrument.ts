@@ -44,7 +44,7 @@ export interface PoolInstrument {
 	watch?(pool: ObservedPool): void;
 	/** A call is accepted. In the caller's asynchronous context; `undefined` when this call is not followed. */
 	accept?(call: AcceptedCall): CallInstrument | undefined;
-	/** Nothing is left of the pool, or it could not be started: nothing is told any more. */
+	/** Nothing is left of the pool, or it could not be started: nothing is reported after this. */
 	detach?(): void;
 	/**
 	 * The program is about to end by a signal, or has nothing left to do, and every pool is closed: sends what was

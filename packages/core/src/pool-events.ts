@@ -25,10 +25,10 @@ export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
 /** Why a worker is replaced while it still works. */
 export type RecycleReason = "age" | "calls" | "resident_memory";
 
-/** Why a worker takes no new calls; `"leaving"` is what it says itself, when somebody else told it to go. */
+/** Why a worker takes no new calls; `"leaving"`: it reported by itself that it leaves, because something outside of the pool stopped it. */
 export type RetireReason = RecycleReason | "closed" | "idle" | "leaving";
 
-/** What is told of a pool, and of its workers, calls and sessions. */
+/** Events of a pool, and of its workers, calls and sessions. */
 export type PoolEvent =
 	| {
 			/** The minimum of workers is ready. */
@@ -180,7 +180,7 @@ export type PoolEvent =
 			/** One line that the worker printed, with the call that ran alone while it was read. */
 			readonly type: "worker.output";
 			readonly stream: "stdout" | "stderr";
-			/** Without its line break. One that is redrawn with carriage returns, as a progress bar is, is told as it stands every 5 s while it changes, and as it stood last. */
+			/** Without its line break. One that is redrawn with carriage returns, as a progress bar is, is reported as it stands every 5 s while it changes, and as it stood last. */
 			readonly line: string;
 			/** It was longer than 16 KiB. */
 			readonly cut: boolean;

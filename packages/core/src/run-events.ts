@@ -15,10 +15,10 @@ export type SparedReason =
 	| "own_ancestor"
 	/** The system did not let us signal it: another user's, for example. */
 	| "signal_refused"
-	/** It was told to die and was still there at the deadline: uninterruptible sleep. */
+	/** It was killed and was still there at the deadline: uninterruptible sleep. */
 	| "survived_kill";
 
-/** What is told of a run: it begins, cleans up after the dead, is audited and protected, ends. */
+/** Events of a run: it begins, cleans up after dead runs, is audited and protected, ends. */
 export type RunEvent =
 	| {
 			/** This program has a run in the ledger of `dataDir`. */
@@ -188,7 +188,7 @@ export type RunEvent =
 			readonly protection: string;
 			readonly reason: string;
 	  }
-	// What a protection saw and did while no host lived, told by the next start with the time at which it happened.
+	// What a protection saw and did while no host lived, reported by the next start with the time at which it happened.
 	| {
 			/**
 			 * While no host lived, a protection noticed that its host had died. Reported by the next start, with

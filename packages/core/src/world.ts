@@ -107,7 +107,7 @@ export interface OwnGroup {
 	 * host looks every two seconds by itself.
 	 */
 	noteLeader(): void;
-	/** The leader's end was told. Looks who is left: what is proven now stays proven while it lives. */
+	/** The leader has ended. Looks for the processes that are left: what is proven now stays proven while it lives. */
 	leaderEnded(): void;
 	/** Sends to the leader alone, while it has its number. */
 	signalLeader(signal: NodeJS.Signals): SignalOutcome;
