@@ -1,7 +1,6 @@
 import type { PingReply } from "../adapter.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
-import type { Complete } from "../option-check.ts";
 import type { ResolvedHeartbeat } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { Timer, World } from "../world.ts";

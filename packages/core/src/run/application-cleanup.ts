@@ -3,12 +3,8 @@ import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
 import type { Afterwards } from "../pool/pool-life.ts";
 import type { Clock, Timer } from "../world.ts";
-import {
-	answerSignal,
-	isIgnored,
-	type SignalAnswer,
-	type SignalWish,
-} from "./signal-answer.ts";
+import type { CleanupParticipant, SpentGrace } from "./cleanup-participant.ts";
+import { answerSignal, isIgnored, type SignalWish } from "./signal-answer.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** After SIGTERM a supervisor waits some seconds before SIGKILL: ten in Docker, 1.6 in pm2, thirty in Kubernetes. */
@@ -35,34 +31,6 @@ type Ending =
 			readonly timer: Timer;
 	  }
 	| { readonly phase: "closing"; readonly signal: NodeJS.Signals };
-
-/** Something that must not outlive the program. */
-export interface CleanupParticipant {
-	/** What it wants for a signal that the program listens to itself. */
-	readonly signalWish?: SignalWish;
-	/** Ends in order, within about that time. */
-	close(graceMs: number, afterwards: Afterwards): Promise<void>;
-	/** Ends at once, in this very turn: nothing else runs after it. */
-	killNow(): void;
-	/** Called with a signal before anything is ended; `forced`: it is not the first. */
-	signalled?(
-		signal: NodeJS.Signals,
-		forced: boolean,
-		answer: SignalAnswer,
-	): void;
-	/** The program has not ended within the grace: everything is about to close. */
-	graceSpent?(spent: SpentGrace): void;
-	/** Sends what was observed, after all have closed; it has one second. */
-	flush?(): Promise<void>;
-}
-
-/** A grace within which the program did not end. */
-export interface SpentGrace {
-	readonly signal: NodeJS.Signals;
-	readonly graceMs: number;
-	/** How many listeners the program has for the signal. */
-	readonly otherListeners: number;
-}
 
 export interface ApplicationCleanupParts {
 	readonly events: ProcessEvents;

@@ -1,7 +1,6 @@
 import type { PingReply } from "../../src/adapter.ts";
 import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
-import type { Complete } from "../../src/option-check.ts";
 import type { ResolvedHeartbeat } from "../../src/options.ts";
 import {
 	type FakeProcess,

@@ -1,7 +1,5 @@
-import {
-	ApplicationCleanup,
-	type CleanupParticipant,
-} from "../../src/run/application-cleanup.ts";
+import { ApplicationCleanup } from "../../src/run/application-cleanup.ts";
+import type { CleanupParticipant } from "../../src/run/cleanup-participant.ts";
 import type { SignalWish } from "../../src/run/signal-answer.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { FakeProcessEvents } from "./fake-process-events.ts";

@@ -1,0 +1,54 @@
+/** A part of core whose code is changed, and the tests that should notice. */
+export interface Area {
+	readonly name: string;
+	/** Files to mutate: globs from the root of the repository. */
+	readonly mutate: readonly string[];
+	/** Test files: globs from the root of the repository. */
+	readonly tests: readonly string[];
+}
+
+const core = (folder: string, ...tests: readonly string[]): Area => ({
+	name: folder,
+	mutate: [
+		`packages/core/src/${folder}/**/*.ts`,
+		`!packages/core/src/${folder}/gen/**`,
+	],
+	tests: [folder, ...tests].map(
+		(name) => `packages/core/test/${name}/**/*.test.ts`,
+	),
+});
+
+export const AREAS: readonly Area[] = [
+	core("pool"),
+	core("worker"),
+	core("heartbeat", "worker"),
+	core("run", "cleanup", "audit"),
+	core("audit", "cleanup"),
+	core("cleanup"),
+	core("registry"),
+];
+
+/**
+ * Tests that start many real processes, act as another user, or begin a thread:
+ * too slow to run for every mutant, or not possible in the enclosure.
+ */
+export const LEFT_OUT: readonly string[] = [
+	"application-cleanup",
+	"conversations-end",
+	"damaged-ledger",
+	"end-group",
+	"files-under-a-host",
+	"lost-record",
+	"many-hosts",
+	"open-run",
+	"other-user",
+	"pool-names",
+	"pools-of-a-run",
+	"protected-run",
+	"real-*",
+	"reaping",
+	"run-options",
+	"signals",
+	"spoken-events",
+	"threads",
+].map((name) => `**/${name}.test.ts`);

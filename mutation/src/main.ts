@@ -1,0 +1,48 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { root } from "../../scripts/run.ts";
+import { AREAS } from "./areas.ts";
+import { enclosure } from "./enclosure.ts";
+import { runArea } from "./run-area.ts";
+import { type FileScore, scoreOf } from "./score.ts";
+import { makeWorkspace } from "./workspace.ts";
+
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: {
+		file: { type: "string", multiple: true, default: [] },
+		output: { type: "string" },
+	},
+});
+const areas = AREAS.filter(
+	({ name }) => positionals.length === 0 || positionals.includes(name),
+);
+if (areas.length === 0)
+	throw new Error(
+		`There is no such area. Choose from: ${AREAS.map(({ name }) => name).join(", ")}.`,
+	);
+if (values.file.length > 0 && areas.length !== 1)
+	throw new Error("--file needs the name of the one area that the file is in.");
+
+const enclosed = enclosure();
+const place = mkdtempSync(join(tmpdir(), "sp-m-"));
+chmodSync(place, 0o755);
+try {
+	const workspace = makeWorkspace(place);
+	const scores: Record<string, readonly FileScore[]> = {};
+	for (const area of areas) {
+		console.log(`\n== ${area.name}`);
+		scores[area.name] = runArea(area, workspace, enclosed, values.file);
+	}
+	for (const [name, files] of Object.entries(scores))
+		console.log(`${name}: ${scoreOf(files)?.toFixed(1) ?? "no mutants"} %`);
+	if (values.output !== undefined)
+		writeFileSync(
+			join(root, values.output),
+			`${JSON.stringify(scores, undefined, "\t")}\n`,
+		);
+} finally {
+	rmSync(place, { recursive: true, force: true });
+}
