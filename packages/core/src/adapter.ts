@@ -104,7 +104,7 @@ export interface LaunchSpec {
 	readonly stdio?: "pool" | "adapter" | undefined;
 	/**
 	 * The signal that makes the program write its stacks to standard error. Sent before a hung worker is killed, and
-	 * before one that is not ready in time, this one only where the system tells that the program handles it (Linux).
+	 * before one that is not ready in time, this one only where the system reports that the program handles it (Linux).
 	 */
 	readonly dumpSignal?: NodeJS.Signals | undefined;
 }
@@ -128,7 +128,7 @@ export interface WorkerProcess {
 	readonly exited: Promise<ProcessExit>;
 	/** Hands one log record of the worker to the listeners. */
 	log(record: WorkerLogRecord): void;
-	/** Tells the pool that the conversation broke: the worker is replaced. Idempotent; of no effect while it leaves. */
+	/** Reports to the pool that the conversation broke: the worker is replaced. Idempotent; of no effect while it leaves. */
 	broken(error: Error): void;
 }
 
@@ -154,7 +154,7 @@ export interface Connection extends AsyncDisposable {
 	 *
 	 * Settles only when the worker is done with it, also after an abort: the
 	 * promise is what frees the slot. After `options.signal` aborts it should
-	 * reject soon; a worker that does not come free within the pool's grace is
+	 * reject soon; a worker that does not finish within the pool's grace is
 	 * replaced.
 	 *
 	 * @throws InputError when the call cannot work as made; ToolError when the tool failed; CallAbortedError after an abort.
@@ -178,7 +178,7 @@ export interface Connection extends AsyncDisposable {
 	): AsyncIterable<unknown>;
 	/** Absent: the heartbeat uses process facts only. */
 	ping?(signal: AbortSignal): Promise<PingReply>;
-	/** Tells the worker that a session is over. */
+	/** Notifies the worker that a session is over. */
 	endSession?(sessionId: string): void;
 	/** Gentlest rung of the stop ladder: asks the worker to end by itself. */
 	leave?(signal: AbortSignal): Promise<void>;

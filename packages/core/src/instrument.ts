@@ -7,7 +7,7 @@ import type { RunId } from "./run-id.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 /**
- * Follows pools from within, as telemetry does: hears every event, and takes part
+ * Follows pools from within, as telemetry does: receives every event, and takes part
  * where a call crosses from its caller to a worker. Given to `createPool` as
  * `instruments`; may follow several pools at once. What it throws hurts no call.
  */
@@ -38,7 +38,7 @@ export interface InstrumentProblem {
 
 /** Follows one pool. */
 export interface PoolInstrument {
-	/** Hears every event, those of the run included. */
+	/** Called with every event, those of the run included. */
 	hear(event: SnakepitEvent): void;
 	/** From now on the pool can be looked at, until `detach`. */
 	watch?(pool: ObservedPool): void;

@@ -35,7 +35,7 @@ export interface QueueOptions {
 export interface CallsOptions {
 	/** Deadline of a call, the wait in the queue included, unless it says so itself. */
 	readonly timeoutMs?: number | undefined;
-	/** How long a worker may take to come free after a cancel, before it is replaced. */
+	/** How long a worker may take to finish a call after a cancel, before it is replaced. */
 	readonly cancelGraceMs?: number | undefined;
 }
 

@@ -118,7 +118,7 @@ export type RunEvent =
 			/** The ledger was compared with the process table, and they differed. */
 			readonly type: "registry.reconciled";
 			readonly runId: RunId;
-			/** Workers whose process was gone without anybody telling. */
+			/** Workers whose process was gone without a report of its end. */
 			readonly vanished: number;
 			/** Processes that belong to no worker and were found for the first time. */
 			readonly strays: number;
@@ -210,7 +210,8 @@ export type RunEvent =
 			readonly startTime: string | undefined;
 			/** Which worker it was, or descends from; `undefined` when that is not known. */
 			readonly incarnation: string | undefined;
-			readonly foundBy: "told" | "ledger" | "group" | "marker" | "descent";
+			/** `"reported"`: its host had reported it to the protection while it lived. */
+			readonly foundBy: "reported" | "ledger" | "group" | "marker" | "descent";
 			/** The last that the protection sent it; `undefined` when that was not written down. */
 			readonly signal: "SIGTERM" | "SIGKILL" | undefined;
 	  }

@@ -6,7 +6,7 @@ import type { ProcessRegistry } from "./registry/process-registry.ts";
 
 /**
  * Everything outside the machinery: time, processes, the ledger, chance and
- * whoever listens. The only seam of core; a test hands in a virtual one.
+ * the listeners. The only seam of core; a test hands in a virtual one.
  */
 export interface World {
 	readonly clock: Clock;
@@ -15,7 +15,7 @@ export interface World {
 	readonly source: ProcessSource;
 	readonly registry: ProcessRegistry;
 	readonly random: Random;
-	/** Tells the listeners; never throws. */
+	/** Notifies the listeners; never throws. */
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
@@ -183,7 +183,7 @@ export interface ProcessHost {
 	facts(pid: number): ProcessFacts | undefined;
 	/** The threads of one process; a system that does not show them shows the process as one thread. Empty when it is gone or cannot be read. */
 	threads(pid: number): readonly ThreadFacts[];
-	/** Whether a process has a handler of its own for a signal; `"unknown"` where the system does not tell. */
+	/** Whether a process has a handler of its own for a signal; `"unknown"` where the system does not report it. */
 	handles(
 		identity: ProcessIdentity,
 		signal: NodeJS.Signals,
@@ -219,6 +219,6 @@ export interface ProcessHost {
 
 export interface LifelineListener {
 	readonly path: string;
-	/** Lets go of every connection and removes the socket. The worker that holds one dies of it. */
+	/** Closes every connection and removes the socket. A worker that holds one dies of it. */
 	close(): void;
 }

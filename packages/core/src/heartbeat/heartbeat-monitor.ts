@@ -36,8 +36,8 @@ interface Silence {
 	/** When it was last seen to work. */
 	activeAtMs: number | undefined;
 	cpuAdvancedMs: number;
-	/** Whether it was told that it is busy. */
-	busy: "untold" | "told";
+	/** Whether `heartbeat.busy` was emitted for it. */
+	busy: "unreported" | "reported";
 }
 
 /** One ping that is on its way. */
@@ -45,7 +45,7 @@ interface Question {
 	readonly sequence: number;
 	readonly sentAt: number;
 	readonly abort: AbortController;
-	/** Told the latency in milliseconds; `undefined` when no answer came or the monitor was stopped. */
+	/** Called with the latency in milliseconds; `undefined` when no answer came or the monitor was stopped. */
 	readonly over: (latencyMs: number | undefined) => void;
 	deadline: Timer | undefined;
 }
@@ -66,7 +66,7 @@ export interface HeartbeatSubject {
 /**
  * Asks one worker at an interval whether it is there, and judges its silence.
  *
- * Sends, counts and tells; the judgement itself is in verdict.ts.
+ * Sends, counts and reports; the judgement itself is in verdict.ts.
  */
 export class HeartbeatMonitor {
 	readonly #subject: HeartbeatSubject;
@@ -98,7 +98,7 @@ export class HeartbeatMonitor {
 			subject.identity.pid,
 			subject.world.host,
 		);
-		this.#silence = silenceFrom(nowMs, "untold");
+		this.#silence = silenceFrom(nowMs, "unreported");
 		const { ping, rounds, options } = subject;
 		if (ping === undefined) return;
 		this.#leave = rounds.join(options.intervalMs, (lateMs) => {
@@ -126,7 +126,7 @@ export class HeartbeatMonitor {
 		return await new Promise((resolve) => this.#ask(ping, resolve));
 	}
 
-	/** Asks no more, and tells no more. Pings that are outstanding are given up. */
+	/** Sends and reports nothing more. Outstanding pings are aborted. */
 	stop(): void {
 		this.#leave?.();
 		this.#leave = undefined;
@@ -137,7 +137,7 @@ export class HeartbeatMonitor {
 		this.#latenessMs = Math.max(this.#latenessMs, ms);
 	}
 
-	/** Sends one ping, and tells `over` of its end: an answer, its deadline, or that the monitor is stopped. */
+	/** Sends one ping, and calls `over` at its end: an answer, its deadline, or the stop of the monitor. */
 	#ask(ping: Ping, over: Question["over"]): void {
 		const { world, options } = this.#subject;
 		const question: Question = {
@@ -149,7 +149,7 @@ export class HeartbeatMonitor {
 		};
 		this.#outstanding.add(question);
 		this.#emit({ type: "heartbeat.sent", sequence: question.sequence });
-		// Whoever heard of it may have stopped the monitor.
+		// A listener of the event may have stopped the monitor.
 		if (!this.#outstanding.has(question)) return;
 		question.deadline = world.clock.after(options.pingTimeoutMs, () => {
 			const dueMs = question.sentAt + options.pingTimeoutMs;
@@ -171,7 +171,7 @@ export class HeartbeatMonitor {
 		question.over(isStopped ? undefined : this.#note(question, answer));
 	}
 
-	/** Counts and tells what came of a ping. Returns the latency in milliseconds. */
+	/** Counts and reports the outcome of a ping. Returns the latency in milliseconds. */
 	#note({ sequence, sentAt }: Question, answer: Answer): number | undefined {
 		if (answer === "missed") {
 			this.#missed++;
@@ -190,7 +190,7 @@ export class HeartbeatMonitor {
 		this.#answeredUpTo = Math.max(this.#answeredUpTo, sequence);
 		this.#lastLatencyMs = latencyMs;
 		this.#lastAnswerMs = nowMs;
-		this.#countFrom(nowMs, "untold");
+		this.#countFrom(nowMs, "unreported");
 		this.#emit({ type: "heartbeat.answered", sequence, latencyMs });
 		return latencyMs;
 	}
@@ -245,8 +245,8 @@ export class HeartbeatMonitor {
 				this.#emit({ type: "heartbeat.suspended", reason: verdict.reason });
 				return;
 			case "busy":
-				if (this.#silence.busy === "told") return;
-				this.#silence.busy = "told";
+				if (this.#silence.busy === "reported") return;
+				this.#silence.busy = "reported";
 				this.#emit({
 					type: "heartbeat.busy",
 					silentMs,

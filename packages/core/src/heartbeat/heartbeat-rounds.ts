@@ -10,7 +10,7 @@ export const MOST_IN_A_ROUND = 32;
 /** By so much of an interval more each further round begins early: those of workers that became ready together are spread over it. */
 const APART: number = (Math.sqrt(5) - 1) / 2;
 
-/** Asks one worker. Told how late the round came, in milliseconds: the delay of the host's event loop. */
+/** Pings one worker. Called with how late the round came, in milliseconds: the delay of the host's event loop. */
 type Beat = (lateMs: number) => void;
 
 interface Round {

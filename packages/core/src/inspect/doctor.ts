@@ -24,7 +24,7 @@ export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
 };
 
 /**
- * Tells which layers of protection work on this machine and why one does not.
+ * Reports which layers of protection work on this machine and why one does not.
  *
  * Touches no process and no run, and leaves nothing behind; what cannot be
  * found out is a layer that is unavailable, with the reason.

@@ -10,7 +10,7 @@ import type { Sqlite } from "../registry/sqlite.ts";
 import { inspectLedger } from "./ledger-report.ts";
 import { lookAsReaper, reaperReport } from "./reaper-report.ts";
 
-/** Tells the state of every layer, of a machine and a database that may not be usable. */
+/** Reports the state of every layer, of a machine and a database that may not be usable. */
 export async function examine(
 	machine: CensusHost | Error,
 	sqlite: Sqlite | Error,

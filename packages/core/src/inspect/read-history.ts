@@ -21,7 +21,7 @@ import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
 import { type OwnRegistry, ownRegistry } from "../run/shared-run.ts";
 import { drawnAt } from "../run-id.ts";
 
-/** How much `readHistory` tells. */
+/** How much `readHistory` returns. */
 export interface HistoryOptions {
 	/** Where the ledger is; the user's state directory by default. */
 	readonly dataDir?: string | undefined;

@@ -1,10 +1,10 @@
-/** Holds the program open while at least one holder has not let go. */
+/** Holds the program open while at least one holder has not released it. */
 export class KeepAlive {
 	#holders = 0;
 	/** Made once: every call into an idle pool begins a hold. */
 	readonly #timer = setInterval(() => {}, 2 ** 30).unref();
 
-	/** Returns the function that lets go; calling it again does nothing. */
+	/** Returns the function that releases the hold; calling it again does nothing. */
 	hold(): () => void {
 		if (++this.#holders === 1) this.#timer.ref();
 		let holding = true;

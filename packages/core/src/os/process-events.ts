@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { isMainThread } from "node:worker_threads";
 
-/** What the system and the runtime tell this program about its own end. */
+/** What the system and the runtime report to this program about its own end. */
 export interface ProcessEvents {
 	/** Signals only arrive in the main thread. */
 	readonly mainThread: boolean;

@@ -8,7 +8,7 @@ export interface NumberHolder {
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
 	readonly condition: "alive" | "zombie";
-	/** `undefined` where the system does not tell. */
+	/** `undefined` where the system does not report it. */
 	readonly sessionId: number | undefined;
 	/** On the clock of {@link GroupSystem.moment}; `undefined` where there is none. */
 	readonly startedAt: number | undefined;

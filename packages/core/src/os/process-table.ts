@@ -30,7 +30,7 @@ export interface TableEntry {
 	readonly pid: number;
 	readonly parentPid: number;
 	readonly groupId: number;
-	/** `undefined` where the system does not tell. */
+	/** `undefined` where the system does not report it. */
 	readonly sessionId: number | undefined;
 	/** As in `ProcessIdentity`. */
 	readonly startTime: string;

@@ -64,7 +64,7 @@ export class PsProcessTable implements ProcessTable {
 		return variablesIn(text, variables);
 	}
 
-	/** `ps` tells of it on some systems, and not on macOS. */
+	/** `ps` reports it on some systems, and not on macOS. */
 	handles(): "unknown" {
 		return "unknown";
 	}

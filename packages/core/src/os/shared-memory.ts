@@ -8,7 +8,7 @@ const SHARED_MEMORY = "/dev/shm";
 
 /**
  * The directory of a run in shared memory. Its name is that of the run's private
- * directory, which is on record: so whoever removes the one knows the other.
+ * directory, which is on record: so a cleanup that removes the one finds the other.
  */
 export function sharedDirectoryOf(runDirectory: string): string {
 	return join(SHARED_MEMORY, basename(runDirectory));

@@ -42,7 +42,7 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 	}
 }
 
-/** A program that was started and ended again, since nobody could tell which process it is. */
+/** A program that was started and ended again, since its identity could not be read. */
 export function unidentified(pid: number, spec: ProcessSpec): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",

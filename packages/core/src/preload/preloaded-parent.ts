@@ -62,7 +62,7 @@ export class PreloadedParent {
 	 * Starts one, and resolves when workers can be forked.
 	 *
 	 * @param spec what to execute at this place.
-	 * @param lost told once, when it can be asked for nothing any more.
+	 * @param lost called once, when it can fork no more workers.
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
@@ -177,7 +177,7 @@ export class PreloadedParent {
 	): Promise<ProcessExit> {
 		const { registry, host } = this.#setting.world;
 		const exit = await this.#process.exited;
-		// Its workers are told to be over before anything else is.
+		// The ends of its workers are reported before its own.
 		this.#line.lose(new Error("the preloaded parent has ended"));
 		this.#process.signal("SIGKILL", "group");
 		registry.end(incarnation, {

@@ -59,13 +59,13 @@ export class PreloadedSource implements ProcessSource {
 	): Promise<StartedProcess> {
 		const { host, source } = this.#setting.world;
 		// The steps of a start are events of sockets that hold nothing open themselves.
-		const letGo = host.keepAlive();
+		const release = host.keepAlive();
 		try {
 			const parent = await this.#parent();
 			if (parent === undefined) return await source.start(spec, record);
 			return await this.#fork(parent, spec, record);
 		} finally {
-			letGo();
+			release();
 		}
 	}
 

@@ -3,7 +3,7 @@ import type { RunId } from "../run-id.ts";
 
 /**
  * What a protection saw and did while no host lived. It is kept in the run's
- * file until the next start tells it, with the time at which it happened.
+ * file until the next start reports it, with the time at which it happened.
  */
 export type Incident = EventOf<
 	| "protection.host_death_detected"
@@ -34,7 +34,7 @@ export const INCIDENT_LIMIT_BYTES = 4_096;
 const PROTECTION_NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const INCARNATION = /^[0-9a-z]{7}-[0-9]{1,15}$/;
 const START_TIME = /^[\x20-\x7e]{1,64}$/;
-const FOUND_BY = ["told", "ledger", "group", "marker", "descent"] as const;
+const FOUND_BY = ["reported", "ledger", "group", "marker", "descent"] as const;
 const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
 
 /**

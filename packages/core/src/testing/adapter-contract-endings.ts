@@ -89,7 +89,7 @@ export function endingCases(
 	if (breakConversation) {
 		cases.push(
 			onBench(
-				"a conversation that breaks is told to the pool exactly once, and rejects what is under way",
+				"a conversation that breaks is reported to the pool exactly once, and rejects what is under way",
 				async (bench) => {
 					const { execute, brokenBy, process, soon } = bench;
 					const error = await failureOf(

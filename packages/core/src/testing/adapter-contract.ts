@@ -25,7 +25,7 @@ export interface ContractCaller {
 export interface ContractCommands {
 	/** Answers with `result`. */
 	readonly echo: ContractCommand & { readonly result: unknown };
-	/** Runs until it is aborted; then comes free by itself. */
+	/** Runs until it is aborted; then finishes by itself. */
 	readonly hang: ContractCommand;
 	/** Fails by itself: a `ToolError`. */
 	readonly fail?: ContractCommand | undefined;
@@ -54,7 +54,7 @@ export interface ContractCommands {
 export interface ContractWorker {
 	readonly connection: Connection;
 	readonly process: WorkerProcess;
-	/** What the adapter told `process.broken`, in order. */
+	/** What the adapter called `process.broken` with, in order. */
 	readonly brokenBy: readonly Error[];
 	/** Ends the process as `kill -9` does, from outside. */
 	kill(): void;

@@ -7,7 +7,7 @@ interface Waiter {
 
 /** Keeps every event, and lets a test wait for one without sleeping. */
 export class EventRecorder {
-	/** Everything that was told, in order. */
+	/** Every event that was recorded, in order. */
 	readonly events: SnakepitEvent[] = [];
 	readonly #waiters = new Set<Waiter>();
 

@@ -221,7 +221,7 @@ export class FakeProcess {
 		if (this.#condition === "zombie") this.#condition = "gone";
 	}
 
-	/** Never resolves: the program lives until it is told to end. */
+	/** Never resolves: the program runs until something ends it. */
 	idle(): Promise<never> {
 		return new Promise(() => undefined);
 	}
@@ -254,7 +254,7 @@ export class FakeProcess {
 		});
 	}
 
-	/** Holds on to a lifeline: dies by SIGKILL when the host lets go, and exits at once when it has. */
+	/** Connects to a lifeline: dies by SIGKILL when the host closes it, and exits at once when it is closed already. */
 	holdLifeline(path: string): void {
 		if (!this.#machine.connectLifeline(path, this)) this.exit(0);
 	}

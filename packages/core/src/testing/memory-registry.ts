@@ -24,7 +24,7 @@ export interface MemoryRegistryOptions {
 	readonly history?: readonly RunRecord[] | undefined;
 }
 
-/** The ledger as a Map: the same rules as on disk, and failures on demand. Who makes it tells when its run starts and ends. */
+/** The ledger as a Map: the same rules as on disk, and failures on demand. Its creator emits the start and the end of its run. */
 export class MemoryRegistry implements ProcessRegistry {
 	readonly runId: RunId;
 	readonly #options: MemoryRegistryOptions;

@@ -132,11 +132,11 @@ export function processGroupCases(
 			},
 		),
 		onBench(
-			"what keeps the program open can be let go more than once",
+			"what keeps the program open can be released more than once",
 			async ({ host }) => {
-				const letGo = host.keepAlive();
-				letGo();
-				letGo();
+				const release = host.keepAlive();
+				release();
+				release();
 				assert.equal(typeof host.debuggerAttached(), "boolean");
 			},
 		),

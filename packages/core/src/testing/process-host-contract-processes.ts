@@ -16,7 +16,7 @@ export function processCases(
 			assert.equal(host.facts(host.self.pid)?.condition, "alive");
 		}),
 		onBench(
-			"a program's exit code is told, and its output is complete",
+			"a program's exit code is reported, and its output is complete",
 			async ({ host, start, soon, programs }) => {
 				const process = await start(programs.exitsWithSeven);
 				const out = text(process.stdout);

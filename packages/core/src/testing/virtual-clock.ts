@@ -21,7 +21,7 @@ export interface VirtualClockOptions {
 }
 
 /**
- * A clock that moves only when told. Timers fire in the order of their due
+ * A clock that moves only when a test moves it. Timers fire in the order of their due
  * time, those of one moment in the order in which they were set, and whatever
  * a timer sets off has run before the next one fires.
  */

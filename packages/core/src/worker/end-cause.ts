@@ -58,7 +58,7 @@ function isOurs(killer: Killer): boolean {
 	return killer !== "none" && killer !== "unknown";
 }
 
-/** What the end of a worker is told to be for that was retired. */
+/** The reason that is reported for the end of a retired worker. */
 export function endReasonOf(reason: RetireReason): EndReason {
 	if (reason === "closed") return "closed";
 	return reason === "leaving" ? "exited" : "recycled";

@@ -19,7 +19,7 @@ export class OrphanSweep {
 		this.#world = world;
 	}
 
-	/** This process is over: whoever descends from it shall be too. */
+	/** This process has ended: every descendant of it is to be ended too. */
 	noteEnded(incarnation: string): void {
 		this.#ended.add(incarnation);
 		this.#timer ??= this.#schedule();
@@ -37,13 +37,13 @@ export class OrphanSweep {
 		try {
 			this.#lookForAll();
 		} catch {
-			// Nobody who ends a worker can do anything about it; the auditor tells.
+			// Whatever ends a worker can do nothing about it; the auditor reports it.
 			this.#timer = this.#schedule();
 		}
 	}
 
 	#lookForAll(): void {
-		// Told to die, and perhaps still seen while they do.
+		// Already killed, and perhaps still in the process table.
 		const dying = new Set<string>();
 		for (let round = 0; round < MAX_ROUNDS && this.#kill(dying) > 0; round++);
 		this.#ended.clear();

@@ -3,9 +3,9 @@ import { StringDecoder } from "node:string_decoder";
 import type { Clock, Timer } from "../world.ts";
 import { DrawnLine, type OutputLine } from "./drawn-line.ts";
 
-/** One turn of the event loop tells so many; a chunk of nothing but line breaks has 65,536. */
+/** Reported in one turn of the event loop at most; a chunk of nothing but line breaks has 65,536. */
 const LINES_PER_TURN = 1_000;
-/** A line that is redrawn is told this often while it changes: often enough to follow, and 720 lines an hour. */
+/** A line that is redrawn is reported this often while it changes: often enough to follow, and 720 lines an hour. */
 const REDRAW_MS = 5_000;
 
 /**
@@ -13,9 +13,9 @@ const REDRAW_MS = 5_000;
  *
  * The stream never blocks the worker and never grows the host's memory by more
  * than one line. A line that is redrawn with carriage returns, as a progress bar
- * is, is told as it stands every {@link REDRAW_MS} while it changes, and as it
+ * is, is reported as it stands every {@link REDRAW_MS} while it changes, and as it
  * stood last when it ends. Calls `onEnd` once, when no process holds the other end
- * any more; a last line without a break is told before it.
+ * any more; a last line without a break is reported before it.
  */
 export function readLines(
 	stream: Readable,
@@ -26,23 +26,23 @@ export function readLines(
 ): void {
 	const decoder = new StringDecoder("utf8");
 	let line = new DrawnLine(maxLineBytes);
-	/** What the line shows now was told. */
-	let told = false;
+	/** Whether what the line shows now was reported. */
+	let reported = false;
 	let redraw: Timer | undefined;
 
-	const tell = (): void => {
-		if (told) return;
-		told = true;
+	const report = (): void => {
+		if (reported) return;
+		reported = true;
 		onLine(line.shown);
 	};
-	const tellDrawn = (): void => {
+	const reportDrawn = (): void => {
 		redraw = undefined;
-		if (line.shown.text !== "") tell();
+		if (line.shown.text !== "") report();
 	};
 	const write = (text: string): void => {
-		if (line.write(text)) told = false;
+		if (line.write(text)) reported = false;
 		// The first drawing of a line that is too long is certain to be cut; later ones give way to the last.
-		if (line.isCut && !line.isRedrawn) tell();
+		if (line.isCut && !line.isRedrawn) report();
 	};
 	const take = (text: string, complete: boolean): void => {
 		const begin = text.indexOf("\r");
@@ -51,42 +51,42 @@ export function readLines(
 		if (complete && line.break()) {
 			redraw?.cancel();
 			redraw = undefined;
-			tell();
+			report();
 			line = new DrawnLine(maxLineBytes);
-			told = false;
-		} else if (line.isRedrawn && !told)
-			redraw ??= clock.after(REDRAW_MS, tellDrawn);
+			reported = false;
+		} else if (line.isRedrawn && !reported)
+			redraw ??= clock.after(REDRAW_MS, reportDrawn);
 	};
 
-	/** Of the chunk that is being told; the last one is not complete. */
+	/** The lines of the chunk that is being reported; the last one is not complete. */
 	let parts: readonly string[] = [];
 	let next = 0;
-	const tellParts = (most: number): void => {
+	const reportParts = (most: number): void => {
 		for (let taken = 0; taken < most && next < parts.length; taken++, next++)
 			take(parts[next] ?? "", next < parts.length - 1);
 	};
-	const tellInTurns = (): void => {
-		tellParts(LINES_PER_TURN);
-		if (next < parts.length) clock.after(0, tellInTurns);
+	const reportInTurns = (): void => {
+		reportParts(LINES_PER_TURN);
+		if (next < parts.length) clock.after(0, reportInTurns);
 		else stream.resume();
 	};
 	stream.on("data", (chunk: Buffer) => {
 		parts = decoder.write(chunk).split("\n");
 		next = 0;
-		tellParts(LINES_PER_TURN);
+		reportParts(LINES_PER_TURN);
 		if (next === parts.length) return;
-		// So many short lines that telling them at once would hold up everything else.
+		// So many short lines that reporting them at once would hold up everything else.
 		stream.pause();
-		clock.after(0, tellInTurns);
+		clock.after(0, reportInTurns);
 	});
 	let ended = false;
 	const end = (): void => {
 		if (ended) return;
 		ended = true;
-		tellParts(Number.POSITIVE_INFINITY);
+		reportParts(Number.POSITIVE_INFINITY);
 		write(decoder.end());
 		redraw?.cancel();
-		if (line.shown.text !== "" || line.shown.cut) tell();
+		if (line.shown.text !== "" || line.shown.cut) report();
 		onEnd();
 	};
 	stream.on("end", end);

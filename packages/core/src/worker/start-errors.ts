@@ -28,7 +28,7 @@ export function withdrawn(worker: Worker): StartError {
 	return new StartError({
 		code: "START_WITHDRAWN",
 		ran: "no",
-		message: `Worker ${worker.slot.workerId} was told to go before it was ready: its pool is closing.`,
+		message: `Worker ${worker.slot.workerId} was stopped before it was ready, because its pool is closing.`,
 	});
 }
 

@@ -19,7 +19,7 @@ const EXIT_PATIENCE_MS = 1_000;
 
 /**
  * Runs the steps from spawned to connected against the end of the process and the
- * deadline. Whatever loses is told by the signal, and a connection that comes too
+ * deadline. The loser is notified by the signal, and a connection that comes too
  * late is closed.
  *
  * @throws StartError `START_TIMEOUT`, `WORKER_EXITED_EARLY`, or what a step threw.
@@ -52,7 +52,7 @@ export async function raceToReady(
 		throw channelClosed(error) ? await exitInstead(error) : error;
 	} finally {
 		timer.cancel();
-		end.promise.catch(() => {}); // The loser of the race is nobody's concern.
+		end.promise.catch(() => {}); // Its rejection is handled also when it lost the race.
 	}
 
 	/** A channel that closes announces an exit, and the exit says more. */

@@ -42,14 +42,14 @@ export type StopManner =
 	/** Kill at once. */
 	| "forced";
 
-/** How a worker that has to go is ended. */
+/** How a condemned worker is ended. */
 export function mannerOf(reason: EndReason | undefined): StopManner {
 	if (reason === "hung") return "dumped";
 	return reason === "broken" ? "patient" : "forced";
 }
 
 export interface StopOutcome {
-	/** Whether the process is gone: one in uninterruptible sleep was told to die and cannot. */
+	/** Whether the process is gone: one in uninterruptible sleep was sent SIGKILL and cannot die. */
 	readonly gone: boolean;
 }
 
@@ -71,7 +71,7 @@ export class StopLadder {
 	readonly #hurry = new AbortController();
 	#outcome: Promise<StopOutcome> | undefined;
 
-	/** @param onSent hears of each signal that reached the worker; not of those for what it left in its group. */
+	/** @param onSent called with each signal that reached the worker; not with those for what it left in its group. */
 	constructor(
 		killAfterMs: number,
 		world: StopWorld,
@@ -88,14 +88,14 @@ export class StopLadder {
 			this.#hurry.abort();
 			return await this.#outcome;
 		}
-		// Known before the first step is told: whoever hears of it may ask again.
+		// Set before the first step is reported: a listener of it may call again.
 		const { promise, resolve } = Promise.withResolvers<StopOutcome>();
 		this.#outcome = promise;
 		resolve(this.#run(target, manner));
 		return await promise;
 	}
 
-	/** For a process whose end was seen: whoever it left in its group goes too, also when nobody ordered the end. */
+	/** For a process whose end was seen: what it left in its group is ended too, also when its end was not ordered. */
 	async finish(target: StopTarget): Promise<StopOutcome> {
 		if (this.#outcome !== undefined) return await this.#outcome;
 		return this.#gone(target);
@@ -116,7 +116,7 @@ export class StopLadder {
 		// Half of the time belongs to the conversation; what it leaves belongs to SIGTERM.
 		const halfMs = this.#killAfterMs / 2;
 		if (manner === "gentle" && connection?.leave !== undefined) {
-			this.#tell(target, "leave", 0);
+			this.#report(target, "leave", 0);
 			const rung = new AbortController();
 			const givenUp = AbortSignal.any([hurry, rung.signal]);
 			leave(connection, givenUp).catch(() => rung.abort()); // A conversation that is broken cannot leave.
@@ -130,7 +130,7 @@ export class StopLadder {
 		)
 			return this.#gone(target);
 		if (endsItself && !hurry.aborted) {
-			this.#tell(target, "terminate", send("SIGTERM", "group"));
+			this.#report(target, "terminate", send("SIGTERM", "group"));
 			const timeLeftMs = Math.max(0, killAtMs - clock.now());
 			if (await goneWithin(process, timeLeftMs, clock, hurry))
 				return this.#gone(target);
@@ -144,7 +144,7 @@ export class StopLadder {
 			(await goneWithin(process, OWN_END_MS, clock, hurry))
 		)
 			return this.#gone(target);
-		this.#tell(target, "kill", send("SIGKILL", "group"));
+		this.#report(target, "kill", send("SIGKILL", "group"));
 		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);
 		return { gone };
@@ -155,7 +155,7 @@ export class StopLadder {
 		return { gone: true };
 	}
 
-	/** Kills whoever is left in the group beside its leader. */
+	/** Kills what is left in the group beside its leader. */
 	#sweep(target: StopTarget): void {
 		const { process } = target;
 		const left = this.#world.host
@@ -165,11 +165,11 @@ export class StopLadder {
 		const outcome = process.signal("SIGKILL", "group");
 		// By now the number belongs to a group that is not the worker's.
 		if (outcome === "gone") return;
-		this.#tell(target, "sweep", outcome === "sent" ? left.length : 0);
-		if (outcome === "unproven") this.#tellSpared(target, left);
+		this.#report(target, "sweep", outcome === "sent" ? left.length : 0);
+		if (outcome === "unproven") this.#reportSpared(target, left);
 	}
 
-	#tellSpared(
+	#reportSpared(
 		{ ref, process }: StopTarget,
 		left: readonly ProcessFacts[],
 	): void {
@@ -183,7 +183,7 @@ export class StopLadder {
 		});
 	}
 
-	#tell(
+	#report(
 		{ ref }: StopTarget,
 		step: "leave" | "terminate" | "kill" | "sweep",
 		sent: number,

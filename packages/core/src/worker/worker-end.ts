@@ -5,8 +5,8 @@ import type { WorkerOccurrence } from "../worker-state.ts";
 import type { World } from "../world.ts";
 import type { Worker } from "./worker.ts";
 
-/** Tells that a worker takes no more calls. */
-export function tellRetiring(
+/** Reports that a worker takes no more calls. */
+export function reportRetiring(
 	{ ref }: Worker,
 	reason: RetireReason,
 	{ clock, emit }: Pick<World, "clock" | "emit">,
@@ -14,8 +14,8 @@ export function tellRetiring(
 	emit({ type: "worker.retiring", wallMs: clock.wall(), ...ref, reason });
 }
 
-/** Tells that a worker has to go. */
-export function tellCondemned(
+/** Reports that a worker is condemned. */
+export function reportCondemned(
 	{ ref, verdict }: Worker,
 	reason: EndReason,
 	{ clock, emit }: Pick<World, "clock" | "emit">,

@@ -12,7 +12,7 @@ export function describeExit(exit: ProcessExit | undefined): string {
 		: `was ended by ${exit.signal}`;
 }
 
-/** What a call is told whose worker is gone. */
+/** The error of a call whose worker is gone. */
 export function workerLost(
 	worker: Worker,
 	exit: ProcessExit | undefined,
@@ -26,7 +26,7 @@ export function workerLost(
 	});
 }
 
-/** What a call is told whose worker runs on and cannot answer it any more. */
+/** The error of a call whose worker runs on and cannot answer it any more. */
 export function outputLost(worker: Worker): WorkerLostError {
 	return new WorkerLostError({
 		code: "WORKER_EXITED",

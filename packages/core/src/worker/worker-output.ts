@@ -12,7 +12,7 @@ const LAST_LINES_MS = 100;
 const STACK_LINES = 120;
 
 /**
- * What one worker prints: drained, told as events, shown to people, and kept in
+ * What one worker prints: drained, emitted as events, shown to people, and kept in
  * part to explain a death.
  */
 export class WorkerOutput {

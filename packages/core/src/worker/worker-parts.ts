@@ -24,7 +24,7 @@ export interface WorkerListener {
 	capacityOffered(worker: Worker): void;
 	/** It takes no new calls. */
 	capacityWithdrawn(worker: Worker): void;
-	/** It is gone, recorded and told. */
+	/** It is gone, and its end is recorded and reported. */
 	released(worker: Worker, ending: WorkerEnding): void;
 }
 

@@ -9,7 +9,7 @@ import type { WorkerStop } from "./worker-stop.ts";
 
 /** How a worker ended. */
 export interface WorkerEndFacts {
-	/** `undefined` when it was told to die and cannot. */
+	/** `undefined` when it was sent SIGKILL and cannot die. */
 	readonly exit: ProcessExit | undefined;
 	readonly reason: EndReason;
 	readonly killer: Killer;
@@ -26,7 +26,7 @@ export interface WorkerEstate {
 
 /**
  * Settles a worker whose end was seen, or will not be: ends its group and its calls,
- * removes what was made for it, and tells everybody who waits for it.
+ * removes what was made for it, and notifies everything that waits for it.
  */
 export async function settleWorker(
 	worker: Worker,
@@ -37,7 +37,7 @@ export async function settleWorker(
 	const { clock } = world;
 	const { connection } = worker;
 	const killer = await end.finish(belongings, connection, exit);
-	await awaitLastWords(belongings, calls, clock);
+	await awaitLastOutput(belongings, calls, clock);
 	calls.lose(() => workerLost(worker, exit));
 	const reason = worker.reason ?? "exited";
 	const facts = { exit, reason, killer, callsLost: calls.lost };
@@ -47,7 +47,7 @@ export async function settleWorker(
 }
 
 /** Resolves when what a dead worker printed and answered before its end was read, or will not be. */
-export async function awaitLastWords(
+export async function awaitLastOutput(
 	{ output, conversation }: WorkerBelongings,
 	calls: RunningCalls,
 	clock: Clock,
@@ -57,7 +57,7 @@ export async function awaitLastWords(
 }
 
 /**
- * Removes what was made for a worker, records its end, and tells it.
+ * Removes what was made for a worker, records its end, and reports it.
  *
  * One that does not die keeps its row and its files: the next start of any
  * program finds them.
@@ -90,10 +90,10 @@ export function recordEnd(
 	});
 }
 
-/** An adapter that does not let go must not hold up the end of a pool. */
+/** An adapter that does not close its connection must not hold up the end of a pool. */
 const HANG_UP_MS = 1_000;
 
-/** Lets go of a conversation whose process is gone. */
+/** Closes a conversation whose process is gone. */
 export async function hangUp(
 	connection: Connection | undefined,
 	clock: Clock,

@@ -14,7 +14,7 @@ import type { WorkerBelongings } from "./worker-parts.ts";
 /** The end of one worker: why, in which manner, and who brought it about. */
 export class WorkerStop {
 	readonly cause: EndCause = new EndCause();
-	/** For a worker that has to go. */
+	/** For a worker that is condemned. */
 	manner: StopManner = "forced";
 	readonly #ref: WorkerRef;
 	readonly #ladder: StopLadder;

@@ -15,7 +15,11 @@ import type { ProcessExit, World } from "../world.ts";
 import { endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { mannerOf, type StopManner } from "./stop-ladder.ts";
-import { impossibleStep, tellCondemned, tellRetiring } from "./worker-end.ts";
+import {
+	impossibleStep,
+	reportCondemned,
+	reportRetiring,
+} from "./worker-end.ts";
 import { watchHeartbeat } from "./worker-heartbeat.ts";
 import { outputLost } from "./worker-lost.ts";
 import type {
@@ -65,7 +69,7 @@ export class Worker {
 		this.#end = new WorkerStop(this.ref, options.stop.killAfterMs, world);
 	}
 
-	/** Resolves when it is gone, recorded and told. */
+	/** Resolves when it is gone, and its end is recorded and reported. */
 	get gone(): Promise<void> {
 		return this.#gone.promise;
 	}
@@ -137,7 +141,7 @@ export class Worker {
 			() => this.#listener.capacityWithdrawn(this),
 			() => this.conversationOver("it ended its standard output and runs on"),
 		);
-		if (this.#state === "stopping") this.#stop("forced"); // Told to go while it was spawned.
+		if (this.#state === "stopping") this.#stop("forced"); // Stopped while it was spawned.
 	}
 
 	/** There will be no process: the start ended before the spawn. */
@@ -146,11 +150,11 @@ export class Worker {
 		this.#gone.resolve();
 	}
 
-	/** The first call can be taken. Returns false when it was told to go in the meantime. */
+	/** The first call can be taken. Returns false when it was stopped in the meantime. */
 	becameReady(
 		connection: Connection,
 		identity: ProcessIdentity,
-		tell: () => void,
+		report: () => void,
 	): boolean {
 		this.#connection = connection;
 		const inTime = this.#state === "starting";
@@ -164,7 +168,7 @@ export class Worker {
 				this.#world,
 				this.#rounds,
 			);
-			tell(); // Calls may be waiting: the news comes before they begin.
+			report(); // Calls may be waiting: it is reported before they begin.
 		}
 		this.#step("became_ready");
 		return inTime;
@@ -186,12 +190,12 @@ export class Worker {
 	retire(reason: RetireReason): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
 		this.#end.cause.presume(endReasonOf(reason));
-		tellRetiring(this, reason, this.#world);
+		reportRetiring(this, reason, this.#world);
 		this.#step("retire");
 		this.#stopWhenDrained();
 	}
 
-	/** Has to go now; its calls are lost. */
+	/** Is ended now; its calls are lost. */
 	condemn(reason: EndReason, verdict: string): void {
 		const occurrence = reason === "start_failed" ? reason : "condemn";
 		this.#mustGo(occurrence, reason, verdict, mannerOf(reason));
@@ -218,7 +222,7 @@ export class Worker {
 		if (this.#state === "exited") return;
 		this.#end.manner = manner;
 		if (this.#end.cause.condemn(this.#state, reason, verdict))
-			tellCondemned(this, reason, this.#world);
+			reportCondemned(this, reason, this.#world);
 		this.#step(occurrence);
 	}
 

@@ -42,7 +42,7 @@ test("a process that a watchdog reported before something was left to do is not 
 		pid: identity.pid,
 		startTime: identity.startTime,
 		incarnation: `${runId}-1`,
-		foundBy: "told",
+		foundBy: "reported",
 		signal: "SIGKILL",
 	};
 	claimAsWatchdog(bench, crafted).settle(

@@ -57,7 +57,7 @@ describe("a worker that answers", () => {
 });
 
 describe("a ping", () => {
-	test("has a deadline of its own, and is told when that is over", async () => {
+	test("has a deadline of its own, and is notified when that is over", async () => {
 		const signals: AbortSignal[] = [];
 		const { clock, events } = monitorScene(
 			(signal) => {
@@ -115,7 +115,7 @@ describe("a ping", () => {
 });
 
 describe("a worker that hangs", () => {
-	test("is found when its last answer is old enough and enough pings were missed, and told once", async () => {
+	test("is found when its last answer is old enough and enough pings were missed, and reported once", async () => {
 		const { clock, events, hung, monitor, answer, beats } =
 			monitorScene(answers);
 		await clock.advance(4_000);
@@ -131,9 +131,9 @@ describe("a worker that hangs", () => {
 			status: "hung",
 			silentMs: 10_000,
 		});
-		const told = beats();
+		const before = beats();
 		await clock.advance(60_000);
-		expect(beats()).toEqual(told);
+		expect(beats()).toEqual(before);
 		expect(hung).toHaveLength(1);
 		expect(clock.pending()).toBe(0);
 	});
@@ -172,7 +172,7 @@ describe("a worker that works", () => {
 		}
 	};
 
-	test("is busy, not hung, however long, and that is told once", async () => {
+	test("is busy, not hung, however long, and that is reported once", async () => {
 		const scene = monitorScene(neverAnswers);
 		await uses(scene, 0.4, 3_600);
 		expect(scene.hung).toEqual([]);
@@ -198,7 +198,7 @@ describe("a worker that works", () => {
 		expect(scene.events.of("heartbeat.busy")).toHaveLength(1);
 	});
 
-	test("and pauses now and then is not told to be busy again", async () => {
+	test("and pauses now and then is not reported as busy again", async () => {
 		const scene = monitorScene(neverAnswers);
 		for (let round = 0; round < 10; round++) {
 			await uses(scene, 1, 10);
@@ -208,7 +208,7 @@ describe("a worker that works", () => {
 		expect(scene.events.of("heartbeat.busy")).toHaveLength(1);
 	});
 
-	test("and answers in between is told again at its next silence", async () => {
+	test("and answers in between is reported again at its next silence", async () => {
 		const scene = monitorScene(neverAnswers);
 		await uses(scene, 1, 12);
 		scene.answer(answers);

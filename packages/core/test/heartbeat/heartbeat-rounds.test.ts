@@ -107,7 +107,7 @@ describe("the workers of a pool", () => {
 		expect(clock.pending()).toBe(0);
 	});
 
-	test("hear how late their round came", async () => {
+	test("are called with how late their round came", async () => {
 		const clock = new VirtualClock();
 		const late: number[] = [];
 		new HeartbeatRounds(clock).join(INTERVAL_MS, (ms) => late.push(ms));

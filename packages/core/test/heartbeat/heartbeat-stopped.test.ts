@@ -10,7 +10,7 @@ import {
 } from "./monitor-scene.ts";
 
 describe("a monitor that was stopped", () => {
-	test("asks no more, gives up what is outstanding, and tells nothing more", async () => {
+	test("asks no more, aborts what is outstanding, and reports nothing more", async () => {
 		const signals: AbortSignal[] = [];
 		const { clock, monitor, beats } = monitorScene((signal) => {
 			signals.push(signal);
@@ -40,7 +40,7 @@ describe("a monitor that was stopped", () => {
 		monitor.stop();
 	});
 
-	test("by whoever hears that a ping is sent sends no ping, and leaves no timer", async () => {
+	test("by a listener of its heartbeat.sent sends no ping, and leaves no timer", async () => {
 		const { world, clock, host, events } = virtualWorld();
 		let pings = 0;
 		const monitor = new HeartbeatMonitor({

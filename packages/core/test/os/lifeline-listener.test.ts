@@ -11,18 +11,18 @@ test("a connection receives nothing, whatever it sends, until the listener close
 	const listener = await listenLifeline(path);
 	const sockets = [connect(path), connect(path)];
 	await Promise.all(sockets.map((socket) => once(socket, "connect")));
-	const heard: string[] = [];
+	const received: string[] = [];
 	for (const socket of sockets) {
 		socket
-			.on("data", () => heard.push("data"))
-			.on("end", () => heard.push("end"));
+			.on("data", () => received.push("data"))
+			.on("end", () => received.push("end"));
 		socket.write("x".repeat(100));
 	}
 	sockets[1]?.end(); // A half-close is not answered by one.
 	// A third one is served after whatever was due for the first two.
 	const third = connect(path);
 	await once(third, "connect");
-	expect(heard).toEqual([]);
+	expect(received).toEqual([]);
 	const closed = [...sockets, third].map(
 		(socket) =>
 			new Promise((resolve) => {

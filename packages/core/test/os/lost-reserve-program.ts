@@ -1,4 +1,4 @@
-/** Loses its reserve to what opens a file meanwhile, and prints what it could look at before and after one came free. */
+/** Loses its reserve to what opens a file meanwhile, and prints what it could look at before and after one was closed. */
 import { closeSync, openSync, readdirSync } from "node:fs";
 import { DescriptorReserve } from "../../src/os/descriptor-reserve.ts";
 

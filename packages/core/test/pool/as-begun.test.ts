@@ -54,19 +54,19 @@ test("the error that says so is the same in all else: class, fields, cause, stac
 	const cause = new TypeError("below");
 	const common = { ran: "no", message: "gone", cause } as const;
 	const error = new OwnError({ code: "WORKER_EXITED", ...common });
-	const told = asBegun(error);
-	expect(told).not.toBe(error);
-	expect(told).toBeInstanceOf(OwnError);
-	expect(types.isNativeError(told)).toBe(true);
-	expect({ ...told }).toEqual({ ...error, ran: "maybe" });
-	expect([told.message, told.cause, told.name, told.stack, `${told}`]).toEqual([
-		error.message,
-		cause,
-		error.name,
-		error.stack,
-		`${error}`,
-	]);
-	expect(Object.keys(told)).toEqual(Object.keys(error));
+	const begun = asBegun(error);
+	expect(begun).not.toBe(error);
+	expect(begun).toBeInstanceOf(OwnError);
+	expect(types.isNativeError(begun)).toBe(true);
+	expect({ ...begun }).toEqual({ ...error, ran: "maybe" });
+	expect([
+		begun.message,
+		begun.cause,
+		begun.name,
+		begun.stack,
+		`${begun}`,
+	]).toEqual([error.message, cause, error.name, error.stack, `${error}`]);
+	expect(Object.keys(begun)).toEqual(Object.keys(error));
 
 	const remote = {
 		...{ type: "ValueError", message: "no", traceback: "", cause: undefined },

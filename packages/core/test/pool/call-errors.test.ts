@@ -7,8 +7,8 @@ test.each([
 	[100, "100 ms"],
 	[5_100.2, "5100 ms"],
 ])(
-	"a deadline of 100 ms that is noticed after %d ms is told as passed after %s",
-	(noticedMs, told) => {
+	"a deadline of 100 ms that is noticed after %d ms is reported as passed after %s",
+	(noticedMs, reported) => {
 		const call = {
 			callId: "c1",
 			command: "sum",
@@ -18,6 +18,6 @@ test.each([
 			state: { kind: "running" },
 		} as Partial<Call> as Call;
 		const { message } = timedOut("p", call, 20 + noticedMs);
-		expect(message).toContain(`passed its deadline after ${told}`);
+		expect(message).toContain(`passed its deadline after ${reported}`);
 	},
 );

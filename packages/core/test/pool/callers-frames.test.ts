@@ -79,7 +79,7 @@ test("an error keeps where it was made, and one for several calls gets no longer
 	expect(await stackOf(theCaller)).toBe(first);
 });
 
-test("an error whose stack cannot be written is told as it is", async () => {
+test("an error whose stack cannot be written reaches the caller as it is", async () => {
 	const error = Object.freeze(refused());
 	await expect(failing(error)).rejects.toBe(error);
 });

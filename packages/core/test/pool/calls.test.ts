@@ -75,11 +75,11 @@ test("a call that the close cut short says how long it was left", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { hang: scripts.hang },
 	});
-	const told = expect(pool.execute("hang")).rejects.toThrow(
+	const rejected = expect(pool.execute("hang")).rejects.toThrow(
 		/did not end within 70 ms.*drainMs/,
 	);
 	await close({ drainMs: 70 });
-	await told;
+	await rejected;
 });
 
 test("a failing tool fails its call only, with its error as the cause", async () => {
@@ -157,7 +157,7 @@ test("close lets running and waiting calls end, and then ends the workers gently
 	events.assertPaired();
 });
 
-test("what misuses an option is told at the door", async () => {
+test("a misused option is refused before the call begins", async () => {
 	const { pool, close } = await virtualPool({ commands: {} });
 	// @ts-expect-error misspelt on purpose
 	expect(await outcome(pool.execute("x", 1, { timeout: 5 }))).toMatchObject({

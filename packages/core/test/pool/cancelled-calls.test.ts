@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
-test("a deadline counts the wait in the queue and tells whether the call may have run", async () => {
+test("a deadline counts the wait in the queue, and its error says whether the call may have run", async () => {
 	const { pool, clock, close } = await virtualPool({
 		commands: { hang: scripts.hang },
 	});
@@ -46,7 +46,7 @@ test("a signal that is aborted already means the call never begins", async () =>
 	events.assertPaired();
 });
 
-test("a worker that does not come free after a cancel is replaced, and the next call runs", async () => {
+test("a worker that does not finish after a cancel is replaced, and the next call runs", async () => {
 	const { pool, clock, close, adapter, events } = await virtualPool(
 		{ commands: { stuck: scripts.hangIgnoringAbort, echo: scripts.echo } },
 		{ calls: { cancelGraceMs: 500 } },
@@ -63,7 +63,7 @@ test("a worker that does not come free after a cancel is replaced, and the next 
 	events.assertPaired();
 });
 
-test("a host that stands still beyond the grace hears first that the worker came free", async () => {
+test("a host that was blocked beyond the grace first reads that the worker has finished", async () => {
 	const free = Promise.withResolvers<never>();
 	const { pool, clock, close, adapter, events } = await virtualPool(
 		{ commands: { stuck: () => free.promise, echo: scripts.echo } },

@@ -64,7 +64,7 @@ describe("the pace of dispatching", () => {
 		expect(turn()).toBe(0);
 	});
 
-	test("holds for one worker with room for many, too, and whoever came after it is not forgotten", () => {
+	test("holds for one worker with room for many, too, and a worker that came after it is not forgotten", () => {
 		const { serveAll, sent, turn } = scene(2, { a: 5, b: 2 });
 		serveAll("ab");
 		const turns: string[] = [sent()];
@@ -100,7 +100,7 @@ describe("the pace of dispatching", () => {
 	});
 });
 
-describe("workers that come free together", () => {
+describe("workers that become idle together", () => {
 	const AT_ONCE = 2;
 	const WORKERS = 6;
 
@@ -168,7 +168,7 @@ describe("workers that come free together", () => {
 	test("are no way past the line for a session that prefers one of them", async () => {
 		const { pool, clock, close, open, order, events } = await gated();
 		const session = pool.session();
-		// It is bound to the last worker that comes free.
+		// It is bound to the last worker that becomes idle.
 		await clock.settle();
 		const first = session.execute("gated");
 		const calls = [1, 2, 3, 4, 5, 6, 7].map((n) => pool.execute("note", n));

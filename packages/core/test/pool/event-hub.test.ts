@@ -9,22 +9,22 @@ const event: SnakepitEvent = {
 	sessionId: "s",
 };
 
-test("a listener that throws hurts neither the pool nor the others, and they hear of it", () => {
+test("a listener that throws hurts neither the pool nor the others, and they are notified of it", () => {
 	const hub = new EventHub();
-	const heard: string[] = [];
+	const received: string[] = [];
 	hub.subscribe(() => {
 		throw new Error("mine");
 	});
-	hub.subscribe(({ type }) => heard.push(type));
+	hub.subscribe(({ type }) => received.push(type));
 	hub.emit(event);
-	expect(heard).toEqual(["listener.threw", "session.started"]);
+	expect(received).toEqual(["listener.threw", "session.started"]);
 });
 
-test("a listener of one type hears that type only, until it ends its subscription", () => {
+test("a listener of one type receives that type only, until it ends its subscription", () => {
 	const hub = new EventHub();
-	const heard: string[] = [];
+	const received: string[] = [];
 	const end = hub.subscribeTo("session.started", ({ sessionId }) =>
-		heard.push(sessionId),
+		received.push(sessionId),
 	);
 	hub.emit(event);
 	hub.emit({
@@ -36,5 +36,5 @@ test("a listener of one type hears that type only, until it ends its subscriptio
 	});
 	end();
 	hub.emit(event);
-	expect(heard).toEqual(["s"]);
+	expect(received).toEqual(["s"]);
 });

@@ -37,7 +37,7 @@ test("a call whose worker dies fails as maybe run, with the worker's last lines,
 	events.assertPaired();
 });
 
-test("a broken conversation is the end of its worker, and its call is told so", async () => {
+test("a broken conversation is the end of its worker, and the error of its call says so", async () => {
 	const { pool, clock, close, events } = await virtualPool({ commands });
 	const broken = outcome(pool.execute("breakConversation"));
 	await clock.advance(1_000);
@@ -159,7 +159,7 @@ test("closing while workers are starting ends them too", async () => {
 	events.assertPaired();
 });
 
-test("a worker whose conversation breaks because it dies is told to have died, not to have been killed", async () => {
+test("a worker whose conversation breaks because it dies is reported as dead, not as killed", async () => {
 	const { pool, clock, close, events } = await virtualPool({
 		commands: {
 			...commands,
@@ -184,7 +184,7 @@ test("a worker whose conversation breaks because it dies is told to have died, n
 	await close();
 });
 
-test("an adapter that never lets go of a dead worker holds up neither its replacement nor the end", async () => {
+test("an adapter that never closes its connection to a dead worker holds up neither its replacement nor the end", async () => {
 	const { life, pool, clock, adapter, host } = closedVirtualPool({ commands });
 	overConnections(adapter, () => ({
 		[Symbol.asyncDispose]: () => new Promise(() => {}),
@@ -201,7 +201,7 @@ test("an adapter that never lets go of a dead worker holds up neither its replac
 	expect(host.living()).toHaveLength(0);
 });
 
-test("what was tried before is never told to have not begun", async () => {
+test("a call that was tried before is never reported as not begun", async () => {
 	const { pool, clock, close } = await virtualPool(
 		{
 			commands,
@@ -219,7 +219,7 @@ test("what was tried before is never told to have not begun", async () => {
 	await close();
 });
 
-test("a pool that is closed while its adapter prepares starts nothing, and the adapter is told", async () => {
+test("a pool that is closed while its adapter prepares starts nothing, and the adapter is notified", async () => {
 	let aborted = false;
 	const { life, pool, clock, host } = closedVirtualPool({
 		prepare: (signal) =>
@@ -240,24 +240,24 @@ test("a pool that is closed while its adapter prepares starts nothing, and the a
 	expect(host.started).toHaveLength(0);
 });
 
-test("a program that dies of a signal is told of no failure on the way", async () => {
+test("a program that dies of a signal sees no failure on the way", async () => {
 	const { life, pool, clock, host } = await virtualPool({
 		commands: { hang: scripts.hang },
 	});
-	let told = false;
-	const tell = (): void => {
-		told = true;
+	let isSettled = false;
+	const settle = (): void => {
+		isSettled = true;
 	};
-	pool.execute("hang").then(tell, tell);
+	pool.execute("hang").then(settle, settle);
 	await clock.advance(1);
 	const closed = life.close("gentle", 100, "dies");
 	await clock.advance(60_000);
 	await closed;
-	expect(told).toBe(false);
+	expect(isSettled).toBe(false);
 	expect(host.living()).toHaveLength(0);
 });
 
-test("a program that dies of a signal may make calls on the way, and is told of no failure either", async () => {
+test("a program that dies of a signal may make calls on the way, and sees no failure either", async () => {
 	const { life, pool, clock, host } = await virtualPool({
 		commands: { echo: scripts.echo },
 	});

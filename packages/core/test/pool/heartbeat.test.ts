@@ -7,7 +7,7 @@ const heartbeat = {
 	hungAfterMs: 5_000,
 };
 
-test("a worker that hangs is replaced, and its call is told that it hung", async () => {
+test("a worker that hangs is replaced, and the error of its call says that it hung", async () => {
 	let hangs = true;
 	const { pool, clock, close, events } = await virtualPool(
 		{

@@ -5,40 +5,40 @@ import type { ScriptedCall } from "../../src/testing.ts";
 import { scripts } from "../../src/testing.ts";
 import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
 
-/** Writes down what it is told. */
-function diary(name = ""): Instrument & { readonly told: string[] } {
-	const told: string[] = [];
-	const tell = (what: string): void => void told.push(`${name}${what}`);
+/** Records each of its calls. */
+function diary(name = ""): Instrument & { readonly calls: string[] } {
+	const calls: string[] = [];
+	const record = (what: string): void => void calls.push(`${name}${what}`);
 	const call: CallInstrument = {
-		queued: () => tell("queued"),
+		queued: () => record("queued"),
 		dispatched: ({ attempt, workerId, pid }) => {
-			tell(`dispatched ${attempt} ${workerId} ${typeof pid}`);
+			record(`dispatched ${attempt} ${workerId} ${typeof pid}`);
 			return {
 				traceContext: { [`x${name}`]: `${attempt}` },
 				backCall: async ({ function: of }, run) => {
-					tell(`back-call ${of}`);
+					record(`back-call ${of}`);
 					return await run();
 				},
-				cancelled: ({ code }) => tell(`cancelled ${code}`),
-				released: (error) => tell(`released ${error?.code}`),
+				cancelled: ({ code }) => record(`cancelled ${code}`),
+				released: (error) => record(`released ${error?.code}`),
 			};
 		},
-		retried: ({ code }) => tell(`retried ${code}`),
-		settled: (error) => tell(`settled ${error?.code}`),
+		retried: ({ code }) => record(`retried ${code}`),
+		settled: (error) => record(`settled ${error?.code}`),
 	};
 	return {
-		told,
+		calls,
 		attach: ({ name: pool, adapter }) => {
-			tell(`attach ${pool} ${adapter}`);
+			record(`attach ${pool} ${adapter}`);
 			return {
 				hear: () => {},
 				watch: (observed) =>
-					tell(`watch ${observed.look().workers.ready} ready`),
+					record(`watch ${observed.look().workers.ready} ready`),
 				accept: ({ command, shape, traceContext }) => {
-					tell(`accept ${command} ${shape} ${Object.keys(traceContext)}`);
+					record(`accept ${command} ${shape} ${Object.keys(traceContext)}`);
 					return call;
 				},
-				detach: () => tell("detach"),
+				detach: () => record("detach"),
 			};
 		},
 	};
@@ -63,7 +63,7 @@ test("an instrument follows a call from its acceptance to its settlement, throug
 	await clock.advance(1_000);
 	expect(await call).toEqual({ given: "1", x: "2" });
 	await close();
-	expect(instrument.told).toEqual([
+	expect(instrument.calls).toEqual([
 		"attach scripted scripted",
 		"watch 0 ready",
 		"accept sometimes unary given",
@@ -89,7 +89,7 @@ test("an attempt whose caller left is followed to its own end", async () => {
 	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
 	for await (const item of pool.stream("count", 5)) if (item === 1) break;
 	await close();
-	expect(instrument.told.slice(2, -1)).toEqual([
+	expect(instrument.calls.slice(2, -1)).toEqual([
 		"accept hang unary ",
 		"dispatched 1 scripted-0 number",
 		"cancelled CALL_TIMEOUT",
@@ -145,12 +145,12 @@ test("several instruments follow the same call, and a back-call runs once within
 		"xfirst ": "1",
 		"xsecond ": "1",
 	});
-	expect(first.told).toContain("first back-call f");
-	expect(second.told).toContain("second back-call f");
+	expect(first.calls).toContain("first back-call f");
+	expect(second.calls).toContain("second back-call f");
 	await close();
 });
 
-test("an instrument that throws wherever it can hurts no call, and every failure is told", async () => {
+test("an instrument that throws wherever it can hurts no call, and every failure is reported", async () => {
 	const fail = (): never => {
 		throw new Error("mine");
 	};
@@ -195,13 +195,13 @@ test("an instrument that throws wherever it can hurts no call, and every failure
 	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
 	expect(await waiting).toBe("once");
 	await close();
-	const told = new Set(events.of("listener.threw").map(({ of }) => of));
+	const failed = new Set(events.of("listener.threw").map(({ of }) => of));
 	for (const of of [
 		...["accept", "dispatched", "queued", "backCall", "cancelled"],
 		...["released", "settled", "watch", "detach"],
 	])
-		expect(told).toContain(`instrument.${of}`);
-	expect(told).toContain("worker.ready");
+		expect(failed).toContain(`instrument.${of}`);
+	expect(failed).toContain("worker.ready");
 });
 
 test("a function that fails within a follower fails once, as itself", async () => {

@@ -3,7 +3,7 @@ import { WorkerLostError } from "../../src/errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
-test("a call that may have begun once is told so, however the next attempts end", async () => {
+test("a call that may have begun once is reported so, however the next attempts end", async () => {
 	let attempts = 0;
 	const { pool, clock, close } = await virtualPool({
 		commands: {
@@ -93,13 +93,16 @@ test("a call whose input was opened is not made again with what is left of it", 
 		attempts[event.callId] = event.attempts;
 	});
 	await clock.advance(30_000);
-	for (const told of [opened, plain, unread])
-		expect(await told).toMatchObject({ code: "WORKER_REPLACED", ran: "no" });
+	for (const rejected of [opened, plain, unread])
+		expect(await rejected).toMatchObject({
+			code: "WORKER_REPLACED",
+			ran: "no",
+		});
 	expect(attempts).toEqual({ c1: 1, c2: 1, c3: 5 });
 	await close();
 });
 
-test("a worker that dies while it finishes its calls is told to have died, not to have been recycled", async () => {
+test("a worker that dies while it finishes its calls is reported as dead, not as recycled", async () => {
 	const { pool, clock, close, events } = await virtualPool(
 		{
 			commands: {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
-/** What a listener does in the middle of an event must find the call as the event tells it. */
+/** What a listener does in the middle of an event must find the call in the state that the event reports. */
 test("a call that is aborted by a listener in its dispatch is never sent, and settles once", async () => {
 	const sent: unknown[] = [];
 	const { pool, events, close } = await virtualPool({

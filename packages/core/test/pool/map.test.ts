@@ -407,12 +407,12 @@ describe("a map ends", () => {
 	});
 });
 
-describe("a map tells", () => {
+describe("a map reports", () => {
 	test("its progress after each item, and the number of all where that is known", async () => {
 		const { pool, clock, close } = await virtualPool({ commands });
-		const told: MapProgress[] = [];
+		const reports: MapProgress[] = [];
 		const onProgress = (progress: MapProgress): void =>
-			void told.push(progress);
+			void reports.push(progress);
 		await clock.advanceUntil(
 			collected(pool.map("take", [1, 1], { onProgress })),
 		);
@@ -422,7 +422,7 @@ describe("a map tells", () => {
 		await clock.advanceUntil(
 			collected(pool.map("take", source([1]).items, { onProgress })),
 		);
-		expect(told).toEqual([
+		expect(reports).toEqual([
 			{ done: 1, running: 0, total: 2 },
 			{ done: 2, running: 0, total: 2 },
 			{ done: 1, running: 0, total: 1 },

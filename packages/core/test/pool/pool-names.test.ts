@@ -42,7 +42,7 @@ test("a long name keeps within the limit", () => {
 	expect(names.free(name)).toBe(`${"x".repeat(38)}-2`);
 });
 
-test("pools of one program that say no name are told apart; a closed or failed one gives its name back", async () => {
+test("pools of one program that are given no name get different ones; a closed or failed one gives its name back", async () => {
 	const options = {
 		adapter,
 		dataDir: temporaryDirectory(),

@@ -98,7 +98,7 @@ test("a hint session prefers its worker and takes another one when that is busy"
 	await close();
 });
 
-test("the worker is told the session's id, and an id is open once", async () => {
+test("the worker is given the session's id, and an id is open once", async () => {
 	const { pool, close } = await virtualPool({ commands });
 	const session = pool.session({ id: "mine" });
 	expect(await session.execute("session")).toBe("mine");

@@ -89,15 +89,15 @@ describe("a record of a worker that nobody takes", () => {
 describe("who takes a record", () => {
 	test("is a subscriber to its type, as long as it is subscribed", async () => {
 		const virtual = await open();
-		const heard: unknown[] = [];
+		const received: unknown[] = [];
 		const leave = virtual.pool.on("worker.logged", ({ record }) =>
-			heard.push(record.message),
+			received.push(record.message),
 		);
 		await log(virtual);
 		expect(virtual.host.echoed).toEqual([]);
 		leave();
 		await log(virtual);
-		expect(heard).toHaveLength(1);
+		expect(received).toHaveLength(1);
 		expect(virtual.host.echoed).toHaveLength(1);
 		await virtual.close();
 	});
@@ -116,7 +116,7 @@ describe("who takes a record", () => {
 		await hearing.close();
 	});
 
-	test("is nobody where the pool is told to be quiet", async () => {
+	test("is nobody where the pool is set to be quiet", async () => {
 		const quiet = await open({ output: { echo: "none" } });
 		await log(quiet);
 		quiet.adapter.workers[0]?.crash();

@@ -17,7 +17,7 @@ test.each<[what: string, (process: FakeProcess) => void]>([
 		},
 	],
 ])(
-	"the end of a start is told before the pool is closed, also when %s",
+	"the end of a start is reported before the pool is closed, also when %s",
 	async (_what, boot) => {
 		const { pool, clock, close, events } = await virtualPool(
 			{

@@ -139,8 +139,8 @@ test("the result is that of the attempt that came to its end", async () => {
 
 test("no result that rejects ends the program where nobody looks at it", async () => {
 	const unhandled: unknown[] = [];
-	const hear = (reason: unknown) => void unhandled.push(reason);
-	process.on("unhandledRejection", hear);
+	const note = (reason: unknown) => void unhandled.push(reason);
+	process.on("unhandledRejection", note);
 	try {
 		const { pool, close } = await virtualPool({ commands });
 		const failed = pool.stream("fail");
@@ -156,7 +156,7 @@ test("no result that rejects ends the program where nobody looks at it", async (
 		await new Promise(setImmediate);
 		expect(unhandled).toEqual([]);
 	} finally {
-		process.off("unhandledRejection", hear);
+		process.off("unhandledRejection", note);
 	}
 });
 

@@ -40,7 +40,7 @@ test("a stream begins when it is first read, not before", async () => {
 	events.assertPaired();
 });
 
-test("a stream that was left is over for whoever asks again", async () => {
+test("a stream that was left is over for every later reader", async () => {
 	const { pool, close, events } = await virtualPool({ commands });
 	const stream = pool.stream("count", 1_000);
 	await stream.next();
@@ -53,7 +53,7 @@ test("a stream that was left is over for whoever asks again", async () => {
 	await close();
 });
 
-test("a stream that is refused is told so once, and is over then", async () => {
+test("a stream that is refused throws once, and is over then", async () => {
 	const { pool, close } = await virtualPool({ commands });
 	const stream = pool.stream("count", 3);
 	await close();
@@ -101,7 +101,7 @@ test("several items may be asked for at once", async () => {
 	await close();
 });
 
-test("a stream whose worker dies tells it once, after the items it had, and is never made again", async () => {
+test("a stream whose worker dies throws once, after the items it had, and is never made again", async () => {
 	const { pool, clock, close, events } = await virtualPool({ commands });
 	const stream = pool.stream("crashAfter", undefined, { idempotentRetries: 3 });
 	expect(await stream.next()).toEqual({ done: false, value: 1 });
@@ -166,7 +166,7 @@ test("a long stream leaves no listener behind for each of its items", async () =
 	await close();
 });
 
-test("what a lost worker is heard to say after its call was made again is not of the stream", async () => {
+test("what a lost worker still sends after its call was made again is not of the stream", async () => {
 	const first = Promise.withResolvers<void>();
 	const second = Promise.withResolvers<void>();
 	const items = [

@@ -8,7 +8,7 @@ import {
 } from "../../src/testing.ts";
 import type { ProcessSource } from "../../src/world.ts";
 
-test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is told", async () => {
+test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is reported", async () => {
 	const { world, clock, events, host } = virtualWorld();
 	const adapter = Object.assign(scriptedAdapter({ commands: {} }), {
 		preload: () => expect.unreachable("a parent is asked for"),

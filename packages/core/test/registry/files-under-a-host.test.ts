@@ -245,7 +245,7 @@ test("what cannot be written anew is said once, the host goes on, and it is writ
 	await host.answer();
 	await host.order("commit");
 	renameSync(dataDir, join(place, "away"));
-	// A file is in the way: whoever runs the test, no directory can be made.
+	// A file is in the way: no user, not even root, can make a directory here.
 	writeFileSync(dataDir, "in the way");
 	const first = await host.order("flush");
 	expect(first.events.map(({ type }) => type)).toEqual([

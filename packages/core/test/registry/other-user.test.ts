@@ -107,7 +107,7 @@ test("a directory below which may only be read is a clear error too, and nothing
 });
 
 test.skipIf(!isRoot)(
-	"a folder of somebody else is not used, whoever named the directory (needs root to make one)",
+	"a folder of somebody else is not used, also when it was named explicitly (needs root to make one)",
 	async () => {
 		const dataDir = temporaryDirectory();
 		chmodSync(dataDir, 0o777);

@@ -142,7 +142,7 @@ test("every change is on disk when the call returns", async () => {
 	expect(registry.statistics()).toMatchObject({ commits: 4, unwritten: 0 });
 });
 
-test("while it cannot write it does not try again at every change, and tells once; what waits is written as one", async () => {
+test("while it cannot write it does not try again at every change, and reports it once; what waits is written as one", async () => {
 	const bench = await Bench.open();
 	const { registry } = bench;
 	const first = bench.reserve();

@@ -114,7 +114,7 @@ const FLAWS: Readonly<
 			"after the process died nothing hangs: calls, streams and pings reject",
 		],
 	},
-	"tells of a broken conversation again and again": {
+	"reports a broken conversation again and again": {
 		flaw: (connection, process) => ({
 			execute: (command, args, options) =>
 				connection.execute(command, args, options).catch((error: Error) => {
@@ -123,7 +123,7 @@ const FLAWS: Readonly<
 				}),
 		}),
 		breaks: [
-			"a conversation that breaks is told to the pool exactly once, and rejects what is under way",
+			"a conversation that breaks is reported to the pool exactly once, and rejects what is under way",
 		],
 	},
 	"leaves with an error": {

@@ -26,7 +26,7 @@ const settled: SnakepitEvent = {
 	totalMs: 1,
 };
 
-function told(...events: readonly SnakepitEvent[]): EventRecorder {
+function recorded(...events: readonly SnakepitEvent[]): EventRecorder {
 	const recorder = new EventRecorder();
 	for (const event of events) recorder.record(event);
 	return recorder;
@@ -34,7 +34,7 @@ function told(...events: readonly SnakepitEvent[]): EventRecorder {
 
 describe("waiting", () => {
 	test("waitFor finds what happened before, next only what happens from now on", async () => {
-		const recorder = told(accepted);
+		const recorder = recorded(accepted);
 		expect(await recorder.waitFor("call.accepted")).toBe(accepted);
 		const later = recorder.next("call.accepted");
 		const another: SnakepitEvent = {
@@ -59,7 +59,7 @@ describe("waiting", () => {
 	});
 
 	test("after the deadline it rejects with everything that was seen", async () => {
-		const recorder = told(accepted, startFailed);
+		const recorder = recorded(accepted, startFailed);
 		await expect(
 			recorder.waitFor("call.settled", undefined, 1),
 		).rejects.toThrow(
@@ -76,8 +76,8 @@ describe("waiting", () => {
 		await expect(wait).rejects.toThrow("bad predicate");
 	});
 
-	test("of selects one type, types tells the order", () => {
-		const recorder = told(accepted, starting, settled);
+	test("of selects one type, types returns the order", () => {
+		const recorder = recorded(accepted, starting, settled);
 		expect(recorder.of("worker.starting")).toEqual([starting]);
 		expect(recorder.types()).toEqual([
 			"call.accepted",
@@ -157,18 +157,18 @@ describe("what lasts has one start and exactly one end", () => {
 	test.each(pairs.map(([start, end]) => ({ type: start.type, start, end })))(
 		"$type and its end",
 		({ start, end }) => {
-			told(start, end).assertPaired();
-			told(start, end, start, end).assertPaired();
-			expect(() => told(start).assertPaired()).toThrow(
+			recorded(start, end).assertPaired();
+			recorded(start, end, start, end).assertPaired();
+			expect(() => recorded(start).assertPaired()).toThrow(
 				`${start.type} without ${end.type.split(".")[0]}.`,
 			);
-			expect(() => told(end).assertPaired()).toThrow(
+			expect(() => recorded(end).assertPaired()).toThrow(
 				`${end.type} without ${start.type}`,
 			);
-			expect(() => told(start, end, end).assertPaired()).toThrow(
+			expect(() => recorded(start, end, end).assertPaired()).toThrow(
 				"a second end",
 			);
-			expect(() => told(start, start, end).assertPaired()).toThrow(
+			expect(() => recorded(start, start, end).assertPaired()).toThrow(
 				`${start.type} twice`,
 			);
 		},

@@ -33,7 +33,7 @@ function start(script: ScriptedAdapterOptions) {
 }
 
 describe("a scripted adapter", () => {
-	test("starts a worker that is recorded, told and gone when it is stopped", async () => {
+	test("starts a worker that is recorded, reported and gone when it is stopped", async () => {
 		const { starting, events, host, registry } = start({});
 		const worker = await starting;
 		expect(registry.living()).toMatchObject([

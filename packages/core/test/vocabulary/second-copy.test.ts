@@ -94,9 +94,9 @@ describe.each(Object.entries(MAKERS))("a %s of another copy", (name, make) => {
 	});
 
 	test("still is one after the pool noted that an earlier attempt began", () => {
-		const told = asBegun(make(second) as InstanceType<Core["SnakepitError"]>);
-		expect(told.ran).toBe("maybe");
-		expect(classesOf(core, told)).toEqual([name, "SnakepitError"].sort());
+		const error = asBegun(make(second) as InstanceType<Core["SnakepitError"]>);
+		expect(error.ran).toBe("maybe");
+		expect(classesOf(core, error)).toEqual([name, "SnakepitError"].sort());
 	});
 });
 
@@ -132,12 +132,12 @@ describe("in a pool of this copy, an adapter that has another", () => {
 		await Promise.all([life.open(), clock.advance(0)]);
 		const failed = outcome(pool.execute("add", {}));
 		await clock.advance(10_000); // A condemned worker ends.
-		const told = await failed;
+		const failure = await failed;
 		await close();
-		return told;
+		return failure;
 	}
 
-	test("has its errors told as they are, with code and `ran`", async () => {
+	test("has its errors passed on as they are, with code and `ran`", async () => {
 		const error = MAKERS["InputError"]?.(second);
 		expect(await failedWith(error)).toEqual({
 			kind: "error",

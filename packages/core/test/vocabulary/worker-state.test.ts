@@ -111,7 +111,7 @@ describe("the life of a worker", () => {
 		);
 	});
 
-	test("a worker that is told to go is always stopped", () => {
+	test("a worker that has to end is always stopped", () => {
 		for (const state of [
 			"starting",
 			"ready",

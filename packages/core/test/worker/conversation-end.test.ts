@@ -74,16 +74,16 @@ describe("output that ends", () => {
 	});
 
 	test("takes the worker's room for calls at once", async () => {
-		const { worker, process, clock, heard } = await readyScene(conversing);
+		const { worker, process, clock, reported } = await readyScene(conversing);
 		process.output.stdout.resume();
 		process.output.stdout.end();
 		await clock.settle();
 		expect(worker.hasCapacity).toBe(false);
-		expect(heard).toEqual(["offered", "withdrawn"]);
+		expect(reported).toEqual(["offered", "withdrawn"]);
 		expect(worker.state).toBe("ready");
 	});
 
-	test("is not told of a worker that ends with it", async () => {
+	test("is not reported for a worker that ends with it", async () => {
 		const { worker, process, clock, events } = await readyScene(conversing);
 		process.output.stdout.resume();
 		process.output.stdout.end();
@@ -181,7 +181,7 @@ describe("the last answers of a worker that has ended", () => {
 		expect(clock.now()).toBe(2_000);
 	});
 
-	test("that come free it at once", async () => {
+	test("that arrive free the worker at once", async () => {
 		const { worker, process, clock } = await readyScene();
 		const calls = [new Awaited(), new Awaited()];
 		for (const call of calls) worker.begin(call);

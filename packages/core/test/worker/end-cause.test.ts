@@ -5,7 +5,7 @@ import type { ProcessExit } from "../../src/world.ts";
 const code: ProcessExit = { kind: "code", code: 0 };
 const killed: ProcessExit = { kind: "signal", signal: "SIGKILL" };
 
-test("a worker that nobody told to go has no reason", () => {
+test("a worker that was never asked to end has no reason", () => {
 	const cause = new EndCause();
 	expect([cause.reason, cause.verdict]).toEqual([undefined, ""]);
 	expect(cause.conclude(code)).toBe("none");
@@ -28,13 +28,13 @@ test("a verdict counts over the reason of one that only drains", () => {
 
 test("a verdict does not count for one that is being ended, nor at the exit of the host", () => {
 	const stopping = new EndCause();
-	stopping.condemn("ready", "stuck", "it does not come free");
+	stopping.condemn("ready", "stuck", "it does not finish");
 	expect(stopping.condemn("stopping", "closed", "its pool is closed")).toBe(
 		false,
 	);
 	expect([stopping.reason, stopping.verdict]).toEqual([
 		"stuck",
-		"it does not come free",
+		"it does not finish",
 	]);
 	const dying = new EndCause();
 	dying.presume("host_exit");

@@ -75,12 +75,12 @@ test.each<[string, ProcessExit | undefined, readonly SentSignal[], string]>([
 		"stop_ladder",
 	],
 	[
-		"told to die and still there",
+		"sent SIGKILL and still there",
 		undefined,
 		[ladder("SIGKILL")],
 		"stop_ladder",
 	],
-	["still there, and not told", undefined, [], "none"],
+	["still there, and sent nothing", undefined, [], "none"],
 ])("%s", (_what, exit, sent, killer) => {
 	expect(killerOf(exit, sent)).toBe(killer);
 });

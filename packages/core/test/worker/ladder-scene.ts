@@ -34,7 +34,7 @@ export interface LadderScene extends VirtualWorld {
 	): Promise<StopOutcome & { readonly tookMs: number }>;
 	/** The signals that the ladder says to have reached the worker. */
 	readonly sent: readonly NodeJS.Signals[];
-	/** The rungs that were told, with what was sent. */
+	/** The rungs that were reported, with what was sent. */
 	rungs(): readonly string[];
 }
 

@@ -43,7 +43,7 @@ function scene() {
 	return { ...virtual, plant, sweep: new OrphanSweep(world) };
 }
 
-test("what a dead worker left behind is killed and told, within a second", async () => {
+test("what a dead worker left behind is killed and reported, within a second", async () => {
 	const { plant, sweep, clock, events, registry } = scene();
 	const daemon = plant("w-1");
 	sweep.noteEnded("w-1");
@@ -60,7 +60,7 @@ test("what a dead worker left behind is killed and told, within a second", async
 	]);
 });
 
-test("whoever descends from a worker that lives, from another run, or from nobody known is left alone", async () => {
+test("a descendant of a living worker, of another run, or of an unknown process is left alone", async () => {
 	const { plant, sweep, host, events } = scene();
 	const spared = [
 		plant("w-2"),
@@ -126,7 +126,7 @@ test("a program that forks faster than it is killed does not keep it for ever", 
 	expect(events.of("orphan.reaped")).toHaveLength(10);
 });
 
-test("one that takes its time to die is killed and told once", () => {
+test("one that takes its time to die is killed and reported once", () => {
 	const { plant, sweep, events } = scene();
 	const slow = plant("w-1");
 	slow.endDelayMs = 50;
@@ -140,7 +140,7 @@ test("one that takes its time to die is killed and told once", () => {
 	]);
 });
 
-test("one that may not be killed is not told as killed", () => {
+test("one that may not be killed is not reported as killed", () => {
 	const { plant, sweep, events } = scene();
 	plant("w-1").permitted = false;
 	sweep.noteEnded("w-1");

@@ -13,7 +13,7 @@ const turns = {
 	},
 };
 
-/** What is told of a stream that brings these chunks and ends. */
+/** The lines that are reported for a stream that brings these chunks and ends. */
 function linesOf(
 	chunks: readonly (string | Uint8Array)[],
 	maxLineBytes = 100,
@@ -91,13 +91,13 @@ describe("lines", () => {
 		expect(await linesOf(chunks)).toEqual(whole("naïve 🐍"));
 	});
 
-	test("that are no UTF-8 are told with replacement characters, and the next one is whole", async () => {
+	test("that are no UTF-8 are reported with replacement characters, and the next one is whole", async () => {
 		expect(await linesOf([Uint8Array.of(0xff, 0xfe, 0x0a), "fine\n"])).toEqual(
 			whole("\uFFFD\uFFFD", "fine"),
 		);
 	});
 
-	test("without a last line break are told at the end", async () => {
+	test("without a last line break are reported at the end", async () => {
 		expect(await linesOf(["one\ntwo"])).toEqual(whole("one", "two"));
 		expect(await linesOf(["one\ntwo\r"])).toEqual(whole("one", "two"));
 		expect(await linesOf([Uint8Array.of(0xf0, 0x9f)])).toEqual(whole("\uFFFD"));
@@ -109,15 +109,15 @@ describe("lines", () => {
 });
 
 describe("a line over the limit", () => {
-	test("is told once, cut, as soon as it is known to be too long, and its rest is dropped", async () => {
+	test("is reported once, cut, as soon as it is known to be too long, and its rest is dropped", async () => {
 		const stream = new PassThrough();
 		const lines: OutputLine[] = [];
 		const ended = new Promise<void>((resolve) =>
 			readLines(stream, 4, (line) => lines.push(line), resolve, turns),
 		);
-		const told = new Promise((resolve) => stream.once("data", resolve));
+		const read = new Promise((resolve) => stream.once("data", resolve));
 		stream.write("abcdefgh");
-		await told;
+		await read;
 		expect(lines).toEqual([{ text: "abcd", cut: true }]);
 		stream.write("ijk");
 		stream.end("lm\nno\n");
@@ -141,7 +141,7 @@ describe("a line over the limit", () => {
 		]);
 	});
 
-	test("gives way to what is drawn over it, which is told when the line ends", async () => {
+	test("gives way to what is drawn over it, which is reported when the line ends", async () => {
 		expect(await linesOf(["abcdefgh\rij\rklmnopq\rrs\r\n"], 4)).toEqual([
 			{ text: "abcd", cut: true },
 			{ text: "rs", cut: false },
@@ -162,28 +162,28 @@ describe("a line over the limit", () => {
 });
 
 describe("the end", () => {
-	test("is told once, after the last line, also when the stream breaks", async () => {
+	test("is reported once, after the last line, also when the stream breaks", async () => {
 		for (const finish of [
 			(stream: PassThrough) => stream.end(),
 			(stream: PassThrough) => stream.destroy(),
 			(stream: PassThrough) => stream.destroy(new Error("EIO")),
 		]) {
 			const stream = new PassThrough();
-			const told: string[] = [];
+			const lines: string[] = [];
 			readLines(
 				stream,
 				100,
-				({ text }) => told.push(text),
-				() => told.push("(end)"),
+				({ text }) => lines.push(text),
+				() => lines.push("(end)"),
 				turns,
 			);
 			const closed = new Promise((resolve) => stream.once("close", resolve));
 			const read = new Promise((resolve) => stream.once("data", resolve));
-			stream.write("last words");
+			stream.write("last output");
 			await read;
 			finish(stream);
 			await closed;
-			expect(told).toEqual(["last words", "(end)"]);
+			expect(lines).toEqual(["last output", "(end)"]);
 		}
 	});
 });
@@ -193,12 +193,12 @@ describe("a progress bar", () => {
 	async function bar(updates: number, ...last: string[]) {
 		const clock = new VirtualClock();
 		const stream = new PassThrough();
-		const told: { readonly atMs: number; readonly text: string }[] = [];
+		const lines: { readonly atMs: number; readonly text: string }[] = [];
 		const ended = Promise.withResolvers<void>();
 		readLines(
 			stream,
 			100,
-			({ text }) => told.push({ atMs: clock.now(), text }),
+			({ text }) => lines.push({ atMs: clock.now(), text }),
 			ended.resolve,
 			clock,
 		);
@@ -208,33 +208,33 @@ describe("a progress bar", () => {
 		}
 		for (const text of last) stream.write(text);
 		await clock.settle();
-		return { told, clock, stream, ended: ended.promise };
+		return { lines, clock, stream, ended: ended.promise };
 	}
 
 	test("of 10,000 updates in 100 s is 20 lines, the last of them its end", async () => {
-		const { told, stream, ended, clock } = await bar(10_000, "\n");
+		const { lines, stream, ended, clock } = await bar(10_000, "\n");
 		stream.end();
 		await ended;
-		expect(told).toHaveLength(20);
-		expect(told[0]).toEqual({ atMs: 5_000, text: "500 of 10000" });
-		expect(told.at(-1)).toEqual({ atMs: 100_000, text: "10000 of 10000" });
+		expect(lines).toHaveLength(20);
+		expect(lines[0]).toEqual({ atMs: 5_000, text: "500 of 10000" });
+		expect(lines.at(-1)).toEqual({ atMs: 100_000, text: "10000 of 10000" });
 		expect(clock.pending()).toBe(0);
 	});
 
-	test("that stands still is told once, also when its line ends later", async () => {
-		const { told, clock, stream, ended } = await bar(3);
+	test("that stands still is reported once, also when its line ends later", async () => {
+		const { lines, clock, stream, ended } = await bar(3);
 		await clock.advance(60_000);
-		expect(told).toEqual([{ atMs: 5_000, text: "3 of 3" }]);
+		expect(lines).toEqual([{ atMs: 5_000, text: "3 of 3" }]);
 		stream.end("\nnext\n");
 		await ended;
-		expect(told.map(({ text }) => text)).toEqual(["3 of 3", "next"]);
+		expect(lines.map(({ text }) => text)).toEqual(["3 of 3", "next"]);
 	});
 
 	test("whose writer ends in its middle keeps its last state", async () => {
-		const { told, clock, stream, ended } = await bar(3);
+		const { lines, clock, stream, ended } = await bar(3);
 		stream.destroy();
 		await ended;
-		expect(told.map(({ text }) => text)).toEqual(["3 of 3"]);
+		expect(lines.map(({ text }) => text)).toEqual(["3 of 3"]);
 		expect(clock.pending()).toBe(0);
 	});
 });
@@ -243,11 +243,11 @@ describe("a progress bar", () => {
 function model(text: string, maxLineBytes: number): OutputLine[] {
 	const parts = text.split("\n");
 	const unended = parts.pop() ?? "";
-	const told = parts.flatMap((part) => drawn(part, maxLineBytes));
+	const lines = parts.flatMap((part) => drawn(part, maxLineBytes));
 	const last = drawn(unended, maxLineBytes).filter(
 		(line) => line.text !== "" || line.cut,
 	);
-	return [...told, ...last];
+	return [...lines, ...last];
 }
 
 function drawn(part: string, maxLineBytes: number): OutputLine[] {
@@ -299,19 +299,19 @@ test("whatever is printed in whatever chunks, the lines are those of the whole t
 	);
 });
 
-test("a flood of short lines is told in turns, so that other work goes on in between, and none is lost", async () => {
+test("a flood of short lines is reported in turns, so that other work goes on in between, and none is lost", async () => {
 	const lines = Array.from({ length: 20_000 }, (_, index) => String(index));
 	const stream = Readable.from([
 		Buffer.from(`${lines.join("\n")}\n`),
 		Buffer.from("last\n"),
 	]);
-	const told: string[] = [];
+	const reported: string[] = [];
 	const ended = Promise.withResolvers<void>();
 	let taken = 0;
 	readLines(
 		stream,
 		100,
-		({ text }) => void told.push(text),
+		({ text }) => void reported.push(text),
 		() => ended.resolve(),
 		{
 			after: (ms, action) => {
@@ -321,6 +321,6 @@ test("a flood of short lines is told in turns, so that other work goes on in bet
 		},
 	);
 	await ended.promise;
-	expect(told).toEqual([...lines, "last"]);
+	expect(reported).toEqual([...lines, "last"]);
 	expect(taken).toBe(20);
 });

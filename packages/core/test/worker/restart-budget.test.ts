@@ -52,7 +52,7 @@ test("a restart is refused only when the window before it is full", () => {
 	);
 });
 
-test("who is refused is told when it will be granted: not a moment earlier", () => {
+test("a refusal says when a restart will be granted: not a moment earlier", () => {
 	fc.assert(
 		fc.property(
 			fc.array(fc.nat(WINDOW_MS - 1), { minLength: 1, maxLength: 5 }),

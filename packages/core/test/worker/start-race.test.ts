@@ -41,7 +41,7 @@ function race(
 	).catch((error) => error);
 }
 
-/** A connection that tells when it is closed. */
+/** A connection that reports when it is closed. */
 function handshake(
 	close: () => Promise<void> = async () => undefined,
 ): Handshake & { readonly closed: number } {
@@ -70,7 +70,7 @@ const channelClosed = (): StartError =>
 		message: "closed its control channel",
 	});
 
-test("who is ready in time wins, and nothing of the race is left", async () => {
+test("a worker that is ready in time wins, and nothing of the race is left", async () => {
 	const made = handshake();
 	expect(await bench.clock.advanceUntil(race(async () => made))).toBe(made);
 	expect(bench.clock.pending()).toBe(0);
@@ -79,7 +79,7 @@ test("who is ready in time wins, and nothing of the race is left", async () => {
 	expect(made.closed).toBe(0);
 });
 
-test("a step that fails fails the start with its own error, and is told by the signal", async () => {
+test("a step that fails fails the start with its own error, and aborts the signal", async () => {
 	const failure = new Error("wrong number");
 	let reason: unknown;
 	const outcome = await race(async (signal) => {
@@ -198,15 +198,15 @@ describe("an exit", () => {
 	});
 });
 
-test("a host that stands still beyond the deadline hears first what the worker said meanwhile", async () => {
+test("a host that was blocked beyond the deadline first reads what the worker sent meanwhile", async () => {
 	const made = handshake();
-	const heard = Promise.withResolvers<Handshake>();
-	const outcome = race(() => heard.promise);
+	const sent = Promise.withResolvers<Handshake>();
+	const outcome = race(() => sent.promise);
 	await bench.clock.advance(400);
 	bench.clock.stall(60_000);
 	// Its timers fire before anything is read.
 	await bench.clock.settle();
-	heard.resolve(made);
+	sent.resolve(made);
 	expect(await bench.clock.advanceUntil(outcome)).toBe(made);
 	expect(bench.clock.pending()).toBe(0);
 });

@@ -63,7 +63,7 @@ describe("the group", () => {
 		expect(rungs()).toEqual(["kill 1", "sweep 1"]);
 	});
 
-	test("that may not be signalled is told as not signalled", async () => {
+	test("that may not be signalled is reported as not signalled", async () => {
 		const { ladder, target, process, host, rungs } = await ladderScene({
 			program: leavesAChild,
 		});
@@ -74,7 +74,7 @@ describe("the group", () => {
 		expect(host.living()).toHaveLength(1);
 	});
 
-	test("that cannot be proven to be the worker's is left alone, which is told with its pids", async () => {
+	test("that cannot be proven to be the worker's is left alone, which is reported with its pids", async () => {
 		const { ladder, target, process, host, rungs, events } = await ladderScene({
 			program: leavesAChild,
 		});
@@ -103,7 +103,7 @@ describe("the group", () => {
 		expect(stranger.alive).toBe(true);
 	});
 
-	test("hears SIGTERM as well, and may end in order", async () => {
+	test("receives SIGTERM as well, and may end in order", async () => {
 		const { climb, host, rungs } = await ladderScene({
 			program: async (self) => {
 				self.fork((child) => child.on("SIGTERM", () => child.exit(0)).idle());

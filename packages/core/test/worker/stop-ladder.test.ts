@@ -90,7 +90,7 @@ describe("gently", () => {
 		expect(rungs()).toEqual(["terminate 1"]);
 	});
 
-	test("who is asked to leave is told when the time for it is over", async () => {
+	test("a worker that was asked to leave is notified when the time for it is over", async () => {
 		const asked: AbortSignal[] = [];
 		const { climb } = await ladderScene({
 			leave: async (_process, signal) => {
@@ -112,7 +112,7 @@ describe("gently", () => {
 });
 
 describe("by force", () => {
-	test("a worker is killed in the very turn in which it is told to go", async () => {
+	test("a worker is killed in the very turn in which its stop begins", async () => {
 		const { ladder, target, process, rungs } = await ladderScene({
 			leave: leaves,
 		});
@@ -167,7 +167,7 @@ describe("by force", () => {
 		expect(process.received).toEqual(["SIGKILL"]);
 	});
 
-	test("one that not even SIGKILL ends is given up after five seconds, and that is told", async () => {
+	test("one that not even SIGKILL ends is given up after five seconds, and that is reported", async () => {
 		const { climb, process } = await ladderScene();
 		process.killable = false;
 		expect(await climb("forced")).toEqual({

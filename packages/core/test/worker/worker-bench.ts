@@ -17,14 +17,14 @@ import type { World } from "../../src/world.ts";
 
 export type BenchOptions = Omit<PoolOptions, "adapter">;
 
-/** What the machinery around a worker was told, in order. */
-export type Heard = "offered" | "withdrawn" | "released";
+/** What a worker reported to its listener, in order. */
+export type ListenerCall = "offered" | "withdrawn" | "released";
 
 /** Workers in a world in memory, without a pool around them. */
 export interface WorkerBench extends VirtualWorld {
 	readonly adapter: ScriptedAdapter;
 	readonly options: ResolvedOptions;
-	readonly heard: readonly Heard[];
+	readonly reported: readonly ListenerCall[];
 	readonly endings: readonly WorkerEnding[];
 	/** A worker without a process yet. */
 	hire(): Worker;
@@ -57,9 +57,9 @@ export interface BenchSetting {
 	/** Stands in for the world, which it may wrap. */
 	readonly world?: (world: World) => World;
 	readonly environment?: Readonly<Record<string, string | undefined>>;
-	/** Hears that a worker has room. */
+	/** Called when a worker has room. */
 	readonly onOffered?: (worker: Worker) => void;
-	/** Hears that a worker is gone. */
+	/** Called when a worker is gone. */
 	readonly onReleased?: (worker: Worker) => void;
 }
 
@@ -91,7 +91,7 @@ export function workerBench(
 		marker: "the-marker",
 		environment: setting.environment ?? {},
 	});
-	const heard: Heard[] = [];
+	const reported: ListenerCall[] = [];
 	const endings: WorkerEnding[] = [];
 	let hired = 0;
 
@@ -115,12 +115,12 @@ export function workerBench(
 			world,
 			{
 				capacityOffered: (worker) => {
-					heard.push("offered");
+					reported.push("offered");
 					setting.onOffered?.(worker);
 				},
-				capacityWithdrawn: () => heard.push("withdrawn"),
+				capacityWithdrawn: () => reported.push("withdrawn"),
 				released: (worker, ending) => {
-					heard.push("released");
+					reported.push("released");
 					endings.push(ending);
 					setting.onReleased?.(worker);
 				},
@@ -136,7 +136,7 @@ export function workerBench(
 		...virtual,
 		adapter,
 		options,
-		heard,
+		reported,
 		endings,
 		hire,
 		start,

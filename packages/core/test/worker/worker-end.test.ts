@@ -14,7 +14,7 @@ describe("the end of a worker", () => {
 		expect(clock.pending()).toBe(0);
 	});
 
-	test("is told with everything that explains it, and recorded alike", async () => {
+	test("is reported with everything that explains it, and recorded alike", async () => {
 		const { worker, process, clock, events, registry } = await readyScene();
 		process.write("farewell");
 		await clock.advance(700);
@@ -38,7 +38,7 @@ describe("the end of a worker", () => {
 		expect(registry.list()).toMatchObject([{ status: "ended", end }]);
 	});
 
-	test("is told in order: the calls, the ledger, the listeners, the pool", async () => {
+	test("is reported in order: to the calls, the ledger, the listeners, the pool", async () => {
 		const order: string[] = [];
 		const { worker, process, clock, registry } = await readyScene(
 			{},
@@ -48,7 +48,7 @@ describe("the end of a worker", () => {
 					...world,
 					emit: (event) => {
 						if (event.type === "worker.exited")
-							order.push(`told (${registry.living().length} living rows)`);
+							order.push(`reported (${registry.living().length} living rows)`);
 						world.emit(event);
 					},
 				}),
@@ -63,7 +63,7 @@ describe("the end of a worker", () => {
 		await clock.advanceUntil(worker.gone);
 		expect(order).toEqual([
 			"call lost",
-			"told (0 living rows)",
+			"reported (0 living rows)",
 			"released",
 			"gone",
 		]);
@@ -177,7 +177,7 @@ describe("who ended it", () => {
 });
 
 describe("a worker whose conversation broke", () => {
-	test("because it was dying is told to have died, not to have been condemned", async () => {
+	test("because it was dying is reported as dead, not as condemned", async () => {
 		const { worker, process, clock, registry } = await readyScene();
 		const call = new Call();
 		worker.begin(call);
@@ -214,7 +214,7 @@ describe("a worker whose conversation broke", () => {
 
 describe("a process that not even SIGKILL ends", () => {
 	test("keeps nobody waiting: its calls are lost, its worker is given up, and the ledger still has it", async () => {
-		const { worker, process, clock, host, registry, events, heard } =
+		const { worker, process, clock, host, registry, events, reported } =
 			await readyScene({ launchPayload: {} });
 		process.killable = false;
 		const call = new Call();
@@ -233,13 +233,13 @@ describe("a process that not even SIGKILL ends", () => {
 		expect(events.of("worker.exited")).toMatchObject([
 			{ exit: undefined, reason: "hung", callsLost: 1 },
 		]);
-		expect(heard).toEqual(["offered", "withdrawn", "released"]);
+		expect(reported).toEqual(["offered", "withdrawn", "released"]);
 		expect(registry.living()).toMatchObject([{ status: "active" }]);
 		expect(host.machine.paths.has(worker.slot.directory)).toBe(true);
 	});
 
 	test("and ends later after all changes nothing any more", async () => {
-		const { worker, process, clock, events, heard } = await readyScene();
+		const { worker, process, clock, events, reported } = await readyScene();
 		process.killable = false;
 		worker.condemn("stuck", "x");
 		await clock.advanceUntil(worker.gone);
@@ -248,6 +248,6 @@ describe("a process that not even SIGKILL ends", () => {
 		await clock.advance(10_000);
 		expect(worker.state).toBe("exited");
 		expect(events.of("worker.exited")).toHaveLength(1);
-		expect(heard).toEqual(["offered", "withdrawn", "released"]);
+		expect(reported).toEqual(["offered", "withdrawn", "released"]);
 	});
 });

@@ -5,7 +5,7 @@ import { Call, readyScene, startingScene } from "./worker-scenes.ts";
 
 describe("a worker's room for calls", () => {
 	test("is as large as the pool says, and shrinks and grows with its calls", async () => {
-		const { worker, heard } = await readyScene({}, { callsPerWorker: 2 });
+		const { worker, reported } = await readyScene({}, { callsPerWorker: 2 });
 		const [one, two] = [new Call(), new Call()];
 		expect(worker.hasCapacity).toBe(true);
 		worker.begin(one);
@@ -15,25 +15,25 @@ describe("a worker's room for calls", () => {
 		worker.finish(one);
 		expect([worker.hasCapacity, worker.callsRunning]).toEqual([true, 1]);
 		expect(worker.callsTaken).toBe(2);
-		expect(heard).toEqual(["offered", "offered"]);
+		expect(reported).toEqual(["offered", "offered"]);
 	});
 
 	test("is not offered again for a call that was over before", async () => {
-		const { worker, heard } = await readyScene();
+		const { worker, reported } = await readyScene();
 		const call = new Call();
 		worker.begin(call);
 		worker.finish(call);
 		worker.finish(call);
-		expect(heard).toEqual(["offered", "offered"]);
+		expect(reported).toEqual(["offered", "offered"]);
 	});
 
-	test("does not exist before it is ready, nor after it was told to go", async () => {
+	test("does not exist before it is ready, nor after it was asked to end", async () => {
 		const { worker } = await startingScene();
 		expect(worker.hasCapacity).toBe(false);
-		const { worker: old, heard } = await readyScene({ leave: staysPut });
+		const { worker: old, reported } = await readyScene({ leave: staysPut });
 		old.retire("age");
 		expect(old.hasCapacity).toBe(false);
-		expect(heard).toEqual(["offered", "withdrawn"]);
+		expect(reported).toEqual(["offered", "withdrawn"]);
 	});
 });
 
@@ -80,7 +80,7 @@ describe("a worker that is ready", () => {
 		expect(off.clock.pending()).toBe(0);
 	});
 
-	test("may be told to go by whoever hears that it has room, and did become ready all the same", async () => {
+	test("may be retired by the listener that it offers room to, and did become ready all the same", async () => {
 		const bench = workerBench(
 			{},
 			{},
@@ -125,7 +125,7 @@ describe("a retired worker", () => {
 		["calls", "recycled"],
 		["resident_memory", "recycled"],
 	] as const)(
-		"because of %s is told so, and ends as %s",
+		"because of %s is reported so, and ends as %s",
 		async (reason, end) => {
 			const { worker, events, endings, clock } = await readyScene();
 			worker.retire(reason);
@@ -160,18 +160,18 @@ describe("a retired worker", () => {
 
 describe("a condemned worker", () => {
 	test("is killed at once, takes no more calls, and says why", async () => {
-		const { worker, process, events, heard } = await readyScene();
-		worker.condemn("stuck", "its call did not come free");
+		const { worker, process, events, reported } = await readyScene();
+		worker.condemn("stuck", "its call did not finish");
 		expect(process.received).toEqual(["SIGKILL"]);
 		expect(worker).toMatchObject({
 			state: "stopping",
 			reason: "stuck",
-			verdict: "its call did not come free",
+			verdict: "its call did not finish",
 		});
 		expect(events.of("worker.condemned")).toMatchObject([
-			{ reason: "stuck", message: "its call did not come free" },
+			{ reason: "stuck", message: "its call did not finish" },
 		]);
-		expect(heard).toEqual(["offered", "withdrawn"]);
+		expect(reported).toEqual(["offered", "withdrawn"]);
 	});
 
 	test("keeps the first reason", async () => {
@@ -198,7 +198,7 @@ describe("a condemned worker", () => {
 	});
 
 	test("because it hangs takes no call while it writes its stacks, which are among its last lines", async () => {
-		const { worker, process, clock, events, heard } = await readyScene(
+		const { worker, process, clock, events, reported } = await readyScene(
 			{ ping: neverAnswers, launch: { dumpSignal: "SIGUSR1" } },
 			{ heartbeat: {} },
 		);
@@ -208,7 +208,7 @@ describe("a condemned worker", () => {
 		await clock.advance(10_000);
 		expect(process.received).toEqual(["SIGUSR1"]);
 		expect([worker.state, worker.hasCapacity]).toEqual(["stopping", false]);
-		expect(heard).toEqual(["offered", "withdrawn"]);
+		expect(reported).toEqual(["offered", "withdrawn"]);
 		await clock.advanceUntil(worker.gone);
 		expect(process.received).toEqual(["SIGUSR1", "SIGKILL"]);
 		expect(clock.now()).toBe(10_250);

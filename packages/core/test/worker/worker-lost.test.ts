@@ -8,7 +8,7 @@ describe("a call whose worker is gone", () => {
 		["broken", "WORKER_EXITED"],
 		["closed", "WORKER_EXITED"],
 	] as const)(
-		"because it was %s is told %s, with the verdict",
+		"because it was %s fails with %s, and the verdict",
 		async (reason, code) => {
 			const { worker, clock } = await readyScene();
 			const call = new Call();
@@ -34,7 +34,7 @@ describe("a call whose worker is gone", () => {
 			{ kind: "signal", signal: "SIGSEGV" } as const,
 			"was ended by SIGSEGV while",
 		],
-	])("because it died by itself is told how: %j", async (exit, words) => {
+	])("because it died by itself fails with its exit: %j", async (exit, words) => {
 		const { worker, process, clock } = await readyScene();
 		const call = new Call();
 		worker.begin(call);
@@ -50,7 +50,7 @@ describe("a call whose worker is gone", () => {
 		]);
 	});
 
-	test("is told its last lines, also those that were read after its death", async () => {
+	test("fails with its last lines, also those that were read after its death", async () => {
 		const { worker, process, clock } = await readyScene({});
 		const call = new Call();
 		worker.begin(call);
@@ -64,7 +64,7 @@ describe("a call whose worker is gone", () => {
 		);
 	});
 
-	test("is told once; one that finished in time, or between death and last words, is not", async () => {
+	test("is lost once; one that finished in time, or between death and last output, is not", async () => {
 		const { worker, process, clock, events } = await readyScene(
 			{},
 			{ callsPerWorker: 3 },

@@ -9,7 +9,7 @@ import { Call, readyScene } from "./worker-scenes.ts";
 
 const idle: FakeProgram = (process) => process.idle();
 
-/** The output of one program, as it is told. */
+/** The output of one program, as it is reported. */
 async function scene(
 	options: {
 		readonly ownsStdout?: boolean;
@@ -49,17 +49,17 @@ async function scene(
 		started,
 		process: host.started[0] as FakeProcess,
 		output,
-		told: () =>
+		lines: () =>
 			events.of("worker.output").map(({ stream, line }) => [stream, line]),
 	};
 }
 
-test("each line is told with its stream and its worker, and kept as the tail of both", async () => {
-	const { process, output, clock, told, events } = await scene();
+test("each line is reported with its stream and its worker, and kept as the tail of both", async () => {
+	const { process, output, clock, lines, events } = await scene();
 	process.write("one");
 	process.write("two", "stderr");
 	await clock.settle();
-	expect(told()).toEqual([
+	expect(lines()).toEqual([
 		["stdout", "one"],
 		["stderr", "two"],
 	]);
@@ -85,17 +85,17 @@ test("lines are shown to people with the worker's name, a cut one with a mark; o
 	silent.process.write("well");
 	await silent.clock.settle();
 	expect(silent.host.echoed).toEqual([]);
-	expect(silent.told()).toHaveLength(1);
+	expect(silent.lines()).toHaveLength(1);
 });
 
 test("standard output that belongs to the adapter's conversation is not touched", async () => {
-	const { process, started, output, clock, told } = await scene({
+	const { process, started, output, clock, lines } = await scene({
 		ownsStdout: false,
 	});
 	process.write("an answer");
 	process.write("a complaint", "stderr");
 	await clock.settle();
-	expect(told()).toEqual([["stderr", "a complaint"]]);
+	expect(lines()).toEqual([["stderr", "a complaint"]]);
 	output.close();
 	expect(String(started.stdout.read())).toBe("an answer\n");
 });
@@ -124,7 +124,7 @@ describe("the last lines", () => {
 });
 
 test("what a leftover prints after the end is nobody's", async () => {
-	const { process, output, clock, told } = await scene();
+	const { process, output, clock, lines } = await scene();
 	const leftover = process.fork(idle);
 	await clock.settle();
 	process.output.stdout.write("half a li");
@@ -134,7 +134,7 @@ test("what a leftover prints after the end is nobody's", async () => {
 	await clock.settle();
 	leftover.write("ne, and more");
 	await clock.settle();
-	expect(told()).toEqual([["stdout", "half a li"]]);
+	expect(lines()).toEqual([["stdout", "half a li"]]);
 });
 
 test("a line carries the id of the call that runs while it is read, where exactly one does", async () => {

@@ -13,7 +13,7 @@ import {
 	workerBench,
 } from "./worker-bench.ts";
 
-/** A call that keeps what it is told. */
+/** A call that keeps the errors it is lost with. */
 export class Call implements Attempt {
 	readonly callId: string;
 	readonly losses: WorkerLostError[] = [];

@@ -28,7 +28,7 @@ describe("with a process", () => {
 			then: (process: FakeProcess, ...rest: Rest) => unknown,
 		) =>
 		async (process: FakeProcess, ...rest: Rest): Promise<void> => {
-			process.write("last words", "stderr");
+			process.write("last output", "stderr");
 			await then(process, ...rest);
 		};
 	const cases: readonly Case[] = [
@@ -55,7 +55,7 @@ describe("with a process", () => {
 			expected: {
 				code: "READY_LINE_INVALID",
 				message: expect.stringMatching(
-					/"hello world".*\n.*\n {2}\| last words/,
+					/"hello world".*\n.*\n {2}\| last output/,
 				),
 			},
 		},
@@ -64,7 +64,7 @@ describe("with a process", () => {
 			script: { ...speaksControl, boot: prints(says("x".repeat(65_537))) },
 			expected: {
 				code: "READY_LINE_TOO_LONG",
-				message: expect.stringContaining("| last words"),
+				message: expect.stringContaining("| last output"),
 			},
 		},
 		{
@@ -80,7 +80,7 @@ describe("with a process", () => {
 			},
 			expected: {
 				code: "TOOLS_IMPORT_FAILED",
-				message: expect.stringMatching(/no numpy\n.*\n {2}\| last words/),
+				message: expect.stringMatching(/no numpy\n.*\n {2}\| last output/),
 			},
 		},
 		{
@@ -89,7 +89,7 @@ describe("with a process", () => {
 			expected: {
 				code: "WORKER_EXITED_EARLY",
 				message: expect.stringMatching(
-					/exited with code 3 before it was ready\.\n.*\n {2}\| last words/,
+					/exited with code 3 before it was ready\.\n.*\n {2}\| last output/,
 				),
 			},
 		},
@@ -99,7 +99,7 @@ describe("with a process", () => {
 			expected: {
 				code: "START_TIMEOUT",
 				message: expect.stringMatching(
-					/within 60000 ms.*start\.timeoutMs\.\n.*\n {2}\| last words/,
+					/within 60000 ms.*start\.timeoutMs\.\n.*\n {2}\| last output/,
 				),
 			},
 			afterMs: 60_000,
@@ -116,7 +116,7 @@ describe("with a process", () => {
 			expected: {
 				code: "WORKER_EXITED_EARLY",
 				message: expect.stringMatching(
-					/closed its control channel.*\n.*\n {2}\| last words/,
+					/closed its control channel.*\n.*\n {2}\| last output/,
 				),
 			},
 			afterMs: 1_000,
@@ -127,7 +127,7 @@ describe("with a process", () => {
 			expected: {
 				code: "CONNECT_FAILED",
 				message: expect.stringMatching(
-					/its adapter could not connect: wrong number\n.*\n {2}\| last words/,
+					/its adapter could not connect: wrong number\n.*\n {2}\| last output/,
 				),
 				cause: expect.objectContaining({ message: "wrong number" }),
 			},
@@ -174,7 +174,7 @@ describe("with a process", () => {
 			expect(bench.endings).toMatchObject([
 				{ reason: "start_failed", readyMs: 0 },
 			]);
-			expect(bench.heard).toEqual(["released"]);
+			expect(bench.reported).toEqual(["released"]);
 			expect(bench.registry.list()).toMatchObject([
 				{ status: "ended", end: { reason: "start_failed" } },
 			]);
@@ -239,7 +239,7 @@ describe("with a process", () => {
 			...speaksControl,
 			...asks,
 			boot: async (process) => {
-				process.write("last words", "stderr");
+				process.write("last output", "stderr");
 				process.on("SIGUSR1", () => {
 					for (const frame of frames) process.write(frame, "stderr");
 				});
@@ -249,7 +249,7 @@ describe("with a process", () => {
 		const { code, message } = await failedStart(bench);
 		expect(code).toBe("START_TIMEOUT");
 		expect(message.split("\n").slice(2)).toEqual(
-			["last words", ...frames].map((line) => `  | ${line}`),
+			["last output", ...frames].map((line) => `  | ${line}`),
 		);
 		expect(bench.host.started[0]?.received).toEqual(["SIGUSR1", "SIGKILL"]);
 		expect(bench.clock.now()).toBe(60_250);
@@ -270,7 +270,7 @@ describe("with a process", () => {
 		expect(bench.clock.now()).toBe(60_000);
 	});
 
-	test("whoever cannot wait for its stacks ends it at once", async () => {
+	test("a caller that cannot wait for its stacks ends it at once", async () => {
 		const bench = workerBench({
 			...speaksControl,
 			...asks,

@@ -133,7 +133,7 @@ describe("without a process", () => {
 		expect(bench.leftovers()).toEqual([`path ${worker.slot.directory}`]);
 	});
 
-	test("a process that cannot be recorded is killed by whoever started it, and leaves nothing", async () => {
+	test("a process that cannot be recorded is killed by the source that started it, and leaves nothing", async () => {
 		const bench = workerBench(
 			speaksControl,
 			{},

@@ -141,7 +141,7 @@ describe("a start", () => {
 	});
 
 	test("sends one launch message with lifeline, token and payload, and the adapter gets the same token", async () => {
-		const heard: FakeLaunchMessage[] = [];
+		const received: FakeLaunchMessage[] = [];
 		const tokens: string[] = [];
 		const bench = workerBench(
 			{ launchPayload: { tools: "x" } },
@@ -157,14 +157,14 @@ describe("a start", () => {
 			},
 		);
 		bench.host.install(bench.adapter.executable, async (process) => {
-			heard.push(await readLaunchMessage(process));
+			received.push(await readLaunchMessage(process));
 			process.control?.write('{"ready":{"tools":["x"]}}\n');
 			await process.idle();
 		});
 		const worker = bench.hire();
 		void bench.start(worker);
 		await bench.clock.settle();
-		expect(heard).toEqual([
+		expect(received).toEqual([
 			{
 				snakepit: 1,
 				runId: bench.registry.runId,
@@ -179,7 +179,7 @@ describe("a start", () => {
 		expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
 	});
 
-	test("tells its attempt, what it replaces, how long each phase took, and what the program said of itself", async () => {
+	test("reports its attempt, what it replaces, how long each phase took, and what the program said of itself", async () => {
 		const bench = workerBench({
 			launchPayload: {},
 			boot: (process) => process.sleep(300),
@@ -234,7 +234,7 @@ describe("a start", () => {
 		}
 	});
 
-	test("lets the adapter hand on log records, which are told with the worker's name", async () => {
+	test("lets the adapter hand on log records, which are emitted with the worker's name", async () => {
 		const bench = workerBench();
 		await bench.ready();
 		bench.adapter.workers[0]?.log("loaded 3 tools", { wallMs: 77 });

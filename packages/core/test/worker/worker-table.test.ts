@@ -34,7 +34,7 @@ const REACH: Readonly<Record<WorkerState, () => Promise<Scene>>> = {
 	},
 	stopping: async () => {
 		const scene = await occupiedScene(lastCall);
-		scene.worker.condemn("stuck", "a call did not come free");
+		scene.worker.condemn("stuck", "a call did not finish");
 		return scene;
 	},
 	exited: async () => {

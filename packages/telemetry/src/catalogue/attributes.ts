@@ -31,7 +31,7 @@ const TEXT = {
 	"snakepit.run.id": "This run of the host in the ledger.",
 	"snakepit.run.of": "The run that something belonged to.",
 	"snakepit.found_by":
-		"How a process was found: `ledger`, `marker`, `group`, `told` or `descent`.",
+		"How a process was found: `ledger`, `marker`, `group`, `reported` or `descent`.",
 	"snakepit.orphan.end": "`ended_on_term` or `killed`.",
 	"snakepit.reason": "Why, in a word or a sentence.",
 	"snakepit.path": "A file or directory.",

@@ -43,7 +43,7 @@ function attributesOf(name: string): Readonly<Record<string, unknown>> {
 }
 
 test.each([
-	["watchdog", "told"],
+	["watchdog", "reported"],
 	["guard", "descent"],
 ] as const)(
 	"what a %s did for a dead host is exported by the next start, with its times",

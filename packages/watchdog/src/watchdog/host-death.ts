@@ -128,7 +128,7 @@ export class HostDeath {
 				wallMs: clock.wall(),
 			});
 		};
-		for (const { worker, facts } of reported) add(worker, facts, "told");
+		for (const { worker, facts } of reported) add(worker, facts, "reported");
 		for (const { worker, below } of reported)
 			for (const each of below)
 				add(
@@ -144,7 +144,7 @@ export class HostDeath {
 	#killAtOnce(doomed: readonly Doomed[]): void {
 		const { host } = this.#parts;
 		for (const { identity, wholeGroup, knownBy } of doomed)
-			if (knownBy === "told" && wholeGroup !== undefined)
+			if (knownBy === "reported" && wholeGroup !== undefined)
 				host.signalGroup(wholeGroup, identity, "SIGKILL");
 		for (const { identity, knownBy } of doomed)
 			if (knownBy === "descent") host.signal(identity, "SIGKILL");
@@ -186,7 +186,7 @@ export class HostDeath {
 			.map((orphan) => ({
 				...orphan,
 				wholeGroup: orphan.ownGroup ? orphan.groupId : undefined,
-				knownBy: orphan.foundBy === "ledger" ? "told" : orphan.foundBy,
+				knownBy: orphan.foundBy === "ledger" ? "reported" : orphan.foundBy,
 				wallMs,
 			}));
 	}

@@ -78,7 +78,7 @@ test("a host that is killed in the turn in which a worker is recorded has report
 	const next = await hostUp({ dataDirs: [dataDir], commands: [shell(SLEEPS)] });
 	expect(await next.event("protection.process_killed")).toMatchObject({
 		protection: "watchdog",
-		foundBy: "told",
+		foundBy: "reported",
 	});
 	expect(next.events("protection.process_killed").length).toBe(1);
 });

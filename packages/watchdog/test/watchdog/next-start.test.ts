@@ -33,7 +33,7 @@ test("what a watchdog did is reported by the next start, once, with the times at
 			...common,
 			pid: dead.pids[0],
 			incarnation: `${runId}-1`,
-			foundBy: "told",
+			foundBy: "reported",
 			signal: "SIGKILL",
 		},
 		{ type: "protection.run_settled", ...common, killed: 1 },

@@ -13,7 +13,7 @@ export interface RegistryBench {
 	readonly registry: ProcessRegistry;
 	/** The process whose run it is. */
 	readonly owner: ProcessIdentity;
-	/** Everything the registry told, in order. */
+	/** Every event of the registry, in order. */
 	readonly events: readonly SnakepitEvent[];
 	/** Lets every write fail, as a full disk does. Left out: what follows from it is not tested. */
 	readonly failWrites?: (() => void) | undefined;

@@ -73,7 +73,7 @@ export function registryFailureCases(
 			},
 		),
 		whenFailing(
-			"what is written only at the close is told before the end of the run",
+			"what is written only at the close is reported before the end of the run",
 			({ registry, events }, fail, heal) => {
 				const first = reserve(registry);
 				fail();

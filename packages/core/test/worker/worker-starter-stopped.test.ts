@@ -8,20 +8,20 @@ const closing = {
 	code: "START_WITHDRAWN",
 	ran: "no",
 	message: expect.stringContaining(
-		"told to go before it was ready: its pool is closing",
+		"was stopped before it was ready, because its pool is closing",
 	),
 };
-/** Both ways in which a pool that closes tells a worker. */
+/** Both ways in which a pool that closes stops a worker. */
 const manners: readonly [string, (worker: Worker) => void][] = [
 	["gently", (worker) => worker.retire("closed")],
 	["by force", (worker) => worker.condemn("closed", "its pool is closed")],
 ];
 
-describe.each(manners)("told to go %s", (_manner, tell) => {
+describe.each(manners)("stopped %s", (_manner, stop) => {
 	test("before its start began, a worker starts nothing", async () => {
 		const bench = workerBench();
 		const worker = bench.hire();
-		tell(worker);
+		stop(worker);
 		expect(await bench.clock.advanceUntil(bench.start(worker))).toMatchObject(
 			closing,
 		);
@@ -42,8 +42,8 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 		const second = bench.hire();
 		const outcomes = [bench.start(first), bench.start(second)];
 		await bench.clock.settle();
-		tell(second);
-		tell(first);
+		stop(second);
+		stop(first);
 		expect(await bench.clock.advanceUntil(Promise.all(outcomes))).toMatchObject(
 			[closing, closing],
 		);
@@ -75,7 +75,7 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 		const worker = bench.hire();
 		const started = bench.start(worker);
 		await bench.clock.settle();
-		tell(worker);
+		stop(worker);
 		opening.resolve();
 		expect(await bench.clock.advanceUntil(started)).toMatchObject(closing);
 		expect(bench.host.started).toEqual([]);
@@ -91,7 +91,7 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 		const worker = bench.hire();
 		const started = bench.start(worker);
 		await bench.clock.settle();
-		tell(worker);
+		stop(worker);
 		spawn();
 		await endsInOrder(bench, worker, started);
 	});
@@ -104,24 +104,24 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 		const worker = bench.hire();
 		const started = bench.start(worker);
 		await bench.clock.settle();
-		tell(worker);
+		stop(worker);
 		await endsInOrder(bench, worker, started);
 	});
 
-	test("while its adapter connects, a worker is ended and the adapter is told", async () => {
-		let told: AbortSignal | undefined;
+	test("while its adapter connects, a worker is ended and the adapter is notified", async () => {
+		let passed: AbortSignal | undefined;
 		const bench = workerBench({
 			connect: (_worker, signal) => {
-				told = signal;
+				passed = signal;
 				return neverConnects();
 			},
 		});
 		const worker = bench.hire();
 		const started = bench.start(worker);
 		await bench.clock.settle();
-		tell(worker);
+		stop(worker);
 		await endsInOrder(bench, worker, started);
-		expect(told?.aborted).toBe(true);
+		expect(passed?.aborted).toBe(true);
 	});
 
 	test("a worker that becomes ready before it is dead offers nothing, and its connection is closed", async () => {
@@ -135,7 +135,7 @@ describe.each(manners)("told to go %s", (_manner, tell) => {
 		const worker = bench.hire();
 		const started = bench.start(worker);
 		await bench.clock.settle();
-		tell(worker);
+		stop(worker);
 		connect.resolve();
 		await endsInOrder(bench, worker, started);
 		expect(bench.adapter.workers[0]?.broken).toBeDefined();
@@ -156,7 +156,7 @@ async function endsInOrder(
 		{ reason: "closed", killer: "stop_ladder" },
 	]);
 	expect(bench.events.of("worker.ready")).toEqual([]);
-	expect(bench.heard).toEqual(["released"]);
+	expect(bench.reported).toEqual(["released"]);
 	expect(bench.leftovers()).toEqual([]);
 	expect(bench.clock.pending()).toBe(0);
 }
