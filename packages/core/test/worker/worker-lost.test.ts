@@ -34,21 +34,24 @@ describe("a call whose worker is gone", () => {
 			{ kind: "signal", signal: "SIGSEGV" } as const,
 			"was ended by SIGSEGV while",
 		],
-	])("because it died by itself fails with its exit: %j", async (exit, words) => {
-		const { worker, process, clock } = await readyScene();
-		const call = new Call();
-		worker.begin(call);
-		process.die(exit);
-		await clock.advanceUntil(worker.gone);
-		expect(call.losses).toMatchObject([
-			{
-				code: "WORKER_EXITED",
-				message: expect.stringMatching(
-					new RegExp(`${words} it ran this call.*idempotentRetries`),
-				),
-			},
-		]);
-	});
+	])(
+		"because it died by itself fails with its exit: %j",
+		async (exit, words) => {
+			const { worker, process, clock } = await readyScene();
+			const call = new Call();
+			worker.begin(call);
+			process.die(exit);
+			await clock.advanceUntil(worker.gone);
+			expect(call.losses).toMatchObject([
+				{
+					code: "WORKER_EXITED",
+					message: expect.stringMatching(
+						new RegExp(`${words} it ran this call.*idempotentRetries`),
+					),
+				},
+			]);
+		},
+	);
 
 	test("fails with its last lines, also those that were read after its death", async () => {
 		const { worker, process, clock } = await readyScene({});
