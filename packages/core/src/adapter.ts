@@ -86,7 +86,7 @@ export interface LaunchSpec {
 	/**
 	 * Present when the program speaks the control channel on descriptor 3
 	 * (docs/bridge-protocol.md): the payload of its launch message, JSON. Absent
-	 * for programs that know nothing of Snakepit.
+	 * for programs that do not use Snakepit.
 	 */
 	readonly launchPayload?: unknown;
 	/**
@@ -113,7 +113,7 @@ export interface LaunchSpec {
 export interface WorkerProcess {
 	readonly slot: WorkerSlot;
 	readonly pid: number;
-	/** What the program said in its ready line; `undefined` without a control channel. */
+	/** What the program sent in its ready line; `undefined` without a control channel. */
 	readonly ready: unknown;
 	/** The secret of this incarnation, known to the worker from its launch message. */
 	readonly token: string;
@@ -178,7 +178,7 @@ export interface Connection extends AsyncDisposable {
 	): AsyncIterable<unknown>;
 	/** Absent: the heartbeat uses process facts only. */
 	ping?(signal: AbortSignal): Promise<PingReply>;
-	/** Notifies the worker that a session is over. */
+	/** Notifies the worker that a session has ended. */
 	endSession?(sessionId: string): void;
 	/** Gentlest rung of the stop ladder: asks the worker to end by itself. */
 	leave?(signal: AbortSignal): Promise<void>;
@@ -197,7 +197,7 @@ export interface CallOptions {
 	/** What is left of the deadline, in milliseconds; `undefined` without one. */
 	readonly timeoutMs: number | undefined;
 	readonly sessionId: string | undefined;
-	/** Items that the command reads while it runs. An adapter that hands them to nobody refuses the call: `InputError`, `NOT_OFFERED`. */
+	/** Items that the command reads while it runs. An adapter that does not support them refuses the call: `InputError`, `NOT_OFFERED`. */
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
 	readonly traceContext: Readonly<Record<string, string>>;
@@ -212,7 +212,7 @@ export interface BackCall {
 	readonly traceContext: Readonly<Record<string, string>>;
 }
 
-/** Runs the function of a back-call and hands on what comes of it. */
+/** Runs the function of a back-call and passes on its outcome. */
 export type BackCallWrapper = <T>(
 	backCall: BackCall,
 	run: () => Promise<T>,

@@ -118,7 +118,7 @@ export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	override readonly name: string = "WorkerLostError";
 }
 
-/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot be sent, a session that is over. */
+/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot be sent, a session that has ended. */
 export class InputError extends SnakepitError<InputErrorCode> {
 	static {
 		brandAs(InputError, "error.InputError");

@@ -97,7 +97,7 @@ export interface CallInstrument {
 	dispatched(attempt: DispatchedAttempt): AttemptInstrument;
 	/** An attempt failed, and the call is made again. */
 	retried(error: SnakepitError): void;
-	/** It is over for its caller: with an answer, or with this error. */
+	/** It has ended for its caller: with an answer, or with this error. */
 	settled(error: SnakepitError | undefined): void;
 }
 

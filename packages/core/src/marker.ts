@@ -12,7 +12,7 @@ export const MARKER_VARIABLE = "SNAKEPIT_RUN";
 /** The environment variable beside the marker that names the incarnation a process descends from. */
 export const INCARNATION_VARIABLE = "SNAKEPIT_WORKER";
 
-/** What the marker says: which run, of which host process, in which data directory. */
+/** What the marker contains: which run, of which host process, in which data directory. */
 export interface Marker {
 	readonly runId: RunId;
 	/** Names the data directory of the run; see `LedgerDirectory.key`. */

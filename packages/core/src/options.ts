@@ -27,13 +27,13 @@ export interface StartOptions {
 export interface QueueOptions {
 	/** Calls that may wait; one more is refused as `QUEUE_FULL`. */
 	readonly limit?: number | undefined;
-	/** How long a call may wait, unless it says so itself. */
+	/** How long a call may wait, unless its own options set it. */
 	readonly timeoutMs?: number | undefined;
 }
 
 /** Calls that run. */
 export interface CallsOptions {
-	/** Deadline of a call, the wait in the queue included, unless it says so itself. */
+	/** Deadline of a call, the wait in the queue included, unless its own options set it. */
 	readonly timeoutMs?: number | undefined;
 	/** How long a worker may take to finish a call after a cancel, before it is replaced. */
 	readonly cancelGraceMs?: number | undefined;
@@ -64,7 +64,7 @@ export interface RecycleOptions {
 
 /** Calls that find each other's state in a worker: `pool.session()`. */
 export interface SessionsOptions {
-	/** A session that is not used for this long is over. */
+	/** A session that is not used for this long is ended. */
 	readonly ttlMs?: number | undefined;
 	/** How many may be open at once; one more is refused as `QUEUE_FULL`. */
 	readonly limit?: number | undefined;
@@ -88,7 +88,7 @@ export interface OutputOptions {
 	readonly echo?: "stderr" | "none" | undefined;
 }
 
-/** Everything that can be said about a pool, grouped by the moment in life that it governs. */
+/** Everything that can be set for a pool, grouped by the moment in life that it governs. */
 export interface PoolOptions {
 	/** What to execute and how to converse with it: `pythonGrpc()`, or one of your own. */
 	readonly adapter: Adapter;

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "./world.ts";
 
-/** A timer this late says that the program itself stood still: stopped, blocked, held by a debugger. */
+/** A timer this late means that the program itself did not run: it was stopped, blocked, or held by a debugger. */
 const STANDSTILL_MS = 500;
 
 /**

@@ -90,7 +90,7 @@ export type PoolEvent =
 			readonly pool: string;
 			readonly pid: number;
 			readonly exit: ProcessExit;
-			/** `"lost"`: it ended while the pool goes on, and its workers with it; the next start has another. */
+			/** `"lost"`: it ended while the pool runs on, and its workers with it; the next start has another. */
 			readonly how: "released" | "lost";
 	  }
 	| {
@@ -125,7 +125,7 @@ export type PoolEvent =
 				readonly launchMs: number;
 				readonly connectMs: number;
 			};
-			/** What the program said of itself. */
+			/** What the program reported about itself. */
 			readonly ready: unknown;
 	  })
 	| (WorkerRef & {
@@ -134,7 +134,7 @@ export type PoolEvent =
 			readonly error: Error;
 	  })
 	| (WorkerRef & {
-			/** The worker takes no new calls, and leaves when its last one is over. */
+			/** The worker takes no new calls, and leaves when its last one has ended. */
 			readonly type: "worker.retiring";
 			readonly reason: RetireReason;
 	  })
@@ -249,7 +249,7 @@ export type PoolEvent =
 			})
 	| (CallRef &
 			WorkerRef & {
-				/** The attempt is over and its place on the worker is free. */
+				/** The attempt has ended and its place on the worker is free. */
 				readonly type: "call.released";
 				readonly attempt: number;
 				readonly ranMs: number;
@@ -261,7 +261,7 @@ export type PoolEvent =
 			readonly because: ErrorCode;
 	  })
 	| (CallRef & {
-			/** The call is over for its caller. */
+			/** The call has ended for its caller. */
 			readonly type: "call.settled";
 			readonly outcome: CallOutcome;
 			readonly code: ErrorCode | undefined;

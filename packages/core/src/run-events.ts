@@ -27,7 +27,7 @@ export type RunEvent =
 			readonly dataDir: string;
 	  }
 	| {
-			/** The run is over. `clean`: its own program ended it in order. */
+			/** The run has ended. `clean`: its own program ended it in order. */
 			readonly type: "run.ended";
 			readonly runId: RunId;
 			readonly clean: boolean;
@@ -38,7 +38,7 @@ export type RunEvent =
 			readonly runId: RunId;
 	  }
 	| {
-			/** The search is over: how many runs and processes were found, killed and spared. */
+			/** The search has ended: how many runs and processes were found, killed and spared. */
 			readonly type: "cleanup.finished";
 			readonly runId: RunId;
 			readonly durationMs: number;
@@ -81,7 +81,7 @@ export type RunEvent =
 			readonly reason: string;
 	  }
 	| {
-			/** The ledger cannot be written; the pool goes on with its other layers of protection. */
+			/** The ledger cannot be written; the pool runs on with its other layers of protection. */
 			readonly type: "registry.degraded";
 			readonly code: ErrorCode;
 			readonly message: string;
@@ -133,9 +133,9 @@ export type RunEvent =
 			readonly type: "audit.stray_found";
 			readonly runId: RunId;
 			readonly pid: number;
-			/** Which worker it says it descends from. */
+			/** Which worker its marker names as its ancestor. */
 			readonly incarnation: string | undefined;
-			/** What the registry says of that worker. */
+			/** The state of that worker in the registry. */
 			readonly of: "ended" | "unknown";
 			readonly name: string;
 	  }
@@ -179,7 +179,7 @@ export type RunEvent =
 			readonly protection: string;
 			readonly pid: number;
 			readonly exit: ProcessExit | undefined;
-			/** `"lost"`: it ended while the run goes on, and is started again. */
+			/** `"lost"`: it ended while the run continues, and is started again. */
 			readonly how: "released" | "lost";
 	  }
 	| {

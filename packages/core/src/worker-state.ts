@@ -16,13 +16,13 @@ export type WorkerOccurrence =
 	| "start_failed"
 	/** It shall take no new calls: recycling or an orderly close. */
 	| "retire"
-	/** Its last call is over. */
+	/** Its last call has ended. */
 	| "drained"
 	/** It must go now: hung, stuck call, forced close. */
 	| "condemn"
 	/** No call can be answered any more. */
 	| "conversation_over"
-	/** The kernel says it is gone. */
+	/** The kernel reported its end. */
 	| "process_exited";
 
 /** What follows a step; carried out outside the table. */

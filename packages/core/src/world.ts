@@ -63,7 +63,7 @@ export type ProcessExit =
 	| { readonly kind: "code"; readonly code: number }
 	| { readonly kind: "signal"; readonly signal: NodeJS.Signals };
 
-/** Where a signal goes. */
+/** What a signal is sent to. */
 export type SignalTarget = "process" | "group";
 export type SignalOutcome =
 	| "sent"
@@ -137,7 +137,7 @@ export interface ProcessSource {
 	): Promise<StartedProcess>;
 }
 
-/** What the process table says of one process. */
+/** One process, as the process table shows it. */
 export interface ProcessFacts {
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
@@ -149,7 +149,7 @@ export interface ProcessFacts {
 	readonly residentBytes: number;
 }
 
-/** What the process table says of one thread. */
+/** One thread, as the process table shows it. */
 export interface ThreadFacts {
 	/** Never names another thread of the same process. */
 	readonly id: string;

@@ -1,7 +1,7 @@
 import type { ProcessHost, ThreadFacts } from "../world.ts";
 
 /**
- * Whether a worker works that answers nobody. `"unknown"`: this is the first look,
+ * Whether a worker that does not answer is working. `"unknown"`: this is the first look,
  * and there is nothing yet to compare it with.
  */
 export type Activity = "active" | "idle" | "unknown";
@@ -43,7 +43,7 @@ export function advanceOf(before: Look | undefined, now: Look): Advance {
 		const usedMs = thread.cpuTimeMs - (before?.threads.get(id)?.cpuTimeMs ?? 0);
 		cpuMs += usedMs;
 		mostMs = Math.max(mostMs, usedMs);
-		// A disk or a network file system is slow, or a person debugs: nobody hangs.
+		// A disk or a network file system is slow, or a debugger holds it: that is no hang.
 		if (thread.held !== "no") isHeld = true;
 	}
 	if (before === undefined)

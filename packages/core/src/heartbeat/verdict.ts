@@ -24,7 +24,7 @@ export interface HeartbeatRule {
 	readonly busyLimitMs: number;
 }
 
-/** Why a silent worker is said to hang. */
+/** Why a silent worker is judged to hang. */
 export type HangCause =
 	/** It did nothing. */
 	| "idle"

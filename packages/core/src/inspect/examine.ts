@@ -116,7 +116,7 @@ async function inspect(protection: Protection): Promise<LayerReport> {
 	}
 }
 
-/** Nothing of one that has nothing to say. */
+/** The report of one instrument; empty when it has nothing to report. */
 export function inspectInstrument(
 	instrument: Instrument,
 ): readonly LayerReport[] {

@@ -72,7 +72,7 @@ function complaintAboutWriting(path: string): string | undefined {
 	}
 }
 
-/** Makes a directory in it, which is removed at once: permissions do not say whether that can be done. */
+/** Makes a directory in it, which is removed at once: permissions alone do not show whether that is possible. */
 function complaintAboutMaking(path: string): string | undefined {
 	try {
 		rmdirSync(mkdtempSync(join(path, ".doctor-")));

@@ -31,7 +31,7 @@ export interface HistoryOptions {
 	readonly workersPerRun?: number | undefined;
 }
 
-/** One run, living or over, and what became of its workers. */
+/** One run, living or ended, and how its workers ended. */
 export interface RunHistory extends RunRecord {
 	/** Oldest first. */
 	readonly workers: readonly WorkerRecord[];
@@ -55,7 +55,7 @@ export const READ_CHECKS: Readonly<Record<keyof HistoryOptions, Check>> = {
 };
 
 /**
- * Reads what became of the runs of a data directory, newest first, and of their
+ * Reads how the runs of a data directory ended, newest first, and of their
  * workers: how each ended, by whom, and how long cleaning up took.
  *
  * Reads one file at a time, as far as it is asked for; changes nothing and

@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 const MAX_WAITING_BYTES = 1_048_576;
 
 /**
- * Shows lines to people. When nobody reads them as fast as they come, some are
+ * Shows lines to people. When they are not read as fast as they come, some are
  * dropped and counted instead of filling the memory.
  */
 export class Echo {

@@ -27,7 +27,7 @@ export async function listenLifeline(path: string): Promise<LifelineListener> {
 	server.maxConnections = MAX_CONNECTIONS;
 	server.on("connection", (socket) => {
 		held.add(socket.unref());
-		socket.on("error", () => {}); // Its worker is gone; nobody waits for it here.
+		socket.on("error", () => {}); // Its worker is gone; nothing here waits for it.
 		socket.on("close", () => held.delete(socket));
 	});
 	const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -77,7 +77,7 @@ export class ProcessGroup implements OwnGroup {
 		return this.#leader.pid;
 	}
 
-	/** Nothing comes of it without a clock of start times, or once the leader's number is not its own. */
+	/** Has no effect without a clock of start times, or once the leader's number is not its own. */
 	noteLeader(): "noted" | "nothing" {
 		// First, since a look costs a process where there is no such clock.
 		const moment = this.#system.moment();
@@ -120,7 +120,7 @@ export class ProcessGroup implements OwnGroup {
 		const known = this.#known;
 		this.#known = [];
 		for (let look = 0; look < LOOKS; look++) {
-			// Asked first: nearly always nobody is left, and that costs no look at every process.
+			// Checked first: nearly always no member is left, and that costs no scan of every process.
 			if (!this.#system.hasMembers(this.id)) return "gone";
 			const holders = this.#system.holders(this.id);
 			if (!holders.some(({ condition }) => condition === "alive"))

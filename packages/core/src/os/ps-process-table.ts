@@ -26,7 +26,7 @@ export class PsProcessTable implements ProcessTable {
 		const text = output("ps", ["-o", COLUMNS, "-p", String(pid)]);
 		const entry = parsePsLine(text);
 		if (entry !== undefined) return entry;
-		// `ps` says nothing of a pid that is free, and nothing when it fails.
+		// `ps` prints nothing for a free pid, and nothing when it fails.
 		try {
 			process.kill(pid, 0);
 			return "unknown";

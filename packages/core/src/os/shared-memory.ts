@@ -27,7 +27,7 @@ export function createSharedDirectory(
 	}
 }
 
-/** The directories of a run that are there, and its own: what to remove when it is over. */
+/** The directories of a run that are there, and its own: what to remove when it has ended. */
 export function directoriesOf(
 	runDirectory: string,
 	runId: RunId,

@@ -119,7 +119,7 @@ function nearestOf(path: string): string {
 	return statsOf(path) === undefined ? nearestOf(dirname(path)) : path;
 }
 
-/** Makes the directory and says what is wrong with it, or nothing. */
+/** Makes the directory. Returns what is wrong with it, or nothing. */
 function makeWritable(path: string): string | undefined {
 	try {
 		makeDirectories(path, 0o700);

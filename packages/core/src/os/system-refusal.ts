@@ -4,7 +4,7 @@ import { StartError } from "../errors.ts";
 export const DESCRIPTORS_REMEDY =
 	"Raise the limit of open files (ulimit -n; LimitNOFILE of a service), or close what the program has open.";
 
-/** Whether an error says that this process, or the system, can open nothing more. */
+/** Whether an error means that this process, or the system, can open nothing more. */
 export function outOfDescriptors(error: unknown): boolean {
 	const { code } = error as NodeJS.ErrnoException;
 	return code === "EMFILE" || code === "ENFILE";
@@ -25,7 +25,7 @@ export function describedRefusal(error: unknown, what: string): unknown {
 	});
 }
 
-/** What the system says when a directory cannot be written, and what helps. */
+/** What the system reports when a directory cannot be written, and what helps. */
 const UNWRITABLE: readonly (readonly [RegExp, string])[] = [
 	[/^(EMFILE|ENFILE)$/, DESCRIPTORS_REMEDY],
 	[/^(ENOSPC|EDQUOT)$/, "Its file system is full: free some space there."],
@@ -34,7 +34,7 @@ const UNWRITABLE: readonly (readonly [RegExp, string])[] = [
 	[/^(ENOENT|ENOTDIR)$/, "It is not there, or a file is in its place."],
 ];
 
-/** What to do about a directory that cannot be written, by the system's code; empty when the code does not say. */
+/** What to do about a directory that cannot be written, by the system's code; empty when the code does not tell. */
 export function unwritableRemedy(code: string | undefined): string {
 	return UNWRITABLE.find(([pattern]) => pattern.test(code ?? ""))?.[1] ?? "";
 }

@@ -237,7 +237,7 @@ async function ready(
 	}
 }
 
-/** What its imports started and what left its group goes with it. */
+/** What its imports started and what left its group ends with it. */
 function sweep({ world }: PreloadSetting, incarnation: string): void {
 	const sweep = new OrphanSweep(world);
 	sweep.noteEnded(incarnation);

@@ -20,7 +20,7 @@ type State =
 
 type Parent = PreloadedParent | undefined;
 
-/** The preloaded source of a pool; `undefined` where its adapter knows of none. */
+/** The preloaded source of a pool; `undefined` where its adapter has none. */
 export function preloadedSource(
 	setting: PreloadSetting,
 ): PreloadedSource | undefined {
@@ -32,7 +32,7 @@ export function preloadedSource(
 /**
  * Workers forked from a preloaded parent, which itself is started as a worker is:
  * from the same source, recorded, tied to this program's life. Where there cannot
- * be one, workers start by themselves, and an event says why.
+ * be one, workers start by themselves, and an event reports why.
  */
 export class PreloadedSource implements ProcessSource {
 	readonly name = "preload";
@@ -44,7 +44,7 @@ export class PreloadedSource implements ProcessSource {
 	readonly #living = new Set<PreloadedParent>();
 	readonly #starting = new AbortController();
 
-	/** @param preload what the adapter says of its parent. */
+	/** @param preload how the adapter describes its parent. */
 	constructor(
 		setting: PreloadSetting,
 		preload: (place: PreloadPlace) => LaunchSpec,

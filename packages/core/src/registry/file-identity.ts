@@ -10,7 +10,7 @@ export function identityOfOpen(descriptor: number): FileIdentity {
 	return fstatSync(descriptor, { bigint: true });
 }
 
-/** The file that has a path now. Throws what the system says when there is none. */
+/** The file that has a path now. Throws the error of the system when there is none. */
 export function identityOf(path: string): FileIdentity {
 	return lstatSync(path, { bigint: true });
 }

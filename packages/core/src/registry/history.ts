@@ -38,7 +38,7 @@ export function surplusHistory(
 		.map((file) => file.fileName);
 }
 
-/** Removes what the bound says. What cannot be removed stays: another start may do it at the same time. */
+/** Removes what exceeds the bound. What cannot be removed stays: another start may do it at the same time. */
 export function boundHistory(
 	directory: LedgerDirectory,
 	nowMs: number,

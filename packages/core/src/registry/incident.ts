@@ -18,10 +18,10 @@ export interface ProcessKey {
 }
 
 /**
- * Says which worker a process was, or descends from.
+ * Returns which worker a process was, or descends from.
  *
  * @param line the process, and what it hung on where that was written down, the nearest first.
- * @param written what a protection called it that knows only whom it forked itself.
+ * @param written the name that a protection gave it, which knows only the processes that it forked itself.
  */
 export type Naming = (
 	line: readonly ProcessKey[],
@@ -41,7 +41,7 @@ const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
  * Reads one incident of the run `ofRun` from JSON; `undefined` when `text` is
  * not exactly that. What is not known is left out.
  *
- * @param naming asked who it was; as it is written by default.
+ * @param naming returns which worker it was; by default as it is written.
  */
 export function parseIncident(
 	text: string,

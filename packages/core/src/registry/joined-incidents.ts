@@ -55,7 +55,7 @@ function onceEach(inOrder: readonly Incident[]): readonly Killed[] {
 
 /**
  * @param own what one protection wrote.
- * @param remaining how many of its processes nobody else reports.
+ * @param remaining how many of its processes no other incident reports.
  */
 function settledOnce(
 	own: readonly Incident[],

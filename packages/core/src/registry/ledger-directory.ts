@@ -94,12 +94,12 @@ export class LedgerDirectory {
 	}
 
 	/**
-	 * Moves the file of a run that is over to the history. Whatever prevents it,
-	 * the next start tries again: the run itself says that it is over.
+	 * Moves the file of a run that has ended to the history. Whatever prevents it,
+	 * the next start tries again: the file itself records that the run has ended.
 	 */
 	retire(name: RunName): void {
 		const path = runPath(this.runs, name, "db");
-		// Somebody has it locked, so what belongs to it may still be beside it.
+		// Another process has it locked, so what belongs to it may still be beside it.
 		if (BESIDE.some((ending) => existsSync(path + ending))) return;
 		try {
 			renameSync(path, runPath(this.history, name, "db"));
@@ -108,7 +108,7 @@ export class LedgerDirectory {
 		}
 	}
 
-	/** Where something goes that is in the place of a run's lock and is no file. */
+	/** Where to move what is in the place of a run's lock and is no file. */
 	lockAside(name: RunName): string {
 		return `${runPath(this.history, name, "lock")}.set-aside`;
 	}
@@ -177,7 +177,7 @@ function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {
 		.map((file) => file.name);
 }
 
-/** What is in a directory; nothing when somebody removed it under us. */
+/** What is in a directory; nothing when another process removed it meanwhile. */
 export function fileNamesIn(directory: string): readonly string[] {
 	try {
 		return readdirSync(directory);

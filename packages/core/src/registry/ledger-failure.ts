@@ -49,7 +49,7 @@ const CODES: readonly (readonly [RegExp, RegistryErrorCode])[] = [
 /**
  * Translates what the file system or SQLite threw, once, at the boundary.
  *
- * @param lacksDescriptors asked where SQLite could not open a file and does not say why.
+ * @param lacksDescriptors asked where SQLite could not open a file and does not report why.
  */
 export function ledgerFailure(
 	error: unknown,
@@ -69,7 +69,7 @@ export function ledgerFailure(
 	});
 }
 
-/** What to do about the place itself; empty when the code does not say. */
+/** What to do about the place itself; empty when the code does not tell. */
 function hintOf(systemCode: string): string {
 	return /^SQLITE_(READONLY|PERM)/.test(systemCode)
 		? "The file, its directory or its file system is read-only for this user: change that."
@@ -100,7 +100,7 @@ function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether nothing more can be opened now: SQLite does not say why it could not. */
+/** Whether nothing more can be opened now: SQLite does not report why it could not. */
 function isOutOfDescriptors(): boolean {
 	try {
 		closeSync(openSync("/dev/null", "r"));

@@ -11,7 +11,7 @@ export interface Reservation {
 	readonly pool: string;
 	/** What will be executed, for people: the executable and a hash of its arguments. */
 	readonly fingerprint: string;
-	/** Files and directories that go when the worker goes. */
+	/** Files and directories that are removed when the worker has ended. */
 	readonly files: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export type Killer =
 	/** The end of its program: a second signal, a grace that was over, or the exit. */
 	| "application_cleanup"
 	| "reaper"
-	/** A protection, while no host lived: the run's incidents say which. */
+	/** A protection, while no host lived: the run's incidents name it. */
 	| "protection"
 	/** None of these: a person, another program, or the kernel that needed memory. */
 	| "unknown";
@@ -72,7 +72,7 @@ export interface RunRecord {
 	readonly endedAt: number | undefined;
 	/** `true` when its own host ended it in order; `undefined` while it lives. */
 	readonly clean: boolean | undefined;
-	/** `host`, or who cleaned up after it: `reaper:RUNID` of a later run, `watchdog:RUNID` of its own. */
+	/** `host`, or what cleaned up after it: `reaper:RUNID` of a later run, `watchdog:RUNID` of its own. */
 	readonly endedBy: string | undefined;
 	/** How many processes had to be killed after the host was gone. */
 	readonly killed: number;
@@ -143,7 +143,7 @@ export interface ProcessRegistry {
 	/**
 	 * Ends the run and releases its files. Idempotent.
 	 *
-	 * @param manner `"at_once"` waits for no disk: a run that is over and is lost with the power is missing in the history, and nobody needs it for anything else. Default `"in_order"`.
+	 * @param manner `"at_once"` waits for no disk: a run that has ended and is lost in a power failure is missing in the history, and is needed for nothing else. Default `"in_order"`.
 	 */
 	close(manner?: "in_order" | "at_once"): void;
 }

@@ -62,7 +62,7 @@ export function readRunFile(
 	}
 }
 
-/** What a read-only connection says of a commit that was cut off, and of a WAL: both need one that can write. */
+/** What a read-only connection reports for a commit that was cut off, and of a WAL: both need one that can write. */
 const NEEDS_WRITER = /^SQLITE_(READONLY_|IOERR_LOCK$)/;
 
 function openToRead(sqlite: Sqlite, path: string): SqliteConnection {

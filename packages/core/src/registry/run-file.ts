@@ -16,7 +16,7 @@ import {
 	shareFile,
 } from "./sqlite.ts";
 
-/** "snkp": says that a SQLite file is a run of ours. Source: sqlite.org/pragma.html#pragma_application_id. */
+/** "snkp": marks a SQLite file as a run of ours. Source: sqlite.org/pragma.html#pragma_application_id. */
 export const APPLICATION_ID = 0x736e6b70;
 /** How many migrations there are. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
@@ -35,7 +35,7 @@ const SYNCHRONOUS: Readonly<Record<Outlives, string>> = {
 	power_loss: "FULL",
 };
 
-/** The database of one run, open for writing by its owner or by who cleans up after it. */
+/** The database of one run, open for writing by its owner or by the process that cleans up after it. */
 export class RunFile {
 	readonly path: string;
 	/** Which file has been opened. */
@@ -175,7 +175,7 @@ export class RunFile {
 		client.transaction(() => changes(ledger)).immediate();
 	}
 
-	/** Closes it, as safely as it was written to last. A run that is over becomes one plain file, which can be read also where nothing can be written. */
+	/** Closes it, as safely as it was written to last. A run that has ended becomes one plain file, which can be read also where nothing can be written. */
 	close(life: "goes_on" | "is_over"): void {
 		const { client } = this.#connection;
 		try {

@@ -43,7 +43,7 @@ export class RunLock {
 		this.#connection = connection;
 	}
 
-	/** Releases it. With `"removed"` the run is over and the file is removed, while the lock is still held. */
+	/** Releases it. With `"removed"` the run has ended and the file is removed, while the lock is still held. */
 	release(file: "kept" | "removed"): void {
 		if (file === "removed") removeFile(this.path);
 		this.#connection.client.close();
@@ -52,11 +52,11 @@ export class RunLock {
 
 export type LockAttempt =
 	| RunLock
-	/** Somebody has it. */
+	/** Another process has it. */
 	| "held"
 	/** There is no such file, or no more. */
 	| "missing"
-	/** The system refuses to say. */
+	/** The system does not report it. */
 	| "refused";
 
 /** Makes the lock of a new run and takes it; `"held"` when the name is taken. */
@@ -83,7 +83,7 @@ export function restoreLock(sqlite: Sqlite, path: string): LockAttempt {
 }
 
 /**
- * Makes a lock usable that somebody filled or exchanged, and takes it. Nobody
+ * Makes a lock usable that was filled or exchanged, and takes it. Nobody
  * holds it: that is seen before its content is.
  *
  * A plain file is emptied, not replaced: of two starts that do so at once one
@@ -109,7 +109,7 @@ export function mendLock(
 	return takeLock(sqlite, path);
 }
 
-/** Removes the lock of a run that has nothing else, if nobody holds it. */
+/** Removes the lock of a run that has nothing else, if no process holds it. */
 export function removeFreeLock(
 	parts: { readonly sqlite: Sqlite; readonly directory: LedgerDirectory },
 	name: RunName,

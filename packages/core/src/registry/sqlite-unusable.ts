@@ -2,7 +2,7 @@ import { RegistryError } from "../errors.ts";
 
 /** Where its package is: a binary that is missing there is no bundler's doing. */
 const OWN_PACKAGE = /[\\/]node_modules[\\/]better-sqlite3[\\/]/;
-/** What its JavaScript, or a bundler's, says when it runs in a file that is not its own. */
+/** What its JavaScript, or a bundler's, throws when it runs in a file that is not its own. */
 const OUT_OF_PLACE =
 	/dynamic(ally)? require|\b(require|module|__dirname|__filename) is not defined|better_sqlite3\.node|bindings/i;
 const NOT_FOUND = /^Cannot find (module|package) '(better-sqlite3)'/;
@@ -36,7 +36,7 @@ function messageOf(thrown: string): string {
 	return `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}: ${thrown}). It brings binaries for Linux (glibc 2.34 or newer, or musl) and macOS, on x64 and arm64: install again on this very system instead of copying node_modules, and on another system build it in its folder (npm run build-release).`;
 }
 
-/** Without the list of those who asked for a module. */
+/** Without the list of the modules that required it. */
 function firstLine(error: unknown): string {
 	const text = error instanceof Error ? error.message : String(error);
 	return text.replace(/\n.*/s, "");

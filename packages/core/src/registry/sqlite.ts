@@ -9,7 +9,7 @@ import { sqliteUnusable } from "./sqlite-unusable.ts";
 export interface Sqlite {
 	/**
 	 * Opens a file that exists. It maps no memory that it shares with the file
-	 * system: a mapped file that somebody truncates kills its reader with SIGBUS.
+	 * system: a mapped file that is truncated kills its reader with SIGBUS.
 	 *
 	 * Only this connection can use the file until a writer calls {@link shareFile}
 	 * or closes it; a reader shares it with other readers.
@@ -108,7 +108,7 @@ export async function loadSqlite(
 export function shareFile({ client }: SqliteConnection): void {
 	client.pragma("journal_mode = PERSIST");
 	client.pragma("locking_mode = NORMAL");
-	// The lock of the exclusive mode goes with the next look at the file.
+	// The lock of the exclusive mode is released at the next access to the file.
 	client.pragma("user_version", { simple: true });
 }
 

@@ -46,7 +46,7 @@ export interface ContractCommands {
 		| undefined;
 	/** A stream that yields nothing until it is aborted. */
 	readonly silent?: ContractCommand | undefined;
-	/** Makes the program send what nobody understands, and live on. */
+	/** Makes the program send what its adapter does not understand, and run on. */
 	readonly breakConversation?: ContractCommand | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface ContractWorker {
 	stop(): Promise<void>;
 }
 
-/** What the contract needs to know of an adapter. */
+/** What the contract needs of an adapter. */
 export interface AdapterHarness {
 	/** A fresh adapter; asked once per case. */
 	adapter(): Adapter;

@@ -3,7 +3,7 @@ import type { ProcessSpec } from "../world.ts";
 /** A program of a contract: what to execute. */
 export type ContractProgram = Pick<ProcessSpec, "executable" | "args">;
 
-/** How the programs of a contract are started, unless a case says otherwise. */
+/** How the programs of a contract are started, unless a case sets it otherwise. */
 export const PLAIN: Omit<ProcessSpec, keyof ContractProgram> = {
 	env: { PATH: process.env["PATH"] ?? "" },
 	cwd: undefined,

@@ -1,6 +1,6 @@
 import type { FakeProcess } from "./fake-process.ts";
 
-/** What the host writes on the control channel of a worker that speaks it; see docs/bridge-protocol.md. */
+/** What the host writes on the control channel of a worker that uses it; see docs/bridge-protocol.md. */
 export interface FakeLaunchMessage {
 	readonly snakepit: number;
 	readonly runId: string;
@@ -35,12 +35,12 @@ export async function readLaunchMessage(
 	);
 }
 
-/** Writes the ready line with what the program says of itself. */
+/** Writes the ready line with what the program reports about itself. */
 export function writeReady(process: FakeProcess, ready: unknown): void {
 	process.control?.write(`${JSON.stringify({ ready })}\n`);
 }
 
-/** Writes the line that says why the program cannot serve. It should exit with status 70 then. */
+/** Writes the line that reports why the program cannot serve. It should exit with status 70 then. */
 export function writeFailed(
 	process: FakeProcess,
 	failed: {

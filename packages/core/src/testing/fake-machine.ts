@@ -111,7 +111,7 @@ export class FakeMachine {
 		return outcomes.includes("sent") ? "sent" : "refused";
 	}
 
-	/** Whether somebody listens at `path`; the process then dies when the listener closes. */
+	/** Whether a process listens at `path`; the process then dies when the listener closes. */
 	connectLifeline(path: string, process: FakeProcess): boolean {
 		const holders = this.#lifelines.get(path);
 		holders?.add(process);
@@ -135,7 +135,7 @@ export class FakeMachine {
 		};
 	}
 
-	/** Paths at which somebody listens. */
+	/** Paths at which a process listens. */
 	lifelines(): readonly string[] {
 		return [...this.#lifelines.keys()];
 	}

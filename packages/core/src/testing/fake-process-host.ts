@@ -49,7 +49,7 @@ export class FakeProcessHost implements ProcessHost {
 	readonly removed: string[] = [];
 	/** Paths that cannot be removed. */
 	readonly unremovable: Set<string> = new Set();
-	/** What {@link debuggerAttached} says. */
+	/** What {@link debuggerAttached} returns. */
 	debugged = false;
 	/** What {@link createDirectory} throws, while set. */
 	directoryError: Error | undefined;
@@ -90,7 +90,7 @@ export class FakeProcessHost implements ProcessHost {
 		return this.#kept;
 	}
 
-	/** A process that nobody here started, such as an orphan of another run. */
+	/** A process that was not started here, such as an orphan of another run. */
 	plant(spawn: FakeSpawn): FakeProcess {
 		return this.machine.spawn(spawn);
 	}

@@ -84,7 +84,7 @@ export class FakeProcess {
 	readonly stdin: Readable | undefined;
 	/** Its end of the control channel, descriptor 3. */
 	readonly control: Duplex | undefined;
-	/** The other ends, for who started it. */
+	/** The other ends, for the process that started it. */
 	readonly ends: {
 		readonly stdin: Writable | undefined;
 		readonly control: Duplex | undefined;
@@ -149,7 +149,7 @@ export class FakeProcess {
 		return this.#condition === "alive";
 	}
 
-	/** What the process table says of it; `undefined` when it is not in it any more. */
+	/** Its entry in the process table; `undefined` when it is not in it any more. */
 	facts(): ProcessFacts | undefined {
 		if (this.#condition === "gone") return undefined;
 		const { identity, groupId, cpuTimeMs, residentBytes } = this;

@@ -10,9 +10,9 @@ export interface ContractPrograms {
 	readonly exitsWithSeven: ContractProgram;
 	/** Writes `up` and lives until a signal ends it. */
 	readonly idles: ContractProgram;
-	/** Ignores SIGTERM, writes `up` and lives on. */
+	/** Ignores SIGTERM, writes `up` and runs on. */
 	readonly ignoresTerm: ContractProgram;
-	/** Starts an idle child in its own group, writes `up` and lives on. */
+	/** Starts an idle child in its own group, writes `up` and runs on. */
 	readonly forks: ContractProgram;
 	/** Writes back what it reads until its input ends, then exits with code 0. */
 	readonly copies: ContractProgram;
@@ -20,7 +20,7 @@ export interface ContractPrograms {
 	readonly copiesControl: ContractProgram;
 }
 
-/** What the contract needs to know of a host. */
+/** What the contract needs of a host. */
 export interface ProcessHostHarness {
 	/** Asked once per case. */
 	host(): ProcessHost;

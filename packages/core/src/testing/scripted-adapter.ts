@@ -44,9 +44,9 @@ export interface ScriptedAdapterOptions {
 		| undefined;
 	/** `false`: no streams are offered. */
 	readonly streams?: boolean | undefined;
-	/** Present: the program speaks the control channel, gets this payload and answers with `{ scripted: true }`. */
+	/** Present: the program uses the control channel, gets this payload and answers with `{ scripted: true }`. */
 	readonly launchPayload?: unknown;
-	/** What else to say about the launch. */
+	/** Further fields of the launch. */
 	readonly launch?:
 		| Partial<LaunchSpec>
 		| ((slot: WorkerSlot) => Partial<LaunchSpec>)

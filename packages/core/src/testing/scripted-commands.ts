@@ -25,7 +25,7 @@ export const scripts: Readonly<Record<ScriptName, ScriptedCommand>> = {
 	fail: async ({ args }: ScriptedCall): Promise<never> => {
 		throw new RangeError(typeof args === "string" ? args : "on purpose");
 	},
-	/** Takes as many milliseconds of the machine's clock as its argument says, unless aborted. */
+	/** Takes as many milliseconds of the machine's clock as its argument, unless aborted. */
 	work: ({ args, worker, signal }: ScriptedCall): Promise<unknown> =>
 		Promise.race([worker.process.sleep(Number(args)), untilAborted(signal)]),
 	/** Never answers; rejects when aborted. */
@@ -37,7 +37,7 @@ export const scripts: Readonly<Record<ScriptName, ScriptedCommand>> = {
 		worker.crash();
 		return new Promise(() => undefined);
 	},
-	/** Breaks the conversation while the process goes on. */
+	/** Breaks the conversation while the process runs on. */
 	breakConversation: ({ worker }: ScriptedCall): Promise<never> => {
 		worker.breakConversation();
 		return new Promise(() => undefined);

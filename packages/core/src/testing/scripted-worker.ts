@@ -36,7 +36,7 @@ export class ScriptedWorker {
 		return this.#broken;
 	}
 
-	/** Settles as `work` does, or rejects when the conversation is over before. */
+	/** Settles as `work` does, or rejects when the conversation ends before. */
 	async whileConnected<Value>(
 		work: () => Promise<Value> | Value,
 	): Promise<Value> {
@@ -55,7 +55,7 @@ export class ScriptedWorker {
 		this.process.die(exit);
 	}
 
-	/** Breaks the conversation while the process goes on. */
+	/** Breaks the conversation while the process runs on. */
 	breakConversation(why = "sent what nobody understands"): void {
 		const error = this.#error(why);
 		if (this.#lose(error)) this.#worker.broken(error);

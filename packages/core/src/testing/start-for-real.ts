@@ -12,7 +12,7 @@ import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { type StartWorkerOptions, startWorker } from "./start-worker.ts";
 
-/** What can be said about a real start. */
+/** What can be set for a real start. */
 export type RealStartOptions = Omit<
 	StartWorkerOptions,
 	"world" | "directory"

@@ -14,9 +14,9 @@ interface Entry extends Timer {
 }
 
 export interface VirtualClockOptions {
-	/** What {@link VirtualClock.now} says at first, in milliseconds. Default 0. */
+	/** What {@link VirtualClock.now} returns at first, in milliseconds. Default 0. */
 	readonly nowMs?: number | undefined;
-	/** What {@link VirtualClock.wall} says at first, in milliseconds since the Unix epoch. Default: 2026 begins. */
+	/** What {@link VirtualClock.wall} returns at first, in milliseconds since the Unix epoch. Default: 2026 begins. */
 	readonly wallMs?: number | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface VirtualPool extends VirtualWorld {
 	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
 }
 
-/** A pool in a world in memory, not opened yet. `options` may say anything but the adapter. */
+/** A pool in a world in memory, not opened yet. `options` may set anything but the adapter. */
 export function closedVirtualPool(
 	script: ScriptedAdapterOptions,
 	given: Omit<PoolOptions, "adapter"> = {},

@@ -121,7 +121,7 @@ export async function shakeHands(
 	try {
 		return parseReadyLine(workerId, await promise, refusalCodes);
 	} finally {
-		// What else it writes there blocks nobody and is not kept.
+		// What else it writes there is read and dropped, so that the worker never blocks.
 		channel.off("data", read);
 		channel.resume();
 	}

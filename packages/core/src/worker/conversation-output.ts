@@ -4,7 +4,7 @@ import { goneWithin } from "./gone-within.ts";
 import { OWN_END_MS } from "./stop-ladder.ts";
 
 /**
- * What a dead worker wrote and nobody read yet is at most what a pipe holds: that
+ * What a dead worker wrote and was not read yet is at most what a pipe holds: that
  * is there at once. Something else may hold the output open for ever, so it is
  * awaited no longer than this after the last byte.
  */
@@ -48,7 +48,7 @@ export class ConversationOutput {
 	}
 
 	/**
-	 * @param onEnd it has ended. Most often the process ends at once after it, and that says more.
+	 * @param onEnd it has ended. Most often the process ends at once after it, which explains more.
 	 * @param onOutlived it has ended, and the process has not.
 	 */
 	watch(onEnd: () => void, onOutlived: () => void): void {

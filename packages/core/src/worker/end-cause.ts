@@ -4,7 +4,7 @@ import type { WorkerState } from "../worker-state.ts";
 import type { ProcessExit } from "../world.ts";
 import { killerOf, type SentSignal } from "./killer-of.ts";
 
-/** Why one worker goes, as a reason and in words, and who ended it. */
+/** Why one worker ends, as a reason and in words, and what ended it. */
 export class EndCause {
 	#reason: EndReason | undefined;
 	#verdict = "";
@@ -14,7 +14,7 @@ export class EndCause {
 	get reason(): EndReason | undefined {
 		return this.#reason;
 	}
-	/** The same in words; empty when nobody condemned it. */
+	/** The same in words; empty when it was not condemned. */
 	get verdict(): string {
 		return this.#verdict;
 	}
@@ -42,7 +42,7 @@ export class EndCause {
 		this.#sent.push({ signal, by });
 	}
 
-	/** Its end was seen, or will not be. Returns who ended it. */
+	/** Its end was seen, or will not be. Returns what ended it. */
 	conclude(exit: ProcessExit | undefined): Killer {
 		const killer = killerOf(exit, this.#sent);
 		// The conversation broke because it was dying: its own end is the reason.

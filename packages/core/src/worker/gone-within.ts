@@ -1,6 +1,6 @@
 import type { Clock, StartedProcess } from "../world.ts";
 
-/** Whether the process ends within the time, and before somebody gives up. */
+/** Whether the process ends within the time, and before `givenUp` is aborted. */
 export async function goneWithin(
 	process: Pick<StartedProcess, "exited">,
 	ms: number,

@@ -1,7 +1,7 @@
 import type { Killer } from "../registry/process-registry.ts";
 import type { ProcessExit } from "../world.ts";
 
-/** A signal that reached a worker, and who of this program sent it. */
+/** A signal that reached a worker, and which part of this program sent it. */
 export interface SentSignal {
 	readonly signal: NodeJS.Signals;
 	readonly by: Extract<Killer, "stop_ladder" | "application_cleanup">;
@@ -41,6 +41,6 @@ export function killerOf(
 	}
 	const sender = sent.find(({ signal }) => signal === exit.signal);
 	if (sender !== undefined) return sender.by;
-	// A person, another program, or the kernel that needs memory: nothing says which.
+	// A person, another program, or the kernel that needs memory: which one cannot be found out.
 	return OWN_FAULTS.has(exit.signal) ? "none" : "unknown";
 }

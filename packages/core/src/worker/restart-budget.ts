@@ -6,7 +6,7 @@ export interface RestartBudget {
 
 export const FULL_BUDGET: RestartBudget = { spentAt: [] };
 
-/** What the budget says to one more restart. */
+/** The budget's answer to one more restart. */
 export type BudgetVerdict =
 	| { readonly kind: "granted"; readonly budget: RestartBudget }
 	/** Nothing left; the next restart is possible in `retryInMs`. */

@@ -72,7 +72,7 @@ export class RunningCalls {
 		for (const attempt of lost) attempt.lost(error());
 	}
 
-	/** One of them is over, or will get no answer from the adapter. */
+	/** One of them has ended, or will get no answer from the adapter. */
 	noteAnswers(): void {
 		if (this.#expectsAnswers()) return;
 		for (const resolve of this.#waiting) resolve();

@@ -6,10 +6,10 @@ import type { WorkerBelongings } from "./worker-parts.ts";
 export const DUMP_MS = 250;
 
 /**
- * Has a program whose start takes too long write its stacks, which say where it
+ * Has a program whose start takes too long write its stacks, which show where it
  * hangs; resolves when they are there, or will not be.
  *
- * Only where the system says that the program handles the signal: any other
+ * Only where the system reports that the program handles the signal: any other
  * would die of it, and leave a core dump.
  */
 export async function dumpUnreadyStacks(

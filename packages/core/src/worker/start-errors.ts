@@ -70,7 +70,7 @@ export function withLastLines<Thrown>(
 	});
 }
 
-/** What anything that was thrown says. */
+/** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }

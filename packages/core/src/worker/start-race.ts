@@ -8,7 +8,7 @@ import type { Worker } from "./worker.ts";
 /** What the steps of a start end with. */
 export interface Handshake {
 	readonly connection: Connection;
-	/** What the program said of itself. */
+	/** What the program reported about itself. */
 	readonly ready: unknown;
 	/** When the launch message was answered. */
 	readonly launchedMs: number;
@@ -55,7 +55,7 @@ export async function raceToReady(
 		end.promise.catch(() => {}); // Its rejection is handled also when it lost the race.
 	}
 
-	/** A channel that closes announces an exit, and the exit says more. */
+	/** A channel that closes announces an exit, and the exit explains more. */
 	async function exitInstead(error: StartError): Promise<StartError> {
 		return await new Promise((resolve) => {
 			const patience = clock.after(EXIT_PATIENCE_MS, () => resolve(error));

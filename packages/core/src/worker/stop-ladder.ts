@@ -35,7 +35,7 @@ export type StopManner =
 	| "gentle"
 	/** Let it write its stacks, which explain a hang, and kill. */
 	| "dumped"
-	/** Its conversation broke: most often because it is dying by itself, which says more. Kill if it is not. */
+	/** Its conversation broke: most often because it is dying by itself, which explains more. Kill if it is not. */
 	| "patient"
 	/** It ended its conversation in order and may have work to finish: it is not asked to leave, and has the same time. */
 	| "ending"
@@ -82,7 +82,7 @@ export class StopLadder {
 		this.#onSent = onSent;
 	}
 
-	/** Begins; when it has begun already, goes on with SIGKILL at once. */
+	/** Begins; when it has begun already, continues with SIGKILL at once. */
 	async climb(target: StopTarget, manner: StopManner): Promise<StopOutcome> {
 		if (this.#outcome !== undefined) {
 			this.#hurry.abort();

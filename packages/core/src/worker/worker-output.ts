@@ -69,7 +69,7 @@ export class WorkerOutput {
 		this.#ended = Promise.all(names.map(drain)).then(() => {});
 	}
 
-	/** What says where the program is, is the innermost of many lines: they are kept beside the last ones. */
+	/** The innermost lines of a stack show where the program is: they are kept beside the last ones. */
 	expectStacks(): void {
 		this.tail.makeRoom(STACK_LINES);
 	}

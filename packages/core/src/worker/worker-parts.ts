@@ -18,7 +18,7 @@ export interface Attempt {
 	lost(error: WorkerLostError): void;
 }
 
-/** What the pool wants to know of a worker. */
+/** What a worker reports to its pool. */
 export interface WorkerListener {
 	/** It can take calls, or one more. */
 	capacityOffered(worker: Worker): void;
@@ -35,7 +35,7 @@ export interface WorkerEnding {
 	readonly readyMs: number;
 }
 
-/** What was made for a worker and goes with it. */
+/** What was made for a worker and is removed with it. */
 export interface WorkerBelongings {
 	readonly process: StartedProcess;
 	readonly output: WorkerOutput;

@@ -41,7 +41,7 @@ export interface StarterSetting {
 interface Spawned {
 	readonly spec: LaunchSpec;
 	readonly process: StartedProcess;
-	/** Only for programs that speak the control channel. */
+	/** Only for programs that use the control channel. */
 	readonly lifeline: LifelineListener | undefined;
 }
 
@@ -291,7 +291,7 @@ export class WorkerStarter {
 	}
 }
 
-/** What is made for a worker, and goes with it. */
+/** What is made for a worker, and is removed with it. */
 function filesOf({
 	directory,
 	sharedDirectory,

@@ -11,7 +11,7 @@ import {
 } from "./stop-ladder.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
-/** The end of one worker: why, in which manner, and who brought it about. */
+/** The end of one worker: why, in which manner, and what caused it. */
 export class WorkerStop {
 	readonly cause: EndCause = new EndCause();
 	/** For a worker that is condemned. */
@@ -36,7 +36,7 @@ export class WorkerStop {
 		return this.#ladder.climb(target, manner);
 	}
 
-	/** Its end was seen, or will not be. Resolves to who ended it, when nothing is left of its group. */
+	/** Its end was seen, or will not be. Resolves to what ended it, when nothing is left of its group. */
 	async finish(
 		belongings: WorkerBelongings,
 		connection: Connection | undefined,

@@ -88,11 +88,11 @@ export class Worker {
 	get heartbeat(): HeartbeatMonitor | undefined {
 		return this.#heartbeat;
 	}
-	/** Why it goes, once that is decided. */
+	/** Why it ends, once that is decided. */
 	get reason(): EndReason | undefined {
 		return this.#end.cause.reason;
 	}
-	/** The same in words; empty when nobody condemned it. */
+	/** The same in words; empty when it was not condemned. */
 	get verdict(): string {
 		return this.#end.cause.verdict;
 	}
@@ -179,7 +179,7 @@ export class Worker {
 		this.#calls.add(attempt);
 	}
 
-	/** The call is over and its slot is free. */
+	/** The call has ended and its slot is free. */
 	finish(attempt: Attempt): void {
 		if (!this.#calls.remove(attempt)) return;
 		if (this.#state === "ready") this.#listener.capacityOffered(this);

@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import type { ProcessExit } from "../../world.ts";
 import { FrameError } from "./frame-codec.ts";
 
-/** The version of the protocol that this package speaks. */
+/** The version of the protocol that this package implements. */
 export const PROTOCOL_VERSION = 1;
 
 /** What a process that forks reports, about itself or about one start. */

@@ -15,7 +15,7 @@ import { encodeFrame, FrameReader } from "./frame-codec.ts";
 /** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
 const STARTS_AT_ONCE = 24;
 
-/** What a line needs to know. */
+/** What a line is made with. */
 export interface ForkLineSetting {
 	/** The conversation with the process that forks. */
 	readonly connection: Socket;

@@ -27,7 +27,7 @@ export interface ForkContext {
 	readonly clock: Clock;
 	/** Returns false when the message is too long for it. */
 	send(message: object): boolean;
-	/** This start is over: no more answers are expected. */
+	/** This start has ended: no more answers are expected. */
 	forget(id: number): void;
 	/** A connection was refused or broken off: a sign that the process that forks ends. */
 	deserted(error: Error): void;
