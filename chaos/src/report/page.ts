@@ -60,12 +60,12 @@ function introduction(
 	);
 	const several =
 		runs.length > 1
-			? " Counts are of all runs together, times of the last one that measured them."
+			? " Counts are the sum of all runs; times are from the last run that measured them."
 			: "";
 	const count = (verdict: CaseSummary["verdict"]): number =>
 		cases.filter((each) => each.verdict === verdict).length;
-	return `Real hosts with real workers, killed and mistreated; seen from outside by a socket that only workers and descendants
-hold, and by the process table. Made by ${made.join(", then ")}.${several}
+	return `Real hosts with real workers are killed and damaged. The harness observes them from outside, through a socket that only
+workers and descendants hold, and in the process table. Made by ${made.join(", then ")}.${several}
 ${runs.flatMap(({ remark }) => (remark === undefined ? [] : [`\n${remark}\n`])).join("")}
 | | |
 |---|---|
@@ -75,18 +75,18 @@ ${runs.flatMap(({ remark }) => (remark === undefined ? [] : [`\n${remark}\n`])).
 | Python | ${facts.python} |
 | date | ${facts.date} |
 
-Times are milliseconds from the fault to the end of the last process, unless the row says otherwise; the worst of all
-workers and descendants of a round. A leftover is a process that is still there when the harness looks 5 s later; on a
-busy machine the harness is late itself, and a time can be longer than that. "Wrong" counts processes that were ended and
-have nothing to do with the run, "false" workers that were ended although their host lived. Of fewer than a hundred
-rounds, p99 is the worst. Counts decide: ${count("met")} rows are met, ${count("not met")} kept every count but missed a time, ${count("broken")} are broken,
+Times are milliseconds from the fault to the end of the last process of a round, unless the row says otherwise. A
+leftover is a process that still exists when the harness checks 5 s later; on a busy machine the harness itself is late,
+and a time can be longer than that. "Wrong" counts processes that were ended but do not belong to the run, "false"
+counts workers that were ended although their host lived. With fewer than a hundred rounds, p99 is the maximum. Only
+counts decide: ${count("met")} rows are met, ${count("not met")} kept every count but missed a time, ${count("broken")} are broken,
 ${count("skipped")} could not run here. "Not promised" rows are measured without the layer that the promise needs.`;
 }
 
 function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 	return [
 		"## Side by side",
-		"The same harness kills a host that uses what people use today, in one run with ours: every worker runs a busy loop, the host gets SIGKILL, and after 5 s the harness counts.",
+		"In one run, the same harness kills hosts that use other packages and hosts that use Snakepit: every worker runs a busy loop, the host gets SIGKILL, and after 5 s the harness counts.",
 		table(
 			"host uses,version,rounds,workers,leftovers,p50,max,note".split(","),
 			peers.map((peer) => [

@@ -63,7 +63,7 @@ test("every broken promise is written out, and peers have a table of their own",
 	expect(page).toContain("| execa, cleanup | 9.0.0 | 3 | 6 | 6 |  |  |  |");
 });
 
-test("a page of two runs names both, and whose the times are", () => {
+test("a page of two runs names both, and says which run the times are from", () => {
 	const run = {
 		...facts,
 		cases: [summary],
@@ -77,7 +77,7 @@ test("a page of two runs names both, and whose the times are", () => {
 	expect(page).toContain(
 		"`npx pnpm@12 chaos --seed 42` with seed 42 in 30 minutes, then `npx pnpm@12 chaos --timed`",
 	);
-	expect(page).toContain("times of the last one");
+	expect(page).toContain("times are from the last run");
 	expect(page).toContain("\n\nA row was left out.\n");
 	expect(page.match(/^\| idle/gm)).toHaveLength(1);
 });
