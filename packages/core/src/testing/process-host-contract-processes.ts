@@ -123,7 +123,7 @@ export function processCases(
 			},
 		),
 		onBench(
-			"a signal goes to the very process or nowhere",
+			"a signal reaches that very process or none",
 			async ({ host, start, up, soon, programs }) => {
 				const process = await start(programs.idles);
 				await up(process);
@@ -139,7 +139,7 @@ export function processCases(
 			},
 		),
 		onBench(
-			"the facts of a process: who, alive, how much",
+			"the facts of a process: its identity, condition and use",
 			async ({ host, start, up, soon, programs }) => {
 				const process = await start(programs.idles);
 				await up(process);

@@ -35,7 +35,7 @@ describe("a ping", () => {
 		});
 	});
 
-	test("whose deadline comes late says that the host was late, where its rounds were in time", async () => {
+	test("whose deadline fires late shows that the host was late, also when its rounds were in time", async () => {
 		const { clock, events } = monitorScene(neverAnswers, {
 			intervalMs: 2_000,
 			pingTimeoutMs: 500,

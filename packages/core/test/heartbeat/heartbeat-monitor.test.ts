@@ -57,7 +57,7 @@ describe("a worker that answers", () => {
 });
 
 describe("a ping", () => {
-	test("has a deadline of its own, and is notified when that is over", async () => {
+	test("has a deadline of its own, and is aborted when that has passed", async () => {
 		const signals: AbortSignal[] = [];
 		const { clock, events } = monitorScene(
 			(signal) => {
@@ -138,7 +138,7 @@ describe("a worker that hangs", () => {
 		expect(clock.pending()).toBe(0);
 	});
 
-	test("is not said to hang for missed pings alone, nor for an old answer alone", async () => {
+	test("is not judged to hang for missed pings alone, nor for an old answer alone", async () => {
 		const impatient = monitorScene(neverAnswers, { hungAfterMs: 60_000 });
 		await impatient.clock.advance(59_999);
 		expect(impatient.hung).toEqual([]);
@@ -289,7 +289,7 @@ describe("a worker that works", () => {
 });
 
 describe("a forced ping", () => {
-	test("asks at once and says how long the answer took", async () => {
+	test("pings at once and resolves to how long the answer took", async () => {
 		const { clock, monitor } = monitorScene(
 			() =>
 				new Promise((resolve) =>
@@ -300,7 +300,7 @@ describe("a forced ping", () => {
 		expect(monitor.statistics()).toMatchObject({ sent: 1, answered: 1 });
 	});
 
-	test("that is not answered says so, counts as missed, and condemns nobody", async () => {
+	test("that is not answered resolves to undefined, counts as missed, and condemns no worker", async () => {
 		const { clock, monitor, hung } = monitorScene(neverAnswers, {
 			intervalMs: 3_600_000,
 			missedPings: 1,

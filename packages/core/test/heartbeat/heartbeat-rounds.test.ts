@@ -129,7 +129,7 @@ describe("the workers of a pool", () => {
 	});
 });
 
-test("of workers that are asked together only the one that hangs is said to, and none of them when their host stood still", async () => {
+test("of workers that are pinged together only the one that hangs is judged to, and none of them when their host was blocked", async () => {
 	const { world, clock, host, events } = virtualWorld();
 	const rounds = new HeartbeatRounds(clock);
 	const hung: string[] = [];

@@ -10,7 +10,7 @@ import {
 } from "./monitor-scene.ts";
 
 describe("a monitor that was stopped", () => {
-	test("asks no more, aborts what is outstanding, and reports nothing more", async () => {
+	test("pings no more, aborts what is outstanding, and reports nothing more", async () => {
 		const signals: AbortSignal[] = [];
 		const { clock, monitor, beats } = monitorScene((signal) => {
 			signals.push(signal);
@@ -24,7 +24,7 @@ describe("a monitor that was stopped", () => {
 		expect(clock.pending()).toBe(0);
 	});
 
-	test("asks nothing when it is forced, and lets nobody wait who forced it before", async () => {
+	test("sends no forced ping, and ends those that were forced before", async () => {
 		const { clock, monitor, beats } = monitorScene(neverAnswers);
 		const forced = monitor.forcePing();
 		monitor.stop();

@@ -71,7 +71,7 @@ describe("a host that cannot judge", () => {
 		expect(hung).toEqual([14_000]);
 	});
 
-	test("says nothing of it while the worker answers", async () => {
+	test("is not reported while the worker answers", async () => {
 		const { clock, host, beats } = monitorScene(answers);
 		host.debugged = true;
 		clock.stall(30_000);

@@ -72,7 +72,7 @@ test.each([
 	},
 );
 
-test("a runtime directory that somebody else could exchange is refused, with the remedy", () => {
+test("a runtime directory that another user could exchange is refused, with the remedy", () => {
 	const base = temporaryDirectory();
 	const real = join(base, "real");
 	mkdirSync(real, { mode: 0o700 });
@@ -163,7 +163,7 @@ test("the ledger is in the state directory of the user, by machine", () => {
 	).toContain(home);
 });
 
-test("without a home that can be used it is in a private directory under the temporary one, and says why", () => {
+test("without a home that can be used it is in a private directory under the temporary one, and the reason is returned", () => {
 	const temporary = temporaryDirectory();
 	vi.stubEnv("TMPDIR", temporary);
 	const file = join(temporary, "file");

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { Echo } from "../../src/os/echo.ts";
 
-test("lines that nobody reads are dropped and counted, and the count is printed when reading goes on", async () => {
+test("lines that are not read are dropped and counted, and the count is printed when reading continues", async () => {
 	const read: string[] = [];
 	let readOn: (() => void) | undefined;
 	const out = new Writable({

@@ -40,7 +40,7 @@ async function attempts(place: string): Promise<readonly Said[]> {
 		.map((line) => JSON.parse(line));
 }
 
-test("whatever lacks a descriptor says so, with its remedy, and leaves nothing behind", {
+test("whatever lacks a descriptor reports it, with its remedy, and leaves nothing behind", {
 	timeout: 120_000,
 }, async () => {
 	const place = temporaryDirectory();

@@ -65,7 +65,7 @@ test("an answer that lacks something, or is none, is refused", () => {
 		expect(() => parseAnswer(message)).toThrow(FrameError);
 });
 
-test("an end by a signal names it; one without a name is said as a shell does", () => {
+test("an end by a signal names it; one without a name is shown as a shell does", () => {
 	const exited = { type: "exited", id: 1 };
 	expect(parseAnswer({ ...exited, how: "signal", status: 9 })).toMatchObject({
 		exit: { kind: "signal", signal: "SIGKILL" },

@@ -38,14 +38,14 @@ test("a connection receives nothing, whatever it sends, until the listener close
 	expect(existsSync(path)).toBe(false);
 });
 
-test("nobody else can connect, whatever the umask is", async () => {
+test("no other user can connect, whatever the umask is", async () => {
 	const path = join(temporaryDirectory(), "l");
 	const listener = await listenLifeline(path);
 	expect(statSync(path).mode & 0o777).toBe(0o600);
 	listener.close();
 });
 
-test("a worker that goes is no failure", async () => {
+test("a worker that disconnects is no failure", async () => {
 	const path = join(temporaryDirectory(), "l");
 	const listener = await listenLifeline(path);
 	const socket = connect(path);

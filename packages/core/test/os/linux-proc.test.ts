@@ -43,14 +43,14 @@ test.each([
 	});
 });
 
-test("a zombie is dead, unless it is only a leader whose threads go on", () => {
+test("a zombie is dead, unless it is only a leader whose threads run on", () => {
 	expect(parseStat(line("x", "Z"), UNITS)?.condition).toBe("zombie");
 	expect(parseStat(line("x", "X"), UNITS)?.condition).toBe("zombie");
 	expect(parseStat(line("x", "Z", 5), UNITS)?.condition).toBe("alive");
 	expect(parseStat(line("x", "D"), UNITS)?.condition).toBe("alive");
 });
 
-test("a thread says what it used, and what holds it", () => {
+test("a thread shows the time it used, and what holds it", () => {
 	expect(parseThread(line("a) D b"), UNITS)).toEqual({
 		id: "4242 987654",
 		cpuTimeMs: 3000,
@@ -167,7 +167,7 @@ onLinux("the environment of a process that cannot be read is empty", () => {
 });
 
 onLinux(
-	"the machine's own units are read: this process is about as large as it says itself",
+	"the machine's own units are read: this process is about as large as it reports itself",
 	() => {
 		const entry = new LinuxProc().entry(process.pid);
 		if (typeof entry === "string") throw new Error(entry);
@@ -216,21 +216,18 @@ onLinux(
 		}),
 );
 
-onLinux(
-	"start times are counted on the clock that says what time it is",
-	() => {
-		const table = new LinuxProc();
-		const before = table.moment() ?? 0;
-		const { stdout } = spawnSync("cat", ["/proc/self/stat"], {
-			encoding: "utf8",
-		});
-		const { startedAt = 0 } = parseStat(stdout, UNITS) ?? {};
-		const after = table.moment() ?? 0;
-		expect(before).toBeGreaterThan(0);
-		expect(startedAt).toBeGreaterThanOrEqual(before);
-		expect(startedAt).toBeLessThanOrEqual(after);
-	},
-);
+onLinux("start times are counted on the clock that `moment` reads", () => {
+	const table = new LinuxProc();
+	const before = table.moment() ?? 0;
+	const { stdout } = spawnSync("cat", ["/proc/self/stat"], {
+		encoding: "utf8",
+	});
+	const { startedAt = 0 } = parseStat(stdout, UNITS) ?? {};
+	const after = table.moment() ?? 0;
+	expect(before).toBeGreaterThan(0);
+	expect(startedAt).toBeGreaterThanOrEqual(before);
+	expect(startedAt).toBeLessThanOrEqual(after);
+});
 
 test.each([
 	["4711", /another pid namespace: this process is \d+, and 4711 there.*Mount/],

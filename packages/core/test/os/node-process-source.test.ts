@@ -68,7 +68,7 @@ test("a process leads a group and a session of its own", async () => {
 	expect(machine.facts(identity.pid)?.groupId).toBe(identity.pid);
 });
 
-test("what cannot be started says why and what to do", async () => {
+test("a failed spawn reports why and what to do", async () => {
 	const directory = temporaryDirectory();
 	const file = join(directory, "not-executable");
 	writeFileSync(file, "#!/bin/sh\n");
@@ -166,7 +166,7 @@ test("a child that cleared its environment is ended with the group of a leader t
 	);
 });
 
-test("no signal goes to everyone, to one's own group, or to the first process", () => {
+test("no signal is sent to every process, to one's own group, or to the first process", () => {
 	for (const number of [0, -0, 1, -1, Number.NaN, 1.5])
 		expect(sendSignal(number, "SIGKILL")).toBe("refused");
 	expect(sendSignal(4_194_303, "SIGKILL")).toBe("gone");

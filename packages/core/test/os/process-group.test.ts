@@ -96,7 +96,7 @@ test("a leader that cannot be read gets no signal, nor does its group", () => {
 	expect(scene.sent).toEqual([]);
 });
 
-test("nobody who has the number of a leader that was reaped is signalled, whatever was known before", () => {
+test("no process that has the number of a reaped leader is signalled, whatever was known before", () => {
 	const scene = new Scene();
 	const member = holder(11, 105);
 	scene.now = [LEADER, member];
@@ -108,7 +108,7 @@ test("nobody who has the number of a leader that was reaped is signalled, whatev
 	expect(scene.sent).toEqual([]);
 });
 
-test("a group of which nobody is left costs no look at all processes", () => {
+test("a group without members costs no scan of all processes", () => {
 	const scene = new Scene();
 	expect(scene.left()).toBe("gone");
 	expect(scene.left(holder(ID, 200, { groupId: 9 }))).toBe("gone");
@@ -198,7 +198,7 @@ test("a member that is known proves the others from look to look, until a look f
 	expect(scene.left(holder(14, 500))).toBe("unproven");
 });
 
-test("what proves a group must hold the number still when everybody was looked at", () => {
+test("what proves a group must still hold the number when every process was looked at", () => {
 	const scene = new Scene();
 	scene.environments[11] = ENV;
 	const [ours, other] = [holder(11, 300), holder(20, 400)];

@@ -21,7 +21,7 @@ function runDirectory(): string {
 }
 
 test.skipIf(!existsSync("/dev/shm"))(
-	"a run has a directory of its own in shared memory, that nobody else can enter, and that is known from its other one",
+	"a run has a directory of its own in shared memory, that no other user can enter, and that is named like its private one",
 	() => {
 		const directory = runDirectory();
 		const shared = createSharedDirectory(directory);
@@ -32,7 +32,7 @@ test.skipIf(!existsSync("/dev/shm"))(
 );
 
 test.skipIf(!existsSync("/dev/shm"))(
-	"where somebody has the name already there is none, and what others can enter is not taken for ours",
+	"where the name is taken already there is none, and what others can enter is not taken for ours",
 	() => {
 		const directory = runDirectory();
 		mkdirSync(sharedDirectoryOf(directory), { mode: 0o755 });

@@ -50,7 +50,7 @@ class OwnError extends WorkerLostError {
 	readonly machine = "m-1";
 }
 
-test("the error that says so is the same in all else: class, fields, cause, stack", () => {
+test("the error with the other `ran` is the same in all else: class, fields, cause, stack", () => {
 	const cause = new TypeError("below");
 	const common = { ran: "no", message: "gone", cause } as const;
 	const error = new OwnError({ code: "WORKER_EXITED", ...common });
@@ -82,7 +82,7 @@ test("the error that says so is the same in all else: class, fields, cause, stac
 	expect("cause" in asBegun(plain)).toBe(false);
 });
 
-test("an error that says so already is that error", () => {
+test("an error that has it already is returned as it is", () => {
 	const error = new WorkerLostError({
 		code: "WORKER_HUNG",
 		ran: "maybe",

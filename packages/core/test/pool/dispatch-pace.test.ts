@@ -72,7 +72,7 @@ describe("the pace of dispatching", () => {
 		expect(turns).toEqual(["aa", "aa", "bb", "a"]);
 	});
 
-	test("lets nobody pass who comes while others wait for their turn", () => {
+	test("lets no call pass that comes while others wait for their turn", () => {
 		const { serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
 		serveAll("ab");
 		turn();
@@ -88,7 +88,7 @@ describe("the pace of dispatching", () => {
 		expect([pace.isReached, turn()]).toEqual([true, 0]);
 	});
 
-	test("keeps nobody back when there is nothing to send any more", () => {
+	test("holds no call back when there is nothing to send any more", () => {
 		const { pace, left, serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
 		serveAll("abc");
 		expect([...pace.postponed]).toEqual(["b", "c"]);
@@ -201,7 +201,7 @@ describe("workers that become idle together", () => {
 		await close();
 	});
 
-	test("are there for a new call when nobody waits any more", async () => {
+	test("are there for a new call when none waits any more", async () => {
 		const { pool, clock, close, open, order } = await gated();
 		const leaving = new AbortController();
 		const { signal } = leaving;

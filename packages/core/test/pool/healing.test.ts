@@ -99,7 +99,7 @@ test("a worker that dies while idle is replaced on its slot under a new incarnat
 	await close();
 });
 
-test("a crash loop backs off, spends its budget, says so, and tries again when the window has passed", async () => {
+test("a crash loop backs off, spends its budget, reports it, and tries again when the window has passed", async () => {
 	const { pool, clock, adapter, close, events } = await virtualPool(
 		{
 			commands: { echo: scripts.echo },

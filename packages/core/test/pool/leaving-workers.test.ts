@@ -39,7 +39,7 @@ test("attempts that never began take nothing from how often a call may be made a
 	await close();
 });
 
-test("a worker that says that it leaves gets no more calls, and is replaced when it is gone", async () => {
+test("a worker that announces its leave gets no more calls, and is replaced when it is gone", async () => {
 	const asked: string[] = [];
 	let left: string | undefined;
 	const { pool, clock, close, events } = await virtualPool(

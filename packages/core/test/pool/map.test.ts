@@ -71,7 +71,7 @@ describe("the results of a map", () => {
 		await close();
 	});
 
-	test("of nothing are nothing, and what nobody reads is never begun", async () => {
+	test("of nothing are nothing, and what is never read is never begun", async () => {
 		const { pool, events, close } = await virtualPool({ commands });
 		expect(await collected(pool.map("echo", []))).toEqual([]);
 		const { seen, items } = source(numbers(3));
@@ -152,7 +152,7 @@ describe("a map has with the pool", () => {
 		await close();
 	});
 
-	test("nothing while others fill the queue, and goes on when there is room", async () => {
+	test("nothing while others fill the queue, and continues when there is room", async () => {
 		const { pool, clock, close } = await virtualPool(
 			{ commands },
 			{ size: 1, queue: { limit: 2 } },
@@ -249,7 +249,7 @@ describe("a map has with the pool", () => {
 });
 
 describe("a map ends", () => {
-	test("with the first error, which says of which item it is, after the results that are there", async () => {
+	test("with the first error, which names its item, after the results that are there", async () => {
 		const { pool, clock, events, close } = await virtualPool(
 			{ commands },
 			{ size: 3 },
@@ -431,7 +431,7 @@ describe("a map reports", () => {
 		await close();
 	});
 
-	test("each call what its caller says of all", async () => {
+	test("each call the options that its caller gave for all", async () => {
 		let crashes = 1;
 		const { pool, clock, close } = await virtualPool({
 			commands: {
@@ -450,7 +450,7 @@ describe("a map reports", () => {
 		await close();
 	});
 
-	test("at once what its caller says wrongly", async () => {
+	test("wrong options of its caller at once", async () => {
 		const { pool, close } = await virtualPool({ commands });
 		const wrong =
 			(items: unknown, options: object): (() => unknown) =>

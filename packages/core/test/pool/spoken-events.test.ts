@@ -43,7 +43,7 @@ async function log(
 	await call;
 }
 
-describe("a record of a worker that nobody takes", () => {
+describe("a record of a worker that no listener takes", () => {
 	test("is on standard error from WARNING on, with worker, call and traceback", async () => {
 		const virtual = await open();
 		for (const level of ["debug", "info"] as const)
@@ -86,7 +86,7 @@ describe("a record of a worker that nobody takes", () => {
 	});
 });
 
-describe("who takes a record", () => {
+describe("the taker of a record", () => {
 	test("is a subscriber to its type, as long as it is subscribed", async () => {
 		const virtual = await open();
 		const received: unknown[] = [];
@@ -102,7 +102,7 @@ describe("who takes a record", () => {
 		await virtual.close();
 	});
 
-	test("is a listener that says so, and not one that is given every event", async () => {
+	test("is a listener whose `takes` names its event, and not one that is given every event", async () => {
 		const takes = ["worker.logged"] as const;
 		const taking = await open({ onEvent: Object.assign(() => {}, { takes }) });
 		await log(taking);
@@ -116,7 +116,7 @@ describe("who takes a record", () => {
 		await hearing.close();
 	});
 
-	test("is nobody where the pool is set to be quiet", async () => {
+	test("is not needed where the pool is set to be quiet", async () => {
 		const quiet = await open({ output: { echo: "none" } });
 		await log(quiet);
 		quiet.adapter.workers[0]?.crash();
@@ -126,7 +126,7 @@ describe("who takes a record", () => {
 	});
 });
 
-describe("an end that nobody wanted", () => {
+describe("an unwanted end", () => {
 	test("is on standard error, with what it cost", async () => {
 		const virtual = await open({ size: 2 });
 		const call = outcome(virtual.pool.execute("crash"));
@@ -204,7 +204,7 @@ describe("an end that nobody wanted", () => {
 	});
 });
 
-describe("what is said of one event", () => {
+describe("the lines for one event", () => {
 	const ref = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };
 	const exited = {
 		...ref,

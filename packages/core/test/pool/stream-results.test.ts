@@ -137,7 +137,7 @@ test("the result is that of the attempt that came to its end", async () => {
 	await close();
 });
 
-test("no result that rejects ends the program where nobody looks at it", async () => {
+test("a rejected result that is never read does not end the program", async () => {
 	const unhandled: unknown[] = [];
 	const note = (reason: unknown) => void unhandled.push(reason);
 	process.on("unhandledRejection", note);

@@ -40,7 +40,7 @@ test("a stream begins when it is first read, not before", async () => {
 	events.assertPaired();
 });
 
-test("a stream that was left is over for every later reader", async () => {
+test("a stream that was left has ended for every later reader", async () => {
 	const { pool, close, events } = await virtualPool({ commands });
 	const stream = pool.stream("count", 1_000);
 	await stream.next();
@@ -53,7 +53,7 @@ test("a stream that was left is over for every later reader", async () => {
 	await close();
 });
 
-test("a stream that is refused throws once, and is over then", async () => {
+test("a stream that is refused throws once, and has ended then", async () => {
 	const { pool, close } = await virtualPool({ commands });
 	const stream = pool.stream("count", 3);
 	await close();
@@ -136,7 +136,7 @@ test("an input stream reaches the command", async () => {
 	await close();
 });
 
-test("an adapter without streams says so", async () => {
+test("an adapter without streams refuses one with a clear error", async () => {
 	const { pool, close } = await virtualPool({ commands, streams: false });
 	expect(await outcome(pool.stream("count", 1).next())).toMatchObject({
 		code: "NOT_OFFERED",

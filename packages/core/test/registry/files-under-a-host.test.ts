@@ -236,7 +236,7 @@ test("a host whose whole directory was removed makes it again, and the next star
 	expect(next.runId).not.toBe(runId);
 });
 
-test("what cannot be written anew is said once, the host goes on, and it is written when that is possible", {
+test("what cannot be written anew is reported once, the host runs on, and it is written when that is possible", {
 	timeout: 120_000,
 }, async () => {
 	const place = temporaryDirectory();

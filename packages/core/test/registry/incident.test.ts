@@ -91,7 +91,7 @@ test.each<[string, string]>([
 	expect(parseIncident(text, RUN)).toBeUndefined();
 });
 
-test("who was killed is asked with what it hung on, as far as that is written down", () => {
+test("the killed worker is looked up with its line of parents, as far as that was written", () => {
 	const asked: unknown[] = [];
 	const naming: Naming = (line, written) => {
 		asked.push(

@@ -54,7 +54,7 @@ test("where they cannot be made that is a clear error", () => {
 	);
 });
 
-test("when somebody removes them nothing is listed", () => {
+test("when they are removed meanwhile nothing is listed", () => {
 	const directory = new LedgerDirectory(temporaryDirectory());
 	rmSync(directory.path, { recursive: true });
 	expect([
@@ -132,7 +132,7 @@ test("a file of no use is set aside with what is beside it", () => {
 	expect(directory.endedRuns()).toEqual([]);
 });
 
-test("a lock that goes while it is looked at is no stray", () => {
+test("a lock that is removed while it is looked at is no stray", () => {
 	const directory = new LedgerDirectory(temporaryDirectory());
 	const path = runPath(directory.runs, name, "lock");
 	writeFileSync(path, "");

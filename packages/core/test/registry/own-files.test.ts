@@ -92,7 +92,7 @@ async function open() {
 
 const RENEWED = ["registry.file_lost", "registry.file_renewed"];
 
-test("files that nobody touched are no loss, also while somebody has the ledger locked", async () => {
+test("untouched files are no loss, also while another process has the ledger locked", async () => {
 	const { registry, reserve, types, path } = await open();
 	reserve();
 	registry.flush();

@@ -46,7 +46,7 @@ test("what lives, what cannot be read, and what is only reserved has not vanishe
 	expect(look(undefined, "gone", ["w"])).toEqual(NOTHING);
 });
 
-test("what has vanished is recorded, and the run goes on", () => {
+test("what has vanished is recorded, and the run continues", () => {
 	const registry = new MemoryRegistry({
 		clock: new VirtualClock(),
 		random: new SeededRandom(1),

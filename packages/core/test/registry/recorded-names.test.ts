@@ -33,7 +33,7 @@ test("another process with the number of a worker is not that worker", () => {
 	expect(naming([later], undefined)).toBeUndefined();
 });
 
-test("without a record, what is written is taken for who was forked by its writer alone", () => {
+test("without a record, the written name is used only for a process that its writer forked itself", () => {
 	const naming = recordedNames(() => []);
 	expect(naming([parent], `${RUN}-4`)).toBe(`${RUN}-4`);
 	expect(naming([worker, parent], `${RUN}-4`)).toBeUndefined();

@@ -176,7 +176,7 @@ test("the disk is waited for where the run is written, and not where workers alo
 	expect(waitsForDisk()).toBe(false);
 });
 
-test("a run that is over is one plain file, unless somebody has it locked just then", async () => {
+test("a run that has ended is one plain file, unless another process has it locked just then", async () => {
 	const { path } = await crafted();
 	const hasJournal = (): boolean => existsSync(`${path}-journal`);
 	const stranger = new Database(path);
@@ -280,7 +280,7 @@ test("a locked file holds the event loop up only for a moment, whatever locks it
 	file.close("goes_on");
 });
 
-test("there are as many migrations as the schema's version says", () => {
+test("there are as many migrations as the schema's version counts", () => {
 	const journal = join(
 		import.meta.dirname,
 		"../../migrations/meta/_journal.json",

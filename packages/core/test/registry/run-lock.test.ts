@@ -104,7 +104,7 @@ test("a lock that cannot be taken where it was made is removed again", () => {
 	expect(existsSync(path)).toBe(false);
 });
 
-test("a lock that its holder removes while it is opened is missing, not taken: nobody else would see it held", () => {
+test("a lock that its holder removes while it is opened is missing, not taken: no other process would see it held", () => {
 	const path = newPath();
 	writeFileSync(path, "");
 	expect(

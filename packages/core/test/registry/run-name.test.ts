@@ -10,7 +10,7 @@ import { machine } from "../cleanup/hosts.ts";
 
 const name = runNameOf("abcdefg" as RunId, machine.self);
 
-test("a file's name says the run and the very process that owns it", () => {
+test("a file's name contains the run and the very process that owns it", () => {
 	expect(formatRunName(name)).toMatch(
 		new RegExp(`^abcdefg\\.${process.pid}-[0-9a-f]{16}$`),
 	);

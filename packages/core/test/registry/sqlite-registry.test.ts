@@ -219,7 +219,7 @@ test("closing with nothing left ends the run; with workers left, or unwritten, t
 	expect(unwritten.read()).toMatchObject({ run: { state: "initializing" } });
 });
 
-test("in the last turn of a program a run that is over waits for no disk, and one that is not does", async () => {
+test("in the last turn of a program a run that has ended waits for no disk, and one that has not does", async () => {
 	const clean = await Bench.open();
 	const written = vi.spyOn(RunFile.prototype, "write");
 	onTestFinished(() => void written.mockRestore());

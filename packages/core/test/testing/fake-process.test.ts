@@ -95,7 +95,7 @@ describe("a fake process", () => {
 		expect(await started.exited).toEqual({ kind: "signal", signal: "SIGKILL" });
 	});
 
-	test("exits at once when nobody listens at its lifeline", async () => {
+	test("exits at once when its lifeline has no listener", async () => {
 		const [started] = await start(async (self) => {
 			self.holdLifeline("/nowhere");
 			await self.idle();

@@ -143,7 +143,7 @@ describe("a scripted adapter", () => {
 });
 
 describe("a stream pair", () => {
-	test("a writer waits while nobody reads", async () => {
+	test("a writer waits while nothing is read", async () => {
 		const [near, far] = streamPair();
 		expect(near.write(Buffer.alloc(200_000))).toBe(false);
 		let flushed = false;

@@ -152,7 +152,7 @@ test("an InputError names the place, or no place", () => {
 	expect(new InputError(fields).path).toBe("");
 });
 
-test("a ToolError carries what the worker's language says", () => {
+test("a ToolError carries the details of the worker's language", () => {
 	expect(
 		new ToolError({ code: "TOOL_FAILED", message: "m", ran: "maybe", remote })
 			.remote,

@@ -38,6 +38,6 @@ test("without a leader one proven member proves all, and without one nothing is 
 	expect(whose(holders, nothing)).toBe("unknown");
 });
 
-test("a number that no process holds is nobody's", () => {
+test("a number that no process holds has no owner", () => {
 	expect(whose([], everything)).toBe("nobodys");
 });

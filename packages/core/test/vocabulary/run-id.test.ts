@@ -140,7 +140,7 @@ describe("extracting from arguments", () => {
 	});
 });
 
-test("a run id says when it was drawn, to the second, also across the cycle and for a clock that was ahead", () => {
+test("a run id contains when it was drawn, to the second, also across the cycle and for a clock that was ahead", () => {
 	const random = { fraction: () => 0.5, token: () => "" };
 	const CYCLE_MS = 36 ** 5 * 1000;
 	for (const drawn of [1_700_000_000_000, CYCLE_MS * 29 - 1000, CYCLE_MS * 29])

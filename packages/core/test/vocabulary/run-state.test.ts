@@ -28,20 +28,20 @@ const cells = rows.flatMap((row) => {
 });
 
 describe("the life of a run", () => {
-	test("the table knows these states and no other", () => {
+	test("the table has these states and no other", () => {
 		expect(Object.keys(RUN_TRANSITIONS)).toEqual(states);
 		expect(cells).toHaveLength(25);
 	});
 
 	test.each(cells.filter(({ allowed }) => allowed))(
-		"goes from $from to $to",
+		"changes from $from to $to",
 		({ from, to }) => {
 			expect(nextRunState(from, to)).toBe(to);
 		},
 	);
 
 	test.each(cells.filter(({ allowed }) => !allowed))(
-		"never goes from $from to $to",
+		"never changes from $from to $to",
 		({ from, to }) => {
 			expect(() => nextRunState(from, to)).toThrow(SnakepitError);
 			expect(() => nextRunState(from, to)).toThrow(`from ${from} to ${to}`);

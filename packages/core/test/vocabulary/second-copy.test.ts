@@ -147,7 +147,7 @@ describe("in a pool of this copy, an adapter that has another", () => {
 		});
 	});
 
-	test("may say that its conversation broke: the worker is replaced", async () => {
+	test("may report that its conversation broke: the worker is replaced", async () => {
 		const error = new second.ConnectionBrokenError({
 			code: "CONNECTION_BROKEN",
 			ran: "maybe",

@@ -34,7 +34,7 @@ async function answered(...chunks: (string | Uint8Array)[]): Promise<unknown> {
 }
 
 describe("the launch message", () => {
-	test("is one line of JSON that says where, who, and what the adapter wants to say", () => {
+	test("is one line of JSON with the place, the worker, and the payload of the adapter", () => {
 		const line = formatLaunchMessage(slot, "/run/1/l", "secret", {
 			tools: "line\nbreak",
 		});
@@ -80,7 +80,7 @@ describe("the launch message", () => {
 });
 
 describe("the ready line", () => {
-	test("is what the program says of itself, whatever that is", () => {
+	test("is what the program reports about itself, whatever that is", () => {
 		fc.assert(
 			fc.property(fc.jsonValue(), (ready) => {
 				const line = JSON.stringify({ ready });
@@ -205,7 +205,7 @@ describe("a refusal", () => {
 		});
 	});
 
-	test("without a reason says so, and one that is no text is shown as it came", () => {
+	test("without a reason is reported as such, and one that is no text is shown as it came", () => {
 		expect(refusalOf({})).toMatchObject({
 			message: "Worker p-0 could not start: no reason given",
 		});
@@ -258,7 +258,7 @@ describe("a channel that closes", () => {
 	});
 });
 
-test("a worker that goes on writing to its control channel is drained, and nothing of it is kept", async () => {
+test("the output of a worker that keeps writing to its control channel is drained, and nothing of it is kept", async () => {
 	const [host, worker] = streamPair();
 	const shaken = shakeHands(host, "p-0", "launch");
 	worker.write('{"ready":1}\n');

@@ -9,7 +9,7 @@ class Awaited extends Call {
 
 const conversing = { launch: { stdio: "adapter" as const } };
 
-describe("a conversation that is over", () => {
+describe("a conversation that has ended", () => {
 	test.each([
 		["leaves", { leave: staysPut }, ["leave"]],
 		["is asked to end by SIGTERM", { leave: false as const }, ["terminate"]],
@@ -46,7 +46,7 @@ describe("a conversation that is over", () => {
 		expect(process.alive).toBe(false);
 	});
 
-	test("of a worker that ends by itself, as it said, leaves it its grace", async () => {
+	test("of a worker that ends by itself, as it announced, leaves it its grace", async () => {
 		const { worker, process, clock, events } = await readyScene();
 		const call = new Awaited();
 		worker.begin(call);

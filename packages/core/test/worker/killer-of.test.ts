@@ -50,7 +50,7 @@ test.each<[string, ProcessExit | undefined, readonly SentSignal[], string]>([
 		"stop_ladder",
 	],
 	[
-		"killed by nobody here after the ladder's SIGTERM",
+		"killed from outside after the ladder's SIGTERM",
 		by("SIGKILL"),
 		[ladder("SIGTERM")],
 		"unknown",

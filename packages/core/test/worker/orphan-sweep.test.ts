@@ -109,7 +109,7 @@ function hydra(
 	};
 }
 
-test("what is killed may have forked meanwhile: it looks again until nobody is left", () => {
+test("what is killed may have forked meanwhile: it looks again until none is left", () => {
 	const { plant, sweep, events, host } = scene();
 	hydra(plant, 3);
 	sweep.noteEnded("w-1");

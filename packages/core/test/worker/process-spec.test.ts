@@ -23,7 +23,7 @@ const specOf = (
 	environment: Readonly<Record<string, string | undefined>> = {},
 ) => processSpec({ ...program, ...launch }, slot, "the-marker", environment);
 
-test("what the adapter asks for is executed, in the directory it says", () => {
+test("what the adapter asks for is executed, in the directory it names", () => {
 	expect(specOf({ cwd: "/srv" })).toMatchObject({
 		executable: "python3",
 		args: ["-m", "x"],
@@ -41,7 +41,7 @@ describe("the environment", () => {
 		expect(env).toMatchObject({ A: "adapter", B: "adapter", C: "host" });
 	});
 
-	test("loses a variable that the adapter says is undefined, and has none that is", () => {
+	test("loses a variable that the adapter sets to undefined, and has none that is", () => {
 		const { env } = specOf(
 			{ env: { A: undefined } },
 			{ A: "host", B: undefined },

@@ -76,7 +76,7 @@ test("a refusal says when a restart will be granted: not a moment earlier", () =
 	);
 });
 
-test("a budget of none is never granted, and asks to wait a whole window", () => {
+test("a budget of none never grants a restart, and its wait is a whole window", () => {
 	expect(spendRestart(FULL_BUDGET, 5, 0, WINDOW_MS)).toEqual({
 		kind: "spent",
 		budget: FULL_BUDGET,

@@ -36,12 +36,12 @@ test("a program that handles the signal is sent it, and has time to write", asyn
 });
 
 test.each(["no", "unknown"] as const)(
-	"where the system says %s to whether a program handles it, it is not sent",
+	"where the system answers %s to whether a program handles it, it is not sent",
 	async (handles) => {
 		expect(await ask(handles)).toEqual({ sent: [], tookMs: 0 });
 	},
 );
 
-test("nobody waits for the stacks of a program that was not reached", async () => {
+test("the stacks of a program that was not reached are not awaited", async () => {
 	expect(await ask("yes", "gone")).toMatchObject({ tookMs: 0 });
 });

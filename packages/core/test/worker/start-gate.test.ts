@@ -35,7 +35,7 @@ test("no more than allowed are inside, and all come in, in the order they came",
 	);
 });
 
-test("who leaves twice makes room once", async () => {
+test("a start that leaves twice makes room once", async () => {
 	const gate = new StartGate(1);
 	const leave = await gate.enter();
 	leave();

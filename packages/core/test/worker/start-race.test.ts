@@ -132,7 +132,7 @@ describe("the deadline", () => {
 				}),
 		],
 	])(
-		"takes no harm from a connection that comes too late and %s",
+		"is not harmed by a connection that comes too late and %s",
 		async (_what, end) => {
 			const made = Promise.withResolvers<Handshake>();
 			expect(
@@ -149,7 +149,7 @@ describe("an exit", () => {
 		[{ kind: "code", code: 3 } as const, "exited with code 3"],
 		[{ kind: "signal", signal: "SIGSEGV" } as const, "was ended by SIGSEGV"],
 	])(
-		"before ready ends the start at once, and says how: %j",
+		"before ready ends the start at once, with the exit: %j",
 		async (exit, words) => {
 			const outcome = race(() => new Promise(() => undefined));
 			process.die(exit);

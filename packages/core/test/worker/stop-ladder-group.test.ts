@@ -44,7 +44,7 @@ describe("the group", () => {
 		expect(host.living()).toEqual([]);
 	});
 
-	test("with nobody left is not swept", async () => {
+	test("without members is not swept", async () => {
 		const { ladder, target, process, rungs } = await ladderScene();
 		process.exit(0);
 		await ladder.finish(target);

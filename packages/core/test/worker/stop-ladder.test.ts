@@ -25,7 +25,7 @@ describe("gently", () => {
 		expect(process.received).toEqual(["SIGTERM"]);
 	});
 
-	test("one that ignores SIGTERM too is killed when the whole time is over", async () => {
+	test("one that ignores SIGTERM too is killed when the whole time has passed", async () => {
 		const { climb, rungs, process } = await ladderScene({
 			leave: stays,
 			program: (self) => self.ignore("SIGTERM").idle(),
@@ -66,7 +66,7 @@ describe("gently", () => {
 		}
 	});
 
-	test("one that said that it leaves has its half of the time to do so", async () => {
+	test("one that announced its leave has its half of the time to do so", async () => {
 		const { climb, rungs } = await ladderScene({
 			leave: async (process) => {
 				void process.sleep(400).then(() => process.exit(0));
@@ -90,7 +90,7 @@ describe("gently", () => {
 		expect(rungs()).toEqual(["terminate 1"]);
 	});
 
-	test("a worker that was asked to leave is notified when the time for it is over", async () => {
+	test("a worker that was asked to leave is notified when the time for it has passed", async () => {
 		const asked: AbortSignal[] = [];
 		const { climb } = await ladderScene({
 			leave: async (_process, signal) => {
@@ -214,7 +214,7 @@ describe("in a hurry", () => {
 	});
 
 	test.each(["leave", "terminate"])(
-		"who orders the end on hearing of %s hurries the same ladder",
+		"a listener of %s that orders the end hurries the same ladder",
 		async (rung) => {
 			const bench = await ladderScene({
 				program: stubborn,

@@ -69,7 +69,7 @@ describe("the end of a worker", () => {
 		]);
 	});
 
-	test("closes the conversation once, and takes no harm from one that cannot be closed", async () => {
+	test("closes the conversation once, and is not harmed by one that cannot be closed", async () => {
 		let closed = 0;
 		const { worker, process, clock, endings } = await readyScene(
 			{},
@@ -93,7 +93,7 @@ describe("the end of a worker", () => {
 		expect(endings).toHaveLength(1);
 	});
 
-	test("keeps nobody waiting for a child that holds its output open, and what that prints is not the worker's", async () => {
+	test("does not wait for a child that holds its output open, and what that prints is not the worker's", async () => {
 		const { worker, process, clock, events } = await readyScene();
 		const leftover = process.fork((child) => child.idle(), { newGroup: true });
 		await clock.settle();
@@ -118,7 +118,7 @@ describe("the end of a worker", () => {
 	});
 });
 
-describe("who ended it", () => {
+describe("its killer", () => {
 	test.each<[string, (worker: Worker) => void, string]>([
 		["leaving when asked", (worker) => worker.retire("closed"), "none"],
 		["being killed", (worker) => worker.condemn("stuck", "x"), "stop_ladder"],
@@ -149,7 +149,7 @@ describe("who ended it", () => {
 		}
 	});
 
-	test("is nobody where it left, and its group alone had to be killed", async () => {
+	test("is none where it left, and its group alone had to be killed", async () => {
 		const { worker, clock, events, registry } = await readyScene({
 			boot: (self) => void self.fork((child) => child.idle()),
 		});
@@ -213,7 +213,7 @@ describe("a worker whose conversation broke", () => {
 });
 
 describe("a process that not even SIGKILL ends", () => {
-	test("keeps nobody waiting: its calls are lost, its worker is given up, and the ledger still has it", async () => {
+	test("is not waited for: its calls are lost, its worker is given up, and the ledger still has it", async () => {
 		const { worker, process, clock, host, registry, events, reported } =
 			await readyScene({ launchPayload: {} });
 		process.killable = false;

@@ -4,7 +4,7 @@ import { workerBench } from "./worker-bench.ts";
 import { Call, readyScene, startingScene } from "./worker-scenes.ts";
 
 describe("a worker's room for calls", () => {
-	test("is as large as the pool says, and shrinks and grows with its calls", async () => {
+	test("is as large as the pool sets it, and shrinks and grows with its calls", async () => {
 		const { worker, reported } = await readyScene({}, { callsPerWorker: 2 });
 		const [one, two] = [new Call(), new Call()];
 		expect(worker.hasCapacity).toBe(true);
@@ -18,7 +18,7 @@ describe("a worker's room for calls", () => {
 		expect(reported).toEqual(["offered", "offered"]);
 	});
 
-	test("is not offered again for a call that was over before", async () => {
+	test("is not offered again for a call that had ended before", async () => {
 		const { worker, reported } = await readyScene();
 		const call = new Call();
 		worker.begin(call);
@@ -144,7 +144,7 @@ describe("a retired worker", () => {
 		expect(worker.reason).toBe("recycled");
 	});
 
-	test("goes on to be watched, and is condemned when it hangs with its last call", async () => {
+	test("is still watched, and is condemned when it hangs with its last call", async () => {
 		const { worker, clock, endings } = await readyScene(
 			{ ping: neverAnswers },
 			{ heartbeat: {} },
@@ -159,7 +159,7 @@ describe("a retired worker", () => {
 });
 
 describe("a condemned worker", () => {
-	test("is killed at once, takes no more calls, and says why", async () => {
+	test("is killed at once, takes no more calls, and reports why", async () => {
 		const { worker, process, events, reported } = await readyScene();
 		worker.condemn("stuck", "its call did not finish");
 		expect(process.received).toEqual(["SIGKILL"]);
@@ -227,7 +227,7 @@ describe("a condemned worker", () => {
 });
 
 describe("the end of the host", () => {
-	test("kills a worker and its group in the very turn, and that is what the ledger says", async () => {
+	test("kills a worker and its group in the very turn, and the ledger records it", async () => {
 		const { worker, process, host, registry, clock, events } = await readyScene(
 			{
 				boot: (self) => void self.fork((child) => child.idle()),

@@ -101,7 +101,7 @@ test("standard output that belongs to the adapter's conversation is not touched"
 });
 
 describe("the last lines", () => {
-	test("are there as soon as nobody holds the output any more", async () => {
+	test("are there as soon as no process holds the output any more", async () => {
 		const { process, output, clock } = await scene();
 		const read = output.lastLines();
 		process.output.stderr.write("and without a break");
@@ -123,7 +123,7 @@ describe("the last lines", () => {
 	});
 });
 
-test("what a leftover prints after the end is nobody's", async () => {
+test("what a leftover prints after the end is dropped", async () => {
 	const { process, output, clock, lines } = await scene();
 	const leftover = process.fork(idle);
 	await clock.settle();

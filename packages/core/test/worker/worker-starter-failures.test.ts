@@ -181,7 +181,7 @@ describe("with a process", () => {
 		},
 	);
 
-	test("what is condemned says why in its event, without the last lines that the error has", async () => {
+	test("a condemned worker has the reason in its event, without the last lines that the error has", async () => {
 		const bench = workerBench({ connect: connectFails("wrong number") });
 		await failedStart(bench);
 		expect(bench.events.of("worker.condemned")).toMatchObject([
@@ -189,7 +189,7 @@ describe("with a process", () => {
 		]);
 	});
 
-	test("a process that resists its end keeps nobody waiting for the error", async () => {
+	test("the error does not wait for a process that resists its end", async () => {
 		const bench = workerBench({
 			connect: (worker) => {
 				worker.process.killable = false;

@@ -93,7 +93,7 @@ describe("a start", () => {
 		]);
 	});
 
-	test("of a program that knows nothing of Snakepit opens no lifeline and no control channel", async () => {
+	test("of a program that does not use Snakepit opens no lifeline and no control channel", async () => {
 		const { order, setting } = witnessed();
 		const bench = workerBench({}, {}, setting);
 		const [worker, process] = await bench.ready();
@@ -179,7 +179,7 @@ describe("a start", () => {
 		expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
 	});
 
-	test("reports its attempt, what it replaces, how long each phase took, and what the program said of itself", async () => {
+	test("reports its attempt, what it replaces, how long each phase took, and what the program reported about itself", async () => {
 		const bench = workerBench({
 			launchPayload: {},
 			boot: (process) => process.sleep(300),
@@ -249,7 +249,7 @@ describe("a start", () => {
 });
 
 describe("a conversation that breaks", () => {
-	test("once it is ready condemns the worker, with what the adapter says of it", async () => {
+	test("once it is ready condemns the worker, with what the adapter reports about it", async () => {
 		const bench = workerBench();
 		const [worker] = await bench.ready();
 		bench.adapter.workers[0]?.breakConversation("sent noise");

@@ -39,7 +39,7 @@ export function registryFailureCases(
 			},
 		),
 		whenFailing(
-			"when a later write fails, a running pool goes on with what is in memory",
+			"when a later write fails, a running pool continues with what is in memory",
 			({ registry, owner, events }, fail) => {
 				const first = reserve(registry);
 				fail();

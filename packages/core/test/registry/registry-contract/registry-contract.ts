@@ -72,19 +72,22 @@ function recordCases(onBench: RegistryCase): readonly ContractCase[] {
 				assert.deepEqual(registry.living(), [row]);
 			},
 		),
-		onBench("activation adds who the process is", ({ registry, owner }) => {
-			const { incarnation } = reserve(registry);
-			const identity = { ...owner, pid: 4711, startTime: "12 34" };
-			registry.activate(incarnation, identity, 4711);
-			const row = registry.lookup(incarnation);
-			assert.equal(row?.status, "active");
-			assert.deepEqual([row.identity, row.groupId], [identity, 4711]);
-			assert.ok(
-				typeof row.activatedAt === "number" &&
-					row.activatedAt >= row.reservedAt,
-			);
-			assert.deepEqual(registry.living(), [row]);
-		}),
+		onBench(
+			"activation adds the identity of the process",
+			({ registry, owner }) => {
+				const { incarnation } = reserve(registry);
+				const identity = { ...owner, pid: 4711, startTime: "12 34" };
+				registry.activate(incarnation, identity, 4711);
+				const row = registry.lookup(incarnation);
+				assert.equal(row?.status, "active");
+				assert.deepEqual([row.identity, row.groupId], [identity, 4711]);
+				assert.ok(
+					typeof row.activatedAt === "number" &&
+						row.activatedAt >= row.reservedAt,
+				);
+				assert.deepEqual(registry.living(), [row]);
+			},
+		),
 		onBench(
 			"the end adds how and why, and the row stays as history",
 			({ registry, owner }) => {
