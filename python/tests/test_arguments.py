@@ -22,6 +22,7 @@ import pytest
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
+from tests.support.case_name import case_name
 
 UserId = NewType("UserId", int)
 T = TypeVar("T", bound=str)
@@ -90,7 +91,7 @@ ARRAY = numpy.zeros(2, dtype="float32")
         (numpy.typing.NDArray[numpy.floating], ARRAY),
         (list[Any], [1, "a"]),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_a_value_of_the_annotated_type_passes_as_it_is(
     annotation: Any, value: Any
@@ -120,7 +121,7 @@ def test_a_value_of_the_annotated_type_passes_as_it_is(
         (Box, {"corner": [1, 2]}, {"corner": (1, 2)}),
         (NdArray, ARRAY, NdArray("float32", [2], bytes(8))),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_what_the_host_has_no_type_for_becomes_the_annotated_type(
     annotation: Any, value: Any, becomes: Any
@@ -146,7 +147,7 @@ def test_what_the_host_has_no_type_for_becomes_the_annotated_type(
         (frozenset[int] | set[int], {1}, {1}),
         (list[int] | int, (1,), [1]),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_of_a_union_the_member_counts_that_takes_the_value_as_it_is(
     annotation: Any, value: Any, becomes: Any
@@ -190,7 +191,7 @@ def test_of_a_union_the_member_counts_that_takes_the_value_as_it_is(
             "expected ndarray[int8], got ndarray[float32]",
         ),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_another_value_is_refused_with_path_and_both_types(
     annotation: Any, value: Any, message: str

@@ -24,6 +24,7 @@ from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.typescript.tools_module import tools_module
+from tests.support.case_name import case_name
 
 
 def is_even(number: int) -> bool:
@@ -95,7 +96,7 @@ def test_a_result_is_not_checked_so_its_metadata_only_describes_it() -> None:
             {"type": "string", "format": "date"},
         ),
     ],
-    ids=lambda part: repr(part)[:60],
+    ids=case_name,
 )
 def test_the_json_schema_has_what_it_can_say(
     annotation: Any, schema: dict[str, Any]

@@ -19,6 +19,7 @@ from support.signatures import taking
 from snakepit_bridge import tool
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
+from tests.support.case_name import case_name
 
 UTC = timezone.utc
 Text = TypeVar("Text", bound=str)
@@ -150,7 +151,7 @@ CHECKED: list[tuple[Any, Any, Any, str]] = [
 @pytest.mark.parametrize(
     ("annotation", "value", "other", "says"),
     CHECKED,
-    ids=lambda part: repr(part)[:60],
+    ids=case_name,
 )
 def test_a_constraint_is_checked(
     annotation: Any, value: Any, other: Any, says: str
@@ -203,7 +204,7 @@ class Described:
         pydantic.Strict(),
         pydantic.WithJsonSchema({"type": "integer"}),
     ],
-    ids=lambda part: repr(part)[:60],
+    ids=case_name,
 )
 def test_metadata_that_describes_is_ignored(metadata: Any) -> None:
     assert taking(Annotated[int, metadata]).named["x"].expected == "int"
@@ -254,7 +255,7 @@ class Limits:
         (Annotated[int | str, at.Gt(0)], "does not apply to str"),
         (list[Annotated[int, OwnConstraint()]], "OwnConstraint"),
     ],
-    ids=lambda part: repr(part)[:60],
+    ids=case_name,
 )
 def test_what_cannot_be_checked_is_refused_when_the_tool_is_loaded(
     annotation: Any, says: str

@@ -21,6 +21,7 @@ import pytest
 from snakepit_bridge import NdArray, NoImage
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
+from tests.support.case_name import case_name
 
 
 class Colour(enum.IntEnum):
@@ -85,7 +86,7 @@ class Later:
             datetime(2024, 1, 1, 10, tzinfo=timezone.utc),
         ),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> None:
     back = decode(encode({"v": [value]}))["v"][0]
@@ -124,7 +125,7 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         ((1, object()), "$.a[1][1]", "plain data"),
         ((1, ["\udfff"]), "$.a[1][1][0]", "surrogate"),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_what_has_no_image_is_refused_with_its_path(
     value: Any, path: str, remedy: str

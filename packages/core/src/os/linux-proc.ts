@@ -225,7 +225,7 @@ export function parseStat(text: string, units: Units): TableEntry | undefined {
 	};
 }
 
-/** Reads one line of `/proc/PID/task/TID/stat`, which is as that of a process. */
+/** Reads one line of `/proc/PID/task/TID/stat`, which is as that of a process. Returns `undefined` for a thread that has ended. */
 export function parseThread(
 	text: string,
 	units: Units,
@@ -233,6 +233,8 @@ export function parseThread(
 	const entry = parseStat(text, units);
 	if (entry === undefined) return undefined;
 	const state = text.charAt(text.lastIndexOf(")") + 2);
+	// It has ended, and its process was not reaped yet.
+	if (/[ZXx]/.test(state)) return undefined;
 	return {
 		id: `${entry.pid} ${entry.startTime}`,
 		cpuTimeMs: entry.cpuTimeMs,

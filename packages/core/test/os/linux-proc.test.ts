@@ -67,6 +67,10 @@ test("a thread shows the time it used, and what holds it", () => {
 	expect(parseThread("", UNITS)).toBeUndefined();
 });
 
+test.each(["Z", "X", "x"])("a thread that has ended is none: %s", (state) => {
+	expect(parseThread(line("x", state), UNITS)).toBeUndefined();
+});
+
 test("a process that the kernel takes down is on its way out, also while its other threads end", () => {
 	const exiting = 4194560 | 4;
 	expect(parseStat(line("x", "R", 1, exiting), UNITS)?.condition).toBe(

@@ -26,10 +26,11 @@ async function acquireAsNobody(
 			"--conditions=snakepit-source",
 			"--input-type=module",
 			"-e",
-			`import { openRun } from ${source("run/open-run.ts")};
+			`import { loadJoinRun, openRun } from ${source("run/open-run.ts")};
 			import { loadSqlite } from ${source("registry/sqlite.ts")};
 			const dataDir = ${JSON.stringify(dataDir)};
 			await loadSqlite();
+			await loadJoinRun();
 			if (${isRoot}) {
 				process.setgroups([]);
 				process.setgid(${NOBODY});
