@@ -22,7 +22,7 @@ import pytest
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
-from tests.support.case_name import case_name
+from support.case_name import case_name
 
 UserId = NewType("UserId", int)
 T = TypeVar("T", bound=str)

@@ -24,7 +24,7 @@ from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.typescript.tools_module import tools_module
-from tests.support.case_name import case_name
+from support.case_name import case_name
 
 
 def is_even(number: int) -> bool:

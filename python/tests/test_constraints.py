@@ -19,7 +19,7 @@ from support.signatures import taking
 from snakepit_bridge import tool
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
-from tests.support.case_name import case_name
+from support.case_name import case_name
 
 UTC = timezone.utc
 Text = TypeVar("Text", bound=str)

@@ -21,7 +21,7 @@ import pytest
 from snakepit_bridge import NdArray, NoImage
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from tests.support.case_name import case_name
+from support.case_name import case_name
 
 
 class Colour(enum.IntEnum):

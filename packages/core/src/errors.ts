@@ -30,7 +30,9 @@ export class SnakepitError<Code extends string = ErrorCode> extends Error {
 	}
 
 	override readonly name: string = "SnakepitError";
+	/** Stable: switch on it. Every code has a meaning and a remedy in docs/reference/errors.md. */
 	readonly code: Code;
+	/** Whether the work may have started: after `"no"` calling again cannot do it twice. */
 	readonly ran: Ran;
 	/** In a `pool.map`: which item it is of, from 0. */
 	declare readonly item?: number | undefined;

@@ -98,16 +98,26 @@ export interface PoolOptions {
 	readonly size?: number | SizeOptions | undefined;
 	/** How many calls one worker may run at once. */
 	readonly callsPerWorker?: number | undefined;
+	/** The start of a worker, and of the next one when it fails. */
 	readonly start?: StartOptions | undefined;
+	/** Calls that wait for a worker. */
 	readonly queue?: QueueOptions | undefined;
+	/** Calls that run: deadline, and the grace after a cancel. */
 	readonly calls?: CallsOptions | undefined;
 	/** Finding workers that hang. `"off"`: no worker is asked, and one that hangs is not found. */
 	readonly heartbeat?: HeartbeatOptions | "off" | undefined;
+	/** Replacing workers that still work, by age, calls or memory. */
 	readonly recycle?: RecycleOptions | undefined;
+	/** Sessions: how long an idle one is kept, and how many there may be. */
 	readonly sessions?: SessionsOptions | undefined;
+	/** How long calls and workers have to finish when the pool closes. */
 	readonly stop?: StopOptions | undefined;
+	/** What becomes of the lines that workers print. */
 	readonly output?: OutputOptions | undefined;
-	/** Is called with every event of the pool and of its run, from the first on. One that throws cannot hurt the pool. */
+	/**
+	 * Is called with every event of the pool from its start on, and with those of its run while the pool is open. All
+	 * events of a run go to the `onEvent` of `openRun`. One that throws cannot hurt the pool.
+	 */
 	readonly onEvent?: SnakepitListener | undefined;
 	/** Follow the pool from within, as telemetry does. One that throws cannot hurt the pool. */
 	readonly instruments?: readonly Instrument[] | undefined;

@@ -218,6 +218,6 @@ export function resolveGroup<Resolved extends object>(
 		filled[option] =
 			(given as Record<string, unknown> | undefined)?.[option] ?? value;
 	}
-	checkOptions(`${at} ${name}`, given ?? {}, table);
+	checkOptions(`${at} ${name}`, given === undefined ? {} : given, table);
 	return filled as Resolved;
 }

@@ -39,7 +39,9 @@ export interface RunOptions {
 	readonly protections?: readonly Protection[] | undefined;
 	/** Decides for each orphan of a dead run whether it is ended, while the run is opened. */
 	readonly cleanup?: CleanupStrategy | undefined;
+	/** How often the ledger is compared with the process table, and what is done with strays. */
 	readonly audit?: AuditOptions | undefined;
+	/** How much of the past the ledger keeps. */
 	readonly history?: HistoryBoundOptions | undefined;
 	/**
 	 * What follows when the program gets SIGINT or SIGTERM and has a listener of its own for it. `"end"`: it has

@@ -45,6 +45,14 @@ test("every default passes its own check, means that there is no bound, or is le
 
 const wrong: readonly [string, unknown, string, RegExp][] = [
 	["misspelt", { quue: {} }, "UNKNOWN_OPTION", /Did you mean "queue"/],
+	...["start", "queue", "calls", "recycle", "sessions", "stop", "output"].map(
+		(group): [string, unknown, string, RegExp] => [
+			`null as ${group}`,
+			{ [group]: null },
+			"INVALID_OPTION",
+			/must be an object, got null/,
+		],
+	),
 	[
 		"misspelt in a group",
 		{ start: { timeoutMS: 1 } },
