@@ -18,11 +18,11 @@ from typing import (
 import numpy
 import numpy.typing
 import pytest
+from support.case_name import case_name
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
-from support.case_name import case_name
 
 UserId = NewType("UserId", int)
 T = TypeVar("T", bound=str)

@@ -15,6 +15,7 @@ import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.case_name import case_name
 from support.signatures import taking
 
 from snakepit_bridge import tool
@@ -24,7 +25,6 @@ from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.typescript.tools_module import tools_module
-from support.case_name import case_name
 
 
 def is_even(number: int) -> bool:

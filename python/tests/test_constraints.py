@@ -14,12 +14,12 @@ import numpy
 import numpy.typing
 import pydantic
 import pytest
+from support.case_name import case_name
 from support.signatures import taking
 
 from snakepit_bridge import tool
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
-from support.case_name import case_name
 
 UTC = timezone.utc
 Text = TypeVar("Text", bound=str)

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy
 import pytest
+from support.case_name import case_name
 
 from snakepit_bridge import NdArray, NoImage
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from support.case_name import case_name
 
 
 class Colour(enum.IntEnum):
