@@ -47,7 +47,7 @@ test("messages arrive whole and in order, however they are cut", () => {
 	);
 });
 
-test("what was told lasts when the buffer is written over, whatever its size", () => {
+test("a frame keeps its content when the buffer is written over, whatever its size", () => {
 	const sizes = fc.array(fc.constantFrom(0, 3, 20_000, 70_000, 300_000), {
 		maxLength: 6,
 	});

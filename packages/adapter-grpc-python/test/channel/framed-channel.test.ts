@@ -110,7 +110,7 @@ test.each([
 	{ what: "over the limit", kind: FRAME, length: 2 ** 31, says: /the limit/ },
 	{ what: "of an unknown kind", kind: 7, length: 0, says: /of kind 7/ },
 ])(
-	"a message $what ends the channel, and who waits for a ping is told",
+	"a message $what ends the channel and rejects a waiting ping",
 	async ({ kind, length, says }) => {
 		const { channel, over, socket } = await opened();
 		const ping = failureOf(channel.ping(1, never));

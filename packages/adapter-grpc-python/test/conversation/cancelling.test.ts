@@ -27,14 +27,14 @@ test.each<[string, unknown, CancelReason]>([
 		new QueueError({ code: "POOL_CLOSED", ran: "maybe", message: "" }),
 		CancelReason.CANCEL_REASON_SHUTDOWN,
 	],
-])("a cancel says why: %s", async (_, reason, told) => {
+])("a cancel carries its reason: %s", async (_, reason, sent) => {
 	const worker = new FakeWorker();
 	const abort = new AbortController();
 	const result = failureOf(
 		call(worker.conversation, "one", {}, { signal: abort.signal }),
 	);
 	abort.abort(reason);
-	expect(worker.all("cancel")).toEqual([{ callId: 1, reason: told }]);
+	expect(worker.all("cancel")).toEqual([{ callId: 1, reason: sent }]);
 	worker.fail(1, FailureKind.FAILURE_KIND_CANCELLED, { began: true });
 	expect(await result).toBeInstanceOf(CallAbortedError);
 	expect(await result).toMatchObject({

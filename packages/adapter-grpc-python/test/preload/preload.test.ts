@@ -126,7 +126,7 @@ describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
 		expect(new Set(all.flatMap(({ chance }) => chance)).size).toBe(4);
 	});
 
-	test("its exit is told at once, and its lines are its own", async () => {
+	test("its exit is reported at once, and its output lines are its own", async () => {
 		const { pool } = await open({ transport }, 1);
 		const line = next(pool, "worker.output");
 		await pool.execute("say", ["here"]);

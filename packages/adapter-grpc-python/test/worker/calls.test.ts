@@ -102,7 +102,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 		expect(await call(connection, "echo", { value: 1 })).toBe(1);
 	});
 
-	test("a result over the limit is told with its size, and nothing is lost", async () => {
+	test("a result over the limit is reported with its size, and nothing is lost", async () => {
 		const { connection } = await startBench({
 			maxMessageBytes: 1024 * 1024,
 			sharedMemory: "off",

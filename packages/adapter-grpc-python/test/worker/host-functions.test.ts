@@ -92,7 +92,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 		]);
 	});
 
-	test("a function is told when its call ends", async () => {
+	test("a function is notified when its call ends", async () => {
 		const begun = Promise.withResolvers<AbortSignal>();
 		const { connection } = await withFunctions({
 			wait: (_, { signal }) => {

@@ -7,16 +7,16 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);
 
 	/** Items without end; tells how many were taken and whether it was closed. */
-	function source() {
-		const told = { taken: 0, closed: false };
+	function countedSource() {
+		const source = { taken: 0, closed: false };
 		async function* items() {
 			try {
-				for (;;) yield told.taken++;
+				for (;;) yield source.taken++;
 			} finally {
-				told.closed = true;
+				source.closed = true;
 			}
 		}
-		return { told, items: items() };
+		return { source, items: items() };
 	}
 
 	test("items of an iterable reach the tool in order, many times its credit", async () => {
@@ -30,26 +30,26 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 
 	test("a stream in and a stream out run at the pace of the consumer", async () => {
 		const { connection } = await startBench({ streamCredit: 2 });
-		const { told, items } = source();
+		const { source, items } = countedSource();
 		const doubled = streamOf(connection, "doubled", {}, { input: items });
 		expect((await doubled.next()).value).toBe(0);
 		expect((await doubled.next()).value).toBe(2);
 		await connection.ping?.(new AbortController().signal);
-		expect(told.taken).toBeLessThan(60);
+		expect(source.taken).toBeLessThan(60);
 		await doubled.return?.();
-		await expect.poll(() => told.closed).toBe(true);
+		await expect.poll(() => source.closed).toBe(true);
 	});
 
 	test("a tool that reads no more closes the caller's iterable", async () => {
 		const { connection } = await startBench();
-		const { told, items } = source();
+		const { source, items } = countedSource();
 		expect(await call(connection, "first_input", {}, { input: items })).toBe(0);
-		await expect.poll(() => told.closed).toBe(true);
+		await expect.poll(() => source.closed).toBe(true);
 	});
 
 	test("an abort closes the caller's iterable", async () => {
 		const { connection } = await startBench();
-		const { told, items } = source();
+		const { source, items } = countedSource();
 		const abort = new AbortController();
 		const failure = failureOf(
 			call(
@@ -59,10 +59,10 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 				{ input: items, signal: abort.signal },
 			),
 		);
-		await expect.poll(() => told.taken).toBeGreaterThan(0);
+		await expect.poll(() => source.taken).toBeGreaterThan(0);
 		abort.abort();
 		await failure;
-		await expect.poll(() => told.closed).toBe(true);
+		await expect.poll(() => source.closed).toBe(true);
 	});
 
 	test("an iterable that throws fails the tool's reading, and is the cause of its error", async () => {
