@@ -67,6 +67,7 @@ def test_no_batch_is_larger_than_a_message_may_be(start: Host) -> None:
             for n in range(begin, begin + 10)
         ]
         conversation.send(batch=pb.HostFrames(frames=calls))
+    # In any order: none is promised of calls that a host sends at once.
     results = [conversation.receive().result.call_id for _ in range(100)]
-    assert results == list(range(1, 101))
+    assert sorted(results) == list(range(1, 101))
     assert max(message.ByteSize() for message in conversation.messages) <= 1000

@@ -42,6 +42,30 @@ def test_call_now_steps_the_loop_until_it_would_wait(
     assert stepped.loop.is_running() is False
 
 
+def test_a_call_that_is_added_as_the_loop_stops_runs_with_what_it_schedules(
+    bridge: BridgeLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stepped = bridge.stepped
+    seen: list[str] = []
+    stop = stepped.loop.stop
+
+    def late() -> None:
+        seen.append("late")
+        stepped.loop.call_soon(lambda: seen.append("scheduled by it"))
+
+    def stop_as_another_thread_adds_a_call() -> None:
+        monkeypatch.setattr(stepped.loop, "stop", stop)
+        stop()
+        adding = threading.Thread(target=stepped.call_now, args=(late,))
+        adding.start()
+        adding.join()
+
+    with bridge.held_up():
+        monkeypatch.setattr(stepped.loop, "stop", stop_as_another_thread_adds_a_call)
+        stepped.call_now(lambda: seen.append("first"))
+        assert seen == ["first", "late", "scheduled by it"]
+
+
 def test_call_soon_runs_the_callback_in_the_bridges_thread(
     bridge: BridgeLoop,
 ) -> None:

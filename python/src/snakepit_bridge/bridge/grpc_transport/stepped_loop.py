@@ -129,8 +129,7 @@ class SteppedLoop:
             self.on_interrupted()
 
     def _step(self) -> None:
-        while self._calls:
-            self.loop.call_soon(self._calls.popleft())
+        self._take_calls()
         # A step may be within another loop's run: between two of its callbacks.
         outer = asyncio._get_running_loop()
         try:
@@ -145,8 +144,14 @@ class SteppedLoop:
 
     def _would_wait(self, timeout: float | None) -> None:
         self._idle_until = None if timeout is None else time.monotonic() + timeout
-        if not self._calls:
+        if self._calls:
+            self._take_calls()
+        else:
+            # A call that is added from here on waits for the next step: what it
+            # schedules would stay in a loop that stops.
             self.loop.stop()
+
+    def _take_calls(self) -> None:
         while self._calls:
             self.loop.call_soon(self._calls.popleft())
 
