@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const pages = globSync(
-	"{*.md,{docs,packages,apps,examples,chaos,bench,python}/**/*.md}",
+	"{*.md,{docs,packages,apps,examples,bundles,chaos,bench,mutation,python}/**/*.md}",
 	{
 		cwd: ROOT,
 		exclude: (path) => /(^|\/)(node_modules|\.[^/]+)(\/|$)/.test(path),
