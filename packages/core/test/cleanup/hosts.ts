@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
+import { endHost } from "../../../../scripts/end-host.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
@@ -75,8 +76,9 @@ export class Host {
 		const { stdout } = this.child;
 		if (stdout === null) throw new Error("The host has no output.");
 		this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
-		onTestFinished(() => {
-			this.child.kill("SIGKILL");
+		const self = machine.observe(this.child.pid ?? 0);
+		onTestFinished(async () => {
+			await endHost(machine, this.child, self);
 			for (const worker of this.#workers) endGroup(machine, worker);
 		});
 	}

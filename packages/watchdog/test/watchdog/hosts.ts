@@ -11,6 +11,7 @@ import {
 } from "@snakepit/core/infrastructure";
 import { onTestFinished } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
+import { endHost } from "../../../../scripts/end-host.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { WatchdogOptions } from "../../src/index.ts";
 
@@ -98,8 +99,9 @@ export class Host {
 				this.watch([line.event.pid]);
 			for (const arrived of this.#arrived) arrived();
 		});
-		onTestFinished(() => {
-			this.child.kill("SIGKILL");
+		const self = machine.observe(this.child.pid ?? 0);
+		onTestFinished(async () => {
+			await endHost(machine, this.child, self);
 			for (const identity of this.#watched) endGroup(machine, identity);
 		});
 	}
