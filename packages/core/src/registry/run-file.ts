@@ -22,6 +22,8 @@ export const APPLICATION_ID = 0x736e6b70;
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 /** Nobody else writes a run file: the event loop does not wait for a stranger that locks it. */
 const BUSY_TIMEOUT_MS = 25;
+/** Until workers are in it, a failed write fails the start of a pool: another program's start may just read it, on a busy machine for longer. */
+const FIRST_BUSY_TIMEOUT_MS = 2_000;
 
 /** What a commit outlives from the moment on in which it returns. */
 export type Outlives =
@@ -41,16 +43,19 @@ export class RunFile {
 	/** Which file has been opened. */
 	readonly identity: FileIdentity;
 	readonly #connection: SqliteConnection;
+	#busyTimeoutMs: number;
 	#outlives: Outlives | undefined;
 
 	private constructor(
 		path: string,
 		identity: FileIdentity,
 		connection: SqliteConnection,
+		busyTimeoutMs: number,
 	) {
 		this.path = path;
 		this.identity = identity;
 		this.#connection = connection;
+		this.#busyTimeoutMs = busyTimeoutMs;
 	}
 
 	/**
@@ -62,8 +67,8 @@ export class RunFile {
 		let file: RunFile | undefined;
 		try {
 			const identity = makeFile(path, "");
-			const connection = connect(sqlite, path);
-			file = new RunFile(path, identity, connection);
+			const connection = connect(sqlite, path, FIRST_BUSY_TIMEOUT_MS);
+			file = new RunFile(path, identity, connection, FIRST_BUSY_TIMEOUT_MS);
 			shareFile(connection);
 			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
 			upgrade(connection);
@@ -91,11 +96,12 @@ export class RunFile {
 
 	/** Opens a file that was read before, and brings one of an older version up to date. Throws what SQLite throws. */
 	static open(sqlite: Sqlite, path: string): RunFile {
-		const connection = connect(sqlite, path);
+		const connection = connect(sqlite, path, BUSY_TIMEOUT_MS);
 		try {
 			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(connection);
-			return new RunFile(path, identityOf(path), connection);
+			const identity = identityOf(path);
+			return new RunFile(path, identity, connection, BUSY_TIMEOUT_MS);
 		} catch (error) {
 			connection.client.close();
 			throw error;
@@ -122,6 +128,9 @@ export class RunFile {
 				ledger.writeWorker(worker, ordinal, marker);
 			if (run !== undefined) ledger.writeRun(run);
 		}, outlives);
+		if (rows.length === 0 || this.#busyTimeoutMs === BUSY_TIMEOUT_MS) return;
+		this.#busyTimeoutMs = BUSY_TIMEOUT_MS;
+		this.#connection.client.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
 	}
 
 	/** One commit: how workers of a dead run ended, the run's row, and what happened while no host lived. */
@@ -198,11 +207,12 @@ function makeFile(path: string, content: string | Uint8Array): FileIdentity {
 	}
 }
 
-function connect(sqlite: Sqlite, path: string): SqliteConnection {
-	const connection = sqlite.open(path, {
-		readonly: false,
-		busyTimeoutMs: BUSY_TIMEOUT_MS,
-	});
+function connect(
+	sqlite: Sqlite,
+	path: string,
+	busyTimeoutMs: number,
+): SqliteConnection {
+	const connection = sqlite.open(path, { readonly: false, busyTimeoutMs });
 	connection.client.pragma(`synchronous = ${SYNCHRONOUS.power_loss}`);
 	return connection;
 }

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test } from "vitest";
+import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
+import { openNewRun } from "../../src/registry/new-run.ts";
+import type { RunFile } from "../../src/registry/run-file.ts";
+import { reserved } from "../../src/registry/worker-life.ts";
+import { SeededRandom, VirtualClock } from "../../src/testing.ts";
+import { sqlite } from "../cleanup/bench.ts";
+import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+/** Far longer than a commit waits later, and far shorter than the first waits. */
+const HELD_MS = 300;
+
+/** Reads the file for so long: as the start of another program on a busy machine. */
+const READER = `
+const { parentPort, workerData } = require("node:worker_threads");
+const Database = require(workerData.module);
+const database = new Database(workerData.path, { readonly: true });
+database.exec("begin");
+database.prepare("select * from runs").get();
+parentPort.postMessage("reads");
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData.heldMs);
+database.close();
+`;
+
+async function readFor(path: string): Promise<Worker> {
+	const reader = new Worker(READER, {
+		eval: true,
+		workerData: {
+			module: createRequire(import.meta.url).resolve("better-sqlite3"),
+			path,
+			heldMs: HELD_MS,
+		},
+	});
+	await once(reader, "message");
+	return reader;
+}
+
+async function newFile(): Promise<{
+	file: RunFile;
+	write: (n: number) => void;
+}> {
+	const { file, lock, name } = await openNewRun({
+		sqlite,
+		directory: new LedgerDirectory(temporaryDirectory()),
+		owner: machine.self,
+		clock: new VirtualClock(),
+		random: new SeededRandom(1),
+		makeRunDirectory: () => "/nowhere",
+		removeFiles: () => {},
+	});
+	onTestFinished(() => {
+		file.close("goes_on");
+		lock.release("removed");
+	});
+	const write = (ordinal: number): void => {
+		const reservation = {
+			incarnation: `${name.runId}-${ordinal}`,
+			workerId: "w-0",
+			pool: "w",
+			fingerprint: "x",
+			files: [],
+		};
+		const worker = reserved(undefined, reservation, name.runId, 0);
+		file.write([{ worker, ordinal }], "marker", undefined);
+	};
+	return { file, write };
+}
+
+test("the first worker of a run is recorded although another program reads the file for 300 ms", async () => {
+	const { file, write } = await newFile();
+	const reader = await readFor(file.path);
+	write(1);
+	await once(reader, "exit");
+	expect(file.ledger.workers("all")).toHaveLength(1);
+});
+
+test("later ones do not wait for a reader: the event loop would stand still", async () => {
+	const { file, write } = await newFile();
+	write(1);
+	const reader = await readFor(file.path);
+	expect(() => write(2)).toThrow(/locked/);
+	await once(reader, "exit");
+});
