@@ -87,7 +87,7 @@ const orders = {
 		const call = () => pool.execute(tool, args, settings);
 		await Promise.all(Array.from({ length: times }, call));
 	},
-	/** Takes every descriptor it can get, and each that becomes free. */
+	/** Opens files until no descriptor is left, and takes each one that is closed later. */
 	takeDescriptors: (): void => {
 		takeDescriptors();
 		hogging = setInterval(takeDescriptors, 1);

@@ -211,7 +211,7 @@ class PythonGrpc implements PythonGrpcAdapter {
 				];
 	}
 
-	/** An environment that depends on the slot is not known yet: what Python needs to find the bridge belongs into the host's. */
+	/** The environment may depend on the slot, which is not known yet: put what Python needs to find the bridge into the environment of the host. */
 	private searchSetting(): SearchSetting {
 		const { env, cwd } = this.options;
 		return {

@@ -109,7 +109,7 @@ test("a listener that throws hurts neither the run nor its pools", async () => {
 	expect(threw).toContainEqual(expect.objectContaining({ of: "run.started" }));
 });
 
-test("pools of the shorthand share the run that is open, whoever opened it, and it ends with the last", async () => {
+test("pools made by createPool share the run that is open, and it ends with the last of them", async () => {
 	const dataDir = temporaryDirectory();
 	const run = await openRun({ dataDir, audit: { intervalMs: 1_000 } });
 	const pool = await createPool({ ...POOL, dataDir });

@@ -84,7 +84,7 @@ test("workers are counted by state; starts, exits and restarts by what happened"
 	await virtual.close();
 });
 
-test("processor time of a slot never falls, whoever holds it", () => {
+test("processor time of a slot never falls when its worker is replaced", () => {
 	const clock = new CpuClock();
 	const at = (incarnation: string, cpuTimeMs: number) => ({
 		incarnation,
