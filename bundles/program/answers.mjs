@@ -9,7 +9,7 @@ import { guard, watchdog } from "@snakepit/watchdog";
 /** A worker that returns what it is sent. @type {import("@snakepit/core/adapter").Adapter} */
 const cat = {
 	name: "cat",
-	launch: () => ({ executable: "cat", args: [], stdio: "adapter" }),
+	launch: () => ({ executable: "cat", stdio: "adapter" }),
 	connect: async ({ stdin, stdout }) => ({
 		execute: async (_command, args) => {
 			stdin.write(JSON.stringify(args));

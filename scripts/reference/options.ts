@@ -101,7 +101,7 @@ function limits(
 	const wrong = check?.(Symbol("of no type"))?.replace(/^must be /, "") ?? "";
 	const range = /^a whole number from (-?\d+) to (\d+)$/.exec(wrong);
 	if (range === null)
-		return type === "string" ? wrong.replace("a text that is ", "") : "";
+		return type === "string" ? wrong.replace("a string that is ", "") : "";
 	const [least, most] = [Number(range[1]), Number(range[2])];
 	if (most === Number.MAX_SAFE_INTEGER)
 		return `${quantity(option, least)} or more`;

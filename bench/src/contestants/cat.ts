@@ -8,7 +8,7 @@ import type {
 /** Workers that are `cat`: the smallest real conversation with a process. One call at a time. */
 export const catAdapter: Adapter = {
 	name: "cat",
-	launch: () => ({ executable: "cat", args: [], stdio: "adapter" }),
+	launch: () => ({ executable: "cat", stdio: "adapter" }),
 	connect: async (process) => connectionTo(process),
 };
 

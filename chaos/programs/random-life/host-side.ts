@@ -29,7 +29,7 @@ export class HostSide {
 			throws: () => {
 				throw Object.assign(new Error("on purpose"), { code: "ON_PURPOSE" });
 			},
-			odd: () => Symbol("has no image"),
+			odd: () => Symbol("cannot be sent"),
 			hangs: (_: unknown, { signal }: HostFunctionContext) =>
 				new Promise((_resolve, reject) => {
 					signal.addEventListener("abort", () => reject(signal.reason));

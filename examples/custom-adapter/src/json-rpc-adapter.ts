@@ -76,10 +76,7 @@ function noInput(): core.InputError {
 function translate(error: unknown): core.SnakepitError {
 	const { message } = error as Error;
 	const fields = { ran: "maybe", message, cause: error } as const;
-	if (error instanceof Gone) {
-		const code = "CONNECTION_BROKEN";
-		return new adapter.ConnectionBrokenError({ ...fields, code });
-	}
+	if (error instanceof Gone) return new adapter.ConnectionBrokenError(fields);
 	if (!(error instanceof Fault) || error.kind === "cancelled") {
 		const code = "CALL_ABORTED";
 		return new core.CallAbortedError({ ...fields, code });
@@ -91,5 +88,5 @@ function translate(error: unknown): core.SnakepitError {
 	const nothing = { notes: [], frames: [], cause: undefined };
 	const fault = { type: "JSON-RPC fault", message, traceback: error.trace };
 	const remote = { ...fault, ...nothing };
-	return new core.ToolError({ ...fields, code: "TOOL_FAILED", remote });
+	return new core.ToolError({ ...fields, remote });
 }

@@ -140,7 +140,6 @@ async function call(
 		answer = (await response.json()) as Answer;
 	} catch (cause) {
 		throw new ConnectionBrokenError({
-			code: "CONNECTION_BROKEN",
 			ran: "maybe",
 			message: `The viewer did not answer ${method} with JSON: ${(cause as Error).message}`,
 			cause,
@@ -149,7 +148,6 @@ async function call(
 	if (answer.error === undefined) return answer.result;
 	const { code, message } = answer.error;
 	throw new ToolError({
-		code: "TOOL_FAILED",
 		ran: "maybe",
 		message: `The viewer answers ${method} with error ${code}: ${message}`,
 		remote: {

@@ -158,7 +158,6 @@ class PythonGrpc implements PythonGrpcAdapter {
 		const conversation = this.conversations.find(({ isOpen }) => isOpen);
 		if (conversation === undefined) {
 			throw new ConnectionBrokenError({
-				code: "CONNECTION_BROKEN",
 				ran: "no",
 				message:
 					"No worker of this adapter is running that could describe its tools. Call describe() while a pool with this adapter is open.",

@@ -79,7 +79,8 @@ export interface PreloadPlace
 export interface LaunchSpec {
 	/** Path, or name looked up in `PATH`. */
 	readonly executable: string;
-	readonly args: readonly string[];
+	/** None by default. */
+	readonly args?: readonly string[] | undefined;
 	/** Laid over the host's environment; `undefined` removes a variable. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 	readonly cwd?: string | undefined;

@@ -25,6 +25,11 @@ export interface OptionsErrorCodes {
 	 */
 	readonly UNKNOWN_OPTION: "no";
 	/**
+	 * There is no event of that type.
+	 * @remedy The message names the most similar one.
+	 */
+	readonly UNKNOWN_EVENT: "no";
+	/**
 	 * This program has a run open in the same `dataDir`, with another value of an option of the run.
 	 * @remedy The message names the option and both values. Pass the same value or leave it out, set it where the run is
 	 * opened, or use another `dataDir`.

@@ -164,9 +164,9 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 	readonly remote: RemoteError;
 
 	constructor(
-		fields: ErrorFields<"TOOL_FAILED"> & { readonly remote: RemoteError },
+		fields: Omit<ErrorFields, "code"> & { readonly remote: RemoteError },
 	) {
-		super(fields);
+		super({ ...fields, code: "TOOL_FAILED" });
 		this.remote = fields.remote;
 	}
 }
@@ -181,4 +181,8 @@ export class ConnectionBrokenError extends SnakepitError<"CONNECTION_BROKEN"> {
 	}
 
 	override readonly name: string = "ConnectionBrokenError";
+
+	constructor(fields: Omit<ErrorFields, "code">) {
+		super({ ...fields, code: "CONNECTION_BROKEN" });
+	}
 }

@@ -43,11 +43,13 @@ export type HostEvent =
 	  };
 
 /**
- * Every event of core: one closed union, in the past tense. What lasts has one
- * start and exactly one end.
+ * What happened, as `pool.on()` and `onEvent` receive it: `type` names it, `wallMs` is when, and the fields beside them
+ * depend on the type. A closed union of facts in the past tense, so a `switch` on `type` knows the fields of each; what
+ * lasts has one start and exactly one end. docs/reference/events.md lists all.
  */
 export type SnakepitEvent = EventTime & (RunEvent | PoolEvent | HostEvent);
 
+/** The name of an event, such as `"worker.ready"`. */
 export type SnakepitEventType = SnakepitEvent["type"];
 /** The event of one type. */
 export type EventOf<Type extends SnakepitEventType> = Extract<

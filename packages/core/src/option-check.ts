@@ -37,7 +37,7 @@ export const aFunction: Check = (value) =>
 export const nonEmptyText: Check = (value) =>
 	typeof value === "string" && value !== ""
 		? undefined
-		: "must be a text that is not empty";
+		: "must be a string that is not empty";
 
 /** Lets a check pass when the option is left out. */
 export const optional =
@@ -111,7 +111,7 @@ const SHOWN_MEMBERS = 6;
 function kindOf(value: unknown): string {
 	switch (typeof value) {
 		case "string":
-			return "a text";
+			return "a string";
 		case "function":
 			return "a function";
 		case "object":
@@ -126,7 +126,10 @@ function kindOf(value: unknown): string {
 }
 
 /** The known name within two edits of `name`, if there is one. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearest(
+	name: string,
+	known: readonly string[],
+): string | undefined {
 	const ranked = known
 		.map((candidate) => ({
 			candidate,

@@ -36,7 +36,7 @@ const isAdapter: Check = (value) => {
 		typeof (value as Adapter).launch !== "function" ||
 		typeof (value as Adapter).connect !== "function"
 	)
-		return "must be an Adapter: an object with name, a text, and the functions launch and connect";
+		return "must be an Adapter: an object with a name (a string) and the functions launch and connect";
 	return NAME.test((value as Adapter).name)
 		? undefined
 		: `must have a name of ${NAME_IS}, not ${JSON.stringify((value as Adapter).name.slice(0, 60))}`;

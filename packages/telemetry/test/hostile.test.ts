@@ -32,7 +32,6 @@ test("values of a megabyte are cut, and the cuts are counted", async () => {
 				[MEGABYTE]: scripts.echo,
 				fails: () => {
 					throw new ToolError({
-						code: "TOOL_FAILED",
 						ran: "maybe",
 						message: MEGABYTE,
 						remote: {

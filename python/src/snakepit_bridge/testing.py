@@ -85,7 +85,7 @@ def call_context(
         input: the items of the caller's stream, all of them sent.
         host_functions: what the host would have registered. Each gets the one
             argument and returns the answer; both cross as they do to a host, so
-            that what has no image raises `NoImage`. What it raises is a
+            that what cannot be sent raises `NoImage`. What it raises is a
             `HostCallFailed` to the tool, with its attribute `code` or else the
             name of its type as code.
         trace_context: headers of the caller.

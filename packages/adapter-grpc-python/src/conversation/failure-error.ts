@@ -65,7 +65,6 @@ export function errorOfFailure(
 		cause: undefined,
 	};
 	return new ToolError({
-		code: "TOOL_FAILED",
 		ran,
 		message: `"${call.command}" failed on worker ${call.workerId}: ${failure.message}`,
 		cause: call.inputError,
@@ -95,7 +94,6 @@ export function conversationBroken(
 	cause?: unknown,
 ): ConnectionBrokenError {
 	return new ConnectionBrokenError({
-		code: "CONNECTION_BROKEN",
 		ran,
 		message: `The conversation with worker ${workerId} broke: ${problem}`,
 		cause,

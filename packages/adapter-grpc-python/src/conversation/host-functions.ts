@@ -79,7 +79,7 @@ export class HostFunctions {
 							invoke,
 						),
 			);
-			// What returns nothing answers null: undefined has no image.
+			// What returns nothing answers null: undefined cannot be sent.
 			const image = encodeValue(value === undefined ? null : value);
 			answer = {
 				$case: "hostResult",

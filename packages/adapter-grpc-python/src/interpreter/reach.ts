@@ -5,8 +5,8 @@ import { dirname, resolve, sep } from "node:path";
 /** Where a path leads for the user of this program. */
 export type Reach =
 	| { readonly kind: "reached"; readonly path: string }
-	/** Nothing is there: `at` is the first part of the way that does not exist. */
-	| { readonly kind: "missing"; readonly at: string }
+	/** Nothing is there: `at` is the first part of the way to `path` that does not exist. */
+	| { readonly kind: "missing"; readonly path: string; readonly at: string }
 	/** This user may not enter the directory `at`, or may not do what is wanted with the file `at`. */
 	| { readonly kind: "forbidden"; readonly at: string };
 
@@ -30,11 +30,11 @@ export function reach(path: string, wanted: number = constants.R_OK): Reach {
 		} catch (error) {
 			return isRefusal(error)
 				? { kind: "forbidden", at }
-				: { kind: "missing", at: next };
+				: { kind: "missing", path, at: next };
 		}
 		if (!isLink) at = next;
 		else {
-			if (++links > MAX_LINKS) return { kind: "missing", at: next };
+			if (++links > MAX_LINKS) return { kind: "missing", path, at: next };
 			rest.unshift(...partsOf(resolve(dirname(next), readlinkSync(next))));
 			at = sep;
 		}
@@ -43,7 +43,7 @@ export function reach(path: string, wanted: number = constants.R_OK): Reach {
 		accessSync(at, wanted);
 		return { kind: "reached", path: at };
 	} catch (error) {
-		return { kind: isRefusal(error) ? "forbidden" : "missing", at };
+		return { kind: isRefusal(error) ? "forbidden" : "missing", path, at };
 	}
 }
 
@@ -53,7 +53,9 @@ export function reachProblem(found: Reach): string {
 		case "reached":
 			return "";
 		case "missing":
-			return `there is no ${found.at}`;
+			return found.at === found.path
+				? `there is no ${found.path}`
+				: `there is no ${found.path} (${found.at} does not exist)`;
 		case "forbidden":
 			return `${currentUser()} has no access to ${found.at}`;
 	}

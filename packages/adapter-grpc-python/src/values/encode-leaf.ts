@@ -47,7 +47,7 @@ export function encodeLeaf(
 	else if (ArrayBuffer.isView(value)) {
 		if (dtypeOf(value) === undefined) {
 			throw new NoImage(
-				`is ${describe(value)}, which has no image; send a Uint8Array or an NdArray`,
+				`is ${describe(value)}, which cannot be sent to Python; send a Uint8Array or an NdArray`,
 			);
 		}
 		encodeNdArray(writer, NdArray.from(value), attachment);

@@ -18,7 +18,7 @@ export interface EncodeOptions {
 /**
  * Writes a value as its image (docs/values.md).
  *
- * @throws InputError `VALUE_NOT_TRANSFERABLE` with the path of what has no image, `MESSAGE_TOO_LARGE` past `maxBytes`.
+ * @throws InputError `VALUE_NOT_TRANSFERABLE` with the path of what cannot be sent, `MESSAGE_TOO_LARGE` past `maxBytes`.
  */
 export function encodeValue(
 	value: unknown,
@@ -92,7 +92,7 @@ class Encoder {
 		else if (isPlain(prototype)) this.plainObject(value);
 		else
 			throw new NoImage(
-				`is ${describe(value)}, which has no image; send its fields as a plain object`,
+				`is ${describe(value)}, which cannot be sent to Python; send its fields as a plain object`,
 			);
 		this.ancestors.pop();
 	}

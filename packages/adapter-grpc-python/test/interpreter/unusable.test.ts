@@ -32,7 +32,9 @@ test("VIRTUAL_ENV that names no directory is an error that names it, with the wa
 	const { choose, directory } = withAnother();
 	const error = await failureOf(choose());
 	expect(error).toMatchObject(
-		unusable(`VIRTUAL_ENV is ${directory}, and there is no ${directory}.`),
+		unusable(
+			`VIRTUAL_ENV is ${directory}, and there is no ${directory}/bin/python (${directory} does not exist).`,
+		),
 	);
 	expect(String(error)).toContain("No other is taken in its place");
 	expect(String(error)).toContain(`python3 -m venv --clear ${directory}`);
@@ -45,7 +47,7 @@ test("VIRTUAL_ENV whose base Python was removed is an error that names the missi
 	symlinkSync("python3", python);
 	symlinkSync(join(root, "gone/python3"), join(directory, "bin/python3"));
 	expect(await failureOf(choose())).toMatchObject(
-		unusable(`there is no ${root}/gone`),
+		unusable(`(${root}/gone does not exist)`),
 	);
 });
 

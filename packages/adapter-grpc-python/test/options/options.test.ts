@@ -33,7 +33,7 @@ test.each<[string, unknown, RegExp]>([
 	[
 		"INVALID_OPTION",
 		{ tools: "a.py", env: { TOKEN: "a secret", A: 1 } },
-		/"env" must be an object with string values.* got \{TOKEN: a text, A: 1\}/,
+		/"env" must be an object with string values.* got \{TOKEN: a string, A: 1\}/,
 	],
 	[
 		"INVALID_OPTION",

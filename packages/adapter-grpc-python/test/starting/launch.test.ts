@@ -36,7 +36,7 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 		resolveOptions({ tools: "/t.py", logLevel: "debug" }),
 		host,
 	);
-	expect([spec.executable, ...spec.args].join(" ")).toBe(
+	expect([spec.executable, ...(spec.args ?? [])].join(" ")).toBe(
 		"/python -P -u -m snakepit_bridge worker --run-id aaaaa00",
 	);
 	expect(spec.launchPayload).toMatchObject({
@@ -56,7 +56,7 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 test("Python 3.10 knows no -P", () => {
 	expect(
 		launchSpec(slot, python(10), resolveOptions({ tools: "/t.py" }), host)
-			.args[0],
+			.args?.[0],
 	).toBe("-u");
 });
 

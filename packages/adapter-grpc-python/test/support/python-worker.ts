@@ -66,7 +66,7 @@ export async function startPythonWorker(
 	};
 	await adapter.prepare?.(new AbortController().signal);
 	const spec = adapter.launch(slot);
-	const child = spawn(spec.executable, spec.args, {
+	const child = spawn(spec.executable, spec.args ?? [], {
 		env: { ...process.env, ...spec.env },
 		...(spec.cwd !== undefined && { cwd: spec.cwd }),
 		detached: true,

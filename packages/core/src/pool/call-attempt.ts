@@ -148,7 +148,6 @@ export class CallAttempt implements Attempt, Attempted {
 
 function noConnection(): ConnectionBrokenError {
 	return new ConnectionBrokenError({
-		code: "CONNECTION_BROKEN",
 		ran: "no",
 		message: "the worker has no connection",
 	});
@@ -162,7 +161,6 @@ function translate(
 	if (error instanceof SnakepitError) return error;
 	const cause = error instanceof Error ? error : new Error(String(error));
 	return new ToolError({
-		code: "TOOL_FAILED",
 		ran: "maybe",
 		message: `"${call.command}" failed on worker ${worker.ref.workerId}: ${cause.message}`,
 		cause: error,

@@ -44,7 +44,7 @@ const isHeaders: Check = (value) =>
 	value !== null &&
 	Object.values(value).every((each) => typeof each === "string")
 		? undefined
-		: "must be an object of texts";
+		: "must be an object with string values";
 
 /** What is left out. */
 export const EXECUTE_DEFAULTS = { priority: 0, idempotentRetries: 0 } as const;

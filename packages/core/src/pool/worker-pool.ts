@@ -1,5 +1,6 @@
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { OptionsError } from "../errors.ts";
+import { checkEventType } from "../event-types.ts";
 import type {
 	EventOf,
 	SnakepitEventType,
@@ -128,6 +129,7 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 		const { hub } = this.#setting;
 		if (typeof typeOrListener === "function")
 			return hub.subscribe(typeOrListener);
+		checkEventType("pool.on", typeOrListener);
 		if (typeof listener !== "function") {
 			throw new OptionsError({
 				code: "INVALID_OPTION",

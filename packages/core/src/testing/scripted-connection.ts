@@ -149,7 +149,6 @@ function translate(error: unknown, signal: AbortSignal): unknown {
 	const { name, message, stack } =
 		error instanceof Error ? error : new Error(String(error));
 	return new ToolError({
-		code: "TOOL_FAILED",
 		ran: "maybe",
 		message: `The script failed: ${name}: ${message}`,
 		cause: error,

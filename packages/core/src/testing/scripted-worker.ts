@@ -93,7 +93,6 @@ export class ScriptedWorker {
 
 	#error(what: string): ConnectionBrokenError {
 		return new ConnectionBrokenError({
-			code: "CONNECTION_BROKEN",
 			ran: "maybe",
 			message: `The scripted worker ${this.slot.workerId} (pid ${this.process.pid}) ${what}.`,
 		});

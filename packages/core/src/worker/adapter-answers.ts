@@ -8,10 +8,10 @@ import {
 	optional,
 } from "../option-check.ts";
 
-const areTexts: Check = (value) =>
+const areStrings: Check = (value) =>
 	Array.isArray(value) && value.every((each) => typeof each === "string")
 		? undefined
-		: "must be an array of texts";
+		: "must be an array of strings";
 const isEnvironment: Check = (value) =>
 	typeof value === "object" &&
 	value !== null &&
@@ -19,15 +19,15 @@ const isEnvironment: Check = (value) =>
 		["string", "undefined"].includes(typeof each),
 	)
 		? undefined
-		: "must be an object of texts";
+		: "must be an object with string values";
 
 const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	executable: nonEmptyText,
-	args: areTexts,
+	args: optional(areStrings),
 	env: optional(isEnvironment),
 	cwd: optional(nonEmptyText),
 	launchPayload: () => undefined,
-	refusalCodes: optional(areTexts),
+	refusalCodes: optional(areStrings),
 	stdio: optional(oneOf("pool", "adapter")),
 	dumpSignal: optional(nonEmptyText),
 };

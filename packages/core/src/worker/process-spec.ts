@@ -21,7 +21,7 @@ export function processSpec(
 	env[INCARNATION_VARIABLE] = incarnation;
 	return {
 		executable: spec.executable,
-		args: spec.args,
+		args: spec.args ?? [],
 		env,
 		cwd: spec.cwd,
 		stdin: spec.stdio === "adapter" ? "pipe" : "empty",

@@ -6,7 +6,7 @@ import type { Adapter } from "@snakepit/core/adapter";
 
 const adapter: Adapter = {
 	name: "cat",
-	launch: () => ({ executable: "cat", args: [], stdio: "adapter" }),
+	launch: () => ({ executable: "cat", stdio: "adapter" }),
 	connect: async ({ stdin, stdout }) => ({
 		execute: async (_command, args) => {
 			stdin?.write(JSON.stringify(args));

@@ -72,7 +72,7 @@ test("the error with the other `ran` is the same in all else: class, fields, cau
 		...{ type: "ValueError", message: "no", traceback: "", cause: undefined },
 		...{ notes: [], frames: [] },
 	};
-	const failed = new ToolError({ code: "TOOL_FAILED", ...common, remote });
+	const failed = new ToolError({ ...common, remote });
 	expect(asBegun(failed)).toMatchObject({ ran: "maybe", remote });
 	const plain = new SnakepitError({
 		code: "TOOL_FAILED",

@@ -6,7 +6,6 @@ import { virtualPool } from "./virtual-pool.ts";
 
 const refused = (): ToolError =>
 	new ToolError({
-		code: "TOOL_FAILED",
 		ran: "maybe",
 		message: "no",
 		remote: {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { checkEventType } from "../../src/event-types.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 
@@ -37,4 +38,18 @@ test("a listener of one type receives that type only, until it ends its subscrip
 	end();
 	hub.emit(event);
 	expect(received).toEqual(["s"]);
+});
+
+test("an event that does not exist is refused, with the nearest name", () => {
+	expect(() => checkEventType("pool.on", "worker.redy")).toThrow(
+		expect.objectContaining({
+			name: "OptionsError",
+			code: "UNKNOWN_EVENT",
+			ran: "no",
+			message:
+				'pool.on: there is no event "worker.redy". Did you mean "worker.ready"?',
+		}),
+	);
+	expect(() => checkEventType("pool.on", "toString")).toThrow(/lists all/);
+	checkEventType("pool.on", "worker.ready");
 });

@@ -63,3 +63,11 @@ test("a call that is made by a listener of a dispatch finds the slot taken", asy
 	await close();
 	events.assertPaired();
 });
+
+test("a misspelt event is an error of pool.on, not a listener that is never called", async () => {
+	const { pool, close } = await virtualPool({ commands: {} });
+	expect(() => pool.on("worker.exitted" as never, () => {})).toThrow(
+		'Did you mean "worker.exited"?',
+	);
+	await close();
+});

@@ -25,7 +25,6 @@ const call = (tried: Partial<Progress> = {}): Progress => ({
 const lost = (ran: "no" | "maybe") =>
 	new WorkerLostError({ code: "WORKER_EXITED", ran, message: "" });
 const broken = new ConnectionBrokenError({
-	code: "CONNECTION_BROKEN",
 	ran: "no",
 	message: "",
 });

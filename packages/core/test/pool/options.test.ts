@@ -125,7 +125,7 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		"an adapter without a name",
 		{ adapter: { ...adapter, name: undefined, launch: adapter.launch } },
 		"INVALID_OPTION",
-		/with name, a text, .* got \{.*name: undefined/,
+		/with a name \(a string\) .* got \{.*name: undefined/,
 	],
 	[
 		"no workers at all",

@@ -29,7 +29,7 @@ test("what is left out has its default", () => {
 
 const wrong: readonly (readonly [string, object, RegExp])[] = [
 	["a misspelt option", { dataDirr: "x" }, /Did you mean "dataDir"/],
-	["a directory that is none", { dataDir: "" }, /"dataDir" must be a text/],
+	["a directory that is none", { dataDir: "" }, /"dataDir" must be a string/],
 	["a strategy that is none", { cleanup: "spare" }, /"cleanup" must be a func/],
 	["a wrong word", { onSignal: "die" }, /"onSignal" must be "end" or "ignore"/],
 	[
@@ -40,7 +40,7 @@ const wrong: readonly (readonly [string, object, RegExp])[] = [
 	[
 		"a protection that nobody called",
 		{ protections: [() => undefined, "watchdog"] },
-		/for example \[watchdog\(\)\], got \[a function, a text\]/,
+		/for example \[watchdog\(\)\], got \[a function, a string\]/,
 	],
 	["one protection", { protections: protection() }, /must be an array/],
 	["half of one", { protections: [{ name: "a" }] }, /must be an array/],

@@ -89,7 +89,6 @@ const made = [
 	],
 	[
 		new ToolError({
-			code: "TOOL_FAILED",
 			message: "m",
 			ran: "maybe",
 			cause,
@@ -99,7 +98,6 @@ const made = [
 	],
 	[
 		new errors.ConnectionBrokenError({
-			code: "CONNECTION_BROKEN",
 			message: "m",
 			ran: "maybe",
 			cause,
@@ -153,10 +151,9 @@ test("an InputError names the place, or no place", () => {
 });
 
 test("a ToolError carries the details of the worker's language", () => {
-	expect(
-		new ToolError({ code: "TOOL_FAILED", message: "m", ran: "maybe", remote })
-			.remote,
-	).toBe(remote);
+	expect(new ToolError({ message: "m", ran: "maybe", remote }).remote).toBe(
+		remote,
+	);
 });
 
 test("an abort and a time-out have the names that the platform uses", () => {

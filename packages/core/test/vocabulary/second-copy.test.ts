@@ -62,10 +62,8 @@ const MAKERS: Readonly<
 		new from.WorkerLostError({ ...fields, code: "WORKER_EXITED" }),
 	InputError: (from) =>
 		new from.InputError({ ...fields, code: "INVALID_ARGUMENTS" }),
-	ToolError: (from) =>
-		new from.ToolError({ ...fields, code: "TOOL_FAILED", remote }),
-	ConnectionBrokenError: (from) =>
-		new from.ConnectionBrokenError({ ...fields, code: "CONNECTION_BROKEN" }),
+	ToolError: (from) => new from.ToolError({ ...fields, remote }),
+	ConnectionBrokenError: (from) => new from.ConnectionBrokenError(fields),
 };
 
 /** The classes of one copy of which `value` is an instance. */
@@ -149,7 +147,6 @@ describe("in a pool of this copy, an adapter that has another", () => {
 
 	test("may report that its conversation broke: the worker is replaced", async () => {
 		const error = new second.ConnectionBrokenError({
-			code: "CONNECTION_BROKEN",
 			ran: "maybe",
 			message: "broken",
 		});

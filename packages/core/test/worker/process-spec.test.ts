@@ -30,6 +30,7 @@ test("what the adapter asks for is executed, in the directory it names", () => {
 		cwd: "/srv",
 	});
 	expect(specOf().cwd).toBeUndefined();
+	expect(specOf({ args: undefined }).args).toEqual([]);
 });
 
 describe("the environment", () => {

@@ -5,7 +5,6 @@ import { ConnectionBrokenError } from "../../src/errors.ts";
 
 const gone = (message: string): ConnectionBrokenError =>
 	new ConnectionBrokenError({
-		code: "CONNECTION_BROKEN",
 		ran: "maybe",
 		message,
 	});

@@ -31,7 +31,6 @@ export async function everything(
 					crashes-- > 0 ? scripts.crash(call) : scripts.echo(call),
 				toolFails: () => {
 					throw new ToolError({
-						code: "TOOL_FAILED",
 						ran: "maybe",
 						message: "it failed",
 						remote: {

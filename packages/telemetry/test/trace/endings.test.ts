@@ -41,7 +41,6 @@ test("the error of a tool is on the attempt once, with the type and the tracebac
 	const { pool } = await pools.open({
 		divide: () => {
 			throw new ToolError({
-				code: "TOOL_FAILED",
 				ran: "maybe",
 				message: '"divide" failed: division by zero',
 				remote: {
