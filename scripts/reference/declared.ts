@@ -7,6 +7,8 @@ export interface Property {
 	readonly option: string;
 	readonly type: string;
 	readonly comment: string;
+	/** What `@default` says, the last tag of the comment. */
+	readonly default: string | undefined;
 }
 
 /** What a source file says of an exported interface. */
@@ -36,10 +38,12 @@ export function declaredInterface(file: string, name: string): Declared {
 	const properties = [...body.matchAll(PROPERTY)].map(
 		([, comment = "", option = "", left = "", text = ""]) => {
 			const type = text.replaceAll(/\s+/g, " ").trim().replace(/^\| /, "");
+			const [meaning = "", leftOut] = plain(comment).split(/ ?@default /);
 			return {
 				option,
 				type: left === "?" ? given(type) : type,
-				comment: plain(comment),
+				comment: meaning,
+				default: leftOut,
 			};
 		},
 	);

@@ -59,8 +59,16 @@ function section(type: OptionType): string {
 	].join("\n\n");
 }
 
-function row(of: OptionType, { option, type, comment }: Property): string[] {
+function row(of: OptionType, property: Property): string[] {
+	const { option, type, comment } = property;
 	const left = of.defaults[option];
+	const byDefault = left?.value === undefined ? "" : shown(option, left);
+	// Editors show the comment, not the table.
+	const inComment = byDefault.replaceAll("`", "");
+	if ((property.default ?? "") !== inComment)
+		throw new Error(
+			`${of.file}: the comment of ${of.name}.${option} must end with "@default ${inComment}", not "${property.default ?? ""}".`,
+		);
 	const group = OPTION_TYPES.find(
 		({ name, level }) => level === 3 && new RegExp(`\\b${name}\\b`).test(type),
 	);
@@ -72,7 +80,7 @@ function row(of: OptionType, { option, type, comment }: Property): string[] {
 		group === undefined
 			? `\`${type}\``
 			: `[\`${type}\`](#${group.title.toLowerCase()})`,
-		left?.value === undefined ? "" : shown(option, left),
+		byDefault,
 		limits(option, type, of.checks[option]),
 		!left?.reason ? meaning : `${meaning} *${left.reason}*`,
 	];

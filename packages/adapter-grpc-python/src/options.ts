@@ -31,20 +31,22 @@ export interface PythonGrpcOptions {
 	readonly threadsPerWorker?: number | "inherit" | undefined;
 	/** Functions of this program that tools may call by name. */
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>> | undefined;
-	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. */
+	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. @default "grpc" */
 	readonly transport?: Transport | undefined;
 	/**
 	 * One process imports what all workers need and forks them from there (Linux):
 	 * `true` with the tools, or the modules that are named, and then each worker
 	 * imports the tools itself. Where that is unsafe, workers start by themselves,
 	 * and `preload.unavailable` says why.
+	 * @default false
 	 */
 	readonly preload?: boolean | PreloadOptions | undefined;
-	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. */
+	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. @default 67 108 864 bytes (64 MiB) */
 	readonly maxMessageBytes?: number | undefined;
 	/**
 	 * How many chunks of a stream may be on the way to a slow consumer. Where it is
 	 * given, small chunks count like large ones.
+	 * @default 16, and more of small ones, as long as all together have less than 65 536 bytes (64 KiB)
 	 */
 	readonly streamCredit?: number | undefined;
 	/**
@@ -52,7 +54,7 @@ export interface PythonGrpcOptions {
 	 * where numpy sees them without a copy. `"off"`: everything is sent.
 	 */
 	readonly sharedMemory?: SharedMemoryOptions | "off" | undefined;
-	/** Records of Python's `logging` below it are not sent. */
+	/** Records of Python's `logging` below it are not sent. @default "info" */
 	readonly logLevel?:
 		| "debug"
 		| "info"
@@ -70,9 +72,9 @@ export interface PreloadOptions {
 
 /** Values in shared memory. */
 export interface SharedMemoryOptions {
-	/** An array or bytes of this size or more are shared; in the chunks of a stream, from a quarter of it. */
+	/** An array or bytes of this size or more are shared; in the chunks of a stream, from a quarter of it. @default 131 072 bytes (128 KiB) */
 	readonly fromBytes?: number | undefined;
-	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. */
+	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. @default 1 073 741 824 bytes (1 GiB) */
 	readonly limitBytes?: number | undefined;
 }
 

@@ -4,7 +4,17 @@ import {
 	oneOf,
 	wholeNumber,
 } from "./option-check.ts";
-import type { OutputOptions } from "./options.ts";
+import type {
+	CallsOptions,
+	HeartbeatOptions,
+	OutputOptions,
+	QueueOptions,
+	RecycleOptions,
+	SessionsOptions,
+	SizeOptions,
+	StartOptions,
+	StopOptions,
+} from "./options.ts";
 
 /** One option: what it is when left out, what it may be, and why. `undefined` is not known before the machine is. */
 export interface Default<
@@ -15,49 +25,38 @@ export interface Default<
 	readonly reason: string;
 }
 
-/** The options that are numbers of their own. */
-type NumberName =
-	| "size.min"
-	| "size.idleMs"
-	| "callsPerWorker"
-	| "start.timeoutMs"
-	| "start.backoffMs"
-	| "start.maxRestarts"
-	| "queue.limit"
-	| "queue.timeoutMs"
-	| "calls.timeoutMs"
-	| "calls.cancelGraceMs"
-	| "heartbeat.intervalMs"
-	| "heartbeat.hungAfterMs"
-	| "heartbeat.busyLimitMs"
-	| "recycle.afterMs"
-	| "recycle.afterCalls"
-	| "recycle.aboveResidentBytes"
-	| "sessions.ttlMs"
-	| "sessions.limit"
-	| "stop.drainMs"
-	| "stop.killAfterMs"
-	| "signalGraceMs"
-	| "audit.intervalMs"
-	| "history.runs"
-	| "history.ageMs";
+/** A row for each option of a group that has a default: the compiler asks for it where an option is added. */
+type Rows<Group extends string, Options> = {
+	readonly [Name in keyof Options & string as `${Group}.${Name}`]-?: Default<
+		Exclude<Options[Name], undefined> & (number | string)
+	>;
+};
 
-interface Words {
-	readonly onSignal: "end" | "ignore";
-	readonly "output.echo": NonNullable<OutputOptions["echo"]>;
-	readonly "audit.strays": "reported" | "killed";
-}
-
-/** The options that are numbers or words. */
-export type DefaultName = NumberName | "size.max" | keyof Words;
+/** The groups of a pool's options, but for what `size.max` is by itself. */
+type PoolRows = Rows<"size", Omit<SizeOptions, "max">> &
+	Rows<"start", StartOptions> &
+	Rows<"queue", QueueOptions> &
+	Rows<"calls", CallsOptions> &
+	Rows<"heartbeat", HeartbeatOptions> &
+	Rows<"recycle", RecycleOptions> &
+	Rows<"sessions", SessionsOptions> &
+	Rows<"stop", StopOptions> &
+	Rows<"output", OutputOptions>;
 
 /**
  * Every number and word, with the reason for it. `Infinity` means: no bound.
- * docs/reference/options.md is made from it.
+ * docs/reference/options.md is made from it, and compared with what each option's comment says after `@default`.
  */
-export const DEFAULTS: Readonly<Record<NumberName, Default<number>>> & {
+export const DEFAULTS: PoolRows & {
 	readonly "size.max": Default<undefined>;
-} & { readonly [Name in keyof Words]: Default<Words[Name]> } = {
+	readonly callsPerWorker: Default<number>;
+	readonly onSignal: Default<"end" | "ignore">;
+	readonly signalGraceMs: Default<number>;
+	readonly "audit.intervalMs": Default<number>;
+	readonly "audit.strays": Default<"reported" | "killed">;
+	readonly "history.runs": Default<number>;
+	readonly "history.ageMs": Default<number>;
+} = {
 	"size.min": {
 		value: 1,
 		check: wholeNumber(0, 10_000),

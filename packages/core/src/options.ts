@@ -5,76 +5,77 @@ import type { Complete } from "./option-check.ts";
 
 /** How many workers there are. */
 export interface SizeOptions {
-	/** Kept ready at all times. */
+	/** Kept ready at all times. @default 1 */
 	readonly min?: number | undefined;
 	/** Started on demand up to here, and retired again when idle; by default as many as there are processors that this program may use, and not fewer than `min`. */
 	readonly max?: number | undefined;
-	/** How long a worker above `min` may be idle before it is retired. */
+	/** How long a worker above `min` may be idle before it is retired. @default 60 000 ms (1 min) */
 	readonly idleMs?: number | undefined;
 }
 
 /** The start of a worker. */
 export interface StartOptions {
-	/** From spawn to ready. */
+	/** From spawn to ready. @default 60 000 ms (1 min) */
 	readonly timeoutMs?: number | undefined;
-	/** Delay before the second start in a row on one slot; doubles each time, up to 50 times as long. The first restart is immediate. */
+	/** Delay before the second start in a row on one slot; doubles each time, up to 50 times as long. The first restart is immediate. @default 200 ms */
 	readonly backoffMs?: number | undefined;
-	/** How many restarts the pool allows itself within a minute; past it, it reports `pool.restart_budget_spent` and waits. */
+	/** How many restarts the pool allows itself within a minute; past it, it reports `pool.restart_budget_spent` and waits. @default 20 */
 	readonly maxRestarts?: number | undefined;
 }
 
 /** Calls that wait for a worker. */
 export interface QueueOptions {
-	/** Calls that may wait; one more is refused as `QUEUE_FULL`. */
+	/** Calls that may wait; one more is refused as `QUEUE_FULL`. @default 1 000 */
 	readonly limit?: number | undefined;
-	/** How long a call may wait, unless its own options set it. */
+	/** How long a call may wait, unless its own options set it. @default no bound */
 	readonly timeoutMs?: number | undefined;
 }
 
 /** Calls that run. */
 export interface CallsOptions {
-	/** Deadline of a call, the wait in the queue included, unless its own options set it. */
+	/** Deadline of a call, the wait in the queue included, unless its own options set it. @default no bound */
 	readonly timeoutMs?: number | undefined;
-	/** How long a worker may take to finish a call after a cancel, before it is replaced. */
+	/** How long a worker may take to finish a call after a cancel, before it is replaced. @default 2 000 ms */
 	readonly cancelGraceMs?: number | undefined;
 }
 
 /** Finding workers that hang. */
 export interface HeartbeatOptions {
-	/** From one ping to the next; an answer may take as long. */
+	/** From one ping to the next; an answer may take as long. @default 2 000 ms */
 	readonly intervalMs?: number | undefined;
 	/**
 	 * A worker is hung when its last answer is older than this, three pings in a row went unanswered, *and* it has
 	 * done nothing for as long. One whose processor time advances is busy, however long.
+	 * @default 10 000 ms
 	 */
 	readonly hungAfterMs?: number | undefined;
-	/** How long a worker may compute without an answer before it counts as hung; not before `hungAfterMs`. */
+	/** How long a worker may compute without an answer before it counts as hung; not before `hungAfterMs`. @default no bound */
 	readonly busyLimitMs?: number | undefined;
 }
 
 /** Replacing workers that still work. The replacement is ready before the old one is asked to leave. */
 export interface RecycleOptions {
-	/** Age of a worker, from ready. */
+	/** Age of a worker, from ready. @default no bound */
 	readonly afterMs?: number | undefined;
-	/** How many calls a worker runs. */
+	/** How many calls a worker runs. @default no bound */
 	readonly afterCalls?: number | undefined;
-	/** Resident memory of the worker's whole process group. */
+	/** Resident memory of the worker's whole process group. @default no bound */
 	readonly aboveResidentBytes?: number | undefined;
 }
 
 /** Calls that find each other's state in a worker: `pool.session()`. */
 export interface SessionsOptions {
-	/** A session that is not used for this long is ended. */
+	/** A session that is not used for this long is ended. @default 3 600 000 ms (1 h) */
 	readonly ttlMs?: number | undefined;
-	/** How many may be open at once; one more is refused as `QUEUE_FULL`. */
+	/** How many may be open at once; one more is refused as `QUEUE_FULL`. @default 10 000 */
 	readonly limit?: number | undefined;
 }
 
 /** The end of a worker. */
 export interface StopOptions {
-	/** How long `close()` waits for calls that run or wait. */
+	/** How long `close()` waits for calls that run or wait. @default 30 000 ms */
 	readonly drainMs?: number | undefined;
-	/** How long a worker may take to leave before it is killed. */
+	/** How long a worker may take to leave before it is killed. @default 5 000 ms */
 	readonly killAfterMs?: number | undefined;
 }
 
@@ -84,6 +85,7 @@ export interface OutputOptions {
 	 * Whether what they print also appears on the host's standard error, with the worker's name; and with it what nobody
 	 * takes: records of their logging from WARNING on, unless the tools have a handler of their own, and their crashes.
 	 * A listener takes events that it is subscribed to by type, as by `pool.on("worker.logged", …)`, or names in `takes`.
+	 * @default "stderr"
 	 */
 	readonly echo?: "stderr" | "none" | undefined;
 }
@@ -96,7 +98,7 @@ export interface PoolOptions {
 	readonly name?: string | undefined;
 	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */
 	readonly size?: number | SizeOptions | undefined;
-	/** How many calls one worker may run at once. */
+	/** How many calls one worker may run at once. @default 1 */
 	readonly callsPerWorker?: number | undefined;
 	/** The start of a worker, and of the next one when it fails. */
 	readonly start?: StartOptions | undefined;

@@ -41,7 +41,7 @@ const TAKES: readonly SnakepitEventType[] = [
 
 /** What `logEvents` writes. */
 export interface LogEventsOptions {
-	/** The lowest severity to write; `"info"` writes every line. */
+	/** The lowest severity to write; `"info"` writes every line. @default "info" */
 	readonly from?: "info" | "warn" | "error" | undefined;
 }
 

@@ -4,15 +4,15 @@ import type { LoggerProviderLike } from "./logs/logger-provider.ts";
 
 /** What is exported, and through which providers. Calls are exported whenever telemetry is on. */
 export interface TelemetryOptions {
-	/** `false` exports nothing at all. */
+	/** `false` exports nothing at all. @default true */
 	readonly enabled?: boolean | undefined;
-	/** Traces, metrics and events of pings and of workers that hang. */
+	/** Traces, metrics and events of pings and of workers that hang. @default true */
 	readonly heartbeatEvents?: boolean | undefined;
-	/** Traces, metrics and events of pools and workers: starts, ends, clean-up, the ledger. */
+	/** Traces, metrics and events of pools and workers: starts, ends, clean-up, the ledger. @default true */
 	readonly processEvents?: boolean | undefined;
-	/** Traces, metrics and events of protections: what they do when a host dies. */
+	/** Traces, metrics and events of protections: what they do when a host dies. @default true */
 	readonly watchdogEvents?: boolean | undefined;
-	/** Exports what workers print and log, as log records. */
+	/** Exports what workers print and log, as log records. @default false */
 	readonly workerLogs?: boolean | undefined;
 	/** Gets spans; the registered provider by default. */
 	readonly tracerProvider?: TracerProvider | undefined;

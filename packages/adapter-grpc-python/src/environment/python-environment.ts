@@ -39,7 +39,7 @@ export interface PythonEnvironmentOptions {
 	readonly python?: string | undefined;
 	/** Where environments are kept, each in a directory of its own; by default `snakepit/environments` in the user's cache. */
 	readonly directory?: string | undefined;
-	/** How long making it may take, including the wait for another program that makes it. */
+	/** How long making it may take, including the wait for another program that makes it. @default 900 000 ms (15 min) */
 	readonly buildTimeoutMs?: number | undefined;
 }
 

@@ -25,9 +25,9 @@ import { drawnAt } from "../run-id.ts";
 export interface HistoryOptions {
 	/** Where the ledger is; the user's state directory by default. */
 	readonly dataDir?: string | undefined;
-	/** At most so many runs; by default as many as are kept. */
+	/** At most so many runs; by default as many as are kept. @default 200 */
 	readonly runs?: number | undefined;
-	/** At most so many workers of each run, those that were reserved last. */
+	/** At most so many workers of each run, those that were reserved last. @default 1 000 */
 	readonly workersPerRun?: number | undefined;
 }
 

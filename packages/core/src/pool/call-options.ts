@@ -18,11 +18,12 @@ export interface ExecuteOptions {
 	readonly timeoutMs?: number | undefined;
 	/** How long it may wait for a worker; `queue.timeoutMs` by default. */
 	readonly queueTimeoutMs?: number | undefined;
-	/** Calls with a higher priority run first; among equals, those that came first. */
+	/** Calls with a higher priority run first; among equals, those that came first. @default 0 */
 	readonly priority?: number | undefined;
 	/**
 	 * Declares the call idempotent, and says how often it may be made again when a
 	 * worker dies under it. Of no effect with `input`, whose items can be read once.
+	 * @default 0
 	 */
 	readonly idempotentRetries?: number | undefined;
 	/** Items that the command reads while it runs. */
@@ -94,7 +95,7 @@ export type Affinity =
 export interface SessionOptions {
 	/** No other open session of the pool may have it; a fresh one by default. */
 	readonly id?: string | undefined;
-	/** `"hint"` prefers the worker of the session's last call, `"strict"` only ever takes the process of its first. */
+	/** `"hint"` prefers the worker of the session's last call, `"strict"` only ever takes the process of its first. @default "hint" */
 	readonly affinity?: Affinity | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { CloseManner } from "./pool-life.ts";
 export interface CloseOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
 	readonly drainMs?: number | undefined;
-	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. */
+	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. @default "gentle" */
 	readonly manner?: CloseManner | undefined;
 }
 

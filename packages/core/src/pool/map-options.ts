@@ -24,7 +24,7 @@ export interface MapProgress {
 export interface MapOptions extends Omit<ExecuteOptions, "input"> {
 	/** How many items are with the pool at once, at most. */
 	readonly concurrency?: number | undefined;
-	/** `"input"`: the results come in the order of their items. `"completion"`: as they are there. */
+	/** `"input"`: the results come in the order of their items. `"completion"`: as they are there. @default "input" */
 	readonly order?: "input" | "completion" | undefined;
 	/** Called after each item. What it throws ends the map. */
 	readonly onProgress?: ((progress: MapProgress) => void) | undefined;

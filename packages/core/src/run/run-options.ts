@@ -17,17 +17,17 @@ import { resolveGroup } from "../resolve-options.ts";
 
 /** Looking, while the run lives, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
 export interface AuditOptions {
-	/** From one look to the next. */
+	/** From one look to the next. @default 30 000 ms */
 	readonly intervalMs?: number | undefined;
-	/** What becomes of a process that belongs to no worker. */
+	/** What becomes of a process that belongs to no worker. @default "reported" */
 	readonly strays?: "reported" | "killed" | undefined;
 }
 
 /** Past runs that are kept, as `readHistory` returns them. Removed when a run is opened. */
 export interface HistoryBoundOptions {
-	/** The oldest beyond this number are removed. */
+	/** The oldest beyond this number are removed. @default 200 */
 	readonly runs?: number | undefined;
-	/** Older ones are removed. */
+	/** Older ones are removed. @default 2 592 000 000 ms (30 days) */
 	readonly ageMs?: number | undefined;
 }
 
@@ -48,11 +48,13 @@ export interface RunOptions {
 	 * `signalGraceMs` to end by itself, then the pools close and it ends by the signal. `"ignore"`: the program decides
 	 * alone; one run with `"ignore"` is enough. A program without a listener ends by the signal, and its pools close
 	 * within 2 s, in any case. A SIGHUP that the program listens to is always its own.
+	 * @default "end"
 	 */
 	readonly onSignal?: "end" | "ignore" | undefined;
 	/**
 	 * How long a program that listens to SIGINT or SIGTERM itself has to end after it. Its pools stay open meanwhile.
 	 * Where runs of one program differ, the longest holds. A second signal ends the program at once.
+	 * @default 35 000 ms
 	 */
 	readonly signalGraceMs?: number | undefined;
 	/** Is called with every event of the run, from the first on. One that throws cannot hurt the run. */

@@ -23,7 +23,7 @@ import {
 export interface GuardOptions {
 	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH; by default `python3`, then `python`. It needs no packages, and need not be that of the workers. */
 	readonly python?: string | undefined;
-	/** What happens where no guard can work: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. */
+	/** What happens where no guard can work: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. @default "start" */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 

@@ -9,14 +9,15 @@ import {
 
 /** Options of a watchdog. */
 export interface WatchdogOptions {
-	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. */
+	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. @default 0 ms */
 	readonly graceMs?: number | undefined;
 	/**
 	 * How often to look at the host after its pipe was closed by mistake while
 	 * it is alive, so that no event reports its end.
+	 * @default 1 000 ms
 	 */
 	readonly checkIntervalMs?: number | undefined;
-	/** What happens when the watchdog cannot be started: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. */
+	/** What happens when the watchdog cannot be started: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. @default "start" */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
