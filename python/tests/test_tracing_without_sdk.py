@@ -125,10 +125,12 @@ def test_where_it_is_not_installed_it_is_looked_for_once(
 
 def test_with_the_api_alone_a_tool_runs_in_the_span_of_its_caller(start: Host) -> None:
     conversation = start(TOOLS).converse()
+    # Nothing needs it before the first call that has a context.
+    assert "opentelemetry.trace" not in conversation.call("imported")
+    assert carried(conversation) == (PARENT_ID, CONTEXT)
     imported = conversation.call("imported")
     assert "opentelemetry.trace" in imported
     assert not any(name.startswith("opentelemetry.sdk") for name in imported)
-    assert carried(conversation) == (PARENT_ID, CONTEXT)
     assert conversation.logs.empty()
 
 
@@ -156,10 +158,12 @@ def test_an_installation_that_is_broken_is_told_and_done_without(
     host: Host, tmp_path: Path
 ) -> None:
     conversation = with_site(host(TOOLS), tmp_path / "site", BROKEN).start().converse()
+    conversation.call("imported", trace_context=CONTEXT)
     warning = conversation.logs.get(timeout=10)
     assert warning.level == 30
     assert "a broken installation" in warning.message
     assert carried(conversation) == (PARENT_ID, {})
+    assert conversation.logs.empty()
 
 
 def test_only_three_modules_import_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -196,6 +195,9 @@ class Conversation:
 
 
 def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
+    # Its import is not worth a millisecond of every start.
+    import difflib
+
     near = difflib.get_close_matches(name, tools, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     known = ", ".join(sorted(tools))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
+import sys
 from collections.abc import Mapping
 
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -19,7 +19,7 @@ def describe(tools: Mapping[str, Tool]) -> pb.DescribeResponse:
     return pb.DescribeResponse(
         tools=[_tool(tools[name]) for name in sorted(tools)],
         bridge_version=__version__,
-        python_version=platform.python_version(),
+        python_version=sys.version.split()[0],
     )
 
 

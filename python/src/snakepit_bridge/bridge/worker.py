@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import platform
 import sys
 import traceback
 
@@ -56,7 +55,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
             {
                 "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
                 "bridge": __version__,
-                "python": platform.python_version(),
+                "python": sys.version.split()[0],
                 "lifeline": lifeline.mode,
                 "transport": launch.transport,
             }

@@ -6,6 +6,7 @@ import asyncio
 import functools
 from collections.abc import Callable
 from contextvars import copy_context
+from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
@@ -19,8 +20,10 @@ from snakepit_bridge.calls.run_tool import (
     run_function,
 )
 from snakepit_bridge.calls.running_call import CallState, RunningCall
-from snakepit_bridge.calls.tool_threads import InterruptibleThread, ToolThreads
 from snakepit_bridge.threads.main_thread import MainThread
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.tool_threads import ToolThreads
 
 __all__ = ["Runner", "run_in_thread"]
 
@@ -32,7 +35,11 @@ class Runner:
     def __init__(self, main: MainThread, calls_per_worker: int) -> None:
         """To be called in the main thread: calls see its context variables."""
         self._main = main
-        self._threads = ToolThreads(calls_per_worker) if calls_per_worker > 1 else None
+        self._threads: ToolThreads | None = None
+        if calls_per_worker > 1:
+            from snakepit_bridge.calls.tool_threads import ToolThreads
+
+            self._threads = ToolThreads(calls_per_worker)
         self._context = copy_context()
 
     def submit(self, running: RunningCall) -> None:
@@ -118,6 +125,8 @@ class Runner:
 
 def run_in_thread(running: RunningCall) -> None:
     """Runs the whole call of a synchronous tool in this thread."""
+    from snakepit_bridge.calls.tool_threads import InterruptibleThread
+
     thread = InterruptibleThread(running.cancellation)
     running.interrupt = thread.interrupt
     running.shield = thread.disarm

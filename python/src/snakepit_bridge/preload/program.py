@@ -4,7 +4,6 @@ workers for the host."""
 from __future__ import annotations
 
 import gc
-import platform
 import select
 import signal
 import sys
@@ -83,7 +82,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
         {
             "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
             "bridge": __version__,
-            "python": platform.python_version(),
+            "python": sys.version.split()[0],
             "lifeline": lifeline.mode,
         }
     )

@@ -1,13 +1,23 @@
-"""Looks for OpenTelemetry, once in a worker's life."""
+"""Looks for OpenTelemetry in a worker, and loads it for the first call that needs it."""
 
 from __future__ import annotations
 
 import importlib.util
 import logging
+import os
+import sys
 
-from snakepit_bridge.telemetry.tracing import Tracing
+from snakepit_bridge.calls.context import Call
+from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
+from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["find_tracing"]
+
+_API = "opentelemetry.trace"
+# The last thing that the module defines.
+_LAST_NAME = "__all__"
+# Variables that the SDK reads begin so.
+_VARIABLES = "OTEL_"
 
 _logger = logging.getLogger(__name__)
 
@@ -15,15 +25,76 @@ _logger = logging.getLogger(__name__)
 def find_tracing(worker_id: str, incarnation: str) -> Tracing | None:
     """Returns what talks to OpenTelemetry's API; None where that is not installed."""
     try:
-        if importlib.util.find_spec("opentelemetry.trace") is None:
+        if importlib.util.find_spec(_API) is None:
             return None
-        from snakepit_bridge.telemetry.otel_tracing import OtelTracing
     except ModuleNotFoundError as error:
         if error.name == "opentelemetry":
             return None
-        _logger.warning("no telemetry: opentelemetry cannot be imported: %s", error)
+        _warn(error)
         return None
     except Exception as error:  # noqa: BLE001 - third-party code
-        _logger.warning("no telemetry: opentelemetry cannot be imported: %r", error)
+        _warn(error)
         return None
-    return OtelTracing(worker_id, incarnation)
+    return _TracingOnDemand(worker_id, incarnation)
+
+
+class _TracingOnDemand:
+    """A `Tracing` that imports OpenTelemetry when a call brings a context, when tools
+    import it, or when `OTEL_*` may configure an SDK. The import takes as long as all
+    others of a worker together."""
+
+    def __init__(self, worker_id: str, incarnation: str) -> None:
+        self._of = (worker_id, incarnation)
+        self._loaded: Tracing | None = None
+        self._has_failed = False
+
+    def begin(self, tool: Tool, call: Call) -> ToolSpan | None:
+        """See `Tracing`."""
+        tracing = self._load() if call.trace_context else self._used()
+        return None if tracing is None else tracing.begin(tool, call)
+
+    def carrier(self) -> dict[str, str]:
+        """See `Tracing`."""
+        tracing = self._used()
+        return {} if tracing is None else tracing.carrier()
+
+    def ids(self) -> tuple[str, str] | None:
+        """See `Tracing`."""
+        tracing = self._used()
+        return None if tracing is None else tracing.ids()
+
+    def configure(self) -> None:
+        """See `Tracing`."""
+        if any(name.startswith(_VARIABLES) for name in os.environ):
+            self._load()
+        tracing = self._used()
+        if tracing is not None:
+            tracing.configure()
+
+    def close(self, timeout: float) -> None:
+        """See `Tracing`."""
+        tracing = self._used()
+        if tracing is not None:
+            tracing.close(timeout)
+
+    def _used(self) -> Tracing | None:
+        """Returns the tracing if anything has imported OpenTelemetry."""
+        # A record that is logged while it is being imported does not import it again.
+        if self._loaded is None and hasattr(sys.modules.get(_API), _LAST_NAME):
+            self._load()
+        return self._loaded
+
+    def _load(self) -> Tracing | None:
+        if self._loaded is None and not self._has_failed:
+            try:
+                from snakepit_bridge.telemetry.otel_tracing import OtelTracing
+
+                self._loaded = OtelTracing(*self._of)
+            except Exception as error:  # noqa: BLE001 - third-party code
+                self._has_failed = True
+                _warn(error)
+        return self._loaded
+
+
+def _warn(error: Exception) -> None:
+    _logger.warning("no telemetry: opentelemetry cannot be imported: %r", error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, NamedTuple
 
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
@@ -123,6 +122,8 @@ def _missing(signature: Signature, name: str) -> ArgumentsInvalid:
 def _unexpected(signature: Signature, name: object) -> ArgumentsInvalid:
     if not isinstance(name, str):
         return ArgumentsInvalid("$", f"an argument's name is text, not {name!r}")
+    import difflib
+
     near = difflib.get_close_matches(name, signature.named, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     takes = f"takes {', '.join(signature.named)}" if signature.named else "takes none"

@@ -9,11 +9,6 @@ import typing
 from typing import Any, NamedTuple
 
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check
-from snakepit_bridge.tools.annotations.constrained import (
-    ConstrainedCheck,
-    Unsuited,
-    constrained,
-)
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
     SequenceCheck,
@@ -28,7 +23,6 @@ from snakepit_bridge.tools.annotations.leaves import (
     LiteralCheck,
     NdArrayCheck,
 )
-from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
 from snakepit_bridge.tools.annotations.named import AliasCheck, TypedDictCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
@@ -159,6 +153,10 @@ def _generic(
 
 
 def _annotated(annotation: Any, metadata: tuple[Any, ...], within: _Within) -> Check:
+    # Three modules that few tools need.
+    from snakepit_bridge.tools.annotations.constrained import Unsuited, constrained
+    from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
+
     check = _compile(annotation, within)
     for item in metadata:
         try:
@@ -231,6 +229,8 @@ def _alias(annotation: Any, alias: Any, value: Any, within: _Within) -> Check:
 
 def _is_endless(alias: AliasCheck) -> bool:
     """Returns whether an alias leads to itself before any value is looked into."""
+    from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
+
     waiting, seen = [alias.target], set[Check]()
     while waiting:
         check = waiting.pop()

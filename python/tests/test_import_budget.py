@@ -1,0 +1,72 @@
+"""How much a worker imports before it is ready: that is most of its start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from support.fake_host import FakeHost
+
+# Modules, with those of an interpreter that runs nothing. It may be lowered; a module that
+# raises it costs every start of every worker.
+MOST_MODULES = 260
+
+TOOLS = """\
+from snakepit_bridge import tool
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+@tool
+def imported() -> list[str]:
+    import sys
+    return list(sys.modules)
+"""
+
+ROUND_TRIP = """
+import sys
+from snakepit_bridge._gen import bridge_pb2 as pb
+assert ("google.protobuf.text_format" in sys.modules) is (sys.argv[1] == "public")
+frame = pb.HostFrame(call=pb.Call(call_id=7, trace_context={"a": "b"}))
+frame.call.attachment.name = "x"
+again = pb.HostFrame.FromString(frame.SerializeToString())
+assert again == frame and again.WhichOneof("frame") == "call"
+assert type(again.call) is pb.Call
+print(frame.SerializeToString().hex())
+print(pb.FailureKind.Name(pb.FAILURE_KIND_LEAVING), pb.CANCEL_REASON_DEADLINE)
+"""
+
+
+def test_a_framed_worker_imports_little_before_it_is_ready(tmp_path: Path) -> None:
+    tools = tmp_path / "tools.py"
+    tools.write_text(TOOLS)
+    with FakeHost(tools, transport="framed") as host:
+        imported = host.start().converse().call("imported")
+    assert len(imported) <= MOST_MODULES, "\n".join(sorted(imported))
+    for expensive in (
+        "google.protobuf.text_format",
+        "opentelemetry.trace",
+        "numpy",
+        "grpc",
+    ):
+        assert expensive not in imported
+
+
+def test_messages_are_the_same_by_the_public_api_of_protobuf() -> None:
+    in_c = round_trip("in C", {})
+    public = round_trip("public", {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"})
+    assert in_c == public != ""
+
+
+def round_trip(kind: str, env: dict[str, str]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", ROUND_TRIP, kind],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout
