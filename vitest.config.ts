@@ -28,7 +28,7 @@ const LONG: readonly RegExp[] = [
 	/\/chaos\//,
 	/\/test\/watchdog\//,
 	/\/test\/promises\//,
-	/\/adapter-grpc-python\/test\/contract/,
+	/\/adapter-(grpc-)?python\/test\/contract/,
 	/\/(\w+-)?demo\.test/,
 ];
 

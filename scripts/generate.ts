@@ -19,7 +19,7 @@ takeNoArguments(
 // load under protobuf 6.31.1 and newer, 7 included.
 const python = toolPython("grpcio-tools==1.75.1");
 const proto = "snakepit/bridge/v1/bridge.proto";
-const adapter = join(root, "packages/adapter-grpc-python");
+const adapter = join(root, "packages/adapter-python");
 const core = join(root, "packages/core");
 
 const out = emptied("node_modules/.cache/protoc");
@@ -62,7 +62,7 @@ globals().update(make_classes(${description}, __name__))
 `,
 );
 
-const gen = emptied("packages/adapter-grpc-python/src/gen");
+const gen = emptied("packages/adapter-python/src/gen");
 cpSync(join(out, "snakepit/bridge/v1/bridge.ts"), join(gen, "bridge.ts"));
 
 // The packages of both languages are released together, under one version.

@@ -1,7 +1,8 @@
 // Runs before each file of tests.
 import { relative } from "node:path";
 import { beforeEach, expect } from "vitest";
-import { DEFAULTS } from "../packages/adapter-grpc-python/src/options.ts";
+import { DEFAULTS as GRPC } from "../packages/adapter-grpc-python/src/options.ts";
+import { DEFAULTS as PYTHON } from "../packages/adapter-python/src/options.ts";
 import { root } from "./run.ts";
 import { TEST } from "./test-mark.ts";
 import { testWorkers } from "./test-workers.ts";
@@ -12,4 +13,4 @@ process.env[TEST] = file;
 beforeEach(({ task }) => {
 	process.env[TEST] = `${file} > ${task.name}`;
 });
-Object.assign(DEFAULTS, testWorkers());
+for (const defaults of [PYTHON, GRPC]) Object.assign(defaults, testWorkers());

@@ -29,11 +29,11 @@ export function testWorkers(
 	);
 }
 
-/** The adapter's file with its defaults. */
-export const OPTIONS_FILE: string = join(
-	root,
-	"packages/adapter-grpc-python/src/options.ts",
-);
+/** The files of the adapters with their defaults. */
+export const OPTIONS_FILES: readonly string[] = [
+	"adapter-python",
+	"adapter-grpc-python",
+].map((name) => join(root, "packages", name, "src/options.ts"));
 
 /** The environment that gives programs which tests start the chosen defaults. */
 export function testWorkersEnv(

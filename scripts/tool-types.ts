@@ -7,7 +7,7 @@ import { must, root } from "./run.ts";
 
 const digits = await digitsEnvironment().make();
 writeTypes(digits.python, "apps/demo/src/digits.py", "gen/digits.ts");
-const kinds = "packages/adapter-grpc-python/test/typescript/typed.py";
+const kinds = "packages/adapter-python/test/typescript/typed.py";
 writeTypes(developmentPython(), kinds, "gen/typed.ts");
 
 /** @param output seen from the directory of the tools. */

@@ -11,10 +11,7 @@ import { PYTHON } from "../programs/worker-adapter.ts";
 import { everyProcess } from "../src/harness/process-table.ts";
 
 const TOOLS = fileURLToPath(
-	new URL(
-		"../../packages/adapter-grpc-python/test/tools/bench.py",
-		import.meta.url,
-	),
+	new URL("../../packages/adapter-python/test/tools/bench.py", import.meta.url),
 );
 const commands: ContractCommands = {
 	echo: { command: "echo", args: { value: [1, "x"] }, result: [1, "x"] },

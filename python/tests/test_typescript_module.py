@@ -199,5 +199,5 @@ def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:
 
     tools = [described(named_alike), described(anything)]
     line = tools_module(tools, "make").splitlines()[2]
-    package = "@snakepit/adapter-grpc-python"
+    package = "@snakepit/adapter-python"
     assert line == f'import type {{ PlainDate, Tuple }} from "{package}";'

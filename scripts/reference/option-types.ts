@@ -1,13 +1,17 @@
 import {
+	PYTHON_GRPC_CHECKS,
+	DEFAULTS as PYTHON_GRPC_DEFAULTS,
+} from "../../packages/adapter-grpc-python/src/options.ts";
+import {
 	ENVIRONMENT_CHECKS,
 	ENVIRONMENT_DEFAULTS,
-} from "../../packages/adapter-grpc-python/src/environment/python-environment.ts";
-import { DEFAULTS as PYTHON_GRPC_DEFAULTS } from "../../packages/adapter-grpc-python/src/options.ts";
+} from "../../packages/adapter-python/src/environment/python-environment.ts";
+import { DEFAULTS as PYTHON_DEFAULTS } from "../../packages/adapter-python/src/options.ts";
 import {
 	PRELOAD_CHECKS,
-	PYTHON_GRPC_CHECKS,
+	PYTHON_CHECKS,
 	SHARED_MEMORY_CHECKS,
-} from "../../packages/adapter-grpc-python/src/resolve-options.ts";
+} from "../../packages/adapter-python/src/resolve-options.ts";
 import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
@@ -70,7 +74,8 @@ export interface OptionType {
 }
 
 const core = "packages/core/src";
-const python = "packages/adapter-grpc-python/src";
+const python = "packages/adapter-python/src";
+const grpc = "packages/adapter-grpc-python/src";
 
 /** Options of a pool and the interface of each group. */
 const GROUPS = {
@@ -158,12 +163,12 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		checks: CLOSE_CHECKS,
 	},
 	{
-		title: "pythonGrpc",
+		title: "python",
 		level: 2,
 		file: `${python}/options.ts`,
-		name: "PythonGrpcOptions",
-		defaults: pythonGrpcDefaults(),
-		checks: PYTHON_GRPC_CHECKS,
+		name: "PythonOptions",
+		defaults: pythonDefaults(),
+		checks: PYTHON_CHECKS,
 	},
 	{
 		title: "preload",
@@ -178,7 +183,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		level: 3,
 		file: `${python}/options.ts`,
 		name: "SharedMemoryOptions",
-		defaults: plainly(PYTHON_GRPC_DEFAULTS.sharedMemory),
+		defaults: plainly(PYTHON_DEFAULTS.sharedMemory),
 		checks: SHARED_MEMORY_CHECKS,
 	},
 	{
@@ -188,6 +193,19 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		name: "PythonEnvironmentOptions",
 		defaults: ENVIRONMENT_DEFAULTS,
 		checks: ENVIRONMENT_CHECKS,
+	},
+	{
+		title: "pythonGrpc",
+		level: 2,
+		file: `${grpc}/options.ts`,
+		name: "PythonGrpcOptions",
+		defaults: {
+			transport: {
+				value: PYTHON_GRPC_DEFAULTS.transport,
+				reason: commentsOf(`${grpc}/options.ts`, "DEFAULTS")["transport"] ?? "",
+			},
+		},
+		checks: PYTHON_GRPC_CHECKS,
 	},
 	{
 		title: "watchdog",
@@ -267,9 +285,9 @@ function groupOf(file: string, group: string, name: string): OptionType {
 }
 
 /** The reasons stand in the table as comments. */
-function pythonGrpcDefaults(): Readonly<Record<string, Left>> {
+function pythonDefaults(): Readonly<Record<string, Left>> {
 	const reasons = commentsOf(`${python}/options.ts`, "DEFAULTS");
-	const { streamCredit, sharedMemory: _group, ...rest } = PYTHON_GRPC_DEFAULTS;
+	const { streamCredit, sharedMemory: _group, ...rest } = PYTHON_DEFAULTS;
 	const { chunks, smallBytes } = streamCredit;
 	return Object.fromEntries(
 		Object.entries({

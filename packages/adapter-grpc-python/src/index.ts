@@ -1,31 +1,27 @@
-export type {
-	HostFunction,
-	HostFunctionContext,
-} from "./conversation/host-functions.ts";
 export {
+	type DType,
+	type DTypeData,
+	type DTypeOf,
+	decodeValue,
+	type EncodeOptions,
+	encodeValue,
+	Float,
+	type HostFunction,
+	type HostFunctionContext,
 	type MadeEnvironment,
+	NdArray,
+	PlainDate,
+	PlainDateTime,
+	type PreloadOptions,
 	type PythonEnvironment,
 	type PythonEnvironmentOptions,
+	type PythonStartError,
+	type PythonStartErrorCode,
 	pythonEnvironment,
-} from "./environment/python-environment.ts";
-export {
-	DEFAULTS,
-	type PreloadOptions,
-	type PythonGrpcOptions,
 	type SharedMemoryOptions,
-	type Transport,
+	type ToolDescription,
+	Tuple,
 	type WorkerEnv,
-} from "./options.ts";
+} from "@snakepit/adapter-python";
+export { DEFAULTS, type PythonGrpcOptions, type Transport } from "./options.ts";
 export { type PythonGrpcAdapter, pythonGrpc } from "./python-grpc.ts";
-export type {
-	PythonStartError,
-	PythonStartErrorCode,
-} from "./start-error-codes.ts";
-export { decodeValue } from "./values/decode-value.ts";
-export type { DType, DTypeData, DTypeOf } from "./values/dtype.ts";
-export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
-export { Float } from "./values/float.ts";
-export { NdArray } from "./values/nd-array.ts";
-export { PlainDate, PlainDateTime } from "./values/plain-date.ts";
-export { Tuple } from "./values/tuple.ts";
-export type { ToolDescription } from "./worker/tool-description.ts";

@@ -1,130 +1,31 @@
-import type { WorkerSlot } from "@snakepit/core/adapter";
-import type { Complete } from "@snakepit/core/options";
-import type { StreamCredit } from "./conversation/credit-window.ts";
-import type { HostFunction } from "./conversation/host-functions.ts";
-import type { PythonEnvironment } from "./environment/python-environment.ts";
-
-/** Variables laid over those of the host; `undefined` removes one. */
-export type WorkerEnv = Readonly<Record<string, string | undefined>>;
+import {
+	DEFAULTS as PYTHON_DEFAULTS,
+	type PythonOptions,
+} from "@snakepit/adapter-python";
+import { PYTHON_CHECKS } from "@snakepit/adapter-python/transport";
+import { type Check, oneOf, optional } from "@snakepit/core/options";
 
 /** How frames travel between this program and its workers. */
 export type Transport = "grpc" | "framed";
 
-/** Python workers: what they execute, in which interpreter and surroundings, and how values and frames reach them. */
-export interface PythonGrpcOptions {
-	/** The tools: path or `file:` URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
-	readonly tools:
-		| string
-		| URL
-		| { readonly module: string; readonly path?: string | URL };
-	/** Directories put in front of Python's module path, in order. */
-	readonly toolPath?: readonly (string | URL)[] | undefined;
-	/** The interpreter, or a wrapper that runs one, by path or by name in `PATH`; executed as it is given. By default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
-	readonly python?: string | undefined;
-	/** What `pythonEnvironment()` describes; it is made when the pool starts. */
-	readonly environment?: PythonEnvironment | undefined;
-	/** Variables laid over those of this program, `undefined` to remove one; a function gets the slot, so that each worker can have a GPU of its own. */
-	readonly env?: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv) | undefined;
-	/** Working directory of the workers; by default that of this program. */
-	readonly cwd?: string | undefined;
-	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out among the workers; the calls of one worker share its threads. */
-	readonly threadsPerWorker?: number | "inherit" | undefined;
-	/** Functions of this program that tools may call by name. */
-	readonly hostFunctions?: Readonly<Record<string, HostFunction>> | undefined;
+/** Python workers over gRPC: the options of `python()`, and the transport. */
+export interface PythonGrpcOptions extends PythonOptions {
 	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. @default "grpc" */
 	readonly transport?: Transport | undefined;
-	/**
-	 * One process imports what all workers need and forks them from there (Linux):
-	 * `true` with the tools, or the modules that are named, and then each worker
-	 * imports the tools itself. Where that is unsafe, workers start by themselves,
-	 * and `preload.unavailable` says why.
-	 * @default false
-	 */
-	readonly preload?: boolean | PreloadOptions | undefined;
-	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. @default 67 108 864 bytes (64 MiB) */
-	readonly maxMessageBytes?: number | undefined;
-	/**
-	 * How many chunks of a stream may be on the way to a slow consumer. Where it is
-	 * given, small chunks count like large ones.
-	 * @default 16, and more of small ones, as long as all together have less than 65 536 bytes (64 KiB)
-	 */
-	readonly streamCredit?: number | undefined;
-	/**
-	 * Arrays and bytes that are large are handed over in shared memory (Linux),
-	 * where numpy sees them without a copy. `"off"`: everything is sent.
-	 */
-	readonly sharedMemory?: SharedMemoryOptions | "off" | undefined;
-	/** Records of Python's `logging` below it are not sent. @default "info" */
-	readonly logLevel?:
-		| "debug"
-		| "info"
-		| "warning"
-		| "error"
-		| "critical"
-		| undefined;
-}
-
-/** What a preloaded parent imports. */
-export interface PreloadOptions {
-	/** Names of Python modules; the bridge is always among them. */
-	readonly modules: readonly string[];
-}
-
-/** Values in shared memory. */
-export interface SharedMemoryOptions {
-	/** An array or bytes of this size or more are shared; in the chunks of a stream, from a quarter of it. @default 131 072 bytes (128 KiB) */
-	readonly fromBytes?: number | undefined;
-	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. @default 1 073 741 824 bytes (1 GiB) */
-	readonly limitBytes?: number | undefined;
-}
-
-/** The options, complete. */
-export interface ResolvedOptions {
-	readonly tools: { readonly module: string } | { readonly file: string };
-	readonly toolPath: readonly string[];
-	readonly python: string | undefined;
-	readonly environment: PythonEnvironment | undefined;
-	readonly env: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv);
-	readonly cwd: string | undefined;
-	readonly threadsPerWorker: number | "inherit" | undefined;
-	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
-	readonly transport: Transport;
-	readonly preload: ResolvedPreload | "off";
-	readonly maxMessageBytes: number;
-	readonly streamCredit: StreamCredit;
-	readonly sharedMemory: Complete<SharedMemoryOptions> | "off";
-	readonly logLevel: NonNullable<PythonGrpcOptions["logLevel"]>;
-}
-
-/** What a preloaded parent imports besides the bridge. */
-export interface ResolvedPreload {
-	readonly modules: readonly string[];
-	readonly tools: "imported" | "left";
 }
 
 /** What is not given. */
-export const DEFAULTS: Readonly<
-	Pick<
-		ResolvedOptions,
-		"transport" | "maxMessageBytes" | "streamCredit" | "logLevel"
-	> & {
-		readonly preload: boolean;
-		readonly sharedMemory: Complete<SharedMemoryOptions>;
-	}
-> = {
-	/** The contract: probes and tools of others understand it. */
+export const DEFAULTS: typeof PYTHON_DEFAULTS & {
+	readonly transport: Transport;
+} = {
+	...PYTHON_DEFAULTS,
+	/** Who takes this package wants it: probes and tools of others understand it. */
 	transport: "grpc",
-	/** Code at import would run once instead of once a worker: the author of the tools decides. */
-	preload: false,
-	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
-	maxMessageBytes: 64 * 1024 * 1024,
-	/**
-	 * Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. Small
-	 * chunks are worth their way only many at a time.
-	 */
-	streamCredit: { chunks: 16, smallBytes: 64 * 1024 },
-	/** From where a file is cheaper than a message; and as much as a machine can miss for a moment. */
-	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
-	/** What is of interest in a running service. */
-	logLevel: "info",
+};
+
+export const PYTHON_GRPC_CHECKS: Readonly<
+	Record<keyof PythonGrpcOptions, Check>
+> = {
+	...PYTHON_CHECKS,
+	transport: optional(oneOf("grpc", "framed")),
 };

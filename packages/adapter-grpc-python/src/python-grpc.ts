@@ -1,255 +1,40 @@
-import { constants } from "node:fs";
-import { availableParallelism } from "node:os";
-import { basename } from "node:path";
-import { OptionsError, StartError } from "@snakepit/core";
+import type { PythonAdapter } from "@snakepit/adapter-python";
 import {
-	type Adapter,
-	type Connection,
-	ConnectionBrokenError,
-	type LaunchSpec,
-	type PreloadPlace,
-	type WorkerProcess,
-	type WorkerSlot,
-} from "@snakepit/core/adapter";
-import { loadTransport } from "./channel/load-transport.ts";
-import type { Conversation } from "./conversation/conversation.ts";
-import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
+	FRAMED,
+	pythonAdapter,
+	type Transport,
+} from "@snakepit/adapter-python/transport";
+import { checkOptions } from "@snakepit/core/options";
 import {
-	choiceNote,
-	chooseInterpreter,
-} from "./interpreter/choose-interpreter.ts";
-import type { Choice } from "./interpreter/interpreter.ts";
-import {
-	type InterpreterSource,
-	namedSource,
-	type SearchSetting,
-	usualSources,
-} from "./interpreter/interpreter-sources.ts";
-import { reach, reachProblem } from "./interpreter/reach.ts";
-import { requireBridge } from "./interpreter/refusals.ts";
-import type { PythonGrpcOptions, ResolvedOptions } from "./options.ts";
-import { resolveOptions } from "./resolve-options.ts";
-import { SharedMemory } from "./shared-memory/shared-memory.ts";
-import type { PythonStartErrorCode } from "./start-error-codes.ts";
-import {
-	type LaunchHost,
-	launchSpec,
-	preloadSpec,
-	sharedMemorySetting,
-	socketPath,
-} from "./worker/launch-spec.ts";
-import { readReadyPayload } from "./worker/ready-payload.ts";
-import {
-	type ToolDescription,
-	toolDescriptions,
-} from "./worker/tool-description.ts";
+	DEFAULTS,
+	PYTHON_GRPC_CHECKS,
+	type PythonGrpcOptions,
+} from "./options.ts";
 
 /** What `pythonGrpc` returns. */
-export interface PythonGrpcAdapter extends Adapter {
-	/**
-	 * Asks a running worker for its tools; all have the same ones.
-	 *
-	 * @throws ConnectionBrokenError when no worker runs.
-	 */
-	describe(signal?: AbortSignal): Promise<readonly ToolDescription[]>;
-}
+export type PythonGrpcAdapter = PythonAdapter;
 
-/** A timer keeps the program running while a worker is asked; it never reaches this time. */
-const FOREVER_MS = 2 ** 31 - 1;
+/** gRPC is large: a program whose workers do without does not load it. */
+export const GRPC: Transport = {
+	name: "grpc",
+	extra: "grpc",
+	load: async () => (await import("./channel/grpc-channel.ts")).openGrpcChannel,
+	remedy:
+		' Install @grpc/grpc-js where the program runs. It is CommonJS and asks for modules of Node: in a bundle that is an ES module, esbuild cannot contain it. Keep it outside then, external: ["@grpc/grpc-js"], or take transport: "framed", which does without gRPC.',
+};
 
 /**
- * An adapter whose workers are Python processes that run the tools of one module.
+ * An adapter whose workers are Python processes that run the tools of one module and speak gRPC by default, which
+ * health probes and clients in other languages understand.
  *
  * @throws OptionsError
  */
 export function pythonGrpc(options: PythonGrpcOptions): PythonGrpcAdapter {
-	return new PythonGrpc(resolveOptions(options));
-}
-
-/** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
-function loadConversation(): Promise<
-	typeof import("./conversation/conversation.ts")
-> {
-	return import("./conversation/conversation.ts");
-}
-
-class PythonGrpc implements PythonGrpcAdapter {
-	readonly name = "grpc-python";
-	readonly preload?: (place: PreloadPlace) => LaunchSpec;
-	private readonly options: ResolvedOptions;
-	private interpreter: Choice | undefined;
-	/** Those of ended workers are removed when another one starts. */
-	private conversations: readonly Conversation[] = [];
-
-	constructor(options: ResolvedOptions) {
-		this.options = options;
-		const { preload } = options;
-		if (preload !== "off")
-			this.preload = (place) =>
-				preloadSpec(place, this.chosen(), options, preload, this.host());
-	}
-
-	async prepare(signal: AbortSignal): Promise<void> {
-		requireDirectory(this.options);
-		requireTools(this.options);
-		const setting = this.searchSetting();
-		// At the same time as Python is looked for; an error of that comes first.
-		const transport = Promise.all([
-			loadTransport(this.options.transport),
-			loadConversation(),
-		]);
-		transport.catch(() => {});
-		const sources = await this.sources(setting, signal);
-		const choice = await chooseInterpreter(sources, setting, signal);
-		requireBridge(choice);
-		await transport;
-		this.interpreter = choice;
-	}
-
-	notes(): readonly string[] {
-		return this.interpreter === undefined ? [] : [choiceNote(this.interpreter)];
-	}
-
-	launch(slot: WorkerSlot): LaunchSpec {
-		return launchSpec(slot, this.chosen(), this.options, this.host());
-	}
-
-	async connect(
-		worker: WorkerProcess,
-		signal: AbortSignal,
-	): Promise<Connection> {
-		const { maxMessageBytes, streamCredit, hostFunctions, transport } =
-			this.options;
-		readReadyPayload(worker.slot.workerId, worker.ready, transport);
-		const { sharedMemory } = sharedMemorySetting(worker.slot, this.options);
-		const { Conversation } = await loadConversation();
-		const conversation = new Conversation(worker, {
-			callsAtOnce: worker.slot.callsPerWorker,
-			maxMessageBytes,
-			streamCredit,
-			hostFunctions,
-			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
-		});
-		const address = {
-			socket: socketPath(worker.slot),
-			token: worker.token,
-			maxMessageBytes,
-		};
-		try {
-			const open = await loadTransport(transport);
-			conversation.attach(await open(address, conversation, signal));
-		} catch (cause) {
-			if (signal.aborted) throw cause;
-			throw new StartError({
-				code: "CONNECT_FAILED",
-				ran: "no",
-				message: `Worker ${worker.slot.workerId} reports that it is ready, but its socket cannot be used: ${String(cause)}`,
-				cause,
-			});
-		}
-		const open = this.conversations.filter(({ isOpen }) => isOpen);
-		this.conversations = [...open, conversation];
-		return conversation;
-	}
-
-	async describe(
-		signal: AbortSignal = new AbortController().signal,
-	): Promise<readonly ToolDescription[]> {
-		const conversation = this.conversations.find(({ isOpen }) => isOpen);
-		if (conversation === undefined) {
-			throw new ConnectionBrokenError({
-				ran: "no",
-				message:
-					"No worker of this adapter is running that could describe its tools. Call describe() while a pool with this adapter is open.",
-			});
-		}
-		const hold = setInterval(() => {}, FOREVER_MS);
-		try {
-			return toolDescriptions(await conversation.describe(signal));
-		} finally {
-			clearInterval(hold);
-		}
-	}
-
-	private chosen(): Choice {
-		if (this.interpreter !== undefined) return this.interpreter;
-		throw new TypeError(
-			"pythonGrpc: prepare() must have resolved before launch().",
-		);
-	}
-
-	private host(): LaunchHost {
-		return { parallelism: availableParallelism(), env: process.env };
-	}
-
-	private async sources(
-		setting: SearchSetting,
-		signal: AbortSignal,
-	): Promise<readonly InterpreterSource[]> {
-		const { python, environment } = this.options;
-		if (environment !== undefined) {
-			requireBridgeAmong(environment.requirements, setting.env);
-			const made = await environment.make(signal);
-			const how = made.reused ? "made earlier" : "just made";
-			return [
-				namedSource(
-					made.python,
-					`it is the environment ${made.directory}, ${how}`,
-					setting,
-				),
-			];
-		}
-		return python === undefined
-			? usualSources(setting)
-			: [
-					namedSource(
-						python,
-						`the adapter's option "python" names it`,
-						setting,
-					),
-				];
-	}
-
-	/** The environment may depend on the slot, which is not known yet: put what Python needs to find the bridge into the environment of the host. */
-	private searchSetting(): SearchSetting {
-		const { env, cwd } = this.options;
-		return {
-			env: typeof env === "function" ? process.env : { ...process.env, ...env },
-			cwd: cwd ?? process.cwd(),
-		};
-	}
-}
-
-/** @throws OptionsError when the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
-function requireDirectory({ cwd }: ResolvedOptions): void {
-	if (cwd === undefined) return;
-	const problem = reachProblem(reach(cwd, constants.X_OK));
-	if (problem === "") return;
-	throw new OptionsError({
-		code: "INVALID_OPTION",
-		ran: "no",
-		message: `pythonGrpc: ${cwd} ("cwd") cannot be the working directory: ${problem}.`,
-	});
-}
-
-/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file, or this user may not read it. */
-function requireTools({ tools }: ResolvedOptions): void {
-	if (!("file" in tools)) return;
-	const found = reach(tools.file);
-	if (found.kind === "reached") return;
-	if (found.kind === "forbidden") {
-		throw new StartError<PythonStartErrorCode>({
-			code: "TOOLS_IMPORT_FAILED",
-			ran: "no",
-			message: `The file ${tools.file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
-		});
-	}
-	const module = tools.file.endsWith(".py")
-		? ""
-		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;
-	throw new StartError<PythonStartErrorCode>({
-		code: "TOOLS_IMPORT_FAILED",
-		ran: "no",
-		message: `There is no file ${tools.file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
+	checkOptions("pythonGrpc", options, PYTHON_GRPC_CHECKS);
+	const { transport = DEFAULTS.transport, ...rest } = options;
+	return pythonAdapter(rest, {
+		name: "grpc-python",
+		maker: "pythonGrpc",
+		transport: transport === "grpc" ? GRPC : FRAMED,
 	});
 }

@@ -4,8 +4,11 @@ import {
 	startForReal,
 } from "@snakepit/core/testing";
 import { describe, test } from "vitest";
+import {
+	PYTHON,
+	toolsFile,
+} from "../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../src/index.ts";
-import { PYTHON, toolsFile } from "./support/pythons.ts";
 
 const commands: ContractCommands = {
 	echo: { command: "echo", args: { value: [1, "x"] }, result: [1, "x"] },

@@ -2,8 +2,11 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import {
+	PYTHON,
+	toolsFile,
+} from "../../adapter-python/test/support/pythons.ts";
 import { freshDirectory } from "./promises/host-process.ts";
-import { PYTHON, toolsFile } from "./support/pythons.ts";
 
 const program = fileURLToPath(
 	new URL("./programs/idle-pool.ts", import.meta.url),

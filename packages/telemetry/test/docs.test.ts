@@ -30,7 +30,7 @@ test("the program in the README runs, prints what its comments say, and logs its
 		},
 	);
 	expect(stdout).toBe("7\n");
-	expect(stderr).toContain("[snakepit] pool grpc-python has 2 workers");
+	expect(stderr).toContain("[snakepit] pool python has 2 workers");
 });
 
 test("the alerts in docs/telemetry.md are those of the rules", () => {

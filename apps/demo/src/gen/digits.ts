@@ -1,6 +1,6 @@
 // Made by `python -m snakepit_bridge types digits.py`.
 
-import type { NdArray } from "@snakepit/adapter-grpc-python";
+import type { NdArray } from "@snakepit/adapter-python";
 
 /** What each tool takes, and what it returns if it keeps to its annotations. */
 export type Tools = {

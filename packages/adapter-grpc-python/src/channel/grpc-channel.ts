@@ -5,23 +5,21 @@ import {
 	Metadata,
 	type ServiceError,
 } from "@grpc/grpc-js";
-import { encodeMessage } from "../encode-message.ts";
 import {
 	DescribeRequest,
 	DescribeResponse,
+	encodeMessage,
+	type FrameChannel,
+	type FrameListener,
 	HostFrame,
 	type MessageFns,
+	PendingPings,
 	PingRequest,
 	PingResponse,
+	type WorkerAddress,
 	WorkerFrame,
-} from "../gen/bridge.ts";
+} from "@snakepit/adapter-python/transport";
 import { BATCH_TAG, cutBatch, FrameBatch } from "./frame-batch.ts";
-import type {
-	FrameChannel,
-	FrameListener,
-	WorkerAddress,
-} from "./frame-channel.ts";
-import { PendingPings } from "./pending-pings.ts";
 import { UnreferencedCredentials } from "./unreferenced-credentials.ts";
 
 /** The field `ping` of a worker's frame: number and kind, as protobuf writes them. */

@@ -7,7 +7,7 @@ import { text as textOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { PYTHON } from "../support/pythons.ts";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const own = fileURLToPath(new URL("../..", import.meta.url));
@@ -34,6 +34,7 @@ test.each([
 	"README.md",
 	"docs/quickstart.md",
 	"docs/calling.md",
+	"packages/adapter-python/README.md",
 	"packages/adapter-grpc-python/README.md",
 ])(
 	"the program in %s compiles, runs and prints what its comments say",
@@ -84,9 +85,9 @@ def report() -> str:
 
 const AROUND_A_SERVER = (server: string): string => `
 import { createPool } from "@snakepit/core";
-import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { python } from "@snakepit/adapter-python";
 
-const adapter = pythonGrpc({ python: ${JSON.stringify(PYTHON)}, tools: "tools.py" });
+const adapter = python({ python: ${JSON.stringify(PYTHON)}, tools: "tools.py" });
 const requests = setInterval(() => {}, 60_000);
 const lastRequest = async () => {
 	console.log(await pool.execute("last"));

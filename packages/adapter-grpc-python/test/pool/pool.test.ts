@@ -9,14 +9,17 @@ import {
 	WorkerLostError,
 } from "@snakepit/core";
 import { expect, onTestFinished, test } from "vitest";
+import { failureOf } from "../../../adapter-python/test/support/calls.ts";
+import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
+import {
+	PYTHON,
+	toolsFile,
+} from "../../../adapter-python/test/support/pythons.ts";
 import {
 	type PythonGrpcAdapter,
 	type PythonGrpcOptions,
 	pythonGrpc,
 } from "../../src/index.ts";
-import { failureOf } from "../support/calls.ts";
-import { scratch } from "../support/fake-python.ts";
-import { PYTHON, toolsFile } from "../support/pythons.ts";
 
 interface Opened {
 	readonly pool: Pool;

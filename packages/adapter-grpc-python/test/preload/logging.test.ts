@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { createPool } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
-import { PYTHON } from "../support/pythons.ts";
 
 const TOOLS = `
 import logging

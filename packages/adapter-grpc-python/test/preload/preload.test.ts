@@ -10,11 +10,14 @@ import {
 import { EventRecorder } from "@snakepit/core/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
+	PYTHON,
+	toolsFile,
+} from "../../../adapter-python/test/support/pythons.ts";
+import {
 	NdArray,
 	type PythonGrpcOptions,
 	pythonGrpc,
 } from "../../src/index.ts";
-import { PYTHON, toolsFile } from "../support/pythons.ts";
 
 interface Facts {
 	readonly pid: number;

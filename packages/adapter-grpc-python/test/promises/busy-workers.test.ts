@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPool, type Pool, type PoolOptions } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
-import { PYTHON } from "../support/pythons.ts";
 import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./computes.py", import.meta.url);

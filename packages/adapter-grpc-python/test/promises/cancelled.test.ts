@@ -1,7 +1,7 @@
 import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
-import { PYTHON } from "../support/pythons.ts";
 import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./waits.py", import.meta.url);

@@ -1,7 +1,7 @@
 // A host program for tests that ends in the way its one argument says.
 import { createPool, withPool } from "@snakepit/core";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
-import { PYTHON } from "../support/pythons.ts";
 
 interface Orders {
 	readonly dataDir: string;

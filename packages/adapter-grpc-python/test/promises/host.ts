@@ -1,7 +1,7 @@
 // A host program for tests: opens a pool and does what its one argument says.
 import { createPool } from "@snakepit/core";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
-import { PYTHON } from "../support/pythons.ts";
 
 interface Orders {
 	readonly dataDir: string;

@@ -7,12 +7,23 @@ import {
 	StartError,
 } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
-import { VERSION } from "../../src/gen/version.ts";
-import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
+import { VERSION } from "../../../adapter-python/src/gen/version.ts";
+import { failureOf } from "../../../adapter-python/test/support/calls.ts";
+import {
+	fakePython,
+	scratch,
+} from "../../../adapter-python/test/support/fake-python.ts";
+import {
+	BRIDGE,
+	PYTHON,
+	toolsFile,
+} from "../../../adapter-python/test/support/pythons.ts";
+import {
+	DEFAULTS,
+	type PythonGrpcOptions,
+	pythonGrpc,
+} from "../../src/index.ts";
 import { startBench } from "../support/bench.ts";
-import { failureOf } from "../support/calls.ts";
-import { fakePython, scratch } from "../support/fake-python.ts";
-import { BRIDGE, PYTHON, toolsFile } from "../support/pythons.ts";
 
 /** What `createPool` rejects with. */
 async function startFailure(
@@ -44,12 +55,16 @@ function tools(text: string): string {
 	return path;
 }
 
+/** What pip installs for the transport that the tests have. */
+const REQUIREMENT =
+	DEFAULTS.transport === "grpc" ? "snakepit-bridge[grpc]" : "snakepit-bridge";
+
 test("no Python where the option says one is", async () => {
 	const python = join(scratch(), "bin/python");
 	const error = await startFailure({ python });
 	expect(error.code).toBe("PYTHON_UNUSABLE");
 	expect(error.message).toContain(
-		`the adapter's option "python" names it, and there is no ${dirname(python)}.`,
+		`the adapter's option "python" names it, and there is no ${python} (${dirname(python)} does not exist).`,
 	);
 });
 
@@ -65,7 +80,7 @@ test("a Python without the bridge, with the command that installs it", async () 
 	const error = await startFailure({ python });
 	expect(error.code).toBe("BRIDGE_MISSING");
 	expect(error.message).toContain(
-		`${python} -m pip install "snakepit-bridge==${VERSION.split(".", 2).join(".")}.*"`,
+		`${python} -m pip install "${REQUIREMENT}==${VERSION.split(".", 2).join(".")}.*"`,
 	);
 });
 
@@ -76,10 +91,8 @@ test("a bridge of another release, before any worker is started, with both remed
 	const error = await startFailure({ python });
 	expect(error).toMatchObject({ code: "VERSION_MISMATCH", ran: "no" });
 	expect(error.message).toContain("has snakepit-bridge 7.3.1");
-	expect(error.message).toContain(`adapter-grpc-python ${VERSION}`);
-	expect(error.message).toContain(
-		`${python} -m pip install "snakepit-bridge==`,
-	);
+	expect(error.message).toContain(`adapter-python ${VERSION}`);
+	expect(error.message).toContain(`${python} -m pip install "${REQUIREMENT}==`);
 	expect(error.message).toContain("npm install @snakepit/core@7 ");
 });
 
@@ -177,9 +190,9 @@ test("a worker that speaks another protocol, with both versions and the remedy",
 	const error = await failureOf(startBench({}, { ready }));
 	expect(error).toMatchObject({ code: "PROTOCOL_MISMATCH", ran: "no" });
 	expect(String(error)).toMatch(
-		/snakepit-bridge \S+ .* protocol 2, @snakepit\/adapter-grpc-python .* 1 to 1/,
+		/snakepit-bridge \S+ .* protocol 2, @snakepit\/adapter-python .* 1 to 1/,
 	);
-	expect(String(error)).toContain("Update @snakepit/adapter-grpc-python");
+	expect(String(error)).toContain("Update @snakepit/adapter-python");
 });
 
 test("a program that is ready, and is no bridge", async () => {

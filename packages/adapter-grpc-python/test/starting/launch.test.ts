@@ -2,12 +2,15 @@ import { realpathSync } from "node:fs";
 import type { WorkerSlot } from "@snakepit/core/adapter";
 import type { RunId } from "@snakepit/core/infrastructure";
 import { expect, test } from "vitest";
-import { resolveOptions } from "../../src/resolve-options.ts";
-import { launchSpec } from "../../src/worker/launch-spec.ts";
-import { fairThreads, threadLimits } from "../../src/worker/thread-limits.ts";
+import { resolveOptions } from "../../../adapter-python/src/resolve-options.ts";
+import { launchSpec } from "../../../adapter-python/src/worker/launch-spec.ts";
+import {
+	fairThreads,
+	threadLimits,
+} from "../../../adapter-python/src/worker/thread-limits.ts";
+import { call } from "../../../adapter-python/test/support/calls.ts";
+import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
 import { startBench } from "../support/bench.ts";
-import { call } from "../support/calls.ts";
-import { scratch } from "../support/fake-python.ts";
 
 const slot: WorkerSlot = {
 	pool: "p",
@@ -41,7 +44,7 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 	);
 	expect(spec.launchPayload).toMatchObject({
 		protocol: { min: 1, max: 1 },
-		hostPackage: expect.stringMatching(/^@snakepit\/adapter-grpc-python \d/),
+		hostPackage: expect.stringMatching(/^@snakepit\/adapter-python \d/),
 		socket: "/run/x/s",
 		tools: { file: "/t.py" },
 		toolPath: [],

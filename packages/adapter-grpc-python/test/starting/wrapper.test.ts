@@ -2,10 +2,13 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
+import { failureOf } from "../../../adapter-python/test/support/calls.ts";
+import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
+import {
+	PYTHON,
+	toolsFile,
+} from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
-import { failureOf } from "../support/calls.ts";
-import { scratch } from "../support/fake-python.ts";
-import { PYTHON, toolsFile } from "../support/pythons.ts";
 
 /** A script that sets a variable, notes what it was started for, and runs Python. */
 function wrapper(last: string): {

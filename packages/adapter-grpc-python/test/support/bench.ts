@@ -1,10 +1,13 @@
+import {
+	PYTHON,
+	toolsFile,
+} from "../../../adapter-python/test/support/pythons.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 import {
 	type StartOptions,
 	startPythonWorker,
 	type TestWorker,
 } from "./python-worker.ts";
-import { PYTHON, toolsFile } from "./pythons.ts";
 
 /** What every promise about calls is kept over. */
 export const TRANSPORTS = ["grpc", "framed"] as const;

@@ -6,8 +6,8 @@ import {
 } from "@snakepit/core";
 import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { describe, expect, test } from "vitest";
+import { call, failureOf } from "../../../adapter-python/test/support/calls.ts";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
-import { call, failureOf } from "../support/calls.ts";
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);

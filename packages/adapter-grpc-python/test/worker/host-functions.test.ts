@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
+import { call, failureOf } from "../../../adapter-python/test/support/calls.ts";
 import type { HostFunction } from "../../src/index.ts";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
-import { call, failureOf } from "../support/calls.ts";
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);

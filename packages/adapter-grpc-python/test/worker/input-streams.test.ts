@@ -1,7 +1,11 @@
 import { ToolError } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
+import {
+	call,
+	failureOf,
+	streamOf,
+} from "../../../adapter-python/test/support/calls.ts";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
-import { call, failureOf, streamOf } from "../support/calls.ts";
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);

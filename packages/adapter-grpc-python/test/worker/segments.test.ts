@@ -1,11 +1,15 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import {
+	call,
+	failureOf,
+	streamOf,
+} from "../../../adapter-python/test/support/calls.ts";
+import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { NdArray, type PythonGrpcOptions } from "../../src/index.ts";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
-import { call, failureOf, streamOf } from "../support/calls.ts";
 import type { StartOptions, TestWorker } from "../support/python-worker.ts";
-import { toolsFile } from "../support/pythons.ts";
 
 const SIZE = 1_000_000;
 const tools = toolsFile("keeping.py");

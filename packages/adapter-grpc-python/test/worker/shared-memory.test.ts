@@ -9,18 +9,23 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { Attachment } from "../../../adapter-python/src/shared-memory/attachment.ts";
+import { SharedMemory } from "../../../adapter-python/src/shared-memory/shared-memory.ts";
+import {
+	call,
+	callOptions,
+	failureOf,
+	streamOf,
+} from "../../../adapter-python/test/support/calls.ts";
+import { FakeWorker } from "../../../adapter-python/test/support/fake-worker.ts";
+import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import {
 	encodeValue,
 	NdArray,
 	type PythonGrpcOptions,
 } from "../../src/index.ts";
-import { Attachment } from "../../src/shared-memory/attachment.ts";
-import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 import { startBench } from "../support/bench.ts";
-import { call, callOptions, failureOf, streamOf } from "../support/calls.ts";
-import { FakeWorker } from "../support/fake-worker.ts";
 import type { TestWorker } from "../support/python-worker.ts";
-import { toolsFile } from "../support/pythons.ts";
 
 const MEGABYTE = 1024 * 1024;
 const tools = toolsFile("values.py");

@@ -9,15 +9,21 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FailureKind } from "../../src/gen/bridge.ts";
+import { FailureKind } from "../../../adapter-python/src/gen/bridge.ts";
+import { Attachment } from "../../../adapter-python/src/shared-memory/attachment.ts";
+import { SharedMemory } from "../../../adapter-python/src/shared-memory/shared-memory.ts";
+import {
+	failureOf,
+	streamOf,
+} from "../../../adapter-python/test/support/calls.ts";
+import {
+	endOf,
+	FakeWorker,
+} from "../../../adapter-python/test/support/fake-worker.ts";
+import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { encodeValue, type PythonGrpcOptions } from "../../src/index.ts";
-import { Attachment } from "../../src/shared-memory/attachment.ts";
-import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 import { benchOver, TRANSPORTS } from "../support/bench.ts";
-import { failureOf, streamOf } from "../support/calls.ts";
-import { endOf, FakeWorker } from "../support/fake-worker.ts";
 import type { TestWorker } from "../support/python-worker.ts";
-import { toolsFile } from "../support/pythons.ts";
 
 const MEGABYTE = 1024 * 1024;
 const SIZE = 64 * 1024;

@@ -32,7 +32,13 @@ function refusing(name: string, body: string): readonly string[] {
 test("whatever can be left out of what users give can be undefined as well", () => {
 	const seen: string[] = [];
 	const found: string[] = [];
-	for (const name of ["core", "adapter-grpc-python", "telemetry", "watchdog"]) {
+	for (const name of [
+		"core",
+		"adapter-python",
+		"adapter-grpc-python",
+		"telemetry",
+		"watchdog",
+	]) {
 		const folder = join(PACKAGES, name, "src");
 		for (const path of sourceFiles(folder))
 			for (const [, name = "", body = ""] of codeOf(folder, path).matchAll(

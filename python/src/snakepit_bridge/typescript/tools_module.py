@@ -39,7 +39,7 @@ def tools_module(
     types = dict_types(taken, answered)
     names = ", ".join(sorted(taken.imports | answered.imports))
     imports = (
-        ["", f'import type {{ {names} }} from "@snakepit/adapter-grpc-python";']
+        ["", f'import type {{ {names} }} from "@snakepit/adapter-python";']
         if names
         else []
     )

@@ -53,7 +53,7 @@ class TypeWriter:
     """Writes types for one direction: all that a tool takes, or all that it can return.
 
     Attributes:
-        imports: classes of `@snakepit/adapter-grpc-python` that were written.
+        imports: classes of `@snakepit/adapter-python` that were written.
         dicts: typed dicts whose names were written, by their classes.
     """
 

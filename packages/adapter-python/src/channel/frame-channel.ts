@@ -1,8 +1,8 @@
 import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 
 /**
- * How frames reach one worker. gRPC is the first; whatever carries bytes both
- * ways in order can take its place, and nothing outside this folder knows.
+ * How frames reach one worker: whatever carries bytes both ways in order. A package
+ * that has another transport implements it.
  */
 export interface FrameChannel {
 	/** Takes one frame; the order is kept. Dropped when the channel is over. */

@@ -18,8 +18,8 @@ import {
 	type MadeEnvironment,
 	type PythonEnvironment,
 	type PythonEnvironmentOptions,
+	python as pythonAdapter,
 	pythonEnvironment,
-	pythonGrpc,
 } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { fakePython, scratch } from "../support/fake-python.ts";
@@ -137,7 +137,7 @@ test.each<[string, readonly string[]]>([
 		const env = { PYTHONPATH: undefined };
 		const error = await failureOf(
 			createPool({
-				adapter: pythonGrpc({ tools, environment, env }),
+				adapter: pythonAdapter({ tools, environment, env }),
 				size: 1,
 				dataDir: scratch(),
 			}),
@@ -207,7 +207,7 @@ test.each([
 		};
 		const error = await failureOf(
 			createPool({
-				adapter: pythonGrpc({ tools: toolsFile("bench.py"), environment }),
+				adapter: pythonAdapter({ tools: toolsFile("bench.py"), environment }),
 				size: 1,
 				dataDir: scratch(),
 			}),

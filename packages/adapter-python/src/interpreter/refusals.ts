@@ -68,13 +68,15 @@ export function tooOld(choice: Choice): PythonStartError {
 /**
  * Refuses an interpreter that has no bridge, or one of another release.
  *
+ * @param extra what the bridge needs for the transport, for the commands.
  * @throws StartError `BRIDGE_MISSING` with the command that installs it, `VERSION_MISMATCH` with the commands that bring
  *   the packages together, `PYTHON_UNUSABLE` where the bridge may be in a place that this user may not read.
  */
-export function requireBridge(choice: Choice): void {
+export function requireBridge(choice: Choice, extra?: string): void {
 	const { bridge, program, reason, version, unreadable } = choice;
 	const python = `Python ${version.join(".")} at ${program}`;
 	const before = passedOverText(choice.passedOver);
+	const fitting = fittingBridge(extra);
 	const isKnown = bridge !== undefined && bridge !== "unknown";
 	if (!isKnown && unreadable.length > 0) {
 		throw new StartError<PythonStartErrorCode>({
@@ -87,12 +89,15 @@ export function requireBridge(choice: Choice): void {
 		throw new StartError<PythonStartErrorCode>({
 			code: "BRIDGE_MISSING",
 			ran: "no",
-			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fittingBridge()}"\n(where uv made the environment: uv pip install --python ${program} "${fittingBridge()}"),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,
+			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,
 		});
 	}
 	if (!isSameRelease(bridge)) {
 		const who = `${python} (chosen because ${reason})`;
-		throw releaseMismatch(who, bridge, `${program} -m pip install`, before);
+		throw releaseMismatch(who, bridge, `${program} -m pip install`, {
+			...(extra !== undefined && { extra }),
+			more: before,
+		});
 	}
 }
 

@@ -1,6 +1,6 @@
 // Looks for a Python as another user does, and tells what it found or why not.
 
-import { pythonGrpc } from "../../src/index.ts";
+import { python } from "../../src/index.ts";
 import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
 import { usualSources } from "../../src/interpreter/interpreter-sources.ts";
 import { requireBridge } from "../../src/interpreter/refusals.ts";
@@ -16,7 +16,7 @@ const { env, cwd } = JSON.parse(setting);
 const { signal } = new AbortController();
 let outcome: unknown;
 try {
-	if (tools !== "") await pythonGrpc({ tools, env }).prepare?.(signal);
+	if (tools !== "") await python({ tools, env }).prepare?.(signal);
 	else {
 		const sources = usualSources({ env, cwd });
 		const choice = await chooseInterpreter(sources, { env, cwd }, signal);

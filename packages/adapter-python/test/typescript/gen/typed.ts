@@ -1,6 +1,6 @@
 // Made by `python -m snakepit_bridge types typed.py`.
 
-import type { Float, NdArray, PlainDate, PlainDateTime, Tuple } from "@snakepit/adapter-grpc-python";
+import type { Float, NdArray, PlainDate, PlainDateTime, Tuple } from "@snakepit/adapter-python";
 
 /** What each tool takes, and what it returns if it keeps to its annotations. */
 export type Tools = {

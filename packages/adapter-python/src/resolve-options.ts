@@ -10,10 +10,11 @@ import {
 	optional,
 	wholeNumber,
 } from "@snakepit/core/options";
+import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import {
 	DEFAULTS,
 	type PreloadOptions,
-	type PythonGrpcOptions,
+	type PythonOptions,
 	type ResolvedOptions,
 	type SharedMemoryOptions,
 	type WorkerEnv,
@@ -36,9 +37,7 @@ const isPath: Check = (value) =>
 			? undefined
 			: "must be a path or a file: URL";
 
-export const PYTHON_GRPC_CHECKS: Readonly<
-	Record<keyof PythonGrpcOptions, Check>
-> = {
+export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 	tools: (value) =>
 		isPlainObject(value)
 			? (nonEmptyText(value["module"]) ?? optional(isPath)(value["path"])) ===
@@ -79,7 +78,6 @@ export const PYTHON_GRPC_CHECKS: Readonly<
 			? undefined
 			: `must be an object of functions, and "${wrong}" is not one`;
 	}),
-	transport: optional(oneOf("grpc", "framed")),
 	preload: optional((value) =>
 		typeof value === "boolean" || isPlainObject(value)
 			? undefined
@@ -117,14 +115,17 @@ export const SHARED_MEMORY_CHECKS: Readonly<
  *
  * @throws OptionsError
  */
-export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
-	checkOptions("pythonGrpc", given, PYTHON_GRPC_CHECKS);
+export function resolveOptions(
+	given: PythonOptions,
+	kind: AdapterKind = PYTHON,
+): ResolvedOptions {
+	const { maker } = kind;
+	checkOptions(maker, given, PYTHON_CHECKS);
 	if (given.python !== undefined && given.environment !== undefined) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",
-			message:
-				'pythonGrpc: "python" and "environment" both name an interpreter; give one of them.',
+			message: `${maker}: "python" and "environment" both name an interpreter; give one of them.`,
 		});
 	}
 	const { tools } = given;
@@ -148,24 +149,25 @@ export function resolveOptions(given: PythonGrpcOptions): ResolvedOptions {
 		cwd: given.cwd === undefined ? undefined : absolute(given.cwd),
 		threadsPerWorker: given.threadsPerWorker,
 		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
-		transport: given.transport ?? DEFAULTS.transport,
-		preload: resolvePreload(given.preload ?? DEFAULTS.preload),
+		kind,
+		preload: resolvePreload(maker, given.preload ?? DEFAULTS.preload),
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
 		streamCredit:
 			given.streamCredit === undefined
 				? DEFAULTS.streamCredit
 				: { chunks: given.streamCredit, smallBytes: 0 },
-		sharedMemory: resolveSharedMemory(given.sharedMemory),
+		sharedMemory: resolveSharedMemory(maker, given.sharedMemory),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
 	});
 }
 
 function resolvePreload(
-	given: NonNullable<PythonGrpcOptions["preload"]>,
+	maker: string,
+	given: NonNullable<PythonOptions["preload"]>,
 ): ResolvedOptions["preload"] {
 	if (given === false) return "off";
 	if (given === true) return { modules: [], tools: "imported" };
-	checkOptions("pythonGrpc preload", given, PRELOAD_CHECKS);
+	checkOptions(`${maker} preload`, given, PRELOAD_CHECKS);
 	return Object.freeze({
 		modules: Object.freeze([...given.modules]),
 		tools: "left",
@@ -173,10 +175,11 @@ function resolvePreload(
 }
 
 function resolveSharedMemory(
-	given: PythonGrpcOptions["sharedMemory"],
+	maker: string,
+	given: PythonOptions["sharedMemory"],
 ): ResolvedOptions["sharedMemory"] {
 	if (given === "off") return given;
-	checkOptions("pythonGrpc sharedMemory", given ?? {}, SHARED_MEMORY_CHECKS);
+	checkOptions(`${maker} sharedMemory`, given ?? {}, SHARED_MEMORY_CHECKS);
 	const { fromBytes, limitBytes } = DEFAULTS.sharedMemory;
 	return Object.freeze({
 		fromBytes: given?.fromBytes ?? fromBytes,

@@ -1,5 +1,4 @@
 import { StartError } from "@snakepit/core";
-import type { Transport } from "../options.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import {
 	HOST_PACKAGE,
@@ -18,7 +17,7 @@ export interface ReadyPayload {
 	/** How its life is tied to this program's. */
 	readonly lifeline: "kernel" | "thread" | "none";
 	/** What it listens for. */
-	readonly transport: Transport;
+	readonly transport: string;
 }
 
 /**
@@ -29,7 +28,7 @@ export interface ReadyPayload {
 export function readReadyPayload(
 	workerId: string,
 	ready: unknown,
-	wanted: Transport,
+	wanted: string,
 ): ReadyPayload {
 	const { protocol, bridge, python, lifeline, transport } = (ready ??
 		{}) as Record<string, unknown>;
@@ -48,7 +47,7 @@ export function readReadyPayload(
 		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
-			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-grpc-python" : "snakepit-bridge"}.`,
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-python" : "snakepit-bridge"}.`,
 		});
 	}
 	if (!isSameRelease(bridge))
@@ -61,7 +60,7 @@ export function readReadyPayload(
 		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
-			message: `Worker ${workerId}: snakepit-bridge ${bridge} listens for ${String(transport ?? "grpc")} and the adapter's option "transport" is "${wanted}". Update snakepit-bridge, or leave the option out.`,
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} listens for ${String(transport ?? "grpc")} and the adapter asked for "${wanted}". Update snakepit-bridge.`,
 		});
 	}
 	const tied =

@@ -5,7 +5,7 @@ import { VERSION } from "../gen/version.ts";
 export const PROTOCOL = { min: 1, max: 1 } as const;
 
 /** Name and version of this package, for messages on the other side. */
-export const HOST_PACKAGE: string = `@snakepit/adapter-grpc-python ${VERSION}`;
+export const HOST_PACKAGE: string = `@snakepit/adapter-python ${VERSION}`;
 
 import type {
 	PythonStartError,
@@ -32,9 +32,13 @@ export function isSameRelease(
 	return release !== undefined && release === releaseOf(adapter);
 }
 
-/** What pip installs for this package: `snakepit-bridge==0.3.*`. */
-export function fittingBridge(adapter: string = VERSION): string {
-	return `snakepit-bridge==${releaseOf(adapter)}.*`;
+/** What pip installs for this package: `snakepit-bridge==0.3.*`, with the extra that the transport needs. */
+export function fittingBridge(
+	extra?: string,
+	adapter: string = VERSION,
+): string {
+	const extras = extra === undefined ? "" : `[${extra}]`;
+	return `snakepit-bridge${extras}==${releaseOf(adapter)}.*`;
 }
 
 /** The packages do not match: which has which version, and how to fix it. */
@@ -42,19 +46,22 @@ export function releaseMismatch(
 	who: string,
 	bridge: string,
 	install: string,
-	more = "",
+	{
+		extra,
+		more = "",
+	}: { readonly extra?: string; readonly more?: string } = {},
 ): PythonStartError {
 	const release = releaseOf(bridge);
 	const npm =
 		release === undefined
 			? ""
-			: `, or use the npm packages of the bridge's release, all of them:\n  npm install @snakepit/core@${release} @snakepit/adapter-grpc-python@${release}`;
+			: `, or use the npm packages of the bridge's release, all that the program has:\n  npm install @snakepit/core@${release} @snakepit/adapter-python@${release}`;
 	const shared = VERSION.startsWith("0.")
 		? "first two numbers"
 		: "first number";
 	return new StartError<PythonStartErrorCode>({
 		code: "VERSION_MISMATCH",
 		ran: "no",
-		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-grpc-python ${VERSION}; the ${shared} of their versions must be the same. Install the bridge of this release (a pythonEnvironment() does for the requirement "snakepit-bridge"):\n  ${install} "${fittingBridge()}"${npm}${more}`,
+		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-python ${VERSION}; the ${shared} of their versions must be the same. Install the bridge of this release (a pythonEnvironment() does for a requirement without a version):\n  ${install} "${fittingBridge(extra)}"${npm}${more}`,
 	});
 }

@@ -22,8 +22,8 @@ test.each([
 });
 
 test("the command asks for any bridge of this release", () => {
-	expect(fittingBridge("0.3.7")).toBe("snakepit-bridge==0.3.*");
-	expect(fittingBridge("2.3.7")).toBe("snakepit-bridge==2.*");
+	expect(fittingBridge(undefined, "0.3.7")).toBe("snakepit-bridge==0.3.*");
+	expect(fittingBridge("grpc", "2.3.7")).toBe("snakepit-bridge[grpc]==2.*");
 });
 
 test("a bridge whose version cannot be read has one remedy", () => {

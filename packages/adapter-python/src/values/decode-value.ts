@@ -191,7 +191,7 @@ class Decoder {
 				return this.#attached();
 			default:
 				return reader.fail(
-					`the unknown extension type ${type}; update @snakepit/adapter-grpc-python`,
+					`the unknown extension type ${type}; update @snakepit/adapter-python`,
 				);
 		}
 	}

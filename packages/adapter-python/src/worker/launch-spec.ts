@@ -159,7 +159,7 @@ function commonPayload(
 	return {
 		protocol: PROTOCOL,
 		hostPackage: HOST_PACKAGE,
-		transport: options.transport,
+		transport: options.kind.transport.name,
 		tools: options.tools,
 		toolPath: options.toolPath,
 		callsPerWorker,
@@ -181,13 +181,13 @@ export function sharedMemorySetting(
 }
 
 /** @throws OptionsError when the user's function returns something else. */
-function envOf(slot: WorkerSlot, { env }: ResolvedOptions): WorkerEnv {
+function envOf(slot: WorkerSlot, { env, kind }: ResolvedOptions): WorkerEnv {
 	if (typeof env !== "function") return env;
 	const given: unknown = env(slot);
 	if (isEnv(given)) return given;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `pythonGrpc: what "env" returned for slot ${slot.workerId} is not an object with string values.`,
+		message: `${kind.maker}: what "env" returned for slot ${slot.workerId} is not an object with string values.`,
 	});
 }

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
+import { anyValue } from "../../../adapter-python/test/support/arbitrary-values.ts";
+import { call, failureOf } from "../../../adapter-python/test/support/calls.ts";
+import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
+import {
+	typescriptValue,
+	VECTORS,
+} from "../../../adapter-python/test/support/value-vectors.ts";
 import {
 	Float,
 	NdArray,
@@ -8,11 +15,7 @@ import {
 	PlainDateTime,
 	Tuple,
 } from "../../src/index.ts";
-import { anyValue } from "../support/arbitrary-values.ts";
 import { startBench } from "../support/bench.ts";
-import { call, failureOf } from "../support/calls.ts";
-import { toolsFile } from "../support/pythons.ts";
-import { typescriptValue, VECTORS } from "../support/value-vectors.ts";
 
 const tools = toolsFile("values.py");
 const LONG = { timeout: 120_000 };

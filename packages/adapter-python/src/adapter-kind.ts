@@ -1,0 +1,51 @@
+import type {
+	FrameChannel,
+	FrameListener,
+	WorkerAddress,
+} from "./channel/frame-channel.ts";
+
+/**
+ * Connects to a worker and opens its one conversation.
+ *
+ * Rejects with the reason when the worker cannot be reached or does not take the token, and with the signal's reason
+ * after an abort.
+ */
+export type OpenChannel = (
+	address: WorkerAddress,
+	listener: FrameListener,
+	signal: AbortSignal,
+) => Promise<FrameChannel>;
+
+/** How frames travel on a worker's private socket. */
+export interface Transport {
+	/** What the bridge calls it. */
+	readonly name: string;
+	/** The extra of `snakepit-bridge` that it needs in Python. */
+	readonly extra?: string;
+	/** Loads its code, which a program pays for when its first pool starts. */
+	readonly load: () => Promise<OpenChannel>;
+	/** What to do when that does not load. */
+	readonly remedy?: string;
+}
+
+/** What an adapter for Python calls itself, and how its frames travel. */
+export interface AdapterKind {
+	/** Name of the adapter, in events. */
+	readonly name: string;
+	/** The function that makes it, in messages. */
+	readonly maker: string;
+	readonly transport: Transport;
+}
+
+/** Frames on the socket itself. */
+export const FRAMED: Transport = {
+	name: "framed",
+	load: async () =>
+		(await import("./channel/framed-channel.ts")).openFramedChannel,
+};
+
+export const PYTHON: AdapterKind = {
+	name: "python",
+	maker: "python",
+	transport: FRAMED,
+};

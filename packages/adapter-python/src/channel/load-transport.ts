@@ -1,0 +1,24 @@
+import { StartError } from "@snakepit/core";
+import type { AdapterKind, OpenChannel } from "../adapter-kind.ts";
+
+/**
+ * Loads what a conversation by the adapter's transport needs.
+ *
+ * @throws StartError `CONNECT_FAILED` when it does not load.
+ */
+export async function loadTransport({
+	maker,
+	transport,
+}: Pick<AdapterKind, "maker" | "transport">): Promise<OpenChannel> {
+	try {
+		return await transport.load();
+	} catch (cause) {
+		const reason = cause instanceof Error ? cause.message : String(cause);
+		throw new StartError({
+			code: "CONNECT_FAILED",
+			ran: "no",
+			message: `${maker}: what the transport "${transport.name}" needs does not load (${reason.replace(/\n.*/s, "")}).${transport.remedy ?? ""}`,
+			cause,
+		});
+	}
+}

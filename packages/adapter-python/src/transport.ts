@@ -1,0 +1,27 @@
+/** For packages that bring a transport of their own: no part of what is promised to others. */
+
+export {
+	type AdapterKind,
+	FRAMED,
+	type OpenChannel,
+	type Transport,
+} from "./adapter-kind.ts";
+export type {
+	FrameChannel,
+	FrameListener,
+	WorkerAddress,
+} from "./channel/frame-channel.ts";
+export { loadTransport } from "./channel/load-transport.ts";
+export { PendingPings } from "./channel/pending-pings.ts";
+export { encodeMessage } from "./encode-message.ts";
+export {
+	DescribeRequest,
+	DescribeResponse,
+	HostFrame,
+	type MessageFns,
+	PingRequest,
+	PingResponse,
+	WorkerFrame,
+} from "./gen/bridge.ts";
+export { pythonAdapter } from "./python-adapter.ts";
+export { PYTHON_CHECKS } from "./resolve-options.ts";

@@ -1,0 +1,190 @@
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { OptionsError } from "@snakepit/core";
+import { expect, test } from "vitest";
+import {
+	type PythonOptions,
+	python,
+	pythonEnvironment,
+} from "../../src/index.ts";
+import type {
+	ResolvedPreload,
+	SharedMemoryOptions,
+} from "../../src/options.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
+
+test.each<[string, unknown, RegExp]>([
+	["UNKNOWN_OPTION", { tools: "a.py", pythn: "x" }, /"pythn".*"python"/],
+	["INVALID_OPTION", {}, /"tools" must be a path/],
+	["INVALID_OPTION", { tools: "" }, /"tools"/],
+	["INVALID_OPTION", { tools: new URL("https://example.org/a.py") }, /"tools"/],
+	[
+		"INVALID_OPTION",
+		{ tools: new URL("https://a.org/") },
+		/got an instance of URL/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "https://example.org/a.py" },
+		/"tools" must be a path or a file: URL/,
+	],
+	["INVALID_OPTION", { tools: "file://%2F/a.py" }, /"tools"/],
+	["INVALID_OPTION", { tools: { module: "" } }, /"tools" must have a module/],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", env: { TOKEN: "a secret", A: 1 } },
+		/"env" must be an object with string values.* got \{TOKEN: a string, A: 1\}/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", threadsPerWorker: 0 },
+		/"threadsPerWorker"/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", maxMessageBytes: 10 },
+		/"maxMessageBytes"/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", hostFunctions: { f: 1 } },
+		/"hostFunctions" must be an object of functions, and "f" is not one/,
+	],
+	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
+	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],
+	["UNKNOWN_OPTION", { tools: "a.py", transport: "grpc" }, /"transport"/],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", preload: "numpy" },
+		/"preload" must be true, false or \{ modules \}/,
+	],
+	[
+		"UNKNOWN_OPTION",
+		{ tools: "a.py", preload: { modules: [], module: "numpy" } },
+		/python preload.*"module"/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", preload: {} },
+		/"modules" must be an array of names/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", preload: { modules: ["numpy", ""] } },
+		/"modules" must be an array of names/,
+	],
+	["INVALID_OPTION", { tools: "a.py", toolPath: "x" }, /"toolPath"/],
+	["INVALID_OPTION", { tools: "a.py", environment: {} }, /"environment"/],
+	[
+		"INVALID_OPTION",
+		{
+			tools: "a.py",
+			python: "python3",
+			environment: pythonEnvironment({ requirements: [] }),
+		},
+		/"python" and "environment"/,
+	],
+])("%s at the door: %j", (code, options, message) => {
+	expect(() => python(options as PythonOptions)).toThrow(OptionsError);
+	expect(() => python(options as PythonOptions)).toThrow(
+		expect.objectContaining({
+			code,
+			ran: "no",
+			message: expect.stringMatching(message),
+		}),
+	);
+});
+
+test.each<[string, unknown, RegExp]>([
+	["UNKNOWN_OPTION", { requirements: [], requirement: [] }, /"requirement"/],
+	["INVALID_OPTION", { requirements: "numpy" }, /"requirements"/],
+	["INVALID_OPTION", { requirements: ["--index-url=x"] }, /PIP_INDEX_URL/],
+	[
+		"INVALID_OPTION",
+		{ requirements: [], buildTimeoutMs: 1 },
+		/"buildTimeoutMs"/,
+	],
+])("%s of an environment at the door: %j", (code, options, message) => {
+	expect(() => pythonEnvironment(options as never)).toThrow(
+		expect.objectContaining({ code, message: expect.stringMatching(message) }),
+	);
+});
+
+test("tools are a path, a URL, or a module with a path of its own", () => {
+	const file = resolve("tools.py");
+	expect(resolveOptions({ tools: "tools.py" }).tools).toEqual({ file });
+	expect(resolveOptions({ tools: pathToFileURL(file) }).tools).toEqual({
+		file,
+	});
+	// What import.meta.resolve() gives.
+	expect(resolveOptions({ tools: pathToFileURL(file).href }).tools).toEqual({
+		file,
+	});
+	const resolved = resolveOptions({
+		tools: { module: "a.b", path: pathToFileURL(resolve("lib")).href },
+		toolPath: ["other"],
+	});
+	expect(resolved.tools).toEqual({ module: "a.b" });
+	expect(resolved.toolPath).toEqual([
+		join(process.cwd(), "lib"),
+		join(process.cwd(), "other"),
+	]);
+});
+
+test("a preloaded parent imports the tools, or what is named and not the tools", () => {
+	const preload = (given: NonNullable<PythonOptions["preload"]>) =>
+		resolveOptions({ tools: "a.py", preload: given }).preload;
+	expect(preload(false)).toBe("off");
+	expect(preload(true)).toEqual({ modules: [], tools: "imported" });
+	const modules = ["numpy"];
+	const named = preload({ modules });
+	modules.push("scipy");
+	expect(named).toEqual({ modules: ["numpy"], tools: "left" });
+});
+
+test("what was resolved cannot be changed", () => {
+	const resolved = resolveOptions({
+		tools: "a.py",
+		env: { A: "1" },
+		preload: { modules: ["numpy"] },
+		sharedMemory: { fromBytes: 8_192 },
+	});
+	const preload = resolved.preload as ResolvedPreload;
+	for (const part of [
+		resolved,
+		resolved.tools,
+		resolved.toolPath,
+		resolved.env,
+		resolved.sharedMemory,
+		preload,
+		preload.modules,
+	])
+		expect(Object.isFrozen(part)).toBe(true);
+});
+
+/** Every option by its name: the compiler checks that they may be undefined. */
+type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
+
+test("an option that is undefined is one that is left out", () => {
+	const leftOut: LeftOut<Omit<PythonOptions, "tools">> = {
+		toolPath: undefined,
+		python: undefined,
+		environment: undefined,
+		env: undefined,
+		cwd: undefined,
+		threadsPerWorker: undefined,
+		hostFunctions: undefined,
+		preload: undefined,
+		maxMessageBytes: undefined,
+		streamCredit: undefined,
+		sharedMemory: undefined,
+		logLevel: undefined,
+	};
+	const sharedMemory: LeftOut<SharedMemoryOptions> = {
+		fromBytes: undefined,
+		limitBytes: undefined,
+	};
+	const expected = resolveOptions({ tools: "a.py" });
+	expect(resolveOptions({ tools: "a.py", ...leftOut })).toEqual(expected);
+	expect(resolveOptions({ tools: "a.py", sharedMemory })).toEqual(expected);
+});
