@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { rows } from "../../scripts/test-effort.ts";
 import { testWorkers } from "../../scripts/test-workers.ts";
 import { runCase } from "../src/case.ts";
 import { CASES } from "../src/cases.ts";
@@ -7,7 +8,12 @@ import { summarize } from "../src/report/summary.ts";
 /** The full run has its own; this one is the same on every machine. */
 const SEED = 1;
 
-const selection = CASES.filter(({ selected }) => selected);
+// `test` runs the first case of each row, `check` and `chaos --selection` run them all.
+const selection = rows(
+	CASES.filter(({ selected }) => selected),
+	(chaos) =>
+		chaos === CASES.find(({ row, selected }) => selected && row === chaos.row),
+);
 
 // Side by side: much of it is waiting, and no time is judged here.
 test.concurrent.for(

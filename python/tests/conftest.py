@@ -20,9 +20,26 @@ TOOLS = Path(__file__).parent / "tools"
 Host = Callable[..., FakeHost]
 
 
+# Set by `npx pnpm@12 check`, see scripts/test-effort.ts.
+THOROUGH = os.environ.get("SNAKEPIT_TEST_THOROUGH") == "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves tests that are marked `thorough` to `check`."""
+    for item in items:
+        if not THOROUGH and item.get_closest_marker("thorough"):
+            item.add_marker(pytest.mark.skip(reason="runs in `check`"))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs the tests of modules with `BOTH_TRANSPORTS = True` on both."""
-    both = getattr(metafunc.module, "BOTH_TRANSPORTS", False)
+    """Runs a module on both transports.
+
+    `BOTH_TRANSPORTS = True`: always. `BOTH_TRANSPORTS_IN_CHECK = True`: in `check`, and
+    in `test` on the default one.
+    """
+    both = getattr(metafunc.module, "BOTH_TRANSPORTS", False) or (
+        THOROUGH and getattr(metafunc.module, "BOTH_TRANSPORTS_IN_CHECK", False)
+    )
     if both and "host" in metafunc.fixturenames:
         metafunc.parametrize("transport", ["grpc", "framed"])
 

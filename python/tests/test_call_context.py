@@ -10,7 +10,7 @@ from conftest import Host
 from snakepit_bridge import current_call
 from snakepit_bridge._gen import bridge_pb2 as pb
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = """
     import asyncio

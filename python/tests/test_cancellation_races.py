@@ -34,7 +34,7 @@ from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 RACES = int(os.environ.get("SNAKEPIT_RACES", "300"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Host
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 COPIES = """
     import os

@@ -15,7 +15,7 @@ from conftest import Host
 
 from snakepit_bridge.threads.gathering import Gathering
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = """
 import asyncio

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import Host
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = """
     import asyncio

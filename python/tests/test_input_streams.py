@@ -10,7 +10,7 @@ from support.conversation import Conversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 INPUT = """
     from collections.abc import AsyncIterator, Iterator

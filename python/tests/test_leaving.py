@@ -11,7 +11,7 @@ from support.fake_host import DEADLINE_S, FakeHost
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = """
     import asyncio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conftest import Host
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = """
     import logging

@@ -8,7 +8,7 @@ from support.calls_at_once import AT_ONCE, MEETING, answers
 
 from snakepit_bridge.values.decode import decode
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = (
     MEETING

@@ -9,7 +9,7 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = (
     MEETING

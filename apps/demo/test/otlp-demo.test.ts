@@ -6,6 +6,7 @@ import {
 	type ReceivedSpan,
 	Receiver,
 } from "../../../packages/telemetry/test/e2e/receiver.ts";
+import { isThorough } from "../../../scripts/test-effort.ts";
 import {
 	FIRST_RUN_MS,
 	goneAfterMs,
@@ -28,7 +29,8 @@ const NOT_EXPECTED: readonly string[] = [
 	"snakepit.telemetry.dropped",
 ];
 
-test(
+// Each runs the demo once or twice. `test` has sampled-demo.test.ts, the rest is for `check`.
+test.runIf(isThorough())(
 	"a host that was killed, and the run after it: traces, metrics and events of both languages are received",
 	async () => {
 		const receiver = await Receiver.start(PYTHON);
@@ -174,7 +176,7 @@ test(
 	2 * FIRST_RUN_MS,
 );
 
-test(
+test.runIf(isThorough())(
 	"what happens after Ctrl-C is exported before the program ends",
 	async () => {
 		const receiver = await Receiver.start(PYTHON);
@@ -205,7 +207,7 @@ test(
 	FIRST_RUN_MS,
 );
 
-test(
+test.runIf(isThorough())(
 	"a receiver that stops answering neither fails nor delays the demo, and is reported in one line",
 	async () => {
 		let requests = 0;
@@ -237,7 +239,7 @@ test(
 	FIRST_RUN_MS,
 );
 
-test(
+test.runIf(isThorough())(
 	"a receiver that takes only traces is reported in one line with what it refused",
 	async () => {
 		const server = createServer((request, response) => {
@@ -255,7 +257,7 @@ test(
 	FIRST_RUN_MS,
 );
 
-test(
+test.runIf(isThorough())(
 	"without a receiver the demo prints one line and runs without telemetry",
 	async () => {
 		const url = await closedPort();

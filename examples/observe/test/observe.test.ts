@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { ToolError } from "@snakepit/core";
 import { METRICS } from "@snakepit/telemetry";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { isThorough } from "../../../scripts/test-effort.ts";
 import { guide } from "../src/observe.ts";
 import { freePorts, openViewer } from "../src/viewer.ts";
 import type { ViewerPorts } from "../src/viewer-adapter.ts";
@@ -165,7 +166,7 @@ test("kill -9 of the program leaves no viewer", async () => {
 	await eventually(() => observation.left.length === 0, "it is still there");
 });
 
-test(
+test.runIf(isThorough())(
 	"the demo itself exports all three signals, and is shown until Ctrl-C",
 	async () => {
 		const observation = new Observation("none", { demo: "is real" });

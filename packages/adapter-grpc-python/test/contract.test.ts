@@ -4,6 +4,7 @@ import {
 	startForReal,
 } from "@snakepit/core/testing";
 import { describe, test } from "vitest";
+import { rows } from "../../../scripts/test-effort.ts";
 import {
 	PYTHON,
 	toolsFile,
@@ -36,23 +37,30 @@ const blocking: ContractCommands = {
 	silent: { command: "silent", args: {} },
 };
 
-describe.each<{
+interface Way {
 	readonly transport: "grpc" | "framed";
 	readonly callsPerWorker: number;
 	readonly commands: ContractCommands;
 	readonly preload?: boolean;
-}>([
-	// Each two choices meet once.
-	{ transport: "grpc", callsPerWorker: 1, commands: blocking },
-	{ transport: "framed", callsPerWorker: 3, commands },
-	{ transport: "grpc", callsPerWorker: 3, commands, preload: true },
-	{
-		transport: "framed",
-		callsPerWorker: 1,
-		commands: blocking,
-		preload: true,
-	},
-])(
+}
+
+// Each two choices meet once. `test` has both transports and both counts.
+const WAYS: readonly Way[] = rows<Way>(
+	[
+		{ transport: "grpc", callsPerWorker: 1, commands: blocking },
+		{ transport: "framed", callsPerWorker: 3, commands },
+		{ transport: "grpc", callsPerWorker: 3, commands, preload: true },
+		{
+			transport: "framed",
+			callsPerWorker: 1,
+			commands: blocking,
+			preload: true,
+		},
+	],
+	({ preload }) => preload === undefined,
+);
+
+describe.each(WAYS)(
 	"the Python adapter over $transport with $callsPerWorker calls per worker and preload $preload keeps the adapter contract",
 	({ transport, callsPerWorker, commands, preload = false }) => {
 		const cases = adapterContract({

@@ -12,8 +12,6 @@ import datetime
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import numpy
-
 from snakepit_bridge import current_call, on_shutdown, on_startup, tool, toolset
 
 state: dict[str, int] = {}

@@ -18,6 +18,7 @@ import {
 	type PythonGrpcOptions,
 	pythonGrpc,
 } from "../../src/index.ts";
+import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 
 interface Facts {
 	readonly pid: number;
@@ -96,7 +97,7 @@ function next<Type extends SnakepitEvent["type"]>(
 	});
 }
 
-describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
+describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	test("workers are forked from what was imported once, and each is a process of its own", async () => {
 		const { pool, events } = await open({
 			transport,

@@ -4,6 +4,7 @@ import { createPool, type Pool, type PoolOptions } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
+import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./computes.py", import.meta.url);
@@ -43,7 +44,7 @@ const verdicts = (pool: Pool): string[] => {
 	return reported;
 };
 
-describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
+describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	test.each([
 		["computes with Python's lock", "compute", 1],
 		[

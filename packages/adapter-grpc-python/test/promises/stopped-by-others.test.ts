@@ -2,11 +2,12 @@ import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
+import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./waits.py", import.meta.url);
 
-test.each(["grpc", "framed"] as const)(
+test.each(DETAIL_TRANSPORTS)(
 	"%s: no call fails because another program stopped a worker",
 	{ timeout: 60_000 },
 	async (transport) => {

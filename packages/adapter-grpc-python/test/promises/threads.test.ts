@@ -2,11 +2,12 @@ import { createPool, type Pool } from "@snakepit/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
+import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./waits.py", import.meta.url);
 
-describe.each(["grpc", "framed"] as const)("over %s", (transport) => {
+describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	/** A pool of one worker with three threads. */
 	async function open(cancelGraceMs: number): Promise<Pool> {
 		const pool = await createPool({

@@ -1,8 +1,10 @@
+import { rows } from "../../../../scripts/test-effort.ts";
 import {
 	PYTHON,
 	toolsFile,
 } from "../../../adapter-python/test/support/pythons.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
+import { DEFAULTS } from "../../src/options.ts";
 import {
 	type StartOptions,
 	startPythonWorker,
@@ -11,6 +13,12 @@ import {
 
 /** What every promise about calls is kept over. */
 export const TRANSPORTS = ["grpc", "framed"] as const;
+
+/** `test` keeps the details of a promise over the default transport, `check` over each. */
+export const DETAIL_TRANSPORTS: readonly (typeof TRANSPORTS)[number][] = rows(
+	TRANSPORTS,
+	(transport) => transport === DEFAULTS.transport,
+);
 
 /** `startBench` with a transport. */
 export function benchOver(

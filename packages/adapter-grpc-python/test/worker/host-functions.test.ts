@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import { call, failureOf } from "../../../adapter-python/test/support/calls.ts";
 import type { HostFunction } from "../../src/index.ts";
-import { benchOver, TRANSPORTS } from "../support/bench.ts";
+import { benchOver, DETAIL_TRANSPORTS } from "../support/bench.ts";
 
-describe.each(TRANSPORTS)("over %s", (transport) => {
+describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);
 
 	const withFunctions = (

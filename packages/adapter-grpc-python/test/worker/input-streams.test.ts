@@ -5,9 +5,9 @@ import {
 	failureOf,
 	streamOf,
 } from "../../../adapter-python/test/support/calls.ts";
-import { benchOver, TRANSPORTS } from "../support/bench.ts";
+import { benchOver, DETAIL_TRANSPORTS } from "../support/bench.ts";
 
-describe.each(TRANSPORTS)("over %s", (transport) => {
+describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);
 
 	/** Items without end; tells how many were taken and whether it was closed. */

@@ -8,7 +8,7 @@ import {
 } from "../../../adapter-python/test/support/calls.ts";
 import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { NdArray, type PythonGrpcOptions } from "../../src/index.ts";
-import { benchOver, TRANSPORTS } from "../support/bench.ts";
+import { benchOver, DETAIL_TRANSPORTS } from "../support/bench.ts";
 import type { StartOptions, TestWorker } from "../support/python-worker.ts";
 
 const SIZE = 1_000_000;
@@ -52,7 +52,7 @@ function filesOf({ sharedDirectory = "" }: TestWorker): readonly string[] {
 	return readdirSync(sharedDirectory);
 }
 
-describe.skipIf(!existsSync("/dev/shm")).each(TRANSPORTS)(
+describe.skipIf(!existsSync("/dev/shm")).each(DETAIL_TRANSPORTS)(
 	"over %s",
 	(transport) => {
 		function begin(

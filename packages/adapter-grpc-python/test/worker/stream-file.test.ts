@@ -22,7 +22,7 @@ import {
 } from "../../../adapter-python/test/support/fake-worker.ts";
 import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { encodeValue, type PythonGrpcOptions } from "../../src/index.ts";
-import { benchOver, TRANSPORTS } from "../support/bench.ts";
+import { benchOver, DETAIL_TRANSPORTS } from "../support/bench.ts";
 import type { TestWorker } from "../support/python-worker.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -52,7 +52,7 @@ function left({ sharedDirectory = "" }: TestWorker): {
 
 const NOTHING = { files: [], open: [] };
 
-describe.skipIf(!existsSync("/dev/shm")).each(TRANSPORTS)(
+describe.skipIf(!existsSync("/dev/shm")).each(DETAIL_TRANSPORTS)(
 	"over %s",
 	(transport) => {
 		function start(

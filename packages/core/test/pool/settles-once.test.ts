@@ -136,8 +136,7 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 					}
 				}
 				const closed = pool.close({ manner, drainMs: drainIndex * 100 });
-				await clock.advance(60_000);
-				await closed;
+				await clock.advanceUntil(closed);
 				await Promise.all(calls);
 				expect(settlements.every((count) => count === 1)).toBe(true);
 				expect(pool.statistics().calls).toMatchObject({

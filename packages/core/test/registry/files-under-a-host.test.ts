@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { takeLock } from "../../src/registry/run-lock.ts";
 import {
@@ -27,43 +28,52 @@ function overwrite(path: string): void {
 	writeFileSync(path, Buffer.alloc(40_000, 0xa5));
 }
 
-const IN_PLACE: readonly (readonly [string, (path: string) => void])[] = [
-	["truncated", (path) => truncateSync(path, 0)],
-	["cut off", (path) => truncateSync(path, 5_000)],
-	["overwritten", overwrite],
-];
-const EXCHANGES: readonly (readonly [string, (path: string) => void])[] = [
-	["removed", (path) => rmSync(path)],
-	["moved away", (path) => renameSync(path, `${path}.away`)],
+type Damage = readonly [string, (path: string) => void];
+
+// `test` does one damage in place and one exchange, `check` all of them.
+const IN_PLACE: readonly Damage[] = rows<Damage>(
 	[
-		"exchanged for an empty file",
-		(path) => {
-			rmSync(path);
-			writeFileSync(path, "");
-		},
+		["truncated", (path) => truncateSync(path, 0)],
+		["cut off", (path) => truncateSync(path, 5_000)],
+		["overwritten", overwrite],
 	],
+	([damage]) => damage === "overwritten",
+);
+const EXCHANGES: readonly Damage[] = rows<Damage>(
 	[
-		"exchanged for garbage",
-		(path) => {
-			rmSync(path);
-			overwrite(path);
-		},
+		["removed", (path) => rmSync(path)],
+		["moved away", (path) => renameSync(path, `${path}.away`)],
+		[
+			"exchanged for an empty file",
+			(path) => {
+				rmSync(path);
+				writeFileSync(path, "");
+			},
+		],
+		[
+			"exchanged for garbage",
+			(path) => {
+				rmSync(path);
+				overwrite(path);
+			},
+		],
+		[
+			"exchanged for a directory",
+			(path) => {
+				rmSync(path);
+				mkdirSync(path);
+			},
+		],
+		[
+			"exchanged for a pipe",
+			(path) => {
+				rmSync(path);
+				spawnSync("mkfifo", [path]);
+			},
+		],
 	],
-	[
-		"exchanged for a directory",
-		(path) => {
-			rmSync(path);
-			mkdirSync(path);
-		},
-	],
-	[
-		"exchanged for a pipe",
-		(path) => {
-			rmSync(path);
-			spawnSync("mkfifo", [path]);
-		},
-	],
-];
+	([exchange]) => exchange === "removed",
+);
 
 /** The path of one of the files of the only run. */
 function pathOf(dataDir: string, kind: RunFileKind): string {

@@ -248,7 +248,9 @@ def _no_image(value: object, path: Path) -> Refused:
     if kind.__module__ != "builtins":
         name = f"{kind.__module__}.{name}"
     article = "an" if name[0] in "aeiouAEIOU" else "a"
-    return Refused(path, f"is {article} {name}, which cannot be sent to the host; {_remedy(value)}")
+    return Refused(
+        path, f"is {article} {name}, which cannot be sent to the host; {_remedy(value)}"
+    )
 
 
 def _remedy(value: object) -> str:
