@@ -11,7 +11,12 @@ const pyproject = join(root, "python/pyproject.toml");
 export function developmentPython(): string {
 	return environment(
 		join(root, "python/.venv"),
-		["--editable", join(root, "python"), "--group", `${pyproject}:dev`],
+		[
+			"--editable",
+			`${join(root, "python")}[grpc]`,
+			"--group",
+			`${pyproject}:dev`,
+		],
 		readFileSync(pyproject, "utf8"),
 	);
 }

@@ -2,6 +2,7 @@
 // Python workers over both transports, and protections whose programs are files.
 import { once } from "node:events";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { python } from "@snakepit/adapter-python";
 import { createPool, InputError } from "@snakepit/core";
 import { telemetry } from "@snakepit/telemetry";
 import { guard, watchdog } from "@snakepit/watchdog";
@@ -47,12 +48,11 @@ export async function answers(tools, dataDir) {
 			await pool.close();
 		}
 	};
-	const python = (transport) => pythonGrpc({ tools, transport });
 	return {
 		echo: await ask(cat, "echo", [42]),
-		grpc: await ask(python("grpc"), "add", { a: 2, b: 3 }),
-		framed: await ask(python("framed"), "add", { a: 2n ** 70n, b: 1 }),
-		refused: await ask(python("framed"), "add", { a: "two", b: 3 }),
+		grpc: await ask(pythonGrpc({ tools }), "add", { a: 2, b: 3 }),
+		framed: await ask(python({ tools }), "add", { a: 2n ** 70n, b: 1 }),
+		refused: await ask(python({ tools }), "add", { a: "two", b: 3 }),
 		protections,
 	};
 }

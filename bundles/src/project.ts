@@ -48,7 +48,7 @@ function projectIn(place: string): Project {
 	const tarballs = packPackages(place).map(({ tarball }) => tarball);
 	const quietly = ["--ignore-scripts", "--no-audit", "--no-fund"];
 	must("npm", ["install", ...quietly, ...tarballs], { cwd: directory, env });
-	environment(venv, [join(root, "python")]);
+	environment(venv, [`${join(root, "python")}[grpc]`]);
 
 	let deployed = 0;
 	return {

@@ -40,7 +40,17 @@ def test_a_missing_dependency_is_named_with_the_remedy(
     failure = fake.failed()
     assert failure["code"] == "BRIDGE_MISSING"
     assert missing in failure["message"]
-    assert f"{sys.executable} -m pip install" in failure["detail"]
+    install = f"{sys.executable} -m pip install --upgrade"
+    assert f'{install} "snakepit-bridge[grpc]"\n' in failure["detail"]
+    assert "python() of @snakepit/adapter-python" in failure["detail"]
+
+
+def test_without_grpc_the_framed_transport_starts(host: Host) -> None:
+    fake = host("greeter", transport="framed")
+    hidden = "import sys\nsys.modules['grpc'] = None\n"
+    fake.program = ["-u", "-c", f"{hidden}{MAIN}"]
+    fake.start()
+    assert fake.ready["transport"] == "framed"
 
 
 def test_a_dependency_that_may_not_be_read_is_named(host: Host, tmp_path: Path) -> None:

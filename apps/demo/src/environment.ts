@@ -13,7 +13,7 @@ export function digitsEnvironment(
 	more: readonly string[] = [],
 ): PythonEnvironment {
 	return pythonEnvironment({
-		requirements: ["scikit-learn>=1.5,<2", BRIDGE, ...more],
+		requirements: ["scikit-learn>=1.5,<2", `${BRIDGE}[grpc]`, ...more],
 	});
 }
 

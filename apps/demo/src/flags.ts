@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { Transport } from "@snakepit/adapter-grpc-python";
 import { EndpointError, readEndpoint } from "./receiver.ts";
 
 export const HELP = `Reads the 1,797 handwritten digits that ship inside scikit-learn with 4 Python
@@ -11,6 +12,7 @@ workers, kills one of them half way, and counts the processes that are left.
   --otlp URL    export traces, metrics and logs of the demo and its workers to an
                 OTLP/HTTP receiver, such as http://127.0.0.1:4318
   --plain       plain lines, also in a terminal
+  --transport T "grpc" (the default) or "framed", which is faster
   --svg FILE    also save the live board and the report as a picture
   --help        this text
 
@@ -25,6 +27,7 @@ export interface Flags {
 	readonly otlp: string | undefined;
 	readonly plain: boolean;
 	readonly svg: string | undefined;
+	readonly transport: Transport;
 	readonly help: boolean;
 }
 
@@ -39,15 +42,21 @@ export function readFlags(args: readonly string[]): Flags {
 				otlp: { type: "string" },
 				plain: { type: "boolean", default: false },
 				svg: { type: "string" },
+				transport: { type: "string", default: "grpc" },
 				help: { type: "boolean", short: "h", default: false },
 			},
 		});
-		const { "kill-host": killHost, otlp, plain, svg, help } = values;
+		const { "kill-host": killHost, otlp, plain, svg, help, transport } = values;
+		if (!isTransport(transport))
+			throw new Error(
+				`--transport is grpc or framed, not ${JSON.stringify(transport)}`,
+			);
 		return {
 			killHost,
 			otlp: otlp === undefined ? undefined : readEndpoint(otlp),
 			plain,
 			svg,
+			transport,
 			help,
 		};
 	} catch (error) {
@@ -55,7 +64,11 @@ export function readFlags(args: readonly string[]): Flags {
 		// The first sentence names the argument; the rest is about parseArgs.
 		const [what = ""] = (error as Error).message.split(". ");
 		throw new Error(
-			`${what.replace(/\.$/, "")}. There are --kill-host, --otlp URL, --plain, --svg FILE and --help.`,
+			`${what.replace(/\.$/, "")}. There are --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help.`,
 		);
 	}
+}
+
+function isTransport(value: string): value is Transport {
+	return value === "grpc" || value === "framed";
 }

@@ -57,16 +57,20 @@ async function main(args: readonly string[]): Promise<number> {
 		process.stdout.write(HELP);
 		return 0;
 	}
-	const { otlp, svg } = flags;
+	const { otlp, svg, transport } = flags;
 	if (flags.killHost)
 		return await killHost(
-			otlp === undefined ? [] : ["--otlp", otlp],
+			[
+				"--transport",
+				transport,
+				...(otlp === undefined ? [] : ["--otlp", otlp]),
+			],
 			openDisplay("plain"),
 		);
 	const display = openDisplay(flags.plain ? "plain" : "live");
-	if (svg === undefined) return await demo(display, otlp);
+	if (svg === undefined) return await demo(display, flags);
 	const picture = new PictureDisplay(display);
-	const code = await demo(picture, otlp);
+	const code = await demo(picture, flags);
 	writeFileSync(svg, picture.draw());
 	return code;
 }
@@ -74,22 +78,23 @@ async function main(args: readonly string[]): Promise<number> {
 /** The demo, with telemetry if there is a receiver at `otlp`. */
 async function demo(
 	display: Display,
-	otlp: string | undefined,
+	{ otlp, transport }: Flags,
 ): Promise<number> {
-	if (otlp === undefined) return await runPool(display);
+	if (otlp === undefined) return await runPool(display, transport);
 	const problem = await whyNoReceiver(otlp);
 	if (problem !== undefined) {
 		display.print(`no telemetry: no OTLP receiver at ${otlp}: ${problem}`);
-		return await runPool(display);
+		return await runPool(display, transport);
 	}
 	// Without --otlp the demo does not wait for OpenTelemetry's SDK to load.
 	const { DemoTelemetry } = await import("./telemetry.ts");
-	return await runPool(display, new DemoTelemetry(otlp));
+	return await runPool(display, transport, new DemoTelemetry(otlp));
 }
 
 /** Makes the pool, has every image read, closes the pool, and looks for what is left. */
 async function runPool(
 	display: Display,
+	transport: Flags["transport"],
 	telemetry?: DemoTelemetry,
 ): Promise<number> {
 	const trail = { runs: new Set<string>(), groups: new Set<number>() };
@@ -111,6 +116,7 @@ async function runPool(
 				adapter: pythonGrpc({
 					tools: join(import.meta.dirname, "digits.py"),
 					environment,
+					transport,
 					...(telemetry && { env: telemetry.workerEnv }),
 				}),
 				size: 4,

@@ -72,7 +72,7 @@ test("a wrong flag is an error with exit code 2, and the help has exit code 0", 
 		runDemo("", ["--kill-hosts"]),
 		runDemo("", ["--help"]),
 	]);
-	expect(wrong.errors).toMatch(/'--kill-hosts'.*--svg FILE and --help\.\n$/);
+	expect(wrong.errors).toMatch(/'--kill-hosts'.*--transport T and --help\.\n$/);
 	expect(wrong).toMatchObject({ output: "", code: 2 });
 	expect(help.output).toContain("--kill-host");
 	expect(help).toMatchObject({ errors: "", code: 0 });

@@ -8,6 +8,7 @@ test("every flag that is read is in the help", () => {
 		otlp: undefined,
 		plain: false,
 		svg: undefined,
+		transport: "grpc",
 		help: false,
 	});
 	expect(readFlags(["--kill-host", "--plain", "-h"])).toMatchObject({
@@ -15,15 +16,19 @@ test("every flag that is read is in the help", () => {
 		plain: true,
 		help: true,
 	});
-	expect(readFlags([`--otlp=${otlp}/`, "--svg", "x.svg"])).toMatchObject({
+	expect(
+		readFlags([`--otlp=${otlp}/`, "--svg", "x.svg", "--transport=framed"]),
+	).toMatchObject({
 		otlp,
 		svg: "x.svg",
+		transport: "framed",
 	});
 	for (const flag of [
 		"--kill-host",
 		"--otlp URL",
 		"--plain",
 		"--svg FILE",
+		"--transport T",
 		"--help",
 	])
 		expect(HELP).toContain(flag);
@@ -37,12 +42,13 @@ test.each([
 	["--kil-host"],
 	["--plain=yes"],
 	["--otlp"],
+	["--transport=http"],
 	["digits"],
 	["--", "--", "--help"],
 ])("%s is an error that names it and all flags", (...args) => {
 	const read = () => readFlags(args);
 	expect(read).toThrow(args.at(-1)?.split("=")[0]);
 	expect(read).toThrow(
-		/^[^\n]*There are --kill-host, --otlp URL, --plain, --svg FILE and --help\.$/,
+		/^[^\n]*There are --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help\.$/,
 	);
 });

@@ -8,6 +8,7 @@ import {
 } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
 import { VERSION } from "../../../adapter-python/src/gen/version.ts";
+import { python } from "../../../adapter-python/src/index.ts";
 import { failureOf } from "../../../adapter-python/test/support/calls.ts";
 import {
 	fakePython,
@@ -273,3 +274,24 @@ function codesOf(error: unknown): unknown[] {
 		codes.push((at as { code?: unknown }).code);
 	return codes;
 }
+
+test("a Python without grpcio, with the command that installs it: only the gRPC transport needs it", async () => {
+	const hiding = scratch();
+	writeFileSync(
+		join(hiding, "grpc.py"),
+		"raise ModuleNotFoundError(\"No module named 'grpc'\")\n",
+	);
+	const env = { PYTHONPATH: hiding };
+	const error = await startFailure({ env, transport: "grpc" });
+	expect(error).toMatchObject({ code: "BRIDGE_MISSING", ran: "no" });
+	expect(error.message).toContain("No module named 'grpc'");
+	expect(error.message).toContain(
+		'-m pip install --upgrade "snakepit-bridge[grpc]"',
+	);
+	const pool = await createPool({
+		adapter: python({ tools: toolsFile("bench.py"), python: PYTHON, env }),
+		size: 1,
+		dataDir: scratch(),
+	});
+	await pool.close();
+});

@@ -15,20 +15,26 @@ export type Requirement =
 	| {
 			readonly kind: "directory";
 			readonly path: string;
+			/** `[grpc]` of `../python[grpc]`, or empty. */
+			readonly extras: string;
 			readonly metadata: string;
 	  };
 
 const METADATA_FILES = ["pyproject.toml", "setup.cfg", "setup.py"] as const;
 
+/** What comes before the extras, and these. */
+const EXTRAS = /^(.*?)(\[[^[\]]*\])$/;
+
 /** Tells directories from requirements that pip looks up. */
 export function readRequirement(text: string): Requirement {
-	if (!isDirectory(text))
+	const [, directory = text, extras = ""] = EXTRAS.exec(text) ?? [];
+	if (!isDirectory(directory))
 		return { kind: "named", text: releaseRequirement(text) };
 	// What decides over its dependencies; its code does not change the environment.
-	const metadata = METADATA_FILES.map((file) => textOf(join(text, file))).join(
-		"\0",
-	);
-	return { kind: "directory", path: resolve(text), metadata };
+	const metadata = METADATA_FILES.map((file) =>
+		textOf(join(directory, file)),
+	).join("\0");
+	return { kind: "directory", path: resolve(directory), extras, metadata };
 }
 
 /** Names an environment by all that is in it: 16 hexadecimal digits. */
@@ -62,7 +68,7 @@ export function installArguments(
 	return requirements.flatMap((requirement) =>
 		requirement.kind === "named"
 			? [requirement.text]
-			: ["--editable", requirement.path],
+			: ["--editable", `${requirement.path}${requirement.extras}`],
 	);
 }
 

@@ -111,6 +111,21 @@ test("other requirements are another environment, in whatever order they are nam
 	const before = key(project);
 	writeProject(project, "2.0");
 	expect(key(project)).not.toBe(before);
+	expect(key(`${project}[grpc]`)).not.toBe(key(project));
+});
+
+test("a directory with extras is installed editable, as one without", async () => {
+	const { installArguments, readRequirement } = await import(
+		"../../src/environment/environment-key.ts"
+	);
+	const { project } = bench();
+	const install = (text: string) => installArguments([readRequirement(text)]);
+	expect(install(project)).toEqual(["--editable", project]);
+	expect(install(`${project}[a, b]`)).toEqual([
+		"--editable",
+		`${project}[a, b]`,
+	]);
+	expect(install("numpy[a]>=2")).toEqual(["numpy[a]>=2"]);
 });
 
 test("what pip said last is in the error", {

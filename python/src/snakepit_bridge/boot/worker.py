@@ -130,6 +130,10 @@ def check_versions(launch: Launch) -> None:
 
 
 DEPENDENCIES = ("msgpack", "snakepit_bridge._gen.bridge_pb2")
+WITHOUT_GRPC = (
+    'In a pythonEnvironment(), list "snakepit-bridge[grpc]". '
+    "python() of @snakepit/adapter-python needs no gRPC."
+)
 
 
 def check_dependencies(transport: str) -> None:
@@ -149,10 +153,13 @@ def check_dependencies(transport: str) -> None:
                 places = ", ".join(getattr(module, "__path__", ()))
                 raise ImportError(f"{name} has no code that can be read ({places})")
     except Exception as error:  # noqa: BLE001 - protobuf has its own about versions
+        install = f"{sys.executable} -m pip install --upgrade"
         raise StartFailed(
             "BRIDGE_MISSING",
             f"the bridge cannot be imported: {type(error).__name__}: {error}",
-            f"{sys.executable} -m pip install --upgrade snakepit-bridge",
+            f'{install} "snakepit-bridge[grpc]"\n{WITHOUT_GRPC}'
+            if transport == "grpc"
+            else f"{install} snakepit-bridge",
         ) from None
     finally:
         del os.environ[GRPC_FORK_SUPPORT]
