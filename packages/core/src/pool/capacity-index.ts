@@ -15,10 +15,6 @@ export class CapacityIndex<Worker extends Loaded> {
 		return this.#loadOf.size;
 	}
 
-	has(worker: Worker): boolean {
-		return this.#loadOf.has(worker);
-	}
-
 	/** Adds a worker, or notes its present load. */
 	put(worker: Worker): void {
 		const load = worker.callsRunning;

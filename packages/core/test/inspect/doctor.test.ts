@@ -1,17 +1,10 @@
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	readdirSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { doctor } from "../../src/inspect/doctor.ts";
-import { examine, exitHooks } from "../../src/inspect/examine.ts";
+import { exitHooks } from "../../src/inspect/examine.ts";
 import { formatDoctorReport } from "../../src/inspect/format-report.ts";
 import { inspectLedger } from "../../src/inspect/ledger-report.ts";
-import type { CensusHost } from "../../src/os/census.ts";
 import type { LayerReport, Protection } from "../../src/protection.ts";
 import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite, start } from "../cleanup/bench.ts";
@@ -20,20 +13,7 @@ import { isAlive, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-function layer(reports: readonly LayerReport[], name: string): LayerReport {
-	const found = reports.find((report) => report.layer === name);
-	if (found === undefined) throw new Error(`There is no layer ${name}.`);
-	return found;
-}
-
-function protection(name: string, inspect: Protection["inspect"]): Protection {
-	return {
-		name,
-		whenUnavailable: "start",
-		inspect,
-		engage: () => Promise.reject(new Error("the doctor engages nothing")),
-	};
-}
+import { layer, protection } from "./doctor-bench.ts";
 
 test("every layer is reported, in the order in which they act, and the protections that are given", async () => {
 	const guard: LayerReport = {
@@ -149,93 +129,6 @@ test("a ledger that cannot be made or used says why, and what helps", async () =
 		detail: expect.stringContaining("do not hold"),
 	});
 	expect(readdirSync(dataDir)).toEqual(["file"]);
-});
-
-const unreadable = new Error("/proc cannot be read");
-
-/** This machine, but for what is given. */
-function machineWith(other: Partial<CensusHost>): CensusHost {
-	return new Proxy(machine, {
-		get: (host, name) => {
-			const own = Reflect.get(other, name) ?? Reflect.get(host, name, host);
-			return typeof own === "function" ? own.bind(host) : own;
-		},
-	});
-}
-
-test.each([
-	{ when: "there is none for this system", machine: unreadable },
-	{
-		when: "it cannot be read",
-		machine: machineWith({
-			census: () => {
-				throw unreadable;
-			},
-		}),
-	},
-])(
-	"without a process table, since $when, what needs it says so, and the rest works",
-	async ({ machine: without }) => {
-		const asked = protection("guard", async () => ({
-			layer: "guard",
-			status: "available",
-			detail: "can work",
-		}));
-		const reports = await examine(without, sqlite, temporaryDirectory(), [
-			asked,
-		]);
-		expect(reports.map(({ layer, status }) => [layer, status])).toEqual([
-			["exit hooks", "active"],
-			["lifeline", "available"],
-			["process table", "unavailable"],
-			["ledger", "unavailable"],
-			["reaper", "unavailable"],
-			["auditor", "unavailable"],
-			["guard", "available"],
-		]);
-		expect(layer(reports, "process table").detail).toBe(unreadable.message);
-		for (const name of ["ledger", "reaper", "auditor"])
-			expect(layer(reports, name).detail).toBe("needs the process table");
-	},
-);
-
-test("without its database the ledger is not there, nor who reads it", async () => {
-	const missing = new Error("better-sqlite3 is not built for this machine");
-	const reports = await examine(machine, missing, temporaryDirectory(), []);
-	for (const name of ["ledger", "reaper"])
-		expect(layer(reports, name)).toEqual({
-			layer: name,
-			status: "unavailable",
-			detail: missing.message,
-		});
-	expect(layer(reports, "auditor").status).toBe("active");
-});
-
-test("owners that cannot be looked at take the reaper away alone", async () => {
-	const dataDir = temporaryDirectory();
-	await craftRun(dataDir, deadOwner());
-	const without = machineWith({
-		observe: () => {
-			throw unreadable;
-		},
-	});
-	const reports = await examine(without, sqlite, dataDir, []);
-	expect(layer(reports, "ledger").status).toBe("active");
-	expect(layer(reports, "reaper")).toMatchObject({
-		status: "unavailable",
-		detail: unreadable.message,
-	});
-});
-
-test("a place for sockets that is not safe takes the lifeline away", async () => {
-	const base = temporaryDirectory();
-	mkdirSync(join(base, "open"));
-	chmodSync(join(base, "open"), 0o777);
-	vi.stubEnv("XDG_RUNTIME_DIR", join(base, "open"));
-	expect(layer(await doctor({ dataDir: base }), "lifeline")).toMatchObject({
-		status: "unavailable",
-		detail: expect.stringContaining("can be written by others"),
-	});
 });
 
 test("in a thread there are no exit hooks", () => {

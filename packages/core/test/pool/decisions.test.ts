@@ -73,6 +73,20 @@ test("the least loaded worker is chosen, and none that has no room", () => {
 	expect(index.size).toBe(1);
 });
 
+test("among workers with the same load the one that has waited longest is chosen", () => {
+	const index = new CapacityIndex<{ callsRunning: number }>();
+	const [a, b] = [{ callsRunning: 1 }, { callsRunning: 1 }];
+	index.put(a);
+	index.put(b);
+	// It has the load that it had, and keeps its place.
+	index.put(a);
+	expect(index.leastLoaded()).toBe(a);
+	index.remove(b);
+	expect(index.leastLoaded()).toBe(a);
+	index.remove(a);
+	expect(index.leastLoaded()).toBeUndefined();
+});
+
 test("durations are summed up to three digits", () => {
 	const histogram = new DurationHistogram();
 	expect(histogram.summary()).toMatchObject({ count: 0, p50Ms: 0 });

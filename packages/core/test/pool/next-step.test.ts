@@ -147,4 +147,11 @@ describe("after an attempt that failed", () => {
 		});
 		expect(refused.ran).toBe("no");
 	});
+
+	test("the error says that the work did not begin if no attempt did", () => {
+		const running = call({ state: { kind: "running" }, attempts: 1 });
+		const step = nextStep(running, { kind: "failed", error: refused });
+		expect(step).toEqual({ kind: "fail", error: refused });
+		expect(step.kind === "fail" && step.error.ran).toBe("no");
+	});
 });
