@@ -6,7 +6,7 @@ import { root } from "../../scripts/run.ts";
 import { AREAS } from "./areas.ts";
 import { enclosure } from "./enclosure.ts";
 import { runArea } from "./run-area.ts";
-import { type FileScore, scoreOf } from "./score.ts";
+import { type FileScore, scoreLine } from "./score.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 const { values, positionals } = parseArgs({
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
 	options: {
 		file: { type: "string", multiple: true, default: [] },
 		output: { type: "string" },
+		sample: { type: "string", default: "1" },
 	},
 });
 const areas = AREAS.filter(
@@ -26,6 +27,12 @@ if (areas.length === 0)
 if (values.file.length > 0 && areas.length !== 1)
 	throw new Error("--file needs the name of the one area that the file is in.");
 
+const sample = Number(values.sample);
+if (!Number.isInteger(sample) || sample < 1)
+	throw new Error(
+		`--sample ${values.sample} must be a whole number from 1: every nth mutant runs.`,
+	);
+
 const enclosed = enclosure();
 const place = mkdtempSync(join(tmpdir(), "sp-m-"));
 chmodSync(place, 0o755);
@@ -34,10 +41,13 @@ try {
 	const scores: Record<string, readonly FileScore[]> = {};
 	for (const area of areas) {
 		console.log(`\n== ${area.name}`);
-		scores[area.name] = runArea(area, workspace, enclosed, values.file);
+		scores[area.name] = runArea(area, workspace, enclosed, {
+			files: values.file,
+			sample,
+		});
 	}
 	for (const [name, files] of Object.entries(scores))
-		console.log(`${name}: ${scoreOf(files)?.toFixed(1) ?? "no mutants"} %`);
+		console.log(`${name}: ${scoreLine(files)}`);
 	if (values.output !== undefined)
 		writeFileSync(
 			join(root, values.output),

@@ -3,16 +3,26 @@ import { join } from "node:path";
 import { run } from "../../scripts/run.ts";
 import { type Area, LEFT_OUT } from "./areas.ts";
 import type { Enclosure } from "./enclosure.ts";
+import { SAMPLE } from "./sample-checker.ts";
 import { type FileScore, fileScores } from "./score.ts";
+import { testsOf } from "./tests-of.ts";
 
 const REPORT = "reports/mutation/mutation.json";
 
-/** Changes the code of one area in every way that Stryker knows, and counts what its tests notice. */
+/** Which mutants of an area run. */
+export interface Choice {
+	/** Of these files; of all without one. */
+	readonly files: readonly string[];
+	/** Every nth of them. */
+	readonly sample: number;
+}
+
+/** Changes the code of one area in the ways that Stryker knows, and counts what its tests notice. */
 export function runArea(
 	area: Area,
 	workspace: string,
 	{ prefix, handOver }: Enclosure,
-	only: readonly string[],
+	{ files, sample }: Choice,
 ): readonly FileScore[] {
 	const home = join(workspace, ".home");
 	rmSync(join(workspace, REPORT), { force: true });
@@ -20,10 +30,13 @@ export function runArea(
 		mkdirSync(directory, { recursive: true });
 		handOver(directory);
 	}
-	writeFileSync(join(workspace, "vitest.mutation.ts"), vitestConfig(area));
+	writeFileSync(
+		join(workspace, "vitest.mutation.ts"),
+		vitestConfig(testsOf(area, files, workspace)),
+	);
 	writeFileSync(
 		join(workspace, "stryker.config.json"),
-		strykerConfig(only.length > 0 ? only : area.mutate),
+		strykerConfig(files.length > 0 ? files : area.mutate, sample),
 	);
 	const [command = "", ...args] = [
 		...prefix,
@@ -39,12 +52,10 @@ export function runArea(
 	return fileScores(JSON.parse(readFileSync(join(workspace, REPORT), "utf8")));
 }
 
-function vitestConfig({ tests }: Area): string {
+function vitestConfig(tests: readonly string[]): string {
 	const test = {
 		include: tests,
 		exclude: LEFT_OUT,
-		setupFiles: ["scripts/test-setup.ts"],
-		globalSetup: ["scripts/test-global-setup.ts"],
 		isolate: false,
 		pool: "threads",
 		testTimeout: 30_000,
@@ -58,10 +69,17 @@ function vitestConfig({ tests }: Area): string {
 	return `export default ${JSON.stringify(config)};\n`;
 }
 
-function strykerConfig(mutate: readonly string[]): string {
+function strykerConfig(mutate: readonly string[], sample: number): string {
 	return JSON.stringify({
 		testRunner: "vitest",
-		plugins: ["@stryker-mutator/vitest-runner"],
+		plugins: [
+			"@stryker-mutator/vitest-runner",
+			"./mutation/src/sample-checker.ts",
+		],
+		checkers: [SAMPLE],
+		// It does not know the option of our plugin.
+		warnings: { unknownOptions: false },
+		[SAMPLE]: sample,
 		vitest: { configFile: "vitest.mutation.ts" },
 		mutate,
 		coverageAnalysis: "perTest",

@@ -39,6 +39,16 @@ export function fileScores({ files }: Report): readonly FileScore[] {
 	});
 }
 
+/** The score of some files, and of how many mutants it is. */
+export function scoreLine(files: readonly FileScore[]): string {
+	const score = scoreOf(files);
+	if (score === undefined) return "no mutants";
+	const sum = (key: "killed" | "survived" | "uncovered") =>
+		files.reduce((total, file) => total + file[key], 0);
+	const all = sum("killed") + sum("survived") + sum("uncovered");
+	return `${score.toFixed(1)} % of ${all} mutants killed; ${sum("survived")} survived, ${sum("uncovered")} are in code that no test runs`;
+}
+
 /** Killed mutants in percent of all; `undefined` where there are none. */
 export function scoreOf(files: readonly FileScore[]): number | undefined {
 	const killed = files.reduce((sum, file) => sum + file.killed, 0);
