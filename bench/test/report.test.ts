@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { cases } from "../src/cases.ts";
 import { benchmarksPage } from "../src/report/docs.ts";
 import { formatFigure } from "../src/report/format-figure.ts";
 import { keepResults, keptResults } from "../src/report/kept-results.ts";
+import { overview, QUESTIONS } from "../src/report/overview.ts";
 import { drawPlot } from "../src/report/plot.ts";
 import { caseTable } from "../src/report/table.ts";
 import type { BenchResult, CaseResult } from "../src/result.ts";
@@ -57,6 +59,38 @@ test("the page says what load each run began under, and that a run was quick", (
 	);
 	expect(page).toContain("Quick:");
 	expect(page).toContain("| ours | 20.0 (10.0 - 30.0) |");
+});
+
+test("each of the ten questions names a figure and rows that are measured", () => {
+	expect(QUESTIONS).toHaveLength(10);
+	for (const { case: name, figure, ours, others } of QUESTIONS) {
+		const asked = cases.find((each) => each.name === name);
+		expect(asked?.figures).toHaveProperty(figure);
+		const rows = asked?.rows.map((row) => row.name);
+		expect(rows).toEqual(expect.arrayContaining([ours, ...others]));
+	}
+});
+
+test("the page begins with a question, our answer, the best other one and their ratio", () => {
+	const rowOf = (name: string, median: number, kind: "ours" | "peer") => ({
+		...{ name, kind },
+		figures: { p50_us: spread([median]) },
+	});
+	const measured = (our: number): CaseResult => ({
+		...one,
+		rows: [
+			rowOf("ours, framed", our, "ours"),
+			rowOf("pythonia", 300, "peer"),
+			rowOf("python-shell, JSON lines", 150, "peer"),
+			rowOf("node-calls-python, in process", 1, "peer"),
+		],
+	});
+	const page = benchmarksPage([{ ...result, cases: [measured(100)] }]);
+	expect(page.split("\n")[4]).toBe(
+		"| How long does one small call take? | 100 us | 150 us (python-shell, JSON lines) | 1.50 times better |",
+	);
+	expect(overview([measured(450)])).toContain("3.00 times worse");
+	expect(overview([one])).toContain("take? | not measured |  |  |");
 });
 
 test("each case says which run it is from, and its machine where they differ", () => {

@@ -1,6 +1,8 @@
 import type { Machine } from "../machine.ts";
 import type { BenchResult, CaseResult } from "../result.ts";
 import { aimLine, cellsOf } from "./cells.ts";
+import { markdownTable } from "./markdown-table.ts";
+import { overview } from "./overview.ts";
 import { loadBefore, machineLines } from "./table.ts";
 
 /**
@@ -18,6 +20,12 @@ export function benchmarksPage(results: readonly BenchResult[]): string {
 			Object.entries(found).every(([name, version]) => peers[name] === version),
 	);
 	return `# Benchmarks
+
+${overview(results.flatMap((result) => result.cases))}
+
+Each figure is a median from a section below. Snakepit is \`python({ tools })\` with its defaults. The best other is the best
+of those that run Python in another process, as Snakepit does; the sections also show Python inside Node, and pools of
+JavaScript. [Chaos results](chaos-results.md) show how soon workers end when their host dies.
 
 Measured by \`npx pnpm@12 bench\` and written here from [what it found](../bench/results): nothing on this page is typed by hand.
 Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians with the least and the most of all
@@ -44,11 +52,6 @@ function nameOf({ loadBefore: _, ...machine }: Machine): string {
 
 function section(one: CaseResult, from: BenchResult) {
 	const [head = [], ...lines] = cellsOf(one);
-	const table = [
-		row(head),
-		row(head.map((_, column) => (column === 0 ? "---" : "---:"))),
-		...lines.map((line) => row([...line, ...head.slice(line.length).fill("")])),
-	];
 	const failed = one.rows.flatMap(({ name, problem, figures }) =>
 		problem !== undefined && Object.keys(figures).length > 0
 			? [`- ${name}: ${problem}`]
@@ -59,7 +62,7 @@ function section(one: CaseResult, from: BenchResult) {
 		`## ${one.title}`,
 		one.about,
 		`${one.runs === 1 ? "1 run" : `${one.runs} runs`} by ${origin(from)}${isReadBack(one) ? ", read back, rounded, from this page as it was then" : ""}.`,
-		table.join("\n"),
+		markdownTable(head, lines),
 		[...failed, ...aims].join("\n"),
 	]
 		.filter((part) => part !== "")
@@ -77,8 +80,4 @@ function isReadBack({ rows }: CaseResult): boolean {
 function origin(result: BenchResult): string {
 	const { command, startedAt } = result;
 	return `\`${command}\` on ${startedAt.slice(0, 10)} (${loadBefore(result)})`;
-}
-
-function row(cells: readonly string[]): string {
-	return `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("<", "&lt;")).join(" | ")} |`;
 }
