@@ -5,7 +5,7 @@ import { root } from "./run.ts";
 /** How the Python workers of all tests are made that do not choose themselves. */
 export interface TestWorkers {
 	readonly transport?: "framed";
-	readonly preload?: true;
+	readonly preload?: "tools";
 }
 
 /** The variable that chooses; unset, workers are as users get them. */
@@ -14,8 +14,8 @@ export const TEST_WORKERS = "SNAKEPIT_TEST_WORKERS";
 const WAYS: Readonly<Record<string, TestWorkers>> = {
 	"": {},
 	framed: { transport: "framed" },
-	preloaded: { preload: true },
-	"framed+preloaded": { transport: "framed", preload: true },
+	preloaded: { preload: "tools" },
+	"framed+preloaded": { transport: "framed", preload: "tools" },
 };
 
 /** What the environment chooses. @throws Error when it is none of the ways. */

@@ -1,5 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import {
+	type PythonGrpcOptions,
+	pythonGrpc,
+} from "@snakepit/adapter-grpc-python";
 import type { RunOptions } from "@snakepit/core";
 import type { Adapter, Connection } from "@snakepit/core/adapter";
 import { guard, watchdog } from "@snakepit/watchdog";
@@ -9,8 +12,8 @@ export interface WorkerOptions {
 	readonly worker: "python" | "shell" | "node";
 	/** Another program for the workers than that of their kind. */
 	readonly program?: string;
-	/** Whether Python workers are forked from a preloaded parent; `"tools"`: from one that has imported the tools. */
-	readonly preload?: boolean | "tools";
+	/** From what Python workers are forked; `"off"` by default. */
+	readonly preload?: NonNullable<PythonGrpcOptions["preload"]>;
 	/** How Python workers and the host talk; gRPC by default. */
 	readonly transport?: "grpc" | "framed";
 }
@@ -38,7 +41,7 @@ export function protectionsOf(
 export function workerAdapter({
 	worker,
 	program,
-	preload,
+	preload = "off",
 	transport = "grpc",
 }: WorkerOptions): Adapter {
 	switch (worker) {
@@ -47,9 +50,7 @@ export function workerAdapter({
 				python: PYTHON,
 				tools: program ?? at("./tools.py"),
 				transport,
-				// The tools connect to the witness, in each worker anew.
-				preload:
-					preload === "tools" || (preload ? { modules: ["numpy"] } : false),
+				preload,
 			});
 		case "shell":
 			return lineWorker("/bin/sh", program ?? at("./worker.sh"));

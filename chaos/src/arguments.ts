@@ -61,7 +61,7 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 		seed: whole("seed", seed),
 		workers: {
 			...(values.framed && { transport: "framed" as const }),
-			...(values.preload && { preload: true }),
+			...(values.preload && { preload: { modules: ["numpy"] } }),
 		},
 		isTimed: values.timed ?? false,
 		pages: page,

@@ -23,7 +23,7 @@ test("every option is read; --only may be given again", () => {
 		rounds: 3,
 		json: "out.json",
 		seed: 42,
-		workers: { transport: "framed", preload: true },
+		workers: { transport: "framed", preload: { modules: ["numpy"] } },
 		isTimed: true,
 		pages: [],
 	});

@@ -259,7 +259,7 @@ async function killHost(
 	const killedAtMs = performance.now();
 	host.kill("SIGKILL");
 	display.print(
-		`killed host ${host.pid} with SIGKILL when ${100 * done} % was read; it had ${counted(trail.groups.size, "worker")}`,
+		`killed host ${host.pid} with SIGKILL when ${100 * done} % was read; it had ${counted(trail.groups.size, "process group")}`,
 	);
 	for (let looks = 1; ; looks++) {
 		const leftovers = leftoversOf(trail, seeProcesses());

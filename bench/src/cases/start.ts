@@ -30,7 +30,7 @@ export const start: Case = {
 	name: "start",
 	title: "Workers to ready",
 	about:
-		"From the call that starts 1, 16 and 100 workers to the moment at which all of them take calls; once with nothing but their own imports, once with numpy imported before they are ready. Ours starts 8 at a time, writes each into the ledger and checks it; the others start all at once. Memory: proportional set size of a worker among the most that were started.",
+		"From the call that starts 1, 16 and 100 workers to the moment at which all of them take calls; once with nothing but their own imports, once with numpy imported before they are ready. Ours are forked from a parent where there are four and more, unless a row says otherwise; it starts 8 at a time, writes each into the ledger and checks it; the others start all at once. Memory: proportional set size of a worker among the most that were started.",
 	figures: {
 		...Object.fromEntries(
 			WORKERS.map((workers) => [
@@ -77,6 +77,14 @@ export const start: Case = {
 				least(ourRows(modules).map((row) => of(row, readyFigure(100)))),
 		},
 		{
+			text: named("framed, by default: 100 workers ready", modules),
+			unit: "ms",
+			atMost: 3_000,
+			value: (of) => of(named(ourName("framed"), modules), readyFigure(100)),
+		},
+		...against("limit, bare Python loop", 1, 1.5, modules),
+		...against("bare grpcio server", 16, 0.5, modules),
+		{
 			text: named(
 				"the best of ours: memory of a worker against a cold start of ours",
 				modules,
@@ -85,11 +93,37 @@ export const start: Case = {
 			atMost: 0.5,
 			value: (of) => {
 				const ours = ourRows(modules).map((row) => of(row, "pss_mb"));
-				return least(ours) / of(named(ourName("gRPC"), modules), "pss_mb");
+				return (
+					least(ours) /
+					of(named(ourName("framed, not preloaded"), modules), "pss_mb")
+				);
 			},
 		},
 	]) satisfies Case["aims"],
 };
+
+/** Ours by default in multiples of another row. */
+function against(
+	other: string,
+	workers: number,
+	atMost: number,
+	modules: readonly string[],
+): NonNullable<Case["aims"]> {
+	const figure = readyFigure(workers);
+	return [
+		{
+			text: named(
+				`framed, by default: ${workers} ready against ${other}`,
+				modules,
+			),
+			unit: "x",
+			atMost,
+			value: (of) =>
+				of(named(ourName("framed"), modules), figure) /
+				of(named(other, modules), figure),
+		},
+	];
+}
 
 function ourRows(modules: readonly string[]): readonly string[] {
 	return startVariants.map(({ name }) => named(ourName(name), modules));

@@ -14,9 +14,13 @@ export const ourVariants: readonly OurVariant[] = [
 /** For the cases that start workers. */
 export const startVariants: readonly OurVariant[] = [
 	...ourVariants,
-	{ name: "gRPC, preloaded", options: { preload: true } },
+	{
+		name: "framed, not preloaded",
+		options: { transport: "framed", preload: "off" },
+	},
+	{ name: "gRPC, preloaded", options: { preload: "tools" } },
 	{
 		name: "framed, preloaded",
-		options: { transport: "framed", preload: true },
+		options: { transport: "framed", preload: "tools" },
 	},
 ];

@@ -98,7 +98,8 @@ async function live(
 		...chosen.pool,
 		dataDir,
 		adapter: pythonGrpc({
-			...{ python: PYTHON, tools: TOOLS, transport, preload },
+			...{ python: PYTHON, tools: TOOLS, transport },
+			preload: preload ? "tools" : "off",
 			...(streamCredit === undefined ? {} : { streamCredit }),
 			env: { RANDOM_LIFE_JOURNAL: journal },
 			hostFunctions: hostSide.functions(),

@@ -84,7 +84,7 @@ const forked = (): Adapter =>
 	workerAdapter({
 		worker: "python",
 		program: here("waits.py"),
-		preload: true,
+		preload: { modules: ["numpy"] },
 	});
 
 /** The workers of a guard. */

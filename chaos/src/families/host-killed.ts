@@ -139,7 +139,7 @@ export const preloadedHostKilled: readonly ChaosCase[] = family(
 		name,
 		rounds: 10,
 		target: QUICK,
-		round: killHost({ preload: true }, tool),
+		round: killHost({ preload: { modules: ["numpy"] } }, tool),
 	})),
 );
 

@@ -193,7 +193,10 @@ async function killParent(
 	stage: Stage,
 	parties: readonly ("parent" | "host" | "worker")[],
 ): Promise<RoundOutcome> {
-	const host = await stage.ready({ size: PRELOADED, preload: true });
+	const host = await stage.ready({
+		size: PRELOADED,
+		preload: { modules: ["numpy"] },
+	});
 	await stage.sees("worker", PRELOADED);
 	for (let worker = 0; worker < PRELOADED; worker++)
 		await host.call("with_children");

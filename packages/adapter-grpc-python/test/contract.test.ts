@@ -41,7 +41,7 @@ interface Way {
 	readonly transport: "grpc" | "framed";
 	readonly callsPerWorker: number;
 	readonly commands: ContractCommands;
-	readonly preload?: boolean;
+	readonly preload?: "tools";
 }
 
 // Each two choices meet once. `test` has both transports and both counts.
@@ -49,12 +49,12 @@ const WAYS: readonly Way[] = rows<Way>(
 	[
 		{ transport: "grpc", callsPerWorker: 1, commands: blocking },
 		{ transport: "framed", callsPerWorker: 3, commands },
-		{ transport: "grpc", callsPerWorker: 3, commands, preload: true },
+		{ transport: "grpc", callsPerWorker: 3, commands, preload: "tools" },
 		{
 			transport: "framed",
 			callsPerWorker: 1,
 			commands: blocking,
-			preload: true,
+			preload: "tools",
 		},
 	],
 	({ preload }) => preload === undefined,
@@ -62,14 +62,14 @@ const WAYS: readonly Way[] = rows<Way>(
 
 describe.each(WAYS)(
 	"the Python adapter over $transport with $callsPerWorker calls per worker and preload $preload keeps the adapter contract",
-	({ transport, callsPerWorker, commands, preload = false }) => {
+	({ transport, callsPerWorker, commands, preload }) => {
 		const cases = adapterContract({
 			adapter: () =>
 				pythonGrpc({
 					tools: toolsFile("bench.py"),
 					python: PYTHON,
 					transport,
-					preload,
+					preload: preload ?? "off",
 				}),
 			start: (adapter) => startForReal(adapter, { callsPerWorker }),
 			callsPerWorker,

@@ -31,12 +31,20 @@ export interface PythonOptions {
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>> | undefined;
 	/**
 	 * One process imports what all workers need and forks them from there (Linux):
-	 * `true` with the tools, or the modules that are named, and then each worker
-	 * imports the tools itself. Where that is unsafe, workers start by themselves,
-	 * and `preload.unavailable` says why.
-	 * @default false
+	 * `"bridge"` imports nothing of yours, `"tools"` also the tools, and
+	 * `{ modules }` the modules that are named, while each worker imports the tools
+	 * itself. Where a fork is unsafe, workers start by themselves, and
+	 * `preload.unavailable` says why. `"auto"` is `"bridge"` for pools of four and
+	 * more on Linux, unless `env` is a function, and `"off"` for all others.
+	 * @default "auto"
 	 */
-	readonly preload?: boolean | PreloadOptions | undefined;
+	readonly preload?:
+		| "auto"
+		| "bridge"
+		| "tools"
+		| "off"
+		| PreloadOptions
+		| undefined;
 	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. @default 67 108 864 bytes (64 MiB) */
 	readonly maxMessageBytes?: number | undefined;
 	/**
@@ -86,7 +94,7 @@ export interface ResolvedOptions {
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
 	/** What takes the options, and how frames travel. */
 	readonly kind: AdapterKind;
-	readonly preload: ResolvedPreload | "off";
+	readonly preload: ResolvedPreload | "auto" | "off";
 	readonly maxMessageBytes: number;
 	readonly streamCredit: StreamCredit;
 	readonly sharedMemory: Complete<SharedMemoryOptions> | "off";
@@ -99,15 +107,21 @@ export interface ResolvedPreload {
 	readonly tools: "imported" | "left";
 }
 
+/** Nothing that the user wrote. */
+export const BRIDGE_ALONE: ResolvedPreload = Object.freeze({
+	modules: Object.freeze([]),
+	tools: "left",
+});
+
 /** What is not given. */
 export const DEFAULTS: Readonly<
 	Pick<ResolvedOptions, "maxMessageBytes" | "streamCredit" | "logLevel"> & {
-		readonly preload: boolean;
+		readonly preload: "auto" | "tools";
 		readonly sharedMemory: Complete<SharedMemoryOptions>;
 	}
 > = {
-	/** Code at import would run once instead of once a worker: the author of the tools decides. */
-	preload: false,
+	/** With the tools, code at import would run once instead of once a worker: their author decides. */
+	preload: "auto",
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
 	/**

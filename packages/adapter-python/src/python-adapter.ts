@@ -88,7 +88,6 @@ function loadConversation(): Promise<
 
 class PythonWorkers implements PythonAdapter {
 	readonly name: string;
-	readonly preload?: (place: PreloadPlace) => LaunchSpec;
 	private readonly options: ResolvedOptions;
 	private interpreter: Choice | undefined;
 	/** Those of ended workers are removed when another one starts. */
@@ -97,10 +96,6 @@ class PythonWorkers implements PythonAdapter {
 	constructor(options: ResolvedOptions) {
 		this.options = options;
 		this.name = options.kind.name;
-		const { preload } = options;
-		if (preload !== "off")
-			this.preload = (place) =>
-				preloadSpec(place, this.chosen(), options, preload, this.host());
 	}
 
 	async prepare(signal: AbortSignal): Promise<void> {
@@ -126,6 +121,10 @@ class PythonWorkers implements PythonAdapter {
 
 	launch(slot: WorkerSlot): LaunchSpec {
 		return launchSpec(slot, this.chosen(), this.options, this.host());
+	}
+
+	preload(place: PreloadPlace): LaunchSpec | undefined {
+		return preloadSpec(place, this.chosen(), this.options, this.host());
 	}
 
 	async connect(
@@ -193,7 +192,8 @@ class PythonWorkers implements PythonAdapter {
 	}
 
 	private host(): LaunchHost {
-		return { parallelism: availableParallelism(), env: process.env };
+		const { env, platform } = process;
+		return { parallelism: availableParallelism(), env, platform };
 	}
 
 	private async sources(

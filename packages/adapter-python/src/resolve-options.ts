@@ -12,6 +12,7 @@ import {
 } from "@snakepit/core/options";
 import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import {
+	BRIDGE_ALONE,
 	DEFAULTS,
 	type PreloadOptions,
 	type PythonOptions,
@@ -79,9 +80,10 @@ export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 			: `must be an object of functions, and "${wrong}" is not one`;
 	}),
 	preload: optional((value) =>
-		typeof value === "boolean" || isPlainObject(value)
+		isPlainObject(value) ||
+		oneOf("auto", "bridge", "tools", "off")(value) === undefined
 			? undefined
-			: "must be true, false or { modules }",
+			: 'must be "auto", "bridge", "tools", "off" or { modules }',
 	),
 	maxMessageBytes: optional(
 		wholeNumber(LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES),
@@ -165,8 +167,9 @@ function resolvePreload(
 	maker: string,
 	given: NonNullable<PythonOptions["preload"]>,
 ): ResolvedOptions["preload"] {
-	if (given === false) return "off";
-	if (given === true) return { modules: [], tools: "imported" };
+	if (given === "auto" || given === "off") return given;
+	if (given === "bridge") return BRIDGE_ALONE;
+	if (given === "tools") return { modules: [], tools: "imported" };
 	checkOptions(`${maker} preload`, given, PRELOAD_CHECKS);
 	return Object.freeze({
 		modules: Object.freeze([...given.modules]),

@@ -21,10 +21,11 @@ export interface Adapter {
 	/**
 	 * Says what to execute as the preloaded parent of a pool: a process that has
 	 * imported what all workers need, and forks them (docs/bridge-protocol.md,
-	 * section 6) when it is asked for what {@link launch} says. Absent: each worker
-	 * is started by itself. Pure: called again for every start of a parent.
+	 * section 6) when it is asked for what {@link launch} says. Absent, or where it
+	 * returns nothing: each worker is started by itself. Pure: called again for
+	 * every start of a parent.
 	 */
-	preload?(place: PreloadPlace): LaunchSpec;
+	preload?(place: PreloadPlace): LaunchSpec | undefined;
 	/**
 	 * Resolves when the first call can be taken. Aborted when the start takes too
 	 * long or the process ends.

@@ -14,7 +14,7 @@ test("tests have the workers that SNAKEPIT_TEST_WORKERS chooses", () => {
 	const { transport = "grpc", preload } = testWorkers();
 	expect(DEFAULTS.transport).toBe(transport);
 	expect(resolveOptions({ tools: "a.py" }).preload).toEqual(
-		preload ? IMPORTED : "off",
+		preload ? IMPORTED : "auto",
 	);
 });
 
@@ -26,8 +26,8 @@ const print = `
 `;
 
 test.each([
-	["", "grpc", "off"],
-	["framed", "framed", "off"],
+	["", "grpc", "auto"],
+	["framed", "framed", "auto"],
 	["preloaded", "grpc", IMPORTED],
 	["framed+preloaded", "framed", IMPORTED],
 ])('and so do programs that they start: "%s"', (chosen, ...expected) => {

@@ -26,9 +26,10 @@ def configures() -> int:
 `;
 
 test.each([
-	["started", false],
-	["forked from a preloaded parent", true],
-])(
+	["started", "off"],
+	["forked from a preloaded parent", "tools"],
+	["forked from a parent that imports the bridge", "bridge"],
+] as const)(
 	"what tools set up of logging at their import holds in workers that are %s",
 	async (_, preload) => {
 		const place = mkdtempSync(join(tmpdir(), "snakepit-preload-"));

@@ -50,7 +50,7 @@ async function open(
 		adapter: pythonGrpc({
 			python: PYTHON,
 			tools: toolsFile("preloaded.py"),
-			preload: true,
+			preload: "tools",
 			...options,
 		}),
 		size,
@@ -185,6 +185,25 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	});
 });
 
+test("by default four workers are forked from a parent that has imported nothing of theirs", async () => {
+	const { pool, events } = await open({ preload: "auto" }, 4);
+	const sources = events.of("worker.spawned").map(({ source }) => source);
+	expect(sources).toEqual(Array(4).fill("preload"));
+	for (const { importedIn, pid, shown } of await factsOfAll(pool, 4)) {
+		expect(importedIn).toBe(pid);
+		expect(shown["SNAKEPIT_WORKER"]).toBe(
+			pool.workers().find((worker) => worker.pid === pid)?.incarnation,
+		);
+	}
+});
+
+test("by default fewer workers start by themselves, and nothing is said about it", async () => {
+	const { events } = await open({ preload: "auto" }, 3);
+	const sources = events.of("worker.spawned").map(({ source }) => source);
+	expect(sources).toEqual(["node", "node", "node"]);
+	expect(events.of("preload.unavailable")).toEqual([]);
+});
+
 test("only the named modules are imported once, and the tools by each worker", async () => {
 	const { pool } = await open({ preload: { modules: ["numpy"] } });
 	for (const facts of await factsOfAll(pool))
@@ -230,7 +249,7 @@ test("tools that cannot be imported fail as they do without a parent", async () 
 			adapter: pythonGrpc({
 				python: PYTHON,
 				tools: tools('raise ValueError("no")'),
-				preload: true,
+				preload: "tools",
 			}),
 			size: 1,
 			dataDir: directory(),

@@ -18,7 +18,7 @@ describe.each<[string, object]>([
 	["started by themselves", {}],
 	[
 		"forked from a preloaded parent, framed",
-		{ preload: true, transport: "framed" },
+		{ preload: "tools", transport: "framed" },
 	],
 ])("workers %s", (_how, adapter) => {
 	test("kill -9 of the host leaves nothing: of workers that are idle, sleep, run a busy loop, hold Python's lock in C, are stopped, each with a child that ignores SIGTERM", {
@@ -97,7 +97,7 @@ test.each([
 			dataDir: freshDirectory(),
 			size: SIZE,
 			first: "with_a_child",
-			adapter: { preload: true },
+			adapter: { preload: "tools" },
 		});
 		const runId = (await host.reported("runId")) as string;
 		const parent = (await host.reported("preloaded")) as number;

@@ -39,7 +39,7 @@ async function openInThread(
 describe.skipIf(process.platform !== "linux").each<[string, object]>([
 	["started by themselves", {}],
 	["over frames", { transport: "framed" }],
-	["forked from a preloaded parent", { preload: true }],
+	["forked from a preloaded parent", { preload: "tools" }],
 ])("Python workers %s", (_how, adapter) => {
 	test("end with a thread that is terminated with its pool open, whatever they do, each with a child in its group; the program goes on", {
 		timeout: 120_000,

@@ -116,7 +116,7 @@ test("a bridge of another release that only the worker finds", async () => {
 	const error = await startFailure({
 		env: () => ({ PYTHONPATH: directory }),
 		// A parent would have imported its own bridge, whatever a slot says.
-		preload: false,
+		preload: "off",
 	});
 	expect(codesOf(error)).toContain("VERSION_MISMATCH");
 	expect(error.message).toContain("has snakepit-bridge 7.3.1");
@@ -256,7 +256,7 @@ describe.skipIf(process.platform !== "linux")("a start that hangs", () => {
 		);
 		const exits: unknown[] = [];
 		const error = await startFailure(
-			{ env: { PYTHONPATH: directory }, preload: false },
+			{ env: { PYTHONPATH: directory }, preload: "off" },
 			{ timeoutMs: 2_000 },
 			(event) => {
 				if (event.type === "worker.exited") exits.push(event.exit);

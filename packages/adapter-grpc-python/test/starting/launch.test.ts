@@ -30,7 +30,7 @@ const python = (minor: number) => ({
 	reason: "",
 	changes: new Map(),
 });
-const host = { parallelism: 16, env: {} };
+const host = { parallelism: 16, env: {}, platform: "linux" as const };
 
 test("a worker is started as the protocol says, with its run in its arguments", () => {
 	const spec = launchSpec(

@@ -24,7 +24,10 @@ function wrapper(last: string): {
 	return { path, log };
 }
 
-async function hintOf(python: string, preload: boolean): Promise<unknown> {
+async function hintOf(
+	python: string,
+	preload: "tools" | "off",
+): Promise<unknown> {
 	await using pool = await createPool({
 		adapter: pythonGrpc({ tools: toolsFile("bench.py"), python, preload }),
 		size: 1,
@@ -40,7 +43,7 @@ test.each([
 	"a wrapper that is named as python %s is what is executed, for the question who it is and for workers",
 	async (_how, name) => {
 		const { path, log } = wrapper(`exec '${PYTHON}' "$@"`);
-		expect(await hintOf(name(path), false)).toBe("from-the-wrapper");
+		expect(await hintOf(name(path), "off")).toBe("from-the-wrapper");
 		const started = readFileSync(log, "utf8");
 		expect(started).toMatch(/^-c /m);
 		expect(started).toMatch(/-m snakepit_bridge worker /);
@@ -51,7 +54,7 @@ test.skipIf(process.platform !== "linux")(
 	"a preloaded parent is started by the wrapper, too, and its workers have what that sets",
 	async () => {
 		const { path, log } = wrapper(`exec '${PYTHON}' "$@"`);
-		expect(await hintOf(path, true)).toBe("from-the-wrapper");
+		expect(await hintOf(path, "tools")).toBe("from-the-wrapper");
 		expect(readFileSync(log, "utf8")).toMatch(/-m snakepit_bridge preload /);
 	},
 );
@@ -63,7 +66,7 @@ test("a wrapper that does not pass the control channel on gets an error with the
 			adapter: pythonGrpc({
 				tools: toolsFile("bench.py"),
 				python: path,
-				preload: false,
+				preload: "off",
 			}),
 			size: 1,
 			dataDir: scratch(),

@@ -8,14 +8,11 @@ import type {
 } from "@snakepit/core/adapter";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import { missedChanges } from "../interpreter/wrapper-changes.ts";
-import type {
-	ResolvedOptions,
-	ResolvedPreload,
-	WorkerEnv,
-} from "../options.ts";
+import type { ResolvedOptions, WorkerEnv } from "../options.ts";
 import { isEnv } from "../resolve-options.ts";
 import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
+import { preloadChoice } from "./preload-choice.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./same-release.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
@@ -58,6 +55,7 @@ const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
 export interface LaunchHost {
 	readonly parallelism: number;
 	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly platform: NodeJS.Platform;
 }
 
 /** What to execute for one slot. */
@@ -82,14 +80,15 @@ export function launchSpec(
 	};
 }
 
-/** What to execute as the preloaded parent of a pool: with the variables of its workers, but for those that differ between slots. */
+/** What to execute as the preloaded parent of a pool, if it has one: with the variables of its workers, but for those that differ between slots. */
 export function preloadSpec(
 	place: PreloadPlace,
 	interpreter: Interpreter,
 	options: ResolvedOptions,
-	{ modules, tools }: ResolvedPreload,
 	host: LaunchHost,
-): LaunchSpec {
+): LaunchSpec | undefined {
+	const choice = preloadChoice(options, place.slots, host.platform);
+	if (choice === "off") return undefined;
 	return {
 		...programSpec("preload", place, interpreter, options, {
 			host,
@@ -101,8 +100,8 @@ export function preloadSpec(
 			...commonPayload(place, options),
 			socket: place.forkSocket,
 			hostPid: place.hostPid,
-			modules,
-			importTools: tools === "imported",
+			modules: choice.modules,
+			importTools: choice.tools === "imported",
 		},
 	};
 }
@@ -141,7 +140,8 @@ function programSpec(
 			...limits,
 			...userEnv,
 			// A worker that is forked is not started by the wrapper, if there is one.
-			...(command === "preload" || options.preload === "off"
+			...(command === "preload" ||
+			preloadChoice(options, slots, host.platform) === "off"
 				? {}
 				: missedChanges(interpreter.changes, { ...host.env, ...userEnv })),
 		},

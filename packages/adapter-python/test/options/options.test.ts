@@ -12,6 +12,7 @@ import type {
 	SharedMemoryOptions,
 } from "../../src/options.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
+import { preloadChoice } from "../../src/worker/preload-choice.ts";
 
 test.each<[string, unknown, RegExp]>([
 	["UNKNOWN_OPTION", { tools: "a.py", pythn: "x" }, /"pythn".*"python"/],
@@ -55,8 +56,8 @@ test.each<[string, unknown, RegExp]>([
 	["UNKNOWN_OPTION", { tools: "a.py", transport: "grpc" }, /"transport"/],
 	[
 		"INVALID_OPTION",
-		{ tools: "a.py", preload: "numpy" },
-		/"preload" must be true, false or \{ modules \}/,
+		{ tools: "a.py", preload: true },
+		/"preload" must be "auto", "bridge", "tools", "off" or \{ modules \}/,
 	],
 	[
 		"UNKNOWN_OPTION",
@@ -134,13 +135,34 @@ test("tools are a path, a URL, or a module with a path of its own", () => {
 test("a preloaded parent imports the tools, or what is named and not the tools", () => {
 	const preload = (given: NonNullable<PythonOptions["preload"]>) =>
 		resolveOptions({ tools: "a.py", preload: given }).preload;
-	expect(preload(false)).toBe("off");
-	expect(preload(true)).toEqual({ modules: [], tools: "imported" });
+	expect(preload("off")).toBe("off");
+	expect(preload("tools")).toEqual({ modules: [], tools: "imported" });
+	expect(preload("bridge")).toEqual({ modules: [], tools: "left" });
 	const modules = ["numpy"];
 	const named = preload({ modules });
 	modules.push("scipy");
 	expect(named).toEqual({ modules: ["numpy"], tools: "left" });
 });
+
+test.each([
+	["linux", 4, {}, { modules: [], tools: "left" }],
+	["linux", 3, {}, "off"],
+	["darwin", 4, {}, "off"],
+	// What it returns may be for the interpreter, or for the linker.
+	["linux", 4, { env: () => ({}) }, "off"],
+	["linux", 1, { preload: "bridge" }, { modules: [], tools: "left" }],
+	["linux", 100, { preload: "off" }, "off"],
+] as const)(
+	"on %s, %i workers with %j are forked from a parent with %j",
+	(platform, workers, given, choice) => {
+		const resolved = resolveOptions({
+			tools: "a.py",
+			preload: "auto",
+			...given,
+		});
+		expect(preloadChoice(resolved, workers, platform)).toEqual(choice);
+	},
+);
 
 test("what was resolved cannot be changed", () => {
 	const resolved = resolveOptions({

@@ -37,17 +37,17 @@ export function preloadedSource(
 export class PreloadedSource implements ProcessSource {
 	readonly name = "preload";
 	readonly #setting: PreloadSetting;
-	readonly #preload: (place: PreloadPlace) => LaunchSpec;
+	readonly #preload: (place: PreloadPlace) => LaunchSpec | undefined;
 	#state: State = { step: "preloads", serving: undefined };
 	#begun = 0;
 	#losses = 0;
 	readonly #living = new Set<PreloadedParent>();
 	readonly #starting = new AbortController();
 
-	/** @param preload how the adapter describes its parent. */
+	/** @param preload how the adapter describes its parent; nothing where its workers start by themselves. */
 	constructor(
 		setting: PreloadSetting,
-		preload: (place: PreloadPlace) => LaunchSpec,
+		preload: (place: PreloadPlace) => LaunchSpec | undefined,
 	) {
 		this.#setting = setting;
 		this.#preload = preload;
@@ -116,11 +116,16 @@ export class PreloadedSource implements ProcessSource {
 		const restarts = this.#begun++;
 		const begunMs = clock.now();
 		try {
+			const spec = this.#preload(place);
+			if (spec === undefined) {
+				this.#goCold();
+				return undefined;
+			}
 			assertPlatform(world.host.platform);
 			const parent = await PreloadedParent.start(
 				this.#setting,
 				place,
-				this.#preload(place),
+				spec,
 				() => this.#lost(),
 				this.#starting.signal,
 			);

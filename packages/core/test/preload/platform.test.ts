@@ -11,7 +11,7 @@ import type { ProcessSource } from "../../src/world.ts";
 test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is reported", async () => {
 	const { world, clock, events, host } = virtualWorld();
 	const adapter = Object.assign(scriptedAdapter({ commands: {} }), {
-		preload: () => expect.unreachable("a parent is asked for"),
+		preload: () => ({ executable: "python" }),
 	});
 	const asked: unknown[] = [];
 	const source: ProcessSource = {
@@ -38,4 +38,29 @@ test("where a fork is unsafe by the platform no parent is started: workers start
 	expect(events.of("preload.unavailable")).toMatchObject([
 		{ code: "FORK_UNSAFE_PLATFORM", reason: expect.stringContaining("darwin") },
 	]);
+});
+
+test("where an adapter has no parent for a pool, its workers start by themselves, and nothing is reported", async () => {
+	const { world, events } = virtualWorld();
+	const adapter = Object.assign(scriptedAdapter({ commands: {} }), {
+		preload: () => undefined,
+	});
+	const source: ProcessSource = {
+		...world.source,
+		start: () => Promise.reject(new Error("by itself")),
+	};
+	const preloaded = preloadedSource({
+		adapter,
+		options: resolveOptions({ adapter }, 2),
+		world: { ...world, source },
+		runDirectory: "/virtual",
+		marker: "virtual",
+		environment: {},
+	});
+	const spec = { command: "python" } as unknown as Parameters<
+		ProcessSource["start"]
+	>[0];
+	for (const _start of ["first", "second"])
+		await expect(preloaded?.start(spec, () => {})).rejects.toThrow("by itself");
+	expect(events.of("preload.unavailable")).toEqual([]);
 });

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.boot.worker import check_dependencies
+from snakepit_bridge.telemetry.find_tracing import is_requested
 from snakepit_bridge.tools.loading import keep_file
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def preload(launch: PreloadLaunch) -> None:
     for name in ("snakepit_bridge.bridge.worker", _TRANSPORTS[launch.transport]):
         importlib.import_module(name)
     with contextlib.suppress(Exception):  # Each worker reports what is wrong with it.
-        if importlib.util.find_spec("opentelemetry.trace") is not None:
+        if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
     from snakepit_bridge.bridge.log_forwarding import set_up_logging
 

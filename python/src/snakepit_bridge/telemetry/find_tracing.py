@@ -11,7 +11,7 @@ from snakepit_bridge.calls.context import Call
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["find_tracing"]
+__all__ = ["find_tracing", "is_requested"]
 
 _API = "opentelemetry.trace"
 # The last thing that the module defines.
@@ -36,6 +36,11 @@ def find_tracing(worker_id: str, incarnation: str) -> Tracing | None:
         _warn(error)
         return None
     return _TracingOnDemand(worker_id, incarnation)
+
+
+def is_requested() -> bool:
+    """Returns whether the environment has variables that may configure an SDK."""
+    return any(name.startswith(_VARIABLES) for name in os.environ)
 
 
 class _TracingOnDemand:
@@ -65,7 +70,7 @@ class _TracingOnDemand:
 
     def configure(self) -> None:
         """See `Tracing`."""
-        if any(name.startswith(_VARIABLES) for name in os.environ):
+        if is_requested():
             self._load()
         tracing = self._used()
         if tracing is not None:
