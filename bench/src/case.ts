@@ -73,6 +73,29 @@ export interface Case {
 	readonly aims: readonly Aim[];
 }
 
+type Bounds = Pick<Aim, "atMost" | "atLeast">;
+
+/** An aim for a figure of one row. */
+export function aim(
+	text: string,
+	unit: string,
+	[row, figure]: readonly [row: string, figure: string],
+	bounds: Bounds = {},
+): Aim {
+	return { text, unit, ...bounds, value: (of) => of(row, figure) };
+}
+
+/** An aim for a figure of one row as a multiple of that of another. */
+export function ratio(
+	text: string,
+	figure: string,
+	[row, other]: readonly [row: string, other: string],
+	bounds: Bounds = {},
+): Aim {
+	const value: Aim["value"] = (of) => of(row, figure) / of(other, figure);
+	return { text, unit: "x", ...bounds, value };
+}
+
 export function lower(title: string, unit: string): FigureSpec {
 	return { title, unit, better: "lower" };
 }

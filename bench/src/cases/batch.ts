@@ -1,5 +1,5 @@
 import type { Pool } from "@snakepit/core";
-import { type Case, type Kind, lower } from "../case.ts";
+import { type Case, type Kind, lower, ratio } from "../case.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPool } from "../contestants/ours.ts";
 
@@ -61,24 +61,20 @@ export const batch: Case = {
 			name: rowName(variant.name, way),
 			kind: "ours" as Kind,
 			measure: async (setting) => {
-				const pool = await openPool(variant, setting, { size: 1 });
-				try {
-					await timed(pool, way, ITEMS / 10);
-					return { total_ms: await timed(pool, way, ITEMS) };
-				} finally {
-					await pool.close({ drainMs: 0 });
-				}
+				await using pool = await openPool(variant, setting, { size: 1 });
+				await timed(pool, way, ITEMS / 10);
+				return { total_ms: await timed(pool, way, ITEMS) };
 			},
 		})),
 	),
 	aims: ourVariants.flatMap(({ name }) =>
-		[map, inputStream, oneList].map((way) => ({
-			text: `${name}: ${way.name}, of the time of ${oneByOne.name}`,
-			unit: "x",
-			value: (of) =>
-				of(rowName(name, way), "total_ms") /
-				of(rowName(name, oneByOne), "total_ms"),
-		})),
+		[map, inputStream, oneList].map((way) =>
+			ratio(
+				`${name}: ${way.name}, of the time of ${oneByOne.name}`,
+				"total_ms",
+				[rowName(name, way), rowName(name, oneByOne)],
+			),
+		),
 	),
 };
 

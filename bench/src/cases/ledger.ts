@@ -1,6 +1,6 @@
 import { openRun } from "@snakepit/core";
 import type { ProcessRegistry } from "@snakepit/core/registry";
-import { type Case, lower } from "../case.ts";
+import { aim, type Case, lower } from "../case.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { temporaryDirectory } from "../measure/temporary-directory.ts";
@@ -40,12 +40,14 @@ export const ledger: Case = {
 			};
 		},
 	})),
-	aims: ourVariants.map(({ name }) => ({
-		text: `${name}: reserve and activate of ${WORKERS} workers, of their start`,
-		unit: "%",
-		atMost: 2,
-		value: (of) => of(ourName(name), "share_percent"),
-	})),
+	aims: ourVariants.map(({ name }) =>
+		aim(
+			`${name}: reserve and activate of ${WORKERS} workers, of their start`,
+			"%",
+			[ourName(name), "share_percent"],
+			{ atMost: 2 },
+		),
+	),
 };
 
 /** Times the two writes that a start waits for. */

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Pool } from "@snakepit/core";
 import {
+	aim,
 	type Case,
 	higher,
 	type Lookup,
@@ -47,18 +48,8 @@ export const manyCalls: Case = {
 		{ name: QUEUE, kind: "ours", measure: queueAlone },
 	],
 	aims: [
-		{
-			text: "loop lag p99",
-			unit: "ms",
-			atMost: 20,
-			value: (of) => of(PROCESSES, "lag_p99_ms"),
-		},
-		{
-			text: "failed calls",
-			unit: "calls",
-			atMost: 0,
-			value: (of) => of(PROCESSES, "failed"),
-		},
+		aim("loop lag p99", "ms", [PROCESSES, "lag_p99_ms"], { atMost: 20 }),
+		aim("failed calls", "calls", [PROCESSES, "failed"], { atMost: 0 }),
 		...(["queue", "serve"] as const).map((what) => ({
 			text: `to ${what} a call when 100,000 wait against 1,000 (O(log n) is 1.7)`,
 			unit: "x",

@@ -1,7 +1,14 @@
 import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "@snakepit/core/adapter";
 import { startForReal } from "@snakepit/core/testing";
-import { type Case, type Figures, lower, type Setting } from "../case.ts";
+import {
+	type Aim,
+	aim,
+	type Case,
+	type Figures,
+	lower,
+	type Setting,
+} from "../case.ts";
 import { inProcessAdapter } from "../contestants/in-process.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { openPoolOf, ourAdapter } from "../contestants/ours.ts";
@@ -77,33 +84,24 @@ export const poolCost: Case = {
 		]),
 	],
 	aims: [
-		{
-			text: "the pool's own host CPU a call, one at a time",
-			unit: "us",
-			atMost: 10,
-			value: (of) => of(POOL, "cpu_us_1") - of(BARE, "cpu_us_1"),
-		},
-		{
-			text: `the pool's own host CPU a call, ${IN_FLIGHT} in flight`,
-			unit: "us",
-			atMost: 10,
-			value: (of) => of(POOL, "cpu_us_16") - of(BARE, "cpu_us_16"),
-		},
-		{
-			text: "with Python: pool.execute less the bare connection, gRPC",
-			unit: "us",
-			atMost: 10,
-			value: (of) =>
-				of(pooledOf("gRPC"), "cpu_us_16") - of(bareOf("gRPC"), "cpu_us_16"),
-		},
-		{
-			text: "memory that grows with every call",
-			unit: "bytes",
+		own("the pool's own host CPU a call, one at a time", "cpu_us_1"),
+		own(`the pool's own host CPU a call, ${IN_FLIGHT} in flight`, "cpu_us_16"),
+		own(
+			"with Python: pool.execute less the bare connection, gRPC",
+			"cpu_us_16",
+			[pooledOf("gRPC"), bareOf("gRPC")],
+		),
+		aim("memory that grows with every call", "bytes", [POOL, "kept_bytes"], {
 			atMost: 1,
-			value: (of) => of(POOL, "kept_bytes"),
-		},
+		}),
 	],
 };
+
+/** An aim for what the pool adds to the bare connection. */
+function own(text: string, figure: string, [pool, bare] = [POOL, BARE]): Aim {
+	const value: Aim["value"] = (of) => of(pool, figure) - of(bare, figure);
+	return { text, unit: "us", atMost: 10, value };
+}
 
 function bareOf(variant: string): string {
 	return `Python, ${variant}, bare connection`;

@@ -1,4 +1,4 @@
-import { type Case, least, lower } from "../case.ts";
+import { type Case, least, lower, ratio } from "../case.ts";
 import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
 import { textEcho } from "../contestants/contestant.ts";
 import { framedSocket } from "../contestants/framed-socket.ts";
@@ -11,6 +11,7 @@ export const SMALL_TEXT: string = "x".repeat(100);
 
 const grpc = ourName("gRPC");
 const framed = ourName("framed");
+const bare = bareName();
 
 export const smallCall: Case = {
 	name: "small-call",
@@ -39,24 +40,15 @@ export const smallCall: Case = {
 		}),
 	),
 	aims: [
-		{
-			text: "gRPC: p50 against bare unary gRPC",
-			unit: "x",
+		ratio("gRPC: p50 against bare unary gRPC", "p50_us", [grpc, bare], {
 			atMost: 0.6,
-			value: (of) => of(grpc, "p50_us") / of(bareName(), "p50_us"),
-		},
-		{
-			text: "gRPC: p99 against bare unary gRPC",
-			unit: "x",
+		}),
+		ratio("gRPC: p99 against bare unary gRPC", "p99_us", [grpc, bare], {
 			atMost: 0.7,
-			value: (of) => of(grpc, "p99_us") / of(bareName(), "p99_us"),
-		},
-		{
-			text: "framed: p50 against bare unary gRPC",
-			unit: "x",
+		}),
+		ratio("framed: p50 against bare unary gRPC", "p50_us", [framed, bare], {
 			atMost: 0.2,
-			value: (of) => of(framed, "p50_us") / of(bareName(), "p50_us"),
-		},
+		}),
 		{
 			text: "framed: p50 against the best peer that calls Python",
 			unit: "x",
@@ -68,15 +60,11 @@ export const smallCall: Case = {
 				return of(framed, "p50_us") / least(ofPeers);
 			},
 		},
-		{
-			text: "framed: p50 as a multiple of the limit",
-			unit: "x",
-			value: (of) => of(framed, "p50_us") / of(framedSocket.name, "p50_us"),
-		},
-		{
-			text: "gRPC: p50 as a multiple of the limit",
-			unit: "x",
-			value: (of) => of(grpc, "p50_us") / of(framedSocket.name, "p50_us"),
-		},
+		...Object.entries({ framed, gRPC: grpc }).map(([name, row]) =>
+			ratio(`${name}: p50 as a multiple of the limit`, "p50_us", [
+				row,
+				framedSocket.name,
+			]),
+		),
 	],
 };

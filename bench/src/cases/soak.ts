@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SnakepitError } from "@snakepit/core";
-import { type Case, higher, lower, type Row } from "../case.ts";
+import { aim, type Case, higher, lower, type Row } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { collectGarbage } from "../measure/collect-garbage.ts";
@@ -34,27 +34,18 @@ export const soak: Case = {
 	together: true,
 	rows: ourVariants.map(rowFor),
 	aims: ourVariants.flatMap(({ name }) => {
-		const our = ourName(name);
+		const our = (text: string, unit: string, figure: string, atMost: number) =>
+			aim(`${name}: ${text}`, unit, [ourName(name), figure], { atMost });
 		return [
-			{
-				text: `${name}: calls that did not settle exactly once`,
-				unit: "calls",
-				atMost: 0,
-				value: (of) => of(our, "unsettled"),
-			},
-			{
-				text: `${name}: growth of the objects in the heap`,
-				unit: "%",
-				atMost: 5,
-				value: (of) => of(our, "objects_growth_percent"),
-			},
-			{
-				text: `${name}: descriptors that stay open`,
-				unit: "descriptors",
-				atMost: 4,
-				value: (of) => of(our, "descriptors_growth"),
-			},
-		] satisfies Case["aims"];
+			our("calls that did not settle exactly once", "calls", "unsettled", 0),
+			our(
+				"growth of the objects in the heap",
+				"%",
+				"objects_growth_percent",
+				5,
+			),
+			our("descriptors that stay open", "descriptors", "descriptors_growth", 4),
+		];
 	}),
 };
 
@@ -128,14 +119,10 @@ function rowFor(variant: OurVariant): Row {
 					Math.abs(tally.made - tally.settled) +
 					Math.abs(calls.accepted - settled) +
 					tally.wrong,
-				objects_growth_percent: growth(samples.map(({ objects }) => objects)),
-				code_growth_percent: growth(samples.map(({ code }) => code)),
-				resident_growth_percent: growth(
-					samples.map(({ resident }) => resident),
-				),
-				descriptors_growth:
-					lastThird(samples.map(({ descriptors }) => descriptors)) -
-					firstThird(samples.map(({ descriptors }) => descriptors)),
+				objects_growth_percent: growth(samples, "objects").percent,
+				code_growth_percent: growth(samples, "code").percent,
+				resident_growth_percent: growth(samples, "resident").percent,
+				descriptors_growth: growth(samples, "descriptors").difference,
 			};
 		},
 	};
@@ -147,15 +134,11 @@ function sample(): Sample {
 	return { ...heapBytes(), resident: process.memoryUsage.rss(), descriptors };
 }
 
-function growth(values: readonly number[]): number {
-	return (lastThird(values) / firstThird(values) - 1) * 100;
-}
-
-/** Its least: what is there at the quietest moment. */
-function firstThird(values: readonly number[]): number {
-	return Math.min(...values.slice(0, Math.ceil(values.length / 3)));
-}
-
-function lastThird(values: readonly number[]): number {
-	return Math.min(...values.slice(-Math.ceil(values.length / 3)));
+/** The last third against the first; of each the least, which is there at the quietest moment. */
+function growth(samples: readonly Sample[], of: keyof Sample) {
+	const values = samples.map((each) => each[of]);
+	const third = Math.ceil(values.length / 3);
+	const first = Math.min(...values.slice(0, third));
+	const last = Math.min(...values.slice(-third));
+	return { percent: (last / first - 1) * 100, difference: last - first };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEFAULTS } from "@snakepit/adapter-grpc-python";
-import { type Case, type Figures, higher, lower } from "../case.ts";
+import { aim, type Case, type Figures, higher, lower, ratio } from "../case.ts";
 import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
 import type { Line } from "../contestants/contestant.ts";
 import { framedSocket } from "../contestants/framed-socket.ts";
@@ -42,28 +42,24 @@ export const streams: Case = {
 	),
 	aims: ourVariants.flatMap(({ name }) => {
 		const our = ourName(name);
+		const againstBare = (what: string, figure: string) =>
+			ratio(
+				`${name}: ${what} against a gRPC server stream`,
+				figure,
+				[our, bareName()],
+				{ atLeast: 2 },
+			);
 		return [
-			{
-				text: `${name}: small items against a gRPC server stream`,
-				unit: "x",
-				atLeast: 2,
-				value: (of) =>
-					of(our, "small_items_s") / of(bareName(), "small_items_s"),
-			},
-			{
-				text: `${name}: items of 64 KB against a gRPC server stream`,
-				unit: "x",
-				atLeast: 2,
-				value: (of) => of(our, "large_mb_s") / of(bareName(), "large_mb_s"),
-			},
-			{
-				text: `${name}: the producer stays within its credit`,
-				unit: "items",
+			againstBare("small items", "small_items_s"),
+			againstBare("items of 64 KB", "large_mb_s"),
+			aim(
+				`${name}: the producer stays within its credit`,
+				"items",
+				[our, "ahead"],
 				// One item is in the hands of the generator.
-				atMost: DEFAULTS.streamCredit.chunks + 1,
-				value: (of) => of(our, "ahead"),
-			},
-		] satisfies Case["aims"];
+				{ atMost: DEFAULTS.streamCredit.chunks + 1 },
+			),
+		];
 	}),
 };
 

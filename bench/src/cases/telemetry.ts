@@ -6,6 +6,7 @@ import {
 	setGlobals,
 } from "../../../packages/telemetry/bench/providers.ts";
 import {
+	aim,
 	type Case,
 	type Figures,
 	higher,
@@ -55,13 +56,16 @@ export const telemetry: Case = {
 		manners.map((manner) => rowFor(variant, manner)),
 	),
 	aims: ourVariants.flatMap((variant) =>
-		manners.map((manner) => ({
-			text: `${rowName(variant, manner)}: calls a second, of those without telemetry`,
-			unit: "%",
-			atLeast: manner.atLeast,
-			value: (of) => of(rowName(variant, manner), "calls_percent"),
-		})),
-	) satisfies Case["aims"],
+		manners.map((manner) => {
+			const row = rowName(variant, manner);
+			return aim(
+				`${row}: calls a second, of those without telemetry`,
+				"%",
+				[row, "calls_percent"],
+				{ atLeast: manner.atLeast },
+			);
+		}),
+	),
 };
 
 function rowName(variant: OurVariant, manner: Manner): string {

@@ -1,4 +1,4 @@
-import { type Case, higher, type Lookup, type Row } from "../case.ts";
+import { type Case, higher, type Row, ratio } from "../case.ts";
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { measureThroughput } from "../measure/latency.ts";
@@ -43,17 +43,15 @@ export const threads: Case = {
 		AT_ONCE.map((callsPerWorker) => rowFor(one, callsPerWorker)),
 	),
 	aims: interpreted.flatMap(({ name }) =>
-		KINDS.map((kind) => ({
-			text: `${name}: ${WORK[kind].title}, ${IN_FLIGHT} threads against 1`,
-			unit: "x",
-			// The others depend on the number of cores.
-			...(kind === "sleep" ? { atLeast: 3 } : {}),
-			value: (of: Lookup) => {
-				const rate = (callsPerWorker: number) =>
-					of(named(name, callsPerWorker), figureOf(kind));
-				return rate(IN_FLIGHT) / rate(1);
-			},
-		})),
+		KINDS.map((kind) =>
+			ratio(
+				`${name}: ${WORK[kind].title}, ${IN_FLIGHT} threads against 1`,
+				figureOf(kind),
+				[named(name, IN_FLIGHT), named(name, 1)],
+				// The others depend on the number of cores.
+				kind === "sleep" ? { atLeast: 3 } : {},
+			),
+		),
 	),
 };
 
