@@ -30,8 +30,14 @@ try {
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
 	const alone = install("core-alone", core);
 	entriesLoad(alone, core);
-	isAlone(alone);
+	isWithout(alone, /grpc|opentelemetry|protobuf/);
 	importIsLight(alone, "@snakepit/core");
+	const python = packages.filter(
+		({ name }) => name === "@snakepit/adapter-python",
+	);
+	const withPython = install("python", [...core, ...python]);
+	entriesLoad(withPython, python);
+	isWithout(withPython, /grpc|opentelemetry|protobufjs/);
 } finally {
 	rmSync(work, { recursive: true });
 }
@@ -79,7 +85,11 @@ function readmeProgramRuns(cwd: string) {
 	for (const [, name = "", text = ""] of files)
 		writeFileSync(join(cwd, name), text);
 	const venv = join(work, "venv");
+	// Without the extra: what the README's program needs does without gRPC.
 	environment(venv, [join(root, "python")]);
+	const absent =
+		"import importlib.util as u; assert u.find_spec('grpc') is None";
+	must(join(venv, "bin/python"), ["-c", absent]);
 	must(process.execPath, [program], {
 		cwd,
 		env: { ...process.env, VIRTUAL_ENV: venv },
@@ -98,10 +108,9 @@ function guardRuns(cwd: string) {
 	assert.equal(guard?.status, "available", JSON.stringify(guard));
 }
 
-function isAlone(cwd: string) {
+/** Nobody gets gRPC or OpenTelemetry who did not choose it. */
+function isWithout(cwd: string, unwanted: RegExp) {
 	const installed = readdirSync(join(cwd, "node_modules"));
-	const strangers = installed.filter((name) =>
-		/grpc|opentelemetry|protobuf/.test(name),
-	);
-	assert.deepEqual(strangers, [], "core must not bring gRPC or OpenTelemetry");
+	const strangers = installed.filter((name) => unwanted.test(name));
+	assert.deepEqual(strangers, []);
 }

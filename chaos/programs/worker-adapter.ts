@@ -1,8 +1,6 @@
 import { fileURLToPath } from "node:url";
-import {
-	type PythonGrpcOptions,
-	pythonGrpc,
-} from "@snakepit/adapter-grpc-python";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { type PythonOptions, python } from "@snakepit/adapter-python";
 import type { RunOptions } from "@snakepit/core";
 import type { Adapter, Connection } from "@snakepit/core/adapter";
 import { guard, watchdog } from "@snakepit/watchdog";
@@ -13,7 +11,7 @@ export interface WorkerOptions {
 	/** Another program for the workers than that of their kind. */
 	readonly program?: string;
 	/** From what Python workers are forked; `"off"` by default. */
-	readonly preload?: NonNullable<PythonGrpcOptions["preload"]>;
+	readonly preload?: NonNullable<PythonOptions["preload"]>;
 	/** How Python workers and the host talk; gRPC by default. */
 	readonly transport?: "grpc" | "framed";
 }
@@ -45,13 +43,14 @@ export function workerAdapter({
 	transport = "grpc",
 }: WorkerOptions): Adapter {
 	switch (worker) {
-		case "python":
-			return pythonGrpc({
+		case "python": {
+			const options = {
 				python: PYTHON,
 				tools: program ?? at("./tools.py"),
-				transport,
 				preload,
-			});
+			};
+			return transport === "framed" ? python(options) : pythonGrpc(options);
+		}
 		case "shell":
 			return lineWorker("/bin/sh", program ?? at("./worker.sh"));
 		case "node":

@@ -1,3 +1,4 @@
+import { type PythonOptions, python } from "@snakepit/adapter-python";
 import {
 	adapterContract,
 	type ContractCommands,
@@ -62,15 +63,17 @@ const WAYS: readonly Way[] = rows<Way>(
 
 describe.each(WAYS)(
 	"the Python adapter over $transport with $callsPerWorker calls per worker and preload $preload keeps the adapter contract",
-	({ transport, callsPerWorker, commands, preload }) => {
+	({ transport, callsPerWorker, commands, preload = "off" }) => {
+		const options: PythonOptions = {
+			tools: toolsFile("bench.py"),
+			python: PYTHON,
+			preload,
+		};
 		const cases = adapterContract({
 			adapter: () =>
-				pythonGrpc({
-					tools: toolsFile("bench.py"),
-					python: PYTHON,
-					transport,
-					preload: preload ?? "off",
-				}),
+				transport === "framed"
+					? python(options)
+					: pythonGrpc({ ...options, transport }),
 			start: (adapter) => startForReal(adapter, { callsPerWorker }),
 			callsPerWorker,
 			commands,
