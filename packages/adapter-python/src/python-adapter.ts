@@ -18,6 +18,7 @@ import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
 import {
 	choiceNote,
 	chooseInterpreter,
+	compileNotes,
 } from "./interpreter/choose-interpreter.ts";
 import type { Choice } from "./interpreter/interpreter.ts";
 import {
@@ -116,7 +117,10 @@ class PythonWorkers implements PythonAdapter {
 	}
 
 	notes(): readonly string[] {
-		return this.interpreter === undefined ? [] : [choiceNote(this.interpreter)];
+		const choice = this.interpreter;
+		return choice === undefined
+			? []
+			: [choiceNote(choice), ...compileNotes(choice)];
 	}
 
 	launch(slot: WorkerSlot): LaunchSpec {

@@ -47,7 +47,8 @@ with open(directory + ".lock", "w") as lock:
     uv = shutil.which("uv")
     if uv is not None:
         run([uv, "venv", "--quiet", "--python", sys.executable, directory])
-        install = [uv, "pip", "install", "--quiet", "--python", python]
+        # As pip does: otherwise the first worker would, or each one, where it may not keep them.
+        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
     else:
         without = [] if order["install"] else ["--without-pip"]
         run([sys.executable, "-I", "-m", "venv", *without, directory])

@@ -85,6 +85,18 @@ function isSame(path: string, other: string): boolean {
 	}
 }
 
+/** One line where each start compiles the bridge anew, for events. */
+export function compileNotes({
+	program,
+	uncompiled,
+}: Pick<Choice, "program" | "uncompiled">): readonly string[] {
+	return uncompiled === undefined
+		? []
+		: [
+				`Each start of a worker compiles snakepit_bridge anew, which makes it slower: there are no compiled files, and ${uncompiled}. Compile it once, as a user who may write there: ${program} -c "import compileall, snakepit_bridge; compileall.compile_dir(snakepit_bridge.__path__[0])"`,
+			];
+}
+
 /** One line about the choice, for events. */
 export function choiceNote(choice: Choice): string {
 	const passed =

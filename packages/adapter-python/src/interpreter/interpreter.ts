@@ -22,6 +22,8 @@ export interface InterpreterFacts {
 	readonly bridge: string | undefined;
 	/** Where it would look for packages, and may not read. */
 	readonly unreadable: readonly string[];
+	/** Why Python may not keep compiled files of the bridge, where there are none; `undefined` where there are, or where it may. */
+	readonly uncompiled: string | undefined;
 	/** Its environment: a wrapper may have changed what it was given. */
 	readonly environment: Readonly<Record<string, string>>;
 }

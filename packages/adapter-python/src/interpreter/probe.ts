@@ -40,13 +40,22 @@ for entry in list(sys.path):
             if line.strip() and not line.startswith(("#", "import ", "import\\t")):
                 look(os.path.join(entry, line.strip()))
 bridge = None
+uncompiled = None
 try:
-    from importlib.util import find_spec
+    from importlib.util import cache_from_source, find_spec
     spec = find_spec("snakepit_bridge")
     if spec is not None and spec.origin is not None:
         text = read(os.path.join(os.path.dirname(spec.origin), "_version.py"))
         found = re.search('^__version__ = "([^"]+)"', text, re.M)
         bridge = found.group(1) if found else "unknown"
+        compiled = os.path.dirname(cache_from_source(spec.origin))
+        place = compiled if os.path.isdir(compiled) else os.path.dirname(spec.origin)
+        if os.path.exists(cache_from_source(spec.origin)):
+            pass
+        elif sys.dont_write_bytecode:
+            uncompiled = "PYTHONDONTWRITEBYTECODE is set"
+        elif sys.pycache_prefix is None and not os.access(place, os.W_OK):
+            uncompiled = "this user may not write to " + place
 except Exception:
     pass
 print(json.dumps({
@@ -55,6 +64,7 @@ print(json.dumps({
     "prefix": sys.prefix,
     "bridge": bridge,
     "unreadable": closed,
+    "uncompiled": uncompiled,
     "environment": dict(os.environ),
 }))
 `;
@@ -86,6 +96,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			readonly prefix: string;
 			readonly bridge: string | null;
 			readonly unreadable: readonly string[];
+			readonly uncompiled?: string | null;
 			readonly environment: Readonly<Record<string, string>>;
 		};
 		const [major, minor, patch] = said.version;
@@ -95,6 +106,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			prefix: said.prefix,
 			bridge: said.bridge ?? undefined,
 			unreadable: said.unreadable,
+			uncompiled: said.uncompiled ?? undefined,
 			environment: said.environment,
 		};
 	} catch {
