@@ -63,11 +63,11 @@ const WAYS: readonly Way[] = rows<Way>(
 
 describe.each(WAYS)(
 	"the Python adapter over $transport with $callsPerWorker calls per worker and preload $preload keeps the adapter contract",
-	({ transport, callsPerWorker, commands, preload = "off" }) => {
+	({ transport, callsPerWorker, commands, preload }) => {
 		const options: PythonOptions = {
 			tools: toolsFile("bench.py"),
 			python: PYTHON,
-			preload,
+			preload: preload ?? "off",
 		};
 		const cases = adapterContract({
 			adapter: () =>
