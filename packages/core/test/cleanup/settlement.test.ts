@@ -118,4 +118,14 @@ test("a worker that a protection killed before anybody settled the run is the pr
 	expect(
 		creditProtections(ends, rows, [killed(99, "w11")])[1]?.end.killer,
 	).toBe("unknown");
+	// Its number was that of another worker before.
+	expect(
+		creditProtections(ends, rows, [killed(11, "w10")])[1]?.end.killer,
+	).toBe("unknown");
+	// It was reserved, and never got a number.
+	expect(
+		creditProtections(ends, [...rows, reserved], [killed(12, "reserved")]).map(
+			({ end }) => end.killer,
+		),
+	).not.toContain("protection");
 });

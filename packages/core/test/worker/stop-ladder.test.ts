@@ -111,7 +111,31 @@ describe("gently", () => {
 	});
 });
 
+test("a worker that is about to end has half of the time before it is sent a signal", async () => {
+	const stubborn = await ladderScene({
+		program: (self) => self.ignore("SIGTERM").idle(),
+	});
+	expect(await stubborn.climb("ending")).toMatchObject({
+		gone: true,
+		tookMs: KILL_AFTER_MS,
+	});
+	expect(stubborn.process.received).toEqual(["SIGTERM", "SIGKILL"]);
+	const ending = await ladderScene({
+		program: (self) => self.sleep(KILL_AFTER_MS / 2 - 1),
+	});
+	await ending.climb("ending");
+	expect(ending.process.received).toEqual([]);
+});
+
 describe("by force", () => {
+	test("only a hung worker is made to write its stacks", async () => {
+		for (const manner of ["forced", "patient"] as const) {
+			const { climb, process } = await ladderScene({ dumpSignal: "SIGUSR1" });
+			await climb(manner);
+			expect(process.received).toEqual(["SIGKILL"]);
+		}
+	});
+
 	test("a worker is killed in the very turn in which its stop begins", async () => {
 		const { ladder, target, process, rungs } = await ladderScene({
 			leave: leaves,
