@@ -24,7 +24,13 @@ export function enclosure(): Enclosure {
 		...(isRoot ? [] : ["--user", "--map-current-user"]),
 		...["--pid", "--fork", "--kill-child", "--mount-proc"],
 		...(isRoot
-			? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"]
+			? [
+					"setpriv",
+					"--pdeathsig=KILL",
+					`--reuid=${NOBODY}`,
+					`--regid=${NOBODY}`,
+					"--clear-groups",
+				]
 			: []),
 	];
 	const [command = "", ...args] = [...prefix, "true"];
