@@ -15,6 +15,7 @@ import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import { loadTransport } from "./channel/load-transport.ts";
 import type { Conversation } from "./conversation/conversation.ts";
 import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
+import { cacheDirectory } from "./environment/environments-directory.ts";
 import {
 	choiceNote,
 	chooseInterpreter,
@@ -29,6 +30,7 @@ import {
 } from "./interpreter/interpreter-sources.ts";
 import { reach, reachProblem } from "./interpreter/reach.ts";
 import { requireBridge } from "./interpreter/refusals.ts";
+import { RememberedFacts } from "./interpreter/remembered-facts.ts";
 import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
@@ -80,6 +82,15 @@ export function pythonAdapter(
 	return new PythonWorkers(resolveOptions(options, kind));
 }
 
+/** Nothing where this user has no private cache: then Python is asked each time. */
+function rememberedFacts(): RememberedFacts | undefined {
+	try {
+		return new RememberedFacts(cacheDirectory("interpreters", process.env));
+	} catch {
+		return undefined;
+	}
+}
+
 /** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
 function loadConversation(): Promise<
 	typeof import("./conversation/conversation.ts")
@@ -110,7 +121,12 @@ class PythonWorkers implements PythonAdapter {
 		]);
 		transport.catch(() => {});
 		const sources = await this.sources(setting, signal);
-		const choice = await chooseInterpreter(sources, setting, signal);
+		const choice = await chooseInterpreter(
+			sources,
+			setting,
+			signal,
+			rememberedFacts(),
+		);
 		requireBridge(choice, this.options.kind.transport.extra);
 		await transport;
 		this.interpreter = choice;

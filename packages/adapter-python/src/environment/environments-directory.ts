@@ -14,12 +14,24 @@ export function environmentsDirectory(
 	env: Readonly<Record<string, string | undefined>>,
 ): string {
 	if (given !== undefined) return made(given);
-	const cache = env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
 	try {
-		return made(join(cache, "snakepit", "environments"));
+		return cacheDirectory("environments", env);
 	} catch {
 		return made(join(tmpdir(), `snakepit-environments-${userInfo().uid}`));
 	}
+}
+
+/**
+ * A directory of the user's cache.
+ *
+ * @throws Error when it cannot be made, or another user could write to it.
+ */
+export function cacheDirectory(
+	name: "environments" | "interpreters",
+	env: Readonly<Record<string, string | undefined>>,
+): string {
+	const cache = env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+	return made(join(cache, "snakepit", name));
 }
 
 function made(directory: string): string {

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "@snakepit/core";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
+import { isSameRelease } from "../worker/same-release.ts";
 import {
 	type Choice,
 	type InterpreterFacts,
@@ -16,11 +17,13 @@ import type {
 import { probeInterpreter } from "./probe.ts";
 import { reach, reachProblem } from "./reach.ts";
 import { tooOld, unusable } from "./refusals.ts";
+import type { RememberedFacts } from "./remembered-facts.ts";
 import { isWrapper, wrapperChanges } from "./wrapper-changes.ts";
 
 /**
  * Chooses the first interpreter that is named, or that runs.
  *
+ * @param remembered where the facts of earlier programs are; without it each interpreter is asked.
  * @throws StartError `PYTHON_UNUSABLE` where one is named and cannot be used, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; each
  *   with all that was passed over before.
  */
@@ -28,6 +31,7 @@ export async function chooseInterpreter(
 	sources: readonly InterpreterSource[],
 	setting: SearchSetting,
 	signal: AbortSignal,
+	remembered?: RememberedFacts,
 ): Promise<Choice> {
 	const passedOver: string[] = [];
 	for (const source of sources) {
@@ -37,7 +41,10 @@ export async function chooseInterpreter(
 			continue;
 		}
 		if (lead.kind === "unusable") throw unusable(lead, passedOver);
-		const facts = await probeInterpreter(lead.program, { ...setting, signal });
+		const askedMs = Date.now();
+		const known = remembered?.read(lead.program, setting);
+		const facts =
+			known ?? (await probeInterpreter(lead.program, { ...setting, signal }));
 		const problem =
 			typeof facts === "string" ? facts : otherPython(lead, facts);
 		if (problem !== undefined) {
@@ -49,13 +56,27 @@ export async function chooseInterpreter(
 			passedOver.push(`${problem} (tried since ${lead.reason})`);
 			continue;
 		}
-		const { environment, ...said } = facts as InterpreterFacts;
+		const { environment, watched, ...said } = facts as InterpreterFacts;
 		const { program, reason } = lead;
-		const changes = isWrapper(program, said.executable)
+		const wraps = isWrapper(program, said.executable);
+		const changes = wraps
 			? wrapperChanges(setting.env, environment)
 			: new Map();
 		const choice = { ...said, program, reason, changes, passedOver };
 		if (isTooOld(choice.version)) throw tooOld(choice);
+		// Only what leads to workers: a refusal is found out anew each time, and so is what a wrapper does.
+		if (
+			known === undefined &&
+			!wraps &&
+			said.bridge !== undefined &&
+			isSameRelease(said.bridge)
+		)
+			remembered?.write(
+				program,
+				setting,
+				{ ...said, environment, watched },
+				askedMs,
+			);
 		return choice;
 	}
 	throw new StartError<PythonStartErrorCode>({

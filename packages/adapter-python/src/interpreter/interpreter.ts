@@ -24,6 +24,8 @@ export interface InterpreterFacts {
 	readonly unreadable: readonly string[];
 	/** Why Python may not keep compiled files of the bridge, where there are none; `undefined` where there are, or where it may. */
 	readonly uncompiled: string | undefined;
+	/** Files and directories, also such that do not exist, that decide what it reports. */
+	readonly watched: readonly string[];
 	/** Its environment: a wrapper may have changed what it was given. */
 	readonly environment: Readonly<Record<string, string>>;
 }
@@ -31,7 +33,7 @@ export interface InterpreterFacts {
 /** The interpreter that was chosen, and what was passed over on the way to it. */
 export interface Choice
 	extends Interpreter,
-		Omit<InterpreterFacts, "environment"> {
+		Omit<InterpreterFacts, "environment" | "watched"> {
 	readonly passedOver: readonly string[];
 }
 

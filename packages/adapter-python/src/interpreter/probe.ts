@@ -15,6 +15,7 @@ const PROGRAM = `
 import errno, glob, io, json, os, re, sys
 sys.path[:] = [entry for entry in sys.path if entry != ""]
 closed = []
+watched = [sys.executable, getattr(sys, "_base_executable", None), os.path.join(sys.prefix, "pyvenv.cfg")]
 def read(path):
     try:
         with io.open(path, encoding="utf-8") as file:
@@ -35,7 +36,9 @@ def look(path):
 for entry in list(sys.path):
     look(entry)
     look(os.path.join(entry, "snakepit_bridge"))
+    watched += [entry, os.path.join(entry, "snakepit_bridge")]
     for pth in sorted(glob.glob(os.path.join(entry, "*.pth"))):
+        watched.append(pth)
         for line in read(pth).splitlines():
             if line.strip() and not line.startswith(("#", "import ", "import\\t")):
                 look(os.path.join(entry, line.strip()))
@@ -49,6 +52,7 @@ try:
         found = re.search('^__version__ = "([^"]+)"', text, re.M)
         bridge = found.group(1) if found else "unknown"
         compiled = os.path.dirname(cache_from_source(spec.origin))
+        watched += [spec.origin, os.path.join(os.path.dirname(spec.origin), "_version.py"), compiled]
         place = compiled if os.path.isdir(compiled) else os.path.dirname(spec.origin)
         if os.path.exists(cache_from_source(spec.origin)):
             pass
@@ -65,6 +69,7 @@ print(json.dumps({
     "bridge": bridge,
     "unreadable": closed,
     "uncompiled": uncompiled,
+    "watched": [path for path in watched if path],
     "environment": dict(os.environ),
 }))
 `;
@@ -97,6 +102,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			readonly bridge: string | null;
 			readonly unreadable: readonly string[];
 			readonly uncompiled?: string | null;
+			readonly watched?: readonly string[];
 			readonly environment: Readonly<Record<string, string>>;
 		};
 		const [major, minor, patch] = said.version;
@@ -107,6 +113,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			bridge: said.bridge ?? undefined,
 			unreadable: said.unreadable,
 			uncompiled: said.uncompiled ?? undefined,
+			watched: said.watched ?? [],
 			environment: said.environment,
 		};
 	} catch {
