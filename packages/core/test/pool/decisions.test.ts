@@ -52,6 +52,11 @@ test("the number of workers stays between minimum and maximum, and covers what w
 				expect(view.occupied + more).toBeGreaterThanOrEqual(Math.min(min, max));
 				const covered = (view.starting + more) * callsPerWorker >= waitingCalls;
 				expect(covered || view.occupied + more === max).toBe(true);
+				// And no more than that.
+				const isLastNeeded =
+					(view.starting + more - 1) * callsPerWorker < waitingCalls;
+				const isToMin = view.occupied + more <= min;
+				expect(more === 0 || isToMin || isLastNeeded).toBe(true);
 			},
 		),
 	);
