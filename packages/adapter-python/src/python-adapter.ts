@@ -43,10 +43,7 @@ import {
 	socketPath,
 } from "./worker/launch-spec.ts";
 import { readReadyPayload } from "./worker/ready-payload.ts";
-import {
-	type ToolDescription,
-	toolDescriptions,
-} from "./worker/tool-description.ts";
+import type { ToolDescription } from "./worker/tool-description.ts";
 
 /** What `python` returns. */
 export interface PythonAdapter extends Adapter {
@@ -198,6 +195,7 @@ class PythonWorkers implements PythonAdapter {
 		}
 		const hold = setInterval(() => {}, FOREVER_MS);
 		try {
+			const { toolDescriptions } = await import("./worker/tool-description.ts");
 			return toolDescriptions(await conversation.describe(signal));
 		} finally {
 			clearInterval(hold);

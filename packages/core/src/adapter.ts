@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
+export { brandAs } from "./brand.ts";
 export { ConnectionBrokenError } from "./errors.ts";
 
 /**
@@ -10,7 +11,7 @@ export { ConnectionBrokenError } from "./errors.ts";
  * adapter owns the conversation: an adapter never holds the means to kill.
  */
 export interface Adapter {
-	/** Stable and lower case, for example `grpc-python`; appears in events. 1 to 40 letters, digits, dots, dashes or underscores. */
+	/** Stable and lower case, for example `python`; appears in events. 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name: string;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;

@@ -1,7 +1,6 @@
 // What pools are made of, for programs that work without one and for what protects a run from outside:
 // this machine's processes, seen, started, found and ended. It loads neither the ledger nor a pool.
 
-export { brandAs } from "./brand.ts";
 export {
 	type DeadRun,
 	findOrphans,

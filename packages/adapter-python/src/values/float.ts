@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core/infrastructure";
+import { brandAs } from "@snakepit/core/adapter";
 
 /**
  * A number that arrives as a `float` in Python even where it is whole.

@@ -1,5 +1,5 @@
 import { endianness } from "node:os";
-import { brandAs } from "@snakepit/core/infrastructure";
+import { brandAs } from "@snakepit/core/adapter";
 
 import {
 	DTYPES,

@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core/infrastructure";
+import { brandAs } from "@snakepit/core/adapter";
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME =

@@ -1,4 +1,4 @@
-import { brandAs } from "@snakepit/core/infrastructure";
+import { brandAs } from "@snakepit/core/adapter";
 
 /**
  * An array that arrives as a `tuple` in Python; Python's tuples arrive as this.
