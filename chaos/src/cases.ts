@@ -1,18 +1,12 @@
 import type { ChaosCase } from "./case.ts";
+import { bridgeFaults } from "./families/bridge-faults.ts";
 import { endings } from "./families/endings.ts";
 import { hostKilled, hostMemory, kernelLimit } from "./families/host-killed.ts";
 import { layersKilled } from "./families/layers-killed.ts";
-import {
-	damagedLedger,
-	ledgerFromOutside,
-	ledgerWrites,
-} from "./families/ledger.ts";
+import { damagedLedger, ledgerFromOutside } from "./families/ledger.ts";
+import { ledgerWrites } from "./families/ledger-writes.ts";
 import { falseKills, settings } from "./families/living-host.ts";
-import {
-	badWorkers,
-	bridgeFaults,
-	manySpawns,
-} from "./families/misbehaving-workers.ts";
+import { badWorkers, manySpawns } from "./families/misbehaving-workers.ts";
 import { nextStart } from "./families/next-start.ts";
 import { largeValues, randomLives } from "./families/random-calls.ts";
 import { resources } from "./families/resources.ts";

@@ -77,211 +77,168 @@ const core = "packages/core/src";
 const python = "packages/adapter-python/src";
 const grpc = "packages/adapter-grpc-python/src";
 
-/** Options of a pool and the interface of each group. */
-const GROUPS = {
-	size: "SizeOptions",
-	start: "StartOptions",
-	queue: "QueueOptions",
-	calls: "CallsOptions",
-	heartbeat: "HeartbeatOptions",
-	recycle: "RecycleOptions",
-	sessions: "SessionsOptions",
-	stop: "StopOptions",
-	output: "OutputOptions",
-} as const;
-
-/** Options of a run and the interface of each group. */
-const RUN_GROUPS = {
-	audit: "AuditOptions",
-	history: "HistoryBoundOptions",
-} as const;
-
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
-	{
-		title: "createPool",
-		level: 2,
-		file: `${core}/options.ts`,
-		name: "PoolOptions",
-		defaults: { callsPerWorker: DEFAULTS.callsPerWorker },
-		checks: POOL_CHECKS,
-	},
-	...Object.entries(GROUPS).map(([group, name]) =>
-		groupOf(`${core}/options.ts`, group, name),
+	taken("createPool", "PoolOptions", `${core}/options.ts`, POOL_CHECKS, {
+		callsPerWorker: DEFAULTS.callsPerWorker,
+	}),
+	...groupsOf(`${core}/options.ts`, {
+		size: "SizeOptions",
+		start: "StartOptions",
+		queue: "QueueOptions",
+		calls: "CallsOptions",
+		heartbeat: "HeartbeatOptions",
+		recycle: "RecycleOptions",
+		sessions: "SessionsOptions",
+		stop: "StopOptions",
+		output: "OutputOptions",
+	}),
+	taken("openRun", "RunOptions", `${core}/run/run-options.ts`, RUN_CHECKS, {
+		onSignal: DEFAULTS.onSignal,
+		signalGraceMs: DEFAULTS.signalGraceMs,
+	}),
+	...groupsOf(`${core}/run/run-options.ts`, {
+		audit: "AuditOptions",
+		history: "HistoryBoundOptions",
+	}),
+	taken(
+		"pool.execute and pool.stream",
+		"ExecuteOptions",
+		`${core}/pool/call-options.ts`,
+		EXECUTE_CHECKS,
+		plainly(EXECUTE_DEFAULTS),
 	),
-	{
-		title: "openRun",
-		level: 2,
-		file: `${core}/run/run-options.ts`,
-		name: "RunOptions",
-		defaults: {
-			onSignal: DEFAULTS.onSignal,
-			signalGraceMs: DEFAULTS.signalGraceMs,
+	taken("pool.map", "MapOptions", `${core}/pool/map-options.ts`, MAP_CHECKS, {
+		...plainly(MAP_DEFAULTS),
+		concurrency: {
+			value: undefined,
+			reason:
+				"as many as the pool can run at once: `size.max` times `callsPerWorker`",
 		},
-		checks: RUN_CHECKS,
-	},
-	...Object.entries(RUN_GROUPS).map(([group, name]) =>
-		groupOf(`${core}/run/run-options.ts`, group, name),
+	}),
+	taken(
+		"pool.session",
+		"SessionOptions",
+		`${core}/pool/call-options.ts`,
+		SESSION_CHECKS,
+		plainly(SESSION_DEFAULTS),
 	),
-	{
-		title: "pool.execute and pool.stream",
-		level: 2,
-		file: `${core}/pool/call-options.ts`,
-		name: "ExecuteOptions",
-		defaults: plainly(EXECUTE_DEFAULTS),
-		checks: EXECUTE_CHECKS,
-	},
-	{
-		title: "pool.map",
-		level: 2,
-		file: `${core}/pool/map-options.ts`,
-		name: "MapOptions",
-		defaults: {
-			...plainly(MAP_DEFAULTS),
-			concurrency: {
-				value: undefined,
-				reason:
-					"as many as the pool can run at once: `size.max` times `callsPerWorker`",
-			},
-		},
-		checks: MAP_CHECKS,
-	},
-	{
-		title: "pool.session",
-		level: 2,
-		file: `${core}/pool/call-options.ts`,
-		name: "SessionOptions",
-		defaults: plainly(SESSION_DEFAULTS),
-		checks: SESSION_CHECKS,
-	},
-	{
-		title: "pool.close",
-		level: 2,
-		file: `${core}/pool/close-options.ts`,
-		name: "CloseOptions",
-		defaults: plainly(CLOSE_DEFAULTS),
-		checks: CLOSE_CHECKS,
-	},
-	{
-		title: "python",
-		level: 2,
-		file: `${python}/options.ts`,
-		name: "PythonOptions",
-		defaults: pythonDefaults(),
-		checks: PYTHON_CHECKS,
-	},
-	{
-		title: "preload",
-		level: 3,
-		file: `${python}/options.ts`,
-		name: "PreloadOptions",
-		defaults: {},
-		checks: PRELOAD_CHECKS,
-	},
-	{
-		title: "sharedMemory",
-		level: 3,
-		file: `${python}/options.ts`,
-		name: "SharedMemoryOptions",
-		defaults: plainly(PYTHON_DEFAULTS.sharedMemory),
-		checks: SHARED_MEMORY_CHECKS,
-	},
-	{
-		title: "pythonEnvironment",
-		level: 2,
-		file: `${python}/environment/python-environment.ts`,
-		name: "PythonEnvironmentOptions",
-		defaults: ENVIRONMENT_DEFAULTS,
-		checks: ENVIRONMENT_CHECKS,
-	},
-	{
-		title: "pythonGrpc",
-		level: 2,
-		file: `${grpc}/options.ts`,
-		name: "PythonGrpcOptions",
-		defaults: {
+	taken(
+		"pool.close",
+		"CloseOptions",
+		`${core}/pool/close-options.ts`,
+		CLOSE_CHECKS,
+		plainly(CLOSE_DEFAULTS),
+	),
+	taken(
+		"python",
+		"PythonOptions",
+		`${python}/options.ts`,
+		PYTHON_CHECKS,
+		pythonDefaults(),
+	),
+	group("preload", "PreloadOptions", `${python}/options.ts`, PRELOAD_CHECKS),
+	group(
+		"sharedMemory",
+		"SharedMemoryOptions",
+		`${python}/options.ts`,
+		SHARED_MEMORY_CHECKS,
+		plainly(PYTHON_DEFAULTS.sharedMemory),
+	),
+	taken(
+		"pythonEnvironment",
+		"PythonEnvironmentOptions",
+		`${python}/environment/python-environment.ts`,
+		ENVIRONMENT_CHECKS,
+		ENVIRONMENT_DEFAULTS,
+	),
+	taken(
+		"pythonGrpc",
+		"PythonGrpcOptions",
+		`${grpc}/options.ts`,
+		PYTHON_GRPC_CHECKS,
+		{
 			transport: {
 				value: PYTHON_GRPC_DEFAULTS.transport,
 				reason: commentsOf(`${grpc}/options.ts`, "DEFAULTS")["transport"] ?? "",
 			},
 		},
-		checks: PYTHON_GRPC_CHECKS,
-	},
-	{
-		title: "watchdog",
-		level: 2,
-		file: "packages/watchdog/src/watchdog/options.ts",
-		name: "WatchdogOptions",
-		defaults: WATCHDOG_DEFAULTS,
-		checks: WATCHDOG_CHECKS,
-	},
-	{
-		title: "guard",
-		level: 2,
-		file: "packages/watchdog/src/guard/guard.ts",
-		name: "GuardOptions",
-		defaults: GUARD_DEFAULTS,
-		checks: GUARD_CHECKS,
-	},
-	{
-		title: "telemetry",
-		level: 2,
-		file: "packages/telemetry/src/options.ts",
-		name: "TelemetryOptions",
-		defaults: TELEMETRY_DEFAULTS,
-		checks: TELEMETRY_CHECKS,
-	},
-	{
-		title: "logEvents",
-		level: 2,
-		file: "packages/telemetry/src/log-events.ts",
-		name: "LogEventsOptions",
-		defaults: plainly(LOG_EVENTS_DEFAULTS),
-		checks: LOG_EVENTS_CHECKS,
-	},
-	{
-		title: "readHistory",
-		level: 2,
-		file: `${core}/inspect/read-history.ts`,
-		name: "HistoryOptions",
-		defaults: plainly(READ_DEFAULTS),
-		checks: READ_CHECKS,
-	},
-	{
-		title: "doctor",
-		level: 2,
-		file: `${core}/inspect/doctor.ts`,
-		name: "DoctorOptions",
-		defaults: {},
-		checks: DOCTOR_CHECKS,
-	},
-	{
-		title: "encodeValue",
-		level: 2,
-		file: `${python}/values/encode-value.ts`,
-		name: "EncodeOptions",
-		defaults: {},
-		checks: {},
-	},
+	),
+	taken(
+		"watchdog",
+		"WatchdogOptions",
+		"packages/watchdog/src/watchdog/options.ts",
+		WATCHDOG_CHECKS,
+		WATCHDOG_DEFAULTS,
+	),
+	taken(
+		"guard",
+		"GuardOptions",
+		"packages/watchdog/src/guard/guard.ts",
+		GUARD_CHECKS,
+		GUARD_DEFAULTS,
+	),
+	taken(
+		"telemetry",
+		"TelemetryOptions",
+		"packages/telemetry/src/options.ts",
+		TELEMETRY_CHECKS,
+		TELEMETRY_DEFAULTS,
+	),
+	taken(
+		"logEvents",
+		"LogEventsOptions",
+		"packages/telemetry/src/log-events.ts",
+		LOG_EVENTS_CHECKS,
+		plainly(LOG_EVENTS_DEFAULTS),
+	),
+	taken(
+		"readHistory",
+		"HistoryOptions",
+		`${core}/inspect/read-history.ts`,
+		READ_CHECKS,
+		plainly(READ_DEFAULTS),
+	),
+	taken("doctor", "DoctorOptions", `${core}/inspect/doctor.ts`, DOCTOR_CHECKS),
+	taken("encodeValue", "EncodeOptions", `${python}/values/encode-value.ts`, {}),
 ];
 
-/** A group has its numbers and words in the table of defaults. */
-function groupOf(file: string, group: string, name: string): OptionType {
-	const rows = Object.entries(DEFAULTS).flatMap(([key, row]) =>
-		key.startsWith(`${group}.`)
-			? [[key.slice(group.length + 1), row] as const]
-			: [],
-	);
-	return {
-		title: group,
-		level: 3,
-		file,
-		name,
-		defaults: Object.fromEntries(rows),
-		checks: Object.fromEntries(
-			rows.map(([option, { check }]) => [option, check]),
-		),
-	};
+/** What a function takes. */
+function taken(
+	title: string,
+	name: string,
+	file: string,
+	checks: OptionType["checks"],
+	defaults: OptionType["defaults"] = {},
+): OptionType {
+	return { title, level: 2, file, name, defaults, checks };
+}
+
+/** The value of one option. */
+function group(...of: Parameters<typeof taken>): OptionType {
+	return { ...taken(...of), level: 3 };
+}
+
+/** Groups that have their numbers and words in the table of defaults, each with its interface. */
+function groupsOf(
+	file: string,
+	groups: Readonly<Record<string, string>>,
+): readonly OptionType[] {
+	return Object.entries(groups).map(([title, name]) => {
+		const rows = Object.entries(DEFAULTS).flatMap(([key, row]) =>
+			key.startsWith(`${title}.`)
+				? [[key.slice(title.length + 1), row] as const]
+				: [],
+		);
+		const checks = rows.map(([option, { check }]) => [option, check]);
+		return group(
+			title,
+			name,
+			file,
+			Object.fromEntries(checks),
+			Object.fromEntries(rows),
+		);
+	});
 }
 
 /** The reasons stand in the table as comments. */

@@ -93,6 +93,20 @@ export function vitalSigns(pid: number): VitalSigns {
 	};
 }
 
+/** A sentence when the memory of a process was above what it held before by more than so much; nothing otherwise. */
+export function grown(
+	pid: number,
+	beforeMb: number,
+	mostMb: number,
+): readonly string[] {
+	const { peakMb } = vitalSigns(pid);
+	return peakMb - beforeMb <= mostMb
+		? []
+		: [
+				`The host grew from ${Math.round(beforeMb)} to ${Math.round(peakMb)} MB.`,
+			];
+}
+
 function everyEntry(): SeenProcess[] {
 	return readdirSync("/proc")
 		.filter((name) => /^\d+$/.test(name))
