@@ -20,7 +20,7 @@ class Outbox:
     def __init__(self) -> None:
         self.meanwhile: Callable[[], None] = lambda: None
 
-    def put(self, _frame: pb.WorkerFrame) -> None:
+    def put(self, _frame: pb.WorkerFrame | bytes) -> None:
         self.meanwhile()
 
     put_last = put

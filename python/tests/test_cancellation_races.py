@@ -16,6 +16,7 @@ from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
+from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.cancel_signal import (
     listen_for_cancel_signal,
     send_cancel_signal,
@@ -52,7 +53,8 @@ class Settled:
     def send(self, frame: pb.WorkerFrame) -> None:
         self.kinds.append(frame.WhichOneof("frame"))
 
-    def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
+    def settle(self, call_id: int, frame: TerminalFrame) -> None:
+        assert isinstance(frame, pb.WorkerFrame)
         self.send(frame)
 
 
@@ -143,6 +145,7 @@ def test_a_signal_at_the_end_of_a_call_never_escapes_it() -> None:
         frame = running.context.run(run_function, running)
         over.set()
         canceller.join()
+        assert isinstance(frame, pb.WorkerFrame)
         kinds.add(frame.WhichOneof("frame"))
     assert kinds == {"result", "failure"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conftest import Host
+from support.compact_frames import compact
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
@@ -17,11 +18,20 @@ async def size(of: int) -> bytes:
 """
 
 
+def call_of_size(number: int, image: bytes) -> bytes:
+    """Every other one compact."""
+    call = pb.Call(call_id=number, tool="size", arguments=image)
+    is_compact = number % 2 == 0
+    return (is_compact and compact(call)) or pb.HostFrame(call=call).SerializeToString()
+
+
 def test_frames_of_a_batch_are_handled_in_order(start: Host) -> None:
     conversation = start("greeter", transport="grpc").converse()
     image = encode({"name": "you"})
     calls = [
-        pb.HostFrame(call=pb.Call(call_id=n, tool="greet", arguments=image))
+        pb.HostFrame(
+            call=pb.Call(call_id=n, tool="greet", arguments=image)
+        ).SerializeToString()
         for n in range(1, 101)
     ]
     conversation.send(batch=pb.HostFrames(frames=calls))
@@ -32,8 +42,8 @@ def test_frames_of_a_batch_are_handled_in_order(start: Host) -> None:
 def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
     conversation = start("greeter", transport="grpc").converse()
     call = pb.HostFrame(call=pb.Call(call_id=1, tool="greet"))
-    inner = pb.HostFrame(batch=pb.HostFrames(frames=[call]))
-    conversation.send(batch=pb.HostFrames(frames=[inner]))
+    inner = pb.HostFrame(batch=pb.HostFrames(frames=[call.SerializeToString()]))
+    conversation.send(batch=pb.HostFrames(frames=[inner.SerializeToString()]))
     log = conversation.logs.get(timeout=10)
     assert "of an unknown kind" in log.message
     assert conversation.call("greet", {"name": "you"}) == "Hello you!"
@@ -42,10 +52,7 @@ def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
 def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
     conversation = start(SIZES, transport="grpc").converse()
     sizes = [10, 20_000, 10, 10, 70_000, 15_000, 15_000, 15_000, 15_000, 15_000] * 5
-    frames = [
-        pb.HostFrame(call=pb.Call(call_id=n, tool="size", arguments=encode([size])))
-        for n, size in enumerate(sizes, 1)
-    ]
+    frames = [call_of_size(n, encode([size])) for n, size in enumerate(sizes, 1)]
     conversation.send(batch=pb.HostFrames(frames=frames))
     results = [conversation.receive().result for _ in sizes]
     assert [result.call_id for result in results] == list(range(1, len(sizes) + 1))
@@ -54,7 +61,7 @@ def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
     assert len(messages) < len(sizes)
     for message in messages:
         if message.HasField("batch"):
-            assert all(f.ByteSize() <= 17 << 10 for f in message.batch.frames[1:])
+            assert all(len(f) <= 17 << 10 for f in message.batch.frames[1:])
             assert message.ByteSize() <= 64 << 10
 
 
@@ -62,10 +69,7 @@ def test_no_batch_is_larger_than_a_message_may_be(start: Host) -> None:
     conversation = start(SIZES, transport="grpc", maxMessageBytes=1000).converse()
     image = encode([100])
     for begin in range(1, 101, 10):
-        calls = [
-            pb.HostFrame(call=pb.Call(call_id=n, tool="size", arguments=image))
-            for n in range(begin, begin + 10)
-        ]
+        calls = [call_of_size(n, image) for n in range(begin, begin + 10)]
         conversation.send(batch=pb.HostFrames(frames=calls))
     # In any order: none is promised of calls that a host sends at once.
     results = [conversation.receive().result.call_id for _ in range(100)]

@@ -25,7 +25,10 @@ def frame(number: int) -> pb.WorkerFrame:
 def numbers(message: bytes) -> list[int]:
     parsed = pb.WorkerFrame.FromString(message)
     if parsed.HasField("batch"):
-        return [inner.end.call_id for inner in parsed.batch.frames]
+        return [
+            pb.WorkerFrame.FromString(inner).end.call_id
+            for inner in parsed.batch.frames
+        ]
     return [parsed.end.call_id]
 
 

@@ -13,6 +13,7 @@ import grpc
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
+from support.compact_frames import parse_worker_frame
 
 DEADLINE_S = 30.0
 _SERVICE = "/snakepit.bridge.v1.Bridge/"
@@ -50,7 +51,7 @@ class Conversation:
         converse = self.channel.stream_stream(
             f"{_SERVICE}Converse",
             request_serializer=pb.HostFrame.SerializeToString,
-            response_deserializer=pb.WorkerFrame.FromString,
+            response_deserializer=parse_worker_frame,
         )
         self._stream = converse(self._frames(), metadata=self.metadata)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -147,8 +148,8 @@ class Conversation:
             for message in self._stream:
                 self.reads.wait()
                 self.messages.append(message)
-                is_batch = message.HasField("batch")
-                for frame in message.batch.frames if is_batch else [message]:
+                inner = map(parse_worker_frame, message.batch.frames)
+                for frame in inner if message.HasField("batch") else [message]:
                     if frame.HasField("log"):
                         self.logs.put(frame.log)
                     else:

@@ -14,6 +14,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     SIGNAL,
     framed,
 )
+from support.compact_frames import compact, parse_worker_frame
 from support.conversation import DEADLINE_S, Conversation
 
 __all__ = ["FramedConversation", "FramedSocket"]
@@ -38,8 +39,8 @@ class FramedSocket:
         self.socket.sendall(framed(SIGNAL, data))
 
     def send(self, **frame: Any) -> None:
-        """Sends a frame."""
-        data = pb.HostFrame(**frame).SerializeToString()
+        """Sends a frame; a plain call as a compact one, as the host does."""
+        data = compact(**frame) or pb.HostFrame(**frame).SerializeToString()
         self.socket.sendall(framed(FRAME, data))
 
     def receive(self) -> pb.WorkerFrame | pb.WorkerSignal:
@@ -52,8 +53,10 @@ class FramedSocket:
         if len(header) < HEADER.size:
             raise EOFError
         kind, length = HEADER.unpack(header)
-        message = pb.WorkerSignal if kind == SIGNAL else pb.WorkerFrame
-        return message.FromString(self._read.read(length))
+        data = self._read.read(length)
+        if kind == SIGNAL:
+            return pb.WorkerSignal.FromString(data)
+        return parse_worker_frame(data)
 
     def heard(self) -> pb.WorkerSignal:
         """Returns the next message, which is a signal."""

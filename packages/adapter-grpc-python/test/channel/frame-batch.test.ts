@@ -79,10 +79,7 @@ test("a batch is what protobuf calls one, both ways", () => {
 			const message = batchOf(frames);
 			const decoded = WorkerFrame.decode(message).frame;
 			if (decoded?.$case !== "batch") throw new Error("no batch");
-			expectSame(
-				decoded.value.frames.map((frame) => WorkerFrame.encode(frame).finish()),
-				frames,
-			);
+			expectSame(decoded.value.frames, frames);
 			const encoded = WorkerFrame.encode({ frame: decoded }).finish();
 			expectSame([encoded], [message]);
 			expectSame(framesIn(message), frames);

@@ -8,13 +8,12 @@ import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { encodeValue } from "../values/encode-value.ts";
 import { describe } from "../values/no-image.ts";
+import { compactCallHead, writeCompactCall } from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
-import type { HostMessage } from "./frame-codec.ts";
-
-const NONE = new Uint8Array();
+import { encodeFrame } from "./frame-codec.ts";
 
 /**
- * The arguments of a call as their image: an object for keyword arguments, an array for positional ones.
+ * The arguments of a call as their image behind so much room: an object for keyword arguments, an array for positional ones.
  *
  * @throws InputError `INVALID_ARGUMENTS` when it is neither, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
@@ -22,9 +21,10 @@ function encodeArguments(
 	command: string,
 	args: unknown,
 	maxBytes: number,
+	headBytes: number,
 	attachment?: AttachmentSink,
 ): Uint8Array {
-	if (args === undefined) return NONE;
+	if (args === undefined) return new Uint8Array(headBytes);
 	if (typeof args !== "object" || args === null) {
 		throw new InputError({
 			code: "INVALID_ARGUMENTS",
@@ -34,7 +34,7 @@ function encodeArguments(
 		});
 	}
 	try {
-		return encodeValue(args, { maxBytes, attachment });
+		return encodeValue(args, { maxBytes, attachment, headBytes });
 	} catch (error) {
 		if (!(error instanceof InputError)) throw error;
 		const what = `The arguments of "${command}"`;
@@ -79,9 +79,13 @@ export function callFrame(
 	maxMessageBytes: number,
 	shared: SharedMemory | undefined,
 	credit: StreamCredit | undefined,
-): { readonly frame: HostMessage; readonly memory: CallMemory | undefined } {
+): { readonly frame: Uint8Array; readonly memory: CallMemory | undefined } {
+	const headBytes =
+		credit === undefined && isPlain(options) && !shared?.segments.gone.length
+			? compactCallHead(number, command)
+			: undefined;
 	const encode = (sink?: AttachmentSink): Uint8Array =>
-		encodeArguments(command, args, maxMessageBytes, sink);
+		encodeArguments(command, args, maxMessageBytes, headBytes ?? 0, sink);
 	const { image, memory } =
 		shared === undefined
 			? { image: { value: encode() } as ValueImage, memory: undefined }
@@ -90,12 +94,16 @@ export function callFrame(
 					encode,
 					credit === undefined ? "result" : "stream",
 				);
-	const frame: HostMessage = {
+	if (headBytes !== undefined && memory === undefined) {
+		writeCompactCall(image.value, number, command);
+		return { frame: image.value, memory };
+	}
+	const frame = encodeFrame({
 		$case: "call",
 		value: {
 			callId: number,
 			tool: command,
-			arguments: image.value,
+			arguments: image.value.subarray(headBytes ?? 0),
 			attachment: image.attachment,
 			resultSegment: memory?.resultSegment ?? "",
 			segmentsGone: shared === undefined ? [] : [...shared.segments.gone],
@@ -109,6 +117,18 @@ export function callFrame(
 			streamBytes: credit?.smallBytes ?? 0,
 			hasInput: options.input !== undefined,
 		},
-	};
+	});
 	return { frame, memory };
+}
+
+/** Whether a call has nothing but its arguments. */
+function isPlain(options: CallOptions): boolean {
+	if (
+		options.timeoutMs !== undefined ||
+		options.sessionId !== undefined ||
+		options.input !== undefined
+	)
+		return false;
+	for (const _ in options.traceContext) return false;
+	return true;
 }

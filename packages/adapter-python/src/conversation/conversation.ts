@@ -14,6 +14,11 @@ import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
 import { ChunkStream } from "./chunk-stream.ts";
+import {
+	callOfCompactResult,
+	isCompact,
+	RESULT_HEAD_BYTES,
+} from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { conversationBroken } from "./failure-error.ts";
 import {
@@ -147,6 +152,10 @@ export class Conversation implements Connection, FrameListener {
 	// What the channel reports:
 
 	frame(bytes: Uint8Array): void {
+		if (isCompact(bytes) && bytes.length > RESULT_HEAD_BYTES) {
+			this.calls.get(callOfCompactResult(bytes))?.compactResult(bytes);
+			return;
+		}
 		let message: WorkerMessage;
 		try {
 			message = decodeFrame(bytes);
@@ -168,7 +177,10 @@ export class Conversation implements Connection, FrameListener {
 	// For calls and host functions:
 
 	send(message: HostMessage, what: string): void {
-		const frame = encodeFrame(message);
+		this.sendFrame(encodeFrame(message), what);
+	}
+
+	private sendFrame(frame: Uint8Array, what: string): void {
 		const { maxMessageBytes } = this.setting;
 		if (frame.length > maxMessageBytes)
 			throw messageTooLarge(what, maxMessageBytes, frame.length);
@@ -225,7 +237,7 @@ export class Conversation implements Connection, FrameListener {
 			credit,
 		);
 		try {
-			this.send(frame, `The arguments of "${command}"`);
+			this.sendFrame(frame, `The arguments of "${command}"`);
 		} catch (error) {
 			// Nothing was sent.
 			memory?.close(true);

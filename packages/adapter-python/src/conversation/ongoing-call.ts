@@ -5,6 +5,7 @@ import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
+import { RESULT_HEAD_BYTES } from "./compact-frame.ts";
 import type { Conversation } from "./conversation.ts";
 import {
 	callAborted,
@@ -97,6 +98,22 @@ export class OngoingCall {
 		if (this.answers.chunk !== undefined)
 			this.conversation.violated(`a result for the stream ${this.number}`);
 		else this.answer(result, result.argumentsFree, "result");
+	}
+
+	/** Its result as a compact frame. */
+	compactResult(frame: Uint8Array): void {
+		if (this.answers.chunk !== undefined) {
+			this.conversation.violated(`a result for the stream ${this.number}`);
+			return;
+		}
+		let value: unknown;
+		try {
+			value = decodeValue(frame, undefined, RESULT_HEAD_BYTES);
+		} catch (error) {
+			this.fail(error as SnakepitError, false);
+			return;
+		}
+		if (this.finish(false)) this.answers.succeeded(value);
 	}
 
 	chunk(chunk: Chunk): void {

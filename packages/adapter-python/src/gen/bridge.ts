@@ -116,9 +116,12 @@ export interface HostFrame {
     | undefined;
 }
 
-/** Several frames, in order. None of them is a batch. */
+/**
+ * Several frames, in order, each a `HostFrame` or a compact frame. None of them is a
+ * batch.
+ */
 export interface HostFrames {
-  frames: HostFrame[];
+  frames: Uint8Array[];
 }
 
 /**
@@ -244,9 +247,12 @@ export interface WorkerFrame {
     | undefined;
 }
 
-/** Several frames, in order. None of them is a batch. */
+/**
+ * Several frames, in order, each a `WorkerFrame` or a compact frame. None of them is a
+ * batch.
+ */
 export interface WorkerFrames {
-  frames: WorkerFrame[];
+  frames: Uint8Array[];
 }
 
 export interface Result {
@@ -596,7 +602,7 @@ function createBaseHostFrames(): HostFrames {
 export const HostFrames: MessageFns<HostFrames> = {
   encode(message: HostFrames, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.frames) {
-      HostFrame.encode(v!, writer.uint32(10).fork()).join();
+      writer.uint32(10).bytes(v!);
     }
     return writer;
   },
@@ -619,7 +625,7 @@ export const HostFrames: MessageFns<HostFrames> = {
               break;
             }
 
-            message.frames.push(HostFrame.decode(reader, reader.uint32()));
+            message.frames.push(reader.bytes());
             continue;
           }
         }
@@ -1496,7 +1502,7 @@ function createBaseWorkerFrames(): WorkerFrames {
 export const WorkerFrames: MessageFns<WorkerFrames> = {
   encode(message: WorkerFrames, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.frames) {
-      WorkerFrame.encode(v!, writer.uint32(10).fork()).join();
+      writer.uint32(10).bytes(v!);
     }
     return writer;
   },
@@ -1519,7 +1525,7 @@ export const WorkerFrames: MessageFns<WorkerFrames> = {
               break;
             }
 
-            message.frames.push(WorkerFrame.decode(reader, reader.uint32()));
+            message.frames.push(reader.bytes());
             continue;
           }
         }

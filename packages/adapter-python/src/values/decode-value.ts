@@ -15,15 +15,17 @@ const LONGEST_RESERVED = 2 ** 24;
  * Reads a value from its image (docs/values.md).
  *
  * @param attachment holds the large parts of the value; in the result they are views of it.
+ * @param begin of the image within the bytes.
  * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an image. Never runs code, and never takes more
  *   memory than the length of the bytes justifies.
  */
 export function decodeValue(
 	bytes: Uint8Array,
 	attachment?: Uint8Array,
+	begin = 0,
 ): unknown {
 	try {
-		return new Decoder(new ImageReader(bytes), attachment).whole();
+		return new Decoder(new ImageReader(bytes, begin), attachment).whole();
 	} catch (cause) {
 		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
 			throw cause;

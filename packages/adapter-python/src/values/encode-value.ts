@@ -13,6 +13,8 @@ export interface EncodeOptions {
 	readonly root?: string | undefined;
 	/** Takes large parts; without it everything is in the image. */
 	readonly attachment?: AttachmentSink | undefined;
+	/** So many bytes precede the image in what is returned, fewer than 512, for the caller to write; none by default. */
+	readonly headBytes?: number | undefined;
 }
 
 /**
@@ -25,7 +27,10 @@ export function encodeValue(
 	options: EncodeOptions = {},
 ): Uint8Array {
 	const encoder = new Encoder(
-		new ImageWriter(options.maxBytes ?? Number.MAX_SAFE_INTEGER),
+		new ImageWriter(
+			options.maxBytes ?? Number.MAX_SAFE_INTEGER,
+			options.headBytes ?? 0,
+		),
 		options.attachment,
 	);
 	try {

@@ -27,16 +27,15 @@ export class ImageReader {
 	/** The bytes that no container has announced an item for. */
 	#unclaimed: number;
 
-	constructor(bytes: Uint8Array) {
-		this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-		this.#end = bytes.byteLength;
-		this.#unclaimed = bytes.byteLength;
-		if (bytes.byteLength < LEAST_LARGE) return;
-		this.#floats = new DataView(
-			bytes.buffer,
-			bytes.byteOffset,
-			bytes.byteLength,
-		);
+	/** @param begin of the value within the bytes. */
+	constructor(bytes: Uint8Array, begin: number) {
+		const offset = bytes.byteOffset + begin;
+		const length = bytes.byteLength - begin;
+		this.#bytes = Buffer.from(bytes.buffer, offset, length);
+		this.#end = length;
+		this.#unclaimed = length;
+		if (length < LEAST_LARGE) return;
+		this.#floats = new DataView(bytes.buffer, offset, length);
 		this.#keys = new Array<string>(KEY_SLOTS);
 	}
 

@@ -11,12 +11,16 @@ export const EXTENSION_GUESS = 64;
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
 export class ImageWriter {
 	private bytes: Buffer = Buffer.allocUnsafe(SMALLEST_CAPACITY);
-	private length = 0;
+	private length: number;
 	private readonly limit: number;
 
-	/** @param limit more bytes than this are a {@link NoImage} `MESSAGE_TOO_LARGE`. */
-	constructor(limit: number) {
+	/**
+	 * @param limit more bytes than this are a {@link NoImage} `MESSAGE_TOO_LARGE`.
+	 * @param headBytes of room before the image, less than 512.
+	 */
+	constructor(limit: number, headBytes: number) {
 		this.limit = limit;
+		this.length = headBytes;
 	}
 
 	finish(): Uint8Array {

@@ -10,6 +10,7 @@ import type {
 } from "../../src/conversation/frame-codec.ts";
 import type { HostFunction } from "../../src/conversation/host-functions.ts";
 import {
+	Call,
 	type DescribeResponse,
 	End,
 	Failure,
@@ -26,6 +27,8 @@ export class FakeWorker implements FrameChannel {
 	readonly conversation: Conversation;
 	/** What the host said, in order. */
 	readonly heard: HostMessage[] = [];
+	/** The same as it was sent. */
+	readonly frames: Uint8Array[] = [];
 	readonly logs: WorkerLogRecord[] = [];
 	readonly brokenBy: Error[] = [];
 	closed = false;
@@ -119,7 +122,9 @@ export class FakeWorker implements FrameChannel {
 	// What the conversation uses:
 
 	send(frame: Uint8Array): void {
-		const message = HostFrame.decode(frame).frame;
+		this.frames.push(Buffer.from(frame));
+		const message =
+			frame[0] === 0 ? compactCall(frame) : HostFrame.decode(frame).frame;
 		if (message !== undefined) this.heard.push(message as HostMessage);
 	}
 
@@ -142,6 +147,19 @@ export class FakeWorker implements FrameChannel {
 	async describe(): Promise<DescribeResponse> {
 		return { tools: [], bridgeVersion: "", pythonVersion: "" };
 	}
+}
+
+/** A compact call as what it stands for. */
+function compactCall(frame: Uint8Array): HostMessage {
+	const bytes = Buffer.from(frame);
+	const end = 6 + bytes.readUInt8(5);
+	const value = {
+		...Call.decode(new Uint8Array()),
+		callId: bytes.readUInt32BE(1),
+		tool: bytes.toString("ascii", 6, end),
+		arguments: frame.slice(end),
+	};
+	return { $case: "call", value };
 }
 
 /** The end of a stream that returned nothing. */

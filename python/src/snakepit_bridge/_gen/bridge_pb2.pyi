@@ -88,8 +88,8 @@ class HostFrame(_message.Message):
 class HostFrames(_message.Message):
     __slots__ = ("frames",)
     FRAMES_FIELD_NUMBER: _ClassVar[int]
-    frames: _containers.RepeatedCompositeFieldContainer[HostFrame]
-    def __init__(self, frames: _Optional[_Iterable[_Union[HostFrame, _Mapping]]] = ...) -> None: ...
+    frames: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, frames: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Attachment(_message.Message):
     __slots__ = ("name", "size", "offset")
@@ -219,8 +219,8 @@ class WorkerFrame(_message.Message):
 class WorkerFrames(_message.Message):
     __slots__ = ("frames",)
     FRAMES_FIELD_NUMBER: _ClassVar[int]
-    frames: _containers.RepeatedCompositeFieldContainer[WorkerFrame]
-    def __init__(self, frames: _Optional[_Iterable[_Union[WorkerFrame, _Mapping]]] = ...) -> None: ...
+    frames: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, frames: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Result(_message.Message):
     __slots__ = ("call_id", "value", "attachment", "arguments_free")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
+from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 from snakepit_bridge.calls.running_call import CallState, RunningCall
@@ -115,7 +116,7 @@ class CallTable:
         """Sends a frame."""
         self._outbox.put(frame)
 
-    def settle(self, call_id: int, frame: pb.WorkerFrame) -> None:
+    def settle(self, call_id: int, frame: TerminalFrame) -> None:
         """Sends the terminal frame of a call and forgets the call."""
         try:
             self._outbox.put_last(frame)

@@ -9,6 +9,7 @@ from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.bridge.host_frames import CompactCall
 from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
@@ -63,8 +64,11 @@ class Conversation:
             "session_end": self._session_end,
         }
 
-    def receive(self, frame: pb.HostFrame) -> None:
+    def receive(self, frame: pb.HostFrame | CompactCall) -> None:
         """Acts on a frame."""
+        if isinstance(frame, tuple):
+            self._compact_call(*frame)
+            return
         if frame.HasField("call"):
             self._call(frame.call)
             return
@@ -86,6 +90,32 @@ class Conversation:
     def leave(self) -> None:
         """Refuses calls from now on."""
         self._leaving = True
+
+    def _compact_call(self, call_id: int, name: str, arguments: bytes) -> None:
+        calls = self.calls
+        tool = self.tools.get(name)
+        if (
+            tool is None
+            or tool.kind.streams
+            or self._leaving
+            or call_id in calls.running
+        ):
+            # It is refused as any call.
+            self._call(pb.Call(call_id=call_id, tool=name, arguments=arguments))
+            return
+        cancellation = Cancellation()
+        call = Call(
+            call_id,
+            name,
+            host=calls,
+            cancellation=cancellation,
+            is_async=tool.kind.is_async,
+        )
+        running = RunningCall(
+            tool, call, cancellation, arguments, None, None, calls, is_compact=True
+        )
+        calls.running[call_id] = running
+        self._runner.submit(running)
 
     def _call(self, frame: pb.Call) -> None:
         calls = self.calls
@@ -136,7 +166,7 @@ class Conversation:
             deadline=time.monotonic() + frame.timeout_ms / 1000
             if frame.timeout_ms
             else None,
-            trace_context=dict(frame.trace_context) if frame.trace_context else {},
+            trace_context=dict(frame.trace_context),
             host=self.calls,
             input_stream=self._input_stream(frame, tool, cancellation)
             if has_input

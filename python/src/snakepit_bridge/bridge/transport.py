@@ -31,8 +31,9 @@ class Outbox(Protocol):
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
 
-    def put_last(self, frame: pb.WorkerFrame) -> None:
-        """Adds the terminal frame of a call: nothing interrupts this thread now."""
+    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
+        """Adds the terminal frame of a call, or its bytes: nothing interrupts this
+        thread now."""
 
     @property
     def logs_waiting(self) -> int:

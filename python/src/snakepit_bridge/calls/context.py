@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 from snakepit_bridge.calls.cancellation import Cancellation
@@ -18,6 +19,7 @@ from snakepit_bridge.values.encode import encode
 __all__ = ["CURRENT", "Call", "current_call"]
 
 CURRENT: ContextVar[Call] = ContextVar("snakepit_call")
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 def current_call() -> Call:
@@ -53,16 +55,28 @@ class Call:
         logger: the logger `tool.<name>`; its records name this call.
     """
 
+    __slots__ = (
+        "_cancellation",
+        "_host",
+        "_input",
+        "_is_async",
+        "call_id",
+        "deadline",
+        "session",
+        "tool",
+        "trace_context",
+    )
+
     def __init__(
         self,
         call_id: int,
         tool: str,
         *,
-        session: dict[str, Any] | None,
-        deadline: float | None,
-        trace_context: Mapping[str, str],
+        session: dict[str, Any] | None = None,
+        deadline: float | None = None,
+        trace_context: Mapping[str, str] = _NO_HEADERS,
         host: CallHost,
-        input_stream: InputStream | None,
+        input_stream: InputStream | None = None,
         cancellation: Cancellation,
         is_async: bool,
     ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
@@ -24,7 +25,7 @@ _logger = logging.getLogger(__name__)
 _CLOSE_FAILED = "the generator of %s failed while it was closed"
 
 
-def run_function(running: RunningCall) -> pb.WorkerFrame:
+def run_function(running: RunningCall) -> TerminalFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
         arguments = running.enter()
@@ -109,7 +110,7 @@ class GeneratorRun:
             _logger.exception(_CLOSE_FAILED, self._running.tool.name)
 
 
-async def run_coroutine(running: RunningCall) -> pb.WorkerFrame:
+async def run_coroutine(running: RunningCall) -> TerminalFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
         arguments = running.enter()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
@@ -133,7 +133,7 @@ def run_in_thread(running: RunningCall) -> None:
     if not running.begin():
         thread.disarm()
         return
-    frame: pb.WorkerFrame | None = None
+    frame: TerminalFrame | None = None
     try:
         try:
             frame = running.context.run(_run_blocking, running)
@@ -146,7 +146,7 @@ def run_in_thread(running: RunningCall) -> None:
     running.settle(frame or failure_frame(running, CallCancelled()))
 
 
-def _run_blocking(running: RunningCall) -> pb.WorkerFrame | None:
+def _run_blocking(running: RunningCall) -> TerminalFrame | None:
     credit = running.credit
     if credit is None:
         return run_function(running)

@@ -42,6 +42,8 @@ def bind(signature: Signature, given: Any) -> Arguments:
         ArgumentsInvalid: they do not fit.
     """
     try:
+        if type(given) is list and signature.passes(given):
+            return Arguments(given, {})
         if given is None:
             given = {}
         if isinstance(given, dict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -64,6 +65,13 @@ class Signature:
         self.other: Check | None = None
         for parameter in inspect.signature(function).parameters.values():
             self._add(parameter, hints)
+        # Of the positional ones, the types that pass as they are; None where any does.
+        self._exact = tuple(
+            None if type(check) is AnyCheck else check.exact
+            for _, check, _ in self.positional
+        )
+        others = len(self.required) > self.required_positional
+        self._fewest = sys.maxsize if others else self.required_positional
         self.returns_stream = False
         self.stream_result: Check | None = None
         streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
@@ -87,6 +95,16 @@ class Signature:
                 "additionalProperties": other,
             }
         )
+
+    def passes(self, given: list[Any]) -> bool:
+        """Returns whether positional arguments need no look at each, for which their
+        types are enough."""
+        if not self._fewest <= len(given) <= len(self._exact):
+            return False
+        for value, exact in zip(given, self._exact, strict=False):
+            if exact is not None and type(value) not in exact:
+                return False
+        return True
 
     def check_of(self, name: str) -> Check | None:
         """Returns the check of an argument; None if there is no such argument."""

@@ -28,6 +28,7 @@ from snakepit_bridge.values.numpy_image import (
     imported_numpy,
     numpy_scalar,
 )
+from snakepit_bridge.values.short import SHORT, pack_short
 
 __all__ = ["Attachment", "encode"]
 
@@ -60,10 +61,13 @@ def encode(
     Raises:
         NoImage: the value, or a part of it, cannot cross.
     """
+    kind = type(value)
+    if kind in SHORT and (packed := pack_short(value)) is not None:
+        return packed
     try:
         image = (
             value
-            if type(value) in _PLAIN_BUT_BYTES
+            if kind in _PLAIN_BUT_BYTES
             else _Encoder(attachment).image(value, None, ())
         )
         try:

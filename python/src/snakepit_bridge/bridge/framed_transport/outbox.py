@@ -72,9 +72,10 @@ class FramedOutbox:
             # A tool's thread can be interrupted while it holds the lock.
             call_soon(self._loop, self.flush)
 
-    def put_last(self, frame: pb.WorkerFrame) -> None:
+    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
-        self._waiting.append(framed(FRAME, frame.SerializeToString()))
+        data = frame if isinstance(frame, bytes) else frame.SerializeToString()
+        self._waiting.append(framed(FRAME, data))
         if (
             not self.held
             or len(self._waiting) >= MAX_HELD

@@ -21,6 +21,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 )
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
+from snakepit_bridge.bridge.host_frames import parse_frame
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.main_thread import MainThread
@@ -179,7 +180,7 @@ class FramedTransport:
         try:
             for kind, body in self._parser.feed(data):
                 if kind == FRAME:
-                    self._conversation.receive(pb.HostFrame.FromString(body))
+                    self._conversation.receive(parse_frame(body))
                 else:
                     self._signal(pb.HostSignal.FromString(body))
         except Malformed as error:

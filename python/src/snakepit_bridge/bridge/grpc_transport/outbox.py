@@ -38,7 +38,7 @@ class GrpcOutbox:
     def __init__(self) -> None:
         """To be called in the main thread."""
         self.held = False
-        self._frames: deque[pb.WorkerFrame] = deque()
+        self._frames: deque[pb.WorkerFrame | bytes] = deque()
         # Serialised, and too large for the batch before it.
         self._next: bytes | None = None
         self._logs = LogLimit()
@@ -67,7 +67,7 @@ class GrpcOutbox:
             # A tool's thread can be interrupted between any two steps of `_wake`.
             self._stepped.call_soon(self._filled.set)
 
-    def put_last(self, frame: pb.WorkerFrame) -> None:
+    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         self._frames.append(frame)
         if self._filled.is_set():
@@ -153,6 +153,8 @@ class GrpcOutbox:
             self._next = None
             return data
         frame = self._frames.popleft()
+        if isinstance(frame, bytes):
+            return frame
         if frame.HasField("log"):
             self._logs.sent()
         return frame.SerializeToString()

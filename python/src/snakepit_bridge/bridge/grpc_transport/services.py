@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import grpc
@@ -14,6 +14,7 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.describe import describe
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
+from snakepit_bridge.bridge.host_frames import CompactCall, parse_frame
 from snakepit_bridge.calls.cancelled import CancelReason
 
 __all__ = ["BRIDGE_SERVICE", "Services"]
@@ -47,7 +48,7 @@ class Services:
         return {
             "Converse": grpc.stream_stream_rpc_method_handler(
                 self._guarded(self._converse),
-                request_deserializer=pb.HostFrame.FromString,
+                request_deserializer=parse_frame,
             ),
             "Ping": grpc.unary_unary_rpc_method_handler(
                 self._guarded(self._ping),
@@ -123,10 +124,8 @@ class Services:
 
     async def _read(self, context: Any) -> None:
         while (message := await context.read()) is not aio.EOF:
-            for frame in (
-                message.batch.frames if message.HasField("batch") else (message,)
-            ):
-                if frame.HasField("ping"):
+            for frame in _frames(message):
+                if not isinstance(frame, tuple) and frame.HasField("ping"):
                     answer = self._conversation.ping(frame.ping)
                     self._outbox.put_first(pb.WorkerFrame(ping=answer))
                 else:
@@ -143,3 +142,11 @@ class Services:
         self, _request: pb.DescribeRequest, _context: Any
     ) -> pb.DescribeResponse:
         return describe(self._conversation.tools)
+
+
+def _frames(
+    message: pb.HostFrame | CompactCall,
+) -> Iterable[pb.HostFrame | CompactCall]:
+    if isinstance(message, tuple) or not message.HasField("batch"):
+        return (message,)
+    return map(parse_frame, message.batch.frames)

@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { encodeValue } from "../../src/index.ts";
+import { call, failureOf, streamOf } from "../support/calls.ts";
+import { FakeWorker } from "../support/fake-worker.ts";
+
+/** A compact result, as docs/bridge-protocol.md has it. */
+function compactResult(callId: number, image: Uint8Array): Uint8Array {
+	const head = Buffer.alloc(9);
+	head.writeUInt32BE(callId, 1);
+	head.writeUInt32BE(250, 5);
+	return Buffer.concat([head, image]);
+}
+
+test("a call that has nothing but its arguments is compact, and so may its result be", async () => {
+	const worker = new FakeWorker();
+	const answer = call(worker.conversation, "echo", ["x"]);
+	const image = Buffer.from(encodeValue(["x"]));
+	const head = Buffer.from([0, 0, 0, 0, 1, 4]);
+	expect(worker.frames).toEqual([
+		Buffer.concat([head, Buffer.from("echo"), image]),
+	]);
+	worker.conversation.frame(compactResult(1, encodeValue({ y: [1, "é"] })));
+	expect(await answer).toEqual({ y: [1, "é"] });
+});
+
+test.each([
+	["a time limit", "echo", { timeoutMs: 5 }],
+	["a session", "echo", { sessionId: "s" }],
+	["an input stream", "echo", { input: [1] }],
+	["trace context", "echo", { traceContext: { traceparent: "00" } }],
+	["a name that is not ASCII", "höre", {}],
+	["a long name", "t".repeat(256), {}],
+] as const)("a call with %s is not compact", async (_, tool, options) => {
+	const worker = new FakeWorker();
+	const answer = call(worker.conversation, tool, [1], options);
+	expect(worker.frames[0]?.[0]).toBe(0x0a);
+	expect(worker.all("call")[0]).toMatchObject({ tool, callId: 1 });
+	worker.result(1, "done");
+	expect(await answer).toBe("done");
+});
+
+test("a stream is not compact", () => {
+	const worker = new FakeWorker();
+	void streamOf(worker.conversation, "many", [1]).next();
+	expect(worker.frames[0]?.[0]).toBe(0x0a);
+});
+
+test("a call without arguments has none, and the longest name fits", async () => {
+	const worker = new FakeWorker();
+	const tool = "t".repeat(255);
+	const answer = call(worker.conversation, tool);
+	expect(worker.frames[0]).toHaveLength(6 + 255);
+	expect(worker.all("call")).toMatchObject([{ tool, callId: 1 }]);
+	worker.conversation.frame(compactResult(1, encodeValue(null)));
+	expect(await answer).toBe(null);
+});
+
+test("a compact result that is no value fails its call, and no other", async () => {
+	const worker = new FakeWorker();
+	const first = failureOf(call(worker.conversation, "echo", ["x"]));
+	const second = call(worker.conversation, "echo", ["y"]);
+	worker.conversation.frame(compactResult(1, new Uint8Array([0xc1])));
+	worker.conversation.frame(compactResult(9, encodeValue("for no call")));
+	worker.conversation.frame(compactResult(2, encodeValue("y")));
+	expect(await first).toMatchObject({ code: "VALUE_NOT_TRANSFERABLE" });
+	expect(await second).toBe("y");
+	expect(worker.brokenBy).toEqual([]);
+});
+
+test("whatever follows the mark of a compact frame settles a call, breaks the conversation, or is about no call", async () => {
+	await fc.assert(
+		fc.asyncProperty(
+			fc.uint8Array({ maxLength: 24 }),
+			fc.constantFrom(0, 1, 2),
+			async (bytes, callId) => {
+				const worker = new FakeWorker();
+				let isSettled = false;
+				const settle = (): void => {
+					isSettled = true;
+				};
+				call(worker.conversation, "echo", ["x"]).then(settle, settle);
+				const frame = Buffer.concat([Buffer.of(0), bytes]);
+				if (frame.length >= 5) frame.writeUInt32BE(callId, 1);
+				worker.conversation.frame(frame);
+				const isWhole = frame.length > 9;
+				expect(worker.brokenBy).toHaveLength(isWhole ? 0 : 1);
+				await new Promise((resolve) => setImmediate(resolve));
+				expect(isSettled).toBe(!isWhole || callId === 1);
+			},
+		),
+	);
+});
+
+test("a compact result for a stream breaks the conversation", () => {
+	const worker = new FakeWorker();
+	void streamOf(worker.conversation, "many", [1])
+		.next()
+		.catch(() => {});
+	worker.conversation.frame(compactResult(1, encodeValue(1)));
+	expect(worker.brokenBy).toHaveLength(1);
+});
