@@ -114,26 +114,9 @@ function positive(name: string, text: string | undefined): number | undefined {
 	return number;
 }
 
-/** Options with a path: left out, or with a name instead of the path. */
-const PATHS: Readonly<Record<string, string | undefined>> = {
+/** Options with a path, as a published command has them. */
+export const PATHS = {
 	"--json": undefined,
 	"--svg": undefined,
 	"--free-threaded": "PYTHON",
-};
-
-/** Returns the command that repeats a run, without paths of this machine. */
-export function commandToRepeat(words: readonly string[]): string {
-	const kept: string[] = [];
-	for (let at = 0; at < words.length; at++) {
-		const word = words[at] ?? "";
-		const [option = ""] = word.split("=");
-		if (!(option in PATHS)) {
-			kept.push(word);
-			continue;
-		}
-		const name = PATHS[option];
-		if (name !== undefined) kept.push(option, name);
-		if (option === word) at++;
-	}
-	return ["npx pnpm@12 bench", ...kept].join(" ");
-}
+} as const;

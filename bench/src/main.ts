@@ -1,13 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { commandToRepeat } from "../../scripts/command-to-repeat.ts";
 import { installEach } from "../../scripts/packages-on-demand.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
-import {
-	commandToRepeat,
-	HELP,
-	type Request,
-	readArguments,
-} from "./arguments.ts";
+import { HELP, PATHS, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
 import { compileBridge } from "./compile-bridge.ts";
 import { describeMachine } from "./machine.ts";
@@ -69,7 +65,7 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const whole = (): BenchResult => ({
 		version: 1,
 		startedAt,
-		command: commandToRepeat(args),
+		command: commandToRepeat("bench", args, PATHS),
 		quick,
 		machine,
 		peers: Object.fromEntries(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { commandToRepeat, readArguments } from "../src/arguments.ts";
+import { commandToRepeat } from "../../scripts/command-to-repeat.ts";
+import { PATHS, readArguments } from "../src/arguments.ts";
 
 const known = ["small-call", "soak"];
 
@@ -61,9 +62,13 @@ test("publishing measures nothing, so it goes with no other option", () => {
 
 test("the command to repeat a run tells neither its files nor where an interpreter is", () => {
 	expect(
-		commandToRepeat([
-			...["--only", "threads", "--json", "run one.json", "--svg=a.svg"],
-			...["--free-threaded", "/of mine/python", "--runs", "3"],
-		]),
+		commandToRepeat(
+			"bench",
+			[
+				...["--only", "threads", "--json", "run one.json", "--svg=a.svg"],
+				...["--free-threaded", "/of mine/python", "--runs", "3"],
+			],
+			PATHS,
+		),
 	).toBe("npx pnpm@12 bench --only threads --free-threaded PYTHON --runs 3");
 });

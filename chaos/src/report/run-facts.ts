@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { cpus, release, totalmem, type } from "node:os";
+import { commandToRepeat } from "../../../scripts/command-to-repeat.ts";
 import { PYTHON } from "../../programs/worker-adapter.ts";
 
 /** Where, when and how it was measured. */
@@ -13,6 +14,9 @@ export interface RunFacts {
 	readonly tookMinutes: number;
 	readonly command: string;
 }
+
+/** What a published command leaves out. */
+export const PATHS = { "--json": undefined } as const;
 
 /** @param words of the command line. */
 export function runFacts(
@@ -30,17 +34,6 @@ export function runFacts(
 		date: new Date().toISOString().slice(0, 10),
 		seed,
 		tookMinutes: Math.round(tookMs / 60_000),
-		command: repeatCommand(words),
+		command: commandToRepeat("chaos", words, PATHS),
 	};
-}
-
-/** The command that repeats a run, as it is typed, without where its results went. */
-export function repeatCommand(words: readonly string[]): string {
-	const kept = words.filter(
-		(word, at) => !word.startsWith("--json") && words[at - 1] !== "--json",
-	);
-	const quoted = kept.map((word) =>
-		/^[\w./:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`,
-	);
-	return ["npx pnpm@12 chaos", ...quoted].join(" ");
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { commandToRepeat } from "../../../scripts/command-to-repeat.ts";
 import { resultsPage } from "../../src/report/page.ts";
-import { repeatCommand } from "../../src/report/run-facts.ts";
+import { PATHS } from "../../src/report/run-facts.ts";
 import type { CaseSummary } from "../../src/report/summary.ts";
 
 const facts = {
@@ -84,10 +85,14 @@ test("a page of two runs names both, and says which run the times are from", () 
 
 test("the command of a run can be typed again: words with spaces are quoted", () => {
 	expect(
-		repeatCommand([
-			...["--only", "floods 1 GB", "--only", "Python's lock"],
-			...["--json", "a b.json", "--rounds", "8"],
-		]),
+		commandToRepeat(
+			"chaos",
+			[
+				...["--only", "floods 1 GB", "--only", "Python's lock"],
+				...["--json", "a b.json", "--rounds", "8"],
+			],
+			PATHS,
+		),
 	).toBe(
 		`npx pnpm@12 chaos --only 'floods 1 GB' --only 'Python'\\''s lock' --rounds 8`,
 	);
