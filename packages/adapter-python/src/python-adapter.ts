@@ -33,6 +33,7 @@ import { requireBridge } from "./interpreter/refusals.ts";
 import { RememberedFacts } from "./interpreter/remembered-facts.ts";
 import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
+import { CallPage } from "./shared-memory/call-page.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
 import type { PythonStartErrorCode } from "./start-error-codes.ts";
 import {
@@ -151,7 +152,10 @@ class PythonWorkers implements PythonAdapter {
 		const { maxMessageBytes, streamCredit, hostFunctions, kind } = this.options;
 		const { workerId } = worker.slot;
 		readReadyPayload(workerId, worker.ready, kind.transport.name);
-		const { sharedMemory } = sharedMemorySetting(worker.slot, this.options);
+		const { sharedMemory, callPage } = sharedMemorySetting(
+			worker.slot,
+			this.options,
+		);
 		const { Conversation } = await loadConversation();
 		const conversation = new Conversation(worker, {
 			callsAtOnce: worker.slot.callsPerWorker,
@@ -159,6 +163,7 @@ class PythonWorkers implements PythonAdapter {
 			streamCredit,
 			hostFunctions,
 			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
+			callPage: callPage === undefined ? undefined : CallPage.open(callPage),
 		});
 		const address = {
 			socket: socketPath(worker.slot),

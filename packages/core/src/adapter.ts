@@ -150,8 +150,28 @@ export interface WorkerLogRecord {
 	readonly spanId?: string | undefined;
 }
 
+/** What {@link Connection.execute} resolves to when the call was sent, but has certainly not begun and never will. */
+export const NOT_BEGUN: unique symbol = Symbol.for("snakepit.notBegun");
+
+/** Calls that wait in the worker until it is done with the one that it runs. */
+export interface SendAhead {
+	/** Whether this call may be sent while the worker runs another one: it is small, and can be taken back. */
+	admits(command: string, args: unknown): boolean;
+	/**
+	 * Takes back this call and those that were sent after it, in this very turn and whatever the worker is doing: returns
+	 * the ids of those that have not begun and never will. Their `execute` resolves to {@link NOT_BEGUN}. So does that of
+	 * any other call for which the worker, or its memory after its death, shows that it did not begin.
+	 */
+	takeBack(callId: string): ReadonlySet<string>;
+}
+
 /** A conversation with one worker. */
 export interface Connection extends AsyncDisposable {
+	/**
+	 * Present when the worker keeps calls that are sent to it while it runs one, and begins them one after the other, each
+	 * after the answer before has left. Only with one call per worker.
+	 */
+	readonly ahead?: SendAhead | undefined;
 	/**
 	 * Runs one command.
 	 *
@@ -204,6 +224,8 @@ export interface CallOptions {
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
 	readonly traceContext: Readonly<Record<string, string>>;
+	/** To be called before the call settles, with how long the command ran in the worker, where that was measured there. */
+	readonly ranFor?: ((ms: number) => void) | undefined;
 	/** Runs what the command asks of this program while it runs, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
 }

@@ -45,7 +45,8 @@ function segmentsOf(
 			return []; // The one that the list itself was read with.
 		}
 	});
-	return [...new Set(names)].sort();
+	// The page of calls stays.
+	return [...new Set(names)].filter((name) => name !== "calls").sort();
 }
 
 function filesOf({ sharedDirectory = "" }: TestWorker): readonly string[] {

@@ -54,3 +54,13 @@ export function callOfCompactResult(frame: Uint8Array): number {
 		(frame[4] as number)
 	);
 }
+
+/** How long the call of a compact result ran. @param frame longer than its head. */
+export function microsecondsOfCompactResult(frame: Uint8Array): number {
+	return (
+		(frame[5] as number) * 2 ** 24 +
+		((frame[6] as number) << 16) +
+		((frame[7] as number) << 8) +
+		(frame[8] as number)
+	);
+}

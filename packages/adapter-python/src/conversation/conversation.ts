@@ -11,8 +11,10 @@ import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
+import type { CallPage } from "../shared-memory/call-page.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
+import { CallsAhead } from "./calls-ahead.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import {
 	callOfCompactResult,
@@ -44,6 +46,8 @@ export interface ConversationSetting {
 	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
 	/** How large values are handed over; `undefined` where they are sent. */
 	readonly sharedMemory: SharedMemory | undefined;
+	/** Where the worker notes which call it began last; `undefined` where none is sent ahead. */
+	readonly callPage: CallPage | undefined;
 }
 
 /** The process at the other end, as far as a conversation needs it. */
@@ -68,6 +72,7 @@ export class Conversation implements Connection, FrameListener {
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
 	private state: ConversationState = { kind: "open" };
+	readonly ahead: CallsAhead | undefined;
 	private lastCall = 0;
 	private lastPing = 0;
 
@@ -75,6 +80,14 @@ export class Conversation implements Connection, FrameListener {
 		this.workerId = process.slot.workerId;
 		this.process = process;
 		this.setting = setting;
+		const { callPage, sharedMemory } = setting;
+		this.ahead =
+			callPage &&
+			new CallsAhead(
+				callPage,
+				this.calls,
+				(command) => sharedMemory?.resultBytes.has(command) === true,
+			);
 		this.hostFunctions = new HostFunctions(
 			setting.hostFunctions,
 			(message, what) => this.send(message, what),
@@ -245,7 +258,7 @@ export class Conversation implements Connection, FrameListener {
 		}
 		sharedMemory?.segments.reportedGone();
 		// No other call can join it, and the worker is idle: it does not wait for the rest of this turn, nor for the answer before it.
-		if (callsAtOnce === 1) channel.flush?.();
+		if (callsAtOnce === 1 && this.calls.size === 0) channel.flush?.();
 		this.lastCall = number;
 		const call = new OngoingCall(
 			number,
@@ -319,9 +332,11 @@ export class Conversation implements Connection, FrameListener {
 		if (this.state.kind === "over") return;
 		this.state = { kind: "over", problem };
 		this.channel?.close();
+		const neverBegun = this.ahead?.end();
 		this.setting.sharedMemory?.close();
 		for (const call of [...this.calls.values()]) {
-			call.lost(conversationBroken(this.workerId, problem, "maybe", cause));
+			const ran = neverBegun?.has(call) ? "no" : "maybe";
+			call.lost(conversationBroken(this.workerId, problem, ran, cause));
 		}
 		this.overWith.resolve();
 	}

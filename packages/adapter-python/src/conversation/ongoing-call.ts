@@ -1,11 +1,20 @@
 import { InputError, type SnakepitError } from "@snakepit/core";
-import type { CallOptions } from "@snakepit/core/adapter";
-import type { Chunk, End, Failure, Result } from "../gen/bridge.ts";
+import { type CallOptions, NOT_BEGUN } from "@snakepit/core/adapter";
+import {
+	type Chunk,
+	type End,
+	type Failure,
+	FailureKind,
+	type Result,
+} from "../gen/bridge.ts";
 import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
-import { RESULT_HEAD_BYTES } from "./compact-frame.ts";
+import {
+	microsecondsOfCompactResult,
+	RESULT_HEAD_BYTES,
+} from "./compact-frame.ts";
 import type { Conversation } from "./conversation.ts";
 import {
 	callAborted,
@@ -95,6 +104,8 @@ export class OngoingCall {
 	}
 
 	result(result: Result): void {
+		const { ranUs } = result;
+		if (ranUs !== undefined) this.options.ranFor?.(ranUs / 1000);
 		if (this.answers.chunk !== undefined)
 			this.conversation.violated(`a result for the stream ${this.number}`);
 		else this.answer(result, result.argumentsFree, "result");
@@ -106,6 +117,7 @@ export class OngoingCall {
 			this.conversation.violated(`a result for the stream ${this.number}`);
 			return;
 		}
+		this.options.ranFor?.(microsecondsOfCompactResult(frame) / 1000);
 		let value: unknown;
 		try {
 			value = decodeValue(frame, undefined, RESULT_HEAD_BYTES);
@@ -153,7 +165,16 @@ export class OngoingCall {
 		} else this.answer(end, argumentsFree, "chunk");
 	}
 
+	/** It was taken back before it began. */
+	takenBack(): void {
+		if (this.finish(false)) this.answers.succeeded(NOT_BEGUN);
+	}
+
 	failure(failure: Failure): void {
+		if (failure.kind === FailureKind.FAILURE_KIND_TAKEN_BACK) {
+			this.takenBack();
+			return;
+		}
 		const { state } = this;
 		const error =
 			(state.kind === "cancelling" ? state.error : undefined) ??

@@ -42,6 +42,8 @@ export const FailureKind = {
   FAILURE_KIND_WRONG_SHAPE: 7,
   /** FAILURE_KIND_LEAVING - The worker refuses new calls: it is leaving. */
   FAILURE_KIND_LEAVING: 8,
+  /** FAILURE_KIND_TAKEN_BACK - The host took the call back before it began (section 7 of the protocol). */
+  FAILURE_KIND_TAKEN_BACK: 9,
 } as const;
 
 export type FailureKind = typeof FailureKind[keyof typeof FailureKind];
@@ -56,6 +58,7 @@ export namespace FailureKind {
   export type FAILURE_KIND_CANCELLED = typeof FailureKind.FAILURE_KIND_CANCELLED;
   export type FAILURE_KIND_WRONG_SHAPE = typeof FailureKind.FAILURE_KIND_WRONG_SHAPE;
   export type FAILURE_KIND_LEAVING = typeof FailureKind.FAILURE_KIND_LEAVING;
+  export type FAILURE_KIND_TAKEN_BACK = typeof FailureKind.FAILURE_KIND_TAKEN_BACK;
 }
 
 export const ToolShape = {
@@ -270,6 +273,8 @@ export interface Result {
    * the host's again. Otherwise the host lets go of it.
    */
   argumentsFree: boolean;
+  /** How long the tool ran, in microseconds, with the decoding of its arguments. */
+  ranUs?: number | undefined;
 }
 
 /** One item of a call's output stream; sent only within the host's credit. */
@@ -1542,7 +1547,7 @@ export const WorkerFrames: MessageFns<WorkerFrames> = {
 };
 
 function createBaseResult(): Result {
-  return { callId: 0, value: new Uint8Array(0), attachment: undefined, argumentsFree: false };
+  return { callId: 0, value: new Uint8Array(0), attachment: undefined, argumentsFree: false, ranUs: undefined };
 }
 
 export const Result: MessageFns<Result> = {
@@ -1558,6 +1563,9 @@ export const Result: MessageFns<Result> = {
     }
     if (message.argumentsFree !== false) {
       writer.uint32(32).bool(message.argumentsFree);
+    }
+    if (message.ranUs !== undefined) {
+      writer.uint32(40).uint32(message.ranUs);
     }
     return writer;
   },
@@ -1605,6 +1613,14 @@ export const Result: MessageFns<Result> = {
             }
 
             message.argumentsFree = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.ranUs = reader.uint32();
             continue;
           }
         }

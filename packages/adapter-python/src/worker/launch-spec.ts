@@ -172,12 +172,21 @@ function commonPayload(
 
 /** How values are shared with the worker of one slot; nothing where they are not. */
 export function sharedMemorySetting(
-	{ sharedDirectory }: WorkerSlot,
+	{ sharedDirectory, callsPerWorker }: WorkerSlot,
 	{ sharedMemory }: Pick<ResolvedOptions, "sharedMemory">,
-): { readonly sharedMemory?: SharedMemorySetting } {
+): {
+	readonly sharedMemory?: SharedMemorySetting;
+	/** The file in which the worker notes which call it began. */
+	readonly callPage?: string;
+} {
 	return sharedDirectory === undefined || sharedMemory === "off"
 		? {}
-		: { sharedMemory: { directory: sharedDirectory, ...sharedMemory } };
+		: {
+				sharedMemory: { directory: sharedDirectory, ...sharedMemory },
+				...(callsPerWorker === 1 && {
+					callPage: join(sharedDirectory, "calls"),
+				}),
+			};
 }
 
 /** @throws OptionsError when the user's function returns something else. */

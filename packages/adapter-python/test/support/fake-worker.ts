@@ -20,6 +20,7 @@ import {
 	WorkerFrame,
 } from "../../src/gen/bridge.ts";
 import { encodeValue } from "../../src/index.ts";
+import type { CallPage } from "../../src/shared-memory/call-page.ts";
 import type { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 
 /** A worker that says what a test makes it say, at the other end of a channel in memory. */
@@ -43,6 +44,7 @@ export class FakeWorker implements FrameChannel {
 			readonly smallBytes?: number;
 			readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
 			readonly sharedMemory?: SharedMemory;
+			readonly callPage?: CallPage;
 		} = {},
 	) {
 		const process: ConversationProcess = {
@@ -59,6 +61,7 @@ export class FakeWorker implements FrameChannel {
 			},
 			hostFunctions: new Map(Object.entries(setting.hostFunctions ?? {})),
 			sharedMemory: setting.sharedMemory,
+			callPage: setting.callPage,
 		});
 		this.conversation.attach(this);
 	}

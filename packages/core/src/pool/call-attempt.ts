@@ -1,3 +1,4 @@
+import { NOT_BEGUN } from "../adapter.ts";
 import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
 import type { AttemptInstrument } from "../instrument.ts";
 import { afterRunning } from "../patience.ts";
@@ -15,9 +16,15 @@ export interface AttemptListener {
 		error: SnakepitError | undefined,
 		answer: unknown,
 	): void;
+	/** It was sent ahead, and is answered, refused or broken off before it was known to begin. */
+	attemptBeganEarly(attempt: CallAttempt): void;
+	/** The worker did not begin the call, and will not: it may run elsewhere. */
+	attemptReturned(attempt: CallAttempt): void;
 }
 
 type AttemptState =
+	/** Sent while the worker runs another call. */
+	| { readonly kind: "ahead" }
 	| { readonly kind: "running" }
 	/** The adapter gave it up: the end of its worker will say why. */
 	| { readonly kind: "unanswerable" }
@@ -33,9 +40,12 @@ type AttemptState =
 export class CallAttempt implements Attempt, Attempted {
 	readonly call: Call;
 	readonly worker: Worker;
-	/** 1 for the first. */
-	readonly number: number;
-	readonly startedMs: number;
+	/** 1 for the first; 0 before it begins. */
+	number = 0;
+	/** When it was sent, and from its begin on when it began. */
+	startedMs: number;
+	/** How long the command ran, as measured in the worker. */
+	measuredMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
 	readonly #abort: AbortController;
@@ -49,15 +59,18 @@ export class CallAttempt implements Attempt, Attempted {
 	) {
 		this.call = call;
 		this.worker = worker;
-		this.number = call.attempts;
 		this.startedMs = startedMs;
 		this.#listener = listener;
 		this.#abort = new AbortController();
-		this.#state = { kind: "running" };
+		this.#state = { kind: "ahead" };
 	}
 
 	get callId(): string {
 		return this.call.callId;
+	}
+
+	get isAhead(): boolean {
+		return this.#state.kind === "ahead";
 	}
 
 	get isOver(): boolean {
@@ -66,6 +79,18 @@ export class CallAttempt implements Attempt, Attempted {
 
 	get expectsAnswer(): boolean {
 		return this.#state.kind === "running";
+	}
+
+	/** The worker runs it now. */
+	begin(nowMs: number): void {
+		this.number = this.call.attempts;
+		this.startedMs = nowMs;
+		this.#state = { kind: "running" };
+	}
+
+	/** It goes back to the queue: whatever comes of it counts no more. */
+	end(): void {
+		this.#state = { kind: "over" };
 	}
 
 	/** Sends the call to the worker, unless it was given up meanwhile. */
@@ -94,11 +119,15 @@ export class CallAttempt implements Attempt, Attempted {
 						input: call.input?.items,
 						traceContext: instrument?.traceContext ?? call.traceContext,
 						backCall: instrument?.backCall,
+						ranFor: this.#ranFor,
 					},
 					this,
 				)
 				.then(
-					(answer) => this.#over(undefined, answer),
+					(answer) =>
+						answer === NOT_BEGUN
+							? this.#notBegun()
+							: this.#over(undefined, answer),
 					(error: unknown) => this.#failed(translate(error, this)),
 				);
 	}
@@ -123,7 +152,17 @@ export class CallAttempt implements Attempt, Attempted {
 		this.#abort.abort(reason);
 	}
 
+	readonly #ranFor = (ms: number): void => {
+		this.measuredMs = ms;
+	};
+
+	#notBegun(): void {
+		if (this.#state.kind === "cancelling") this.#over(undefined, undefined);
+		else if (this.#state.kind !== "over") this.#listener.attemptReturned(this);
+	}
+
 	#failed(error: SnakepitError): void {
+		if (this.isAhead) this.#listener.attemptBeganEarly(this);
 		// A broken conversation is the worker's end, and the error of that has its exit and its last output.
 		if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
 			if (this.#state.kind === "running")
@@ -138,6 +177,7 @@ export class CallAttempt implements Attempt, Attempted {
 
 	#over(error: SnakepitError | undefined, answer: unknown): void {
 		if (this.#state.kind === "over") return;
+		if (this.isAhead) this.#listener.attemptBeganEarly(this);
 		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
 		this.#state = { kind: "over" };
 		this.#listener.attemptOver(this, error, answer);

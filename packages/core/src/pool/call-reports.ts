@@ -63,12 +63,11 @@ export class CallReports {
 
 	/** The worker's slot is free, or the worker is gone. */
 	released(
-		{ call, instrument, number, startedMs, worker }: CallAttempt,
+		{ call, instrument, number, worker }: CallAttempt,
 		error: SnakepitError | undefined,
-		nowMs: number,
+		ranMs: number,
 	): void {
 		const { clock, hub, statistics } = this.#setting;
-		const ranMs = nowMs - startedMs;
 		statistics.run.record(ranMs);
 		if (hub.hasListener("call.released"))
 			hub.emit({

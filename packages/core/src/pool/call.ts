@@ -18,6 +18,13 @@ export type CallState =
 			readonly sinceMs: number;
 			readonly timer: Timer | undefined;
 	  }
+	/** Sent to a worker that still runs another call. For its caller it waits. */
+	| {
+			readonly kind: "ahead";
+			readonly sinceMs: number;
+			readonly timer: Timer | undefined;
+			readonly attempt: CallAttempt;
+	  }
 	| { readonly kind: "running"; readonly attempt: CallAttempt }
 	| { readonly kind: "settled" };
 

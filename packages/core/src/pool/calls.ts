@@ -4,20 +4,15 @@ import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import { type Call, type CallerContext, newCall } from "./call.ts";
-import { type AttemptListener, CallAttempt } from "./call-attempt.ts";
-import {
-	aborted,
-	noWorker,
-	poolClosed,
-	queueFull,
-	queueTimedOut,
-} from "./call-errors.ts";
+import type { AttemptListener, CallAttempt } from "./call-attempt.ts";
+import { aborted, noWorker, poolClosed, queueFull } from "./call-errors.ts";
 import { checkCall, type ExecuteOptions } from "./call-options.ts";
 import type { CallReports } from "./call-reports.ts";
-import { watchCall } from "./call-watch.ts";
+import { type GiveUp, watchCall } from "./call-watch.ts";
+import { Dispatch } from "./dispatch.ts";
 import { nextStep, type Occurrence } from "./next-step.ts";
 import { OutstandingCalls } from "./outstanding-calls.ts";
-import { Scheduler } from "./scheduler.ts";
+import type { Scheduler } from "./scheduler.ts";
 import {
 	type Session,
 	type SessionTable,
@@ -47,19 +42,25 @@ export class Calls implements AttemptListener {
 	/** Knows which calls wait, and which workers have room. */
 	readonly scheduler: Scheduler;
 	readonly #setting: CallsSetting;
+	readonly #dispatch: Dispatch;
 	readonly #pool: string;
 	#sequence = 0;
 	/** `"dying"`: the program ends, and an error that nobody catches would end it first. */
 	#phase: "open" | "closed" | "dying" = "open";
 
 	constructor(setting: CallsSetting) {
-		const { options, clock, host, dispatchesAtOnce } = setting;
+		const { options, clock, host } = setting;
 		this.#setting = setting;
 		this.#pool = options.name;
 		this.outstanding = new OutstandingCalls(host, clock);
-		this.scheduler = new Scheduler(options, clock, dispatchesAtOnce, (worker) =>
-			this.serve(worker),
-		);
+		this.#dispatch = new Dispatch({
+			...setting,
+			outstanding: this.outstanding,
+			listener: this,
+			giveUp: this.#giveUp,
+			happened: (...what) => this.#happened(...what),
+		});
+		this.scheduler = this.#dispatch.scheduler;
 	}
 
 	/** Makes a call with one answer. Not an `async` function: the frame of one that waits takes half a kilobyte. */
@@ -111,7 +112,7 @@ export class Calls implements AttemptListener {
 		reports.accepted(call, this.scheduler.waiting);
 		if (call.signal !== undefined || call.deadlineMs !== undefined)
 			watchCall(call, this.#pool, clock, this.#giveUp);
-		this.#seekWorker(call, nowMs);
+		this.#dispatch.seekWorker(call, nowMs);
 		return call;
 	}
 
@@ -132,7 +133,7 @@ export class Calls implements AttemptListener {
 
 	/** Ends these calls; those that run are cancelled on their workers. */
 	fail(calls: readonly Call[], errorOf: (call: Call) => SnakepitError): void {
-		for (const call of calls) this.#giveUp(call, errorOf(call));
+		for (const call of calls) this.#giveUp(call, errorOf);
 		this.scheduler.noteRoom();
 	}
 
@@ -147,9 +148,11 @@ export class Calls implements AttemptListener {
 
 	/** A worker is gone: calls that could run nowhere else are lost. */
 	workerGone(worker: Worker): void {
-		for (const call of this.scheduler.remove(worker))
-			if (call.session !== undefined)
-				this.#giveUp(call, sessionLost(call.session, call.attempts));
+		for (const call of this.scheduler.remove(worker)) {
+			const { session } = call;
+			if (session !== undefined)
+				this.#giveUp(call, () => sessionLost(session, call.attempts));
+		}
 	}
 
 	/** No worker can be started: every call that waits fails with this error. */
@@ -164,9 +167,11 @@ export class Calls implements AttemptListener {
 		answer: unknown,
 	): void {
 		const { clock, reports } = this.#setting;
-		const { call } = attempt;
+		const { call, worker } = attempt;
 		const nowMs = clock.now();
-		reports.released(attempt, error, nowMs);
+		const ranMs = attempt.measuredMs ?? nowMs - attempt.startedMs;
+		this.scheduler.ahead.ended(worker, call.command, ranMs);
+		reports.released(attempt, error, ranMs);
 		this.outstanding.attemptOver();
 		if (error?.ran === "maybe") call.begun++;
 		this.#happened(
@@ -178,31 +183,23 @@ export class Calls implements AttemptListener {
 		);
 	}
 
+	attemptBeganEarly(attempt: CallAttempt): void {
+		this.#dispatch.beginEarly(attempt, this.#setting.clock.now());
+	}
+
+	attemptReturned(attempt: CallAttempt): void {
+		this.#dispatch.returned(attempt);
+	}
+
 	/** Gives a worker that has room what waits for it, as far as the pace allows. */
 	serve(worker: Worker): void {
-		for (;;) {
-			const call = this.scheduler.callFor(worker);
-			if (call === undefined) break;
-			const nowMs = this.#setting.clock.now();
-			this.#happened(call, { kind: "worker_found", worker }, nowMs);
-		}
+		this.#dispatch.serve(worker);
 	}
 
-	/** At first, and again after an attempt that failed. */
-	#seekWorker(call: Call, nowMs: number): void {
-		const worker = this.scheduler.workerFor(call);
-		this.#happened(
-			call,
-			worker === undefined
-				? this.scheduler.lackFor(call)
-				: { kind: "worker_found", worker },
-			nowMs,
-		);
-	}
-
-	readonly #giveUp = (call: Call, error: SnakepitError): void => {
+	readonly #giveUp: GiveUp = (call, errorOf) => {
+		this.#dispatch.leaveWorker(call);
 		const nowMs = this.#setting.clock.now();
-		this.#happened(call, { kind: "given_up", error }, nowMs);
+		this.#happened(call, { kind: "given_up", error: errorOf(call) }, nowMs);
 	};
 
 	/** Carries out what a call does next. */
@@ -210,14 +207,17 @@ export class Calls implements AttemptListener {
 		const step = nextStep(call, occurrence);
 		switch (step.kind) {
 			case "run":
-				this.#run(call, step.worker, nowMs);
+				this.#dispatch.run(call, step.worker, nowMs);
+				break;
+			case "send_ahead":
+				this.#dispatch.sendAhead(call, step.worker, nowMs);
 				break;
 			case "wait":
-				this.#wait(call, nowMs);
+				this.#dispatch.wait(call, nowMs);
 				break;
 			case "retry":
 				this.#setting.reports.retried(call, step.because);
-				this.#seekWorker(call, nowMs);
+				this.#dispatch.seekWorker(call, nowMs);
 				break;
 			case "succeed":
 				this.#settle(call, nowMs, undefined, step.answer);
@@ -228,43 +228,6 @@ export class Calls implements AttemptListener {
 			case "refuse":
 				this.#settle(call, nowMs, this.#refusal(call, step.why));
 		}
-	}
-
-	#run(call: Call, worker: Worker, nowMs: number): void {
-		const { reports } = this.#setting;
-		const { state } = call;
-		let waitedMs = 0;
-		if (state.kind === "waiting") {
-			state.timer?.cancel();
-			waitedMs = nowMs - state.sinceMs;
-		}
-		call.attempts++;
-		if (call.session !== undefined)
-			call.session.incarnation = worker.ref.incarnation;
-		const attempt = new CallAttempt(call, worker, nowMs, this);
-		call.state = { kind: "running", attempt };
-		worker.begin(attempt);
-		this.outstanding.running++;
-		this.scheduler.noteLoad(worker);
-		reports.dispatched(attempt, waitedMs);
-		attempt.send();
-	}
-
-	#wait(call: Call, nowMs: number): void {
-		const { clock, fill } = this.#setting;
-		const { scheduler } = this;
-		const timer = Number.isFinite(call.queueTimeoutMs)
-			? clock.after(call.queueTimeoutMs, () =>
-					this.#giveUp(
-						call,
-						queueTimedOut(this.#pool, call, scheduler.waiting),
-					),
-				)
-			: undefined;
-		call.state = { kind: "waiting", sinceMs: nowMs, timer };
-		this.scheduler.wait(call);
-		call.instrument?.queued();
-		fill();
 	}
 
 	#refusal(call: Call, why: "queue_full" | "session_lost"): SnakepitError {

@@ -1,13 +1,8 @@
-/** What the index looks at. */
-export interface Loaded {
-	readonly callsRunning: number;
-}
-
 /**
- * The workers that can take one more call, by how many they run. Choosing costs
- * as many steps as there are calls per worker, whatever the number of workers.
+ * The workers that can take one more call, by how many they have. Choosing costs
+ * as many steps as there may be of these, whatever the number of workers.
  */
-export class CapacityIndex<Worker extends Loaded> {
+export class CapacityIndex<Worker> {
 	readonly #byLoad: Set<Worker>[] = [];
 	readonly #loadOf = new Map<Worker, number>();
 
@@ -15,9 +10,12 @@ export class CapacityIndex<Worker extends Loaded> {
 		return this.#loadOf.size;
 	}
 
+	has(worker: Worker): boolean {
+		return this.#loadOf.has(worker);
+	}
+
 	/** Adds a worker, or notes its present load. */
-	put(worker: Worker): void {
-		const load = worker.callsRunning;
+	put(worker: Worker, load: number): void {
 		const before = this.#loadOf.get(worker);
 		if (before === load) return;
 		if (before !== undefined) this.remove(worker);

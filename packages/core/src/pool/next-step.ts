@@ -9,6 +9,8 @@ import { asBegun } from "./call-errors.ts";
 export type Occurrence<Worker> =
 	/** A worker has room for it, when it is accepted or later. */
 	| { readonly kind: "worker_found"; readonly worker: Worker }
+	/** None has, but it may be sent behind the call that this worker runs. */
+	| { readonly kind: "room_ahead"; readonly worker: Worker }
 	/** No worker has, when it is accepted or is to be made again. */
 	| Lack
 	/** Its worker answered. */
@@ -29,6 +31,8 @@ export interface Lack {
 /** What the call does next. */
 export type Step<Worker> =
 	| { readonly kind: "run"; readonly worker: Worker }
+	/** Is sent ahead, to wait in a worker. */
+	| { readonly kind: "send_ahead"; readonly worker: Worker }
 	| { readonly kind: "wait" }
 	/** Makes another attempt: a worker is looked for. */
 	| { readonly kind: "retry"; readonly because: SnakepitError }
@@ -40,7 +44,9 @@ export type Step<Worker> =
 
 /** What the decision depends on; a `Call` has it. */
 export interface Progress {
-	readonly state: { readonly kind: "waiting" | "running" | "settled" };
+	readonly state: {
+		readonly kind: "waiting" | "ahead" | "running" | "settled";
+	};
 	/** How often it was tried, the attempt that is judged included. */
 	readonly attempts: number;
 	/** How many of those are over and may have begun. */
@@ -66,6 +72,8 @@ export function nextStep<Worker>(
 	switch (occurrence.kind) {
 		case "worker_found":
 			return { kind: "run", worker: occurrence.worker };
+		case "room_ahead":
+			return { kind: "send_ahead", worker: occurrence.worker };
 		case "no_worker":
 			// A call that was accepted before keeps its place in the queue, whatever the limit.
 			if (occurrence.queue === "full" && call.attempts === 0)

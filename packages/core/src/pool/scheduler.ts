@@ -1,6 +1,7 @@
 import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock } from "../world.ts";
+import { AheadWindows } from "./ahead-windows.ts";
 import type { Call } from "./call.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { DispatchPace } from "./dispatch-pace.ts";
@@ -20,24 +21,74 @@ export class Scheduler {
 	/** Replaced already, but still needed by strict sessions. */
 	readonly #reserved = new Set<Worker>();
 	readonly #pace: DispatchPace<Worker>;
+	readonly #takeBack: (worker: Worker) => void;
+	/** The calls that wait in workers. */
+	readonly ahead: AheadWindows;
 	#roomChange: PromiseWithResolvers<void> | undefined;
 	/** `"hopeless"`: no worker could be started lately. */
 	#outlook: "open" | "hopeless" = "open";
 
-	/** @param serve gives a worker what waits for it, in a later turn of the event loop. */
+	/**
+	 * @param serve gives a worker what waits for it, in a later turn of the event loop.
+	 * @param takeBack takes back what was sent to a worker ahead.
+	 */
 	constructor(
-		options: Pick<ResolvedOptions, "queue" | "size">,
+		options: Pick<ResolvedOptions, "queue" | "size" | "recycle">,
 		clock: Clock,
 		atOnce: number,
 		serve: (worker: Worker) => void,
+		takeBack: (worker: Worker) => void,
 	) {
 		this.#options = options;
+		const { afterCalls } = options.recycle;
+		this.#takeBack = takeBack;
+		this.ahead = new AheadWindows({
+			clock,
+			afterCalls,
+			mayTake: (worker) =>
+				worker.takesCalls &&
+				worker.slot.callsPerWorker === 1 &&
+				!this.#reserved.has(worker),
+			onSlow: takeBack,
+		});
 		this.#pace = new DispatchPace(clock, atOnce, serve);
 	}
 
-	/** How many calls wait. */
+	/** How many calls wait, those included that were sent ahead. */
 	get waiting(): number {
-		return this.#waiting.size;
+		return this.#waiting.size + this.ahead.size;
+	}
+
+	/** The worker behind whose call this one is sent; `undefined` where it has to wait here. */
+	busyWorkerFor(call: Call): Worker | undefined {
+		return this.#waiting.size === 0 && this.#hasRoom()
+			? this.ahead.workerFor(call)
+			: undefined;
+	}
+
+	/** A worker in which less urgent calls wait than this one, which it could run. */
+	heldBackBy(call: Call): Worker | undefined {
+		const incarnation = boundTo(call);
+		return this.ahead.lessUrgentThan(
+			call.priority,
+			incarnation === undefined ? undefined : this.#workers.get(incarnation),
+		);
+	}
+
+	/** Takes the next waiting call that may be sent behind the one that a worker runs. */
+	callBehind(worker: Worker): Call | undefined {
+		if (!this.ahead.hasRoom(worker) || this.#waiting.size === 0)
+			return undefined;
+		if (this.#pace.isReached) {
+			this.#pace.postpone(worker);
+			return undefined;
+		}
+		const call = this.#waiting.peekFor(worker.ref.incarnation);
+		if (call === undefined || !this.ahead.admits(worker, call))
+			return undefined;
+		this.#waiting.remove(call);
+		this.#pace.count();
+		return call;
 	}
 
 	/** Whether one more call, without a session, would not be refused for want of room. */
@@ -111,7 +162,7 @@ export class Scheduler {
 				return call;
 			}
 		}
-		if (!isReserved) this.#capacity.put(worker);
+		if (!isReserved) this.#capacity.put(worker, worker.callsRunning);
 		return undefined;
 	}
 
@@ -135,7 +186,7 @@ export class Scheduler {
 	/** A worker was given a call. */
 	noteLoad(worker: Worker): void {
 		if (worker.hasCapacity && !this.#reserved.has(worker))
-			this.#capacity.put(worker);
+			this.#capacity.put(worker, worker.callsRunning);
 		else this.#capacity.remove(worker);
 	}
 
@@ -143,11 +194,13 @@ export class Scheduler {
 	reserveForSessions(worker: Worker): void {
 		this.#reserved.add(worker);
 		this.#capacity.remove(worker);
+		this.#takeBack(worker);
 	}
 
 	/** A worker takes no more calls. */
 	withdraw(worker: Worker): void {
 		this.#capacity.remove(worker);
+		this.#takeBack(worker);
 	}
 
 	/** A worker is gone. Returns the calls that could run nowhere else, which wait no more. */
@@ -155,6 +208,7 @@ export class Scheduler {
 		if (this.#roomChange !== undefined) this.noteRoom();
 		const { incarnation } = worker.ref;
 		this.#capacity.remove(worker);
+		this.ahead.forget(worker);
 		this.#workers.delete(incarnation);
 		this.#reserved.delete(worker);
 		return this.#waiting.evict(incarnation);

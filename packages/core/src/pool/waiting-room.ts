@@ -71,6 +71,13 @@ export class WaitingRoom {
 		}
 	}
 
+	/** The next call that any process may run, unless one waits for this very process. */
+	peekFor(incarnation: string): Call | undefined {
+		if ((this.#bound.get(incarnation)?.size ?? 0) > 0) return undefined;
+		const call = this.#common.peek();
+		return call?.session === undefined ? call : undefined;
+	}
+
 	/** Takes the next call whose session is bound to this process, also one that came before it was bound. */
 	takeBound(incarnation: string): Call | undefined {
 		for (const call of this.#early(incarnation)) {

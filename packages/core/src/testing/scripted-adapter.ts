@@ -12,6 +12,7 @@ import {
 	type ScriptedCommand,
 	scriptedConnection,
 } from "./scripted-connection.ts";
+import type { ScriptedAhead } from "./scripted-queue.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 
 /** What a scripted adapter does; whatever is left out works at once. */
@@ -42,6 +43,8 @@ export interface ScriptedAdapterOptions {
 		| ((worker: ScriptedWorker, signal: AbortSignal) => Promise<void> | void)
 		| false
 		| undefined;
+	/** Present: takes calls ahead. */
+	readonly ahead?: ScriptedAhead | undefined;
 	/** `false`: no streams are offered. */
 	readonly streams?: boolean | undefined;
 	/** Present: the program uses the control channel, gets this payload and answers with `{ scripted: true }`. */

@@ -7,6 +7,7 @@ import {
 	ToolError,
 } from "../errors.ts";
 import type { ScriptedAdapterOptions } from "./scripted-adapter.ts";
+import { ScriptedQueue } from "./scripted-queue.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
 /** One call as its script sees it. */
@@ -68,7 +69,21 @@ export function scriptedConnection(
 		return () => void worker.callsRunning--;
 	};
 
-	async function execute(
+	const queue =
+		options.ahead === undefined || worker.slot.callsPerWorker > 1
+			? undefined
+			: new ScriptedQueue(worker, options.ahead);
+
+	function execute(
+		command: string,
+		args: unknown,
+		call: CallOptions,
+	): Promise<unknown> {
+		const run = () => executeNow(command, args, call);
+		return queue === undefined ? run() : queue.run(call.callId, run);
+	}
+
+	async function executeNow(
 		command: string,
 		args: unknown,
 		call: CallOptions,
@@ -122,6 +137,7 @@ export function scriptedConnection(
 	const { ping, leave } = options;
 	return {
 		execute,
+		...(queue !== undefined && { ahead: queue }),
 		...(options.streams !== false && { stream }),
 		...(ping !== false && {
 			ping: (signal: AbortSignal) =>

@@ -16,6 +16,8 @@ export class ScriptedWorker {
 	callsRunning = 0;
 	/** The most that ever ran at once. */
 	mostCallsRunning = 0;
+	/** The most that ever waited in it, sent ahead. */
+	mostCallsWaiting = 0;
 
 	readonly #worker: WorkerProcess;
 	readonly #listeners = new Set<(error: ConnectionBrokenError) => void>();
@@ -48,6 +50,11 @@ export class ScriptedWorker {
 		} finally {
 			this.#listeners.delete(lost.reject);
 		}
+	}
+
+	/** Calls this when the conversation ends. */
+	onLost(listener: (error: ConnectionBrokenError) => void): void {
+		this.#listeners.add(listener);
 	}
 
 	/** Ends the process in the middle of whatever it is doing. */

@@ -1,10 +1,11 @@
 import { SnakepitError, StartError } from "../errors.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
-import { describeExit } from "./worker-lost.ts";
+import { describeExit, outputTailOf } from "./worker-lost.ts";
 
 export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
-	const why = worker.verdict === "" ? "" : ` because ${worker.verdict}`;
+	const why =
+		worker.cause.verdict === "" ? "" : ` because ${worker.cause.verdict}`;
 	return new StartError({
 		code: "WORKER_EXITED_EARLY",
 		ran: "no",
@@ -45,8 +46,8 @@ export function notSpawned(error: unknown, worker: Worker): SnakepitError {
 
 /** Why a process did not become ready, with its last lines, which explain it most often. */
 export function notReady(error: unknown, worker: Worker): StartError {
-	if (worker.reason === "closed") return withdrawn(worker);
-	const words = worker.outputTail();
+	if (worker.cause.reason === "closed") return withdrawn(worker);
+	const words = outputTailOf(worker);
 	if (error instanceof StartError) return withLastLines(error, words);
 	return new StartError({
 		code: "CONNECT_FAILED",

@@ -1,8 +1,9 @@
 import { SnakepitError } from "../errors.ts";
 import type { RetireReason } from "../pool-events.ts";
 import type { EndReason } from "../registry/process-registry.ts";
-import type { WorkerOccurrence } from "../worker-state.ts";
+import type { WorkerOccurrence, WorkerState } from "../worker-state.ts";
 import type { World } from "../world.ts";
+import { mannerOf, type StopManner } from "./stop-ladder.ts";
 import type { Worker } from "./worker.ts";
 
 /** Reports that a worker takes no more calls. */
@@ -16,7 +17,7 @@ export function reportRetiring(
 
 /** Reports that a worker is condemned. */
 export function reportCondemned(
-	{ ref, verdict }: Worker,
+	{ ref, cause }: Worker,
 	reason: EndReason,
 	{ clock, emit }: Pick<World, "clock" | "emit">,
 ): void {
@@ -26,8 +27,22 @@ export function reportCondemned(
 		wallMs,
 		...ref,
 		reason,
-		message: verdict,
+		message: cause.verdict,
 	});
+}
+
+/** What the end of its conversation means for a worker. */
+export function endOfConversation(
+	state: WorkerState,
+	decided: EndReason | undefined,
+	hasEndedOutput: boolean,
+): { readonly reason: EndReason; readonly manner: StopManner } {
+	if (state === "starting")
+		return { reason: "start_failed", manner: mannerOf("start_failed") };
+	const leaves = state === "draining" && decided === "exited";
+	// It ends in order, perhaps: it may have something left to save.
+	const manner = leaves || hasEndedOutput ? "ending" : mannerOf("broken");
+	return { reason: "broken", manner };
 }
 
 export function impossibleStep(

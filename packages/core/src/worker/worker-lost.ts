@@ -17,12 +17,12 @@ export function workerLost(
 	worker: Worker,
 	exit: ProcessExit | undefined,
 ): WorkerLostError {
-	const { reason, verdict } = worker;
+	const { reason, verdict } = worker.cause;
 	const why = verdict === "" ? "" : ` because ${verdict}`;
 	return new WorkerLostError({
 		code: codeOf(reason),
 		ran: "maybe",
-		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.outputTail()}`,
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${outputTailOf(worker)}`,
 	});
 }
 
@@ -31,8 +31,13 @@ export function outputLost(worker: Worker): WorkerLostError {
 	return new WorkerLostError({
 		code: "WORKER_EXITED",
 		ran: "maybe",
-		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.verdict}. The work may have begun: retry only if it is idempotent (idempotentRetries).${worker.outputTail()}`,
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.cause.verdict}. The work may have begun: retry only if it is idempotent (idempotentRetries).${outputTailOf(worker)}`,
 	});
+}
+
+/** The last lines of a worker as a paragraph of an error message; empty when it printed nothing. */
+export function outputTailOf({ output }: Worker): string {
+	return output?.tail.paragraph() ?? "";
 }
 
 function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {

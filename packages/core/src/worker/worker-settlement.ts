@@ -39,7 +39,7 @@ export async function settleWorker(
 	const killer = await end.finish(belongings, connection, exit);
 	await awaitLastOutput(belongings, calls, clock);
 	calls.lose(() => workerLost(worker, exit));
-	const reason = worker.reason ?? "exited";
+	const reason = worker.cause.reason ?? "exited";
 	const facts = { exit, reason, killer, callsLost: calls.lost };
 	recordEnd(worker, belongings, facts, world);
 	listener.released(worker, { reason, exit, readyMs: worker.readyMs });

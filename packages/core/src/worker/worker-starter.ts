@@ -142,7 +142,7 @@ export class WorkerStarter {
 			if (isTimeout(error))
 				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
 			worker.condemn("start_failed", messageOf(error));
-			await worker.lastLines();
+			await worker.output?.lastLines();
 			throw notReady(error, worker);
 		}
 	}

@@ -12,16 +12,18 @@ import {
 	type WorkerState,
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { endReasonOf } from "./end-cause.ts";
+import { type EndCause, endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { mannerOf, type StopManner } from "./stop-ladder.ts";
 import {
+	endOfConversation,
 	impossibleStep,
 	reportCondemned,
 	reportRetiring,
 } from "./worker-end.ts";
 import { watchHeartbeat } from "./worker-heartbeat.ts";
 import { outputLost } from "./worker-lost.ts";
+import type { WorkerOutput } from "./worker-output.ts";
 import type {
 	Attempt,
 	WorkerBelongings,
@@ -88,13 +90,9 @@ export class Worker {
 	get heartbeat(): HeartbeatMonitor | undefined {
 		return this.#heartbeat;
 	}
-	/** Why it ends, once that is decided. */
-	get reason(): EndReason | undefined {
-		return this.#end.cause.reason;
-	}
-	/** The same in words; empty when it was not condemned. */
-	get verdict(): string {
-		return this.#end.cause.verdict;
+	/** Why it ends, as a reason once that is decided, and in words. */
+	get cause(): Pick<EndCause, "reason" | "verdict"> {
+		return this.#end.cause;
 	}
 	get callsRunning(): number {
 		return this.#calls.attempts.size;
@@ -111,24 +109,20 @@ export class Worker {
 			? 0
 			: this.#world.clock.now() - this.#readyAt;
 	}
+	/** Whether it takes new calls. With output that has ended, it is about to end, or to be ended. */
+	get takesCalls(): boolean {
+		return this.#state === "ready" && !this.#hasEndedOutput;
+	}
 	get hasCapacity(): boolean {
-		// With output that has ended, it is about to end, or to be ended.
-		return (
-			this.#state === "ready" &&
-			this.#calls.attempts.size < this.slot.callsPerWorker &&
-			this.#belongings?.conversation?.hasEnded !== true
-		);
+		const { callsPerWorker } = this.slot;
+		return this.takesCalls && this.callsRunning < callsPerWorker;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation?.hasEnded === true;
 	}
-	/** Resolves when what it printed so far was read. */
-	async lastLines(): Promise<void> {
-		await this.#belongings?.output.lastLines();
-	}
-	/** The last lines as a paragraph of an error message. */
-	outputTail(): string {
-		return this.#belongings?.output.tail.paragraph() ?? "";
+	/** What it prints; `undefined` before its spawn. */
+	get output(): WorkerOutput | undefined {
+		return this.#belongings?.output;
 	}
 
 	/** The process is there: from now on its end is the end of the worker. */
@@ -204,11 +198,11 @@ export class Worker {
 	/** No call can be answered any more. Expected of a worker that leaves, the end of any other. */
 	conversationOver(why: string): void {
 		this.#calls.noteAnswers();
-		const reason = this.#state === "starting" ? "start_failed" : "broken";
-		const leaves = this.#state === "draining" && this.reason === "exited";
-		// It ends in order, perhaps: it may have something left to save.
-		const inOrder = reason === "broken" && (leaves || this.#hasEndedOutput);
-		const manner = inOrder ? "ending" : mannerOf(reason);
+		const { reason, manner } = endOfConversation(
+			this.#state,
+			this.cause.reason,
+			this.#hasEndedOutput,
+		);
 		const verdict = `its conversation broke: ${why}`;
 		this.#mustGo("conversation_over", reason, verdict, manner);
 	}
@@ -294,12 +288,8 @@ export class Worker {
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const estate = {
-			belongings,
-			calls: this.#calls,
-			end: this.#end,
-			listener: this.#listener,
-		};
+		const parts = { calls: this.#calls, end: this.#end };
+		const estate = { belongings, ...parts, listener: this.#listener };
 		await settleWorker(this, estate, exit, this.#world);
 		this.#gone.resolve();
 	}

@@ -66,11 +66,11 @@ test("the least loaded worker is chosen, and none that has no room", () => {
 	const index = new CapacityIndex<{ callsRunning: number }>();
 	const [a, b] = [{ callsRunning: 2 }, { callsRunning: 1 }];
 	expect(index.leastLoaded()).toBeUndefined();
-	index.put(a);
-	index.put(b);
+	index.put(a, a.callsRunning);
+	index.put(b, b.callsRunning);
 	expect(index.leastLoaded()).toBe(b);
 	b.callsRunning = 3;
-	index.put(b);
+	index.put(b, b.callsRunning);
 	expect(index.leastLoaded()).toBe(a);
 	index.remove(a);
 	index.remove(a);
@@ -81,10 +81,10 @@ test("the least loaded worker is chosen, and none that has no room", () => {
 test("among workers with the same load the one that has waited longest is chosen", () => {
 	const index = new CapacityIndex<{ callsRunning: number }>();
 	const [a, b] = [{ callsRunning: 1 }, { callsRunning: 1 }];
-	index.put(a);
-	index.put(b);
+	index.put(a, a.callsRunning);
+	index.put(b, b.callsRunning);
 	// It has the load that it had, and keeps its place.
-	index.put(a);
+	index.put(a, a.callsRunning);
 	expect(index.leastLoaded()).toBe(a);
 	index.remove(b);
 	expect(index.leastLoaded()).toBe(a);

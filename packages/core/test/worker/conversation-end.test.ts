@@ -136,7 +136,7 @@ describe("output that ends", () => {
 		process.output.stdout.end();
 		await clock.advance(100);
 		expect(process.alive).toBe(false);
-		expect(worker.reason).toBe("start_failed");
+		expect(worker.cause.reason).toBe("start_failed");
 	});
 });
 

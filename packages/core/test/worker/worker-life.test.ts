@@ -47,12 +47,11 @@ describe("before there is a process", () => {
 			groupId: undefined,
 			connection: undefined,
 			heartbeat: undefined,
-			reason: undefined,
-			verdict: "",
+			cause: expect.objectContaining({ reason: undefined, verdict: "" }),
 			readyMs: 0,
 		});
-		expect(worker.outputTail()).toBe("");
-		await worker.lastLines();
+		expect(worker.output).toBeUndefined();
+		await worker.output?.lastLines();
 		worker.killNow();
 		expect(worker.state).toBe("starting");
 	});
@@ -69,7 +68,7 @@ describe("a worker that is ready", () => {
 			readyMs: 70,
 		});
 		expect(worker.connection).toBeDefined();
-		expect(worker.outputTail()).toContain("| hello");
+		expect(worker.output?.tail.paragraph()).toContain("| hello");
 	});
 
 	test("is watched by a heartbeat, unless that is off", async () => {
@@ -141,7 +140,7 @@ describe("a retired worker", () => {
 		worker.retire("age");
 		worker.retire("closed");
 		expect(events.of("worker.retiring")).toHaveLength(1);
-		expect(worker.reason).toBe("recycled");
+		expect(worker.cause.reason).toBe("recycled");
 	});
 
 	test("is still watched, and is condemned when it hangs with its last call", async () => {
@@ -165,8 +164,10 @@ describe("a condemned worker", () => {
 		expect(process.received).toEqual(["SIGKILL"]);
 		expect(worker).toMatchObject({
 			state: "stopping",
-			reason: "stuck",
-			verdict: "its call did not finish",
+			cause: expect.objectContaining({
+				reason: "stuck",
+				verdict: "its call did not finish",
+			}),
 		});
 		expect(events.of("worker.condemned")).toMatchObject([
 			{ reason: "stuck", message: "its call did not finish" },
@@ -275,7 +276,7 @@ describe("the end of the host", () => {
 		process.exit(0);
 		await clock.advanceUntil(worker.gone);
 		worker.killNow();
-		expect(worker.reason).toBeUndefined();
+		expect(worker.cause.reason).toBeUndefined();
 		expect(endings).toMatchObject([{ reason: "exited" }]);
 	});
 });

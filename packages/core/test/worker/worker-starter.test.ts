@@ -255,8 +255,10 @@ describe("a conversation that breaks", () => {
 		bench.adapter.workers[0]?.breakConversation("sent noise");
 		expect(worker).toMatchObject({
 			state: "stopping",
-			reason: "broken",
-			verdict: expect.stringMatching(/its conversation broke: .*sent noise/),
+			cause: expect.objectContaining({
+				reason: "broken",
+				verdict: expect.stringMatching(/its conversation broke: .*sent noise/),
+			}),
 		});
 	});
 });

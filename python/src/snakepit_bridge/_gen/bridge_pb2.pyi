@@ -25,6 +25,7 @@ class FailureKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FAILURE_KIND_CANCELLED: _ClassVar[FailureKind]
     FAILURE_KIND_WRONG_SHAPE: _ClassVar[FailureKind]
     FAILURE_KIND_LEAVING: _ClassVar[FailureKind]
+    FAILURE_KIND_TAKEN_BACK: _ClassVar[FailureKind]
 
 class ToolShape(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -52,6 +53,7 @@ FAILURE_KIND_RESULT_TOO_LARGE: FailureKind
 FAILURE_KIND_CANCELLED: FailureKind
 FAILURE_KIND_WRONG_SHAPE: FailureKind
 FAILURE_KIND_LEAVING: FailureKind
+FAILURE_KIND_TAKEN_BACK: FailureKind
 TOOL_SHAPE_UNSPECIFIED: ToolShape
 TOOL_SHAPE_UNARY: ToolShape
 TOOL_SHAPE_STREAM: ToolShape
@@ -223,16 +225,18 @@ class WorkerFrames(_message.Message):
     def __init__(self, frames: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Result(_message.Message):
-    __slots__ = ("call_id", "value", "attachment", "arguments_free")
+    __slots__ = ("call_id", "value", "attachment", "arguments_free", "ran_us")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     ATTACHMENT_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_FREE_FIELD_NUMBER: _ClassVar[int]
+    RAN_US_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     value: bytes
     attachment: Attachment
     arguments_free: bool
-    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., arguments_free: bool = ...) -> None: ...
+    ran_us: int
+    def __init__(self, call_id: _Optional[int] = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., arguments_free: bool = ..., ran_us: _Optional[int] = ...) -> None: ...
 
 class Chunk(_message.Message):
     __slots__ = ("call_id", "value", "attachment")

@@ -72,6 +72,7 @@ class Launch:
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
         self.log_level = _integer(payload, "logLevel", 20)
         self.shared_memory = _shared_memory(payload)
+        self.call_page = _text(payload, "callPage") if "callPage" in payload else None
 
 
 def _shared_memory(payload: dict[str, object]) -> tuple[str, int, int] | None:

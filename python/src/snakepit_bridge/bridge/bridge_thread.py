@@ -17,6 +17,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport, TransportParts
+from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.shared_memory import SharedMemory
@@ -32,6 +33,17 @@ FINISH_S = 0.5
 LIFELINE_S = 0.5
 
 _logger = logging.getLogger(__name__)
+
+
+def _call_page(path: str | None) -> CallPage | None:
+    if path is None:
+        return None
+    try:
+        return CallPage(path)
+    except OSError as error:
+        # The host finds no page and sends each call when the one before is over.
+        _logger.warning("there is no room for the page of calls: %s", error)
+        return None
 
 
 def _nothing() -> None:
@@ -58,8 +70,9 @@ class BridgeThread:
             launch.max_message_bytes,
             None if shared is None else SharedMemory(*shared),
             tracing,
+            _call_page(launch.call_page),
         )
-        runner = Runner(parts.main, launch.calls_per_worker)
+        runner = Runner(parts.main, launch.calls_per_worker, self._calls)
         self._conversation = Conversation(toolbox.tools, self._calls, runner)
         self._loop = parts.bridge_loop()
         self._transport: Transport | None = None

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
+from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
@@ -34,6 +35,8 @@ class CallTable:
         max_message_bytes: the limit of one message.
         shared_memory: where large values are handed over; None where they are sent.
         tracing: begins spans; None where there is no OpenTelemetry.
+        page: where the worker notes which call it begins; None where the host sends no
+            call before the one before is over.
     """
 
     def __init__(
@@ -42,11 +45,15 @@ class CallTable:
         max_message_bytes: int,
         shared_memory: SharedMemory | None = None,
         tracing: Tracing | None = None,
+        page: CallPage | None = None,
     ) -> None:
         self.running: dict[int, RunningCall] = {}
         self.max_message_bytes = max_message_bytes
         self.shared_memory = shared_memory
         self.tracing = tracing
+        self.page = page
+        # Called with each call that is over, in whichever thread that happens.
+        self.on_over: Callable[[RunningCall], None] | None = None
         self._outbox = outbox
         self._replies: dict[int, tuple[int, Reply]] = {}
         self._numbers = itertools.count(1)
@@ -122,7 +129,9 @@ class CallTable:
             self._outbox.put_last(frame)
         finally:
             # After the frame: a worker that leaves is gone when no call is left.
-            self.running.pop(call_id, None)
+            running = self.running.pop(call_id, None)
+        if self.on_over is not None and running is not None:
+            self.on_over(running)
         if self._replies:
             self._in_bridge(lambda: self._give_up(call_id))
         if self._on_settled is not None:

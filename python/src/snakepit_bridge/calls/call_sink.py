@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, TypeAlias
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
 
@@ -20,6 +21,7 @@ class CallSink(Protocol):
     max_message_bytes: int
     shared_memory: SharedMemory | None
     tracing: Tracing | None
+    page: CallPage | None
 
     def send(self, frame: pb.WorkerFrame) -> None:
         """Sends a frame."""

@@ -20,6 +20,7 @@ from snakepit_bridge.calls.run_tool import (
     run_function,
 )
 from snakepit_bridge.calls.running_call import CallState, RunningCall
+from snakepit_bridge.calls.turns import Turns, TurnTable
 from snakepit_bridge.threads.main_thread import MainThread
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ class Runner:
     """Runs calls: asynchronous tools on the main thread's loop, synchronous tools in
     the main thread as well, or in threads if several may run at once."""
 
-    def __init__(self, main: MainThread, calls_per_worker: int) -> None:
+    def __init__(
+        self, main: MainThread, calls_per_worker: int, table: TurnTable
+    ) -> None:
         """To be called in the main thread: calls see its context variables."""
         self._main = main
         self._threads: ToolThreads | None = None
@@ -41,14 +44,25 @@ class Runner:
 
             self._threads = ToolThreads(calls_per_worker)
         self._context = copy_context()
+        self._turns = None if table.page is None else Turns(main, self._start)
+        if self._turns is not None:
+            table.on_over = self._turns.over
 
     def submit(self, running: RunningCall) -> None:
         """Starts a call; in the thread that reads."""
         running.context = self._context.copy()
+        if self._turns is not None:
+            self._turns.submit(running)
+        else:
+            self._start(running)
+
+    def _start(self, running: RunningCall) -> None:
         if running.tool.kind.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
             self._threads.submit(functools.partial(run_in_thread, running))
+        elif self._turns is not None:
+            self._run_in_main(running)
         else:
             self._main.submit(functools.partial(self._run_in_main, running))
 

@@ -18,7 +18,12 @@ from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.calls.stream_file import StreamFile
-from snakepit_bridge.failures.failure import CallRefused, cancelled, not_transferable
+from snakepit_bridge.failures.failure import (
+    CallRefused,
+    cancelled,
+    not_transferable,
+    taken_back,
+)
 from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.binding import Arguments, bind
 from snakepit_bridge.tools.tool import Tool
@@ -123,13 +128,19 @@ class RunningCall:
         return self._state
 
     def begin(self) -> bool:
-        """Returns whether to run the call; it may have been cancelled before."""
+        """Returns whether to run the call; it may have been cancelled before, or the
+        host took it back."""
+        page = self._sink.page
         with self._lock:
             if self._state is not CallState.WAITING:
                 return False
-            self._state = CallState.RUNNING
-            self._begun_ns = time.perf_counter_ns()
-            return True
+            if page is None or page.begin(self.call.call_id):
+                self._state = CallState.RUNNING
+                self._begun_ns = time.perf_counter_ns()
+                return True
+            self._state = CallState.ENDED
+        self._end(taken_back(self.call.call_id))
+        return False
 
     def enter(self) -> Arguments:
         """Makes the current context the call's own; returns what to call the tool with.
@@ -208,6 +219,9 @@ class RunningCall:
         # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()
         self._fill(frame.result, image, attachment)
+        frame.result.ran_us = min(
+            (time.perf_counter_ns() - self._begun_ns) // 1000, _MOST_US
+        )
         return frame
 
     def send_chunk(self, value: object) -> None:

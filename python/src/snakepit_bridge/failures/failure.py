@@ -10,7 +10,7 @@ from snakepit_bridge.failures.python_error import error_text, error_type, python
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["CallRefused", "cancelled", "failure_of", "refused"]
+__all__ = ["CallRefused", "cancelled", "failure_of", "refused", "taken_back"]
 
 MAX_MESSAGE = 64 << 10
 
@@ -40,6 +40,12 @@ def cancelled(
     """Returns the frame for a call that was cancelled."""
     message = f"the call was cancelled: {reason.value}"
     return _frame(call_id, pb.FAILURE_KIND_CANCELLED, message, began, error)
+
+
+def taken_back(call_id: int) -> pb.WorkerFrame:
+    """Returns the frame for a call that the host took back before it began."""
+    message = "the host took the call back before it began"
+    return _frame(call_id, pb.FAILURE_KIND_TAKEN_BACK, message, False)
 
 
 def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerFrame:

@@ -89,12 +89,14 @@ class MainThread:
         loop: the event loop of asynchronous tools and hooks.
         selector: what the thread waits with; shares the host's descriptors.
         gathering: holds the frames of one turn together.
+        one_at_a_time: whether each answer leaves before the next call begins.
     """
 
     def __init__(self) -> None:
         """To be called in the main thread."""
         self.gathering = Gathering()
         self.selector = _TurnSelector(self)
+        self.one_at_a_time = False
         self._is_turning = False
         self._is_idle = False
         # When the loop wants its next turn, on the monotonic clock; None where only an
@@ -186,7 +188,7 @@ class MainThread:
         gathering = self.gathering
         while work and not self._stopping:
             item = work.popleft()
-            if work:
+            if work and not self.one_at_a_time:
                 gathering.hold()
             else:
                 gathering.outbox.held = False

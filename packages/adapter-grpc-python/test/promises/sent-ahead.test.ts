@@ -1,0 +1,261 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+	createPool,
+	type ExecuteOptions,
+	type Pool,
+	type PoolOptions,
+} from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
+import { SeededRandom } from "@snakepit/core/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
+import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
+import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
+import { pythonGrpc } from "../../src/index.ts";
+
+const TOOLS = fileURLToPath(new URL("sent_ahead.py", import.meta.url));
+
+interface Ended {
+	readonly number: number;
+	readonly value?: unknown;
+	readonly code?: string;
+	readonly ran?: string;
+}
+
+/** A pool whose tool notes in a file what it began, and how each call that was made of it ended. */
+class Noted {
+	readonly pool: Pool;
+	/** How many calls were taken back from workers. */
+	taken = 0;
+	/** How many calls could be sent ahead, because the tool was known as quick. */
+	admitted = 0;
+	readonly ended: Ended[] = [];
+	readonly #file: string;
+	#made = 0;
+
+	private constructor(pool: Pool, file: string) {
+		this.pool = pool;
+		this.#file = file;
+	}
+
+	static async open(
+		transport: "grpc" | "framed",
+		options: Partial<PoolOptions> = {},
+	): Promise<Noted> {
+		const file = join(scratch(), "began");
+		const base = pythonGrpc({
+			transport,
+			tools: TOOLS,
+			python: PYTHON,
+			env: { BEGAN: file },
+		});
+		let noted: Noted | undefined;
+		const connect: Adapter["connect"] = async (worker, signal) => {
+			const connection = await base.connect(worker, signal);
+			const { ahead } = connection;
+			if (ahead === undefined) return connection;
+			const admits = ahead.admits.bind(ahead);
+			ahead.admits = (...call) => {
+				if (noted !== undefined) noted.admitted++;
+				return admits(...call);
+			};
+			const takeBack = ahead.takeBack.bind(ahead);
+			ahead.takeBack = (callId) => {
+				const taken = takeBack(callId);
+				if (noted !== undefined) noted.taken += taken.size;
+				return taken;
+			};
+			return connection;
+		};
+		const adapter = Object.assign(Object.create(base) as Adapter, { connect });
+		const pool = await createPool({
+			adapter,
+			size: 1,
+			dataDir: scratch(),
+			output: { echo: "none" },
+			start: { maxRestarts: 10_000, backoffMs: 1 },
+			...options,
+		});
+		noted = new Noted(pool, file);
+		const opened = noted;
+		onTestFinished(() => opened.pool.close({ drainMs: 0 }));
+		await noted.untilQuick();
+		return noted;
+	}
+
+	/** Calls the tool until calls of it are sent ahead; on a busy machine a call may seem slow. */
+	async untilQuick(): Promise<void> {
+		const { admitted } = this;
+		while (this.admitted === admitted)
+			await Promise.all(Array.from({ length: 6 }, () => this.make()));
+	}
+
+	make(
+		how = "quick",
+		ms = 0,
+		options?: ExecuteOptions,
+		tool = "work",
+	): Promise<Ended> {
+		const number = ++this.#made;
+		const args = tool === "work" ? [number, how, ms] : [number];
+		return this.pool.execute(tool, args, options).then(
+			(value) => this.#note({ number, value }),
+			({ code, ran }) => this.#note({ number, code, ran }),
+		);
+	}
+
+	#note(ended: Ended): Ended {
+		this.ended.push(ended);
+		return ended;
+	}
+
+	/** The numbers of the calls that began, in that order. */
+	began(): readonly number[] {
+		return readFileSync(this.#file, "utf8").trim().split("\n").map(Number);
+	}
+
+	/** What was said of a call is compared with what the tool noted. */
+	check(): void {
+		const times = new Map<number, number>();
+		for (const number of this.began())
+			times.set(number, (times.get(number) ?? 0) + 1);
+		expect(this.ended).toHaveLength(this.#made);
+		expect(new Set(this.ended.map(({ number }) => number)).size).toBe(
+			this.#made,
+		);
+		const lies = this.ended.filter(({ number, value, ran }) => {
+			const began = times.get(number) ?? 0;
+			return value === undefined ? ran === "no" && began > 0 : began !== 1;
+		});
+		expect(lies).toEqual([]);
+		expect([...times].filter(([, count]) => count > 1)).toEqual([]);
+	}
+}
+
+describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
+	test.each(["sleep", "busy", "gil"])(
+		"calls that were sent behind one that takes long (%s) run on another worker meanwhile",
+		async (how) => {
+			const noted = await Noted.open(transport, { size: 2 });
+			let headIsOver = false;
+			const heads = Promise.race([noted.make(how, 2_000)]).then(() => {
+				headIsOver = true;
+			});
+			await Promise.all(Array.from({ length: 30 }, () => noted.make()));
+			expect(headIsOver).toBe(false);
+			await heads;
+			expect(noted.taken).toBeGreaterThan(0);
+			expect(noted.ended.every(({ value }) => value !== undefined)).toBe(true);
+			noted.check();
+		},
+	);
+
+	test("a call that is aborted while it waits in the worker does not begin, and the one before it runs on", async () => {
+		const noted = await Noted.open(transport);
+		const controller = new AbortController();
+		const head = noted.make("busy", 300);
+		const behind = Array.from({ length: 4 }, (_, n) =>
+			noted.make("quick", 0, n === 1 ? controller : {}),
+		);
+		controller.abort();
+		expect(await behind[1]).toMatchObject({ code: "CALL_ABORTED", ran: "no" });
+		expect((await head).value).toBeDefined();
+		expect((await Promise.all(behind)).map(({ code }) => code)).toEqual([
+			undefined,
+			"CALL_ABORTED",
+			undefined,
+			undefined,
+		]);
+		noted.check();
+		expect(noted.began()).not.toContain((await behind[1])?.number);
+	});
+
+	test("a more urgent call begins before those that wait in the worker", async () => {
+		const noted = await Noted.open(transport);
+		const head = noted.make("busy", 200);
+		const waiting = Array.from({ length: 4 }, () => noted.make());
+		const urgent = await noted.make("quick", 0, { priority: 1 });
+		await Promise.all([head, ...waiting]);
+		const first = (await head).number;
+		expect(noted.began().slice(noted.began().indexOf(first))).toEqual([
+			first,
+			urgent.number,
+			...(await Promise.all(waiting)).map(({ number }) => number),
+		]);
+		noted.check();
+	});
+
+	test("a worker takes one call at a time, whatever kinds of tools follow each other", async () => {
+		const noted = await Noted.open(transport);
+		for (let n = 0; n < 20; n++) await noted.make("quick", 0, {}, "work_async");
+		await Promise.all(
+			Array.from({ length: 60 }, (_, n) =>
+				noted.make("quick", 0, {}, n % 3 === 0 ? "work_async" : "work"),
+			),
+		);
+		noted.check();
+		// As they were made: with one worker and one priority nothing overtakes.
+		expect(noted.began()).toEqual(noted.began().toSorted((a, b) => a - b));
+	});
+
+	test("when a worker is killed, what waited in it runs elsewhere, and only what began is lost", async () => {
+		const noted = await Noted.open(transport);
+		for (let round = 0; round < rounds(20, 6); round++) {
+			const head = noted.make("die");
+			const behind = Array.from({ length: 8 }, () => noted.make());
+			expect(await head).toMatchObject({ ran: "maybe" });
+			for (const { value } of await Promise.all(behind))
+				expect(value).toBeDefined();
+			await noted.untilQuick();
+		}
+		noted.check();
+	});
+
+	test("whatever happens to workers, a call ends once, begins at most once, and `no` is never said of one that began", async () => {
+		const noted = await Noted.open(transport, {
+			size: 2,
+			calls: { cancelGraceMs: 200 },
+			heartbeat: { intervalMs: 50, hungAfterMs: 300 },
+		});
+		const chance = new SeededRandom(7);
+		const below = (most: number): number =>
+			Math.floor(chance.fraction() * most);
+		const most = rounds(6_000, 1_500);
+		let made = 0;
+		const hit = (): void => {
+			const { pid, state } = noted.pool.workers()[below(2)] ?? {};
+			if (pid === undefined || state !== "ready") return;
+			process.kill(pid, (["SIGKILL", "SIGSTOP"] as const)[below(2)]);
+		};
+		const caller = async (): Promise<void> => {
+			while (++made <= most) {
+				if (made % 150 === 0) hit();
+				const dice = below(600);
+				const controller = new AbortController();
+				const call =
+					dice < 6
+						? noted.make(["sleep", "busy", "gil"][dice % 3], below(40))
+						: dice === 6
+							? noted.make("stop")
+							: dice === 7
+								? noted.make("die")
+								: noted.make("quick", 0, {
+										signal: controller.signal,
+										priority: below(20) === 0 ? 1 : 0,
+										...(below(50) === 0 && { timeoutMs: 1 + below(5) }),
+									});
+				if (below(40) === 0) setImmediate(() => controller.abort());
+				await call;
+			}
+		};
+		await Promise.all(Array.from({ length: 24 }, caller));
+		noted.check();
+		expect(noted.taken).toBeGreaterThan(0);
+		// It is not by saying "maybe" of everything that it never lies.
+		expect(
+			noted.ended.filter(({ value }) => value !== undefined).length,
+		).toBeGreaterThan(noted.ended.length / 4);
+	}, 90_000);
+});

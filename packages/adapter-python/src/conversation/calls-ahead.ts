@@ -1,0 +1,62 @@
+import type { SendAhead } from "@snakepit/core/adapter";
+import type { CallPage } from "../shared-memory/call-page.ts";
+import type { OngoingCall } from "./ongoing-call.ts";
+import { isSmall } from "./small-arguments.ts";
+
+/** The calls that wait in a worker while it runs another one. */
+export class CallsAhead implements SendAhead {
+	readonly #page: CallPage;
+	/** Of the conversation, in the order in which they were sent. */
+	readonly #calls: ReadonlyMap<number, OngoingCall>;
+	/** Whether results of a command come in shared memory, which a call that does not begin would hold. */
+	readonly #sharesResults: (command: string) => boolean;
+	/** Of the calls that had not begun when the conversation ended. */
+	#neverBegun: ReadonlySet<string> = new Set();
+
+	constructor(
+		page: CallPage,
+		calls: ReadonlyMap<number, OngoingCall>,
+		sharesResults: (command: string) => boolean,
+	) {
+		this.#page = page;
+		this.#calls = calls;
+		this.#sharesResults = sharesResults;
+	}
+
+	admits(command: string, args: unknown): boolean {
+		return !this.#sharesResults(command) && isSmall(args);
+	}
+
+	takeBack(callId: string): ReadonlySet<string> {
+		const calls = [...this.#calls.values()];
+		const at = calls.findIndex(({ options }) => options.callId === callId);
+		if (at < 0) return this.#neverBegun;
+		const taken = this.#take(calls[at - 1], calls.slice(at));
+		for (const call of taken) call.takenBack();
+		return idsOf(taken);
+	}
+
+	/** The conversation is over: no call begins any more. Returns those that have not begun. */
+	end(): ReadonlySet<OngoingCall> {
+		const taken = this.#take(undefined, [...this.#calls.values()]);
+		this.#neverBegun = idsOf(taken);
+		this.#page.close();
+		return new Set(taken);
+	}
+
+	#take(
+		kept: OngoingCall | undefined,
+		calls: readonly OngoingCall[],
+	): readonly OngoingCall[] {
+		const last = calls.at(-1);
+		if (last === undefined) return [];
+		const begun = this.#page.takeBack(kept?.number, last.number);
+		return begun === undefined
+			? []
+			: calls.filter(({ number }) => number > begun);
+	}
+}
+
+function idsOf(calls: readonly OngoingCall[]): ReadonlySet<string> {
+	return new Set(calls.map(({ options }) => options.callId));
+}

@@ -1,0 +1,69 @@
+import {
+	closeSync,
+	constants,
+	openSync,
+	readSync,
+	unlinkSync,
+	writeSync,
+} from "node:fs";
+
+const WORD_BYTES = 8;
+const BEGUN_AT = 0;
+const TAKEN_AT = 8;
+/** The one call that stays is less than this below the last one that is taken back. */
+const REACH = 64;
+
+/**
+ * A page of shared memory in which a worker notes the number of the call that it began
+ * last, before it looks whether this program took that call back. Read and written
+ * through the descriptor: on Linux that is the memory that the worker has mapped.
+ */
+export class CallPage {
+	readonly #word = new BigUint64Array(1);
+	#file: number | undefined;
+
+	private constructor(file: number) {
+		this.#file = file;
+	}
+
+	/**
+	 * Opens the file that the worker made (python/src/snakepit_bridge/calls/call_page.py), and removes its name: it is
+	 * gone with the last of the two. `undefined` when there is none.
+	 */
+	static open(path: string): CallPage | undefined {
+		const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+		try {
+			const file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+			unlinkSync(path);
+			return new CallPage(file);
+		} catch {
+			return undefined;
+		}
+	}
+
+	/**
+	 * Takes back all calls up to `last` but for `kept`, which counts as running; at most 63 below it.
+	 *
+	 * @returns the number of the call that began last: those above it, up to `last`, have not begun and never will. One
+	 * that is not above it, and does not run, is answered as taken back. `undefined` when nothing is certain.
+	 */
+	takeBack(kept: number | undefined, last: number): number | undefined {
+		const distance = kept === undefined ? 0 : last - kept;
+		if (this.#file === undefined || distance >= REACH) return undefined;
+		this.#word[0] = BigInt(last) * BigInt(REACH) + BigInt(distance);
+		try {
+			// In this order: the worker does both the other way round.
+			writeSync(this.#file, this.#word, 0, WORD_BYTES, TAKEN_AT);
+			const read = readSync(this.#file, this.#word, 0, WORD_BYTES, BEGUN_AT);
+			return read === WORD_BYTES ? Number(this.#word[0]) : undefined;
+		} catch {
+			return undefined;
+		}
+	}
+
+	close(): void {
+		if (this.#file === undefined) return;
+		closeSync(this.#file);
+		this.#file = undefined;
+	}
+}

@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import { CallPage } from "../../src/shared-memory/call-page.ts";
+import { scratch } from "../support/fake-python.ts";
+import { PYTHON } from "../support/pythons.ts";
+
+/** Begins the calls 1, 2, 3 … as fast as it can until one was taken back, and says which ones ran. */
+const WORKER = `
+import sys
+from snakepit_bridge.calls.call_page import CallPage
+page = CallPage(sys.argv[1])
+print("ready", flush=True)
+for number in range(1, 10**9):
+    if not page.begin(number):
+        print(number, flush=True)
+        break
+sys.stdin.read()
+`;
+
+test("what the page shows as not begun, the worker does not begin, whenever it is taken back", async () => {
+	for (let round = 0; round < 20; round++) {
+		const path = join(scratch(), "calls");
+		const worker = spawn(PYTHON, ["-c", WORKER, path]);
+		onTestFinished(() => void worker.kill("SIGKILL"));
+		const lines = createInterface(worker.stdout)[Symbol.asyncIterator]();
+		expect((await lines.next()).value).toBe("ready");
+		const page = CallPage.open(path) as CallPage;
+		// Nothing is kept: the calls up to a number far above end here.
+		const begun = page.takeBack(undefined, 1_000_000_000) as number;
+		const refused = Number((await lines.next()).value);
+		expect(refused).toBeGreaterThan(0);
+		// The one at `begun` may have been refused or have run; those above have not begun.
+		expect(refused - begun).toBeGreaterThanOrEqual(0);
+		expect(refused - begun).toBeLessThanOrEqual(1);
+		// The page outlives the worker.
+		const exited = new Promise((resolve) => worker.once("exit", resolve));
+		worker.kill("SIGKILL");
+		await exited;
+		expect(page.takeBack(undefined, 1_000_000_000)).toBe(refused);
+		page.close();
+	}
+});
+
+test("only its user may open the page, and only one worker makes it", async () => {
+	const path = join(scratch(), "calls");
+	const made = spawn(PYTHON, [
+		"-c",
+		"import sys; from snakepit_bridge.calls.call_page import CallPage; CallPage(sys.argv[1])\ntry: CallPage(sys.argv[1])\nexcept FileExistsError: sys.exit(7)",
+		path,
+	]);
+	expect(await new Promise((resolve) => made.once("exit", resolve))).toBe(7);
+	expect(statSync(path).mode & 0o777).toBe(0o600);
+	expect(statSync(path).size).toBe(4096);
+});
+
+test("nothing is certain without a page, for calls too far apart, or of a closed one; its name is gone at once", () => {
+	const path = join(scratch(), "calls");
+	expect(CallPage.open(path)).toBeUndefined();
+	writeFileSync(path, "");
+	const page = CallPage.open(path) as CallPage;
+	expect(page.takeBack(1, 100)).toBeUndefined();
+	expect(page.takeBack(undefined, 100)).toBe(0);
+	// Its name is gone: nothing is left when its two users end, however they end.
+	expect(existsSync(path)).toBe(false);
+	page.close();
+	page.close();
+	expect(page.takeBack(1, 2)).toBeUndefined();
+});

@@ -1,0 +1,196 @@
+import type { Worker } from "../worker/worker.ts";
+import type { Clock, Timer } from "../world.ts";
+import {
+	isQuick,
+	isWorthMoving,
+	LEAST_WINDOW,
+	mayGoAhead,
+	recentMsAfter,
+	roomAhead,
+	SLOW_HEAD_MS,
+	windowAfterCall,
+} from "./ahead-policy.ts";
+import type { Call } from "./call.ts";
+import type { CallAttempt } from "./call-attempt.ts";
+import { CapacityIndex } from "./capacity-index.ts";
+
+interface Window {
+	/** In the order in which they were sent. */
+	readonly attempts: CallAttempt[];
+	size: number;
+	head: CallAttempt | undefined;
+}
+
+export interface AheadSetting {
+	readonly clock: Clock;
+	/** `recycle.afterCalls` */
+	readonly afterCalls: number;
+	/** Whether this worker takes calls of which nothing is known but their priority. */
+	readonly mayTake: (worker: Worker) => boolean;
+	/** The worker has run one call for so long that those behind it had better run elsewhere. */
+	readonly onSlow: (worker: Worker) => void;
+}
+
+/** The calls that were sent to workers behind those that run, and which workers may get more of them. */
+export class AheadWindows {
+	/** How many calls there are in all windows. */
+	size = 0;
+	readonly #setting: AheadSetting;
+	readonly #windows = new Map<Worker, Window>();
+	readonly #withRoom = new CapacityIndex<Worker>();
+	readonly #recentMs = new Map<string, number>();
+	/** No call in a window has a lower priority. */
+	#lowestPriority = Number.POSITIVE_INFINITY;
+	#timer: Timer | undefined;
+
+	constructor(setting: AheadSetting) {
+		this.#setting = setting;
+	}
+
+	/** The worker behind whose call this one may be sent: of those with room, the one with the fewest calls. */
+	workerFor(call: Call): Worker | undefined {
+		const worker = this.#withRoom.leastLoaded();
+		return worker !== undefined && this.admits(worker, call)
+			? worker
+			: undefined;
+	}
+
+	/** Whether this call may be sent to a worker that has room. */
+	admits(worker: Worker, call: Call): boolean {
+		return (
+			mayGoAhead(call) &&
+			isQuick(this.#recentMs.get(call.command)) &&
+			worker.connection?.ahead?.admits(call.command, call.args) === true
+		);
+	}
+
+	hasRoom(worker: Worker): boolean {
+		return this.#withRoom.has(worker);
+	}
+
+	/** The worker runs this call from now on. */
+	began(worker: Worker, attempt: CallAttempt): void {
+		if (worker.connection?.ahead === undefined) return;
+		const window = this.#windows.get(worker);
+		if (window === undefined)
+			this.#windows.set(worker, {
+				attempts: [],
+				size: LEAST_WINDOW,
+				head: attempt,
+			});
+		else window.head = attempt;
+		this.note(worker);
+	}
+
+	/** A call of this tool has ended. */
+	ended(worker: Worker, command: string, ranMs: number): void {
+		const window = this.#windows.get(worker);
+		if (window === undefined) return;
+		window.size = windowAfterCall(window.size);
+		this.#recentMs.set(
+			command,
+			recentMsAfter(this.#recentMs.get(command), ranMs),
+		);
+	}
+
+	add(attempt: CallAttempt): void {
+		const { worker, call } = attempt;
+		this.#windows.get(worker)?.attempts.push(attempt);
+		this.size++;
+		this.#lowestPriority = Math.min(this.#lowestPriority, call.priority);
+		this.note(worker);
+		this.#watch();
+	}
+
+	/** Takes out the call that the worker runs next. */
+	next(worker: Worker): CallAttempt | undefined {
+		const attempt = this.#windows.get(worker)?.attempts.shift();
+		if (attempt !== undefined) this.size--;
+		return attempt;
+	}
+
+	/** Takes out a call that was answered before its turn. */
+	remove(attempt: CallAttempt): void {
+		const attempts = this.#windows.get(attempt.worker)?.attempts ?? [];
+		const at = attempts.indexOf(attempt);
+		if (at < 0) return;
+		attempts.splice(at, 1);
+		this.size--;
+		this.note(attempt.worker);
+	}
+
+	/** Takes out all of a worker's, which gets no more until a call of it has ended. */
+	clear(worker: Worker): readonly CallAttempt[] {
+		const window = this.#windows.get(worker);
+		if (window === undefined) return [];
+		window.size = 0;
+		const taken = window.attempts.splice(0);
+		this.size -= taken.length;
+		if (this.size === 0) this.#lowestPriority = Number.POSITIVE_INFINITY;
+		this.note(worker);
+		return taken;
+	}
+
+	/** A worker with a call in its window that is less urgent than this priority; this one alone, where one is given. */
+	lessUrgentThan(priority: number, only?: Worker): Worker | undefined {
+		if (priority <= this.#lowestPriority) return undefined;
+		for (const [worker, { attempts }] of this.#windows) {
+			const last = attempts.at(-1);
+			if (last === undefined || last.call.priority >= priority) continue;
+			if (only === undefined || only === worker) return worker;
+		}
+		return undefined;
+	}
+
+	/** The worker with the most calls in its window, if they are worth moving to one that has nothing to do. */
+	worthMoving(): Worker | undefined {
+		if (this.size === 0) return undefined;
+		const [worker, window] = [...this.#windows].reduce((most, each) =>
+			each[1].attempts.length > most[1].attempts.length ? each : most,
+		);
+		return isWorthMoving(window.attempts.length, this.#recentOf(window))
+			? worker
+			: undefined;
+	}
+
+	/** The worker is gone, or runs nothing else than the calls of sessions. */
+	forget(worker: Worker): void {
+		this.#withRoom.remove(worker);
+		this.#windows.delete(worker);
+	}
+
+	/** Notes whether the worker has room. */
+	note(worker: Worker): void {
+		const window = this.#windows.get(worker);
+		if (window === undefined) return;
+		const ahead = window.attempts.length;
+		const room = roomAhead({
+			takes: this.#setting.mayTake(worker),
+			running: worker.callsRunning,
+			ahead,
+			recentMs: this.#recentOf(window),
+			window: window.size,
+			callsLeft: this.#setting.afterCalls - worker.callsTaken,
+		});
+		if (room > 0) this.#withRoom.put(worker, ahead);
+		else this.#withRoom.remove(worker);
+	}
+
+	#recentOf({ head }: Window): number | undefined {
+		return head && this.#recentMs.get(head.call.command);
+	}
+
+	#watch(): void {
+		this.#timer ??= this.#setting.clock.after(SLOW_HEAD_MS, this.#look);
+	}
+
+	readonly #look = (): void => {
+		this.#timer = undefined;
+		const { clock, onSlow } = this.#setting;
+		const since = clock.now() - SLOW_HEAD_MS;
+		for (const [worker, { attempts, head }] of this.#windows)
+			if (attempts.length > 0 && head !== undefined && head.startedMs <= since)
+				onSlow(worker);
+		if (this.size > 0) this.#watch();
+	};
+}

@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
+import { type ScriptedCall, scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+/** What may happen to a pool whose workers take calls ahead, step by step. */
+const step = fc.oneof(
+	{
+		weight: 12,
+		arbitrary: fc.record({
+			do: fc.constant("calls" as const),
+			count: fc.integer({ min: 1, max: 12 }),
+			command: fc.constantFrom(
+				"echo",
+				"echo",
+				"echo",
+				"work",
+				"fail",
+				"crash",
+				"hang",
+				"stuck",
+			),
+			ms: fc.constantFrom(1, 5, 30),
+			retries: fc.constantFrom(0, 0, 1),
+			timeoutMs: fc.option(fc.integer({ min: 1, max: 60 }), {
+				nil: undefined,
+			}),
+			queueTimeoutMs: fc.option(fc.integer({ min: 0, max: 30 }), {
+				nil: undefined,
+			}),
+			session: fc.constantFrom("none", "none", "none", "hint", "strict"),
+			priority: fc.integer({ min: -1, max: 1 }),
+		}),
+	},
+	{
+		weight: 6,
+		arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(40) }),
+	},
+	...(["abort", "kill", "breakConversation", "quick"] as const).map((what) => ({
+		weight: 2,
+		arbitrary: fc.record({ do: fc.constant(what), which: fc.nat(99) }),
+	})),
+);
+
+test("calls that are sent ahead settle once, begin at most once, and `ran: no` is never said of one that began", async () => {
+	let waited = 0;
+	let takenBack = 0;
+	await fc.assert(
+		fc.asyncProperty(
+			fc.array(step, { minLength: 5, maxLength: 40 }),
+			fc.constantFrom("gentle" as const, "forced" as const),
+			fc.constantFrom(1, 32),
+			fc.constantFrom(0, 0, 1, 3),
+			fc.integer({ min: 1, max: 3 }),
+			async (steps, manner, dispatchesAtOnce, gapMs, size) => {
+				/** By call id, how often its command began. */
+				const began = new Map<string, number>();
+				const noted = Object.fromEntries(
+					Object.entries({
+						...scripts,
+						stuck: scripts.hangIgnoringAbort,
+					}).map(([name, script]) => [
+						name,
+						(call: ScriptedCall) => {
+							began.set(call.callId, (began.get(call.callId) ?? 0) + 1);
+							return script(call);
+						},
+					]),
+				);
+				const { pool, clock, adapter, events, host, registry } =
+					await virtualPool(
+						{
+							commands: noted,
+							ahead: { gapMs, onTakenBack: (calls) => (takenBack += calls) },
+						},
+						{
+							size: { min: size, max: 3, idleMs: 500 },
+							queue: { limit: 30 },
+							calls: { cancelGraceMs: 100 },
+							recycle: { afterCalls: 40 },
+							start: { maxRestarts: 1_000 },
+						},
+						1,
+						dispatchesAtOnce,
+					);
+				const aborts: AbortController[] = [];
+				const sessions = {
+					hint: pool.session({ affinity: "hint" }),
+					strict: pool.session({ affinity: "strict" }),
+				};
+				const calls: Promise<void>[] = [];
+				const pick = <T>(among: readonly T[], which: number): T | undefined =>
+					among[which % Math.max(1, among.length)];
+				const ids: string[] = [];
+				pool.on("call.accepted", ({ callId }) => void ids.push(callId));
+				const settled = new Map<string, number>();
+				pool.on("call.settled", ({ callId }) => {
+					settled.set(callId, (settled.get(callId) ?? 0) + 1);
+				});
+				const make = (
+					command: string,
+					target: Pick<typeof pool, "execute">,
+					options: Parameters<typeof pool.execute>[2] & {},
+					args: unknown = 1,
+				): void => {
+					const accepted = ids.length;
+					const call = outcome(target.execute(command, args, options));
+					// One that was refused as it was made has no id.
+					const callId = ids[accepted];
+					calls.push(
+						call.then((end) => {
+							const times = callId === undefined ? 0 : (began.get(callId) ?? 0);
+							if (end.kind === "value") expect(times).toBeGreaterThan(0);
+							else if (end.ran === "no") expect(times).toBe(0);
+							expect(times).toBeLessThanOrEqual(
+								1 + (options.idempotentRetries ?? 0),
+							);
+						}),
+					);
+				};
+				for (const happening of steps) {
+					switch (happening.do) {
+						case "calls":
+							for (let n = 0; n < happening.count; n++) {
+								const controller = new AbortController();
+								aborts.push(controller);
+								const { session, timeoutMs, queueTimeoutMs } = happening;
+								make(
+									happening.command,
+									session === "none" ? pool : sessions[session],
+									{
+										signal: controller.signal,
+										priority: happening.priority,
+										idempotentRetries: happening.retries,
+										timeoutMs,
+										queueTimeoutMs,
+									},
+									happening.ms,
+								);
+							}
+							break;
+						case "quick":
+							// Makes every tool quick, so that the next ones are sent ahead.
+							for (const command of ["echo", "work", "fail"])
+								for (let n = 0; n < 3; n++) make(command, pool, {}, 0);
+							await clock.advance(15);
+							break;
+						case "wait":
+							await clock.advance(happening.ms);
+							break;
+						case "abort":
+							pick(aborts, happening.which)?.abort();
+							break;
+						case "kill":
+							pick(adapter.living(), happening.which)?.crash();
+							break;
+						case "breakConversation":
+							pick(adapter.living(), happening.which)?.breakConversation();
+					}
+				}
+				const closed = pool.close({ manner, drainMs: 200 });
+				await clock.advance(60_000);
+				await closed;
+				await Promise.all(calls);
+				for (const { mostCallsWaiting } of adapter.workers)
+					waited = Math.max(waited, mostCallsWaiting);
+				expect([...settled.values()].every((times) => times === 1)).toBe(true);
+				expect(settled.size).toBe(ids.length);
+				expect(pool.statistics().calls).toMatchObject({
+					waiting: 0,
+					running: 0,
+				});
+				expect(host.living()).toHaveLength(0);
+				expect(registry.living()).toHaveLength(0);
+				expect(host.keptAlive).toBe(0);
+				events.assertPaired();
+			},
+		),
+		{ numRuns: rounds(1_000, 200), timeout: 10_000 },
+	);
+	// What this test is about did happen.
+	expect(waited).toBeGreaterThan(3);
+	expect(takenBack).toBeGreaterThan(10);
+}, 180_000);

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import {
+	type AheadCandidate,
+	type AheadWorker,
+	isQuick,
+	isWorthMoving,
+	mayGoAhead,
+	recentMsAfter,
+	roomAhead,
+	windowAfterCall,
+} from "../../src/pool/ahead-policy.ts";
+
+describe("a tool is quick", () => {
+	test.each([
+		[undefined, false],
+		[0, true],
+		[0.99, true],
+		[1, false],
+		[50, false],
+	])("with a mean of %s ms: %s", (recentMs, quick) => {
+		expect(isQuick(recentMs)).toBe(quick);
+	});
+
+	test("again some calls after a slow one, and at once after a first quick one", () => {
+		expect(recentMsAfter(undefined, 0.05)).toBe(0.05);
+		let mean = recentMsAfter(0.05, 50);
+		let calls = 0;
+		for (; !isQuick(mean); calls++) mean = recentMsAfter(mean, 0.05);
+		expect(calls).toBe(15);
+	});
+});
+
+describe("a call may be sent ahead", () => {
+	const plain: AheadCandidate = {
+		work: { shape: "unary" },
+		session: undefined,
+		input: undefined,
+		instrument: undefined,
+		attempts: 0,
+	};
+	test.each<[string, Partial<AheadCandidate>, boolean]>([
+		["with one answer and nothing else", {}, true],
+		["that streams", { work: { shape: "stream" } }, false],
+		["of a session", { session: {} }, false],
+		["with input", { input: {} }, false],
+		["with a span", { instrument: {} }, false],
+		["that is made again", { attempts: 1 }, false],
+	])("%s: %j -> %s", (_, more, may) => {
+		expect(mayGoAhead({ ...plain, ...more })).toBe(may);
+	});
+});
+
+describe("a worker has room", () => {
+	const worker: AheadWorker = {
+		takes: true,
+		running: 1,
+		ahead: 0,
+		recentMs: 0.1,
+		window: 4,
+		callsLeft: Number.POSITIVE_INFINITY,
+	};
+	test.each<[string, Partial<AheadWorker>, number]>([
+		["behind a quick call", {}, 4],
+		["for what is left of its window", { ahead: 3 }, 1],
+		["not beyond it", { ahead: 5 }, 0],
+		["not while it takes none", { takes: false }, 0],
+		["not while it runs none", { running: 0 }, 0],
+		["not while two may run", { running: 2 }, 0],
+		["not behind a slow one", { recentMs: 3 }, 0],
+		["not behind one that nothing is known of", { recentMs: undefined }, 0],
+		["not after calls were taken back", { window: 0 }, 0],
+		["up to the calls it may still take", { ahead: 1, callsLeft: 2 }, 1],
+		["not beyond them", { callsLeft: -1 }, 0],
+	])("%s: %j -> %d", (_, more, room) => {
+		expect(roomAhead({ ...worker, ...more })).toBe(room);
+	});
+
+	test("for 4 calls at first, and for up to 16 as calls end", () => {
+		const sizes = [0];
+		for (let n = 0; n < 14; n++)
+			sizes.push(windowAfterCall(sizes.at(-1) as number));
+		expect(sizes.slice(0, 3)).toEqual([0, 4, 5]);
+		expect(sizes.slice(-3)).toEqual([15, 16, 16]);
+	});
+});
+
+test.each([
+	[1, 100, false],
+	[2, 0.1, false],
+	[16, 0.02, false],
+	[2, 0.3, true],
+	[16, 0.05, true],
+	[4, undefined, false],
+])(
+	"%d calls of %s ms are worth moving to an idle worker: %s",
+	(ahead, recentMs, worth) => {
+		expect(isWorthMoving(ahead, recentMs)).toBe(worth);
+	},
+);

@@ -1,0 +1,62 @@
+"""Which calls begin after the host took some back."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+import pytest
+
+from snakepit_bridge.calls.call_page import SIZE, CallPage
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "calls")
+
+
+def take(path: str, floor: int, distance: int) -> None:
+    """Does what the host does to take calls back."""
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), SIZE) as page:
+        page[8:16] = (floor * 64 + distance).to_bytes(8, "little")
+
+
+def test_every_call_begins_where_none_was_taken_back(path: str) -> None:
+    page = CallPage(path)
+    assert [page.begin(number) for number in (1, 2, 3)] == [True] * 3
+    assert page.begun == 3
+
+
+def test_calls_up_to_the_floor_do_not_begin_except_the_one_that_runs(path: str) -> None:
+    page = CallPage(path)
+    take(path, floor=9, distance=4)
+    began = [number for number in range(3, 12) if page.begin(number)]
+    assert began == [5, 10, 11]
+
+
+def test_the_call_at_the_floor_is_taken_back_when_none_runs(path: str) -> None:
+    page = CallPage(path)
+    take(path, floor=9, distance=0)
+    assert not page.begin(9)
+    assert page.begun == 9
+    assert page.begin(10)
+
+
+def test_what_was_taken_back_before_stays_so(path: str) -> None:
+    page = CallPage(path)
+    take(path, floor=9, distance=4)
+    # The host took back more before this worker came to the first ones.
+    take(path, floor=14, distance=4)
+    assert [number for number in range(6, 16) if page.begin(number)] == [10, 15]
+
+
+def test_where_there_is_no_memory_there_is_no_page(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space"):
+        CallPage(path)
