@@ -23,9 +23,10 @@ export function benchmarksPage(results: readonly BenchResult[]): string {
 
 ${overview(results.flatMap((result) => result.cases))}
 
-Each figure is a median from a section below. Snakepit is \`python({ tools })\` with its defaults. The best other is the best
-of those that run Python in another process, as Snakepit does; the sections also show Python inside Node, and pools of
-JavaScript. [Chaos results](chaos-results.md) show how soon workers end when their host dies.
+Each figure is a median from a section below. Snakepit is \`python({ tools })\` with the defaults of the day on which that
+section was measured. The best other is the best of those that run Python in another process, as Snakepit does; the
+sections also show Python inside Node, and pools of JavaScript.
+[Chaos results](chaos-results.md) show how soon workers end when their host dies.
 
 Measured by \`npx pnpm@12 bench\` and written here from [what it found](../bench/results): nothing on this page is typed by hand.
 Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians with the least and the most of all

@@ -32,9 +32,8 @@ export class Callers {
 		isRight: (value: unknown, tag: string) => boolean,
 		particular: Particular = {},
 	): Promise<void> {
-		const { made, impatience } = this.#prepare(tool, particular);
-		const { tag, options, session } = made;
-		const taker = session?.session ?? this.#pool;
+		const { made, taker, impatience } = this.#prepare(tool, particular);
+		const { tag, options } = made;
 		const before = this.#chance.of(0.1);
 		if (before) impatience();
 		const over = this.#calls.watch(
@@ -56,9 +55,8 @@ export class Callers {
 		expected: (index: number, tag: string) => unknown,
 		particular: Particular = {},
 	): Promise<void> {
-		const { made, impatience } = this.#prepare(tool, particular);
-		const { tag, options, session } = made;
-		const taker = session?.session ?? this.#pool;
+		const { made, taker, impatience } = this.#prepare(tool, particular);
+		const { tag, options } = made;
 		const take = (value: unknown): void => {
 			if (value !== expected(made.taken, tag))
 				this.#calls.wrong(
@@ -149,10 +147,7 @@ export class Callers {
 		if (end?.status === "rejected") throw end.reason;
 	}
 
-	#prepare(
-		tool: string,
-		{ mayFail, hangs, input, session }: Particular,
-	): { readonly made: MadeCall; readonly impatience: () => void } {
+	#prepare(tool: string, { mayFail, hangs, input, session }: Particular) {
 		const chance = this.#chance;
 		const abort = new AbortController();
 		const aborts = chance.of(hangs === "yes" ? 0.6 : 0.3);
@@ -174,9 +169,7 @@ export class Callers {
 			else if (chance.of(0.5)) give();
 			else setImmediate(give);
 		};
-		return {
-			made: this.#calls.make(tool, options, mayFail, session),
-			impatience,
-		};
+		const made = this.#calls.make(tool, options, mayFail, session);
+		return { made, taker: session?.session ?? this.#pool, impatience };
 	}
 }

@@ -12,12 +12,7 @@ import type { Stage } from "../harness/stage.ts";
 /** What a host may grow by for a fault of the bridge, beside twice the result. */
 const FAULT_GROWTH_MB = 120;
 const RESULT_MB = 40;
-const HUNG_SOON = {
-	heartbeat: {
-		intervalMs: 100,
-		hungAfterMs: 1_500,
-	},
-};
+const HUNG_SOON = { heartbeat: { intervalMs: 100, hungAfterMs: 1_500 } };
 /** The worker died, hung, or was replaced: nothing vaguer. */
 const TYPED = ["ok", "WORKER_EXITED", "WORKER_HUNG", "WORKER_REPLACED"];
 

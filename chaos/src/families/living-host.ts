@@ -21,12 +21,7 @@ const WATCHED_MS = 3_000;
 const ENDED_MS = 5_000;
 const DAY_MS = 86_400_000;
 /** Hung after a second, so that a short spell would be enough for a mistake. */
-const QUICK = {
-	heartbeat: {
-		intervalMs: 100,
-		hungAfterMs: 1_000,
-	},
-};
+const QUICK = { heartbeat: { intervalMs: 100, hungAfterMs: 1_000 } };
 const program = (name: string): string =>
 	fileURLToPath(new URL(`../../programs/${name}`, import.meta.url));
 

@@ -86,9 +86,7 @@ async function crashLoop(stage: Stage): Promise<RoundOutcome> {
 			...shell("habits.sh"),
 			size: 1,
 			events: ["pool.restart_budget_spent"],
-			pool: {
-				start: { maxRestarts: MAX_RESTARTS, backoffMs: 1 },
-			},
+			pool: { start: { maxRestarts: MAX_RESTARTS, backoffMs: 1 } },
 		},
 		{ env: { CHAOS_HABIT: "crashes-when-called" } },
 	);

@@ -140,11 +140,7 @@ async function open(
 			events: ["worker.start_failed", "worker.ready"],
 			pool: {
 				// Tries again soon, and again and again.
-				start: {
-					maxRestarts: 100_000,
-					backoffMs: 4,
-					timeoutMs: 20_000,
-				},
+				start: { maxRestarts: 100_000, backoffMs: 4, timeoutMs: 20_000 },
 			},
 		},
 		setting,
