@@ -5,6 +5,11 @@ import type { ProcessTable, TableEntry } from "./process-table.ts";
 type Table = Pick<ProcessTable, "entry" | "children">;
 type FactsOf = (entry: TableEntry) => ProcessFacts;
 
+/** A process below another one, with the process that was its parent when it was found. */
+export interface Descendant extends ProcessFacts {
+	readonly parent: ProcessIdentity;
+}
+
 /** What forks without end is ended as a group, not one by one. */
 const DESCENDANTS_LIMIT = 10_000;
 
@@ -16,8 +21,8 @@ export function descendantsOf(
 	ancestor: ProcessIdentity,
 	table: Table,
 	factsOf: FactsOf,
-): readonly ProcessFacts[] {
-	const found: ProcessFacts[] = [];
+): readonly Descendant[] {
+	const found: Descendant[] = [];
 	const seen = new Set([ancestor.pid]);
 	const open = [ancestor];
 	for (let next = open.shift(); next !== undefined; next = open.shift()) {
@@ -39,12 +44,12 @@ function childrenOf(
 	parent: ProcessIdentity,
 	table: Table,
 	factsOf: FactsOf,
-): readonly ProcessFacts[] {
+): readonly Descendant[] {
 	const children = table.children(parent.pid).flatMap((pid) => {
 		const entry = table.entry(pid);
 		// What has another parent by now has taken the number of a child that ended.
 		if (typeof entry === "string" || entry.parentPid !== parent.pid) return [];
-		return entry.condition === "zombie" ? [] : [factsOf(entry)];
+		return entry.condition === "zombie" ? [] : [{ ...factsOf(entry), parent }];
 	});
 	// Looked at afterwards: until then the parent's number was nobody else's.
 	const seen = table.entry(parent.pid);

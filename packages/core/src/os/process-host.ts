@@ -23,7 +23,7 @@ import type {
 } from "../world.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
-import { descendantsOf } from "./descendants.ts";
+import { type Descendant, descendantsOf } from "./descendants.ts";
 import { Echo } from "./echo.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
@@ -184,7 +184,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	/** See {@link descendantsOf}. */
-	descendants(ancestor: ProcessIdentity): readonly ProcessFacts[] {
+	descendants(ancestor: ProcessIdentity): readonly Descendant[] {
 		return descendantsOf(ancestor, this.#table, (entry) => this.#facts(entry));
 	}
 

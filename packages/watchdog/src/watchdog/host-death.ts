@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import type { Clock, ProcessFacts } from "@snakepit/core/infrastructure";
 import {
 	type Census,
+	type Clock,
 	type DeadRun,
 	findOrphans,
 	formatMarker,
@@ -9,26 +9,13 @@ import {
 	isSameProcess,
 	type KillLimits,
 	type KillResult,
-	type Orphan,
 	type ProcessIdentity,
 	ProcessKiller,
 	type SystemProcessHost,
 } from "@snakepit/core/infrastructure";
 import type { Incident, SettledRun } from "@snakepit/core/registry";
-import type { ListedRun, ListedWorker } from "./watch-list.ts";
-
-/** A process of a dead run, and how the watchdog found it. */
-interface Doomed extends Orphan {
-	readonly knownBy: KnownBy;
-	/** When it was found, in milliseconds since the Unix epoch. */
-	readonly wallMs: number;
-	readonly wholeGroup?: number | undefined;
-}
-
-type KnownBy = Extract<
-	Incident,
-	{ readonly type: "protection.process_killed" }
->["foundBy"];
+import { type Doomed, firstLook } from "./first-look.ts";
+import type { ListedRun } from "./watch-list.ts";
 
 export interface HostDeathParts {
 	readonly host: SystemProcessHost;
@@ -90,53 +77,7 @@ export class HostDeath {
 
 	/** Finds the reported workers and their descendants; kills them at once if there is no grace. */
 	#first(run: ListedRun): readonly Doomed[] {
-		const { host, clock } = this.#parts;
-		const reported = [...run.workers.values()].flatMap((worker) => {
-			const facts = host.facts(worker.identity.pid);
-			// Another process has its pid by now, or its parent has not reaped it.
-			if (
-				facts === undefined ||
-				!isSameProcess(facts.identity, worker.identity) ||
-				facts.condition === "zombie"
-			)
-				return [];
-			// Listed before anything is killed: with its parent a child loses its descent.
-			return [{ worker, facts, below: host.descendants(worker.identity) }];
-		});
-		// Workers descend from a preloaded parent: each has its own name, and what is below it, too.
-		reported.sort((a, b) => a.below.length - b.below.length);
-		const found = new Map<number, Doomed>();
-		const add = (
-			{ groupId, incarnation }: ListedWorker,
-			each: Pick<ProcessFacts, "identity" | "groupId">,
-			knownBy: KnownBy,
-		): void => {
-			const { pid } = each.identity;
-			if (found.has(pid)) return;
-			const ownGroup = each.groupId === groupId;
-			found.set(pid, {
-				ofRun: run.runId,
-				pid,
-				identity: each.identity,
-				groupId: each.groupId,
-				incarnation,
-				fingerprint: undefined,
-				foundBy: ownGroup ? "group" : "marker",
-				ownGroup,
-				wholeGroup: ownGroup ? groupId : undefined,
-				knownBy,
-				wallMs: clock.wall(),
-			});
-		};
-		for (const { worker, facts } of reported) add(worker, facts, "reported");
-		for (const { worker, below } of reported)
-			for (const each of below)
-				add(
-					worker,
-					each,
-					each.groupId === worker.groupId ? "group" : "descent",
-				);
-		const doomed = [...found.values()];
+		const doomed = firstLook(run, this.#parts);
 		if (run.graceMs === 0) this.#killAtOnce(doomed);
 		return doomed;
 	}
