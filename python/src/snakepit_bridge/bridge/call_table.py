@@ -12,9 +12,10 @@ from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_sink import TerminalFrame
+from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
-from snakepit_bridge.calls.running_call import CallState, RunningCall
+from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.call_soon import call_soon

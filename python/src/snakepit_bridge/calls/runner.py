@@ -9,6 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 from snakepit_bridge.calls.call_sink import TerminalFrame
+from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
@@ -19,7 +20,7 @@ from snakepit_bridge.calls.run_tool import (
     run_coroutine,
     run_function,
 )
-from snakepit_bridge.calls.running_call import CallState, RunningCall
+from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.turns import Turns, TurnTable
 from snakepit_bridge.threads.main_thread import MainThread
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import struct
 import threading
 import time
@@ -12,6 +11,7 @@ from contextvars import Context
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
+from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call
@@ -31,7 +31,7 @@ from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["CallState", "RunningCall"]
+__all__ = ["RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
@@ -45,15 +45,6 @@ _NEVER_SHARED = frozenset({type(None), bool, int, float, str})
 
 def _nothing() -> None:
     """Does nothing."""
-
-
-class CallState(enum.Enum):
-    """The states of a call, in order. Only `RUNNING` may be left out, by a call that
-    is cancelled while it waits."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    ENDED = "ended"
 
 
 class RunningCall:
@@ -213,16 +204,15 @@ class RunningCall:
         """
         image, attachment = self._encoded(value, "result")
         if attachment is None and self._is_compact and self._span is None:
-            ran_us = (time.perf_counter_ns() - self._begun_ns) // 1000
-            head = _COMPACT_RESULT.pack(self.call.call_id, min(ran_us, _MOST_US))
-            return head + image
+            return _COMPACT_RESULT.pack(self.call.call_id, self._ran_us()) + image
         # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()
         self._fill(frame.result, image, attachment)
-        frame.result.ran_us = min(
-            (time.perf_counter_ns() - self._begun_ns) // 1000, _MOST_US
-        )
+        frame.result.ran_us = self._ran_us()
         return frame
+
+    def _ran_us(self) -> int:
+        return min((time.perf_counter_ns() - self._begun_ns) // 1000, _MOST_US)
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.
@@ -265,7 +255,10 @@ class RunningCall:
         limit = self._sink.max_message_bytes
         if size + FRAME_ROOM > limit:
             if memory is not None and attachment is not None:
-                self._take_back(memory, attachment)
+                if self.credit is not None:
+                    memory.discard(attachment.name)
+                elif self._memory is not None:
+                    self._memory.take_back()
             raise CallRefused(
                 pb.FAILURE_KIND_RESULT_TOO_LARGE,
                 f"the {what} of {self.tool.name} has {size} bytes, the limit of "
@@ -303,9 +296,3 @@ class RunningCall:
             self._stream_file = memory.stream_file()
         shared = self._stream_file.share(write, credit.sent, credit.arrived)
         return memory.share(write) if shared is None else shared
-
-    def _take_back(self, memory: SharedMemory, attachment: pb.Attachment) -> None:
-        if self.credit is not None:
-            memory.discard(attachment.name)
-        elif self._memory is not None:
-            self._memory.take_back()

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.running_call import CallState, RunningCall
+from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.main_thread import MainThread
 
 __all__ = ["TurnTable", "Turns"]
