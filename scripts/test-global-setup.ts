@@ -1,15 +1,16 @@
 // Runs once before all tests that vitest runs, and after them.
-import { chmodSync, globSync, mkdtempSync } from "node:fs";
+import { chmodSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { compiled } from "../vitest.config.ts";
+import { cache, compiled } from "../vitest.config.ts";
 import { removePlace } from "./remove-place.ts";
 import { must, root } from "./run.ts";
 
 /** Gives all tests of a run one temporary directory, and removes it after the last: hosts that tests kill leave theirs. */
 export default function setUp(): () => void {
 	compileSources();
+	forgetInterpreters();
 	// A short name, for there are sockets in it.
 	const place = mkdtempSync(join(tmpdir(), "sp-"));
 	// Tests that run as root let another user look at directories of its own in there.
@@ -17,7 +18,16 @@ export default function setUp(): () => void {
 	process.env["TMPDIR"] = place;
 	// It would take precedence.
 	delete process.env["XDG_RUNTIME_DIR"];
-	return () => removePlace(place);
+	return () => {
+		removePlace(place);
+		forgetInterpreters();
+	};
+}
+
+/** No run sees what an earlier one remembered, perhaps with other sources. */
+function forgetInterpreters(): void {
+	const remembered = join(cache, "snakepit/interpreters");
+	rmSync(remembered, { recursive: true, force: true });
 }
 
 /** Has Node compile what programs of tests load: one that is killed keeps nothing of what it compiled for the next. */

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { cacheDirectory } from "../../src/environment/environments-directory.ts";
 import { VERSION } from "../../src/gen/version.ts";
 import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
 import type { InterpreterFacts } from "../../src/interpreter/interpreter.ts";
@@ -56,6 +57,14 @@ async function remembered(): Promise<{
 	memory.write(PYTHON, setting, facts, LATER_MS);
 	return { root, env, cache, facts, read: () => memory.read(PYTHON, setting) };
 }
+
+test("what is remembered is in the user's cache: where XDG_CACHE_HOME says, private to the user", () => {
+	const root = scratch();
+	const env = { XDG_CACHE_HOME: join(root, "cache") };
+	const directory = cacheDirectory("interpreters", env);
+	expect(directory).toBe(join(root, "cache/snakepit/interpreters"));
+	expect(statSync(directory).mode & 0o777).toBe(0o700);
+});
 
 test("what an interpreter reported is remembered, in a file that only this user can read", async () => {
 	const { cache, facts, read } = await remembered();
