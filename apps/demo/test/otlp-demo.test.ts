@@ -29,7 +29,7 @@ const NOT_EXPECTED: readonly string[] = [
 	"snakepit.telemetry.dropped",
 ];
 
-// Each runs the demo once or twice. `test` has sampled-demo.test.ts, the rest is for `check`.
+// Each runs the demo once or twice. `test` has sampled-demo.test.ts and what has no other test; the rest is for `check`.
 test.runIf(isThorough())(
 	"a host that was killed, and the run after it: traces, metrics and events of both languages are received",
 	async () => {
@@ -207,7 +207,7 @@ test.runIf(isThorough())(
 	FIRST_RUN_MS,
 );
 
-test.runIf(isThorough())(
+test(
 	"a receiver that stops answering neither fails nor delays the demo, and is reported in one line",
 	async () => {
 		let requests = 0;
