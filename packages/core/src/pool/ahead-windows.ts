@@ -82,11 +82,16 @@ export class AheadWindows {
 		this.note(worker);
 	}
 
-	/** A call of this tool has ended. */
-	ended(worker: Worker, command: string, ranMs: number): void {
+	/**
+	 * A call has ended.
+	 *
+	 * @param ranMs `undefined` if it did not run: of commands that do not exist nothing is kept.
+	 */
+	ended(worker: Worker, command: string, ranMs: number | undefined): void {
 		const window = this.#windows.get(worker);
 		if (window === undefined) return;
 		window.size = windowAfterCall(window.size);
+		if (ranMs === undefined) return;
 		this.#recentMs.set(
 			command,
 			recentMsAfter(this.#recentMs.get(command), ranMs),

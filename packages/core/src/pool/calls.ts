@@ -170,7 +170,12 @@ export class Calls implements AttemptListener {
 		const { call, worker } = attempt;
 		const nowMs = clock.now();
 		const ranMs = attempt.measuredMs ?? nowMs - attempt.startedMs;
-		this.scheduler.ahead.ended(worker, call.command, ranMs);
+		const didRun = error?.ran !== "no";
+		this.scheduler.ahead.ended(
+			worker,
+			call.command,
+			didRun ? ranMs : undefined,
+		);
 		reports.released(attempt, error, ranMs);
 		this.outstanding.attemptOver();
 		if (error?.ran === "maybe") call.begun++;
