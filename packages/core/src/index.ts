@@ -34,8 +34,8 @@ export type { ExecuteOptions, SessionOptions } from "./pool/call-options.ts";
 export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
 export type { MapOptions, MapProgress } from "./pool/map-options.ts";
-export type { Pool } from "./pool/pool-interface.ts";
-export type { PoolSession } from "./pool/pool-session.ts";
+export type { Pool, PoolSession } from "./pool/pool-interface.ts";
+
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {
 	ArgsOf,

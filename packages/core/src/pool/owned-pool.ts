@@ -1,7 +1,7 @@
 import type { ObservedPool } from "../instrument.ts";
 import type { World } from "../world.ts";
 import type { Pool } from "./pool-interface.ts";
-import type { PoolLife } from "./pool-life.ts";
+import type { Afterwards, CloseManner } from "./pool-life.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { workersUsage } from "./statistics.ts";
@@ -11,7 +11,20 @@ import { WorkerPool } from "./worker-pool.ts";
 /** A pool as its users hold it, and its life: only its owner opens it, and ends it with the program. */
 export interface OwnedPool<Tools extends ToolMap = UntypedTools> {
 	readonly pool: Pool<Tools>;
-	readonly life: Pick<PoolLife, "open" | "close" | "killNow">;
+	readonly life: OwnedLife;
+}
+
+/** A pool from its opening to its end. */
+export interface OwnedLife {
+	/** Prepares the adapter and starts the minimum of workers; ends everything again when that fails. */
+	open(): Promise<void>;
+	close(
+		manner: CloseManner,
+		drainMs?: number,
+		afterwards?: Afterwards,
+	): Promise<void>;
+	/** Kills every worker in this very turn. */
+	killNow(): void;
 }
 
 /** Makes a pool that is not opened yet. */
@@ -19,9 +32,10 @@ export function makePool<Tools extends ToolMap = UntypedTools>(
 	setting: PoolSetting,
 ): OwnedPool<Tools> {
 	const parts = poolParts(setting);
-	const pool = new WorkerPool<Tools>(setting, parts);
+	const pool = new WorkerPool(setting, parts);
 	setting.instrumentation?.watch(observed(pool, parts, setting.world));
-	return { pool, life: parts.life };
+	// What the tools take and return is what the caller says: nothing at run time depends on it.
+	return { pool: pool as Pool<Tools>, life: parts.life };
 }
 
 /** A pool as its instruments see it. */

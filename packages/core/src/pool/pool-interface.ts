@@ -6,11 +6,10 @@ import type {
 } from "../events.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
-import type { SessionOptions } from "./call-options.ts";
+import type { Affinity, SessionOptions } from "./call-options.ts";
 import type { CallStream } from "./call-stream.ts";
 import type { CloseOptions } from "./close-options.ts";
 import type { Items, MapOptions } from "./map-options.ts";
-import type { PoolSession } from "./pool-session.ts";
 import type { PoolStatistics, WorkerView } from "./statistics.ts";
 import type {
 	AnswerCommandOf,
@@ -30,21 +29,8 @@ export type RegistryView = Pick<
 	"runId" | "state" | "list" | "living" | "lookup" | "runs" | "statistics"
 >;
 
-/**
- * A pool of workers that take calls. Heals itself, and leaves nothing behind.
- *
- * Made by `createPool` or `run.createPool`; used with `await using`, or closed by `close()`.
- */
-export interface Pool<Tools extends ToolMap = UntypedTools>
-	extends AsyncDisposable {
-	readonly name: string;
-	/** The run of the ledger that its workers are recorded in. */
-	readonly runId: RunId;
-	/** What dead programs had left behind when its run was opened: found, ended, spared and why. */
-	readonly cleanupReport: CleanupReport;
-	/** The ledger of its run, to read. */
-	readonly registry: RegistryView;
-
+/** What takes calls: a pool, and a session of it. */
+export interface ToolCaller<Tools extends ToolMap = UntypedTools> {
 	/**
 	 * Runs one command on one worker.
 	 *
@@ -67,6 +53,39 @@ export interface Pool<Tools extends ToolMap = UntypedTools>
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
 	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
+}
+
+/**
+ * Calls that find each other's state in the worker. Close it when it is over, or
+ * let it expire (`sessions.ttlMs`). Calls also fail with WorkerLostError `SESSION_LOST`
+ * when a strict session's worker is gone.
+ */
+export interface PoolSession<Tools extends ToolMap = UntypedTools>
+	extends ToolCaller<Tools>,
+		Disposable {
+	readonly id: string;
+	readonly affinity: Affinity;
+	/** The process that holds its state; `undefined` before its first call. */
+	readonly incarnation: string | undefined;
+	/** The worker drops its state. Idempotent. */
+	close(): void;
+}
+
+/**
+ * A pool of workers that take calls. Heals itself, and leaves nothing behind.
+ *
+ * Made by `createPool` or `run.createPool`; used with `await using`, or closed by `close()`.
+ */
+export interface Pool<Tools extends ToolMap = UntypedTools>
+	extends ToolCaller<Tools>,
+		AsyncDisposable {
+	readonly name: string;
+	/** The run of the ledger that its workers are recorded in. */
+	readonly runId: RunId;
+	/** What dead programs had left behind when its run was opened: found, ended, spared and why. */
+	readonly cleanupReport: CleanupReport;
+	/** The ledger of its run, to read. */
+	readonly registry: RegistryView;
 
 	/**
 	 * Runs one command for each of many items, so many at once as the pool has room

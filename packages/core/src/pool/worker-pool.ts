@@ -24,27 +24,14 @@ import {
 	checkCloseOptions,
 } from "./close-options.ts";
 import { checkMap, type Items, type MapOptions } from "./map-options.ts";
-import type { Pool, RegistryView } from "./pool-interface.ts";
+import type { Pool, PoolSession, RegistryView } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
-import { PoolSession } from "./pool-session.ts";
+import { OpenSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { type PoolStatistics, viewOf, type WorkerView } from "./statistics.ts";
-import type {
-	AnswerCommandOf,
-	ArgsOf,
-	CallParametersOf,
-	ChunkOf,
-	ResultOf,
-	StreamCommandOf,
-	StreamResultOf,
-	ToolMap,
-	UntypedTools,
-} from "./tools.ts";
 
 /** A pool as its users hold it; {@link OwnedPool} opens it and ends it with the program. */
-export class WorkerPool<Tools extends ToolMap = UntypedTools>
-	implements Pool<Tools>
-{
+export class WorkerPool implements Pool {
 	readonly name: string;
 	readonly runId: RunId;
 	readonly cleanupReport: CleanupReport;
@@ -63,10 +50,6 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 		this.#parts = parts;
 	}
 
-	execute<Command extends AnswerCommandOf<Tools>>(
-		command: Command,
-		...given: CallParametersOf<Tools, Command>
-	): Promise<ResultOf<Tools, Command>>;
 	execute(
 		command: string,
 		args?: unknown,
@@ -75,10 +58,6 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 		return this.#parts.calls.execute(command, args, options);
 	}
 
-	stream<Command extends StreamCommandOf<Tools>>(
-		command: Command,
-		...given: CallParametersOf<Tools, Command>
-	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
 	stream(
 		command: string,
 		args?: unknown,
@@ -88,11 +67,6 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 		return callStream(this.#parts.calls, command, args, options, undefined);
 	}
 
-	map<Command extends AnswerCommandOf<Tools>>(
-		command: Command,
-		items: Items<ArgsOf<Tools, Command>>,
-		options?: MapOptions,
-	): AsyncIterableIterator<ResultOf<Tools, Command>, undefined>;
 	map(
 		command: string,
 		items: Items<unknown>,
@@ -105,7 +79,7 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 		return new CallMap(calls, this.name, command, items, options, capacity);
 	}
 
-	session(options: SessionOptions = {}): PoolSession<Tools> {
+	session(options: SessionOptions = {}): PoolSession {
 		checkSessionOptions(options);
 		const { life, calls, sessions } = this.#parts;
 		if (life.isClosing && !calls.isDying)
@@ -114,7 +88,7 @@ export class WorkerPool<Tools extends ToolMap = UntypedTools>
 			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? SESSION_DEFAULTS.affinity,
 		);
-		return new PoolSession<Tools>(calls, sessions, session);
+		return new OpenSession(calls, sessions, session);
 	}
 
 	on(listener: SnakepitListener): () => void;

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
-import type { Pool } from "../../src/pool/pool-interface.ts";
-import type { PoolSession } from "../../src/pool/pool-session.ts";
+import type { Pool, PoolSession } from "../../src/pool/pool-interface.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
