@@ -19,7 +19,7 @@ export const DEFAULTS: typeof PYTHON_DEFAULTS & {
 	readonly transport: Transport;
 } = {
 	...PYTHON_DEFAULTS,
-	/** Who takes this package wants it: probes and tools of others understand it. */
+	/** Probes, and clients in other languages, understand it. */
 	transport: "grpc",
 };
 
