@@ -16,21 +16,11 @@ import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
 import { CallsAhead } from "./calls-ahead.ts";
 import { ChunkStream } from "./chunk-stream.ts";
-import {
-	callOfCompactResult,
-	isCompact,
-	RESULT_HEAD_BYTES,
-} from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { conversationBroken } from "./failure-error.ts";
-import {
-	decodeFrame,
-	encodeFrame,
-	type HostMessage,
-	type WorkerMessage,
-} from "./frame-codec.ts";
+import { encodeFrame, type HostMessage } from "./frame-codec.ts";
 import { type HostFunction, HostFunctions } from "./host-functions.ts";
-import { logRecordOf } from "./log-record.ts";
+import { IncomingFrames } from "./incoming-frames.ts";
 import {
 	abortedBefore,
 	type CallAnswers,
@@ -68,6 +58,7 @@ export class Conversation implements Connection, FrameListener {
 	private readonly process: ConversationProcess;
 	private readonly setting: ConversationSetting;
 	private readonly hostFunctions: HostFunctions;
+	private readonly incoming: IncomingFrames;
 	private readonly calls = new Map<number, OngoingCall>();
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
@@ -92,6 +83,13 @@ export class Conversation implements Connection, FrameListener {
 			setting.hostFunctions,
 			(message, what) => this.send(message, what),
 		);
+		this.incoming = new IncomingFrames({
+			calls: this.calls,
+			hostFunctions: this.hostFunctions,
+			log: (record) => process.log(record),
+			discard: (value) => this.discard(value),
+			malformed: (problem, cause) => this.break(problem, cause),
+		});
 	}
 
 	/** Takes the channel that this listens to. */
@@ -165,20 +163,7 @@ export class Conversation implements Connection, FrameListener {
 	// What the channel reports:
 
 	frame(bytes: Uint8Array): void {
-		if (isCompact(bytes) && bytes.length > RESULT_HEAD_BYTES) {
-			this.calls.get(callOfCompactResult(bytes))?.compactResult(bytes);
-			return;
-		}
-		let message: WorkerMessage;
-		try {
-			message = decodeFrame(bytes);
-		} catch (error) {
-			this.break(`a malformed frame of ${bytes.length} bytes arrived`, error);
-			return;
-		}
-		if (message.$case === "hostCallCancel")
-			this.hostFunctions.drop(message.value.hostCallId);
-		else this.frameOfCall(message);
+		this.incoming.take(bytes);
 	}
 
 	over(error: Error | undefined): void {
@@ -270,38 +255,6 @@ export class Conversation implements Connection, FrameListener {
 		);
 		this.calls.set(number, call);
 		return call;
-	}
-
-	/** A frame about a call; about one that is over it crossed with the end of that, and is dropped. */
-	private frameOfCall(
-		message: Exclude<WorkerMessage, { readonly $case: "hostCallCancel" }>,
-	): void {
-		const call = this.calls.get(message.value.callId);
-		switch (message.$case) {
-			case "result":
-				if (call === undefined) this.discard(message.value);
-				else call.result(message.value);
-				break;
-			case "chunk":
-				if (call === undefined) this.discard(message.value);
-				else call.chunk(message.value);
-				break;
-			case "end":
-				if (call === undefined) this.discard(message.value);
-				else call.end(message.value);
-				break;
-			case "failure":
-				call?.failure(message.value);
-				break;
-			case "inputCredit":
-				call?.inputCredit(message.value.chunks);
-				break;
-			case "hostCall":
-				if (call !== undefined) this.hostFunctions.begin(call, message.value);
-				break;
-			case "log":
-				this.process.log(logRecordOf(message.value, call?.options.callId));
-		}
 	}
 
 	private openChannel(): FrameChannel {

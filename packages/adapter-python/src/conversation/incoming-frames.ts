@@ -1,0 +1,82 @@
+import type { WorkerLogRecord } from "@snakepit/core/adapter";
+import type { ValueImage } from "../shared-memory/attachment.ts";
+import {
+	callOfCompactResult,
+	isCompact,
+	RESULT_HEAD_BYTES,
+} from "./compact-frame.ts";
+import { decodeFrame, type WorkerMessage } from "./frame-codec.ts";
+import type { HostFunctions } from "./host-functions.ts";
+import { logRecordOf } from "./log-record.ts";
+import type { OngoingCall } from "./ongoing-call.ts";
+
+interface FramesSetting {
+	/** The calls that are not over, by number. */
+	readonly calls: ReadonlyMap<number, OngoingCall>;
+	readonly hostFunctions: HostFunctions;
+	readonly log: (record: WorkerLogRecord) => void;
+	/** Removes what came beside a value that nobody will read. */
+	readonly discard: (value: ValueImage) => void;
+	/** The frame cannot be read. */
+	readonly malformed: (problem: string, cause: unknown) => void;
+}
+
+/** Decodes the frames of a worker, and passes each on to the call or the host function that it is about. */
+export class IncomingFrames {
+	readonly #setting: FramesSetting;
+
+	constructor(setting: FramesSetting) {
+		this.#setting = setting;
+	}
+
+	take(bytes: Uint8Array): void {
+		const { calls, hostFunctions, malformed } = this.#setting;
+		if (isCompact(bytes) && bytes.length > RESULT_HEAD_BYTES) {
+			calls.get(callOfCompactResult(bytes))?.compactResult(bytes);
+			return;
+		}
+		let message: WorkerMessage;
+		try {
+			message = decodeFrame(bytes);
+		} catch (error) {
+			malformed(`a malformed frame of ${bytes.length} bytes arrived`, error);
+			return;
+		}
+		if (message.$case === "hostCallCancel")
+			hostFunctions.drop(message.value.hostCallId);
+		else this.#ofCall(message);
+	}
+
+	/** A frame about a call; about one that is over it crossed with the end of that, and is dropped. */
+	#ofCall(
+		message: Exclude<WorkerMessage, { readonly $case: "hostCallCancel" }>,
+	): void {
+		const { calls, hostFunctions, log, discard } = this.#setting;
+		const call = calls.get(message.value.callId);
+		switch (message.$case) {
+			case "result":
+				if (call === undefined) discard(message.value);
+				else call.result(message.value);
+				break;
+			case "chunk":
+				if (call === undefined) discard(message.value);
+				else call.chunk(message.value);
+				break;
+			case "end":
+				if (call === undefined) discard(message.value);
+				else call.end(message.value);
+				break;
+			case "failure":
+				call?.failure(message.value);
+				break;
+			case "inputCredit":
+				call?.inputCredit(message.value.chunks);
+				break;
+			case "hostCall":
+				if (call !== undefined) hostFunctions.begin(call, message.value);
+				break;
+			case "log":
+				log(logRecordOf(message.value, call?.options.callId));
+		}
+	}
+}
