@@ -32,11 +32,13 @@ export interface AheadCandidate {
 	readonly input: object | undefined;
 	readonly instrument: object | undefined;
 	readonly attempts: number;
+	readonly timesTakenBack: number;
 }
 
 /**
  * Whether a call may be sent behind another one at all: not where something is bound to the one attempt (a session,
- * items that are read once, the span of an instrument), and not when it is made again.
+ * items that are read once, the span of an instrument), not when it is made again, and not twice: it has waited behind a
+ * slow call already.
  */
 export function mayGoAhead(call: AheadCandidate): boolean {
 	return (
@@ -44,7 +46,8 @@ export function mayGoAhead(call: AheadCandidate): boolean {
 		call.session === undefined &&
 		call.input === undefined &&
 		call.instrument === undefined &&
-		call.attempts === 0
+		call.attempts === 0 &&
+		call.timesTakenBack === 0
 	);
 }
 

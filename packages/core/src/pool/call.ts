@@ -48,6 +48,8 @@ export interface Call extends Waiting {
 	attempts: number;
 	/** How many of those are over and may have begun. */
 	begun: number;
+	/** How often it was sent ahead, and taken back before it began. */
+	timesTakenBack: number;
 	/** `undefined` unless the pool has instruments. */
 	instrument: CallInstrument | undefined;
 	/** Stops waiting for its abort and its deadline; `undefined` when it has neither. */
@@ -97,6 +99,7 @@ export function newCall(
 		state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
 		attempts: 0,
 		begun: 0,
+		timesTakenBack: 0,
 		instrument: undefined,
 		unwatch: undefined,
 	};

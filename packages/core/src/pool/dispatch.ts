@@ -211,6 +211,7 @@ export class Dispatch {
 		if (call.state.kind !== "ahead") return;
 		const { sinceMs, timer, attempt } = call.state;
 		attempt.end();
+		call.timesTakenBack++;
 		call.state = { kind: "waiting", sinceMs, timer };
 	}
 

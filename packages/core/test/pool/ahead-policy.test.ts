@@ -37,6 +37,7 @@ describe("a call may be sent ahead", () => {
 		input: undefined,
 		instrument: undefined,
 		attempts: 0,
+		timesTakenBack: 0,
 	};
 	test.each<[string, Partial<AheadCandidate>, boolean]>([
 		["with one answer and nothing else", {}, true],
@@ -45,6 +46,7 @@ describe("a call may be sent ahead", () => {
 		["with input", { input: {} }, false],
 		["with a span", { instrument: {} }, false],
 		["that is made again", { attempts: 1 }, false],
+		["that was taken back before", { timesTakenBack: 1 }, false],
 	])("%s: %j -> %s", (_, more, may) => {
 		expect(mayGoAhead({ ...plain, ...more })).toBe(may);
 	});

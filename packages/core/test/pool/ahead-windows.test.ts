@@ -16,6 +16,7 @@ function callOf(command: string): Call {
 		command,
 		work: { shape: "unary" },
 		attempts: 0,
+		timesTakenBack: 0,
 	} as unknown as Call;
 }
 
