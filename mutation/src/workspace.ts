@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { must, root } from "../../scripts/run.ts";
 
-/** A copy of the repository in which Stryker is installed. */
+/** A copy of the repository. */
 export function makeWorkspace(place: string): string {
 	const directory = join(place, "repo");
 	mkdirSync(directory);
@@ -11,6 +11,11 @@ export function makeWorkspace(place: string): string {
 		mkdirSync(join(directory, dirname(file)), { recursive: true });
 		cpSync(join(root, file), join(directory, file));
 	}
+	return directory;
+}
+
+/** Installs Stryker in the copy. */
+export function installStryker(directory: string): void {
 	const { dependencies } = JSON.parse(
 		readFileSync(join(root, "mutation/package.json"), "utf8"),
 	) as { dependencies: Record<string, string> };
@@ -18,7 +23,6 @@ export function makeWorkspace(place: string): string {
 	must("npx", ["--yes", "pnpm@12", "add", "-w", "-D", ...packages], {
 		cwd: directory,
 	});
-	return directory;
 }
 
 function trackedFiles(): readonly string[] {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def test_what_was_taken_back_before_stays_so(path: str) -> None:
     # The host took back more before this worker came to the first ones.
     take(path, floor=14, distance=4)
     assert [number for number in range(6, 16) if page.begin(number)] == [10, 15]
+
+
+def test_the_one_below_the_floor_begins_when_it_is_the_one_that_runs(path: str) -> None:
+    page = CallPage(path)
+    take(path, floor=9, distance=1)
+    assert [number for number in range(7, 11) if page.begin(number)] == [8, 10]
+
+
+def test_the_page_is_a_new_file_of_its_size_that_only_its_user_opens(path: str) -> None:
+    umask = os.umask(0)
+    try:
+        CallPage(path)
+    finally:
+        os.umask(umask)
+    status = os.stat(path)
+    assert (stat.S_IMODE(status.st_mode), status.st_size) == (0o600, SIZE)
+    with pytest.raises(FileExistsError):
+        CallPage(path)
 
 
 def test_where_there_is_no_memory_there_is_no_page(

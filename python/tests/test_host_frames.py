@@ -26,6 +26,12 @@ def test_a_compact_call_is_read_as_it_was_written(number: int, tool: str) -> Non
     assert parse_frame(data) == (number, tool, image)
 
 
+@pytest.mark.parametrize("tool", ["", "echo"])
+def test_a_compact_call_may_end_with_the_name_of_its_tool(tool: str) -> None:
+    data = CALL.pack(7, len(tool)) + tool.encode()
+    assert parse_frame(data) == (7, tool, b"")
+
+
 def test_any_other_frame_is_protobuf() -> None:
     frame = pb.HostFrame(cancel=pb.Cancel(call_id=7))
     assert parse_frame(frame.SerializeToString()) == frame

@@ -58,7 +58,7 @@ def kill_order(
             the other guards and children that have not left them yet.
         spared: Pids that get no signal, although their descendants do.
     """
-    depth = {guard.pid: 0}
+    depth: dict[int, int] = {}
     root: dict[int, int] = {}
     # Guards are descendants of guards, in one session; they are no level of workers.
     below: dict[int, tuple[Process, ...]] = {}

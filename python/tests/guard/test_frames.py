@@ -42,6 +42,10 @@ def test_messages_arrive_whole_and_in_order_however_the_bytes_are_split(
     assert got == sent
 
 
+def test_a_frame_has_no_byte_that_it_does_not_need() -> None:
+    assert encode_frame({"a": [1, 2]}) == b'\0\0\0\x0b{"a":[1,2]}'
+
+
 @given(st.binary(max_size=200), st.integers(0, 100))
 def test_any_bytes_are_messages_or_a_frame_error(data: bytes, limit: int) -> None:
     try:

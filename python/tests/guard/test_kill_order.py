@@ -29,6 +29,15 @@ def test_leaves_come_before_their_ancestors() -> None:
     ]
 
 
+def test_the_deepest_come_first_in_whichever_branch_they_are() -> None:
+    worker, child, other = below(20, 10), below(21, 20, 20), below(30, 10)
+    assert shown(kill_order([worker, child, other], GUARD)) == [
+        ("process", 21, 20),
+        ("group", 30, 30),
+        ("group", 20, 20),
+    ]
+
+
 def test_a_daemon_dies_before_the_worker_that_started_it() -> None:
     worker, child, daemon = below(20, 10), below(21, 20, 20), below(30, 20)
     assert shown(kill_order([worker, child, daemon], GUARD)) == [
