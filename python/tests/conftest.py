@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -18,6 +19,13 @@ from support.fake_host import FakeHost
 TOOLS = Path(__file__).parent / "tools"
 
 Host = Callable[..., FakeHost]
+
+# How fast a machine is fails no test: on a fresh checkout the first value of a strategy
+# waits for seconds until Hypothesis has built its table of characters.
+settings.register_profile(
+    "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any_speed")
 
 
 # Set by `npx pnpm@12 check`, see scripts/test-effort.ts.
