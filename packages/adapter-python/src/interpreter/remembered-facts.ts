@@ -108,6 +108,11 @@ function stampOf(place: string): string {
 	}
 }
 
+/** When it changed; what cannot be looked at may change at any time. */
 function changedMs(place: string): number {
-	return statSync(place, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+	try {
+		return statSync(place, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+	} catch {
+		return Number.POSITIVE_INFINITY;
+	}
 }

@@ -32,11 +32,13 @@ export class CallPage {
 	 */
 	static open(path: string): CallPage | undefined {
 		const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+		let file: number | undefined;
 		try {
-			const file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+			file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
 			unlinkSync(path);
 			return new CallPage(file);
 		} catch {
+			if (file !== undefined) closeSync(file);
 			return undefined;
 		}
 	}

@@ -175,3 +175,14 @@ test("the choice asks an interpreter once, and one that is refused each time", a
 		expect(asked()).toBe(times);
 	}
 });
+
+test("what cannot be looked at is not remembered, and fails nothing", async () => {
+	const { root, cache, facts } = await remembered();
+	const loop = join(root, "loop");
+	symlinkSync(loop, loop);
+	const memory = new RememberedFacts(cache);
+	const setting = { env: {}, cwd: root };
+	const watched = [...facts.watched, loop];
+	memory.write(PYTHON, setting, { ...facts, watched }, LATER_MS);
+	expect(memory.read(PYTHON, setting)).toBeUndefined();
+});
