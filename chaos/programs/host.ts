@@ -3,6 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
+import type { StormReport, StormWanted } from "./calls-ahead.ts";
 import type { ValuesReport } from "./large-values.ts";
 import type { LivesReport, LivesWanted } from "./random-life/lives.ts";
 import {
@@ -107,6 +108,12 @@ const orders = {
 		// Not loaded by the hosts of other cases, which have to start fast.
 		const { callWithLargeValues } = await import("./large-values.ts");
 		return await callWithLargeValues(pool, seed, calls);
+	},
+	/** Calls of a pool of their own, which are sent to workers ahead. */
+	callsAhead: async (wanted: StormWanted): Promise<StormReport> => {
+		const { makeCallsAhead } = await import("./calls-ahead.ts");
+		const place = process.env["CHAOS_STAGE"] ?? "";
+		return await makeCallsAhead(wanted, options, options.dataDir, place);
 	},
 	/** Pools of their own that are used in every way at random. */
 	lives: async (wanted: LivesWanted): Promise<LivesReport> => {

@@ -1,5 +1,6 @@
 import type { ChaosCase } from "./case.ts";
 import { bridgeFaults } from "./families/bridge-faults.ts";
+import { callsAhead } from "./families/calls-ahead.ts";
 import { endings } from "./families/endings.ts";
 import { hostKilled, hostMemory, kernelLimit } from "./families/host-killed.ts";
 import { layersKilled } from "./families/layers-killed.ts";
@@ -27,6 +28,7 @@ export const CASES: readonly ChaosCase[] = [
 	...ledgerFromOutside,
 	...resources,
 	...bridgeFaults,
+	...callsAhead,
 	...largeValues,
 	...randomLives,
 	...hostMemory,

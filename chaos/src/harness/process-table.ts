@@ -7,6 +7,8 @@ export interface SeenProcess {
 	readonly parent: number;
 	readonly group: number;
 	readonly zombie: boolean;
+	/** By a signal. */
+	readonly stopped: boolean;
 }
 
 /** What a process holds. */
@@ -32,6 +34,7 @@ export function look(pid: number): SeenProcess | undefined {
 			parent: Number(parent),
 			group: Number(group),
 			zombie: /[ZX]/.test(state),
+			stopped: state === "T",
 			startTicks: fields[19] ?? "",
 		};
 	} catch {

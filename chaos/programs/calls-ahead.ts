@@ -1,0 +1,165 @@
+import { openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createPool, type ExecuteOptions, SnakepitError } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
+import { Chance } from "./chance.ts";
+import { type WorkerOptions, workerAdapter } from "./worker-adapter.ts";
+
+/** Steps of a call in its worker at which something can happen; `ahead_tools.py` has them. */
+export const STEPS = [
+	"before its number is stored",
+	"between the number and the look at what was taken back",
+	"before the tool",
+	"in the tool",
+] as const;
+
+/** What a call does to its worker: in its tool, or in the next call that begins there. */
+export interface Strike {
+	readonly step: (typeof STEPS)[number];
+	readonly how: "kill" | "stop" | "hang" | "sleep" | "compute";
+	readonly ms: number;
+}
+
+/** Many calls of a pool of their own. */
+export interface StormWanted {
+	readonly seed: number;
+	readonly calls: number;
+	readonly size: number;
+	/** By turns; one call of `every` has one. */
+	readonly strikes: readonly Strike[];
+	readonly every: number;
+	/** What share of the calls is aborted, is urgent, has a deadline. */
+	readonly aborted: number;
+	readonly urgent: number;
+	readonly limited: number;
+}
+
+/** A line of the file `settled`: how a call ended, and what had happened by then. */
+export interface SettledCall {
+	readonly number: number;
+	/** `"ok"` or the code of its error. */
+	readonly ending: string;
+	readonly ran: "no" | "maybe" | undefined;
+	/** How many calls were sent to a worker that had one. */
+	readonly sentAhead: number;
+	/** How many calls workers gave back. */
+	readonly takenBack: number;
+}
+
+/** How many calls were made, and how many of them the pool reported as settled. */
+export interface StormReport {
+	readonly made: number;
+	readonly settled: number;
+}
+
+const CALLERS = 24;
+const RETRIES = 2;
+
+/** How often a call may begin: its caller allows some to be made again. */
+export function mostBegins(number: number): number {
+	return number % 10 === 0 ? 1 + RETRIES : 1;
+}
+
+/**
+ * Makes the calls, and writes how each ended, when it ends, where it outlives this program.
+ *
+ * @param place where the files are.
+ */
+export async function makeCallsAhead(
+	wanted: StormWanted,
+	workers: Pick<WorkerOptions, "transport" | "preload">,
+	dataDir: string,
+	place: string,
+): Promise<StormReport> {
+	const chance = new Chance(wanted.seed);
+	const file = openSync(join(place, "settled"), "a");
+	const count = { sentAhead: 0, takenBack: 0 };
+	let [made, settled, strikes] = [0, 0, 0];
+	const program = join(import.meta.dirname, "ahead_tools.py");
+	const pool = await createPool({
+		name: "ahead",
+		adapter: counting(
+			workerAdapter({ ...workers, worker: "python", program }),
+			count,
+		),
+		size: wanted.size,
+		dataDir,
+		output: { echo: "none" },
+		// Tries again soon, and again and again.
+		start: { maxRestarts: 100_000, backoffMs: 10 },
+		onEvent: ({ type }) => {
+			if (type === "call.settled") settled++;
+		},
+	});
+	const note = (number: number, ending: string, ran?: "no" | "maybe") => {
+		const call: SettledCall = { number, ending, ran, ...count };
+		writeSync(file, `${JSON.stringify(call)}\n`);
+	};
+	async function make(): Promise<void> {
+		const number = ++made;
+		const controller = new AbortController();
+		const options: ExecuteOptions = {
+			signal: controller.signal,
+			priority: chance.of(wanted.urgent) ? 1 : 0,
+			idempotentRetries: mostBegins(number) - 1,
+			...(chance.of(wanted.limited) && { timeoutMs: 1 + chance.below(5) }),
+		};
+		const strike =
+			number % wanted.every === 0
+				? wanted.strikes[strikes++ % wanted.strikes.length]
+				: undefined;
+		const [tool, args] =
+			strike === undefined
+				? [chance.of(0.2) ? "work_async" : "work", [number]]
+				: ["work", [number, strike.step, strike.how, strike.ms]];
+		const ended = pool.execute(tool, args, options).then(
+			() => note(number, "ok"),
+			(error) => {
+				if (!(error instanceof SnakepitError)) throw error;
+				note(number, error.code, error.ran);
+			},
+		);
+		if (chance.of(wanted.aborted)) {
+			for (let turns = chance.below(3); turns > 0; turns--) await nextTurn();
+			controller.abort();
+		}
+		await ended;
+	}
+	async function many(): Promise<void> {
+		while (made < wanted.calls) await make();
+	}
+	await Promise.all(Array.from({ length: CALLERS }, many));
+	await pool.close({ drainMs: 0 });
+	return { made, settled };
+}
+
+/** The adapter, whose connections count what is sent ahead and taken back. */
+function counting(
+	adapter: Adapter,
+	count: { sentAhead: number; takenBack: number },
+): Adapter {
+	const connect: Adapter["connect"] = async (worker, signal) => {
+		const connection = await adapter.connect(worker, signal);
+		const { ahead } = connection;
+		if (ahead === undefined) return connection;
+		const execute = connection.execute.bind(connection);
+		let running = 0;
+		connection.execute = async (...call) => {
+			if (running++ > 0) count.sentAhead++;
+			try {
+				return await execute(...call);
+			} finally {
+				running--;
+			}
+		};
+		const takeBack = ahead.takeBack.bind(ahead);
+		ahead.takeBack = (callId) => {
+			const taken = takeBack(callId);
+			count.takenBack += taken.size;
+			return taken;
+		};
+		return connection;
+	};
+	return Object.assign(Object.create(adapter) as Adapter, { connect });
+}

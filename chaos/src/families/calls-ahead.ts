@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+	STEPS,
+	type StormWanted,
+	type Strike,
+} from "../../programs/calls-ahead.ts";
+import {
+	ALONE,
+	type ChaosCase,
+	family,
+	type RoundOutcome,
+	unless,
+} from "../case.ts";
+import {
+	type CallNotes,
+	contradictions,
+	readNotes,
+} from "../harness/call-notes.ts";
+import { end, lives, look, signal } from "../harness/process-table.ts";
+import type { Stage } from "../harness/stage.ts";
+
+/** What is done to the calls of a round; what is left out is not done. */
+interface Storm extends Partial<Omit<StormWanted, "seed">> {
+	/** Workers are killed and stopped from outside, too. */
+	readonly outside?: boolean;
+	/** The host is killed when so many calls have ended. */
+	readonly hostDiesAfter?: number;
+}
+
+const CALLS = 1_200;
+/** Longest stay of a worker that was stopped. */
+const STOPPED_MS = 60;
+const MIXED = { aborted: 0.03, urgent: 0.05, limited: 0.02 };
+
+/** At each step by turns. */
+const atEachStep = (how: Strike["how"], ms = 0): Storm => ({
+	...MIXED,
+	strikes: STEPS.map((step) => ({ step, how, ms })),
+	every: 100,
+});
+const inTool = (how: Strike["how"], ms: number): Strike => ({
+	step: "in the tool",
+	how,
+	ms,
+});
+
+const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
+	{
+		name: "workers are killed, at each step of the next call",
+		selected: 1,
+		...atEachStep("kill"),
+	},
+	{
+		name: "workers are stopped and go on, at each step of the next call",
+		selected: 1,
+		...atEachStep("stop"),
+	},
+	{
+		name: "workers hang in C with Python's lock held, at each step of the next call",
+		...atEachStep("hang", 40),
+	},
+	{
+		name: "workers are killed and stopped at any moment",
+		...MIXED,
+		outside: true,
+		calls: 4_000,
+	},
+	{
+		name: "calls are taken back as they are aborted",
+		size: 1,
+		aborted: 0.1,
+	},
+	{
+		name: "calls are taken back for more urgent ones",
+		size: 1,
+		urgent: 0.1,
+	},
+	{
+		name: "calls are taken back by a worker with nothing to do",
+		strikes: [inTool("compute", 0.4)],
+		every: 1,
+	},
+	{
+		name: "calls are taken back from behind a slow one, asleep, computing or in C",
+		strikes: [inTool("sleep", 20), inTool("compute", 20), inTool("hang", 20)],
+		every: 100,
+	},
+	{
+		name: "the host is killed",
+		selected: 1,
+		...MIXED,
+		calls: 1_000_000,
+		hostDiesAfter: 600,
+	},
+];
+
+export const callsAhead: readonly ChaosCase[] = family(
+	"calls sent ahead: each settles once, none begins that ended as not run, none begins twice",
+	[ALONE],
+	STORMS.flatMap(({ name, selected, ...storm }) =>
+		(["framed", "grpc"] as const).map((transport) => ({
+			name: `${transport}: ${name}`,
+			rounds: 5,
+			...(selected && transport === "framed" && { selected }),
+			round: (stage: Stage) => runStorm(stage, transport, storm),
+		})),
+	),
+);
+
+async function runStorm(
+	stage: Stage,
+	transport: "framed" | "grpc",
+	{ outside = false, hostDiesAfter, ...wanted }: Storm,
+): Promise<RoundOutcome> {
+	// The pool of the calls is another one.
+	const pool = { size: { min: 0, max: 1 } };
+	const host = await stage.ready({ transport, pool });
+	const storm: StormWanted = {
+		...{ seed: stage.chance.below(2 ** 31), calls: CALLS, size: 2 },
+		...{ strikes: [], every: CALLS, aborted: 0, urgent: 0, limited: 0 },
+		...wanted,
+	};
+	const over = new AbortController();
+	const made = host.order("callsAhead", storm);
+	const disturbed = disturb(stage, outside, over.signal);
+	const counts = await (hostDiesAfter === undefined
+		? made
+		: untilSettled(stage, hostDiesAfter, made)
+	).finally(() => over.abort());
+	await disturbed;
+	const { goneMs, ...ending } = await stage.untilGone(host.kill());
+	const notes = readNotes(stage.directory);
+	assertHappened(notes, storm);
+	return {
+		...ending,
+		...(hostDiesAfter !== undefined && { goneMs }),
+		broken: [
+			...contradictions(notes),
+			...unless(
+				counts === undefined ||
+					(counts.made === notes.settled.length &&
+						counts.made === counts.settled),
+				`${counts?.made} calls were made, ${notes.settled.length} ended for their callers, ${counts?.settled} as the pool reports.`,
+			),
+		],
+	};
+}
+
+/** Resolves at some moment after so many calls have ended. */
+async function untilSettled(
+	stage: Stage,
+	count: number,
+	made: Promise<unknown>,
+): Promise<undefined> {
+	while (readNotes(stage.directory).settled.length < count)
+		await Promise.race([made, sleep(20)]);
+	await sleep(stage.chance.below(200));
+}
+
+/**
+ * Continues each worker that was stopped, after a while. With `outside` it stops and kills workers, too: each time when
+ * some calls more have ended, so that workers become ready in between.
+ */
+async function disturb(
+	stage: Stage,
+	outside: boolean,
+	over: AbortSignal,
+): Promise<void> {
+	const { chance, witness } = stage;
+	let [settled, next] = [0, 1];
+	while (!over.aborted) {
+		await sleep(2);
+		const workers = witness.living("worker").flatMap((each) => {
+			const { process } = each;
+			return process !== undefined && lives(process) ? [process] : [];
+		});
+		if (outside) settled = readNotes(stage.directory).settled.length;
+		if (settled >= next && workers.length > 0) {
+			next = settled + 50 + chance.below(200);
+			signal(chance.pick(workers).pid, chance.of(0.3) ? "SIGKILL" : "SIGSTOP");
+		}
+		for (const worker of workers) {
+			if (look(worker.pid)?.stopped !== true) continue;
+			await sleep(chance.below(STOPPED_MS));
+			if (outside && chance.of(0.3)) end(worker);
+			else if (lives(worker)) signal(worker.pid, "SIGCONT");
+		}
+	}
+}
+
+/** @throws Error when the round did not bring about what it is about. */
+function assertHappened(notes: CallNotes, storm: StormWanted): void {
+	const { settled, struck } = notes;
+	const last = settled.at(-1);
+	const ended = (ending: string): number =>
+		settled.filter((call) => call.ending === ending).length;
+	const missing = [
+		...storm.strikes
+			.map(({ step }) => step)
+			.filter((step) => !struck.includes(step)),
+		...unless((last?.sentAhead ?? 0) > settled.length / 20, "sent ahead"),
+		...unless((last?.takenBack ?? 0) > 0, "taken back"),
+		...unless(storm.aborted === 0 || ended("CALL_ABORTED") > 0, "aborted"),
+		// A pool that says "maybe" of everything never lies.
+		...unless(ended("ok") > settled.length / 2, "half of all ended well"),
+	];
+	if (missing.length > 0)
+		throw new Error(
+			`Not enough happened: ${missing.join(", ")}; ${settled.length} calls, ${JSON.stringify(last)}.`,
+		);
+}
