@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from pathlib import Path
-from threading import Lock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -60,27 +59,35 @@ def _arrive(step: str) -> None:
                 pass
 
 
-class _Fence:
-    """Stands where the worker has stored the number and has not looked yet."""
+class _Words:
+    """The words of a page, with a step between the first and the second access of a begin, in
+    whichever order they come."""
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    def __init__(self, words: memoryview[int]) -> None:
+        self._words = words
+        self.accesses = 0
 
-    def __enter__(self) -> None:
-        _arrive(_BEFORE_LOOK)
-        self._lock.acquire()
+    def _access(self) -> memoryview[int]:
+        self.accesses += 1
+        if self.accesses == 2:
+            _arrive(_BEFORE_LOOK)
+        return self._words
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def __getitem__(self, at: int) -> int:
+        return self._access()[at]
+
+    def __setitem__(self, at: int, word: int) -> None:
+        self._access()[at] = word
 
 
 _begin = CallPage.begin
 
 
 def _begin_in_steps(page: CallPage, number: int) -> bool:
-    if not isinstance(page._fence, _Fence):
-        page._fence = _Fence()
     _arrive(_BEFORE_NUMBER)
+    if not isinstance(page._words, _Words):
+        page._words = _Words(page._words)
+    page._words.accesses = 0
     begins = _begin(page, number)
     if begins:
         _arrive(_BEFORE_TOOL)
