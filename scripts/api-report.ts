@@ -36,7 +36,7 @@ const emit = writeConfig(
 );
 must("tsc", ["-p", emit]);
 
-const manifests = globSync("packages/*/package.json", { cwd: root });
+const manifests = globSync("packages/*/tsconfig.json", { cwd: root });
 using project = new TypeScriptProject(
 	writeConfig(emitted, { noEmit: true }, join(emitted, "packages")),
 );

@@ -18,34 +18,45 @@ import { must, root } from "./run.ts";
 // Outside the workspace, so that nothing resolves by luck.
 const work = mkdtempSync(join(tmpdir(), "snakepit-packages-"));
 try {
-	const packages = packPackages(work);
-	for (const { tarball } of packages) {
+	const packed = packPackages(work);
+	for (const { tarball } of packed)
 		must("publint", ["run", tarball, "--strict"]);
+	const packages = packed.filter((each) => !isNative(each));
+	const natives = packed.filter(isNative);
+	for (const { tarball } of packages)
 		must("attw", [tarball, "--profile", "esm-only"]);
-	}
-	const all = install("all", packages);
+	const all = install("all", packages, natives);
 	entriesLoad(all, packages);
 	readmeProgramRuns(all);
 	guardRuns(all);
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
-	const alone = install("core-alone", core);
+	const alone = install("core-alone", core, natives);
 	entriesLoad(alone, core);
 	isWithout(alone, /grpc|opentelemetry|protobuf/);
 	importIsLight(alone, "@snakepit/core");
 	const python = packages.filter(
 		({ name }) => name === "@snakepit/adapter-python",
 	);
-	const withPython = install("python", [...core, ...python]);
+	const withPython = install("python", [...core, ...python], natives);
 	entriesLoad(withPython, python);
 	isWithout(withPython, /grpc|opentelemetry|protobufjs/);
 } finally {
 	rmSync(work, { recursive: true });
 }
 
-function install(project: string, packages: readonly Packed[]): string {
+function install(
+	project: string,
+	packages: readonly Packed[],
+	natives: readonly Packed[],
+): string {
 	const cwd = join(work, project);
 	mkdirSync(cwd);
-	writeFileSync(join(cwd, "package.json"), `{ "type": "module" }`);
+	// As from a registry: npm installs the one that fits this machine, for core.
+	const overrides = Object.fromEntries(
+		natives.map(({ name, tarball }) => [name, `file:${tarball}`]),
+	);
+	const manifest = JSON.stringify({ type: "module", overrides });
+	writeFileSync(join(cwd, "package.json"), manifest);
 	const tarballs = packages.map(({ tarball }) => tarball);
 	// Types of Node are the user's choice, as in any library for Node.
 	const all = [...tarballs, "@types/node@22"];
@@ -94,6 +105,11 @@ function readmeProgramRuns(cwd: string) {
 		cwd,
 		env: { ...process.env, VIRTUAL_ENV: venv },
 	});
+}
+
+/** Packages of one binary each, which only core asks for. */
+function isNative({ name }: Packed): boolean {
+	return name.startsWith("@snakepit/native-");
 }
 
 /** The guard is Python in an npm package: the build has to copy it, and the doctor starts what was copied. */

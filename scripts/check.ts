@@ -30,6 +30,12 @@ step(
 	() => run(python, ["-m", "mypy"], { cwd: join(root, "python") }) === 0,
 );
 step("generated files are fresh", generatedIsFresh);
+// Its compiler exists for few systems; the binaries are the same from each.
+if (process.platform === "linux")
+	step(
+		"native binaries are fresh",
+		() => run(process.execPath, ["native/build.ts", "--check"]) === 0,
+	);
 step(
 	"packages",
 	() => run(process.execPath, ["scripts/check-packages.ts"]) === 0,

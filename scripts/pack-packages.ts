@@ -5,7 +5,7 @@ import { must, root } from "./run.ts";
 /** A package as it would be published. */
 export interface Packed {
 	readonly name: string;
-	/** What of it can be imported. */
+	/** What of it can be imported; nothing of a package that holds only a binary. */
 	readonly entries: readonly string[];
 	readonly tarball: string;
 }
@@ -23,7 +23,7 @@ function pack(manifest: string, into: string): Packed {
 	const { name, publishConfig } = JSON.parse(readFileSync(file, "utf8"));
 	const tarball = join(into, `${name.replace("/", "-")}.tgz`);
 	must("pnpm", ["pack", "--silent", "--out", tarball], { cwd: dirname(file) });
-	const entries = Object.keys(publishConfig.exports)
+	const entries = Object.keys(publishConfig.exports ?? {})
 		.filter((path) => !/\.(json|yml)$/.test(path))
 		.map((path) => join(name, path));
 	return { name, entries, tarball };

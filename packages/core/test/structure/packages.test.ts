@@ -49,6 +49,7 @@ const programs = [...foldersOf("apps"), "bench", "chaos"];
  * or speak of it.
  */
 const KNOW_THEIR_PLACE: readonly string[] = [
+	"packages/core/src/os/native-binary.ts",
 	"packages/core/src/registry/drizzle.ts",
 	"packages/core/src/registry/sqlite-unusable.ts",
 	"packages/watchdog/src/doctor/command.ts",
@@ -91,7 +92,9 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 	(folder) => {
 		const { files, imports, wanted } = read(folder);
 		const allowed = ((): readonly string[] => {
-			if (folder === "packages/core") return [];
+			// They are programs without code of ours; npm installs the one that fits.
+			if (folder === "packages/core")
+				return PACKAGES.filter((name) => name.startsWith("@snakepit/native-"));
 			// It brings a transport of its own.
 			if (folder === "packages/adapter-grpc-python")
 				return [

@@ -1,0 +1,84 @@
+#include "execute.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static char shell[] = "/bin/sh";
+static const char default_path[] = "/bin:/usr/bin";
+
+static int execute_file(char *file, char **arguments)
+{
+	execve(file, arguments, environ);
+	if (errno == ENOEXEC) {
+		char *name = arguments[0];
+
+		arguments[-1] = shell;
+		arguments[0] = file;
+		execve(shell, arguments - 1, environ);
+		arguments[0] = name;
+		return ENOEXEC;
+	}
+	return errno;
+}
+
+/* Whether the next directory may have it; as in glibc, whose list this is. */
+static int goes_on(int error)
+{
+	switch (error) {
+	case EACCES:
+	case ENODEV:
+	case ENOENT:
+	case ENOTDIR:
+	case ESTALE:
+	case ETIMEDOUT:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int execute(char **arguments)
+{
+	const char *name = arguments[0];
+	const char *directory = getenv("PATH");
+	size_t name_length = strlen(name);
+	int result = ENOENT;
+
+	if (name_length == 0)
+		return ENOENT;
+	if (strchr(name, '/') != NULL)
+		return execute_file(arguments[0], arguments);
+	if (directory == NULL)
+		directory = default_path;
+	for (;;) {
+		static char file[PATH_MAX];
+		size_t length = strcspn(directory, ":");
+
+		if (length + 1 + name_length < sizeof file) {
+			char *end = file;
+			int error;
+
+			/* An empty entry is the working directory. */
+			if (length > 0) {
+				memcpy(end, directory, length);
+				end += length;
+				*end++ = '/';
+			}
+			memcpy(end, name, name_length + 1);
+			error = execute_file(file, arguments);
+			if (!goes_on(error))
+				return error;
+			/* Found somewhere without permission is worth more than not found at the end. */
+			if (error == EACCES)
+				result = EACCES;
+		}
+		if (directory[length] == '\0')
+			return result;
+		directory += length + 1;
+	}
+}

@@ -1,0 +1,40 @@
+import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
+
+const PACKAGES: Readonly<Record<string, string>> = {
+	"linux-arm64": "@snakepit/native-linux-arm64",
+	"linux-x64": "@snakepit/native-linux-x64",
+};
+
+/** For what system, and from where. */
+export interface NativePlace {
+	readonly platform: string;
+	readonly architecture: string;
+	/** Files and URLs of modules whose `node_modules` are searched, in this order. */
+	readonly from: readonly (string | undefined)[];
+}
+
+/**
+ * The path of the native binary; `undefined` where there is none: on another system, in an install without optional
+ * packages, beside a bundle without them, or on a file system from which nothing may be executed.
+ */
+export function nativeBinary({
+	platform = process.platform,
+	architecture = process.arch,
+	// A bundle that is CommonJS has no URL; its program may have the package installed.
+	from = [import.meta.url, process.argv[1]],
+}: Partial<NativePlace> = {}): string | undefined {
+	const name = PACKAGES[`${platform}-${architecture}`];
+	if (name === undefined) return undefined;
+	for (const module of from) {
+		try {
+			if (module === undefined) continue;
+			const path = createRequire(module).resolve(`${name}/bin/snakepit-native`);
+			accessSync(path, constants.X_OK);
+			return path;
+		} catch {
+			// Not there, or of no use: the next place may have it.
+		}
+	}
+	return undefined;
+}

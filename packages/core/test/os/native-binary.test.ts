@@ -1,0 +1,68 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	mkdirSync,
+	mkdtempSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished, test } from "vitest";
+import { nativeBinary } from "../../src/os/native-binary.ts";
+
+test.runIf(process.platform === "linux")(
+	"the native binary for this machine is found and runs",
+	({ expect }) => {
+		const binary = nativeBinary();
+		expect(binary).toMatch(/native-linux-(x64|arm64)\/bin\/snakepit-native$/);
+		const { status, stderr } = spawnSync(binary as string, [], {
+			encoding: "utf8",
+		});
+		expect({ status, stderr }).toEqual({
+			status: 64,
+			stderr: "snakepit-native: usage: snakepit-native lifeline ...\n",
+		});
+	},
+);
+
+test("each package has the binary of its processor, executable for all", ({
+	expect,
+}) => {
+	// ELF, 64 bits, little-endian; the processor's number is at offset 18.
+	for (const [architecture, machine] of [
+		["x64", 62],
+		["arm64", 183],
+	] as const) {
+		const binary = nativeBinary({
+			platform: "linux",
+			architecture,
+		}) as string;
+		const header = execFileSync("head", ["-c", "20", binary]);
+		expect(header.subarray(0, 6).toString("latin1")).toBe("\x7fELF\x02\x01");
+		expect(header.readUInt16LE(18)).toBe(machine);
+	}
+});
+
+test("there is no binary for another system, and none that is missing or not executable", ({
+	expect,
+}) => {
+	const directory = mkdtempSync(join(tmpdir(), "snakepit-native-"));
+	onTestFinished(() => rmSync(directory, { recursive: true }));
+	expect(nativeBinary({ platform: "darwin" })).toBeUndefined();
+	expect(nativeBinary({ architecture: "riscv64" })).toBeUndefined();
+
+	const program = join(directory, "program.js");
+	const place = { platform: "linux", architecture: "x64", from: [program] };
+	expect(nativeBinary({ ...place, from: [undefined] })).toBeUndefined();
+	expect(nativeBinary(place)).toBeUndefined();
+	const bin = join(directory, "node_modules/@snakepit/native-linux-x64/bin");
+	mkdirSync(bin, { recursive: true });
+	const file = join(bin, "snakepit-native");
+	writeFileSync(file, "", { mode: 0o644 });
+	expect(nativeBinary(place)).toBeUndefined();
+	chmodSync(file, 0o755);
+	expect(nativeBinary(place)).toBe(file);
+	// A bundle's own place is unknown; its program's is not.
+	expect(nativeBinary({ ...place, from: [undefined, program] })).toBe(file);
+});
