@@ -32,14 +32,18 @@ try {
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
 	const alone = install("core-alone", core, natives);
 	entriesLoad(alone, core);
-	isWithout(alone, /grpc|opentelemetry|protobuf/);
-	importIsLight(alone, "@snakepit/core");
+	isWithout(alone, /grpc|opentelemetry|protobuf|drizzle/);
+	importIsLight(alone, "@snakepit/core", { processorMs: 40, megabytes: 12 });
 	const python = packages.filter(
 		({ name }) => name === "@snakepit/adapter-python",
 	);
 	const withPython = install("python", [...core, ...python], natives);
 	entriesLoad(withPython, python);
 	isWithout(withPython, /grpc|opentelemetry|protobufjs/);
+	importIsLight(withPython, "@snakepit/adapter-python", {
+		processorMs: 100,
+		megabytes: 20,
+	});
 } finally {
 	rmSync(work, { recursive: true });
 }

@@ -22,6 +22,11 @@ const ONLY_IN: readonly (readonly [RegExp, string])[] = [
 	[/^@grpc\//, "packages/adapter-grpc-python"],
 ];
 
+/** What the build puts into a package, so that it need not be installed: package, and what it contains. */
+const CONTAINS: Readonly<Record<string, readonly string[]>> = {
+	"packages/core": ["drizzle-orm"],
+};
+
 interface Manifest {
 	readonly name: string;
 	readonly dependencies?: Readonly<Record<string, string>>;
@@ -91,6 +96,7 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 	"%s",
 	(folder) => {
 		const { files, imports, wanted } = read(folder);
+		const contained = CONTAINS[folder] ?? [];
 		const allowed = ((): readonly string[] => {
 			// They are programs without code of ours; npm installs the one that fits.
 			if (folder === "packages/core")
@@ -150,7 +156,14 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 		test("imports no package that it does not ask for", () => {
 			expect(
 				packagesOf(imports).filter((name) => !wanted.includes(name)),
-			).toEqual([]);
+			).toEqual(contained);
+		});
+
+		test("has the licence of what it contains", () => {
+			for (const name of contained)
+				expect(existsSync(join(ROOT, folder, `licenses/${name}.txt`))).toBe(
+					true,
+				);
 		});
 
 		test("brings neither gRPC nor OpenTelemetry to those who did not choose it", () => {
