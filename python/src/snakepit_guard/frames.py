@@ -1,6 +1,6 @@
-"""Frames: four bytes of length, big-endian, then one JSON object of that length.
+"""Frames: four bytes of length, big-endian, then so many bytes.
 
-What arrives is input from outside: its length, encoding and shape are checked first.
+Those of the host are requests, see `requests`; those to the host are JSON objects.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ class FrameError(Exception):
 
 
 class FrameReader:
-    """Parses messages from bytes, however they are split."""
+    """Finds the bodies of frames in bytes, however they are split."""
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
         self._waiting = bytearray()
 
-    def feed(self, data: bytes) -> list[dict[str, object]]:
-        """Adds bytes; returns the messages that are complete now.
+    def feed(self, data: bytes) -> list[bytes]:
+        """Adds bytes; returns the bodies that are complete now.
 
         Raises:
-            FrameError: A length over the limit, or bytes that are not a JSON object.
+            FrameError: A length over the limit.
         """
         self._waiting += data
-        messages = []
+        bodies = []
         while len(self._waiting) >= _LENGTH_BYTES:
             length = int.from_bytes(self._waiting[:_LENGTH_BYTES], "big")
             if length > self._max_bytes:
@@ -38,22 +38,12 @@ class FrameReader:
             end = _LENGTH_BYTES + length
             if len(self._waiting) < end:
                 break
-            messages.append(_parse(bytes(self._waiting[_LENGTH_BYTES:end])))
+            bodies.append(bytes(self._waiting[_LENGTH_BYTES:end]))
             del self._waiting[:end]
-        return messages
+        return bodies
 
 
 def encode_frame(message: dict[str, object]) -> bytes:
-    """Returns one message as a frame."""
+    """Returns one answer as a frame."""
     body = json.dumps(message, separators=(",", ":")).encode("ascii")
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body
-
-
-def _parse(body: bytes) -> dict[str, object]:
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise FrameError(f"not JSON: {error}") from None
-    if not isinstance(message, dict):
-        raise FrameError("not a JSON object")
-    return message

@@ -47,7 +47,7 @@ class HostLink:
             data = b""
         if not data:
             raise HostGone
-        return [parse_request(message) for message in self._reader.feed(data)]
+        return [parse_request(body) for body in self._reader.feed(data)]
 
     def send(self, type: str, **fields: object) -> None:
         """Sends an answer, now or when the host reads again."""

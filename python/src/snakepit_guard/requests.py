@@ -2,14 +2,22 @@
 
 The answers are the messages `held`, `running`, `failed` and `exited`. A preloaded parent
 speaks the same protocol.
+
+All numbers are big-endian. The first byte names the request. Four bytes of id follow, but
+for `end`; with a start also one byte, whose bit n is set if the worker gets a connection
+as its descriptor n, four bytes with the number of arguments, four with that of variables,
+and strings, each of which ends with a NUL: label, executable, working directory, the
+arguments, and the variables as NAME=VALUE.
 """
 
 from __future__ import annotations
 
+import struct
+
 from snakepit_guard.frames import FrameError
 
 # The version that the first message of the guard names.
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 # Descriptors that a worker can have, and their numbers. Without `stdin` it is empty.
 DESCRIPTORS = {"stdin": 0, "stdout": 1, "stderr": 2, "control": 3}
@@ -61,68 +69,54 @@ class End:
     __slots__ = ()
 
 
-def parse_request(message: dict[str, object]) -> Start | About | End:
-    """Checks a message of the host.
+_START, _END = 1, 5
+_ABOUT = {2: "go", 3: "discard", 4: "reap"}
+_HEAD = struct.Struct(">BI")
+_START_HEAD = struct.Struct(">BIBII")
+_ALL_DESCRIPTORS = sum(1 << number for number in DESCRIPTORS.values())
+
+
+def parse_request(body: bytes) -> Start | About | End:
+    """Checks a request of the host.
 
     Raises:
         FrameError: It is not a request.
     """
-    kind = message.get("type")
-    if kind == "start":
-        return _start(message)
-    if kind in ("go", "discard", "reap"):
-        return About(str(kind), _id(message))
-    if kind == "end":
+    kind = body[0] if body else 0
+    if kind == _START:
+        return _start(body)
+    if kind in _ABOUT and len(body) == _HEAD.size:
+        return About(_ABOUT[kind], _HEAD.unpack(body)[1])
+    if kind == _END and len(body) == 1:
         return End()
-    raise FrameError(f"an unknown request: {kind!r:.40}")
+    raise FrameError(f"an unknown request: {body[:20]!r}")
 
 
-def _start(message: dict[str, object]) -> Start:
-    args = message.get("args")
-    env = message.get("env")
-    descriptors = message.get("descriptors")
-    label = message.get("label")
-    if not isinstance(args, list) or not isinstance(env, dict):
-        raise FrameError("a start without args or env")
-    if not isinstance(descriptors, list) or not all(
-        isinstance(name, str) and name in DESCRIPTORS for name in descriptors
-    ):
+def _start(body: bytes) -> Start:
+    if len(body) <= _START_HEAD.size or body[-1] != 0:
+        raise FrameError("a start that is cut")
+    _, id, descriptors, argument_count, variable_count = _START_HEAD.unpack_from(body)
+    label, *strings = body[_START_HEAD.size : -1].split(b"\0")
+    if len(strings) != 2 + argument_count + variable_count:
+        raise FrameError(f"a start with {1 + len(strings)} strings")
+    if descriptors & ~_ALL_DESCRIPTORS:
         raise FrameError("a start with unknown descriptors")
-    if label is not None and not isinstance(label, str):
-        raise FrameError("a start whose label is not a string")
+    executable, cwd, *rest = strings
     return Start(
-        id=_id(message),
-        label=label,
-        executable=_text(message.get("executable")),
-        args=[_text(argument) for argument in args],
-        env={_variable(name): _text(value) for name, value in env.items()},
-        cwd=_text(message.get("cwd")),
-        descriptors=frozenset(DESCRIPTORS[name] for name in descriptors),
+        id=id,
+        label=label.decode("utf-8", "replace") or None,
+        executable=executable,
+        args=rest[:argument_count],
+        env=dict(map(_variable, rest[argument_count:])),
+        cwd=cwd,
+        descriptors=frozenset(
+            number for number in DESCRIPTORS.values() if descriptors >> number & 1
+        ),
     )
 
 
-def _id(message: dict[str, object]) -> int:
-    id = message.get("id")
-    if not isinstance(id, int) or isinstance(id, bool) or not 0 <= id < 2**32:
-        raise FrameError("a request without an id")
-    return id
-
-
-def _variable(name: object) -> bytes:
-    encoded = _text(name)
-    if not encoded or b"=" in encoded:
-        raise FrameError("a variable whose name is empty or has an =")
-    return encoded
-
-
-def _text(value: object) -> bytes:
-    """Encodes text for the system: as UTF-8, as Node does."""
-    if not isinstance(value, str):
-        raise FrameError("a value that has to be a string is not one")
-    try:
-        encoded = value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise FrameError("text with a lone surrogate") from None
-    if b"\0" in encoded:
-        raise FrameError("text with a NUL")
-    return encoded
+def _variable(text: bytes) -> tuple[bytes, bytes]:
+    name, sign, value = text.partition(b"=")
+    if not name or not sign:
+        raise FrameError("a variable without a name")
+    return name, value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -13,9 +14,9 @@ from typing import Any
 import pytest
 from conftest import Host
 from support.fake_host import FakeHost
-from support.guard_host import DEADLINE_S, Death
+from support.guard_host import DEADLINE_S, Death, encode_request
 
-from snakepit_guard.frames import FrameReader, encode_frame
+from snakepit_guard.frames import FrameReader
 from snakepit_guard.reception import HEADER
 from snakepit_guard.requests import DESCRIPTORS
 
@@ -42,14 +43,14 @@ class Parent:
         self.deaths: list[Death] = []
         self.sockets: list[socket.socket] = []
 
-    def ask(self, **message: object) -> None:
-        self.fake.channel.sendall(encode_frame(message))
+    def ask(self, type: str, **fields: object) -> None:
+        self.fake.channel.sendall(encode_request(type, **fields))
 
     def expect(self, type: str) -> dict[str, Any]:
         while not self._inbox:
             data = self.fake.channel.recv(65536)
             assert data, f"no {type}"
-            self._inbox += self._reader.feed(data)
+            self._inbox += map(json.loads, self._reader.feed(data))
         message = self._inbox.pop(0)
         assert message["type"] == type, message
         return message
@@ -58,7 +59,7 @@ class Parent:
         """Asks for a worker, which is not yet let go."""
         usual = ["-m", "snakepit_bridge", "worker", "--run-id", self.fake.run_id]
         self.ask(
-            type="start",
+            "start",
             id=id,
             label=None,
             executable="python",
@@ -107,7 +108,7 @@ def test_a_child_is_held_until_it_is_released(parent: Parent) -> None:
     assert os.getsid(held["pid"]) == held["pid"]
     with open(f"/proc/{held['pid']}/environ", "rb") as shown:
         assert f"SNAKEPIT_WORKER={parent.fake.run_id}-1".encode() in shown.read()
-    parent.ask(type="go", id=1)
+    parent.ask("go", id=1)
     assert parent.expect("running")["id"] == 1
     # Without a launch message it waits; the end of its channel is its host's.
     sockets["control"].close()
@@ -158,7 +159,7 @@ def test_a_program_other_than_a_worker_is_refused(parent: Parent) -> None:
 
 
 def test_a_parent_ends_when_the_host_ends_it(parent: Parent) -> None:
-    parent.ask(type="end")
+    parent.ask("end")
     assert parent.fake.exit_status() == 0
 
 

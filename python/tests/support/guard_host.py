@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,15 +17,41 @@ from pathlib import Path
 from typing import Any
 
 import snakepit_guard
-from snakepit_guard.frames import FrameReader, encode_frame
+from snakepit_guard.frames import FrameReader
 from snakepit_guard.process_table import look
 from snakepit_guard.reception import HEADER
 from snakepit_guard.requests import DESCRIPTORS
 
 BESTIARY = Path(__file__).parent.parent / "guard" / "bestiary"
 PACKAGE = Path(snakepit_guard.__file__).parent
+# Another guard with the same promises; by default the one of this repository.
+COMMAND = os.environ.get("SNAKEPIT_TEST_GUARD", "").split() or [
+    *(sys.executable, "-I", "-S", "-E"),
+    str(PACKAGE),
+]
+KINDS = {"start": 1, "go": 2, "discard": 3, "reap": 4, "end": 5}
 # Generous: what is waited for is an event, and this only ends a test that fails.
 DEADLINE_S = 20.0
+
+
+def encode_request(type: str, **fields: Any) -> bytes:
+    """Returns a request as a frame."""
+    body = bytes([KINDS[type]])
+    if type != "end":
+        body += fields["id"].to_bytes(4, "big")
+    if type == "start":
+        args, env = fields["args"], fields["env"]
+        bits = sum(1 << DESCRIPTORS[name] for name in fields["descriptors"])
+        body += struct.pack(">BII", bits, len(args), len(env))
+        strings = [fields["label"] or "", fields["executable"], fields["cwd"], *args]
+        strings += [f"{name}={value}" for name, value in env.items()]
+        body += b"".join(text.encode() + b"\0" for text in strings)
+    return as_frame(body)
+
+
+def as_frame(body: bytes) -> bytes:
+    """Returns the body of a message as a frame."""
+    return len(body).to_bytes(4, "big") + body
 
 
 class Death:
@@ -93,11 +121,10 @@ class GuardHost:
         # Above 3 and 4, so that the shell does not close what it has just put there.
         p, q = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (protocol, lifeline))
         shell = f'exec "$@" 3<&{p} 4<&{q} {p}<&- {q}<&-'
-        command = [sys.executable, "-I", "-S", "-E", str(PACKAGE)]
         arguments = ["--socket", self.socket, "--incidents", str(self.incidents)]
         arguments += ["--run-id", "k3x9a2p"]
         self.process = subprocess.Popen(
-            ["/bin/bash", "-c", shell, "guard", *command, *arguments],
+            ["/bin/bash", "-c", shell, "guard", *COMMAND, *arguments],
             pass_fds=[p, q],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -123,7 +150,7 @@ class GuardHost:
         return death
 
     def send(self, type: str, **fields: object) -> None:
-        self.link.sendall(encode_frame({"type": type, **fields}))
+        self.link.sendall(encode_request(type, **fields))
 
     def next(self) -> dict[str, Any]:
         """The next message of the guard."""
@@ -131,7 +158,7 @@ class GuardHost:
             data = self.link.recv(65_536)
             if not data:
                 raise EOFError("the guard has nothing more to say")
-            self._inbox += self._reader.feed(data)
+            self._inbox += map(json.loads, self._reader.feed(data))
         return self._inbox.pop(0)
 
     def expect(self, type: str) -> dict[str, Any]:

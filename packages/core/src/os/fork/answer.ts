@@ -1,9 +1,9 @@
 import { constants } from "node:os";
 import type { ProcessExit } from "../../world.ts";
-import { FrameError } from "./frame-codec.ts";
+import { FrameError } from "./frame-reader.ts";
 
 /** The version of the protocol that this package implements. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** What a process that forks reports, about itself or about one start. */
 export type Answer =

@@ -2,8 +2,13 @@ import { connect, type Socket } from "node:net";
 import type { ProcessSpec } from "../../world.ts";
 
 /** The descriptors of a worker that are connections, with their numbers there. */
-const NUMBERS = { stdin: 0, stdout: 1, stderr: 2, control: 3 } as const;
-export type DescriptorName = keyof typeof NUMBERS;
+export const DESCRIPTOR_NUMBERS = {
+	stdin: 0,
+	stdout: 1,
+	stderr: 2,
+	control: 3,
+} as const;
+export type DescriptorName = keyof typeof DESCRIPTOR_NUMBERS;
 
 /** This side of a worker's descriptors. */
 export interface Descriptors {
@@ -43,7 +48,7 @@ export class DescriptorConnections {
 			socket.on("error", failed);
 			const header = Buffer.alloc(5);
 			header.writeUInt32BE(start);
-			header.writeUInt8(NUMBERS[name], 4);
+			header.writeUInt8(DESCRIPTOR_NUMBERS[name], 4);
 			socket.write(header);
 			this.#sockets.set(name, socket);
 		}

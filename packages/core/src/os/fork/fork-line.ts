@@ -10,7 +10,8 @@ import type {
 import { spawnFailed } from "../spawn-failure.ts";
 import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
 import { Fork } from "./fork.ts";
-import { encodeFrame, FrameReader } from "./frame-codec.ts";
+import { FrameReader } from "./frame-reader.ts";
+import { encodeRequest, type Request } from "./request.ts";
 
 /** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
 const STARTS_AT_ONCE = 24;
@@ -104,7 +105,7 @@ export class ForkLine {
 			source,
 			host,
 			clock,
-			send: (message) => this.#send(message),
+			send: (request) => this.#send(request),
 			forget: (forgotten) => this.#forks.delete(forgotten),
 			deserted: (error) => this.#break(error),
 		});
@@ -112,8 +113,8 @@ export class ForkLine {
 		return await fork.started;
 	}
 
-	#send(message: object): boolean {
-		const frame = encodeFrame(message);
+	#send(request: Request): boolean {
+		const frame = encodeRequest(request);
 		if (frame === undefined) return false;
 		// After the loss nothing is sent, and the forks have failed already.
 		if (this.#lost === undefined) this.#setting.connection.write(frame);

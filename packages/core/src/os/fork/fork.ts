@@ -17,6 +17,7 @@ import {
 	descriptorNames,
 } from "./descriptors.ts";
 import { ForkedProcess } from "./forked-process.ts";
+import type { Request } from "./request.ts";
 
 /** What a fork needs of its line. */
 export interface ForkContext {
@@ -25,8 +26,8 @@ export interface ForkContext {
 	readonly source: string;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
-	/** Returns false when the message is too long for it. */
-	send(message: object): boolean;
+	/** Returns false when the request is too long for it. */
+	send(request: Request): boolean;
 	/** This start has ended: no more answers are expected. */
 	forget(id: number): void;
 	/** A connection was refused or broken off: a sign that the process that forks ends. */
@@ -137,7 +138,7 @@ export class Fork {
 			const sent = this.#line.send({
 				type: "start",
 				id: this.#id,
-				label: label ?? null,
+				label: label ?? "",
 				...program,
 				descriptors,
 			});
@@ -215,15 +216,13 @@ function systemError(errno: number, spec: ProcessSpec): NodeJS.ErrnoException {
  * @throws TypeError where it contains a NUL, as `child_process` does.
  */
 function programText(spec: ProcessSpec, cwd: string) {
-	const env = Object.entries(spec.env).flatMap(([name, value]) => {
-		const entry = text(`${name}=${value}`);
-		const end = entry.indexOf("=");
-		return end < 1 ? [] : [[entry.slice(0, end), entry.slice(end + 1)]];
-	});
+	const variables = Object.entries(spec.env)
+		.map(([name, value]) => text(`${name}=${value}`))
+		.filter((entry) => !entry.startsWith("="));
 	return {
 		executable: text(spec.executable),
 		args: spec.args.map(text),
-		env: Object.fromEntries(env),
+		variables,
 		// A guard has a working directory of its own: the default is the host's.
 		cwd: text(spec.cwd ?? cwd),
 	};

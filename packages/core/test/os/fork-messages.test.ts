@@ -2,23 +2,43 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseAnswer } from "../../src/os/fork/answer.ts";
 import {
-	encodeFrame,
 	FrameError,
 	FrameReader,
 	MAX_ANSWER_BYTES,
+} from "../../src/os/fork/frame-reader.ts";
+import {
+	encodeRequest,
 	MAX_REQUEST_BYTES,
-} from "../../src/os/fork/frame-codec.ts";
+	type Request,
+} from "../../src/os/fork/request.ts";
 
-test("messages arrive whole and in order however the bytes are cut", () => {
+/** An answer as a process that forks sends it. */
+function answerFrame(message: unknown): Buffer {
+	const body = Buffer.from(JSON.stringify(message));
+	const length = Buffer.alloc(4);
+	length.writeUInt32BE(body.length);
+	return Buffer.concat([length, body]);
+}
+
+const START: Request = {
+	type: "start",
+	id: 0x01020304,
+	label: "run-1",
+	executable: "sh",
+	args: ["-c", ""],
+	variables: ["A=ü"],
+	cwd: "/",
+	descriptors: ["stdout", "stderr", "control"],
+};
+
+test("answers arrive whole and in order however the bytes are cut", () => {
 	const message = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 });
 	fc.assert(
 		fc.property(
 			fc.array(message, { maxLength: 5 }),
 			fc.array(fc.nat(400)),
 			(messages, cuts) => {
-				const data = Buffer.concat(
-					messages.map((each) => encodeFrame(each) ?? Buffer.alloc(0)),
-				);
+				const data = Buffer.concat(messages.map(answerFrame));
 				const edges = [0, ...cuts, data.length]
 					.map((edge) => Math.min(edge, data.length))
 					.sort((a, b) => a - b);
@@ -48,14 +68,32 @@ test("lengths over the limits are refused on both sides", () => {
 	const length = Buffer.alloc(4);
 	length.writeUInt32BE(MAX_ANSWER_BYTES + 1);
 	expect(() => new FrameReader().feed(length)).toThrow(FrameError);
-	expect(encodeFrame({ a: "x".repeat(MAX_REQUEST_BYTES) })).toBeUndefined();
+	const args = ["x".repeat(MAX_REQUEST_BYTES)];
+	expect(encodeRequest({ ...START, args })).toBeUndefined();
+});
+
+// The same bytes as in python/tests/guard/test_frames.py.
+test("requests are the bytes that a process that forks takes", () => {
+	const start =
+		"00000022 01 01020304 0e 00000002 00000001" +
+		"72756e2d3100 736800 2f00 2d6300 00 413dc3bc00";
+	expect(encodeRequest(START)?.toString("hex")).toBe(start.replaceAll(" ", ""));
+	const others = (["go", "discard", "reap"] as const).map((type) =>
+		encodeRequest({ type, id: 7 })?.toString("hex"),
+	);
+	expect(others).toEqual([
+		"000000050200000007",
+		"000000050300000007",
+		"000000050400000007",
+	]);
+	expect(encodeRequest({ type: "end" })?.toString("hex")).toBe("0000000105");
 });
 
 test("an answer that lacks something, or is none, is refused", () => {
 	const wrong = [
 		{ type: "fly" },
 		{},
-		{ type: "ready", version: 2, pid: 1 },
+		{ type: "ready", version: 1, pid: 1 },
 		{ type: "held", id: 1 },
 		{ type: "failed", id: 1, errno: -1, message: "" },
 		{ type: "failed", id: 1, errno: 1 },

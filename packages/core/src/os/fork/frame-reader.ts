@@ -1,23 +1,11 @@
 /** Four bytes of length, big-endian, and so many bytes of one JSON object. */
 const LENGTH_BYTES = 4;
-/** What a process that forks takes; arguments and environment of one program have at most about 6 MiB on Linux. */
-export const MAX_REQUEST_BYTES: number = 16 * 1024 * 1024;
-/** Its answers are short. */
+/** The answers of a process that forks are short. */
 export const MAX_ANSWER_BYTES = 65_536;
 
 /** The other side does not keep to the protocol; nothing after this can be understood. */
 export class FrameError extends Error {
 	override readonly name = "FrameError";
-}
-
-/** Writes one message as a frame; `undefined` when it is longer than is taken. */
-export function encodeFrame(message: object): Buffer | undefined {
-	const body = Buffer.from(JSON.stringify(message));
-	if (body.length > MAX_REQUEST_BYTES) return undefined;
-	const frame = Buffer.allocUnsafe(LENGTH_BYTES + body.length);
-	frame.writeUInt32BE(body.length);
-	body.copy(frame, LENGTH_BYTES);
-	return frame;
 }
 
 /** Makes messages out of bytes, however they are cut. */
