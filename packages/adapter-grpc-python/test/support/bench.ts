@@ -1,3 +1,5 @@
+import type { Adapter } from "@snakepit/core/adapter";
+import { afterAll, expect } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
 import {
 	PYTHON,
@@ -6,6 +8,7 @@ import {
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 import { DEFAULTS } from "../../src/options.ts";
 import {
+	type AtEnd,
 	type StartOptions,
 	startPythonWorker,
 	type TestWorker,
@@ -32,8 +35,32 @@ export function startBench(
 	options: Partial<PythonGrpcOptions> = {},
 	start: StartOptions = {},
 ): Promise<TestWorker> {
-	return startPythonWorker(
-		pythonGrpc({ tools: toolsFile("bench.py"), python: PYTHON, ...options }),
-		start,
-	);
+	return startPythonWorker(bench(options), start);
+}
+
+function bench(options: Partial<PythonGrpcOptions>): Adapter {
+	return pythonGrpc({
+		tools: toolsFile("bench.py"),
+		python: PYTHON,
+		...options,
+	});
+}
+
+/**
+ * One worker with the tools of bench.py for all tests of a file that leave it as
+ * they found it: it starts with the first that asks and is gone after the last.
+ */
+export function sharedBench(
+	options: Partial<PythonGrpcOptions> = {},
+): () => Promise<TestWorker> {
+	const ends: Parameters<AtEnd>[0][] = [];
+	let worker: Promise<TestWorker> | undefined;
+	afterAll(async () => {
+		expect((await worker)?.brokenBy ?? []).toEqual([]);
+		for (const end of ends.reverse()) await end();
+	});
+	return () => {
+		worker ??= startPythonWorker(bench(options), {}, (end) => ends.push(end));
+		return worker;
+	};
 }

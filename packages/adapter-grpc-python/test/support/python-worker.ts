@@ -35,22 +35,26 @@ export interface TestWorker {
 	kill(): void;
 }
 
-/** As core makes it; removed when the test is finished. */
-function sharedMemoryDirectory(): string | undefined {
-	if (!existsSync("/dev/shm")) return undefined;
-	const directory = mkdtempSync("/dev/shm/snakepit-test-");
-	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+/** Says what to do at the end; what is said last is done first. */
+export type AtEnd = (end: () => void | PromiseLike<void>) => void;
+
+function removedAtEnd(atEnd: AtEnd, prefix: string): string {
+	const directory = mkdtempSync(prefix);
+	atEnd(() => rmSync(directory, { recursive: true, force: true }));
 	return directory;
 }
 
-/** Starts one; it is gone when the test is finished. */
+/** Starts one; it is gone when the test is finished, or at another end. */
 export async function startPythonWorker(
 	adapter: Adapter,
 	options: StartOptions = {},
+	atEnd: AtEnd = onTestFinished,
 ): Promise<TestWorker> {
-	const directory = mkdtempSync(join(tmpdir(), "snp-"));
-	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-	const sharedDirectory = sharedMemoryDirectory();
+	const directory = removedAtEnd(atEnd, join(tmpdir(), "snp-"));
+	// As core makes it.
+	const sharedDirectory = existsSync("/dev/shm")
+		? removedAtEnd(atEnd, "/dev/shm/snakepit-test-")
+		: undefined;
 	const lifeline = await listenLifeline(join(directory, "l"));
 	const slot: WorkerSlot = {
 		pool: "test",
@@ -73,7 +77,7 @@ export async function startPythonWorker(
 		stdio: ["ignore", "pipe", "pipe", "pipe"],
 	});
 	const exited = exitOf(child);
-	onTestFinished(async () => {
+	atEnd(async () => {
 		lifeline.close();
 		child.kill("SIGKILL");
 		await exited;
@@ -110,7 +114,7 @@ export async function startPythonWorker(
 		broken: (error) => brokenBy.push(error),
 	};
 	const connection = await adapter.connect(worker, AbortSignal.timeout(60_000));
-	onTestFinished(() => connection[Symbol.asyncDispose]());
+	atEnd(() => connection[Symbol.asyncDispose]());
 	const kill = (): void => {
 		child.kill("SIGKILL");
 	};

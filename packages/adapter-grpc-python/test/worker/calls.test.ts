@@ -7,13 +7,14 @@ import {
 import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { describe, expect, test } from "vitest";
 import { call, failureOf } from "../../../adapter-python/test/support/calls.ts";
-import { benchOver, TRANSPORTS } from "../support/bench.ts";
+import { benchOver, sharedBench, TRANSPORTS } from "../support/bench.ts";
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);
+	const worker = sharedBench({ transport });
 
 	test("a call is answered with what the tool returns", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		expect(await call(connection, "add", { a: 2, b: 3 })).toBe(5);
 		expect(await call(connection, "add", [2, 3])).toBe(5);
 		expect(await call(connection, "echo")).toBe(null);
@@ -36,7 +37,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("an unknown tool is refused before anything ran", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const error = await failureOf(call(connection, "ad"));
 		expect(error).toBeInstanceOf(InputError);
 		expect(error).toMatchObject({ code: "TOOL_NOT_FOUND", ran: "no" });
@@ -45,7 +46,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a wrong argument is named by its path, with the type that is expected", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const error = await failureOf(call(connection, "add", { a: "one" }));
 		expect(error).toMatchObject({
 			code: "INVALID_ARGUMENTS",
@@ -56,7 +57,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("arguments that are neither an object nor an array are refused here", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		expect(await failureOf(call(connection, "add", 5))).toMatchObject({
 			code: "INVALID_ARGUMENTS",
 			ran: "no",
@@ -64,7 +65,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("an argument that cannot cross is named by its path, and nothing is lost", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const value = { images: [{}, { label: () => 1 }] };
 		const error = await failureOf(call(connection, "echo", { value }));
 		expect(error).toMatchObject({
@@ -76,7 +77,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a result that cannot cross is named by its path, and nothing is lost", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const error = await failureOf(call(connection, "bad_result"));
 		expect(error).toMatchObject({
 			code: "VALUE_NOT_TRANSFERABLE",
@@ -116,7 +117,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("what a tool raises arrives with its type, message, traceback and cause", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const error = await failureOf(call(connection, "fail"));
 		expect(error).toBeInstanceOf(ToolError);
 		const { message, ran, remote } = error as ToolError;
@@ -135,7 +136,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	test.each(["hang", "hang_async"])(
 		"an abort ends the tool %s and frees the worker",
 		async (command) => {
-			const { connection } = await startBench();
+			const { connection } = await worker();
 			const abort = new AbortController();
 			const failure = failureOf(
 				call(connection, command, {}, { signal: abort.signal }),
@@ -149,7 +150,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	);
 
 	test("a call that is aborted already is not sent", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const signal = AbortSignal.abort();
 		expect(
 			await failureOf(call(connection, "hang", {}, { signal })),
@@ -157,7 +158,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a deadline that passes reaches the tool as one", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const abort = new AbortController();
 		const failure = failureOf(
 			call(connection, "hang", {}, { signal: abort.signal }),
@@ -194,7 +195,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a session keeps its state in the worker until it ends", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const word = (text: string) =>
 			call(connection, "remember", [text], { sessionId: "s" });
 		expect(await word("one")).toEqual(["one"]);
@@ -204,7 +205,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("trace context crosses", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const traceContext = { traceparent: "00-1-2-01", baggage: "a=b" };
 		expect(
 			await call(connection, "trace_context", {}, { traceContext }),
@@ -212,7 +213,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("log records of a tool arrive with its call, level and traceback", async () => {
-		const { connection, logs } = await startBench();
+		const { connection, logs } = await worker();
 		await call(connection, "log_something", {}, { callId: "call-x" });
 		const [first, second] = logs.filter(({ callId }) => callId === "call-x");
 		expect(first).toMatchObject({
@@ -229,7 +230,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a ping is answered while a tool blocks, and says how many calls run", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const abort = new AbortController();
 		const hanging = failureOf(
 			call(connection, "hang", {}, { signal: abort.signal }),
@@ -245,7 +246,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a ping gives up with its signal", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const reason = new Error("no patience");
 		const signal = AbortSignal.abort(reason);
 		expect(

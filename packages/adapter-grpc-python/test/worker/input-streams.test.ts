@@ -5,10 +5,11 @@ import {
 	failureOf,
 	streamOf,
 } from "../../../adapter-python/test/support/calls.ts";
-import { benchOver, DETAIL_TRANSPORTS } from "../support/bench.ts";
+import { benchOver, DETAIL_TRANSPORTS, sharedBench } from "../support/bench.ts";
 
 describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);
+	const worker = sharedBench({ transport });
 
 	/** Items without end; tells how many were taken and whether it was closed. */
 	function countedSource() {
@@ -24,7 +25,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	}
 
 	test("items of an iterable reach the tool in order, many times its credit", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const items = Array.from({ length: 300 }, (_, i) => ({ i }));
 		expect(await call(connection, "collect", {}, { input: items })).toEqual(
 			items,
@@ -45,14 +46,14 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a tool that reads no more closes the caller's iterable", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const { source, items } = countedSource();
 		expect(await call(connection, "first_input", {}, { input: items })).toBe(0);
 		await expect.poll(() => source.closed).toBe(true);
 	});
 
 	test("an abort closes the caller's iterable", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const { source, items } = countedSource();
 		const abort = new AbortController();
 		const failure = failureOf(
@@ -70,7 +71,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("an iterable that throws fails the tool's reading, and is the cause of its error", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const reason = new Error("the disk is gone");
 		function* broken() {
 			yield 1;
@@ -85,7 +86,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("an item that cannot cross ends the call with its path", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const input = [1, { label: () => 1 }];
 		expect(
 			await failureOf(call(connection, "collect", {}, { input })),
@@ -111,7 +112,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("an item of the wrong type is named by its path", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const doubled = streamOf(connection, "doubled", {}, { input: [1, "two"] });
 		await doubled.next();
 		expect(await failureOf(doubled.next())).toMatchObject({
@@ -121,7 +122,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a tool without input is not sent any", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		expect(
 			await failureOf(call(connection, "add", { a: 1 }, { input: [1] })),
 		).toMatchObject({ code: "WRONG_SHAPE", ran: "no" });

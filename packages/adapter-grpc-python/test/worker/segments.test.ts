@@ -8,7 +8,7 @@ import {
 } from "../../../adapter-python/test/support/calls.ts";
 import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { NdArray, type PythonGrpcOptions } from "../../src/index.ts";
-import { benchOver, DETAIL_TRANSPORTS } from "../support/bench.ts";
+import { benchOver, DETAIL_TRANSPORTS, sharedBench } from "../support/bench.ts";
 import type { StartOptions, TestWorker } from "../support/python-worker.ts";
 
 const SIZE = 1_000_000;
@@ -62,6 +62,9 @@ describe.skipIf(!existsSync("/dev/shm")).each(DETAIL_TRANSPORTS)(
 		): Promise<TestWorker> {
 			return benchOver(transport)({ tools, ...options }, start);
 		}
+
+		/** What one test has it keep, the others write over as well. */
+		const keeper = sharedBench({ transport, tools });
 
 		/** Writes over every segment that is free. */
 		async function writeOver({ connection }: TestWorker): Promise<void> {
@@ -128,15 +131,14 @@ describe.skipIf(!existsSync("/dev/shm")).each(DETAIL_TRANSPORTS)(
 			"context",
 			"child",
 		])("what a tool keeps never changes: %s", async (way) => {
-			const worker = await begin();
-			const { connection } = worker;
-			await writeOver(worker);
+			const { connection } = await keeper();
+			await writeOver(await keeper());
 			const answer = await call(connection, "keep", [filled(1), way]);
 			expect(extremesOf(answer)).toEqual([101, 101]);
-			await writeOver(worker);
+			await writeOver(await keeper());
 			expect(await call(connection, "extremes", [way])).toEqual([1, 1]);
 			await call(connection, "collected", []);
-			await writeOver(worker);
+			await writeOver(await keeper());
 		});
 
 		test("what an exception keeps never changes, and the next call is served", async () => {

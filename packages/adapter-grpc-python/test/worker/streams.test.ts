@@ -6,10 +6,11 @@ import {
 	failureOf,
 	streamOf,
 } from "../../../adapter-python/test/support/calls.ts";
-import { benchOver, TRANSPORTS } from "../support/bench.ts";
+import { benchOver, sharedBench, TRANSPORTS } from "../support/bench.ts";
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
 	const startBench = benchOver(transport);
+	const worker = sharedBench({ transport });
 
 	async function all(items: AsyncIterator<unknown>): Promise<unknown[]> {
 		const read: unknown[] = [];
@@ -44,7 +45,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("what a generator returns is the value of the last step, once", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const items = streamOf(connection, "count_and_total", { below: 2 });
 		expect(await Promise.all([1, 2, 3, 4].map(() => items.next()))).toEqual([
 			{ done: false, value: 0 },
@@ -57,14 +58,14 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	test.each(["count", "async_count"])(
 		"%s returns nothing, which is null",
 		async (command) => {
-			const { connection } = await startBench();
+			const { connection } = await worker();
 			const items = streamOf(connection, command, { below: 0 });
 			expect(await items.next()).toEqual({ done: true, value: null });
 		},
 	);
 
 	test("what a generator returns and cannot cross is the failure of its stream, after its items", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const items = streamOf(connection, "return_what_cannot_cross");
 		expect(await items.next()).toEqual({ done: false, value: 1 });
 		expect(await failureOf(items.next())).toMatchObject({
@@ -85,7 +86,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("leaving a stream closes the tool's generator, and the worker is free", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const items = streamOf(connection, "silent");
 		const awaited = items.next();
 		expect(await items.return?.()).toEqual({ done: true, value: undefined });
@@ -94,7 +95,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a stream that nobody reads is never begun", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const items = streamOf(connection, "endless");
 		await items.return?.();
 		expect(await items.next()).toEqual({ done: true, value: undefined });
@@ -102,7 +103,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("what the tool yielded arrives before what it raises, and that once", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const items = streamOf(connection, "fail_after", { chunks: 2 });
 		expect(await items.next()).toMatchObject({ value: 0 });
 		expect(await items.next()).toMatchObject({ value: 1 });
@@ -111,7 +112,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("an aborted stream ends with the abort, whatever was under way", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		const abort = new AbortController();
 		const items = streamOf(
 			connection,
@@ -135,7 +136,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 	});
 
 	test("a tool with one result is not streamed, and one that streams not called", async () => {
-		const { connection } = await startBench();
+		const { connection } = await worker();
 		expect(
 			await failureOf(streamOf(connection, "add", { a: 1 }).next()),
 		).toMatchObject({ code: "WRONG_SHAPE", ran: "no" });

@@ -15,13 +15,13 @@ import {
 	PlainDateTime,
 	Tuple,
 } from "../../src/index.ts";
-import { startBench } from "../support/bench.ts";
+import { sharedBench } from "../support/bench.ts";
 
-const tools = toolsFile("values.py");
+const worker = sharedBench({ tools: toolsFile("values.py") });
 const LONG = { timeout: 120_000 };
 
 test("every value goes to Python and comes back as it was", LONG, async () => {
-	const { connection } = await startBench({ tools });
+	const { connection } = await worker();
 	await fc.assert(
 		fc.asyncProperty(anyValue(), async (value) => {
 			expect(await call(connection, "echo", { value })).toStrictEqual(value);
@@ -31,7 +31,7 @@ test("every value goes to Python and comes back as it was", LONG, async () => {
 });
 
 test("what Python makes arrives as the table of vectors says", async () => {
-	const { connection } = await startBench({ tools });
+	const { connection } = await worker();
 	for (const vector of VECTORS) {
 		if (vector.refused) continue;
 		const value = await call(connection, "evaluated", [vector.python]);
@@ -40,7 +40,7 @@ test("what Python makes arrives as the table of vectors says", async () => {
 });
 
 test("what TypeScript sends is in Python what the document says", async () => {
-	const { connection } = await startBench({ tools });
+	const { connection } = await worker();
 	const table: readonly [unknown, string][] = [
 		[1, "int 1"],
 		[1.0, "int 1"],
@@ -84,7 +84,7 @@ test("what TypeScript sends is in Python what the document says", async () => {
 });
 
 test("what Python sends is in TypeScript what the document says", async () => {
-	const { connection } = await startBench({ tools });
+	const { connection } = await worker();
 	const table: readonly [string, unknown][] = [
 		["bytearray(b'a')", new Uint8Array([97])],
 		["memoryview(b'a')", new Uint8Array([97])],
@@ -123,7 +123,7 @@ test.each([
 ])(
 	"what Python cannot send is named by its path: %s %j",
 	async (command, args, path) => {
-		const { connection } = await startBench({ tools });
+		const { connection } = await worker();
 		expect(await failureOf(call(connection, command, args))).toMatchObject({
 			code: "VALUE_NOT_TRANSFERABLE",
 			ran: "maybe",
@@ -133,7 +133,7 @@ test.each([
 );
 
 test("what Python cannot hold is named by its path", async () => {
-	const { connection } = await startBench({ tools });
+	const { connection } = await worker();
 	const error = await failureOf(
 		call(connection, "echo", { value: [new Map([[[1], 1]])] }),
 	);
@@ -145,7 +145,7 @@ test("what Python cannot hold is named by its path", async () => {
 });
 
 test("a large array goes there and back without a copy by hand", async () => {
-	const { connection } = await startBench({ tools });
+	const { connection } = await worker();
 	const data = Float64Array.from({ length: 2_000_000 }, (_, i) => i / 3);
 	const back = await call(connection, "echo", {
 		value: NdArray.from(data, [1000, 2000]),
