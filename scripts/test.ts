@@ -11,7 +11,7 @@ import { cleanupPaths } from "../vitest.config.ts";
 import { reportLeftovers } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
-import { root, runBeside, runQuietly } from "./run.ts";
+import { must, root, runBeside, runQuietly } from "./run.ts";
 import { THOROUGH } from "./test-effort.ts";
 import { TEST_RUN } from "./test-mark.ts";
 
@@ -32,6 +32,10 @@ rmSync(join(root, "coverage"), { recursive: true, force: true });
 mkdirSync(results);
 
 const python = developmentPython();
+// Each worker would compile the bridge for itself where PYTHONDONTWRITEBYTECODE is set.
+must(python, ["-m", "compileall", "-q", "src", "tests"], {
+	cwd: join(root, "python"),
+});
 
 // Runs at the same time are strangers to each other, and so are the two runners of one.
 const run = randomUUID();
