@@ -16,6 +16,8 @@ export default function setUp(): () => void {
 	// Tests that run as root let another user look at directories of its own in there.
 	chmodSync(place, 0o711);
 	process.env["TMPDIR"] = place;
+	// The ledgers of tests that name no directory of their own; never the developer's.
+	process.env["XDG_STATE_HOME"] = join(place, "state");
 	// It would take precedence.
 	delete process.env["XDG_RUNTIME_DIR"];
 	return () => {

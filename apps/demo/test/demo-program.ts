@@ -33,8 +33,14 @@ export async function runDemo(
 		["--conditions=snakepit-source", program, ...flags],
 		{
 			stdio: ["ignore", "pipe", "pipe"],
-			// FORCE_COLOR must have no effect: a pipe is not a terminal.
-			env: { ...process.env, XDG_STATE_HOME: state, FORCE_COLOR: "1" },
+			env: {
+				...process.env,
+				XDG_STATE_HOME: state,
+				// It must have no effect: a pipe is not a terminal.
+				FORCE_COLOR: "1",
+				// Node prints a warning where both are set.
+				NO_COLOR: undefined,
+			},
 		},
 	);
 	let output = "";
