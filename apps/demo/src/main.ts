@@ -117,6 +117,7 @@ async function runPool(
 					tools: join(import.meta.dirname, "digits.py"),
 					environment,
 					transport,
+					preload: "tools",
 					...(telemetry && { env: telemetry.workerEnv }),
 				}),
 				size: 4,
