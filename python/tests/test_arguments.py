@@ -45,7 +45,7 @@ def taking(annotation: Any) -> Signature:
 
 
 def pass_through(annotation: Any, value: Any) -> Any:
-    return bind(taking(annotation), {"x": value}).keywords["x"]
+    return bind(taking(annotation), {"x": value})[1]["x"]
 
 
 ARRAY = numpy.zeros(2, dtype="float32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import random
 import signal
@@ -73,17 +74,16 @@ def make(seconds: float, sink: Settled) -> RunningCall:
     call = Call(
         1,
         "spin",
-        session=None,
-        deadline=None,
-        trace_context={},
-        host=no_host,
-        input_stream=InputStream(cancellation),
-        cancellation=cancellation,
+        no_host,
+        cancellation,
         is_async=False,
+        input_stream=InputStream(cancellation),
     )
     tool = Tool("spin", spin, ToolMark(None, NO_INPUT))
     arguments = encode([seconds])
-    return RunningCall(tool, call, cancellation, arguments, None, None, sink)
+    running = RunningCall(tool, call, cancellation, arguments, None, None, sink)
+    running.context = contextvars.copy_context()
+    return running
 
 
 def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(

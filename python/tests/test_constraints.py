@@ -41,7 +41,7 @@ class Order(TypedDict):
 
 
 def bound(annotation: Any, value: Any) -> Any:
-    return bind(taking(annotation), {"x": value}).keywords["x"]
+    return bind(taking(annotation), {"x": value})[1]["x"]
 
 
 class Size:

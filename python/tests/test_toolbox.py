@@ -147,8 +147,8 @@ def test_a_toolset_is_made_once_and_its_methods_are_tools() -> None:
     assert len(made) == 1
     assert sorted(toolbox.tools) == ["counter.add", "counter.name", "counter.zero"]
     add = toolbox.tools["counter.add"]
-    arguments = bind(add.signature, [2])
-    assert add.function(*arguments.positional) == 2
+    positional, _ = bind(add.signature, [2])
+    assert add.function(*positional) == 2
     assert add.function(n=3) == 5
 
 

@@ -9,12 +9,16 @@ import { PYTHON } from "../support/pythons.ts";
 
 /** Begins the calls 1, 2, 3 … as fast as it can until one was taken back, and says which ones ran. */
 const WORKER = `
-import sys
+import sys, threading
 from snakepit_bridge.calls.call_page import CallPage
 page = CallPage(sys.argv[1])
+lock = threading.Lock()
 print("ready", flush=True)
 for number in range(1, 10**9):
-    if not page.begin(number):
+    page.announce(number)
+    with lock:
+        may_begin = page.may_begin(number)
+    if not may_begin:
         print(number, flush=True)
         break
 sys.stdin.read()

@@ -104,13 +104,7 @@ class Conversation:
             self._call(pb.Call(call_id=call_id, tool=name, arguments=arguments))
             return
         cancellation = Cancellation()
-        call = Call(
-            call_id,
-            name,
-            host=calls,
-            cancellation=cancellation,
-            is_async=tool.kind.is_async,
-        )
+        call = Call(call_id, name, calls, cancellation, tool.kind.is_async)
         running = RunningCall(
             tool, call, cancellation, arguments, None, None, calls, is_compact=True
         )
@@ -162,17 +156,17 @@ class Conversation:
         call = Call(
             frame.call_id,
             tool.name,
+            self.calls,
+            cancellation,
+            tool.kind.is_async,
             session=self._sessions.setdefault(session, {}) if session else None,
             deadline=time.monotonic() + frame.timeout_ms / 1000
             if frame.timeout_ms
             else None,
             trace_context=dict(frame.trace_context),
-            host=self.calls,
             input_stream=self._input_stream(frame, tool, cancellation)
             if has_input
             else None,
-            cancellation=cancellation,
-            is_async=tool.kind.is_async,
         )
         credit = Credit(frame.stream_credit, frame.stream_bytes) if streams else None
         return RunningCall(

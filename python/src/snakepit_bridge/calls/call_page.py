@@ -58,20 +58,23 @@ class CallPage:
     def begun(self) -> int:
         return self._words[_BEGUN]
 
-    def begin(self, number: int) -> bool:
-        """Begins a call; returns False if it was taken back and must not run.
+    def announce(self, number: int) -> None:
+        """Notes that a call is about to begin, in the order in which the calls came.
 
-        In the order in which the calls came.
+        `may_begin` says whether it may. The load of `taken` there must not overtake
+        this store. One lock would not order them on ARM, where both may move into it
+        from either side; an acquisition does not overtake the release before it, so
+        two locks do: this one and the one that is held around `may_begin`.
         """
-        words = self._words
-        words[_BEGUN] = number
-        # The load of `taken` must not overtake this store. One lock would not order
-        # them on ARM, where both may move into it from either side; an acquisition
-        # does not overtake the release before it, so two locks do.
-        fence = self._fence
-        with fence:
-            pass
-        with fence:
-            pass
-        floor, distance = divmod(words[_TAKEN], REACH)
-        return number > floor or (distance > 0 and number == floor - distance)
+        with self._fence:
+            self._words[_BEGUN] = number
+
+    def may_begin(self, number: int) -> bool:
+        """Returns whether a call that was announced may begin; False if it was taken
+        back. To be called with a lock held that was acquired after `announce`."""
+        taken = self._words[_TAKEN]
+        floor = taken // REACH
+        if number > floor:
+            return True
+        distance = taken % REACH
+        return distance > 0 and number == floor - distance

@@ -71,14 +71,14 @@ class Call:
         self,
         call_id: int,
         tool: str,
+        host: CallHost,
+        cancellation: Cancellation,
+        is_async: bool,
         *,
         session: dict[str, Any] | None = None,
         deadline: float | None = None,
         trace_context: Mapping[str, str] = _NO_HEADERS,
-        host: CallHost,
         input_stream: InputStream | None = None,
-        cancellation: Cancellation,
-        is_async: bool,
     ) -> None:
         """Called by the bridge."""
         self.call_id = call_id

@@ -28,11 +28,9 @@ _CLOSE_FAILED = "the generator of %s failed while it was closed"
 def run_function(running: RunningCall) -> TerminalFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
-        arguments = running.enter()
+        positional, keywords = running.enter()
         running.cancellation.raise_if_requested()
-        value = invoke(
-            running.tool.function, *arguments.positional, **arguments.keywords
-        )
+        value = invoke(running.tool.function, *positional, **keywords)
         running.shield()
         return running.result(value)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
@@ -94,9 +92,8 @@ class GeneratorRun:
             return frame
 
     def _start(self) -> Iterator[Any]:
-        arguments = self._running.enter()
-        function = self._running.tool.function
-        made = invoke(function, *arguments.positional, **arguments.keywords)
+        positional, keywords = self._running.enter()
+        made = invoke(self._running.tool.function, *positional, **keywords)
         iterator: Iterator[Any] = iter(made)
         return iterator
 
@@ -113,10 +110,8 @@ class GeneratorRun:
 async def run_coroutine(running: RunningCall) -> TerminalFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
-        arguments = running.enter()
-        made = invoke(
-            running.tool.function, *arguments.positional, **arguments.keywords
-        )
+        positional, keywords = running.enter()
+        made = invoke(running.tool.function, *positional, **keywords)
         return running.result(await drive(made))
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
         return failure_frame(running, error)
@@ -126,9 +121,8 @@ async def run_async_generator(running: RunningCall, credit: Credit) -> pb.Worker
     """Runs a tool that yields, and returns the call's terminal frame."""
     generator: AsyncIterator[Any] | None = None
     try:
-        arguments = running.enter()
-        function = running.tool.function
-        made = invoke(function, *arguments.positional, **arguments.keywords)
+        positional, keywords = running.enter()
+        made = invoke(running.tool.function, *positional, **keywords)
         generator = aiter(made)
         while True:
             await credit.wakeup.wait_async(credit.available)

@@ -51,13 +51,13 @@ class Runner:
 
     def submit(self, running: RunningCall) -> None:
         """Starts a call; in the thread that reads."""
-        running.context = self._context.copy()
         if self._turns is not None:
             self._turns.submit(running)
         else:
             self._start(running)
 
     def _start(self, running: RunningCall) -> None:
+        running.context = self._context.copy()
         if running.tool.kind.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 import threading
-import time
 from collections.abc import Callable
 from contextvars import Context
+from time import perf_counter_ns
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_memory import CallMemory
@@ -41,6 +41,11 @@ _COMPACT_RESULT = struct.Struct(">xII")
 _MOST_US = (1 << 32) - 1
 # Values of these types have no parts that could be shared.
 _NEVER_SHARED = frozenset({type(None), bool, int, float, str})
+# Held for a moment while a call begins or is cancelled. One for all calls: it costs
+# less than a lock for each.
+_LOCK = threading.Lock()
+# A global is found faster than a member of an enumeration.
+_WAITING, _RUNNING, _ENDED = CallState
 
 
 def _nothing() -> None:
@@ -56,7 +61,8 @@ class RunningCall:
         credit: how many chunks the host wants; None where it wants one result.
         interrupt: interrupts the tool's code; set by the code that runs the tool.
         shield: keeps interrupts from the code that follows the tool's; set likewise.
-        context: the context variables that the tool runs with.
+        context: the context variables that the tool runs with; set when it starts.
+        state: where the call stands.
         began: whether user code may have begun.
     """
 
@@ -64,11 +70,9 @@ class RunningCall:
         "_arguments",
         "_begun_ns",
         "_is_compact",
-        "_lock",
         "_memory",
         "_sink",
         "_span",
-        "_state",
         "_stream_file",
         "began",
         "call",
@@ -77,8 +81,11 @@ class RunningCall:
         "credit",
         "interrupt",
         "shield",
+        "state",
         "tool",
     )
+
+    context: Context
 
     def __init__(
         self,
@@ -99,38 +106,33 @@ class RunningCall:
         self.credit = credit
         self.interrupt: Callable[[], None] = _nothing
         self.shield: Callable[[], None] = _nothing
-        self.context = Context()
         self._arguments = arguments
         self._memory = memory
         self._sink = sink
         self._span: ToolSpan | None = None
-        self._state = CallState.WAITING
         self._stream_file: StreamFile | None = None
-        self._lock = threading.Lock()
+        self.state: CallState = _WAITING
         self.began = False
-        self._begun_ns = 0
         self._is_compact = is_compact
         if credit is not None:
             cancellation.watch(credit.wakeup)
-
-    @property
-    def state(self) -> CallState:
-        """Where the call stands."""
-        return self._state
 
     def begin(self) -> bool:
         """Returns whether to run the call; it may have been cancelled before, or the
         host took it back."""
         page = self._sink.page
-        with self._lock:
-            if self._state is not CallState.WAITING:
+        call_id = self.call.call_id
+        if page is not None:
+            page.announce(call_id)
+        with _LOCK:
+            if self.state is not _WAITING:
                 return False
-            if page is None or page.begin(self.call.call_id):
-                self._state = CallState.RUNNING
-                self._begun_ns = time.perf_counter_ns()
+            if page is None or page.may_begin(call_id):
+                self.state = _RUNNING
+                self._begun_ns = perf_counter_ns()
                 return True
-            self._state = CallState.ENDED
-        self._end(taken_back(self.call.call_id))
+            self.state = _ENDED
+        self._end(taken_back(call_id))
         return False
 
     def enter(self) -> Arguments:
@@ -165,23 +167,24 @@ class RunningCall:
 
         A call that waits ends here. One that runs has to be interrupted until it ends.
         """
-        with self._lock:
+        with _LOCK:
             self.cancellation.request(reason)
-            waits = self._state is CallState.WAITING
+            waits = self.state is _WAITING
             if waits:
                 # From here on it does not begin, so nothing reads its arguments and
                 # their memory can be released.
-                self._state = CallState.ENDED
+                self.state = _ENDED
         if waits:
             self._end(cancelled(self.call.call_id, reason, began=False))
 
     def settle(self, frame: TerminalFrame) -> None:
-        """Ends a call that began, with its terminal frame; only the first one counts."""
-        with self._lock:
-            if self._state is CallState.ENDED:
-                return
-            self._state = CallState.ENDED
-        self._end(frame)
+        """Ends a call that began, with its terminal frame; only the first one counts.
+
+        To be called by what runs the call: nothing else ends a call that began.
+        """
+        if self.state is not _ENDED:
+            self.state = _ENDED
+            self._end(frame)
 
     def _end(self, frame: TerminalFrame) -> None:
         if self._stream_file is not None:
@@ -212,7 +215,8 @@ class RunningCall:
         return frame
 
     def _ran_us(self) -> int:
-        return min((time.perf_counter_ns() - self._begun_ns) // 1000, _MOST_US)
+        ran_us = (perf_counter_ns() - self._begun_ns) // 1000
+        return min(_MOST_US, ran_us)
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.

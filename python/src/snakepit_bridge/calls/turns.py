@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -30,32 +29,44 @@ class Turns:
         """`start` starts a call, in the main thread; one that runs there returns at its
         end."""
         self._main = main
+        self._gathering = main.gathering
         self._start = start
         self._waiting: deque[RunningCall] = deque()
         self._current: RunningCall | None = None
+        # Whether the main thread is going to look at the calls that wait.
+        self._will_look = False
         main.one_at_a_time = True
 
     def submit(self, running: RunningCall) -> None:
         """Adds a call; in the thread that reads."""
-        self._main.submit(functools.partial(self._arrived, running))
+        self._waiting.append(running)
+        self._have_looked_at()
 
     def over(self, running: RunningCall) -> None:
         """Notes that a call is over; from any thread."""
         if running is self._current:
             self._current = None
             if self._waiting:
-                self._main.submit(self._go_on)
+                self._have_looked_at()
 
-    def _arrived(self, running: RunningCall) -> None:
-        self._waiting.append(running)
-        self._go_on()
+    def _have_looked_at(self) -> None:
+        # After the change that the main thread is to see: it clears this first, and
+        # looks second.
+        if not self._will_look:
+            self._will_look = True
+            self._main.submit(self._begin_next)
 
-    def _go_on(self) -> None:
-        while self._waiting and self._current is None:
-            running = self._waiting.popleft()
-            self._current = running
-            if running.state is CallState.ENDED:
-                # It was cancelled while it waited.
-                self._current = None
-            else:
-                self._start(running)
+    def _begin_next(self) -> None:
+        waiting = self._waiting
+        try:
+            while waiting and self._current is None:
+                running = waiting.popleft()
+                # One that was cancelled while it waited has ended.
+                if running.state is not CallState.ENDED:
+                    self._current = running
+                    self._start(running)
+                    self._gathering.progress += 1
+        finally:
+            self._will_look = False
+            if waiting and self._current is None:
+                self._have_looked_at()

@@ -49,9 +49,9 @@ def run_locally(
         ArgumentsInvalid: the arguments do not fit.
         NoImage: an argument, an item or an answer cannot cross.
     """
-    arguments = bind(tool.signature, decode(encode(given)))
+    positional, keywords = bind(tool.signature, decode(encode(given)))
     CURRENT.set(_call(tool, items, timeout))
-    made = invoke(tool.function, *arguments.positional, **arguments.keywords)
+    made = invoke(tool.function, *positional, **keywords)
     if tool.kind is ToolKind.FUNCTION:
         yield _crossed(made)
     elif tool.kind is ToolKind.COROUTINE:

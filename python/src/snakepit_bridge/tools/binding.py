@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
 from snakepit_bridge.tools.signature import Signature
@@ -23,11 +23,8 @@ class ArgumentsInvalid(Exception):
         self.path = path
 
 
-class Arguments(NamedTuple):
-    """What the function is called with."""
-
-    positional: list[Any]
-    keywords: dict[str, Any]
+# What the function is called with: positional arguments and keywords.
+Arguments: TypeAlias = tuple[list[Any], dict[str, Any]]
 
 
 def bind(signature: Signature, given: Any) -> Arguments:
@@ -43,7 +40,7 @@ def bind(signature: Signature, given: Any) -> Arguments:
     """
     try:
         if type(given) is list and signature.passes(given):
-            return Arguments(given, {})
+            return given, {}
         if given is None:
             given = {}
         if isinstance(given, dict):
@@ -71,7 +68,7 @@ def _bind_keywords(signature: Signature, given: dict[Any, Any]) -> Arguments:
         if name not in keywords:
             raise _missing(signature, name)
     if not signature.only_positional:
-        return Arguments([], keywords)
+        return [], keywords
     return _move_positional(signature, keywords)
 
 
@@ -88,7 +85,7 @@ def _move_positional(signature: Signature, keywords: dict[str, Any]) -> Argument
                 raise ArgumentsInvalid(f"$.{later}", problem)
             break
         positional.append(keywords.pop(name))
-    return Arguments(positional, keywords)
+    return positional, keywords
 
 
 def _bind_positional(
@@ -113,7 +110,7 @@ def _bind_positional(
         for name in signature.required:
             if name not in given_names:
                 raise _missing(signature, name)
-    return Arguments(positional, {})
+    return positional, {}
 
 
 def _missing(signature: Signature, name: str) -> ArgumentsInvalid:

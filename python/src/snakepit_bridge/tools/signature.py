@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -65,13 +64,7 @@ class Signature:
         self.other: Check | None = None
         for parameter in inspect.signature(function).parameters.values():
             self._add(parameter, hints)
-        # Of the positional ones, the types that pass as they are; None where any does.
-        self._exact = tuple(
-            None if type(check) is AnyCheck else check.exact
-            for _, check, _ in self.positional
-        )
-        others = len(self.required) > self.required_positional
-        self._fewest = sys.maxsize if others else self.required_positional
+        self._exact = self._exact_types()
         self.returns_stream = False
         self.stream_result: Check | None = None
         streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
@@ -99,12 +92,29 @@ class Signature:
     def passes(self, given: list[Any]) -> bool:
         """Returns whether positional arguments need no look at each, for which their
         types are enough."""
-        if not self._fewest <= len(given) <= len(self._exact):
+        exact = self._exact.get(len(given))
+        if exact is None:
             return False
-        for value, exact in zip(given, self._exact, strict=False):
-            if exact is not None and type(value) not in exact:
+        for i, types in exact:
+            if type(given[i]) not in types:
                 return False
         return True
+
+    def _exact_types(self) -> dict[int, list[tuple[int, frozenset[type]]]]:
+        """Returns, for each number of positional arguments that can be enough, which of
+        them need to have which types to pass as they are."""
+        if len(self.required) > self.required_positional:
+            return {}
+        exact = [
+            (i, check.exact)
+            for i, (_, check, _) in enumerate(self.positional)
+            if type(check) is not AnyCheck
+        ]
+        most = len(self.positional)
+        return {
+            count: [pair for pair in exact if pair[0] < count]
+            for count in range(self.required_positional, most + 1)
+        }
 
     def check_of(self, name: str) -> Check | None:
         """Returns the check of an argument; None if there is no such argument."""

@@ -19,6 +19,8 @@ from snakepit_bridge.values.numpy_image import revive_array
 __all__ = ["Attached", "decode"]
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes})
+# A shorter image is first read as if it had no extensions, which few have.
+_SHORT = 4 << 10
 
 
 class Attached(Protocol):
@@ -48,6 +50,19 @@ def decode(image: bytes, root: str = "$", attachment: Attached | None = None) ->
     Raises:
         NoImage: the bytes are not an image, or have a part that Python cannot hold.
     """
+    if len(image) < _SHORT:
+        try:
+            return msgpack.unpackb(image, ext_hook=_extension, strict_map_key=True)
+        except Exception:  # noqa: BLE001 - `_decode` finds out what it is
+            return _decode(image, root, attachment)
+    return _decode(image, root, attachment)
+
+
+def _extension(_code: int, _data: bytes) -> Any:
+    raise ValueError("an extension")
+
+
+def _decode(image: bytes, root: str, attachment: Attached | None) -> Any:
     try:
         value, has_extensions = _unpack(image, None)
         if not has_extensions:

@@ -10,7 +10,12 @@ from collections import deque
 from collections.abc import Callable
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
+from snakepit_bridge.bridge.framed_transport.frame_parser import (
+    FRAME,
+    HEADER,
+    SIGNAL,
+    framed,
+)
 from snakepit_bridge.bridge.transport import LogLimit
 from snakepit_bridge.threads.call_soon import call_soon
 
@@ -25,6 +30,7 @@ MAX_HELD = 8
 # chunks, so that both sides would wait for each other all the time. The kernel may
 # allow less.
 KERNEL_BYTES = 1 << 20
+_HEADER = HEADER.pack
 
 
 class _LogBytes(bytes):
@@ -75,7 +81,7 @@ class FramedOutbox:
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         data = frame if isinstance(frame, bytes) else frame.SerializeToString()
-        self._waiting.append(framed(FRAME, data))
+        self._waiting.append(_HEADER(FRAME, len(data)) + data)
         if (
             not self.held
             or len(self._waiting) >= MAX_HELD
@@ -106,12 +112,13 @@ class FramedOutbox:
 
     def flush(self) -> None:
         """Writes what waits, as far as the socket takes it."""
+        writing = self._writing
         while self._waiting and not self._full and self._socket is not None:
-            if self._writing.locked():
+            if writing.locked():
                 # The thread that writes looks again when it is done.
                 return
             # Not `acquire`: a thread interrupted right after it would keep the lock.
-            with self._writing:
+            with writing:
                 self._write()
 
     def _write(self) -> None:
@@ -139,15 +146,21 @@ class FramedOutbox:
                 call_soon(self._loop, self._await_room)
 
     def _next_batch(self) -> bytes | memoryview:
-        parts: list[bytes | memoryview] = []
-        size = 0
-        while self._waiting and size < BATCH_BYTES:
-            part = self._waiting.popleft()
+        waiting = self._waiting
+        first = waiting.popleft()
+        if isinstance(first, _LogBytes):
+            self._logs.sent()
+        size = len(first)
+        if not waiting or size >= BATCH_BYTES:
+            return first
+        parts = [first]
+        while waiting and size < BATCH_BYTES:
+            part = waiting.popleft()
             if isinstance(part, _LogBytes):
                 self._logs.sent()
             parts.append(part)
             size += len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return b"".join(parts)
 
     # ------------------------------------------------ in the bridge's thread
 
