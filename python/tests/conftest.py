@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support.fake_host import FakeHost
+from support.fake_host import FakeHost, SharedHost
 
 TOOLS = Path(__file__).parent / "tools"
 
@@ -48,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     both = getattr(metafunc.module, "BOTH_TRANSPORTS", False) or (
         THOROUGH and getattr(metafunc.module, "BOTH_TRANSPORTS_IN_CHECK", False)
     )
-    if both and "host" in metafunc.fixturenames:
+    if both and "transport" in metafunc.fixturenames:
         metafunc.parametrize("transport", ["grpc", "framed"])
 
 
@@ -59,16 +59,22 @@ def transport() -> str:
     return "framed" if "framed" in chosen else "grpc"
 
 
+def tools_path(tools: str, directory: Path, number: int) -> Path:
+    """Returns the file of tools of a name, or writes one of source."""
+    if "\n" not in tools:
+        return TOOLS / f"{tools}.py"
+    path = directory / f"tools_{number}.py"
+    path.write_text(textwrap.dedent(tools), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def host(tmp_path: Path, transport: str) -> Iterator[Host]:
     """Makes hosts: `host("greeter")` for `tests/tools/greeter.py`, or with source."""
     hosts: list[FakeHost] = []
 
     def make(tools: str, **payload: Any) -> FakeHost:
-        path = TOOLS / f"{tools}.py"
-        if "\n" in tools:
-            path = tmp_path / f"tools_{len(hosts)}.py"
-            path.write_text(textwrap.dedent(tools), encoding="utf-8")
+        path = tools_path(tools, tmp_path, len(hosts))
         fake = FakeHost(path, **{"transport": transport, **payload})
         hosts.append(fake)
         return fake
@@ -86,3 +92,37 @@ def start(host: Host) -> Host:
         return host(tools, **payload).start()
 
     return started
+
+
+@pytest.fixture(scope="module")
+def shared_hosts() -> Iterator[dict[str, SharedHost]]:
+    """Those that tests of a module share."""
+    hosts: dict[str, SharedHost] = {}
+    yield hosts
+    for fake in hosts.values():
+        fake.close()
+
+
+@pytest.fixture
+def shared(
+    shared_hosts: dict[str, SharedHost], tmp_path_factory: Any, transport: str
+) -> Iterator[Host]:
+    """Makes hosts as `start` does; all tests of a module that ask for the same have one.
+
+    For tests that are not about the start, the end or the state of a worker.
+    """
+    used: list[SharedHost] = []
+
+    def find(tools: str, **payload: Any) -> FakeHost:
+        key = repr((tools, transport, payload))
+        if key not in shared_hosts:
+            path = tools_path(tools, tmp_path_factory.mktemp("tools"), 0)
+            fake = SharedHost(path, **{"transport": transport, **payload})
+            shared_hosts[key] = fake
+            fake.start()
+        used.append(shared_hosts[key])
+        return used[-1]
+
+    yield find
+    for fake in used:
+        fake.converse().rest()

@@ -112,16 +112,16 @@ def test_a_call_has_its_name_and_number(start: Host) -> None:
     }
 
 
-def test_a_deadline_counts_down_from_when_the_call_arrived(start: Host) -> None:
-    facts: Any = start(TOOLS).converse().call("facts", timeout_ms=60_000)
+def test_a_deadline_counts_down_from_when_the_call_arrived(shared: Host) -> None:
+    facts: Any = shared(TOOLS).converse().call("facts", timeout_ms=60_000)
     assert 0 < facts["remaining"] < 60
     assert 0 < facts["ahead"] <= facts["remaining"]
 
 
 def test_calls_of_one_session_share_a_dictionary_and_others_do_not(
-    start: Host,
+    shared: Host,
 ) -> None:
-    conversation = start(TOOLS).converse()
+    conversation = shared(TOOLS).converse()
     conversation.call("remember", ["key", [1]], session_id="s")
     assert conversation.call("recall", session_id="s") == {"key": [1]}
     assert conversation.call("recall", session_id="t") == {}
@@ -172,8 +172,8 @@ def test_context_variables_of_the_start_are_seen_and_those_of_a_call_are_not(
     assert conversation.call("taste") == "vanilla"
 
 
-def test_the_error_in_a_bare_thread_explains_how_to_have_a_call(start: Host) -> None:
-    message = start(TOOLS).converse().call("in_a_bare_thread")
+def test_the_error_in_a_bare_thread_explains_how_to_have_a_call(shared: Host) -> None:
+    message = shared(TOOLS).converse().call("in_a_bare_thread")
     assert "contextvars.copy_context().run" in message
 
 

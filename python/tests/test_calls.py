@@ -16,15 +16,15 @@ BOTH_TRANSPORTS = True
 @pytest.mark.parametrize("tool", ["greet", "greet_later"])
 @pytest.mark.parametrize("calls_per_worker", [1, 4])
 def test_a_call_is_answered_with_the_tools_result(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start("greeter", callsPerWorker=calls_per_worker).converse()
+    conversation = shared("greeter", callsPerWorker=calls_per_worker).converse()
     assert conversation.call(tool, {"name": "Ada"}) == "Hello Ada!"
     assert conversation.call(tool, ["Ada"]) == "Hello Ada!"
 
 
-def test_values_of_all_kinds_round_trip(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_values_of_all_kinds_round_trip(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     values: list[Any] = [None, 2**100, float("inf"), b"\0", (1, {2}), {1: [2]}]
     for value in values:
         assert conversation.call("echo", [value]) == value
@@ -51,51 +51,51 @@ FAILURES = [
 
 @pytest.mark.parametrize(("tool", "arguments", "kind", "message"), FAILURES)
 def test_a_call_that_cannot_be_answered_fails_and_the_worker_lives(
-    start: Host, tool: str, arguments: Any, kind: pb.FailureKind, message: str
+    shared: Host, tool: str, arguments: Any, kind: pb.FailureKind, message: str
 ) -> None:
-    conversation = start("greeter").converse()
+    conversation = shared("greeter").converse()
     failure = conversation.failure(tool, arguments)
     assert failure.kind == kind
     assert message in failure.message
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_a_failure_reports_whether_the_tool_had_begun(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_a_failure_reports_whether_the_tool_had_begun(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     assert not conversation.failure("greet", [1]).began
     assert conversation.failure("odd").began
 
 
-def test_a_failure_about_a_value_carries_its_path(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_a_failure_about_a_value_carries_its_path(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     assert conversation.failure("odd").path == "$.a[0]"
     assert conversation.failure("greet", {"name": None}).path == "$.name"
 
 
-def test_a_tool_with_one_result_is_not_called_for_a_stream(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_a_tool_with_one_result_is_not_called_for_a_stream(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     failure = conversation.failure("greet", ["Ada"], stream_credit=1)
     assert failure.kind == pb.FAILURE_KIND_WRONG_SHAPE
     assert "call it with execute()" in failure.message
 
 
-def test_a_tool_without_input_is_not_called_with_an_input_stream(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_a_tool_without_input_is_not_called_with_an_input_stream(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     failure = conversation.failure("greet", ["Ada"], has_input=True)
     assert failure.kind == pb.FAILURE_KIND_WRONG_SHAPE
     assert "takes_input" in failure.message
 
 
-def test_arguments_that_cannot_be_decoded_fail_only_their_call(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_arguments_that_cannot_be_decoded_fail_only_their_call(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     conversation.send(call=pb.Call(call_id=77, tool="greet", arguments=b"\xc1"))
     failure = conversation.terminal(77).failure
     assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_a_result_over_the_limit_fails_and_the_stream_lives_on(start: Host) -> None:
-    conversation = start("greeter", maxMessageBytes=100_000).converse()
+def test_a_result_over_the_limit_fails_and_the_stream_lives_on(shared: Host) -> None:
+    conversation = shared("greeter", maxMessageBytes=100_000).converse()
     failure = conversation.failure("large", [100_000])
     assert failure.kind == pb.FAILURE_KIND_RESULT_TOO_LARGE
     assert "100005 bytes" in failure.message
@@ -103,16 +103,16 @@ def test_a_result_over_the_limit_fails_and_the_stream_lives_on(start: Host) -> N
     assert len(conversation.call("large", [99_000])) == 99_000
 
 
-def test_a_result_up_to_the_limit_crosses(start: Host) -> None:
+def test_a_result_up_to_the_limit_crosses(shared: Host) -> None:
     limit = 50_000
-    conversation = start("greeter", maxMessageBytes=limit).converse()
+    conversation = shared("greeter", maxMessageBytes=limit).converse()
     for size in range(limit - 80, limit - 60):
         frame = conversation.terminal(conversation.begin("large", [size]))
         assert frame.HasField("result") or frame.HasField("failure")
 
 
-def test_frames_about_unknown_calls_are_ignored(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_frames_about_unknown_calls_are_ignored(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     conversation.cancel(99)
     conversation.send(credit=pb.Credit(call_id=99, chunks=1))
     conversation.send(input=pb.Input(call_id=99, value=b"\1"))

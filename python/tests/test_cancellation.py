@@ -30,9 +30,9 @@ STREAMS = ["is_stuck_between_yields", "is_stuck_between_awaits"]
 
 @pytest.mark.parametrize("tool", IN_THE_MAIN_THREAD + ON_THE_LOOP + STREAMS)
 def test_a_stuck_tool_is_interrupted_and_the_worker_goes_on(
-    start: Host, tool: str
+    shared: Host, tool: str
 ) -> None:
-    worker = start("stuck")
+    worker = shared("stuck")
     conversation = worker.converse()
     for _ in range(3):
         options = {"stream_credit": 5} if tool in STREAMS else {}
@@ -49,9 +49,9 @@ def test_a_stuck_tool_is_interrupted_and_the_worker_goes_on(
 # interrupted there.
 @pytest.mark.parametrize("tool", ["is_busy", *ON_THE_LOOP, "is_stuck_between_awaits"])
 def test_python_code_is_interrupted_where_several_calls_run(
-    start: Host, tool: str
+    shared: Host, tool: str
 ) -> None:
-    worker = start("stuck", callsPerWorker=3)
+    worker = shared("stuck", callsPerWorker=3)
     conversation = worker.converse()
     options = {"stream_credit": 5} if tool in STREAMS else {}
     call_id = conversation.begin(tool, **options)
@@ -62,8 +62,8 @@ def test_python_code_is_interrupted_where_several_calls_run(
     assert conversation.call("ping") == "pong"
 
 
-def test_of_several_calls_only_the_cancelled_one_ends(start: Host) -> None:
-    worker = start("stuck", callsPerWorker=3)
+def test_of_several_calls_only_the_cancelled_one_ends(shared: Host) -> None:
+    worker = shared("stuck", callsPerWorker=3)
     conversation = worker.converse()
     calls = [
         conversation.begin(tool) for tool in ("is_busy", "is_busy", "sleeps_in_asyncio")
@@ -78,8 +78,8 @@ def test_of_several_calls_only_the_cancelled_one_ends(start: Host) -> None:
     assert conversation.receive().failure.call_id == calls[0]
 
 
-def test_a_call_that_waits_is_cancelled_without_having_begun(start: Host) -> None:
-    worker = start("stuck")
+def test_a_call_that_waits_is_cancelled_without_having_begun(shared: Host) -> None:
+    worker = shared("stuck")
     conversation = worker.converse()
     running = conversation.begin("sleeps")
     worker.wait_for_stderr(f"begun {running}\n")
@@ -97,8 +97,8 @@ def test_a_call_that_waits_is_cancelled_without_having_begun(start: Host) -> Non
     ("tool", "trace"),
     [("cleans_up_for_a_while", "sync"), ("cleans_up_in_asyncio", "async")],
 )
-def test_clean_up_is_not_disturbed(start: Host, tool: str, trace: str) -> None:
-    worker = start("stuck")
+def test_clean_up_is_not_disturbed(shared: Host, tool: str, trace: str) -> None:
+    worker = shared("stuck")
     conversation = worker.converse()
     call_id = conversation.begin(tool)
     worker.wait_for_stderr(f"begun {call_id}\n")
@@ -109,9 +109,9 @@ def test_clean_up_is_not_disturbed(start: Host, tool: str, trace: str) -> None:
 
 
 def test_an_error_of_a_cancelled_tool_is_reported_as_its_cancellation(
-    start: Host,
+    shared: Host,
 ) -> None:
-    worker = start("stuck")
+    worker = shared("stuck")
     conversation = worker.converse()
     call_id = conversation.begin("turns_it_into_an_error")
     worker.wait_for_stderr(f"begun {call_id}\n")
@@ -122,8 +122,8 @@ def test_an_error_of_a_cancelled_tool_is_reported_as_its_cancellation(
     assert failure.error.cause.type == "snakepit_bridge.CallCancelled"
 
 
-def test_a_tool_that_returns_nevertheless_has_a_result(start: Host) -> None:
-    worker = start("stuck")
+def test_a_tool_that_returns_nevertheless_has_a_result(shared: Host) -> None:
+    worker = shared("stuck")
     conversation = worker.converse()
     call_id = conversation.begin("returns_nevertheless")
     worker.wait_for_stderr(f"begun {call_id}\n")
@@ -144,13 +144,13 @@ def test_a_tool_that_returns_nevertheless_has_a_result(start: Host) -> None:
     [("says_why", 1), ("says_why_it_is_not_busy", 1), ("says_why_it_is_not_busy", 2)],
 )
 def test_the_reason_reaches_the_tool_and_comes_back(
-    start: Host,
+    shared: Host,
     tool: str,
     calls_per_worker: int,
     reason: pb.CancelReason,
     words: str,
 ) -> None:
-    worker = start("stuck", callsPerWorker=calls_per_worker)
+    worker = shared("stuck", callsPerWorker=calls_per_worker)
     conversation = worker.converse()
     call_id = conversation.begin(tool)
     worker.wait_for_stderr(f"begun {call_id}\n")

@@ -93,9 +93,9 @@ def answer(conversation: Conversation, question: pb.HostCall, value: object) -> 
 @BOTH
 @pytest.mark.parametrize("calls_per_worker", [1, 2])
 def test_a_tool_gets_the_hosts_answer(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
     call_id = conversation.begin(tool, [{"n": 1}])
     question = asked(conversation)
     assert question.call_id == call_id
@@ -105,8 +105,8 @@ def test_a_tool_gets_the_hosts_answer(
     assert decode(conversation.terminal(call_id).result.value) == [42]
 
 
-def test_host_calls_are_answered_in_any_order(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_host_calls_are_answered_in_any_order(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     call_id = conversation.begin("ask_twice")
     first, second = asked(conversation), asked(conversation)
     answer(conversation, second, "b")
@@ -114,15 +114,15 @@ def test_host_calls_are_answered_in_any_order(start: Host) -> None:
     assert decode(conversation.terminal(call_id).result.value) == ["a", "b"]
 
 
-def test_a_thread_with_the_calls_context_may_call_the_host(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_a_thread_with_the_calls_context_may_call_the_host(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     call_id = conversation.begin("ask_in_a_thread")
     answer(conversation, asked(conversation), "yes")
     assert decode(conversation.terminal(call_id).result.value) == "yes"
 
 
-def test_the_hosts_failure_raises_in_the_tool(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_the_hosts_failure_raises_in_the_tool(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     call_id = conversation.begin("asks_in_vain")
     failure = pb.HostFailure(
         host_call_id=asked(conversation).host_call_id, code="TEAPOT", message="no tea"
@@ -134,9 +134,9 @@ def test_the_hosts_failure_raises_in_the_tool(start: Host) -> None:
 
 @BOTH
 def test_a_tool_that_waits_for_the_host_can_be_cancelled(
-    start: Host, tool: str
+    shared: Host, tool: str
 ) -> None:
-    conversation = start(TOOLS).converse()
+    conversation = shared(TOOLS).converse()
     call_id = conversation.begin(tool, [1])
     question = asked(conversation)
     conversation.cancel(call_id)
@@ -148,20 +148,20 @@ def test_a_tool_that_waits_for_the_host_can_be_cancelled(
 
 
 def test_a_host_call_fails_when_its_call_is_over(
-    start: Host,
+    shared: Host,
 ) -> None:
-    conversation = start(TOOLS).converse()
+    conversation = shared(TOOLS).converse()
     conversation.call("leaves_a_thread")
     assert conversation.logs.get(timeout=10).message == "left behind: CALL_OVER"
 
 
-def test_an_asynchronous_tool_must_not_block_its_loop(start: Host) -> None:
-    failure = start(TOOLS).converse().failure("blocks_the_loop")
+def test_an_asynchronous_tool_must_not_block_its_loop(shared: Host) -> None:
+    failure = shared(TOOLS).converse().failure("blocks_the_loop")
     assert failure.error.type == "RuntimeError"
     assert "await host_async()" in failure.message
 
 
-def test_an_argument_that_cannot_cross_raises_in_the_tool(start: Host) -> None:
+def test_an_argument_that_cannot_cross_raises_in_the_tool(shared: Host) -> None:
     source = (
         TOOLS
         + """
@@ -170,13 +170,13 @@ def test_an_argument_that_cannot_cross_raises_in_the_tool(start: Host) -> None:
         current_call().host("answer", {"a": object()})
     """
     )
-    failure = start(source).converse().failure("asks_odd")
+    failure = shared(source).converse().failure("asks_odd")
     assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
     assert failure.error.type == "snakepit_bridge.NoImage"
     assert "$.a is an object" in failure.message
 
 
-def test_an_argument_over_the_limit_raises_in_the_tool(start: Host) -> None:
-    conversation = start(TOOLS, maxMessageBytes=50_000).converse()
+def test_an_argument_over_the_limit_raises_in_the_tool(shared: Host) -> None:
+    conversation = shared(TOOLS, maxMessageBytes=50_000).converse()
     failure = conversation.failure("asks_too_much", [50_000])
     assert "ARGUMENT_TOO_LARGE" in failure.message

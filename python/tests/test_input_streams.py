@@ -63,9 +63,9 @@ def items(conversation: Conversation, call_id: int, numbers: Iterator[int]) -> N
 @THREADS
 @pytest.mark.parametrize("tool", ["total", "total_later"])
 def test_an_input_stream_is_read_to_its_end(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(INPUT, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(INPUT, callsPerWorker=calls_per_worker).converse()
     call_id = conversation.begin(tool, has_input=True)
     items(conversation, call_id, iter(range(100)))
     frame = conversation.terminal(call_id)
@@ -75,9 +75,9 @@ def test_an_input_stream_is_read_to_its_end(
 @THREADS
 @pytest.mark.parametrize("tool", ["doubled", "doubled_later"])
 def test_input_and_output_flow_together(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(INPUT, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(INPUT, callsPerWorker=calls_per_worker).converse()
     call_id = conversation.begin(tool, has_input=True, stream_credit=100)
     assert conversation.receive().input_credit.chunks == 16
     for number in range(5):
@@ -88,8 +88,8 @@ def test_input_and_output_flow_together(
     assert conversation.receive().HasField("end")
 
 
-def test_credit_for_input_is_given_back_as_items_are_read(start: Host) -> None:
-    conversation = start(INPUT).converse()
+def test_credit_for_input_is_given_back_as_items_are_read(shared: Host) -> None:
+    conversation = shared(INPUT).converse()
     call_id = conversation.begin("doubled", has_input=True, stream_credit=8)
     assert conversation.receive().input_credit.chunks == 16
     for _ in range(16):
@@ -99,8 +99,8 @@ def test_credit_for_input_is_given_back_as_items_are_read(start: Host) -> None:
     assert [f.input_credit.chunks for f in frames if f.HasField("input_credit")] == [8]
 
 
-def test_an_item_of_another_type_is_an_invalid_argument(start: Host) -> None:
-    conversation = start(INPUT).converse()
+def test_an_item_of_another_type_is_an_invalid_argument(shared: Host) -> None:
+    conversation = shared(INPUT).converse()
     call_id = conversation.begin("total", has_input=True)
     conversation.send(input=pb.Input(call_id=call_id, value=b"\1"))
     conversation.send(input=pb.Input(call_id=call_id, value=b"\xa1a"))
@@ -109,8 +109,8 @@ def test_an_item_of_another_type_is_an_invalid_argument(start: Host) -> None:
     assert failure.message == "$input[1]: expected float, got str"
 
 
-def test_an_input_stream_that_fails_raises_in_the_tool(start: Host) -> None:
-    conversation = start(INPUT).converse()
+def test_an_input_stream_that_fails_raises_in_the_tool(shared: Host) -> None:
+    conversation = shared(INPUT).converse()
     call_id = conversation.begin("total", has_input=True)
     end = pb.InputEnd(call_id=call_id, error_message="file is gone")
     conversation.send(input_end=end)
@@ -119,23 +119,23 @@ def test_an_input_stream_that_fails_raises_in_the_tool(start: Host) -> None:
     assert "file is gone" in failure.message
 
 
-def test_a_tool_without_its_input_sees_an_empty_stream(start: Host) -> None:
-    assert start(INPUT).converse().call("total") == 0
+def test_a_tool_without_its_input_sees_an_empty_stream(shared: Host) -> None:
+    assert shared(INPUT).converse().call("total") == 0
 
 
-def test_a_tool_need_not_read_its_input(start: Host) -> None:
-    conversation = start(INPUT).converse()
+def test_a_tool_need_not_read_its_input(shared: Host) -> None:
+    conversation = shared(INPUT).converse()
     assert conversation.call("never_reads", has_input=True) is None
 
 
-def test_an_asynchronous_tool_must_not_block_on_its_input(start: Host) -> None:
-    failure = start(INPUT).converse().failure("blocks", has_input=True)
+def test_an_asynchronous_tool_must_not_block_on_its_input(shared: Host) -> None:
+    failure = shared(INPUT).converse().failure("blocks", has_input=True)
     assert "use `async for`" in failure.message
 
 
 @pytest.mark.parametrize("tool", ["total", "total_later"])
-def test_a_call_that_waits_for_input_can_be_cancelled(start: Host, tool: str) -> None:
-    conversation = start(INPUT).converse()
+def test_a_call_that_waits_for_input_can_be_cancelled(shared: Host, tool: str) -> None:
+    conversation = shared(INPUT).converse()
     call_id = conversation.begin(tool, has_input=True)
     assert conversation.receive().HasField("input_credit")
     conversation.cancel(call_id)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Host
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 CONFIGURES = {
     "basicConfig": "logging.basicConfig(format='by the tools: %(message)s')",

@@ -38,8 +38,8 @@ TOOLS = """
 """
 
 
-def test_an_error_carries_type_message_traceback_and_cause(start: Host) -> None:
-    failure = start(TOOLS).converse().failure("fails")
+def test_an_error_carries_type_message_traceback_and_cause(shared: Host) -> None:
+    failure = shared(TOOLS).converse().failure("fails")
     assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
     assert failure.message == "tools_0.Odd: outer"
     error = failure.error
@@ -55,19 +55,19 @@ def test_an_error_carries_type_message_traceback_and_cause(start: Host) -> None:
     assert [frame.function for frame in error.cause.frames] == ["fails", "inner"]
 
 
-def test_a_traceback_begins_where_user_code_begins(start: Host) -> None:
-    error = start(TOOLS).converse().failure("fails").error
+def test_a_traceback_begins_where_user_code_begins(shared: Host) -> None:
+    error = shared(TOOLS).converse().failure("fails").error
     assert "snakepit_bridge" not in error.traceback
 
 
-def test_an_error_while_another_is_handled_carries_that_too(start: Host) -> None:
-    error = start(TOOLS).converse().failure("fails_again").error
+def test_an_error_while_another_is_handled_carries_that_too(shared: Host) -> None:
+    error = shared(TOOLS).converse().failure("fails_again").error
     assert error.type == "ValueError"
     assert error.cause.type == "KeyError"
 
 
-def test_notes_are_carried(start: Host) -> None:
-    error = start(TOOLS).converse().failure("notes").error
+def test_notes_are_carried(shared: Host) -> None:
+    error = shared(TOOLS).converse().failure("notes").error
     assert list(error.notes) == ["first", "second"]
 
 

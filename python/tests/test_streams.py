@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import Host
+from support.conversation import Conversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
@@ -80,18 +81,29 @@ GENERATORS = """
     @tool
     def seen() -> list[str]:
         return log
+
+    @tool
+    def forget() -> None:
+        log.clear()
 """
 
 BOTH = pytest.mark.parametrize("tool", ["steps", "steps_later"])
 THREADS = pytest.mark.parametrize("calls_per_worker", [1, 2])
 
 
+def fresh(shared: Host, calls_per_worker: int = 1) -> Conversation:
+    """A conversation with a worker that has forgotten what earlier tests made."""
+    conversation = shared(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    conversation.call("forget")
+    return conversation
+
+
 @THREADS
 @pytest.mark.parametrize("tool", ["count", "count_later"])
 def test_a_stream_brings_every_chunk_in_order_and_then_its_end(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start("greeter", callsPerWorker=calls_per_worker).converse()
+    conversation = shared("greeter", callsPerWorker=calls_per_worker).converse()
     call_id = conversation.begin(tool, [5], stream_credit=100)
     assert [conversation.chunk() for _ in range(5)] == [0, 1, 2, 3, 4]
     assert conversation.receive().end.call_id == call_id
@@ -100,9 +112,9 @@ def test_a_stream_brings_every_chunk_in_order_and_then_its_end(
 @THREADS
 @BOTH
 def test_a_generator_is_advanced_only_while_credit_is_left(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    conversation = fresh(shared, calls_per_worker)
     call_id = conversation.begin(tool, stream_credit=2)
     assert [conversation.chunk(), conversation.chunk()] == [0, 1]
     assert conversation.call("seen") == ["made 0", "made 1"]
@@ -114,9 +126,9 @@ def test_a_generator_is_advanced_only_while_credit_is_left(
 @THREADS
 @BOTH
 def test_small_chunks_go_beyond_the_credit_while_together_they_are_small(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    conversation = fresh(shared, calls_per_worker)
     # Each counts as 256 bytes.
     call_id = conversation.begin(tool, stream_credit=2, stream_bytes=1024)
     assert [conversation.chunk() for _ in range(4)] == [0, 1, 2, 3]
@@ -126,8 +138,8 @@ def test_small_chunks_go_beyond_the_credit_while_together_they_are_small(
     assert len(conversation.call("seen")) == 7
 
 
-def test_large_chunks_stay_within_the_credit(start: Host) -> None:
-    conversation = start(GENERATORS).converse()
+def test_large_chunks_stay_within_the_credit(shared: Host) -> None:
+    conversation = fresh(shared)
     call_id = conversation.begin("large", stream_credit=2, stream_bytes=1024)
     assert [len(conversation.chunk()) for _ in range(2)] == [1024, 1024]
     assert conversation.call("seen") == ["made 0", "made 1"]
@@ -137,8 +149,8 @@ def test_large_chunks_stay_within_the_credit(start: Host) -> None:
 
 
 @BOTH
-def test_a_stream_without_credit_does_not_begin(start: Host, tool: str) -> None:
-    conversation = start(GENERATORS).converse()
+def test_a_stream_without_credit_does_not_begin(shared: Host, tool: str) -> None:
+    conversation = fresh(shared)
     call_id = conversation.begin(tool, stream_credit=0)
     assert conversation.call("seen") == []
     conversation.send(credit=pb.Credit(call_id=call_id, chunks=1))
@@ -148,9 +160,9 @@ def test_a_stream_without_credit_does_not_begin(start: Host, tool: str) -> None:
 @THREADS
 @BOTH
 def test_a_stream_that_is_cancelled_while_it_waits_is_closed(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    conversation = fresh(shared, calls_per_worker)
     call_id = conversation.begin(tool, stream_credit=1)
     assert conversation.chunk() == 0
     conversation.cancel(call_id)
@@ -162,9 +174,9 @@ def test_a_stream_that_is_cancelled_while_it_waits_is_closed(
 @THREADS
 @pytest.mark.parametrize("below", [0, 3])
 def test_the_end_of_a_stream_has_what_its_generator_returned(
-    start: Host, below: int, calls_per_worker: int
+    shared: Host, below: int, calls_per_worker: int
 ) -> None:
-    conversation = start(GENERATORS, callsPerWorker=calls_per_worker).converse()
+    conversation = fresh(shared, calls_per_worker)
     call_id = conversation.begin("totals", [below], stream_credit=10)
     assert [conversation.chunk() for _ in range(below)] == list(range(below))
     end = conversation.receive().end
@@ -173,14 +185,14 @@ def test_the_end_of_a_stream_has_what_its_generator_returned(
 
 
 @pytest.mark.parametrize("tool", ["iterates", "steps_later"])
-def test_the_end_of_a_stream_without_a_result_has_none(start: Host, tool: str) -> None:
-    conversation = start(GENERATORS).converse()
+def test_the_end_of_a_stream_without_a_result_has_none(shared: Host, tool: str) -> None:
+    conversation = fresh(shared)
     call_id = conversation.begin(tool, stream_credit=2000)
     assert conversation.terminal(call_id).end == pb.End(call_id=call_id)
 
 
-def test_a_result_of_a_stream_that_cannot_cross_is_its_failure(start: Host) -> None:
-    conversation = start(GENERATORS).converse()
+def test_a_result_of_a_stream_that_cannot_cross_is_its_failure(shared: Host) -> None:
+    conversation = fresh(shared)
     call_id = conversation.begin("returns_an_object", stream_credit=10)
     assert conversation.chunk() == 1
     failure = conversation.terminal(call_id).failure
@@ -188,8 +200,8 @@ def test_a_result_of_a_stream_that_cannot_cross_is_its_failure(start: Host) -> N
 
 
 @pytest.mark.parametrize("tool", ["breaks", "breaks_later"])
-def test_an_error_in_the_middle_comes_after_the_chunks(start: Host, tool: str) -> None:
-    conversation = start(GENERATORS).converse()
+def test_an_error_in_the_middle_comes_after_the_chunks(shared: Host, tool: str) -> None:
+    conversation = fresh(shared)
     call_id = conversation.begin(tool, stream_credit=10)
     assert conversation.chunk() == 1
     failure = conversation.terminal(call_id).failure
@@ -197,8 +209,8 @@ def test_an_error_in_the_middle_comes_after_the_chunks(start: Host, tool: str) -
     assert failure.error.message == "in the middle"
 
 
-def test_a_chunk_that_cannot_cross_ends_the_stream(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_a_chunk_that_cannot_cross_ends_the_stream(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     call_id = conversation.begin("odd_chunk", stream_credit=10)
     assert conversation.chunk() == 1
     failure = conversation.terminal(call_id).failure
@@ -216,8 +228,8 @@ def test_a_generator_that_does_not_close_keeps_no_other_call(start: Host) -> Non
     assert conversation.call("seen") == []
 
 
-def test_streams_of_one_worker_run_side_by_side(start: Host) -> None:
-    conversation = start(GENERATORS).converse()
+def test_streams_of_one_worker_run_side_by_side(shared: Host) -> None:
+    conversation = fresh(shared)
     first = conversation.begin("steps", stream_credit=1)
     second = conversation.begin("steps_later", stream_credit=1)
     third = conversation.begin("steps", stream_credit=1)

@@ -97,9 +97,9 @@ def stream(conversation: Conversation, tool: str, **call: Any) -> list[Any]:
 @pytest.mark.parametrize("calls_per_worker", [1, 2])
 @pytest.mark.parametrize("tool", RESULTS)
 def test_a_tools_span_is_the_callers_child_and_the_parent_of_the_users(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
     assert conversation.call(tool, trace_context=CONTEXT) == SEEN
     spans = finished_spans(conversation)
     assert set(spans) == {tool, "inside"}
@@ -111,9 +111,9 @@ def test_a_tools_span_is_the_callers_child_and_the_parent_of_the_users(
 @pytest.mark.parametrize("calls_per_worker", [1, 2])
 @pytest.mark.parametrize("tool", STREAMS)
 def test_a_streams_span_is_current_in_every_step(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
     assert stream(conversation, tool, trace_context=CONTEXT) == [SEEN, SEEN]
     spans = finished_spans(conversation)
     assert set(spans) == {tool, "around", "inside 0", "inside 1"}
@@ -123,8 +123,8 @@ def test_a_streams_span_is_current_in_every_step(
     assert spans["inside 1"]["parent"] == spans["around"]["id"]
 
 
-def test_a_span_says_what_ran_by_convention(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_a_span_says_what_ran_by_convention(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     call_id = conversation.begin("method", trace_context=CONTEXT)
     conversation.terminal(call_id)
     span = finished_spans(conversation)["method"]
@@ -144,8 +144,10 @@ def test_a_span_says_what_ran_by_convention(start: Host) -> None:
 
 
 @pytest.mark.parametrize("tool", STREAMS)
-def test_streams_that_take_turns_keep_their_spans_apart(start: Host, tool: str) -> None:
-    conversation = start(TOOLS).converse()
+def test_streams_that_take_turns_keep_their_spans_apart(
+    shared: Host, tool: str
+) -> None:
+    conversation = shared(TOOLS).converse()
     other_parent = "00f067aa0ba902b7"
     other = {"traceparent": f"00-{TRACE_ID}-{other_parent}-01"}
     first = conversation.begin(tool, stream_credit=1, trace_context=CONTEXT)
@@ -167,8 +169,8 @@ def test_streams_that_take_turns_keep_their_spans_apart(start: Host, tool: str) 
     assert first_step["parent"] == after["around"]["id"]
 
 
-def test_tasks_and_threads_with_the_context_nest_too(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_tasks_and_threads_with_the_context_nest_too(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     conversation.call("coroutine_with_more", trace_context=CONTEXT)
     spans = finished_spans(conversation)
     tool = spans["coroutine_with_more"]["id"]
@@ -179,8 +181,8 @@ def test_tasks_and_threads_with_the_context_nest_too(start: Host) -> None:
     assert spans["thread"]["parent"] == spans["function_with_a_thread"]["id"]
 
 
-def test_nothing_of_a_call_is_left_for_the_next(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_nothing_of_a_call_is_left_for_the_next(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     conversation.call("function", trace_context=CONTEXT)
     assert conversation.call("function") == [None, SEEN[1]]
     assert conversation.call("coroutine") == [None, SEEN[1]]
@@ -193,8 +195,8 @@ def test_nothing_of_a_call_is_left_for_the_next(start: Host) -> None:
     assert TRACE_ID not in {span["trace"] for span in roots}
 
 
-def test_a_caller_that_does_not_sample_has_no_spans_and_a_context(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_a_caller_that_does_not_sample_has_no_spans_and_a_context(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     unsampled = {**CONTEXT, "traceparent": CONTEXT["traceparent"][:-2] + "00"}
     assert conversation.call("function", trace_context=unsampled) == SEEN
     assert finished_spans(conversation) == {}
@@ -204,8 +206,8 @@ def test_a_caller_that_does_not_sample_has_no_spans_and_a_context(start: Host) -
     "traceparent",
     ["", "nonsense", f"00-{'0' * 32}-{PARENT_ID}-01", "00-" + "a" * 100_000],
 )
-def test_a_context_that_is_none_begins_a_trace(start: Host, traceparent: str) -> None:
-    conversation = start(TOOLS).converse()
+def test_a_context_that_is_none_begins_a_trace(shared: Host, traceparent: str) -> None:
+    conversation = shared(TOOLS).converse()
     hostile = {"traceparent": traceparent, "baggage": "=;,", "else": "x"}
     assert conversation.call("function", trace_context=hostile) == [None, SEEN[1]]
     assert finished_spans(conversation)["function"]["parent"] == ""

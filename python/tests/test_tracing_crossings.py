@@ -106,9 +106,9 @@ def answered(conversation: Conversation, tool: str, *args: object) -> dict[str, 
     "tool", ["asks", "asks_later", "asks_between", "asks_in_a_thread"]
 )
 def test_a_back_call_carries_the_span_that_it_is_made_in(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
     carried = answered(conversation, tool)
     inside = finished_spans(conversation)["inside"]
     assert carried == {
@@ -117,15 +117,17 @@ def test_a_back_call_carries_the_span_that_it_is_made_in(
     }
 
 
-def test_a_back_call_carries_the_tools_own_baggage(start: Host) -> None:
-    conversation = start(TOOLS).converse()
+def test_a_back_call_carries_the_tools_own_baggage(shared: Host) -> None:
+    conversation = shared(TOOLS).converse()
     carried = answered(conversation, "asks_with_baggage", "a b")
     assert carried["baggage"] == "tenant=acme,more=a+b"
 
 
 @pytest.mark.parametrize("kind", ["a lone surrogate", "too long"])
-def test_baggage_that_cannot_be_sent_fails_no_back_call(start: Host, kind: str) -> None:
-    conversation = start(TOOLS).converse()
+def test_baggage_that_cannot_be_sent_fails_no_back_call(
+    shared: Host, kind: str
+) -> None:
+    conversation = shared(TOOLS).converse()
     carried = answered(conversation, "asks_with_bad_baggage", kind)
     tool = finished_spans(conversation)["asks_with_bad_baggage"]
     assert carried["traceparent"] == f"00-{TRACE_ID}-{tool['id']}-01"

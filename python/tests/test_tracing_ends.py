@@ -113,9 +113,9 @@ CANCELLED = [
     "tool", ["fails", "fails_later", "fails_between", "fails_between_later"]
 )
 def test_an_error_is_recorded_with_type_message_and_traceback(
-    start: Host, tool: str, calls_per_worker: int
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    conversation = start(TOOLS, callsPerWorker=calls_per_worker).converse()
+    conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
     options = {"stream_credit": 9} if "between" in tool else {}
     failure = conversation.failure(tool, trace_context=CONTEXT, **options)
     spans = finished_spans(conversation)
@@ -147,9 +147,9 @@ def test_an_error_is_recorded_with_type_message_and_traceback(
     ],
 )
 def test_a_call_that_the_bridge_refuses_has_its_kind_and_no_exception(
-    start: Host, tool: str, arguments: Any, error_type: str
+    shared: Host, tool: str, arguments: Any, error_type: str
 ) -> None:
-    conversation = start(TOOLS).converse()
+    conversation = shared(TOOLS).converse()
     failure = conversation.failure(tool, arguments, trace_context=CONTEXT)
     span = finished_spans(conversation)[tool]
     assert span["status"] == "ERROR"

@@ -40,6 +40,8 @@ class Conversation:
         self.reads = threading.Event()
         self.reads.set()
         self._numbers = itertools.count(1)
+        self._unfinished: set[int] = set()
+        self._finished = threading.Condition()
         self._outgoing: queue.SimpleQueue[pb.HostFrame | None] = queue.SimpleQueue()
         self._incoming: queue.Queue[pb.WorkerFrame | grpc.RpcError | None] = (
             queue.Queue()
@@ -64,6 +66,8 @@ class Conversation:
     def begin(self, tool: str, arguments: Any = None, **call: Any) -> int:
         """Sends a call and returns its number."""
         call_id = next(self._numbers)
+        with self._finished:
+            self._unfinished.add(call_id)
         image = b"" if arguments is None else encode(arguments)
         self.send(call=pb.Call(call_id=call_id, tool=tool, arguments=image, **call))
         return call_id
@@ -127,6 +131,17 @@ class Conversation:
         options.setdefault("metadata", self.metadata)
         return call(request, timeout=DEADLINE_S, **options)
 
+    def rest(self) -> None:
+        """Ends the calls that still run and forgets what came: for the next test."""
+        with self._finished:
+            for call_id in self._unfinished:
+                self.cancel(call_id)
+            ended = self._finished.wait_for(lambda: not self._unfinished, DEADLINE_S)
+            assert ended, f"calls {self._unfinished} do not end"
+        for kept in (self._incoming, self.logs):
+            while not kept.empty():
+                kept.get()
+
     def half_close(self) -> None:
         """Says that no frame will follow."""
         self._outgoing.put(None)
@@ -150,14 +165,22 @@ class Conversation:
                 self.messages.append(message)
                 inner = map(parse_worker_frame, message.batch.frames)
                 for frame in inner if message.HasField("batch") else [message]:
-                    if frame.HasField("log"):
-                        self.logs.put(frame.log)
-                    else:
-                        self._incoming.put(frame)
+                    self._take(frame)
         except grpc.RpcError as error:
             self._incoming.put(error)
         else:
             self._incoming.put(None)
+
+    def _take(self, frame: pb.WorkerFrame) -> None:
+        kind = frame.WhichOneof("frame")
+        if kind == "log":
+            self.logs.put(frame.log)
+            return
+        self._incoming.put(frame)
+        if kind in _TERMINAL:
+            with self._finished:
+                self._unfinished.discard(getattr(frame, kind).call_id)
+                self._finished.notify_all()
 
 
 def _serialized(message: Any) -> bytes:

@@ -217,6 +217,14 @@ class FakeHost:
         self.directory.rmdir()
 
 
+class SharedHost(FakeHost):
+    """A host of several tests, which have one conversation with its worker."""
+
+    def converse(self) -> Conversation:
+        """Opens the conversation, or returns it."""
+        return self._conversations[0] if self._conversations else super().converse()
+
+
 class _Output:
     """What a worker writes, read by a thread."""
 

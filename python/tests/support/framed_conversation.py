@@ -133,10 +133,8 @@ class FramedConversation(Conversation):
                     if message.HasField("bye"):
                         break
                     self._signals.put(message)
-                elif message.HasField("log"):
-                    self.logs.put(message.log)
                 else:
-                    self._incoming.put(message)
+                    self._take(message)
         except (EOFError, OSError, ValueError):
             pass
         self._incoming.put(None)

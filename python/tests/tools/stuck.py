@@ -163,7 +163,10 @@ async def cleans_up_in_asyncio() -> None:
 
 @tool
 def cleaned_up() -> list[str]:
-    return cleaned
+    """Returns what was cleaned up since it was asked last."""
+    seen = cleaned.copy()
+    cleaned.clear()
+    return seen
 
 
 @tool
