@@ -226,6 +226,11 @@ export class FakeProcess {
 		return new Promise(() => undefined);
 	}
 
+	/** Milliseconds on the machine's clock. */
+	now(): number {
+		return this.#machine.clock.now();
+	}
+
 	/** Waits on the machine's clock. */
 	sleep(ms: number): Promise<void> {
 		return new Promise(

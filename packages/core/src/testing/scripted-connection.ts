@@ -80,7 +80,7 @@ export function scriptedConnection(
 		call: CallOptions,
 	): Promise<unknown> {
 		const run = () => executeNow(command, args, call);
-		return queue === undefined ? run() : queue.run(call.callId, run);
+		return queue === undefined ? run() : queue.run(call, run);
 	}
 
 	async function executeNow(

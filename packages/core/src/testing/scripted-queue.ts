@@ -1,4 +1,4 @@
-import { NOT_BEGUN, type SendAhead } from "../adapter.ts";
+import { type CallOptions, NOT_BEGUN, type SendAhead } from "../adapter.ts";
 import { ConnectionBrokenError } from "../errors.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
@@ -6,6 +6,8 @@ import type { ScriptedWorker } from "./scripted-worker.ts";
 export interface ScriptedAhead {
 	/** From the note that a call begins to the look whether it was taken back. */
 	readonly gapMs: number;
+	/** From the end of a call to the moment when the host has its answer; the worker begins the next one meanwhile. */
+	readonly answerMs?: number | undefined;
 	/** Called with how many calls were taken back at once. */
 	readonly onTakenBack?: ((calls: number) => void) | undefined;
 }
@@ -13,14 +15,17 @@ export interface ScriptedAhead {
 interface Entry {
 	readonly number: number;
 	readonly callId: string;
-	run(): Promise<void>;
-	notBegun(error?: Error): void;
+	readonly ranFor: CallOptions["ranFor"];
+	readonly work: () => Promise<unknown>;
+	readonly resolve: (value: unknown) => void;
+	readonly reject: (error: unknown) => void;
 }
 
 /** The calls that a scripted worker got while it ran another one. It begins them one after the other. */
 export class ScriptedQueue implements SendAhead {
 	readonly #worker: ScriptedWorker;
 	readonly #options: ScriptedAhead;
+	/** Those without an answer, as the host sees it. */
 	readonly #entries: Entry[] = [];
 	/** Of those that never begin, because the conversation is over. */
 	readonly #lost = new Set<string>();
@@ -52,22 +57,20 @@ export class ScriptedQueue implements SendAhead {
 		);
 		for (const entry of taken) {
 			this.#entries.splice(this.#entries.indexOf(entry), 1);
-			entry.notBegun();
+			entry.resolve(NOT_BEGUN);
 		}
 		this.#options.onTakenBack?.(taken.length);
 		return new Set(taken.map((entry) => entry.callId));
 	}
 
 	/** Runs a call in its turn. */
-	run<Value>(callId: string, work: () => Promise<Value>): Promise<unknown> {
+	run(
+		{ callId, ranFor }: CallOptions,
+		work: () => Promise<unknown>,
+	): Promise<unknown> {
 		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-		this.#entries.push({
-			number: ++this.#last,
-			callId,
-			run: () => work().then(resolve, reject),
-			notBegun: (error) =>
-				error === undefined ? resolve(NOT_BEGUN) : reject(error),
-		});
+		const number = ++this.#last;
+		this.#entries.push({ number, callId, ranFor, work, resolve, reject });
 		this.#worker.mostCallsWaiting = Math.max(
 			this.#worker.mostCallsWaiting,
 			this.#entries.length - 1,
@@ -78,31 +81,55 @@ export class ScriptedQueue implements SendAhead {
 
 	async #work(): Promise<void> {
 		this.#state = "busy";
+		const { gapMs } = this.#options;
 		for (;;) {
-			const [entry] = this.#entries;
+			const entry = this.#entries.find(({ number }) => number > this.#begun);
 			if (entry === undefined) break;
 			this.#begun = entry.number;
-			const { gapMs } = this.#options;
 			if (gapMs > 0) await this.#worker.process.sleep(gapMs);
 			const isTaken =
 				entry.number <= this.#floor && entry.number !== this.#kept;
-			if (isTaken) entry.notBegun();
-			else await entry.run();
-			const at = this.#entries.indexOf(entry);
-			if (at >= 0) this.#entries.splice(at, 1);
+			if (isTaken) this.#answer(entry, () => entry.resolve(NOT_BEGUN));
+			else await this.#run(entry);
 		}
 		this.#state = "idle";
 	}
 
-	#lose(broken: ConnectionBrokenError): void {
-		const error = new ConnectionBrokenError({
-			ran: "no",
-			message: broken.message,
+	async #run(entry: Entry): Promise<void> {
+		const { process } = this.#worker;
+		const beganMs = process.now();
+		const give = await entry.work().then(
+			(value) => () => entry.resolve(value),
+			(error) => () => entry.reject(error),
+		);
+		const ranMs = process.now() - beganMs;
+		this.#answer(entry, () => {
+			entry.ranFor?.(ranMs);
+			give();
 		});
+	}
+
+	/** The host has the answer after a while, unless the conversation ends before. */
+	#answer(entry: Entry, give: () => void): void {
+		const arrive = (): void => {
+			const at = this.#entries.indexOf(entry);
+			if (at < 0) return;
+			this.#entries.splice(at, 1);
+			give();
+		};
+		const { answerMs = 0 } = this.#options;
+		if (answerMs > 0) void this.#worker.process.sleep(answerMs).then(arrive);
+		else arrive();
+	}
+
+	#lose(broken: ConnectionBrokenError): void {
+		const { message } = broken;
 		for (const entry of this.#entries.splice(0)) {
-			if (entry.number <= this.#begun) continue; // Its script loses the connection itself.
-			this.#lost.add(entry.callId);
-			entry.notBegun(error);
+			const began = entry.number <= this.#begun;
+			if (!began) this.#lost.add(entry.callId);
+			entry.reject(
+				began ? broken : new ConnectionBrokenError({ ran: "no", message }),
+			);
 		}
 	}
 }
