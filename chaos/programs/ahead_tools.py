@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -60,41 +62,49 @@ def _arrive(step: str) -> None:
 
 
 class _Words:
-    """The words of a page, with a step between the first and the second access of a begin, in
-    whichever order they come."""
+    """The words of a page. A worker stores the number of a call in one and looks at the
+    other: the steps are before, between and after, in whichever order it does so."""
 
     def __init__(self, words: memoryview[int]) -> None:
         self._words = words
-        self.accesses = 0
-
-    def _access(self) -> memoryview[int]:
-        self.accesses += 1
-        if self.accesses == 2:
-            _arrive(_BEFORE_LOOK)
-        return self._words
+        self._first: str | None = None
 
     def __getitem__(self, at: int) -> int:
-        return self._access()[at]
+        with self._steps("look"):
+            return self._words[at]
 
     def __setitem__(self, at: int, word: int) -> None:
-        self._access()[at] = word
+        with self._steps("store"):
+            self._words[at] = word
+
+    @contextmanager
+    def _steps(self, what: str) -> Iterator[None]:
+        # A call that was cancelled meanwhile has one of the two only.
+        if self._first in (None, what):
+            self._first = what
+            _arrive(_BEFORE_NUMBER)
+            yield
+        else:
+            self._first = None
+            _arrive(_BEFORE_LOOK)
+            yield
+            _arrive(_BEFORE_TOOL)
 
 
-_begin = CallPage.begin
+class _WordsOfPage:
+    """In the place of the attribute, for pages that exist as for those to come."""
+
+    def __get__(self, page: CallPage, _owner: type) -> _Words:
+        words = page.__dict__["_words"]
+        if not isinstance(words, _Words):
+            words = page.__dict__["_words"] = _Words(words)
+        return words
+
+    def __set__(self, page: CallPage, words: memoryview[int]) -> None:
+        page.__dict__["_words"] = words
 
 
-def _begin_in_steps(page: CallPage, number: int) -> bool:
-    _arrive(_BEFORE_NUMBER)
-    if not isinstance(page._words, _Words):
-        page._words = _Words(page._words)
-    page._words.accesses = 0
-    begins = _begin(page, number)
-    if begins:
-        _arrive(_BEFORE_TOOL)
-    return begins
-
-
-CallPage.begin = _begin_in_steps
+CallPage._words = _WordsOfPage()
 
 
 @tool
