@@ -9,8 +9,10 @@ export { ConnectionBrokenError } from "./errors.ts";
 /**
  * What to start and how to converse with it. The pool owns the process, the
  * adapter owns the conversation: an adapter never holds the means to kill.
+ *
+ * @typeParam Client of its connections, for `pool.use`.
  */
-export interface Adapter {
+export interface Adapter<Client = unknown> {
 	/** Stable and lower case, for example `python`; appears in events. 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name: string;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
@@ -31,7 +33,10 @@ export interface Adapter {
 	 * Resolves when the first call can be taken. Aborted when the start takes too
 	 * long or the process ends.
 	 */
-	connect(process: WorkerProcess, signal: AbortSignal): Promise<Connection>;
+	connect(
+		process: WorkerProcess,
+		signal: AbortSignal,
+	): Promise<Connection<Client>>;
 }
 
 /** A place in the pool. A worker that dies leaves its slot to the next incarnation. */
@@ -83,8 +88,15 @@ export interface LaunchSpec {
 	readonly executable: string;
 	/** None by default. */
 	readonly args?: readonly string[] | undefined;
-	/** Laid over the host's environment; `undefined` removes a variable. */
+	/** Laid over what is inherited; `undefined` removes a variable. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+	/**
+	 * Which variables of the host's environment the program inherits: `"all"`; `"minimal"`, those that say where programs,
+	 * home and temporary files are and how to speak to people, which have no secrets; or these names in addition to the
+	 * minimal ones.
+	 * @default "all"
+	 */
+	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;
 	readonly cwd?: string | undefined;
 	/**
 	 * Present when the program speaks the control channel on descriptor 3
@@ -129,6 +141,23 @@ export interface WorkerProcess {
 	 * where something else holds its output open, 10 s after its end at the latest. Never rejects.
 	 */
 	readonly exited: Promise<ProcessExit>;
+	/**
+	 * Waits for a line that the program prints, as the one in which a server says where it listens; those of the start
+	 * before now count too. Standard output only without `stdio: "adapter"`.
+	 *
+	 * @returns the match. @throws Error when the output ends before; the signal's reason when it aborts.
+	 */
+	line(
+		match: RegExp,
+		from: "stdout" | "stderr",
+		signal: AbortSignal,
+	): Promise<RegExpExecArray>;
+	/**
+	 * Hands on what the program says without being asked, as a notification of its protocol: the event `worker.notified`.
+	 *
+	 * @param notification its name in that protocol.
+	 */
+	notify(notification: string, data: unknown): void;
 	/** Hands one log record of the worker to the listeners. */
 	log(record: WorkerLogRecord): void;
 	/** Reports to the pool that the conversation broke: the worker is replaced. Idempotent; of no effect while it leaves. */
@@ -166,7 +195,11 @@ export interface SendAhead {
 }
 
 /** A conversation with one worker. */
-export interface Connection extends AsyncDisposable {
+export interface Connection<Client = unknown> extends AsyncDisposable {
+	/** What `pool.use` gives to its tasks: the client object of a library that speaks to this worker. */
+	readonly client?: Client | undefined;
+	/** What the worker said about itself and people may want to see, as its version and capabilities: part of its `WorkerView`. */
+	readonly facts?: Readonly<Record<string, unknown>> | undefined;
 	/**
 	 * Present when the worker keeps calls that are sent to it while it runs one, and begins them one after the other, each
 	 * after the answer before has left. Only with one call per worker.

@@ -100,6 +100,21 @@ export class CallAbortedError extends SnakepitError<"CALL_ABORTED"> {
 	}
 
 	override readonly name: string = "AbortError";
+	/**
+	 * As an adapter throws it: whether the worker has finished with the call. `"unknown"` where its protocol does not
+	 * confirm a cancel: the worker takes no more calls, finishes its others, and is replaced. Default `"free"`.
+	 */
+	readonly worker: "free" | "unknown";
+
+	constructor({
+		worker = "free",
+		...fields
+	}: ErrorFields<"CALL_ABORTED"> & {
+		readonly worker?: "free" | "unknown" | undefined;
+	}) {
+		super(fields);
+		this.worker = worker;
+	}
 }
 
 /** The call's deadline passed, in the queue or on a worker. */

@@ -48,6 +48,7 @@ const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"worker.group_spared": true,
 	"worker.output": true,
 	"worker.logged": true,
+	"worker.notified": true,
 	"heartbeat.sent": true,
 	"heartbeat.answered": true,
 	"heartbeat.missed": true,

@@ -33,6 +33,7 @@ export type { PoolOptions } from "./options.ts";
 export type { ExecuteOptions, SessionOptions } from "./pool/call-options.ts";
 export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
+export type { Lease, LeaseTask } from "./pool/lease.ts";
 export type { MapOptions, MapProgress } from "./pool/map-options.ts";
 export type { Pool, PoolSession } from "./pool/pool-interface.ts";
 

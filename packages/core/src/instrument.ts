@@ -83,7 +83,7 @@ export interface WorkerUsage extends WorkerRef {
 
 /** A call as its caller made it. */
 export interface AcceptedCall extends CallRef {
-	readonly shape: "unary" | "stream";
+	readonly shape: "unary" | "stream" | "lease";
 	readonly sessionId: string | undefined;
 	/** What the caller gave as `traceContext`. */
 	readonly traceContext: Readonly<Record<string, string>>;

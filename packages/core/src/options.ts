@@ -91,9 +91,9 @@ export interface OutputOptions {
 }
 
 /** Everything that can be set for a pool, grouped by the moment in life that it governs. */
-export interface PoolOptions {
+export interface PoolOptions<Client = unknown> {
 	/** What to execute and how to converse with it: `python()`, or one of your own. */
-	readonly adapter: Adapter;
+	readonly adapter: Adapter<Client>;
 	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`python-2`) where an open pool of the program has it. */
 	readonly name?: string | undefined;
 	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */

@@ -25,8 +25,13 @@ export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
 /** Why a worker is replaced while it still works. */
 export type RecycleReason = "age" | "calls" | "resident_memory";
 
-/** Why a worker takes no new calls; `"leaving"`: it reported by itself that it leaves, because something outside of the pool stopped it. */
-export type RetireReason = RecycleReason | "closed" | "idle" | "leaving";
+/** Why a worker takes no new calls; `"leaving"`: it reported by itself that it leaves, because something outside of the pool stopped it; `"unconfirmed"`: a call was cancelled, and its adapter cannot know when the worker is done with it. */
+export type RetireReason =
+	| RecycleReason
+	| "closed"
+	| "idle"
+	| "leaving"
+	| "unconfirmed";
 
 /** Events of a pool, and of its workers, calls and sessions. */
 export type PoolEvent =
@@ -191,6 +196,13 @@ export type PoolEvent =
 			/** One record of the worker's own logging. */
 			readonly type: "worker.logged";
 			readonly record: WorkerLogRecord;
+	  })
+	| (WorkerRef & {
+			/** The worker said something without being asked, which its adapter hands on: a notification of its protocol. */
+			readonly type: "worker.notified";
+			/** Its name in that protocol. */
+			readonly notification: string;
+			readonly data: unknown;
 	  })
 	// The heartbeat.
 	| (WorkerRef & {

@@ -110,6 +110,8 @@ export async function startPythonWorker(
 		stdin: undefined,
 		stdout: undefined,
 		exited,
+		line: () => Promise.reject(new Error("this worker's lines are not kept")),
+		notify: () => {},
 		log: (record) => logs.push(record),
 		broken: (error) => brokenBy.push(error),
 	};

@@ -27,7 +27,7 @@ export function isQuick(recentMs: RecentMs): boolean {
 
 /** A call, as far as it matters to whether it may be sent behind another one. */
 export interface AheadCandidate {
-	readonly work: { readonly shape: "unary" | "stream" };
+	readonly work: { readonly shape: "unary" | "stream" | "lease" };
 	readonly session: object | undefined;
 	readonly input: object | undefined;
 	readonly instrument: object | undefined;

@@ -1,5 +1,10 @@
 import { NOT_BEGUN } from "../adapter.ts";
-import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
+import {
+	CallAbortedError,
+	ConnectionBrokenError,
+	SnakepitError,
+	ToolError,
+} from "../errors.ts";
 import type { AttemptInstrument } from "../instrument.ts";
 import { afterRunning } from "../patience.ts";
 import type { Worker } from "../worker/worker.ts";
@@ -170,6 +175,8 @@ export class CallAttempt implements Attempt, Attempted {
 			this.worker.conversationOver(error.message);
 			return;
 		}
+		if (error instanceof CallAbortedError && error.worker === "unknown")
+			this.worker.retire("unconfirmed");
 		// A worker that takes no calls must not be offered this one again.
 		if (error.code === "WORKER_REPLACED") this.worker.retire("leaving");
 		this.#over(error, undefined);

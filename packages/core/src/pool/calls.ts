@@ -10,6 +10,13 @@ import { checkCall, type ExecuteOptions } from "./call-options.ts";
 import type { CallReports } from "./call-reports.ts";
 import { type GiveUp, watchCall } from "./call-watch.ts";
 import { Dispatch } from "./dispatch.ts";
+import {
+	checkLease,
+	LEASE,
+	type LeaseOptions,
+	type LeaseTask,
+	leaseWork,
+} from "./lease.ts";
 import { nextStep, type Occurrence } from "./next-step.ts";
 import { OutstandingCalls } from "./outstanding-calls.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -77,6 +84,23 @@ export class Calls implements AttemptListener {
 			return Promise.reject(error);
 		}
 		return promise;
+	}
+
+	/** Runs a task with the client of one worker. */
+	lease<Result>(
+		task: LeaseTask<unknown, Result>,
+		options: LeaseOptions,
+		session?: Session,
+	): Promise<Result> {
+		const { promise, resolve } = Promise.withResolvers<unknown>();
+		try {
+			checkLease(task, options);
+			const work = leaseWork(task, resolve);
+			this.submit(LEASE, undefined, options, work, session);
+		} catch (error) {
+			return Promise.reject(error);
+		}
+		return promise as Promise<Result>;
 	}
 
 	/**

@@ -5,12 +5,11 @@ import type { Afterwards, CloseManner } from "./pool-life.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { workersUsage } from "./statistics.ts";
-import type { ToolMap, UntypedTools } from "./tools.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** A pool as its users hold it, and its life: only its owner opens it, and ends it with the program. */
-export interface OwnedPool<Tools extends ToolMap = UntypedTools> {
-	readonly pool: Pool<Tools>;
+export interface OwnedPool {
+	readonly pool: Pool;
 	readonly life: OwnedLife;
 }
 
@@ -28,14 +27,11 @@ export interface OwnedLife {
 }
 
 /** Makes a pool that is not opened yet. */
-export function makePool<Tools extends ToolMap = UntypedTools>(
-	setting: PoolSetting,
-): OwnedPool<Tools> {
+export function makePool(setting: PoolSetting): OwnedPool {
 	const parts = poolParts(setting);
 	const pool = new WorkerPool(setting, parts);
 	setting.instrumentation?.watch(observed(pool, parts, setting.world));
-	// What the tools take and return is what the caller says: nothing at run time depends on it.
-	return { pool: pool as Pool<Tools>, life: parts.life };
+	return { pool, life: parts.life };
 }
 
 /** A pool as its instruments see it. */

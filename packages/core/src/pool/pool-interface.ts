@@ -6,9 +6,14 @@ import type {
 } from "../events.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
-import type { Affinity, SessionOptions } from "./call-options.ts";
+import type {
+	Affinity,
+	ExecuteOptions,
+	SessionOptions,
+} from "./call-options.ts";
 import type { CallStream } from "./call-stream.ts";
 import type { CloseOptions } from "./close-options.ts";
+import type { LeaseTask } from "./lease.ts";
 import type { Items, MapOptions } from "./map-options.ts";
 import type { PoolStatistics, WorkerView } from "./statistics.ts";
 import type {
@@ -30,7 +35,10 @@ export type RegistryView = Pick<
 >;
 
 /** What takes calls: a pool, and a session of it. */
-export interface ToolCaller<Tools extends ToolMap = UntypedTools> {
+export interface ToolCaller<
+	Tools extends ToolMap = UntypedTools,
+	Client = unknown,
+> {
 	/**
 	 * Runs one command on one worker.
 	 *
@@ -53,6 +61,18 @@ export interface ToolCaller<Tools extends ToolMap = UntypedTools> {
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
 	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
+
+	/**
+	 * Runs a task with the client of one worker, which counts as one call of that worker until what the task returns has
+	 * settled: for adapters that have a client, as that of a protocol's own library.
+	 *
+	 * @throws what the task throws, as it is, unless its worker's conversation has ended; InputError `NOT_OFFERED` when
+	 *   the adapter has no client; QueueError, CallTimeoutError, CallAbortedError, WorkerLostError, OptionsError as `execute`.
+	 */
+	use<Result>(
+		task: LeaseTask<Client, Result>,
+		options?: Omit<ExecuteOptions, "input">,
+	): Promise<Result>;
 }
 
 /**
@@ -60,8 +80,10 @@ export interface ToolCaller<Tools extends ToolMap = UntypedTools> {
  * let it expire (`sessions.ttlMs`). Calls also fail with WorkerLostError `SESSION_LOST`
  * when a strict session's worker is gone.
  */
-export interface PoolSession<Tools extends ToolMap = UntypedTools>
-	extends ToolCaller<Tools>,
+export interface PoolSession<
+	Tools extends ToolMap = UntypedTools,
+	Client = unknown,
+> extends ToolCaller<Tools, Client>,
 		Disposable {
 	readonly id: string;
 	readonly affinity: Affinity;
@@ -76,8 +98,8 @@ export interface PoolSession<Tools extends ToolMap = UntypedTools>
  *
  * Made by `createPool` or `run.createPool`; used with `await using`, or closed by `close()`.
  */
-export interface Pool<Tools extends ToolMap = UntypedTools>
-	extends ToolCaller<Tools>,
+export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
+	extends ToolCaller<Tools, Client>,
 		AsyncDisposable {
 	readonly name: string;
 	/** The run of the ledger that its workers are recorded in. */
@@ -110,7 +132,7 @@ export interface Pool<Tools extends ToolMap = UntypedTools>
 	 *
 	 * @throws OptionsError; SnakepitError when the id is open already or there are too many (`sessions.limit`).
 	 */
-	session(options?: SessionOptions): PoolSession<Tools>;
+	session(options?: SessionOptions): PoolSession<Tools, Client>;
 
 	/**
 	 * Calls a listener with every event of the pool and of its run, or with those of one type, which it takes then: core

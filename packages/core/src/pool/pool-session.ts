@@ -5,6 +5,7 @@ import {
 } from "./call-options.ts";
 import { type CallStream, callStream } from "./call-stream.ts";
 import type { Calls } from "./calls.ts";
+import type { LeaseOptions, LeaseTask } from "./lease.ts";
 import type { PoolSession } from "./pool-interface.ts";
 import type { Session, SessionTable } from "./session-table.ts";
 
@@ -43,6 +44,13 @@ export class OpenSession implements PoolSession {
 	): CallStream<unknown> {
 		checkExecuteOptions("session.stream", options);
 		return callStream(this.#calls, command, args, options, this.#session);
+	}
+
+	use<Result>(
+		task: LeaseTask<unknown, Result>,
+		options: LeaseOptions = {},
+	): Promise<Result> {
+		return this.#calls.lease(task, options, this.#session);
 	}
 
 	close(): void {

@@ -21,6 +21,8 @@ export interface WorkerView {
 	readonly readyMs: number;
 	/** `undefined` before it is ready, and without heartbeat. */
 	readonly heartbeat: HeartbeatStatistics | undefined;
+	/** What its adapter says of it, as versions and capabilities; empty where it says nothing. */
+	readonly facts: Readonly<Record<string, unknown>>;
 }
 
 export interface PoolStatistics {
@@ -53,6 +55,7 @@ export function viewOf(worker: Worker): WorkerView {
 		callsTaken: worker.callsTaken,
 		readyMs: worker.readyMs,
 		heartbeat: worker.heartbeat?.statistics(),
+		facts: worker.connection?.facts ?? {},
 	};
 }
 

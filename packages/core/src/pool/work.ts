@@ -1,15 +1,17 @@
 import type { CallOptions, Connection } from "../adapter.ts";
+import type { Worker } from "../worker/worker.ts";
 import { failing } from "./callers-frames.ts";
 
 /** An attempt, as its work sees it. */
 export interface Attempted {
 	/** Then what arrives is not the answer of the call: the worker is gone, and another may run the call now. */
 	readonly isOver: boolean;
+	readonly worker: Pick<Worker, "ref" | "takesCalls">;
 }
 
 /** What a call does on a connection, and where its answer goes. Settled once. */
 export interface Work {
-	readonly shape: "unary" | "stream";
+	readonly shape: "unary" | "stream" | "lease";
 	/** Resolves to the answer when the worker is done with the call. */
 	run(
 		connection: Connection,

@@ -23,6 +23,7 @@ import {
 	type CloseOptions,
 	checkCloseOptions,
 } from "./close-options.ts";
+import type { LeaseOptions, LeaseTask } from "./lease.ts";
 import { checkMap, type Items, type MapOptions } from "./map-options.ts";
 import type { Pool, PoolSession, RegistryView } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
@@ -65,6 +66,13 @@ export class WorkerPool implements Pool {
 	): CallStream<unknown> {
 		checkExecuteOptions("pool.stream", options);
 		return callStream(this.#parts.calls, command, args, options, undefined);
+	}
+
+	use<Result>(
+		task: LeaseTask<unknown, Result>,
+		options: LeaseOptions = {},
+	): Promise<Result> {
+		return this.#parts.calls.lease(task, options);
 	}
 
 	map(

@@ -6,7 +6,6 @@ import { systemRandom } from "../os/system-random.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import type { Pool } from "../pool/pool-interface.ts";
-import type { ToolMap } from "../pool/tools.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import type { CheckedPool } from "./checked-pool.ts";
 import { OpenedRun, preparePool } from "./opened-run.ts";
@@ -41,16 +40,16 @@ export async function joinAlone(asked: AskedRun): Promise<Run> {
 }
 
 /** A pool whose share in the run ends with it, see `createPool`. */
-export async function joinWithPool<Tools extends ToolMap>(
+export async function joinWithPool(
 	asked: AskedRun,
 	checked: CheckedPool,
-): Promise<Pool<Tools>> {
+): Promise<Pool> {
 	const prepared = preparePool(checked);
 	const run = await join(asked, prepared.hub).catch((error: unknown) => {
 		prepared.discard();
 		throw error;
 	});
-	return await run.start<Tools>(prepared, () => run.leave());
+	return await run.start(prepared, () => run.leave());
 }
 
 /** Takes a share in the run, and starts it where there is none. */

@@ -46,9 +46,10 @@ export async function openRun(given: RunOptions = {}): Promise<Run> {
  *   other options; RegistryError when the ledger cannot be used; StartError when the run or a worker could not be
  *   started, after everything was ended again.
  */
-export async function createPool<Tools extends ToolMap = UntypedTools>(
-	given: PoolOptions & RunOptions,
-): Promise<Pool<Tools>> {
+export async function createPool<
+	Tools extends ToolMap = UntypedTools,
+	Client = unknown,
+>(given: PoolOptions<Client> & RunOptions): Promise<Pool<Tools, Client>> {
 	checkOptions("createPool", given, { ...POOL_CHECKS, ...RUN_CHECKS });
 	const { dataDir, protections, cleanup, audit, history, ...rest } = given;
 	const { onSignal, signalGraceMs, ...ofPool } = rest;
@@ -63,7 +64,8 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
 		throw error;
 	});
 	const asked = { at: "createPool", given: ofRun, options };
-	return await joinWithPool<Tools>(asked, checked);
+	// What the tools take and return is what the caller says: nothing at run time depends on it.
+	return (await joinWithPool(asked, checked)) as Pool<Tools, Client>;
 }
 
 /**
@@ -74,10 +76,14 @@ export async function createPool<Tools extends ToolMap = UntypedTools>(
  *
  * @throws as `createPool`, and whatever `action` throws.
  */
-export async function withPool<Result, Tools extends ToolMap = UntypedTools>(
-	options: PoolOptions & RunOptions,
-	action: (pool: Pool<Tools>) => Promise<Result> | Result,
+export async function withPool<
+	Result,
+	Tools extends ToolMap = UntypedTools,
+	Client = unknown,
+>(
+	options: PoolOptions<Client> & RunOptions,
+	action: (pool: Pool<Tools, Client>) => Promise<Result> | Result,
 ): Promise<Result> {
-	await using pool = await createPool<Tools>(options);
+	await using pool = await createPool<Tools, Client>(options);
 	return await action(pool);
 }

@@ -106,9 +106,9 @@ export class OpenedRun implements Run {
 		});
 	}
 
-	async createPool<Tools extends ToolMap = UntypedTools>(
-		given: PoolOptions,
-	): Promise<Pool<Tools>> {
+	async createPool<Tools extends ToolMap = UntypedTools, Client = unknown>(
+		given: PoolOptions<Client>,
+	): Promise<Pool<Tools, Client>> {
 		if (this.#closed !== undefined)
 			throw new StartError({
 				code: "RUN_CLOSED",
@@ -118,7 +118,8 @@ export class OpenedRun implements Run {
 		const prepared = preparePool(checkPool("run.createPool", given));
 		const unsubscribe = this.#hub.subscribe(prepared.hub.emit);
 		for (const event of this.#early.splice(0)) prepared.hub.emit(event);
-		return await this.start<Tools>(prepared, async () => unsubscribe());
+		const pool = await this.start(prepared, async () => unsubscribe());
+		return pool as Pool<Tools, Client>;
 	}
 
 	/**
@@ -127,10 +128,10 @@ export class OpenedRun implements Run {
 	 * @param released called when nothing of the pool is left, or it could not be started.
 	 * @throws StartError, after everything of the pool was ended again.
 	 */
-	async start<Tools extends ToolMap>(
+	async start(
 		{ options, hub, instrumentation, discard }: PreparedPool,
 		released: () => Promise<void>,
-	): Promise<Pool<Tools>> {
+	): Promise<Pool> {
 		const { adapter } = options;
 		const { infrastructure, cleanupReport, auditor } = this.#started;
 		const { clock, host, source, registry, random, marker, runDirectory } =
@@ -143,7 +144,7 @@ export class OpenedRun implements Run {
 			world: cold,
 		});
 		const world: World = { ...cold, source: preloaded ?? source };
-		const { pool, life } = makePool<Tools>({
+		const { pool, life } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
 			dispatchesAtOnce: DISPATCHES_AT_ONCE,
 			runDirectories: {

@@ -37,9 +37,9 @@ export interface Run extends AsyncDisposable {
 	 * @throws OptionsError before anything is started; StartError `RUN_CLOSED`, or when a worker could not be started,
 	 *   after everything of the pool was ended again.
 	 */
-	createPool<Tools extends ToolMap = UntypedTools>(
-		options: PoolOptions,
-	): Promise<Pool<Tools>>;
+	createPool<Tools extends ToolMap = UntypedTools, Client = unknown>(
+		options: PoolOptions<Client>,
+	): Promise<Pool<Tools, Client>>;
 
 	statistics(): RunStatistics;
 

@@ -43,6 +43,8 @@ export interface ScriptedAdapterOptions {
 		| ((worker: ScriptedWorker, signal: AbortSignal) => Promise<void> | void)
 		| false
 		| undefined;
+	/** What `pool.use` gives to its tasks; not offered by default. */
+	readonly client?: ((worker: ScriptedWorker) => unknown) | undefined;
 	/** Present: takes calls ahead. */
 	readonly ahead?: ScriptedAhead | undefined;
 	/** `false`: no streams are offered. */

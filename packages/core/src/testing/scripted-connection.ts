@@ -137,6 +137,7 @@ export function scriptedConnection(
 	const { ping, leave } = options;
 	return {
 		execute,
+		client: options.client?.(worker),
 		...(queue !== undefined && { ahead: queue }),
 		...(options.streams !== false && { stream }),
 		...(ping !== false && {

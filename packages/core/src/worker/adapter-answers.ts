@@ -25,6 +25,11 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	executable: nonEmptyText,
 	args: optional(areStrings),
 	env: optional(isEnvironment),
+	inheritEnv: optional((value) =>
+		value === "all" || value === "minimal" || areStrings(value) === undefined
+			? undefined
+			: 'must be "all", "minimal" or an array of names',
+	),
 	cwd: optional(nonEmptyText),
 	launchPayload: () => undefined,
 	refusalCodes: optional(areStrings),

@@ -13,7 +13,7 @@ export function processSpec(
 	environment: Readonly<Record<string, string | undefined>>,
 ): ProcessSpec {
 	const env: Record<string, string> = {};
-	const wished = { ...environment, ...spec.env };
+	const wished = { ...inherited(environment, spec.inheritEnv), ...spec.env };
 	for (const [name, value] of Object.entries(wished)) {
 		if (value !== undefined) env[name] = value;
 	}
@@ -27,4 +27,27 @@ export function processSpec(
 		stdin: spec.stdio === "adapter" ? "pipe" : "empty",
 		control: spec.launchPayload !== undefined,
 	};
+}
+
+/** What a program needs in order to find other programs, files and the user's language. */
+const MINIMAL: ReadonlySet<string> = new Set(
+	["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "TERM"].concat([
+		"LANG",
+		"LANGUAGE",
+		"LC_ALL",
+		"LC_CTYPE",
+		"LC_MESSAGES",
+	]),
+);
+
+function inherited(
+	environment: Readonly<Record<string, string | undefined>>,
+	which: LaunchSpec["inheritEnv"] = "all",
+): Readonly<Record<string, string | undefined>> {
+	if (which === "all") return environment;
+	const named = which === "minimal" ? [] : which;
+	const kept = Object.entries(environment).filter(
+		([name]) => MINIMAL.has(name) || named.includes(name),
+	);
+	return Object.fromEntries(kept);
 }

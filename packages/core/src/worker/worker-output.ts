@@ -3,6 +3,7 @@ import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
+import { AwaitedLines, type OutputName } from "./awaited-lines.ts";
 import { readLines } from "./output-lines.ts";
 import { OutputTail } from "./output-tail.ts";
 
@@ -17,6 +18,8 @@ const STACK_LINES = 120;
  */
 export class WorkerOutput {
 	readonly tail: OutputTail;
+	/** What an adapter waits for; of standard output only where that is not its conversation. */
+	readonly awaited: AwaitedLines = new AwaitedLines();
 	readonly #clock: Clock;
 	readonly #ended: Promise<void>;
 	readonly #streams: readonly Readable[];
@@ -39,17 +42,18 @@ export class WorkerOutput {
 	) {
 		this.tail = new OutputTail(options.tailLines);
 		this.#clock = world.clock;
-		const names = ownsStdout
-			? (["stderr", "stdout"] as const)
-			: (["stderr"] as const);
+		const names: readonly OutputName[] = ownsStdout
+			? ["stderr", "stdout"]
+			: ["stderr"];
 		this.#streams = names.map((name) => process[name]);
-		const drain = (stream: "stdout" | "stderr"): Promise<void> =>
-			new Promise((resolve) =>
+		const drain = (stream: OutputName): Promise<void> =>
+			new Promise<void>((resolve) =>
 				readLines(
 					process[stream],
 					options.maxLineBytes,
 					({ text, cut }) => {
 						this.tail.push(text);
+						this.awaited.printed(stream, text);
 						world.emit({
 							type: "worker.output",
 							wallMs: world.clock.wall(),
@@ -65,7 +69,7 @@ export class WorkerOutput {
 					resolve,
 					world.clock,
 				),
-			);
+			).then(() => this.awaited.ended(stream));
 		this.#ended = Promise.all(names.map(drain)).then(() => {});
 	}
 

@@ -117,10 +117,11 @@ export class WorkerStarter {
 						spec,
 						process,
 						lifeline,
-						conversation,
+						{ output, conversation },
 						signal,
 					),
 			);
+			output.awaited.started();
 			const readyMs = clock.now();
 			const inTime = worker.becameReady(connection, process.identity, () =>
 				emit({
@@ -241,7 +242,7 @@ export class WorkerStarter {
 		spec: LaunchSpec,
 		process: StartedProcess,
 		lifeline: LifelineListener | undefined,
-		conversation: ConversationOutput | undefined,
+		{ output, conversation }: Pick<WorkerBelongings, "output" | "conversation">,
 		signal: AbortSignal,
 	): Promise<Handshake> {
 		const { adapter, world } = this.#setting;
@@ -276,6 +277,21 @@ export class WorkerStarter {
 				await conversation?.finalOutput();
 				return exit;
 			}),
+			line: async (match, from, abort) => {
+				if (conversing && from === "stdout")
+					throw new TypeError(
+						'line(): with stdio "adapter" the adapter reads standard output itself.',
+					);
+				return await output.awaited.next(match, from, abort);
+			},
+			notify: (notification, data) =>
+				world.emit({
+					type: "worker.notified",
+					wallMs: world.clock.wall(),
+					...worker.ref,
+					notification,
+					data,
+				}),
 			log: (record) =>
 				world.emit({
 					type: "worker.logged",

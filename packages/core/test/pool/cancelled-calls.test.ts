@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CallAbortedError } from "../../src/errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -95,4 +96,48 @@ test("a cancelled call holds the program open until its worker is free again", a
 	await clock.advance(10_000);
 	expect(host.keptAlive).toBe(0);
 	await close();
+});
+
+test("a worker whose cancel is not confirmed finishes its other calls and is replaced, at no cost of its restart budget", async () => {
+	const { pool, clock, close, adapter, events } = await virtualPool(
+		{
+			commands: {
+				unconfirmed: ({ signal }) =>
+					new Promise((_resolve, reject) => {
+						signal.addEventListener("abort", () =>
+							reject(
+								new CallAbortedError({
+									code: "CALL_ABORTED",
+									ran: "maybe",
+									message: "cancelled, as far as we know",
+									worker: "unknown",
+								}),
+							),
+						);
+					}),
+				work: scripts.work,
+				whoami: scripts.whoami,
+			},
+		},
+		{ callsPerWorker: 2 },
+	);
+	const first = adapter.workers[0]?.slot.incarnation;
+	const other = pool.execute("work", 5_000);
+	const cancelled = outcome(
+		pool.execute("unconfirmed", undefined, { timeoutMs: 100 }),
+	);
+	await clock.advance(200);
+	expect(await cancelled).toMatchObject({ code: "CALL_TIMEOUT" });
+	expect(events.of("worker.retiring")).toMatchObject([
+		{ incarnation: first, reason: "unconfirmed" },
+	]);
+	const next = pool.execute("whoami");
+	await clock.advance(20_000);
+	await other;
+	expect(await next).not.toBe(first);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ incarnation: first, reason: "recycled" },
+	]);
+	await close();
+	events.assertPaired();
 });

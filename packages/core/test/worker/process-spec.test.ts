@@ -52,6 +52,24 @@ describe("the environment", () => {
 		);
 	});
 
+	test.each([
+		[undefined, ["AWS_SECRET_ACCESS_KEY", "LANG", "PATH", "TOKEN"]],
+		["all", ["AWS_SECRET_ACCESS_KEY", "LANG", "PATH", "TOKEN"]],
+		["minimal", ["LANG", "PATH"]],
+		[
+			["TOKEN", "ABSENT"],
+			["LANG", "PATH", "TOKEN"],
+		],
+	] as const)("inherits with %j of the host's %j", (inheritEnv, names) => {
+		const host = {
+			...{ AWS_SECRET_ACCESS_KEY: "s", TOKEN: "t" },
+			...{ PATH: "/bin", LANG: "C", ABSENT: undefined },
+		};
+		const { env } = specOf({ inheritEnv, env: { MINE: "1" } }, host);
+		const ours = [INCARNATION_VARIABLE, MARKER_VARIABLE, "MINE"];
+		expect(Object.keys(env).sort()).toEqual([...names, ...ours].sort());
+	});
+
 	test("carries marker and incarnation, whatever host and adapter put there", () => {
 		const names = fc.constantFrom(MARKER_VARIABLE, INCARNATION_VARIABLE, "A");
 		const variables = fc.dictionary(

@@ -10,7 +10,7 @@ const TEXT = {
 	"snakepit.command":
 		"The command or tool. On metrics `_OTHER` from the 101st on.",
 	"snakepit.call.id": "Names the call in events and logs.",
-	"snakepit.call.shape": "`unary` or `stream`.",
+	"snakepit.call.shape": "`unary`, `stream` or `lease`.",
 	"snakepit.call.outcome": "`succeeded`, `failed`, `aborted` or `timed_out`.",
 	"snakepit.call.ran":
 		"Whether the work of a failed call may have begun: `no` or `maybe`.",
@@ -41,6 +41,8 @@ const TEXT = {
 	"snakepit.signal.answer":
 		"What follows the signal: the pools `close`, are ended by `kill`, or stay open because the program listens itself: `wait` for a grace, `ignore` for good.",
 	"snakepit.log.logger": "The name of the worker's logger.",
+	"snakepit.worker.notification":
+		"What the worker said without being asked, as its protocol names it.",
 	"snakepit.link":
 		"What a link points to: `previous attempt`, `failed attempt`, `stopped worker` or `call`.",
 	"snakepit.drop.reason":

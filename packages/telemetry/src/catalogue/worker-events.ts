@@ -132,6 +132,17 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 			"exception.stacktrace": ({ record }) => record.traceback,
 		},
 	},
+	"worker.notified": {
+		group: "process",
+		onlyWith: "workerLogs",
+		severity: "info",
+		line: ({ workerId, notification }) =>
+			`${workerId} | notification ${notification}`,
+		attributes: {
+			...WORKER,
+			"snakepit.worker.notification": "notification",
+		},
+	},
 };
 
 /** The stable code of an error of Snakepit, or the class of any other. */

@@ -1,0 +1,88 @@
+import { ConnectionBrokenError, InputError, OptionsError } from "../errors.ts";
+import { aFunction, checkOptions, show } from "../option-check.ts";
+import { EXECUTE_CHECKS, type ExecuteOptions } from "./call-options.ts";
+import { failing } from "./callers-frames.ts";
+import type { Work } from "./work.ts";
+
+/** The name of a lease in events, logs and traces, where calls have the name of their command. */
+export const LEASE = "lease";
+
+/** What can be said about one lease. A retried one runs its task again, with another worker. */
+export type LeaseOptions = Omit<ExecuteOptions, "input">;
+
+/** A worker that a task has to itself, as far as `callsPerWorker` allows. */
+export interface Lease {
+	/** Aborts when the lease is cancelled: the task has `calls.cancelGraceMs` to end, then the worker is replaced. */
+	readonly signal: AbortSignal;
+	readonly workerId: string;
+	/** The one process in which what the task leaves behind stays. */
+	readonly incarnation: string;
+}
+
+/** Uses the client of one worker. The worker has room again when what it returns has settled. */
+export type LeaseTask<Client, Result> = (
+	client: Client,
+	lease: Lease,
+) => Promise<Result> | Result;
+
+/** @throws OptionsError. */
+export function checkLease(task: unknown, options: LeaseOptions): void {
+	const wrong = aFunction(task);
+	if (wrong !== undefined)
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `pool.use: the task ${wrong}, got ${show(task)}.`,
+		});
+	const { input: _input, ...checks } = EXECUTE_CHECKS;
+	checkOptions("pool.use", options, checks);
+}
+
+/** The work of a lease. @param resolve settles what its caller waits for. */
+export function leaseWork(
+	task: LeaseTask<unknown, unknown>,
+	resolve: (result: unknown) => void,
+): Work {
+	let failed: { readonly report: Error; readonly error: unknown } | undefined;
+	return {
+		shape: "lease",
+		begun: false,
+		async run({ client }, _command, _args, { signal }, { worker }) {
+			if (client === undefined) throw noClient();
+			const { workerId, incarnation } = worker.ref;
+			try {
+				return await task(client, { signal, workerId, incarnation });
+			} catch (error) {
+				// Most likely a client that lost its server: how the worker ended says more.
+				if (!worker.takesCalls) throw lost(error);
+				// Whatever it is an instance of, it is no statement about this worker.
+				failed = { report: new Error(String(error), { cause: error }), error };
+				throw failed.report;
+			}
+		},
+		succeed: resolve,
+		fail: (error) =>
+			resolve(
+				failed !== undefined && error.cause === failed.report
+					? Promise.reject(failed.error)
+					: failing(error),
+			),
+	};
+}
+
+function noClient(): InputError {
+	return new InputError({
+		code: "NOT_OFFERED",
+		ran: "no",
+		message:
+			"pool.use: the adapter of this pool has no client to lease. Make calls with pool.execute or pool.stream.",
+	});
+}
+
+function lost(cause: unknown): ConnectionBrokenError {
+	return new ConnectionBrokenError({
+		ran: "maybe",
+		message: `the task of a lease failed as the conversation ended: ${String(cause)}`,
+		cause,
+	});
+}

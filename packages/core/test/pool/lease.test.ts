@@ -1,0 +1,181 @@
+import { expect, test } from "vitest";
+import { CallAbortedError, WorkerLostError } from "../../src/index.ts";
+import type { LeaseTask } from "../../src/pool/lease.ts";
+import { type ScriptedWorker, scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+/** The client of a scripted worker is the worker itself. */
+const script = {
+	client: (worker: ScriptedWorker) => worker,
+	commands: { echo: scripts.echo },
+};
+const numberOf: LeaseTask<unknown, number> = (worker) =>
+	(worker as ScriptedWorker).number;
+
+test("a task gets the client of one worker and who it is, and its result is the lease's", async () => {
+	const { pool, close, events } = await virtualPool(script);
+	const [view] = pool.workers();
+	expect(
+		await pool.use((client, { workerId, incarnation, signal }) => ({
+			number: numberOf(client, {} as never),
+			...{ workerId, incarnation, isAborted: signal.aborted },
+		})),
+	).toEqual({
+		number: 1,
+		workerId: view?.workerId,
+		incarnation: view?.incarnation,
+		isAborted: false,
+	});
+	expect(events.of("call.settled")).toMatchObject([
+		{ command: "lease", outcome: "succeeded" },
+	]);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker has room again when its task has settled, and not before", async () => {
+	const { pool, clock, close } = await virtualPool(script);
+	const task = Promise.withResolvers<string>();
+	const first = pool.use(() => task.promise);
+	const second = outcome(pool.execute("echo", "second"));
+	await clock.advance(1_000);
+	expect(pool.statistics().calls).toMatchObject({ running: 1, waiting: 1 });
+	task.resolve("first");
+	expect(await first).toBe("first");
+	expect(await second).toEqual({ kind: "value", value: "second" });
+	await close();
+});
+
+test("what a task throws reaches its caller as it is, and is a failure in events", async () => {
+	const { pool, close, events } = await virtualPool(script);
+	class Mine extends Error {}
+	const mine = new Mine("of the task");
+	const thrown = await pool
+		.use(() => Promise.reject(mine))
+		.catch((error: unknown) => error);
+	expect(thrown).toBe(mine);
+	expect(events.of("call.settled")).toMatchObject([{ outcome: "failed" }]);
+	// Also what is no Error, and what says of another worker that it is gone: here it is no reason to try again.
+	for (const error of [
+		"words",
+		new WorkerLostError({ code: "WORKER_EXITED", ran: "no", message: "other" }),
+	]) {
+		let runs = 0;
+		const task = (): never => {
+			runs++;
+			throw error;
+		};
+		expect(
+			await pool
+				.use(task, { idempotentRetries: 3 })
+				.catch((caught: unknown) => caught),
+		).toBe(error);
+		expect(runs).toBe(1);
+	}
+	expect(await pool.use(numberOf)).toBe(1);
+	await close();
+});
+
+test("a task whose worker dies is lost with it, and runs again only where that is allowed", async () => {
+	const { pool, close, clock, adapter } = await virtualPool(script);
+	const dying = (): Promise<never> => {
+		adapter.workers.at(-1)?.crash();
+		return new Promise(() => {});
+	};
+	const lost = outcome(pool.use(dying));
+	await clock.advance(10_000);
+	expect(await lost).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	let runs = 0;
+	const again = pool.use(
+		(client, lease) => (++runs === 1 ? dying() : numberOf(client, lease)),
+		{ idempotentRetries: 1 },
+	);
+	await clock.advance(10_000);
+	expect(await again).toBe(3);
+	await close();
+});
+
+test("the error of a client whose conversation has ended is the worker's end", async () => {
+	const { pool, close, clock, adapter } = await virtualPool(script);
+	const task = Promise.withResolvers<never>();
+	const lost = outcome(pool.use(() => task.promise));
+	await clock.advance(1);
+	adapter.workers[0]?.breakConversation();
+	task.reject(new Error("the client lost its server"));
+	await clock.advance(60_000);
+	expect(await lost).toMatchObject({
+		ran: "maybe",
+		error: expect.any(WorkerLostError),
+	});
+	await close();
+});
+
+test("cancelling aborts the task's signal; one that runs on costs its worker", async () => {
+	const { pool, close, clock, adapter } = await virtualPool(script, {
+		calls: { cancelGraceMs: 500 },
+	});
+	const controller = new AbortController();
+	const kind = outcome(
+		pool.use(
+			(_client, { signal }) =>
+				new Promise<never>((_resolve, reject) => {
+					signal.addEventListener("abort", () => reject(signal.reason));
+				}),
+			{ signal: controller.signal },
+		),
+	);
+	await clock.advance(1);
+	controller.abort();
+	expect(await kind).toMatchObject({ code: "CALL_ABORTED", ran: "maybe" });
+	expect(await pool.use(numberOf)).toBe(1);
+
+	const deaf = outcome(
+		pool.use(() => new Promise<never>(() => {}), { timeoutMs: 100 }),
+	);
+	await clock.advance(100);
+	expect(await deaf).toMatchObject({ code: "CALL_TIMEOUT" });
+	await clock.advance(10_000);
+	expect(adapter.workers).toHaveLength(2);
+	await close();
+});
+
+test("a session's leases use its worker", async () => {
+	const { pool, close } = await virtualPool(script, { size: 3 });
+	const session = pool.session({ affinity: "strict" });
+	const numbers = [];
+	for (let lease = 0; lease < 4; lease++)
+		numbers.push(await session.use(numberOf));
+	expect(new Set(numbers).size).toBe(1);
+	await close();
+});
+
+test("an adapter without a client refuses, and so does a pool whose options or task are wrong", async () => {
+	const { pool, close } = await virtualPool({ commands: {} });
+	expect(await outcome(pool.use(numberOf))).toMatchObject({
+		code: "NOT_OFFERED",
+		ran: "no",
+	});
+	expect(await outcome(pool.use("task" as never))).toMatchObject({
+		code: "INVALID_OPTION",
+	});
+	expect(
+		await outcome(pool.use(numberOf, { input: [] } as never)),
+	).toMatchObject({ code: "UNKNOWN_OPTION" });
+	await close();
+	expect(await outcome(pool.use(numberOf))).toMatchObject({
+		code: "POOL_CLOSED",
+	});
+});
+
+test("a task that throws a CallAbortedError of its own is not a cancelled lease", async () => {
+	const { pool, close } = await virtualPool(script);
+	const error = new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran: "maybe",
+		message: "another",
+	});
+	expect(
+		await pool.use(() => Promise.reject(error)).catch((caught) => caught),
+	).toBe(error);
+	await close();
+});
