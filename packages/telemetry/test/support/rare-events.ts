@@ -102,6 +102,13 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		pids: [12, 13],
 	},
 	{
+		wallMs,
+		type: "worker.notified",
+		...worker,
+		notification: "progress",
+		data: { done: 1 },
+	},
+	{
 		type: "audit.stray_found",
 		wallMs,
 		runId,
