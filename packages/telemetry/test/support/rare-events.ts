@@ -102,7 +102,6 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		pids: [12, 13],
 	},
 	{
-		wallMs,
 		type: "worker.notified",
 		...worker,
 		notification: "progress",
