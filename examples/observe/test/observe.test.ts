@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { ToolError } from "@snakepit/core";
 import { METRICS } from "@snakepit/telemetry";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { isThorough } from "../../../scripts/test-effort.ts";
+import { isThorough, rows } from "../../../scripts/test-effort.ts";
 import { guide } from "../src/observe.ts";
 import { freePorts, openViewer } from "../src/viewer.ts";
 import type { ViewerPorts } from "../src/viewer-adapter.ts";
@@ -19,6 +19,9 @@ vi.setConfig({ testTimeout: 2 * DEADLINE_MS });
 
 const OPEN = /^open +(http:\/\/127\.0\.0\.1:\d+\/)$/m;
 const CTRL_C = /Ctrl-C ends the viewer/;
+
+/** `test` shows that the example runs and leaves nothing; what else may go wrong is for `check`. */
+const inCheck = test.runIf(isThorough());
 
 test("the demo exports to the viewer, and one URL shows that until Ctrl-C", async () => {
 	const observation = new Observation("none");
@@ -36,15 +39,18 @@ test("the demo exports to the viewer, and one URL shows that until Ctrl-C", asyn
 	await expect(fetch(url)).rejects.toThrow();
 });
 
-test("a signal while the viewer starts ends it, and no demo begins", async () => {
-	const observation = new Observation("never listens");
-	await eventually(() => observation.pids("viewer")[0], "no viewer started");
-	observation.child.kill("SIGHUP");
-	expect(await observation.ended).toBe("SIGHUP");
-	expect(observation.left).toEqual([]);
-	expect(observation.pids("demo")).toEqual([]);
-	expect(observation.output).toBe("");
-});
+inCheck(
+	"a signal while the viewer starts ends it, and no demo begins",
+	async () => {
+		const observation = new Observation("never listens");
+		await eventually(() => observation.pids("viewer")[0], "no viewer started");
+		observation.child.kill("SIGHUP");
+		expect(await observation.ended).toBe("SIGHUP");
+		expect(observation.left).toEqual([]);
+		expect(observation.pids("demo")).toEqual([]);
+		expect(observation.output).toBe("");
+	},
+);
 
 test("a signal while the demo runs ends the demo with SIGTERM, then the viewer", async () => {
 	const observation = new Observation("none", { demo: "waits" });
@@ -55,39 +61,44 @@ test("a signal while the demo runs ends the demo with SIGTERM, then the viewer",
 	expect(observation.left).toEqual([]);
 });
 
-test("a demo and a viewer that ignore SIGTERM are killed, and more signals change nothing", async () => {
-	const observation = new Observation("ignores SIGTERM", {
-		demo: "ignores signals",
-		endWithinMs: 300,
-	});
-	await observation.prints(/the demo runs/);
-	observation.child.kill("SIGTERM");
-	observation.child.kill("SIGTERM");
-	expect(await observation.ended).toBe("SIGTERM");
-	expect(observation.left).toEqual([]);
-});
-
-test.each([
-	[
-		"exits at once",
-		/exited with code 1 before .*[\s\S]*the database is broken/,
-	],
-	["never listens", /was not ready within 1000 ms/],
-] as const)(
-	"a viewer that %s is reported, and no demo begins",
-	async (habit, why) => {
-		const startWithinMs = habit === "never listens" ? 1_000 : DEADLINE_MS;
-		const observation = new Observation(habit, { startWithinMs });
-		expect(await observation.ended).toBe(1);
-		expect(observation.output).toMatch(/^The viewer cannot be used\. /m);
-		expect(observation.output).toMatch(why);
-		expect(observation.pids("viewer")).toHaveLength(1);
+inCheck(
+	"a demo and a viewer that ignore SIGTERM are killed, and more signals change nothing",
+	async () => {
+		const observation = new Observation("ignores SIGTERM", {
+			demo: "ignores signals",
+			endWithinMs: 300,
+		});
+		await observation.prints(/the demo runs/);
+		observation.child.kill("SIGTERM");
+		observation.child.kill("SIGTERM");
+		expect(await observation.ended).toBe("SIGTERM");
 		expect(observation.left).toEqual([]);
-		expect(observation.pids("demo")).toEqual([]);
 	},
 );
 
-test("if another program has taken a port, others are chosen", async () => {
+test.each(
+	rows(
+		[
+			[
+				"exits at once",
+				/exited with code 1 before .*[\s\S]*the database is broken/,
+			],
+			["never listens", /was not ready within 1000 ms/],
+		],
+		([habit]) => habit === "exits at once",
+	),
+)("a viewer that %s is reported, and no demo begins", async (habit, why) => {
+	const startWithinMs = habit === "never listens" ? 1_000 : DEADLINE_MS;
+	const observation = new Observation(habit, { startWithinMs });
+	expect(await observation.ended).toBe(1);
+	expect(observation.output).toMatch(/^The viewer cannot be used\. /m);
+	expect(observation.output).toMatch(why);
+	expect(observation.pids("viewer")).toHaveLength(1);
+	expect(observation.left).toEqual([]);
+	expect(observation.pids("demo")).toEqual([]);
+});
+
+inCheck("if another program has taken a port, others are chosen", async () => {
 	const observation = new Observation("none", {
 		takenPorts: [await takenPorts()],
 	});
@@ -98,7 +109,7 @@ test("if another program has taken a port, others are chosen", async () => {
 	expect(observation.left).toEqual([]);
 });
 
-test("if every choice is taken, the port is reported", async () => {
+inCheck("if every choice is taken, the port is reported", async () => {
 	const taken = await takenPorts();
 	const observation = new Observation("none", {
 		takenPorts: [taken, taken, taken],
@@ -120,42 +131,51 @@ test("if the viewer cannot be compiled, the reason is printed and nothing is sta
 	expect(observation.pids("demo")).toEqual([]);
 });
 
-test("if the demo fails, the URL is printed all the same, and the exit code is 1", async () => {
-	const observation = new Observation("none", { demo: "fails" });
-	await observation.prints(OPEN);
-	await observation.prints(CTRL_C);
-	expect(observation.output).toMatch(/^The demo failed with exit code 3\.$/m);
-	observation.child.kill("SIGINT");
-	expect(await observation.ended).toBe(1);
-	expect(observation.left).toEqual([]);
-});
+inCheck(
+	"if the demo fails, the URL is printed all the same, and the exit code is 1",
+	async () => {
+		const observation = new Observation("none", { demo: "fails" });
+		await observation.prints(OPEN);
+		await observation.prints(CTRL_C);
+		expect(observation.output).toMatch(/^The demo failed with exit code 3\.$/m);
+		observation.child.kill("SIGINT");
+		expect(await observation.ended).toBe(1);
+		expect(observation.left).toEqual([]);
+	},
+);
 
-test("a viewer that dies later is reported with its last output, and not replaced", async () => {
-	const observation = new Observation("none");
-	await observation.prints(CTRL_C);
-	const [viewer = 0] = observation.pids("viewer");
-	process.kill(viewer, "SIGKILL");
-	expect(await observation.ended).toBe(1);
-	expect(observation.output).toMatch(
-		/The viewer was ended by SIGKILL; its last output:\n {2}\| .*nobody wants to see\n$/,
-	);
-	expect(observation.pids("viewer")).toEqual([viewer]);
-	expect(observation.left).toEqual([]);
-});
+inCheck(
+	"a viewer that dies later is reported with its last output, and not replaced",
+	async () => {
+		const observation = new Observation("none");
+		await observation.prints(CTRL_C);
+		const [viewer = 0] = observation.pids("viewer");
+		process.kill(viewer, "SIGKILL");
+		expect(await observation.ended).toBe(1);
+		expect(observation.output).toMatch(
+			/The viewer was ended by SIGKILL; its last output:\n {2}\| .*nobody wants to see\n$/,
+		);
+		expect(observation.pids("viewer")).toEqual([viewer]);
+		expect(observation.left).toEqual([]);
+	},
+);
 
-test("a viewer that dies while the demo runs is reported after the demo, and no URL is printed", async () => {
-	const observation = new Observation("none", { demo: "waits" });
-	await observation.prints(/the demo runs/);
-	const [viewer = 0] = observation.pids("viewer");
-	const [demo = 0] = observation.pids("demo");
-	process.kill(viewer, "SIGKILL");
-	await eventually(() => !observation.left.includes(viewer), "still there");
-	process.kill(demo, "SIGTERM");
-	expect(await observation.ended).toBe(1);
-	expect(observation.output).toContain("The viewer was ended by SIGKILL");
-	expect(observation.output).not.toMatch(OPEN);
-	expect(observation.left).toEqual([]);
-});
+inCheck(
+	"a viewer that dies while the demo runs is reported after the demo, and no URL is printed",
+	async () => {
+		const observation = new Observation("none", { demo: "waits" });
+		await observation.prints(/the demo runs/);
+		const [viewer = 0] = observation.pids("viewer");
+		const [demo = 0] = observation.pids("demo");
+		process.kill(viewer, "SIGKILL");
+		await eventually(() => !observation.left.includes(viewer), "still there");
+		process.kill(demo, "SIGTERM");
+		expect(await observation.ended).toBe(1);
+		expect(observation.output).toContain("The viewer was ended by SIGKILL");
+		expect(observation.output).not.toMatch(OPEN);
+		expect(observation.left).toEqual([]);
+	},
+);
 
 test("kill -9 of the program leaves no viewer", async () => {
 	const observation = new Observation("ignores SIGTERM");
@@ -166,7 +186,7 @@ test("kill -9 of the program leaves no viewer", async () => {
 	await eventually(() => observation.left.length === 0, "it is still there");
 });
 
-test.runIf(isThorough())(
+inCheck(
 	"the demo itself exports all three signals, and is shown until Ctrl-C",
 	async () => {
 		const observation = new Observation("none", { demo: "is real" });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import {
 	freshDirectory,
 	startHost,
@@ -21,14 +22,20 @@ function start(ending: string) {
 	return { host, end };
 }
 
-test.each([
-	["exit", { code: 7, signal: null }],
-	["exit with a stray", { code: 7, signal: null }],
-	["throws", { code: 1, signal: null }],
-	["rejects", { code: 1, signal: null }],
-	["script", { code: 0, signal: null }],
-	["failing script", { code: 1, signal: null }],
-])(
+// Each signal and ending has its test with other workers in packages/core/test/run/signals.test.ts.
+test.each(
+	rows(
+		[
+			["exit", { code: 7, signal: null }],
+			["exit with a stray", { code: 7, signal: null }],
+			["throws", { code: 1, signal: null }],
+			["rejects", { code: 1, signal: null }],
+			["script", { code: 0, signal: null }],
+			["failing script", { code: 1, signal: null }],
+		],
+		([ending]) => ["exit with a stray", "throws", "script"].includes(ending),
+	),
+)(
 	'a program that ends by "%s" keeps its exit code and leaves nothing',
 	LONG,
 	async (ending, expected) => {
@@ -39,7 +46,9 @@ test.each([
 	},
 );
 
-test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+test.each(
+	rows(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => signal === "SIGINT"),
+)(
 	"%s ends workers and program, and the program is seen to have died of it",
 	LONG,
 	async (signal) => {
@@ -94,7 +103,7 @@ test(
 	},
 );
 
-test.each(["SIGTERM", "SIGHUP"] as const)(
+test.each(rows(["SIGTERM", "SIGHUP"], (signal) => signal === "SIGHUP"))(
 	"%s while the program awaits a call is what the program dies of, not the call's error",
 	LONG,
 	async (signal) => {

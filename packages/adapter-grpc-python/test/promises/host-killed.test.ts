@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
 import {
 	freshDirectory,
 	marked,
@@ -69,7 +70,8 @@ describe.each<[string, object]>([
 	test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
 		timeout: 300_000,
 	}, async () => {
-		for (let round = 0; round < 6; round++) {
+		const kills = rounds(6, 3);
+		for (let round = 0; round < kills; round++) {
 			const host = startHost(program, {
 				dataDir: freshDirectory(),
 				size: SIZE,
@@ -78,7 +80,8 @@ describe.each<[string, object]>([
 			const runId = (await host.reported("runId")) as string;
 			if (round > 0) await host.reported("spawned");
 			// Somewhere between the spawn and ready, each round a little later.
-			await new Promise((resolve) => setTimeout(resolve, round * 80));
+			const afterMs = (round * 480) / kills;
+			await new Promise((resolve) => setTimeout(resolve, afterMs));
 			await host.kill();
 			await untilNothingIsLeft(runId, GONE_MS);
 		}

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
 import { doctor } from "../../src/inspect/doctor.ts";
 import { formatMarker, markerOf } from "../../src/marker.ts";
@@ -40,59 +41,71 @@ function exchange(path: string): void {
 	overwrite(path);
 }
 
-/** What somebody did to the state of a run while its host lived. */
-const DAMAGES: readonly (readonly [string, (dataDir: string) => void])[] = [
-	["its .db was removed", (dataDir) => rmSync(fileOf(dataDir, ".db"))],
-	["its .lock was removed", (dataDir) => rmSync(fileOf(dataDir, ".lock"))],
-	["its .lock is garbage", (dataDir) => overwrite(fileOf(dataDir, ".lock"))],
-	[
-		"its .lock was exchanged for garbage",
-		(dataDir) => exchange(fileOf(dataDir, ".lock")),
-	],
-	[
-		"its .lock was exchanged for a directory",
-		(dataDir) => {
-			const path = fileOf(dataDir, ".lock");
-			rmSync(path);
-			mkdirSync(path);
-		},
-	],
-	[
-		"its .lock was exchanged for a pipe",
-		(dataDir) => {
-			const path = fileOf(dataDir, ".lock");
-			rmSync(path);
-			spawnSync("mkfifo", [path]);
-		},
-	],
-	[
-		"its .lock was exchanged for a link",
-		(dataDir) => {
-			const path = fileOf(dataDir, ".lock");
-			rmSync(path);
-			symlinkSync("/nowhere/at/all", path);
-		},
-	],
-	[
-		"its .db was exchanged for garbage",
-		(dataDir) => exchange(fileOf(dataDir, ".db")),
-	],
-	[
-		"all files of it are garbage",
-		(dataDir) => {
-			const folder = join(dataDir, "runs");
-			for (const name of readdirSync(folder)) exchange(join(folder, name));
-		},
-	],
-	[
-		"its directory was removed",
-		(dataDir) => rmSync(dataDir, { recursive: true }),
-	],
-	[
-		"its directory was moved away",
-		(dataDir) => renameSync(dataDir, `${dataDir}-away`),
-	],
+const OF_EACH_GROUP: readonly string[] = [
+	"its .db was removed",
+	"its .lock was removed",
+	"its .lock was exchanged for garbage",
+	"all files of it are garbage",
+	"its directory was removed",
 ];
+
+/** What somebody did to the state of a run while its host lived. */
+const DAMAGES: readonly (readonly [string, (dataDir: string) => void])[] = rows(
+	[
+		["its .db was removed", (dataDir) => rmSync(fileOf(dataDir, ".db"))],
+		["its .lock was removed", (dataDir) => rmSync(fileOf(dataDir, ".lock"))],
+		["its .lock is garbage", (dataDir) => overwrite(fileOf(dataDir, ".lock"))],
+		[
+			"its .lock was exchanged for garbage",
+			(dataDir) => exchange(fileOf(dataDir, ".lock")),
+		],
+		[
+			"its .lock was exchanged for a directory",
+			(dataDir) => {
+				const path = fileOf(dataDir, ".lock");
+				rmSync(path);
+				mkdirSync(path);
+			},
+		],
+		[
+			"its .lock was exchanged for a pipe",
+			(dataDir) => {
+				const path = fileOf(dataDir, ".lock");
+				rmSync(path);
+				spawnSync("mkfifo", [path]);
+			},
+		],
+		[
+			"its .lock was exchanged for a link",
+			(dataDir) => {
+				const path = fileOf(dataDir, ".lock");
+				rmSync(path);
+				symlinkSync("/nowhere/at/all", path);
+			},
+		],
+		[
+			"its .db was exchanged for garbage",
+			(dataDir) => exchange(fileOf(dataDir, ".db")),
+		],
+		[
+			"all files of it are garbage",
+			(dataDir) => {
+				const folder = join(dataDir, "runs");
+				for (const name of readdirSync(folder)) exchange(join(folder, name));
+			},
+		],
+		[
+			"its directory was removed",
+			(dataDir) => rmSync(dataDir, { recursive: true }),
+		],
+		[
+			"its directory was moved away",
+			(dataDir) => renameSync(dataDir, `${dataDir}-away`),
+		],
+	],
+	// One of each group in `test`.
+	([what]) => OF_EACH_GROUP.includes(what),
+);
 
 test.each(DAMAGES)(
 	"the next start ends what a killed host left when %s, and the one after that finds nothing",

@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { rounds } from "../../../../scripts/test-effort.ts";
 import type { SparedReason } from "../../src/run-events.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -21,7 +22,7 @@ export interface Measured {
 	readonly touched: number;
 }
 
-const HOSTS = 20;
+const HOSTS = rounds(20, 8);
 /** What a call does beside its commit: filling in a row. The rest of a call is the commit. */
 const BESIDE_MS = 5;
 
@@ -58,7 +59,7 @@ class Host {
 	}
 }
 
-test("twenty hosts that start at once: none waits for another, none touches another, each writes all of its own", async () => {
+test(`${HOSTS} hosts that start at once: none waits for another, none touches another, each writes all of its own`, async () => {
 	const dataDir = temporaryDirectory();
 	const hosts = Array.from({ length: HOSTS }, () => new Host(dataDir));
 	await Promise.all(hosts.map((host) => host.line()));

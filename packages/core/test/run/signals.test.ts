@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";
 import { sqlite } from "../cleanup/bench.ts";
@@ -56,7 +57,9 @@ class Program {
 	}
 }
 
-test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+test.each(
+	rows(["SIGTERM", "SIGINT", "SIGHUP"], (signal) => signal === "SIGTERM"),
+)(
 	"%s to the host: its worker leaves in order, its run is over, and the exit says the signal",
 	async (signal) => {
 		const program = new Program("sleeps.sh");
@@ -120,12 +123,12 @@ test("a program with nothing left to do ends by itself, in order, with code 0", 
 	]);
 });
 
-test.each([
-	"listens",
-	"listens_once",
-	"listened_once_before",
-	"shuts_an_sdk_down",
-])(
+test.each(
+	rows(
+		["listens", "listens_once", "listened_once_before", "shuts_an_sdk_down"],
+		(ending) => ending === "listens" || ending === "listens_once",
+	),
+)(
 	"a program whose own listener (%s) does not end it keeps its worker for the grace; then the worker leaves in order and the program ends by the signal",
 	async (ending) => {
 		const program = new Program("sleeps.sh", ending);
