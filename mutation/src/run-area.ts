@@ -58,7 +58,8 @@ function vitestConfig(tests: readonly string[]): string {
 		exclude: LEFT_OUT,
 		isolate: false,
 		pool: "threads",
-		testTimeout: 30_000,
+		// Stryker ends a mutant that hangs; some tests start a program, and others use the machine.
+		testTimeout: 180_000,
 	};
 	const conditions = ["snakepit-source", "node"];
 	const config = {
