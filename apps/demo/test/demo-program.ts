@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-const program = join(import.meta.dirname, "../src/main.ts");
+const demo = join(import.meta.dirname, "../src/main.ts");
 
 /** The first run on a machine downloads scikit-learn. */
 export const FIRST_RUN_MS = 300_000;
@@ -17,20 +17,32 @@ export interface Ended {
 	readonly errors: string;
 }
 
+/** Gets all output so far whenever there is more. */
+type OnOutput = (output: string, child: ChildProcess) => void;
+
 /**
  * Runs the demo as a user does, without a terminal.
  *
  * @param state - The directory of its ledger.
- * @param onOutput - Gets all output so far whenever there is more.
  */
-export async function runDemo(
+export function runDemo(
 	state: string,
 	flags: readonly string[],
-	onOutput: (output: string, child: ChildProcess) => void = () => {},
+	onOutput?: OnOutput,
+): Promise<Ended> {
+	return runProgram(demo, state, flags, onOutput);
+}
+
+/** Runs a program as the demo is run. */
+export async function runProgram(
+	program: string,
+	state: string,
+	args: readonly string[],
+	onOutput: OnOutput = () => {},
 ): Promise<Ended> {
 	const child = spawn(
 		process.execPath,
-		["--conditions=snakepit-source", program, ...flags],
+		["--conditions=snakepit-source", program, ...args],
 		{
 			stdio: ["ignore", "pipe", "pipe"],
 			env: {
