@@ -71,7 +71,7 @@ export default defineConfig({
 		globalSetup: ["scripts/test-global-setup.ts"],
 		// Most tests wait for processes that they have started: with as many files as cores,
 		// cores are idle for half of the time.
-		maxWorkers: Math.ceil(1.5 * availableParallelism()),
+		maxWorkers: availableParallelism() + 2,
 		sequence: { sequencer: LongestFirst },
 		// Real processes start slowly on a busy machine; a test ends by its events.
 		testTimeout: 30_000,

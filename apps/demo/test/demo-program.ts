@@ -6,6 +6,9 @@ import { onTestFinished } from "vitest";
 
 const demo = join(import.meta.dirname, "../src/main.ts");
 
+/** Exports fifty calls as the demo exports its own. */
+export const EXPORTS: string = join(import.meta.dirname, "programs/exports.ts");
+
 /** The first run on a machine downloads scikit-learn. */
 export const FIRST_RUN_MS = 300_000;
 

@@ -8,6 +8,7 @@ import {
 } from "../../../packages/telemetry/test/e2e/receiver.ts";
 import { isThorough, rows } from "../../../scripts/test-effort.ts";
 import {
+	EXPORTS,
 	FIRST_RUN_MS,
 	goneAfterMs,
 	newState,
@@ -30,7 +31,7 @@ const NOT_EXPECTED: readonly string[] = [
 	"snakepit.telemetry.dropped",
 ];
 
-// Each runs the demo once or twice: for `check`. `test` has sampled-demo.test.ts.
+// What runs the demo, once or twice, is for `check`.
 test.runIf(isThorough())(
 	"a host that was killed, and the run after it: traces, metrics and events of both languages are received",
 	async () => {
@@ -207,8 +208,6 @@ test.runIf(isThorough())(
 	},
 	FIRST_RUN_MS,
 );
-
-const EXPORTS = fileURLToPath(new URL("programs/exports.ts", import.meta.url));
 
 test.each(
 	rows(

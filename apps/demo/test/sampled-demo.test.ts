@@ -4,24 +4,52 @@ import {
 	type ReceivedSpan,
 	Receiver,
 } from "../../../packages/telemetry/test/e2e/receiver.ts";
-import { FIRST_RUN_MS, newState, runDemo } from "./demo-program.ts";
+import { rows } from "../../../scripts/test-effort.ts";
+import {
+	EXPORTS,
+	FIRST_RUN_MS,
+	newState,
+	runDemo,
+	runProgram,
+} from "./demo-program.ts";
 
 const PYTHON = fileURLToPath(
 	new URL("../../../python/.venv/bin/python", import.meta.url),
 );
 
-test(
-	"both languages export the sampled calls and no others, and all calls are measured",
-	async () => {
+test.each(
+	rows(
+		[
+			{
+				what: "fifty calls",
+				run: (url: string) => runProgram(EXPORTS, newState(), [url, PYTHON]),
+				command: "add",
+				total: 50,
+				ratio: "0.5",
+				killedWorkers: 0,
+				answered: /^answered 50 calls$/m,
+			},
+			{
+				what: "the demo",
+				run: (url: string) => runDemo(newState(), ["--otlp", url]),
+				command: "read",
+				total: 1_797,
+				ratio: "0.1",
+				killedWorkers: 1,
+				answered: /^answered +1,797 of 1,797 images exactly once$/m,
+			},
+		],
+		({ what }) => what === "fifty calls",
+	),
+)(
+	"of $what both languages export the sampled calls and no others, and all calls are measured",
+	async ({ run, command, total, ratio, killedWorkers, answered }) => {
 		vi.stubEnv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio");
-		vi.stubEnv("OTEL_TRACES_SAMPLER_ARG", "0.1");
+		vi.stubEnv("OTEL_TRACES_SAMPLER_ARG", ratio);
 		onTestFinished(() => void vi.unstubAllEnvs());
 		const receiver = await Receiver.start(PYTHON);
-		const { code, output } = await runDemo(newState(), [
-			"--otlp",
-			receiver.url,
-		]);
-		expect(output).toMatch(/^answered +1,797 of 1,797 images exactly once$/m);
+		const { code, output } = await run(receiver.url);
+		expect(output).toMatch(answered);
 		expect(output).toMatch(/^telemetry +sent /m);
 		expect(code).toBe(0);
 		await receiver.caughtUp();
@@ -33,18 +61,20 @@ test(
 			receiver.spans
 				.filter((span) => span.name === wanted && isMeant(span))
 				.map(({ traceId }) => traceId);
-		const calls = tracesOf("call read");
-		// About 180; none or all of them is as good as impossible.
+		const calls = tracesOf(`call ${command}`);
+		// None or all of them is as good as impossible.
 		expect(calls.length).toBeGreaterThan(0);
-		expect(calls.length).toBeLessThan(1_797);
+		expect(calls.length).toBeLessThan(total);
 
 		// What the killed worker had not sent, a quarter of a second, is lost.
-		const killed = receiver.records.find(
-			({ attributes }) =>
-				attributes["snakepit.worker.exit.signal"] === "SIGKILL",
-		)?.attributes["snakepit.worker.incarnation"];
-		expect(killed).toBeDefined();
-		const received = tracesOf("read");
+		const killed = receiver.records
+			.filter(
+				({ attributes }) =>
+					attributes["snakepit.worker.exit.signal"] === "SIGKILL",
+			)
+			.map(({ attributes }) => attributes["snakepit.worker.incarnation"]);
+		expect(killed).toHaveLength(killedWorkers);
+		const received = tracesOf(command);
 		expect(calls).toEqual(expect.arrayContaining(received));
 		expect(received).toEqual(
 			expect.arrayContaining(
@@ -52,7 +82,7 @@ test(
 					"attempt",
 					({ traceId, attributes }) =>
 						calls.includes(traceId) &&
-						attributes["snakepit.worker.incarnation"] !== killed,
+						!killed.includes(attributes["snakepit.worker.incarnation"]),
 				),
 			),
 		);
@@ -61,9 +91,9 @@ test(
 			receiver.points.findLast(
 				({ name, attributes }) =>
 					name === "snakepit.call.duration" &&
-					attributes["snakepit.command"] === "read",
+					attributes["snakepit.command"] === command,
 			)?.value,
-		).toBe(1_797);
+		).toBe(total);
 	},
 	FIRST_RUN_MS,
 );
