@@ -2,7 +2,7 @@
 
 import pytest
 
-STARTERS = {"guard", "host", "start"}
+STARTERS = {"guard", "host", "shared", "start"}
 
 
 def pytest_collection_modifyitems(

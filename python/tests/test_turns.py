@@ -1,0 +1,161 @@
+"""Calls that take turns, with the main thread played by the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.turns import Turns
+
+
+class MainThread:
+    """Does what it was asked to when the test says so."""
+
+    def __init__(self) -> None:
+        self.one_at_a_time = False
+        self.gathering = SimpleNamespace(progress=0)
+        self.work: list[Callable[[], None]] = []
+
+    def submit(self, work: Callable[[], None]) -> None:
+        self.work.append(work)
+
+    def run(self) -> None:
+        while self.work:
+            self.work.pop(0)()
+
+
+class Bench:
+    """Turns, and the calls that have begun."""
+
+    def __init__(self) -> None:
+        self.main = MainThread()
+        self.begun: list[Any] = []
+        self.when_begun: Callable[[Any], None] = lambda _: None
+        main: Any = self.main
+        self.turns = Turns(main, self._start)
+
+    def _start(self, call: Any) -> None:
+        self.begun.append(call)
+        self.when_begun(call)
+
+    def submit(self) -> Any:
+        call: Any = SimpleNamespace(state=CallState.WAITING)
+        self.turns.submit(call)
+        return call
+
+
+def test_a_call_begins_in_the_main_thread_when_the_one_before_is_over() -> None:
+    bench = Bench()
+    assert bench.main.one_at_a_time
+    first, second, third = bench.submit(), bench.submit(), bench.submit()
+    assert bench.begun == []
+    # It is asked once, however many calls there are.
+    assert len(bench.main.work) == 1
+    bench.main.run()
+    assert bench.begun == [first]
+    bench.turns.over(first)
+    bench.main.run()
+    assert bench.begun == [first, second]
+    bench.turns.over(second)
+    bench.main.run()
+    assert bench.begun == [first, second, third]
+    assert bench.main.gathering.progress == 3
+    bench.turns.over(third)
+    assert bench.main.work == []
+
+
+def test_calls_that_end_where_they_begin_need_one_look() -> None:
+    bench = Bench()
+    bench.when_begun = bench.turns.over
+    calls = [bench.submit() for _ in range(3)]
+    assert len(bench.main.work) == 1
+    bench.main.work.pop()()
+    assert bench.begun == calls
+    assert bench.main.work == []
+    assert bench.main.gathering.progress == 3
+
+
+def test_a_call_that_comes_while_another_one_runs_waits_for_its_end() -> None:
+    bench = Bench()
+    first = bench.submit()
+    bench.main.run()
+    second = bench.submit()
+    bench.main.run()
+    assert bench.begun == [first]
+    bench.turns.over(first)
+    bench.main.run()
+    assert bench.begun == [first, second]
+
+
+def test_a_call_that_comes_while_the_main_thread_looks_is_seen_by_that_look() -> None:
+    bench = Bench()
+    bench.when_begun = bench.turns.over
+    bench.submit()
+    late: list[Any] = []
+
+    def comes_late(call: Any) -> None:
+        bench.turns.over(call)
+        if not late:
+            late.append(bench.submit())
+            assert bench.main.work == []
+
+    bench.when_begun = comes_late
+    bench.main.work.pop()()
+    assert bench.begun[1:] == late
+
+
+def test_a_call_that_was_cancelled_while_it_waited_does_not_begin() -> None:
+    bench = Bench()
+    first, cancelled, last = bench.submit(), bench.submit(), bench.submit()
+    bench.main.run()
+    cancelled.state = CallState.ENDED
+    bench.turns.over(first)
+    bench.main.run()
+    assert bench.begun == [first, last]
+
+
+def test_the_end_of_a_call_that_is_not_its_turn_begins_nothing() -> None:
+    bench = Bench()
+    first, waiting = bench.submit(), bench.submit()
+    bench.main.run()
+    bench.turns.over(waiting)
+    bench.main.run()
+    assert bench.begun == [first]
+
+
+def test_an_interrupt_at_the_end_of_a_call_keeps_no_other_from_its_turn() -> None:
+    bench = Bench()
+
+    def interrupted(call: Any) -> None:
+        bench.turns.over(call)
+        raise KeyboardInterrupt
+
+    bench.when_begun = interrupted
+    first, second = bench.submit(), bench.submit()
+    with pytest.raises(KeyboardInterrupt):
+        bench.main.run()
+    bench.when_begun = lambda _: None
+    bench.main.run()
+    assert bench.begun == [first, second]
+
+
+def test_an_interrupt_in_a_call_that_runs_on_does_not_begin_the_next() -> None:
+    bench = Bench()
+
+    def interrupted(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    bench.when_begun = interrupted
+    first, second = bench.submit(), bench.submit()
+    with pytest.raises(KeyboardInterrupt):
+        bench.main.run()
+    bench.when_begun = lambda _: None
+    bench.main.run()
+    assert bench.begun == [first]
+    bench.turns.over(first)
+    bench.main.run()
+    assert bench.begun == [first, second]
