@@ -33,6 +33,11 @@ export interface StormWanted {
 	readonly aborted: number;
 	readonly urgent: number;
 	readonly limited: number;
+	/**
+	 * After each strike the host reads nothing for so long, while its worker goes on, and then takes calls back
+	 * for an urgent one before it reads again.
+	 */
+	readonly blockedMs: number;
 }
 
 /** A line of the file `settled`: how a call ended, and what had happened by then. */
@@ -96,33 +101,43 @@ export async function makeCallsAhead(
 		const call: SettledCall = { number, ending, ran, ...count };
 		writeSync(file, `${JSON.stringify(call)}\n`);
 	};
-	async function make(): Promise<void> {
+	function send(options: ExecuteOptions, strike?: Strike): Promise<void> {
 		const number = ++made;
-		const controller = new AbortController();
-		const options: ExecuteOptions = {
-			signal: controller.signal,
-			priority: chance.of(wanted.urgent) ? 1 : 0,
-			idempotentRetries: mostBegins(number) - 1,
-			...(chance.of(wanted.limited) && { timeoutMs: 1 + chance.below(5) }),
-		};
-		const strike =
-			number % wanted.every === 0
-				? wanted.strikes[strikes++ % wanted.strikes.length]
-				: undefined;
 		const [tool, args] =
 			strike === undefined
 				? [chance.of(0.2) ? "work_async" : "work", [number]]
 				: ["work", [number, strike.step, strike.how, strike.ms]];
-		const ended = pool.execute(tool, args, options).then(
+		const idempotentRetries = mostBegins(number) - 1;
+		return pool.execute(tool, args, { ...options, idempotentRetries }).then(
 			() => note(number, "ok"),
 			(error) => {
 				if (!(error instanceof SnakepitError)) throw error;
 				note(number, error.code, error.ran);
 			},
 		);
+	}
+	async function make(): Promise<void> {
+		const controller = new AbortController();
+		const strike =
+			(made + 1) % wanted.every === 0
+				? wanted.strikes[strikes++ % wanted.strikes.length]
+				: undefined;
+		const ended = send(
+			{
+				signal: controller.signal,
+				priority: chance.of(wanted.urgent) ? 1 : 0,
+				...(chance.of(wanted.limited) && { timeoutMs: 1 + chance.below(5) }),
+			},
+			strike,
+		);
 		if (chance.of(wanted.aborted)) {
 			for (let turns = chance.below(3); turns > 0; turns--) await nextTurn();
 			controller.abort();
+		}
+		if (strike !== undefined && wanted.blockedMs > 0) {
+			await nextTurn();
+			block(wanted.blockedMs);
+			await send({ priority: 2 });
 		}
 		await ended;
 	}
@@ -132,6 +147,11 @@ export async function makeCallsAhead(
 	await Promise.all(Array.from({ length: CALLERS }, many));
 	await pool.close({ drainMs: 0 });
 	return { made, settled };
+}
+
+function block(ms: number): void {
+	const until = performance.now() + ms;
+	while (performance.now() < until);
 }
 
 /** The adapter, whose connections count what is sent ahead and taken back. */

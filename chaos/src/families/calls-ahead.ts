@@ -36,7 +36,8 @@ const MIXED = { aborted: 0.03, urgent: 0.05, limited: 0.02 };
 const atEachStep = (how: Strike["how"], ms = 0): Storm => ({
 	...MIXED,
 	strikes: STEPS.map((step) => ({ step, how, ms })),
-	every: 100,
+	every: 60,
+	blockedMs: 8,
 });
 const inTool = (how: Strike["how"], ms: number): Strike => ({
 	step: "in the tool",
@@ -118,6 +119,7 @@ async function runStorm(
 	const storm: StormWanted = {
 		...{ seed: stage.chance.below(2 ** 31), calls: CALLS, size: 2 },
 		...{ strikes: [], every: CALLS, aborted: 0, urgent: 0, limited: 0 },
+		blockedMs: 0,
 		...wanted,
 	};
 	const over = new AbortController();
