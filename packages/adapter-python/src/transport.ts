@@ -6,10 +6,11 @@ export {
 	type OpenChannel,
 	type Transport,
 } from "./adapter-kind.ts";
-export type {
-	FrameChannel,
-	FrameListener,
-	WorkerAddress,
+export {
+	type FrameChannel,
+	type FrameListener,
+	LENT_BYTES,
+	type WorkerAddress,
 } from "./channel/frame-channel.ts";
 export { loadTransport } from "./channel/load-transport.ts";
 export { PendingPings } from "./channel/pending-pings.ts";

@@ -245,6 +245,8 @@ export interface CallOptions {
 	/** Names the call in events and logs. */
 	readonly callId: string;
 	readonly signal: AbortSignal;
+	/** The same as `signal`, for less: a listener of a signal costs more than the rest of a small call. Absent outside of a pool. */
+	readonly cancellation?: Cancellation | undefined;
 	/**
 	 * The asynchronous context of the caller, in which `execute` and `stream` are called; for what runs later on behalf
 	 * of the call, as its input or a function of this program that the command asks for.
@@ -261,6 +263,13 @@ export interface CallOptions {
 	readonly ranFor?: ((ms: number) => void) | undefined;
 	/** Runs what the command asks of this program while it runs, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
+}
+
+/** Whether a call shall end, and why. */
+export interface Cancellation {
+	readonly isRequested: boolean;
+	/** Calls `action` with the reason when it is requested. One action per call. */
+	whenRequested(action: (reason: unknown) => void): void;
 }
 
 /** A command asks this program to run one of its functions. */

@@ -12,6 +12,7 @@ import {
 	type FrameChannel,
 	type FrameListener,
 	HostFrame,
+	LENT_BYTES,
 	type MessageFns,
 	PendingPings,
 	PingRequest,
@@ -88,7 +89,7 @@ class GrpcChannel implements FrameChannel {
 		};
 		const deliver = (frame: Uint8Array): void => {
 			if (frame[0] === PING_TAG) this.pinged(frame);
-			else if (this.stream === stream) listener.frame(frame);
+			else if (this.stream === stream) listener.frame(frame, 0, frame.length);
 		};
 		stream.on("data", (message: Uint8Array) => {
 			try {
@@ -104,7 +105,7 @@ class GrpcChannel implements FrameChannel {
 
 	/** Leaves at the end of the turn: Node's HTTP/2 does not write before. */
 	send(frame: Uint8Array): void {
-		this.batch.add(frame);
+		this.batch.add(frame.length > LENT_BYTES ? frame : Buffer.from(frame));
 	}
 
 	drained(): Promise<void> {

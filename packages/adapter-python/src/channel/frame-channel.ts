@@ -1,14 +1,22 @@
 import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 
 /**
+ * Up to this size the bytes of a frame are lent, both ways: whoever passes them on may write over them when the call
+ * returns. Those of a larger one belong to whoever gets it.
+ */
+export const LENT_BYTES: number = 16 * 1024;
+
+/**
  * How frames reach one worker: whatever carries bytes both ways in order. A package
  * that has another transport implements it.
  */
 export interface FrameChannel {
-	/** Takes one frame; the order is kept. Dropped when the channel is over. */
-	send(frame: Uint8Array): void;
-	/** Sends now what waits for the rest of this turn; absent where the transport cannot. */
-	flush?(): void;
+	/**
+	 * Takes one frame; the order is kept. Dropped when the channel is over.
+	 *
+	 * @param when `"now"`: it does not wait for what else is sent in this turn, where the transport can do that.
+	 */
+	send(frame: Uint8Array, when?: "now"): void;
 	/** Resolves when there is room for more: at once unless the worker reads slowly. Never rejects. */
 	drained(): Promise<void>;
 	/** Announces that no more frames will come; those of the worker still arrive. */
@@ -23,7 +31,8 @@ export interface FrameChannel {
 
 /** Called by a channel: with frames, then once when it is over. */
 export interface FrameListener {
-	frame(frame: Uint8Array): void;
+	/** The frame is what lies from `begin` to `end`. */
+	frame(bytes: Uint8Array, begin: number, end: number): void;
 	/** @param error absent when the worker ended the conversation in order. */
 	over(error: Error | undefined): void;
 }

@@ -1,26 +1,27 @@
 import { Collected } from "./collected.ts";
+import { LENT_BYTES } from "./frame-channel.ts";
 
 /** What follows a header is a frame of the conversation, or a signal beside it. */
 export const FRAME = 0;
 export const SIGNAL = 1;
 /** One byte for the kind, four for the length, the most significant first. */
 export const HEADER_BYTES = 5;
-/** Up to here messages that arrive together are copied together; a larger one is a copy by itself. */
-const SMALL_BYTES = 16 * 1024;
 
-/** Called with each whole message. The bytes are its own: nothing writes to them later. */
-export type MessageListener = (kind: number, body: Uint8Array) => void;
+/** Called with each whole message, which lies from `begin` to `end`. Its bytes are lent up to {@link LENT_BYTES}. */
+export type MessageListener = (
+	kind: number,
+	bytes: Uint8Array,
+	begin: number,
+	end: number,
+) => void;
 
-/**
- * Cuts what a socket brings into messages. Each is copied out of the buffer that the
- * socket reads into, since memory of its own for each read costs far more.
- */
+/** Cuts what a socket brings into messages. Small ones are read where they are; a large one is collected. */
 export class FrameCutter {
 	private readonly limit: number;
 	private readonly listener: MessageListener;
 	/** The begin of a header. */
 	private rest: Uint8Array | undefined;
-	/** A message that has not arrived whole, or is too large to be copied with others. */
+	/** A message that has not arrived whole, or is too large to be lent. */
 	private partial:
 		| { readonly kind: number; readonly body: Collected }
 		| undefined;
@@ -33,64 +34,58 @@ export class FrameCutter {
 
 	/**
 	 * @param chunk may be written over afterwards.
+	 * @param size how much of it has arrived.
 	 * @throws Error when it is no message, or one over the limit; nothing that follows can be read then.
 	 */
-	take(chunk: Uint8Array): void {
+	take(chunk: Uint8Array, size: number = chunk.length): void {
 		let bytes = chunk;
+		let length = size;
 		if (this.rest !== undefined) {
-			bytes = Buffer.concat([this.rest, chunk]);
+			bytes = Buffer.concat([this.rest, chunk.subarray(0, size)]);
+			length = bytes.length;
 			this.rest = undefined;
 		}
-		for (let at = 0; at < bytes.length; )
+		let at = 0;
+		while (at < length)
 			at =
-				this.partial === undefined ? this.cut(bytes, at) : this.fill(bytes, at);
+				this.partial === undefined
+					? this.cut(bytes, at, length)
+					: this.fill(this.partial, bytes, at, length);
 	}
 
 	/** Takes what belongs to the partial message; returns the position after it. */
-	private fill(bytes: Uint8Array, at: number): number {
-		const { partial } = this;
-		if (partial === undefined) return at;
-		const { kind, body } = partial;
-		const end = Math.min(bytes.length, at + body.missing);
+	private fill(
+		{ kind, body }: { readonly kind: number; readonly body: Collected },
+		bytes: Uint8Array,
+		at: number,
+		length: number,
+	): number {
+		const end = Math.min(length, at + body.missing);
 		body.add(bytes.subarray(at, end));
 		if (body.missing === 0) {
 			this.partial = undefined;
-			this.listener(kind, body.whole());
+			const whole = body.whole();
+			this.listener(kind, whole, 0, whole.length);
 		}
 		return end;
 	}
 
-	/** Delivers the small messages that are whole, and begins the one after them; returns the position after what it took. */
-	private cut(bytes: Uint8Array, begin: number): number {
-		let at = begin;
-		while (bytes.length - at >= HEADER_BYTES) {
-			const length = this.bodyLength(bytes, at);
-			const end = at + HEADER_BYTES + length;
-			if (length > SMALL_BYTES || end > bytes.length) break;
-			at = end;
-		}
-		if (at > begin) {
-			this.deliver(Buffer.from(bytes.subarray(begin, at)));
-			return at;
-		}
-		if (bytes.length - at < HEADER_BYTES) {
+	/** Passes on the message that begins here, or keeps what has arrived of it; returns the position after that. */
+	private cut(bytes: Uint8Array, at: number, length: number): number {
+		const begin = at + HEADER_BYTES;
+		if (begin > length) {
 			// Not `slice`: that of a Buffer is a view.
-			this.rest = Buffer.from(bytes.subarray(at));
-			return bytes.length;
+			this.rest = Buffer.from(bytes.subarray(at, length));
+			return length;
 		}
-		const body = new Collected(this.bodyLength(bytes, at));
-		this.partial = { kind: bytes[at] as number, body };
-		return at + HEADER_BYTES;
-	}
-
-	/** @param bytes whole messages. */
-	private deliver(bytes: Uint8Array): void {
-		for (let at = 0; at < bytes.length; ) {
-			const begin = at + HEADER_BYTES;
-			const end = begin + this.bodyLength(bytes, at);
-			this.listener(bytes[at] as number, bytes.subarray(begin, end));
-			at = end;
+		const kind = bytes[at] as number;
+		const size = this.bodyLength(bytes, at);
+		if (size <= LENT_BYTES && begin + size <= length) {
+			this.listener(kind, bytes, begin, begin + size);
+			return begin + size;
 		}
+		this.partial = { kind, body: new Collected(size) };
+		return begin;
 	}
 
 	private bodyLength(bytes: Uint8Array, at: number): number {

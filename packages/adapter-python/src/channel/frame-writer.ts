@@ -1,79 +1,89 @@
 import type { Socket } from "node:net";
+import { LENT_BYTES } from "./frame-channel.ts";
 import { HEADER_BYTES, writeHeader } from "./frame-cutter.ts";
 
-/** From here on a copy costs more than a second piece in the same write. */
-const COPIED_BYTES = 16 * 1024;
+/** Room for many small messages and one of the largest that are copied. */
+const BUFFER_BYTES = 64 * 1024;
 
 /** What it needs of a socket. */
-type Outlet = Pick<Socket, "writable" | "write" | "cork" | "uncork">;
+type Outlet = Pick<
+	Socket,
+	"writable" | "write" | "cork" | "uncork" | "writableLength"
+>;
 
 /**
  * Writes messages to a socket. All of one turn leave together, when the code that
  * sends them has returned: a lone one waits for nothing, a hundred cost one write.
+ * Small ones are gathered in one buffer, which is used again when the kernel has it.
  */
 export class FrameWriter {
 	private readonly socket: Outlet;
-	private kinds: number[] = [];
-	private bodies: Uint8Array[] = [];
+	private buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+	/** What was gathered lies from `begin` to `end`. */
+	private begin = 0;
+	private end = 0;
+	/** What leaves before that. */
+	private pieces: Uint8Array[] = [];
+	private leaves: "when it is flushed" | "with this turn" =
+		"when it is flushed";
 
 	constructor(socket: Outlet) {
 		this.socket = socket;
 	}
 
-	write(kind: number, body: Uint8Array): void {
-		this.kinds.push(kind);
-		// A tick comes after the microtasks that are due: those of a burst of calls.
-		if (this.bodies.push(body) === 1) process.nextTick(this.flush);
+	/** @param when `"now"`: at once, with what waits. */
+	write(kind: number, body: Uint8Array, when?: "now"): void {
+		const { length } = body;
+		const isLent = length <= LENT_BYTES;
+		const size = HEADER_BYTES + (isLent ? length : 0);
+		if (this.end + size > BUFFER_BYTES) {
+			this.seal();
+			this.buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+			this.begin = 0;
+			this.end = 0;
+		}
+		writeHeader(this.buffer, this.end, kind, length);
+		if (isLent) this.buffer.set(body, this.end + HEADER_BYTES);
+		this.end += size;
+		if (!isLent) {
+			this.seal();
+			this.pieces.push(body);
+		}
+		if (when === "now") this.flush();
+		else if (this.leaves !== "with this turn") {
+			this.leaves = "with this turn";
+			// A tick comes after the microtasks that are due: those of a burst of calls.
+			process.nextTick(this.endOfTurn);
+		}
 	}
 
 	/** Writes what waits. */
-	readonly flush = (): void => {
-		const { kinds, bodies, socket } = this;
-		if (bodies.length === 0 || !socket.writable) return;
-		this.kinds = [];
-		this.bodies = [];
-		const pieces = piecesOf(kinds, bodies);
-		if (pieces.length === 1) {
-			socket.write(pieces[0] as Uint8Array);
-			return;
+	flush(): void {
+		const { socket } = this;
+		if (!socket.writable) return;
+		this.seal();
+		const { pieces } = this;
+		if (pieces.length === 1) socket.write(pieces[0] as Uint8Array);
+		else if (pieces.length > 1) {
+			socket.cork();
+			for (const piece of pieces) socket.write(piece);
+			socket.uncork();
 		}
-		socket.cork();
-		for (const piece of pieces) socket.write(piece);
-		socket.uncork();
-	};
-}
-
-/** Small messages together with their headers in one piece; large ones as they are. */
-function piecesOf(
-	kinds: readonly number[],
-	bodies: readonly Uint8Array[],
-): readonly Uint8Array[] {
-	const pieces: Uint8Array[] = [];
-	let first = 0;
-	while (first < bodies.length) {
-		let bytes = 0;
-		let end = first;
-		let large: Uint8Array | undefined;
-		while (end < bodies.length && large === undefined) {
-			const body = bodies[end++] as Uint8Array;
-			bytes += HEADER_BYTES;
-			if (body.length > COPIED_BYTES) large = body;
-			else bytes += body.length;
-		}
-		const piece = Buffer.allocUnsafe(bytes);
-		let at = 0;
-		for (let i = first; i < end; i++) {
-			const body = bodies[i] as Uint8Array;
-			writeHeader(piece, at, kinds[i] as number, body.length);
-			at += HEADER_BYTES;
-			if (body !== large) {
-				piece.set(body, at);
-				at += body.length;
-			}
-		}
-		pieces.push(piece);
-		if (large !== undefined) pieces.push(large);
-		first = end;
+		pieces.length = 0;
+		if (socket.writableLength > 0) return;
+		this.begin = 0;
+		this.end = 0;
 	}
-	return pieces;
+
+	private readonly endOfTurn = (): void => {
+		this.leaves = "when it is flushed";
+		this.flush();
+	};
+
+	/** What was gathered is a piece of its own; what follows comes behind it. */
+	private seal(): void {
+		if (this.end === this.begin) return;
+		this.pieces.push(this.buffer.subarray(this.begin, this.end));
+		this.begin = this.end;
+	}
 }

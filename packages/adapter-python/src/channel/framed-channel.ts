@@ -15,7 +15,12 @@ import type {
 	FrameListener,
 	WorkerAddress,
 } from "./frame-channel.ts";
-import { FRAME, FrameCutter, SIGNAL } from "./frame-cutter.ts";
+import {
+	FRAME,
+	FrameCutter,
+	type MessageListener,
+	SIGNAL,
+} from "./frame-cutter.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import { PendingPings } from "./pending-pings.ts";
 
@@ -66,7 +71,7 @@ export async function openFramedChannel(
 		onread: {
 			buffer: readBuffer(),
 			callback: (size, buffer) => {
-				channel?.arrived(buffer.subarray(0, size));
+				channel?.arrived(buffer, size);
 				return true;
 			},
 		},
@@ -113,9 +118,9 @@ class FramedChannel implements FrameChannel {
 	}
 
 	/** The socket has read something; the bytes are written over afterwards. */
-	arrived(bytes: Uint8Array): void {
+	arrived(bytes: Uint8Array, size: number): void {
 		try {
-			if (this.state.kind !== "over") this.cutter.take(bytes);
+			if (this.state.kind !== "over") this.cutter.take(bytes, size);
 		} catch (error) {
 			this.conclude(error as Error);
 		}
@@ -126,12 +131,8 @@ class FramedChannel implements FrameChannel {
 		return this.welcomed;
 	}
 
-	send(frame: Uint8Array): void {
-		if (this.state.kind === "open") this.writer.write(FRAME, frame);
-	}
-
-	flush(): void {
-		this.writer.flush();
+	send(frame: Uint8Array, when?: "now"): void {
+		if (this.state.kind === "open") this.writer.write(FRAME, frame, when);
 	}
 
 	drained(): Promise<void> {
@@ -178,12 +179,13 @@ class FramedChannel implements FrameChannel {
 			this.writer.write(SIGNAL, encodeMessage(HostSignal, { signal }));
 	}
 
-	private readonly received = (kind: number, body: Uint8Array): void => {
-		if (kind !== FRAME) this.signalled(WorkerSignal.decode(body).signal);
+	private readonly received: MessageListener = (kind, bytes, begin, end) => {
+		if (kind !== FRAME)
+			this.signalled(WorkerSignal.decode(bytes.slice(begin, end)).signal);
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
 		// The listener gets nothing after the end.
-		else if (this.state.kind === "open") this.listener.frame(body);
+		else if (this.state.kind === "open") this.listener.frame(bytes, begin, end);
 	};
 
 	private signalled(signal: WorkerSignal["signal"]): void {

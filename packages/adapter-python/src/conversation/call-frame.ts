@@ -6,7 +6,7 @@ import type {
 } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
-import { encodeValue } from "../values/encode-value.ts";
+import { encodeLentValue } from "../values/encode-value.ts";
 import { describe } from "../values/no-image.ts";
 import { compactCallHead, writeCompactCall } from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
@@ -14,6 +14,8 @@ import { encodeFrame } from "./frame-codec.ts";
 
 /**
  * The arguments of a call as their image behind so much room: an object for keyword arguments, an array for positional ones.
+ *
+ * Lent up to {@link LENT_BYTES}.
  *
  * @throws InputError `INVALID_ARGUMENTS` when it is neither, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
@@ -34,7 +36,7 @@ function encodeArguments(
 		});
 	}
 	try {
-		return encodeValue(args, { maxBytes, attachment, headBytes });
+		return encodeLentValue(args, { maxBytes, attachment, headBytes });
 	} catch (error) {
 		if (!(error instanceof InputError)) throw error;
 		const what = `The arguments of "${command}"`;
@@ -67,12 +69,13 @@ export function messageTooLarge(
  * The frame that begins a call, with its arguments in it or beside it, and the
  * shared memory that the call has from its begin.
  *
+ * @param number that of the call, asked for when the arguments are encoded: a getter in them may have made a call before.
  * @param shared the memory shared with the worker, if there is one.
  * @param credit of a stream; `undefined` for a call with one answer.
  * @throws InputError `INVALID_ARGUMENTS`, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
 export function callFrame(
-	number: number,
+	number: () => number,
 	command: string,
 	args: unknown,
 	options: CallOptions,
@@ -82,7 +85,7 @@ export function callFrame(
 ): { readonly frame: Uint8Array; readonly memory: CallMemory | undefined } {
 	const headBytes =
 		credit === undefined && isPlain(options) && !shared?.segments.gone.length
-			? compactCallHead(number, command)
+			? compactCallHead(number(), command)
 			: undefined;
 	const encode = (sink?: AttachmentSink): Uint8Array =>
 		encodeArguments(command, args, maxMessageBytes, headBytes ?? 0, sink);
@@ -95,13 +98,13 @@ export function callFrame(
 					credit === undefined ? "result" : "stream",
 				);
 	if (headBytes !== undefined && memory === undefined) {
-		writeCompactCall(image.value, number, command);
+		writeCompactCall(image.value, number(), command);
 		return { frame: image.value, memory };
 	}
 	const frame = encodeFrame({
 		$case: "call",
 		value: {
-			callId: number,
+			callId: number(),
 			tool: command,
 			arguments: image.value.subarray(headBytes ?? 0),
 			attachment: image.attachment,

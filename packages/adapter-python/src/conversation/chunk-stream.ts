@@ -100,11 +100,11 @@ export class ChunkStream
 	}
 
 	/** The stream ended well, and the tool returned this. */
-	succeeded(value: unknown): void {
+	resolve(value: unknown): void {
 		this.over({ kind: "returned", value });
 	}
 
-	failed(error: SnakepitError): void {
+	reject(error: SnakepitError): void {
 		this.over({ kind: "failed", error });
 	}
 
@@ -119,7 +119,7 @@ export class ChunkStream
 			const call = conversation.begin(command, args, options, this, credit);
 			this.state = { kind: "running", call };
 		} catch (error) {
-			this.failed(error as SnakepitError);
+			this.reject(error as SnakepitError);
 		}
 	}
 

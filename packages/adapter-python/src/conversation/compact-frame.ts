@@ -8,7 +8,8 @@ const COMPACT = 0;
 /** The mark, the number of the call, and the length of the tool's name, which follows. */
 const CALL_HEAD_BYTES = 6;
 const LONGEST_NAME = 255;
-const HIGHEST_NUMBER = 2 ** 32 - 1;
+/** With room for the calls that getters in the arguments make. */
+const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
 /** Of a result: the mark, the number of the call, and how long it ran. */
 export const RESULT_HEAD_BYTES = 9;
 
@@ -41,26 +42,28 @@ export function writeCompactCall(
 }
 
 /** Whether a frame of the worker is a compact result, as its first byte says. */
-export function isCompact(frame: Uint8Array): boolean {
-	return frame[0] === COMPACT;
+export function isCompact(bytes: Uint8Array, begin: number): boolean {
+	return bytes[begin] === COMPACT;
 }
 
-/** The number of the call that a compact result is about. @param frame longer than its head. */
-export function callOfCompactResult(frame: Uint8Array): number {
-	return (
-		(frame[1] as number) * 2 ** 24 +
-		((frame[2] as number) << 16) +
-		((frame[3] as number) << 8) +
-		(frame[4] as number)
-	);
+/** The number of the call that a compact result is about. Its head is there. */
+export function callOfCompactResult(bytes: Uint8Array, begin: number): number {
+	return unsigned(bytes, begin + 1);
 }
 
-/** How long the call of a compact result ran. @param frame longer than its head. */
-export function microsecondsOfCompactResult(frame: Uint8Array): number {
+/** How long the call of a compact result ran. Its head is there. */
+export function microsecondsOfCompactResult(
+	bytes: Uint8Array,
+	begin: number,
+): number {
+	return unsigned(bytes, begin + 5);
+}
+
+function unsigned(bytes: Uint8Array, at: number): number {
 	return (
-		(frame[5] as number) * 2 ** 24 +
-		((frame[6] as number) << 16) +
-		((frame[7] as number) << 8) +
-		(frame[8] as number)
+		(bytes[at] as number) * 2 ** 24 +
+		((bytes[at + 1] as number) << 16) +
+		((bytes[at + 2] as number) << 8) +
+		(bytes[at + 3] as number)
 	);
 }

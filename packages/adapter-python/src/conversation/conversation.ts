@@ -15,6 +15,7 @@ import type { CallPage } from "../shared-memory/call-page.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
 import { CallsAhead } from "./calls-ahead.ts";
+import { cancellationOf } from "./cancellation.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { conversationBroken } from "./failure-error.ts";
@@ -102,16 +103,13 @@ export class Conversation implements Connection, FrameListener {
 		args: unknown,
 		options: CallOptions,
 	): Promise<unknown> {
-		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+		const answers = Promise.withResolvers<unknown>();
 		try {
-			this.begin(command, args, options, {
-				succeeded: resolve,
-				failed: reject,
-			});
+			this.begin(command, args, options, answers);
 		} catch (error) {
-			reject(error);
+			answers.reject(error);
 		}
-		return promise;
+		return answers.promise;
 	}
 
 	stream(
@@ -162,8 +160,8 @@ export class Conversation implements Connection, FrameListener {
 
 	// What the channel reports:
 
-	frame(bytes: Uint8Array): void {
-		this.incoming.take(bytes);
+	frame(bytes: Uint8Array, begin: number, end: number): void {
+		this.incoming.take(bytes, begin, end);
 	}
 
 	over(error: Error | undefined): void {
@@ -178,11 +176,11 @@ export class Conversation implements Connection, FrameListener {
 		this.sendFrame(encodeFrame(message), what);
 	}
 
-	private sendFrame(frame: Uint8Array, what: string): void {
+	private sendFrame(frame: Uint8Array, what: string, when?: "now"): void {
 		const { maxMessageBytes } = this.setting;
 		if (frame.length > maxMessageBytes)
 			throw messageTooLarge(what, maxMessageBytes, frame.length);
-		if (this.state.kind !== "over") this.channel?.send(frame);
+		if (this.state.kind !== "over") this.channel?.send(frame, when);
 	}
 
 	drained(): Promise<void> {
@@ -218,15 +216,14 @@ export class Conversation implements Connection, FrameListener {
 		answers: CallAnswers,
 		credit?: StreamCredit,
 	): OngoingCall {
-		const { channel } = this;
-		if (channel === undefined || this.state.kind !== "open")
+		if (this.channel === undefined || this.state.kind !== "open")
 			throw this.notOpen();
-		if (options.signal.aborted)
+		const cancellation = cancellationOf(options);
+		if (cancellation.isRequested)
 			throw abortedBefore(this.workerId, command, options.signal);
 		const { callsAtOnce, maxMessageBytes, sharedMemory } = this.setting;
-		const number = this.lastCall + 1;
 		const { frame, memory } = callFrame(
-			number,
+			this.nextNumber,
 			command,
 			args,
 			options,
@@ -234,17 +231,21 @@ export class Conversation implements Connection, FrameListener {
 			sharedMemory,
 			credit,
 		);
+		// No other call can join it, and the worker is idle: it does not wait for the rest of this turn, nor for the answer before it.
+		const isAlone = callsAtOnce === 1 && this.calls.size === 0;
 		try {
-			this.sendFrame(frame, `The arguments of "${command}"`);
+			this.sendFrame(
+				frame,
+				`The arguments of "${command}"`,
+				isAlone ? "now" : undefined,
+			);
 		} catch (error) {
 			// Nothing was sent.
 			memory?.close(true);
 			throw error;
 		}
 		sharedMemory?.segments.reportedGone();
-		// No other call can join it, and the worker is idle: it does not wait for the rest of this turn, nor for the answer before it.
-		if (callsAtOnce === 1 && this.calls.size === 0) channel.flush?.();
-		this.lastCall = number;
+		const number = ++this.lastCall;
 		const call = new OngoingCall(
 			number,
 			command,
@@ -254,8 +255,11 @@ export class Conversation implements Connection, FrameListener {
 			answers,
 		);
 		this.calls.set(number, call);
+		cancellation.whenRequested((reason) => call.cancel(reason));
 		return call;
 	}
+
+	private readonly nextNumber = (): number => this.lastCall + 1;
 
 	private openChannel(): FrameChannel {
 		if (this.channel !== undefined && this.state.kind === "open")

@@ -1,4 +1,5 @@
 import type { WorkerLogRecord } from "@snakepit/core/adapter";
+import { LENT_BYTES } from "../channel/frame-channel.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";
 import {
 	callOfCompactResult,
@@ -29,17 +30,21 @@ export class IncomingFrames {
 		this.#setting = setting;
 	}
 
-	take(bytes: Uint8Array): void {
+	/** The frame lies from `begin` to `end`; its bytes are lent. */
+	take(bytes: Uint8Array, begin: number, end: number): void {
 		const { calls, hostFunctions, malformed } = this.#setting;
-		if (isCompact(bytes) && bytes.length > RESULT_HEAD_BYTES) {
-			calls.get(callOfCompactResult(bytes))?.compactResult(bytes);
+		const size = end - begin;
+		if (size > RESULT_HEAD_BYTES && isCompact(bytes, begin)) {
+			const call = calls.get(callOfCompactResult(bytes, begin));
+			call?.compactResult(bytes, begin, end);
 			return;
 		}
+		const frame = bytes.subarray(begin, end);
 		let message: WorkerMessage;
 		try {
-			message = decodeFrame(bytes);
+			message = decodeFrame(size > LENT_BYTES ? frame : Buffer.from(frame));
 		} catch (error) {
-			malformed(`a malformed frame of ${bytes.length} bytes arrived`, error);
+			malformed(`a malformed frame of ${size} bytes arrived`, error);
 			return;
 		}
 		if (message.$case === "hostCallCancel")

@@ -26,8 +26,8 @@ import { InputPump } from "./input-pump.ts";
 /** Where a call's answers go. Of the two ends, exactly one is called once. */
 export interface CallAnswers {
 	/** With the one result; of a stream, with what the tool returned at its end. */
-	succeeded(value: unknown): void;
-	failed(error: SnakepitError): void;
+	resolve(value: unknown): void;
+	reject(error: SnakepitError): void;
 	/** Only for streams; `bytes` is what it had on its way. False when the worker had no credit for it. */
 	chunk?(value: unknown, bytes: number): boolean;
 	/** Only for streams: the call is asked to end, and what was not taken yet is not wanted. */
@@ -76,7 +76,6 @@ export class OngoingCall {
 				: new InputPump(number, options.input, conversation, (error) =>
 						this.cancel(error, error),
 					);
-		options.signal.addEventListener("abort", this.onAbort);
 	}
 
 	/** Asks the worker to end the call. @param error what the caller gets when the call fails now; by default that it was aborted. */
@@ -112,20 +111,20 @@ export class OngoingCall {
 	}
 
 	/** Its result as a compact frame. */
-	compactResult(frame: Uint8Array): void {
+	compactResult(bytes: Uint8Array, begin: number, end: number): void {
 		if (this.answers.chunk !== undefined) {
 			this.conversation.violated(`a result for the stream ${this.number}`);
 			return;
 		}
-		this.options.ranFor?.(microsecondsOfCompactResult(frame) / 1000);
+		this.options.ranFor?.(microsecondsOfCompactResult(bytes, begin) / 1000);
 		let value: unknown;
 		try {
-			value = decodeValue(frame, undefined, RESULT_HEAD_BYTES);
+			value = decodeValue(bytes, undefined, begin + RESULT_HEAD_BYTES, end);
 		} catch (error) {
 			this.fail(error as SnakepitError, false);
 			return;
 		}
-		if (this.finish(false)) this.answers.succeeded(value);
+		if (this.finish(false)) this.answers.resolve(value);
 	}
 
 	chunk(chunk: Chunk): void {
@@ -161,13 +160,13 @@ export class OngoingCall {
 			this.conversation.discard(end);
 			this.fail(error, argumentsFree);
 		} else if (end.value.length === 0) {
-			if (this.finish(argumentsFree)) this.answers.succeeded(null);
+			if (this.finish(argumentsFree)) this.answers.resolve(null);
 		} else this.answer(end, argumentsFree, "chunk");
 	}
 
 	/** It was taken back before it began. */
 	takenBack(): void {
-		if (this.finish(false)) this.answers.succeeded(NOT_BEGUN);
+		if (this.finish(false)) this.answers.resolve(NOT_BEGUN);
 	}
 
 	failure(failure: Failure): void {
@@ -187,9 +186,6 @@ export class OngoingCall {
 		this.fail(error, false);
 	}
 
-	private readonly onAbort = (): void =>
-		this.cancel(this.options.signal.reason);
-
 	/** Delivers the answer; one that cannot be read is the call's failure, and nothing else on the conversation is broken. */
 	private answer(
 		image: ValueImage,
@@ -203,7 +199,7 @@ export class OngoingCall {
 			this.fail(error as SnakepitError, argumentsFree);
 			return;
 		}
-		if (this.finish(argumentsFree)) this.answers.succeeded(value);
+		if (this.finish(argumentsFree)) this.answers.resolve(value);
 	}
 
 	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
@@ -236,14 +232,13 @@ export class OngoingCall {
 	}
 
 	private fail(error: SnakepitError, argumentsFree: boolean): void {
-		if (this.finish(argumentsFree)) this.answers.failed(error);
+		if (this.finish(argumentsFree)) this.answers.reject(error);
 	}
 
 	/** Returns false when it was over before. */
 	private finish(argumentsFree: boolean): boolean {
 		if (this.state.kind === "over") return false;
 		this.state = { kind: "over" };
-		this.options.signal.removeEventListener("abort", this.onAbort);
 		this.input?.stop();
 		this.memory?.close(argumentsFree);
 		this.conversation.forget(this);

@@ -15,7 +15,7 @@ const LONGEST_RESERVED = 2 ** 24;
  * Reads a value from its image (docs/values.md).
  *
  * @param attachment holds the large parts of the value; in the result they are views of it.
- * @param begin of the image within the bytes.
+ * @param begin of the image within the bytes, which ends at `end`; nothing in the value is a view of a small image.
  * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an image. Never runs code, and never takes more
  *   memory than the length of the bytes justifies.
  */
@@ -23,9 +23,10 @@ export function decodeValue(
 	bytes: Uint8Array,
 	attachment?: Uint8Array,
 	begin = 0,
+	end: number = bytes.length,
 ): unknown {
 	try {
-		return new Decoder(new ImageReader(bytes, begin), attachment).whole();
+		return new Decoder(new ImageReader(bytes, begin, end), attachment).whole();
 	} catch (cause) {
 		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
 			throw cause;

@@ -1,7 +1,12 @@
+import { LENT_BYTES } from "../channel/frame-channel.ts";
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import { encodeBigInteger, encodeLeaf, encodeNumber } from "./encode-leaf.ts";
 import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
-import { EXTENSION_GUESS, ImageWriter } from "./image-writer.ts";
+import {
+	EXTENSION_GUESS,
+	ImageWriter,
+	SMALL_IMAGE_BYTES,
+} from "./image-writer.ts";
 import { describe, NoImage, propertyPlace, within } from "./no-image.ts";
 import { Tuple } from "./tuple.ts";
 
@@ -26,11 +31,36 @@ export function encodeValue(
 	value: unknown,
 	options: EncodeOptions = {},
 ): Uint8Array {
+	return encodeInto(Buffer.allocUnsafe(SMALL_IMAGE_BYTES), value, options);
+}
+
+/** The same. What it returns may be written over by the next image, if it has no more than {@link LENT_BYTES}. */
+export function encodeLentValue(
+	value: unknown,
+	options: EncodeOptions,
+): Uint8Array {
+	const buffer = lentBuffer;
+	lentBuffer = undefined;
+	try {
+		return buffer === undefined
+			? encodeValue(value, options)
+			: encodeInto(buffer, value, options);
+	} finally {
+		lentBuffer = buffer;
+	}
+}
+
+/** `undefined` while an image is written there: a getter of the value may have another one written. */
+let lentBuffer: Buffer | undefined = Buffer.allocUnsafeSlow(LENT_BYTES);
+
+function encodeInto(
+	buffer: Buffer,
+	value: unknown,
+	options: EncodeOptions,
+): Uint8Array {
+	const { maxBytes = Number.MAX_SAFE_INTEGER, headBytes = 0 } = options;
 	const encoder = new Encoder(
-		new ImageWriter(
-			options.maxBytes ?? Number.MAX_SAFE_INTEGER,
-			options.headBytes ?? 0,
-		),
+		new ImageWriter(maxBytes, headBytes, buffer),
 		options.attachment,
 	);
 	try {
@@ -90,7 +120,8 @@ class Encoder {
 			prototype === Object.prototype || prototype === Array.prototype;
 		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
 		this.enter(value);
-		if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
+		if (prototype === Array.prototype) this.items(value as unknown[]);
+		else if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
 		else if (Array.isArray(value)) this.items(value);
 		else if (value instanceof Map) this.map(value);
 		else if (value instanceof Set) this.listInside(EXTENSION.set, [...value]);

@@ -9,6 +9,7 @@ export class MalformedImage extends Error {
 const LEAST_VIEW = 65_536;
 /** Up to this length a loop beats the call into the runtime. */
 const SHORT_TEXT = 24;
+const REPLACEMENT = "\u{fffd}";
 const TWO_TO_32 = 2 ** 32;
 /** A smaller message does not repay what is made to read a larger one faster. */
 const LEAST_LARGE = 512;
@@ -21,21 +22,28 @@ export class ImageReader {
 	readonly #floats: DataView | undefined;
 	/** The keys that were read: the records of a list have the same ones. */
 	readonly #keys: string[] | undefined;
-	#position = 0;
+	readonly #begin: number;
+	readonly #size: number;
+	#position: number;
 	/** Where the current value must end: the end of the message, or of the extension around it. */
 	#end: number;
 	/** The bytes that no container has announced an item for. */
 	#unclaimed: number;
 
-	/** @param begin of the value within the bytes. */
-	constructor(bytes: Uint8Array, begin: number) {
-		const offset = bytes.byteOffset + begin;
-		const length = bytes.byteLength - begin;
-		this.#bytes = Buffer.from(bytes.buffer, offset, length);
-		this.#end = length;
-		this.#unclaimed = length;
-		if (length < LEAST_LARGE) return;
-		this.#floats = new DataView(bytes.buffer, offset, length);
+	/** @param begin of the value within the bytes; it ends before `end`. */
+	constructor(bytes: Uint8Array, begin: number, end: number) {
+		const { buffer, byteOffset, byteLength } = bytes;
+		this.#bytes =
+			bytes instanceof Buffer
+				? bytes
+				: Buffer.from(buffer, byteOffset, byteLength);
+		this.#begin = begin;
+		this.#position = begin;
+		this.#end = end;
+		this.#size = end - begin;
+		this.#unclaimed = this.#size;
+		if (this.#size < LEAST_LARGE) return;
+		this.#floats = new DataView(buffer, byteOffset, byteLength);
 		this.#keys = new Array<string>(KEY_SLOTS);
 	}
 
@@ -45,7 +53,7 @@ export class ImageReader {
 
 	fail(problem: string): never {
 		throw new MalformedImage(
-			`The value is malformed at byte ${this.#position} of ${this.#bytes.length}: ${problem}.`,
+			`The value is malformed at byte ${this.#position - this.#begin} of ${this.#size}: ${problem}.`,
 		);
 	}
 
@@ -165,16 +173,22 @@ export class ImageReader {
 	}
 
 	#unicode(start: number, size: number): string {
-		if (!isUtf8(this.#bytes.subarray(start, start + size)))
+		const text = this.#bytes.toString("utf8", start, start + size);
+		// What stands for bytes that are no text may also be in the text itself.
+		if (
+			text.includes(REPLACEMENT) &&
+			!isUtf8(this.#bytes.subarray(start, start + size))
+		)
 			this.fail("text that is not UTF-8");
-		return this.#bytes.toString("utf8", start, start + size);
+		return text;
 	}
 
 	#take(size: number): number {
-		if (size > this.remaining)
-			this.fail(`${size} bytes announced, ${this.remaining} left`);
 		const start = this.#position;
-		this.#position += size;
+		const end = start + size;
+		if (end > this.#end)
+			this.fail(`${size} bytes announced, ${this.remaining} left`);
+		this.#position = end;
 		return start;
 	}
 }

@@ -1,6 +1,7 @@
 import { NoImage } from "./no-image.ts";
 
-const SMALLEST_CAPACITY = 512;
+/** As much as most images have. */
+export const SMALL_IMAGE_BYTES = 512;
 const TWO_TO_32 = 2 ** 32;
 /** Up to here a loop beats the call into the runtime. */
 const SHORT_TEXT = 31;
@@ -10,16 +11,18 @@ export const EXTENSION_GUESS = 64;
 
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
 export class ImageWriter {
-	private bytes: Buffer = Buffer.allocUnsafe(SMALLEST_CAPACITY);
+	private bytes: Buffer;
 	private length: number;
 	private readonly limit: number;
 
 	/**
 	 * @param limit more bytes than this are a {@link NoImage} `MESSAGE_TOO_LARGE`.
-	 * @param headBytes of room before the image, less than 512.
+	 * @param headBytes of room before the image.
+	 * @param into where it begins; a longer one has another buffer.
 	 */
-	constructor(limit: number, headBytes: number) {
+	constructor(limit: number, headBytes: number, into: Buffer) {
 		this.limit = limit;
+		this.bytes = into;
 		this.length = headBytes;
 	}
 

@@ -40,9 +40,10 @@ async function listen(): Promise<FakeServer> {
 	});
 	server.on("connection", (socket) => {
 		onTestFinished(() => void socket.destroy());
-		const cutter = new FrameCutter(2 ** 20, (kind, body) =>
-			heard.push(kind === SIGNAL ? HostSignal.decode(body).signal : body),
-		);
+		const cutter = new FrameCutter(2 ** 20, (kind, bytes, begin, end) => {
+			const body = Buffer.from(bytes.subarray(begin, end));
+			heard.push(kind === SIGNAL ? HostSignal.decode(body).signal : body);
+		});
 		socket.on("data", (chunk) => cutter.take(chunk));
 		socket.on("error", () => {});
 		accepted.resolve(socket);

@@ -6,13 +6,13 @@ import { FakeWorker } from "../support/fake-worker.ts";
 test.each<[string, (worker: FakeWorker) => void]>([
 	[
 		"bytes that are no frame",
-		(worker) => worker.conversation.frame(new Uint8Array([0xff, 0xff, 0xff])),
+		(worker) => worker.frame(new Uint8Array([0xff, 0xff, 0xff])),
 	],
 	[
 		"a frame of a kind that is not known",
-		(worker) => worker.conversation.frame(new Uint8Array([0xfa, 0x01, 0x00])),
+		(worker) => worker.frame(new Uint8Array([0xfa, 0x01, 0x00])),
 	],
-	["an empty frame", (worker) => worker.conversation.frame(new Uint8Array())],
+	["an empty frame", (worker) => worker.frame(new Uint8Array())],
 	["a chunk for a call with one result", (worker) => worker.chunk(1, "x")],
 	["an end for a call with one result", (worker) => worker.end(1)],
 	[

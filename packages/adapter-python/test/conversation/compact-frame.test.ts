@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { encodeValue } from "../../src/index.ts";
+import { decodeValue } from "../../src/values/decode-value.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { FakeWorker } from "../support/fake-worker.ts";
 
@@ -20,7 +21,7 @@ test("a call that has nothing but its arguments is compact, and so may its resul
 	expect(worker.frames).toEqual([
 		Buffer.concat([head, Buffer.from("echo"), image]),
 	]);
-	worker.conversation.frame(compactResult(1, encodeValue({ y: [1, "é"] })));
+	worker.frame(compactResult(1, encodeValue({ y: [1, "é"] })));
 	expect(await answer).toEqual({ y: [1, "é"] });
 });
 
@@ -52,7 +53,7 @@ test("a call without arguments has none, and the longest name fits", async () =>
 	const answer = call(worker.conversation, tool);
 	expect(worker.frames[0]).toHaveLength(6 + 255);
 	expect(worker.all("call")).toMatchObject([{ tool, callId: 1 }]);
-	worker.conversation.frame(compactResult(1, encodeValue(null)));
+	worker.frame(compactResult(1, encodeValue(null)));
 	expect(await answer).toBe(null);
 });
 
@@ -60,9 +61,9 @@ test("a compact result that is no value fails its call, and no other", async () 
 	const worker = new FakeWorker();
 	const first = failureOf(call(worker.conversation, "echo", ["x"]));
 	const second = call(worker.conversation, "echo", ["y"]);
-	worker.conversation.frame(compactResult(1, new Uint8Array([0xc1])));
-	worker.conversation.frame(compactResult(9, encodeValue("for no call")));
-	worker.conversation.frame(compactResult(2, encodeValue("y")));
+	worker.frame(compactResult(1, new Uint8Array([0xc1])));
+	worker.frame(compactResult(9, encodeValue("for no call")));
+	worker.frame(compactResult(2, encodeValue("y")));
 	expect(await first).toMatchObject({ code: "VALUE_NOT_TRANSFERABLE" });
 	expect(await second).toBe("y");
 	expect(worker.brokenBy).toEqual([]);
@@ -82,7 +83,7 @@ test("whatever follows the mark of a compact frame settles a call, breaks the co
 				call(worker.conversation, "echo", ["x"]).then(settle, settle);
 				const frame = Buffer.concat([Buffer.of(0), bytes]);
 				if (frame.length >= 5) frame.writeUInt32BE(callId, 1);
-				worker.conversation.frame(frame);
+				worker.frame(frame);
 				const isWhole = frame.length > 9;
 				expect(worker.brokenBy).toHaveLength(isWhole ? 0 : 1);
 				await new Promise((resolve) => setImmediate(resolve));
@@ -97,6 +98,35 @@ test("a compact result for a stream breaks the conversation", () => {
 	void streamOf(worker.conversation, "many", [1])
 		.next()
 		.catch(() => {});
-	worker.conversation.frame(compactResult(1, encodeValue(1)));
+	worker.frame(compactResult(1, encodeValue(1)));
 	expect(worker.brokenBy).toHaveLength(1);
+});
+
+test("a value whose getter makes another call leaves both calls whole", async () => {
+	const worker = new FakeWorker();
+	const inner: Promise<unknown>[] = [];
+	const long = "x".repeat(600);
+	const args = {
+		before: long,
+		get made() {
+			inner.push(call(worker.conversation, "inner", ["y".repeat(700)]));
+			return 1;
+		},
+		after: long,
+	};
+	const outer = call(worker.conversation, "outer", args);
+	expect(
+		worker
+			.all("call")
+			.map(({ tool, arguments: image }) => [tool, decodeValue(image)]),
+	).toEqual([
+		["inner", ["y".repeat(700)]],
+		["outer", { before: long, made: 1, after: long }],
+	]);
+	worker.result(1, "of the inner");
+	worker.result(2, "of the outer");
+	expect(await Promise.all([...inner, outer])).toEqual([
+		"of the inner",
+		"of the outer",
+	]);
 });

@@ -1,5 +1,8 @@
 import type { WorkerLogRecord } from "@snakepit/core/adapter";
-import type { FrameChannel } from "../../src/channel/frame-channel.ts";
+import {
+	type FrameChannel,
+	LENT_BYTES,
+} from "../../src/channel/frame-channel.ts";
 import {
 	Conversation,
 	type ConversationProcess,
@@ -76,7 +79,14 @@ export class FakeWorker implements FrameChannel {
 	}
 
 	say(message: WorkerMessage): void {
-		this.conversation.frame(WorkerFrame.encode({ frame: message }).finish());
+		this.frame(WorkerFrame.encode({ frame: message }).finish());
+	}
+
+	/** A frame arrives in bytes that are written over afterwards. */
+	frame(frame: Uint8Array): void {
+		const bytes = Buffer.concat([Buffer.alloc(3), frame, Buffer.alloc(2)]);
+		this.conversation.frame(bytes, 3, 3 + frame.length);
+		if (frame.length <= LENT_BYTES) bytes.fill(0xff);
 	}
 
 	result(callId: number, value: unknown): void {
@@ -124,15 +134,15 @@ export class FakeWorker implements FrameChannel {
 
 	// What the conversation uses:
 
-	send(frame: Uint8Array): void {
-		this.frames.push(Buffer.from(frame));
+	send(frame: Uint8Array, when?: "now"): void {
+		const sent = Buffer.from(frame);
+		this.frames.push(sent);
 		const message =
-			frame[0] === 0 ? compactCall(frame) : HostFrame.decode(frame).frame;
+			sent[0] === 0 ? compactCall(sent) : HostFrame.decode(sent).frame;
 		if (message !== undefined) this.heard.push(message as HostMessage);
-	}
-
-	flush(): void {
-		this.flushed = this.heard.length;
+		if (when === "now") this.flushed = this.heard.length;
+		// It was lent.
+		if (frame.length <= LENT_BYTES) frame.fill(0xff);
 	}
 
 	drained(): Promise<void> {

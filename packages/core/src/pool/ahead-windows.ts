@@ -38,6 +38,8 @@ export class AheadWindows {
 	readonly #setting: AheadSetting;
 	readonly #windows = new Map<Worker, Window>();
 	readonly #withRoom = new CapacityIndex<Worker>();
+	/** Whether they have room is not known. A lone call changes that twice, and nobody asks. */
+	readonly #changed = new Set<Worker>();
 	readonly #recentMs = new Map<string, number>();
 	/** No call in a window has a lower priority. */
 	#lowestPriority = Number.POSITIVE_INFINITY;
@@ -49,6 +51,7 @@ export class AheadWindows {
 
 	/** The worker behind whose call this one may be sent: of those with room, the one with the fewest calls. */
 	workerFor(call: Call): Worker | undefined {
+		this.#judgeChanged();
 		const worker = this.#withRoom.leastLoaded();
 		return worker !== undefined && this.admits(worker, call)
 			? worker
@@ -65,6 +68,7 @@ export class AheadWindows {
 	}
 
 	hasRoom(worker: Worker): boolean {
+		this.#judgeChanged();
 		return this.#withRoom.has(worker);
 	}
 
@@ -161,11 +165,21 @@ export class AheadWindows {
 	/** The worker is gone, or runs nothing else than the calls of sessions. */
 	forget(worker: Worker): void {
 		this.#withRoom.remove(worker);
+		this.#changed.delete(worker);
 		this.#windows.delete(worker);
 	}
 
-	/** Notes whether the worker has room. */
+	/** It may have room now, or none any more. */
 	note(worker: Worker): void {
+		this.#changed.add(worker);
+	}
+
+	#judgeChanged(): void {
+		for (const worker of this.#changed) this.#judge(worker);
+		this.#changed.clear();
+	}
+
+	#judge(worker: Worker): void {
 		const window = this.#windows.get(worker);
 		if (window === undefined) return;
 		const ahead = window.attempts.length;

@@ -1,4 +1,9 @@
-import { NOT_BEGUN } from "../adapter.ts";
+import {
+	type CallOptions,
+	type Cancellation,
+	type Connection,
+	NOT_BEGUN,
+} from "../adapter.ts";
 import {
 	CallAbortedError,
 	ConnectionBrokenError,
@@ -42,7 +47,7 @@ type AttemptState =
 	| { readonly kind: "over" };
 
 /** One call on one worker, until the worker is done with it or gone. */
-export class CallAttempt implements Attempt, Attempted {
+export class CallAttempt implements Attempt, Attempted, Cancellation {
 	readonly call: Call;
 	readonly worker: Worker;
 	/** 1 for the first; 0 before it begins. */
@@ -53,8 +58,9 @@ export class CallAttempt implements Attempt, Attempted {
 	measuredMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
-	readonly #abort: AbortController;
-	#state: AttemptState;
+	readonly #abort = new AbortController();
+	#onCancel: ((reason: unknown) => void) | undefined;
+	#state: AttemptState = { kind: "ahead" };
 
 	constructor(
 		call: Call,
@@ -66,8 +72,6 @@ export class CallAttempt implements Attempt, Attempted {
 		this.worker = worker;
 		this.startedMs = startedMs;
 		this.#listener = listener;
-		this.#abort = new AbortController();
-		this.#state = { kind: "ahead" };
 	}
 
 	get callId(): string {
@@ -80,6 +84,14 @@ export class CallAttempt implements Attempt, Attempted {
 
 	get isOver(): boolean {
 		return this.#state.kind === "over";
+	}
+
+	get isRequested(): boolean {
+		return this.#abort.signal.aborted;
+	}
+
+	whenRequested(action: (reason: unknown) => void): void {
+		this.#onCancel = action;
 	}
 
 	get expectsAnswer(): boolean {
@@ -100,41 +112,46 @@ export class CallAttempt implements Attempt, Attempted {
 
 	/** Sends the call to the worker, unless it was given up meanwhile. */
 	send(): void {
-		const { call, instrument } = this;
 		const { connection } = this.worker;
 		if (this.#state.kind === "cancelling") this.#failed(this.#state.reason);
 		else if (connection === undefined) this.#failed(noConnection());
-		else
-			call.context
-				.runInAsyncScope(
-					call.work.run,
-					call.work,
+		else this.#run(connection).then(this.#answered, this.#threw);
+	}
+
+	#run(connection: Connection): Promise<unknown> {
+		const { call, instrument } = this;
+		const options: CallOptions = {
+			callId: call.callId,
+			signal: this.#abort.signal,
+			cancellation: this,
+			context: call.context,
+			timeoutMs:
+				call.deadlineMs === undefined
+					? undefined
+					: Math.max(1, call.deadlineMs - this.startedMs),
+			sessionId: call.session?.id,
+			input: call.input?.items,
+			traceContext: instrument?.traceContext ?? call.traceContext,
+			backCall: instrument?.backCall,
+			ranFor: this.#ranFor,
+		};
+		const { work, command, args, context } = call;
+		try {
+			// An adapter may answer with no promise.
+			return Promise.resolve(
+				context.runInAsyncScope(
+					work.run,
+					work,
 					connection,
-					call.command,
-					call.args,
-					{
-						callId: call.callId,
-						signal: this.#abort.signal,
-						context: call.context,
-						timeoutMs:
-							call.deadlineMs === undefined
-								? undefined
-								: Math.max(1, call.deadlineMs - this.startedMs),
-						sessionId: call.session?.id,
-						input: call.input?.items,
-						traceContext: instrument?.traceContext ?? call.traceContext,
-						backCall: instrument?.backCall,
-						ranFor: this.#ranFor,
-					},
+					command,
+					args,
+					options,
 					this,
-				)
-				.then(
-					(answer) =>
-						answer === NOT_BEGUN
-							? this.#notBegun()
-							: this.#over(undefined, answer),
-					(error: unknown) => this.#failed(translate(error, this)),
-				);
+				),
+			);
+		} catch (error) {
+			return Promise.reject(error);
+		}
 	}
 
 	/** The worker is gone. */
@@ -155,11 +172,20 @@ export class CallAttempt implements Attempt, Attempted {
 		this.#state = { kind: "cancelling", grace, reason };
 		this.instrument?.cancelled(reason);
 		this.#abort.abort(reason);
+		this.#onCancel?.(reason);
 	}
 
 	readonly #ranFor = (ms: number): void => {
 		this.measuredMs = ms;
 	};
+
+	readonly #answered = (answer: unknown): void => {
+		if (answer === NOT_BEGUN) this.#notBegun();
+		else this.#over(undefined, answer);
+	};
+
+	readonly #threw = (error: unknown): void =>
+		this.#failed(translate(error, this));
 
 	#notBegun(): void {
 		if (this.#state.kind === "cancelling") this.#over(undefined, undefined);

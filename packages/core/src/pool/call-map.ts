@@ -9,7 +9,7 @@ import {
 	type MapOptions,
 	totalOf,
 } from "./map-options.ts";
-import { unaryWork } from "./work.ts";
+import { UnaryWork } from "./work.ts";
 
 /** One item that a call was made for. */
 interface Entry {
@@ -140,8 +140,8 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 	#call(index: number, args: unknown): void {
 		const { concurrency, order, onProgress, ...each } = this.#options;
 		const options = { ...each, signal: this.#abort.signal };
-		const { promise, resolve } = Promise.withResolvers<unknown>();
 		const context = this.#context;
+		const work = new UnaryWork();
 		const entry: Entry = { state: { kind: "running" } };
 		const failed = (error: unknown): void => this.#fail(ofItem(error, index));
 		this.#running++;
@@ -152,7 +152,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 					this.#command,
 					args,
 					options,
-					unaryWork(resolve),
+					work,
 					undefined,
 					context,
 				),
@@ -161,7 +161,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 			failed(error);
 			return;
 		}
-		promise.then((value) => this.#answered(entry, value), failed);
+		work.answer.then((value) => this.#answered(entry, value), failed);
 	}
 
 	#answered(entry: Entry, value: unknown): void {

@@ -25,7 +25,7 @@ import {
 	type SessionTable,
 	sessionLost,
 } from "./session-table.ts";
-import { unaryWork, type Work } from "./work.ts";
+import { UnaryWork, type Work } from "./work.ts";
 
 interface CallsSetting {
 	readonly options: ResolvedOptions;
@@ -65,7 +65,7 @@ export class Calls implements AttemptListener {
 			outstanding: this.outstanding,
 			listener: this,
 			giveUp: this.#giveUp,
-			happened: (...what) => this.#happened(...what),
+			happened: this.#happened,
 		});
 		this.scheduler = this.#dispatch.scheduler;
 	}
@@ -77,13 +77,13 @@ export class Calls implements AttemptListener {
 		options: ExecuteOptions | undefined,
 		session?: Session,
 	): Promise<unknown> {
-		const { promise, resolve } = Promise.withResolvers<unknown>();
+		const work = new UnaryWork();
 		try {
-			this.submit(command, args, options, unaryWork(resolve), session);
+			this.submit(command, args, options, work, session);
 		} catch (error) {
 			return Promise.reject(error);
 		}
-		return promise;
+		return work.answer;
 	}
 
 	/** Runs a task with the client of one worker. */
@@ -232,7 +232,11 @@ export class Calls implements AttemptListener {
 	};
 
 	/** Carries out what a call does next. */
-	#happened(call: Call, occurrence: Occurrence<Worker>, nowMs: number): void {
+	readonly #happened = (
+		call: Call,
+		occurrence: Occurrence<Worker>,
+		nowMs: number,
+	): void => {
 		const step = nextStep(call, occurrence);
 		switch (step.kind) {
 			case "run":
@@ -257,7 +261,7 @@ export class Calls implements AttemptListener {
 			case "refuse":
 				this.#settle(call, nowMs, this.#refusal(call, step.why));
 		}
-	}
+	};
 
 	#refusal(call: Call, why: "queue_full" | "session_lost"): SnakepitError {
 		return why === "session_lost" && call.session !== undefined

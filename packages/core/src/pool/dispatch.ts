@@ -77,21 +77,20 @@ export class Dispatch {
 	serve(worker: Worker): void {
 		const { clock, happened } = this.#setting;
 		const { scheduler } = this;
-		const nowMs = clock.now();
 		if (worker.callsRunning === 0) {
 			const next = scheduler.ahead.next(worker);
 			if (next === undefined) scheduler.ahead.note(worker);
-			else this.begin(next, nowMs);
+			else this.begin(next, clock.now());
 		}
 		for (;;) {
 			const call = scheduler.callFor(worker);
 			if (call === undefined) break;
-			happened(call, { kind: "worker_found", worker }, nowMs);
+			happened(call, { kind: "worker_found", worker }, clock.now());
 		}
 		for (;;) {
 			const call = scheduler.callBehind(worker);
 			if (call === undefined) break;
-			happened(call, { kind: "room_ahead", worker }, nowMs);
+			happened(call, { kind: "room_ahead", worker }, clock.now());
 		}
 		if (worker.hasCapacity && scheduler.ahead.size > 0) {
 			const busy = scheduler.ahead.worthMoving();
@@ -100,14 +99,16 @@ export class Dispatch {
 	}
 
 	run(call: Call, worker: Worker, nowMs: number): void {
-		const attempt = this.#attempt(call, worker, nowMs);
+		const { listener } = this.#setting;
+		const attempt = new CallAttempt(call, worker, nowMs, listener);
 		this.begin(attempt, nowMs);
 		attempt.send();
 	}
 
 	/** Sends a call that waits on, in the worker. */
 	sendAhead(call: Call, worker: Worker, nowMs: number): void {
-		const attempt = this.#attempt(call, worker, nowMs);
+		const { listener } = this.#setting;
+		const attempt = new CallAttempt(call, worker, nowMs, listener);
 		const { sinceMs, timer } = this.#waitOf(call, nowMs);
 		call.state = { kind: "ahead", sinceMs, timer, attempt };
 		this.scheduler.ahead.add(attempt);
@@ -221,10 +222,6 @@ export class Dispatch {
 		const worker = this.scheduler.workerFor(call);
 		if (worker === undefined) this.wait(call, nowMs);
 		else this.#setting.happened(call, { kind: "worker_found", worker }, nowMs);
-	}
-
-	#attempt(call: Call, worker: Worker, nowMs: number): CallAttempt {
-		return new CallAttempt(call, worker, nowMs, this.#setting.listener);
 	}
 
 	/** A call that waits already waits on. */

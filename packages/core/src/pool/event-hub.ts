@@ -19,6 +19,8 @@ interface Subscription {
  */
 export class EventHub {
 	readonly #subscriptions = new Set<Subscription>();
+	/** The types that somebody listens to: each call asks several times. */
+	#listened: ReadonlySet<SnakepitEventType> | "all" = new Set();
 
 	/**
 	 * Subscribes to all events, or to those of some types. Returns the function that ends the subscription.
@@ -51,9 +53,7 @@ export class EventHub {
 
 	/** Whether there is a listener for events of a type: one that there is not for need not be made. */
 	hasListener(type: SnakepitEventType): boolean {
-		for (const { types } of this.#subscriptions)
-			if (types === undefined || types.includes(type)) return true;
-		return false;
+		return this.#listened === "all" || this.#listened.has(type);
 	}
 
 	readonly emit = (event: SnakepitEvent): void => {
@@ -75,8 +75,17 @@ export class EventHub {
 
 	#add(subscription: Subscription): () => void {
 		this.#subscriptions.add(subscription);
+		this.#noteListened();
 		return () => {
 			this.#subscriptions.delete(subscription);
+			this.#noteListened();
 		};
+	}
+
+	#noteListened(): void {
+		const types = [...this.#subscriptions].map(({ types }) => types ?? "all");
+		this.#listened = types.includes("all")
+			? "all"
+			: new Set(types.flat() as SnakepitEventType[]);
 	}
 }

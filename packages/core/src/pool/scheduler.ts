@@ -77,7 +77,7 @@ export class Scheduler {
 
 	/** Takes the next waiting call that may be sent behind the one that a worker runs. */
 	callBehind(worker: Worker): Call | undefined {
-		if (!this.ahead.hasRoom(worker) || this.#waiting.size === 0)
+		if (this.#waiting.size === 0 || !this.ahead.hasRoom(worker))
 			return undefined;
 		if (this.#pace.isReached) {
 			this.#pace.postpone(worker);

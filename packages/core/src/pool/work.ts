@@ -12,7 +12,7 @@ export interface Attempted {
 /** What a call does on a connection, and where its answer goes. Settled once. */
 export interface Work {
 	readonly shape: "unary" | "stream" | "lease";
-	/** Resolves to the answer when the worker is done with the call. */
+	/** Resolves to the answer when the worker is done with the call. An adapter may also throw at once, or answer with no promise. */
 	run(
 		connection: Connection,
 		command: string,
@@ -26,24 +26,31 @@ export interface Work {
 	fail(error: Error): void;
 }
 
-/** The work of a call with one answer. @param resolve settles what its caller waits for. */
-export function unaryWork(resolve: (answer: unknown) => void): Work {
-	return {
-		shape: "unary",
-		begun: false,
-		run: runUnary,
-		succeed: resolve,
-		// A promise that rejects by itself would end a program whose caller is gone: this one rejects when it is awaited.
-		fail: (error) => resolve(failing(error)),
-	};
-}
+/** The work of a call with one answer. */
+export class UnaryWork implements Work {
+	readonly shape = "unary";
+	readonly begun = false;
+	/** What its caller waits for. */
+	readonly answer: Promise<unknown>;
+	readonly succeed: (answer: unknown) => void;
 
-/** An async function: an adapter may also throw at once, or answer with no promise. */
-async function runUnary(
-	connection: Connection,
-	command: string,
-	args: unknown,
-	options: CallOptions,
-): Promise<unknown> {
-	return await connection.execute(command, args, options);
+	constructor() {
+		const { promise, resolve } = Promise.withResolvers<unknown>();
+		this.answer = promise;
+		this.succeed = resolve;
+	}
+
+	run(
+		connection: Connection,
+		command: string,
+		args: unknown,
+		options: CallOptions,
+	): Promise<unknown> {
+		return connection.execute(command, args, options);
+	}
+
+	fail(error: Error): void {
+		// A promise that rejects by itself would end a program whose caller is gone: this one rejects when it is awaited.
+		this.succeed(failing(error));
+	}
 }

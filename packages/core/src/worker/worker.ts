@@ -114,8 +114,9 @@ export class Worker {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		const { callsPerWorker } = this.slot;
-		return this.takesCalls && this.callsRunning < callsPerWorker;
+		return (
+			this.#calls.attempts.size < this.slot.callsPerWorker && this.takesCalls
+		);
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation?.hasEnded === true;
