@@ -215,3 +215,35 @@ def test_a_signal_handler_that_raises_between_two_works_ends_nothing(
     main.run()
     main.close()
     assert sorted(done) == ["callback", "work"]
+
+
+def test_calls_begin_in_the_loop_in_their_order_whichever_thread_read_them() -> None:
+    main, _ = begun()
+    order: list[str] = []
+    bridge = threading.Thread(
+        target=main.submit_to_loop, args=(lambda: order.append("bridge"),)
+    )
+    bridge.start()
+    bridge.join()
+    main.submit_to_loop(lambda: order.append("main"))
+    main.loop.call_soon(main.stop)
+    run(main)
+    assert order == ["bridge", "main"]
+
+
+def test_a_thread_that_waits_in_the_loop_does_the_work_of_another_one() -> None:
+    main, _ = begun()
+    has_begun = threading.Event()
+    done: list[bool] = []
+
+    def submit() -> None:
+        has_begun.wait(DEADLINE_S)
+        main.submit(lambda: done.append(True))
+        main.submit(main.stop)
+
+    other = threading.Thread(target=submit)
+    other.start()
+    main.submit_to_loop(has_begun.set)
+    run(main)
+    other.join()
+    assert done == [True]

@@ -78,10 +78,15 @@ class Gathering:
         # Last: from here on frames may be held back, and there is a loop to send them.
         self.outbox = outbox
 
-    def next_turn(self) -> None:
-        """Sends the frames of the turn that ends, before the next one begins."""
+    def end_turn(self) -> None:
+        """Sends the frames of the turn that ends."""
         self.progress += 1
         self.release()
+
+    def begin_turn(self) -> None:
+        """Holds back the frames of the turn that begins, if they are to leave
+        together."""
+        self.progress += 1
         if self._wants_to_hold():
             self.hold()
 

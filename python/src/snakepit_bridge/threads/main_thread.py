@@ -61,7 +61,7 @@ class _ToolLoop(asyncio.SelectorEventLoop):
 
 
 class _TurnSelector(SharedSelector):
-    """Ends the loop's turn where the loop would wait."""
+    """Where the loop would wait, ends its turn, or waits as well."""
 
     def __init__(self, main: MainThread) -> None:
         super().__init__()
@@ -73,12 +73,19 @@ class _TurnSelector(SharedSelector):
             # A tool or a hook runs the loop.
             return super().select(timeout)
         main._is_idle = main._tool_loop.wants_turn = False
-        main.gathering.next_turn()
+        main.gathering.end_turn()
+        if main._waits_in_loop:
+            # Sending over gRPC also reads: what it read may want this loop.
+            wanted = main._tool_loop.wants_turn or main._work
+            ready = super().select(0 if wanted else timeout)
+            main.gathering.begin_turn()
+            return ready
         ready = super().select(0)
         if not ready and (timeout is None or timeout > 0):
             main._idle_until = None if timeout is None else time.monotonic() + timeout
             main._is_idle = True
             main._tool_loop.stop()
+        main.gathering.begin_turn()
         return ready
 
 
@@ -98,6 +105,9 @@ class MainThread:
         self.selector = _TurnSelector(self)
         self.one_at_a_time = False
         self._is_turning = False
+        # To leave the loop and enter it again takes longer than a small call: the
+        # thread waits where it ran the last call.
+        self._waits_in_loop = False
         self._is_idle = False
         # When the loop wants its next turn, on the monotonic clock; None where only an
         # event wakes it.
@@ -106,6 +116,8 @@ class MainThread:
         self.loop: asyncio.AbstractEventLoop = self._tool_loop
         asyncio.set_event_loop(self.loop)
         self._work: deque[Callable[[], None]] = deque()
+        # What adds to the loop, in the order in which it came.
+        self._for_loop: deque[Callable[[], None]] = deque()
         self._stopping = False
         self._ident = threading.get_ident()
 
@@ -125,6 +137,7 @@ class MainThread:
 
     def submit(self, work: Callable[[], None]) -> None:
         """Has work done outside of the loop; from any thread."""
+        self._waits_in_loop = False
         self._work.append(work)
         if threading.get_ident() != self._ident:
             self.loop.call_soon_threadsafe(self.loop.stop)
@@ -134,13 +147,16 @@ class MainThread:
 
     def submit_to_loop(self, callback: Callable[[], None]) -> None:
         """Has a callback called that adds to the loop; from any thread."""
+        self._waits_in_loop = True
+        # Also in this thread: others may wait here that came before.
+        self._for_loop.append(callback)
         if threading.get_ident() != self._ident:
-            self.loop.call_soon_threadsafe(callback)
+            self.loop.call_soon_threadsafe(self._add_to_loop)
         elif self.loop.get_task_factory() is None:
-            callback()
+            self._add_to_loop()
         else:
             # The tools' own task factory may run their code, which needs a turn.
-            self.loop.call_soon(callback)
+            self.loop.call_soon(self._add_to_loop)
 
     def stop(self) -> None:
         """Makes `run` return; from any thread."""
@@ -167,6 +183,10 @@ class MainThread:
             self.complete(asyncio.gather(*tasks, return_exceptions=True))
         self.complete(self.loop.shutdown_asyncgens())
         self.loop.close()
+
+    def _add_to_loop(self) -> None:
+        while self._for_loop:
+            self._for_loop.popleft()()
 
     def _turn(self) -> None:
         """Runs the loop until it would wait."""
