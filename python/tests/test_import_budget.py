@@ -25,6 +25,24 @@ def imported() -> list[str]:
     return list(sys.modules)
 """
 
+COLLECTS = """\
+import gc
+
+from snakepit_bridge import tool
+
+enabled = gc.isenabled()
+
+@tool
+def collects() -> list[bool]:
+    return [enabled, gc.isenabled()]
+"""
+WITHOUT_COLLECTOR = """\
+import gc, runpy
+
+gc.disable()
+runpy.run_module("snakepit_bridge", run_name="__main__", alter_sys=True)
+"""
+
 ROUND_TRIP = """
 import sys
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -52,6 +70,18 @@ def test_a_framed_worker_imports_little_before_it_is_ready(tmp_path: Path) -> No
         "grpc",
     ):
         assert expensive not in imported
+
+
+def test_the_garbage_collector_is_off_for_the_bridges_own_imports_only(
+    tmp_path: Path,
+) -> None:
+    tools = tmp_path / "tools.py"
+    tools.write_text(COLLECTS)
+    with FakeHost(tools, transport="framed") as host:
+        assert host.start().converse().call("collects") == [True, True]
+    with FakeHost(tools, transport="framed") as host:
+        host.program = ["-u", "-c", WITHOUT_COLLECTOR]
+        assert host.start().converse().call("collects") == [False, False]
 
 
 def test_messages_are_the_same_by_the_public_api_of_protobuf() -> None:

@@ -10,18 +10,13 @@ import traceback
 from collections.abc import Callable
 
 from snakepit_bridge.boot.control_channel import StartFailed
-from snakepit_bridge.boot.worker import check_dependencies
+from snakepit_bridge.boot.worker import import_bridge
 from snakepit_bridge.telemetry.find_tracing import is_requested
 from snakepit_bridge.tools.loading import keep_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.preload.program import PreloadLaunch
-
-_TRANSPORTS = {
-    "grpc": "snakepit_bridge.bridge.grpc_transport.server",
-    "framed": "snakepit_bridge.bridge.framed_transport.server",
-}
 
 
 def preload(launch: PreloadLaunch) -> None:
@@ -30,9 +25,7 @@ def preload(launch: PreloadLaunch) -> None:
     Raises:
         StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
     """
-    check_dependencies(launch.transport)
-    for name in ("snakepit_bridge.bridge.worker", _TRANSPORTS[launch.transport]):
-        importlib.import_module(name)
+    import_bridge(launch.transport)
     with contextlib.suppress(Exception):  # Each worker reports what is wrong with it.
         if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
