@@ -32,7 +32,9 @@ const LAST_COMMENT = new RegExp(`${COMMENT}$`);
  * @throws Error when the file exports no such interface, or leaves it without a comment.
  */
 export function declaredInterface(file: string, name: string): Declared {
-	const head = new RegExp(`export interface ${name}(<[^{]*>)? (extends [^{]*)?\\{`);
+	const head = new RegExp(
+		`export interface ${name}(<[^{]*>)? (extends [^{]*)?\\{`,
+	);
 	const found = head.exec(sourceOf(file))?.[0];
 	const { before, body } = parts(file, found ?? `export interface ${name} {`);
 	const properties = [...body.matchAll(PROPERTY)].map(

@@ -12,6 +12,11 @@ import {
 	PYTHON_CHECKS,
 	SHARED_MEMORY_CHECKS,
 } from "../../packages/adapter-python/src/resolve-options.ts";
+import { PROGRAM_CHECKS } from "../../packages/adapter-stdio/src/check-program.ts";
+import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
+import { JSON_RPC_DEFAULTS } from "../../packages/adapter-stdio/src/json-rpc/options.ts";
+import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines/lines-adapter.ts";
+import { PROGRAM_DEFAULTS } from "../../packages/adapter-stdio/src/program.ts";
 import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
@@ -76,6 +81,7 @@ export interface OptionType {
 const core = "packages/core/src";
 const python = "packages/adapter-python/src";
 const grpc = "packages/adapter-grpc-python/src";
+const stdio = "packages/adapter-stdio/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
@@ -163,6 +169,26 @@ export const OPTION_TYPES: readonly OptionType[] = [
 				reason: commentsOf(`${grpc}/options.ts`, "DEFAULTS")["transport"] ?? "",
 			},
 		},
+	),
+	taken(
+		"jsonRpc",
+		"JsonRpcOptions",
+		`${stdio}/json-rpc/options.ts`,
+		JSON_RPC_CHECKS,
+		plainly(JSON_RPC_DEFAULTS),
+	),
+	taken(
+		"lines",
+		"LinesOptions",
+		`${stdio}/lines/lines-adapter.ts`,
+		LINES_CHECKS,
+	),
+	taken(
+		"jsonRpc and lines",
+		"ProgramOptions",
+		`${stdio}/program.ts`,
+		PROGRAM_CHECKS,
+		plainly(PROGRAM_DEFAULTS),
 	),
 	taken(
 		"watchdog",

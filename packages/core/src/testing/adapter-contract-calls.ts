@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { CallAbortedError, InputError, ToolError } from "../errors.ts";
-import type { BenchCase, ContractCommands } from "./adapter-contract.ts";
+import type {
+	BenchCase,
+	ContractCommand,
+	ContractCommands,
+} from "./adapter-contract.ts";
 import { type ContractCase, failureOf } from "./contract-case.ts";
 
 /** What `execute` and `ping` promise. */
@@ -41,30 +45,6 @@ export function callCases(
 			},
 		),
 		onBench(
-			"an aborted call settles as CallAbortedError and frees the worker",
-			async ({ execute, usable }) => {
-				const abort = new AbortController();
-				const call = failureOf(
-					"aborted call",
-					execute(hang, { signal: abort.signal }),
-				);
-				abort.abort(new Error("the caller went away"));
-				assert.ok((await call) instanceof CallAbortedError);
-				await usable();
-			},
-		),
-		onBench(
-			"a call that is aborted before it begins settles as CallAbortedError",
-			async ({ execute, usable }) => {
-				const call = failureOf(
-					"aborted call",
-					execute(hang, { signal: AbortSignal.abort() }),
-				);
-				assert.ok((await call) instanceof CallAbortedError);
-				await usable();
-			},
-		),
-		onBench(
 			"an abort after the answer changes nothing",
 			async ({ execute, usable }) => {
 				const abort = new AbortController();
@@ -76,31 +56,8 @@ export function callCases(
 				await usable();
 			},
 		),
-		onBench(
-			"a ping is answered, also while calls run",
-			async ({ connection, execute, soon, usable }) => {
-				if (!connection.ping) return;
-				const patience = new AbortController().signal;
-				await soon("ping", connection.ping(patience));
-				const abort = new AbortController();
-				const call = failureOf(
-					"aborted call",
-					execute(hang, { signal: abort.signal }),
-				);
-				const { callsRunning } = await soon(
-					"ping during a call",
-					connection.ping(patience),
-				);
-				assert.ok(
-					Number.isInteger(callsRunning) && callsRunning >= 0,
-					`callsRunning is ${callsRunning}`,
-				);
-				abort.abort();
-				await call;
-				await usable();
-			},
-		),
 	];
+	if (hang) cases.push(...hangingCases(onBench, hang));
 	if (fail) {
 		cases.push(
 			onBench(
@@ -121,7 +78,7 @@ export function callCases(
 			),
 		);
 	}
-	if (callsPerWorker > 1) {
+	if (hang && callsPerWorker > 1) {
 		cases.push(
 			onBench(
 				`${callsPerWorker} calls run at once, and each gets its own answer`,
@@ -165,4 +122,61 @@ export function callCases(
 		);
 	}
 	return cases;
+}
+
+/** What an abort and a ping do while a call runs. */
+function hangingCases(
+	onBench: BenchCase,
+	hang: ContractCommand,
+): readonly ContractCase[] {
+	return [
+		onBench(
+			"an aborted call settles as CallAbortedError and frees the worker",
+			async ({ execute, usable }) => {
+				const abort = new AbortController();
+				const call = failureOf(
+					"aborted call",
+					execute(hang, { signal: abort.signal }),
+				);
+				abort.abort(new Error("the caller went away"));
+				assert.ok((await call) instanceof CallAbortedError);
+				await usable();
+			},
+		),
+		onBench(
+			"a call that is aborted before it begins settles as CallAbortedError",
+			async ({ execute, usable }) => {
+				const call = failureOf(
+					"aborted call",
+					execute(hang, { signal: AbortSignal.abort() }),
+				);
+				assert.ok((await call) instanceof CallAbortedError);
+				await usable();
+			},
+		),
+		onBench(
+			"a ping is answered, also while calls run",
+			async ({ connection, execute, soon, usable }) => {
+				if (!connection.ping) return;
+				const patience = new AbortController().signal;
+				await soon("ping", connection.ping(patience));
+				const abort = new AbortController();
+				const call = failureOf(
+					"aborted call",
+					execute(hang, { signal: abort.signal }),
+				);
+				const { callsRunning } = await soon(
+					"ping during a call",
+					connection.ping(patience),
+				);
+				assert.ok(
+					Number.isInteger(callsRunning) && callsRunning >= 0,
+					`callsRunning is ${callsRunning}`,
+				);
+				abort.abort();
+				await call;
+				await usable();
+			},
+		),
+	];
 }

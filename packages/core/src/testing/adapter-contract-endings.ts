@@ -11,20 +11,6 @@ export function endingCases(
 	const { echo, hang, count, breakConversation } = commands;
 	const cases = [
 		onBench(
-			"a call under way when the process dies rejects as ConnectionBrokenError that may have run, unless its begin is noted outside of the process",
-			async ({ connection, execute, kill }) => {
-				const call = failureOf("call of a dead worker", execute(hang));
-				kill();
-				const error = await call;
-				assert.ok(
-					error instanceof ConnectionBrokenError,
-					`${error.name} is no ConnectionBrokenError: ${error.message}`,
-				);
-				// One that takes calls ahead also knows of the first whether it began.
-				if (connection.ahead === undefined) assert.equal(error.ran, "maybe");
-			},
-		),
-		onBench(
 			"after the process died nothing hangs: calls, streams and pings reject",
 			async (bench) => {
 				const { connection, execute, kill, process, soon } = bench;
@@ -87,6 +73,24 @@ export function endingCases(
 			},
 		),
 	];
+	if (hang) {
+		cases.push(
+			onBench(
+				"a call under way when the process dies rejects as ConnectionBrokenError that may have run, unless its begin is noted outside of the process",
+				async ({ connection, execute, kill }) => {
+					const call = failureOf("call of a dead worker", execute(hang));
+					kill();
+					const error = await call;
+					assert.ok(
+						error instanceof ConnectionBrokenError,
+						`${error.name} is no ConnectionBrokenError: ${error.message}`,
+					);
+					// One that takes calls ahead also knows of the first whether it began.
+					if (connection.ahead === undefined) assert.equal(error.ran, "maybe");
+				},
+			),
+		);
+	}
 	if (breakConversation) {
 		cases.push(
 			onBench(

@@ -26,7 +26,7 @@ export interface ContractCommands {
 	/** Answers with `result`. */
 	readonly echo: ContractCommand & { readonly result: unknown };
 	/** Runs until it is aborted; then finishes by itself. */
-	readonly hang: ContractCommand;
+	readonly hang?: ContractCommand | undefined;
 	/** Fails by itself: a `ToolError`. */
 	readonly fail?: ContractCommand | undefined;
 	/** Streams these items, three or more, and ends. */

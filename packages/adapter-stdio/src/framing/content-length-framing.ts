@@ -1,0 +1,83 @@
+import { type FrameReader, type Framing, FramingError } from "./framing.ts";
+
+/** A header `Content-Length: N`, an empty line and N bytes, as language servers and debug adapters have it. */
+export const contentLengthFraming: Framing = {
+	frame: (message) => {
+		const body = Buffer.from(message);
+		const head = Buffer.from(`Content-Length: ${body.length}\r\n\r\n`);
+		return Buffer.concat([head, body]);
+	},
+	reader: (maxMessageBytes) => new ContentLengthReader(maxMessageBytes),
+};
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const MAX_HEAD_BYTES = 4_096;
+const LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*$/im;
+
+class ContentLengthReader implements FrameReader {
+	readonly #maxMessageBytes: number;
+	/** What is not complete; joined when enough is there for the next step. */
+	#chunks: Buffer[] = [];
+	#bytes = 0;
+	/** Of the body that comes next; `undefined` while its head is read. */
+	#length: number | undefined;
+
+	constructor(maxMessageBytes: number) {
+		this.#maxMessageBytes = maxMessageBytes;
+	}
+
+	take(chunk: Buffer): readonly string[] {
+		this.#chunks.push(chunk);
+		this.#bytes += chunk.length;
+		const messages: string[] = [];
+		while (this.#step(messages));
+		return messages;
+	}
+
+	/** @returns whether there may be more in what has arrived. */
+	#step(messages: string[]): boolean {
+		if (this.#length === undefined) return this.#readHead();
+		if (this.#bytes < this.#length) return false;
+		messages.push(this.#cut(this.#length).toString("utf8"));
+		this.#length = undefined;
+		return true;
+	}
+
+	#readHead(): boolean {
+		const all = this.#joined();
+		const end = all.indexOf(HEAD_END);
+		if (end > MAX_HEAD_BYTES || (end === -1 && all.length > MAX_HEAD_BYTES))
+			throw new FramingError(
+				`it wrote a header of more than ${MAX_HEAD_BYTES} bytes`,
+			);
+		if (end === -1) return false;
+		const head = this.#cut(end + HEAD_END.length).toString("latin1");
+		const length = LENGTH.exec(head.replaceAll("\r\n", "\n"))?.[1];
+		if (length === undefined)
+			throw new FramingError(
+				`it wrote a header without Content-Length: ${JSON.stringify(head.slice(0, 80))}`,
+			);
+		this.#length = Number(length);
+		if (this.#length > this.#maxMessageBytes)
+			throw new FramingError(
+				`it announced a message of ${length} bytes, more than ${this.#maxMessageBytes} (maxMessageBytes)`,
+			);
+		return true;
+	}
+
+	#cut(length: number): Buffer {
+		const all = this.#joined();
+		const rest = all.subarray(length);
+		this.#chunks = rest.length === 0 ? [] : [rest];
+		this.#bytes = rest.length;
+		return all.subarray(0, length);
+	}
+
+	#joined(): Buffer {
+		const [only] = this.#chunks;
+		if (this.#chunks.length === 1 && only !== undefined) return only;
+		const all = Buffer.concat(this.#chunks);
+		this.#chunks = [all];
+		return all;
+	}
+}

@@ -1,0 +1,61 @@
+import type { ProgramOptions } from "../program.ts";
+import type { JsonRpcClient } from "./json-rpc-client.ts";
+
+/** What a program asks of this one. `signal` aborts when the conversation ends. */
+export type JsonRpcHandler = (
+	params: unknown,
+	context: { readonly signal: AbortSignal },
+) => unknown;
+
+/** How a protocol reports parts of a result, for `pool.stream`. */
+export interface JsonRpcProgress {
+	/** The params of a request with the token that its parts will carry. */
+	ask(params: unknown, token: number): unknown;
+	/** The token and the part that a notification reports; `undefined` when it reports none. */
+	read(
+		method: string,
+		params: unknown,
+	): { readonly token: unknown; readonly value: unknown } | undefined;
+}
+
+/** How a program speaks JSON-RPC 2.0. Takes what `ProgramOptions` has, too. */
+export interface JsonRpcOptions extends ProgramOptions {
+	/** `"lines"`: one message a line; `"content-length"`: with a header, as language servers. @default "lines" */
+	readonly framing?: "lines" | "content-length" | undefined;
+	/** Prepares the conversation before the first call, as the protocol's `initialize` does. What it returns are the worker's `facts`. */
+	readonly ready?:
+		| ((
+				client: JsonRpcClient,
+				signal: AbortSignal,
+		  ) => Promise<Readonly<Record<string, unknown>> | undefined>)
+		| undefined;
+	/** By method: what the program may ask of this one, and notifications that are not for `worker.notified`. */
+	readonly handlers?: Readonly<Record<string, JsonRpcHandler>> | undefined;
+	/** The notification that cancels a request; left out it is `$/cancelRequest` with its id. `"none"`: the protocol has none. */
+	readonly cancel?:
+		| ((
+				id: number,
+				reason: unknown,
+		  ) => { readonly method: string; readonly params: unknown })
+		| "none"
+		| undefined;
+	/**
+	 * When a worker has finished with a request that was cancelled. `"answered"`: the program answers it, as language
+	 * servers do; one that does not in time is replaced. `"at_once"`: it never answers, and takes others meanwhile.
+	 * `"unknown"`: it never answers, so the worker takes no more calls and is replaced.
+	 * @default "answered"
+	 */
+	readonly cancelled?: "answered" | "at_once" | "unknown" | undefined;
+	/** Parts of results, for `pool.stream`; without it `pool.stream` is not offered. */
+	readonly progress?: JsonRpcProgress | undefined;
+	/** What a message that is no JSON-RPC does: `"log"`: a warning in the worker's log, `"break"`: the worker is replaced. @default "log" */
+	readonly onGarbage?: "log" | "break" | undefined;
+	/** Asks the program to end, before its standard input is closed, as with the protocol's `shutdown`. */
+	readonly leave?: ((client: JsonRpcClient) => Promise<void>) | undefined;
+}
+
+export const JSON_RPC_DEFAULTS = {
+	framing: "lines",
+	cancelled: "answered",
+	onGarbage: "log",
+} as const;

@@ -1,0 +1,150 @@
+import { InputError, ToolError } from "@snakepit/core";
+import {
+	type Adapter,
+	type Connection,
+	ConnectionBrokenError,
+	type WorkerProcess,
+} from "@snakepit/core/adapter";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	optional,
+} from "@snakepit/core/options";
+import { aborted } from "../aborted.ts";
+import { PROGRAM_CHECKS } from "../check-program.ts";
+import { FramingError } from "../framing/framing.ts";
+import { lineFraming } from "../framing/line-framing.ts";
+import { launchOf, PROGRAM_DEFAULTS, type ProgramOptions } from "../program.ts";
+
+/** How a program answers lines. Takes what `ProgramOptions` has, too. */
+export interface LinesOptions extends ProgramOptions {
+	/** The line of a call. By default the arguments, which must be a string; the command is ignored. */
+	readonly encode?: ((command: string, args: unknown) => string) | undefined;
+	/** The result of a call from the line that answers it; what it throws is a ToolError. By default the line. */
+	readonly decode?: ((line: string, command: string) => unknown) | undefined;
+}
+
+export const LINES_CHECKS: Readonly<Record<keyof LinesOptions, Check>> = {
+	...PROGRAM_CHECKS,
+	encode: optional(aFunction),
+	decode: optional(aFunction),
+};
+
+/**
+ * Workers are programs that answer each line of their standard input with one line.
+ * A cancelled call occupies its worker until its answer has come.
+ *
+ * @throws OptionsError.
+ */
+export function lines(options: LinesOptions): Adapter {
+	checkOptions("lines", options, LINES_CHECKS);
+	return {
+		name: options.name ?? "lines",
+		launch: (slot) => launchOf(options, slot),
+		connect: async (process) => converse(process, options),
+	};
+}
+
+function converse(process: WorkerProcess, options: LinesOptions): Connection {
+	const { encode = asText, decode = (line: string) => line } = options;
+	const { stdin, stdout } = process;
+	if (stdin === undefined || stdout === undefined)
+		throw new TypeError("The process has no standard input and output.");
+	/** Calls without an answer, the oldest first. */
+	const waiting: PromiseWithResolvers<string>[] = [];
+	let ended: string | undefined;
+	const end = (why: string): void => {
+		ended ??= why;
+		for (const { reject } of waiting.splice(0)) reject(broken(why, "maybe"));
+	};
+	const breakUp = (why: string): void => {
+		if (ended !== undefined) return;
+		end(why);
+		process.broken(new Error(why));
+	};
+	const reader = lineFraming.reader(
+		options.maxMessageBytes ?? PROGRAM_DEFAULTS.maxMessageBytes,
+	);
+	stdin.on("error", ({ message }) => breakUp(`it reads no calls: ${message}`));
+	stdout.on("data", (chunk: Buffer) => {
+		try {
+			for (const line of reader.take(chunk)) {
+				const call = waiting.shift();
+				if (call !== undefined) call.resolve(line);
+				else breakUp(`it wrote a line that answers no call: ${quoted(line)}`);
+			}
+		} catch (error) {
+			if (!(error instanceof FramingError)) throw error;
+			breakUp(error.message);
+		}
+	});
+	void process.exited.then(() => end("it has ended"));
+	return {
+		execute: async (command, args, { signal, input }) => {
+			if (input !== undefined) throw noInput();
+			if (signal.aborted) throw aborted(command, signal);
+			if (ended !== undefined) throw broken(ended, "no");
+			const text = encode(command, args);
+			if (text.includes("\n")) throw severalLines(command);
+			const call = Promise.withResolvers<string>();
+			waiting.push(call);
+			stdin.write(lineFraming.frame(text));
+			const line = await call.promise;
+			try {
+				return decode(line, command);
+			} catch (error) {
+				throw refused(command, line, error);
+			}
+		},
+		leave: async () => void stdin.end(),
+		[Symbol.asyncDispose]: async () => end("its conversation was closed"),
+	};
+}
+
+function asText(_command: string, args: unknown): string {
+	if (typeof args === "string") return args;
+	throw new InputError({
+		code: "INVALID_ARGUMENTS",
+		ran: "no",
+		message: `lines(): the arguments of a call must be a string, not ${args === null ? "null" : typeof args}; the option "encode" makes a line of others.`,
+	});
+}
+
+function severalLines(command: string): InputError {
+	return new InputError({
+		code: "INVALID_ARGUMENTS",
+		ran: "no",
+		message: `lines(): the line of "${command}" has a line break, and its program would take it for two calls.`,
+	});
+}
+
+function noInput(): InputError {
+	return new InputError({
+		code: "NOT_OFFERED",
+		ran: "no",
+		message: "lines(): a call has no input stream, its arguments are one line.",
+	});
+}
+
+function broken(why: string, ran: "no" | "maybe"): ConnectionBrokenError {
+	return new ConnectionBrokenError({ message: why, ran });
+}
+
+function refused(command: string, line: string, error: unknown): ToolError {
+	const { name, message } =
+		error instanceof Error ? error : new Error(String(error));
+	return new ToolError({
+		ran: "maybe",
+		message: `"${command}" was answered with ${quoted(line)}: ${message}`,
+		cause: error,
+		remote: {
+			...{ type: name, message, traceback: "" },
+			...{ notes: [], frames: [], cause: undefined },
+		},
+	});
+}
+
+function quoted(line: string): string {
+	return JSON.stringify(line.length > 200 ? `${line.slice(0, 200)}…` : line);
+}

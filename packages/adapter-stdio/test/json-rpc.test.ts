@@ -1,0 +1,181 @@
+import { fileURLToPath } from "node:url";
+import { createPool, type SnakepitEvent } from "@snakepit/core";
+import { adapterContract, startForReal } from "@snakepit/core/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { type JsonRpcOptions, jsonRpc } from "../src/index.ts";
+import { dataDirectory } from "./data-directory.ts";
+
+const program = fileURLToPath(
+	new URL("programs/text-tools.pl", import.meta.url),
+);
+/** Perl's program, whose tokens of progress are the ids of its requests. */
+const perl: JsonRpcOptions = {
+	command: ["perl", program],
+	progress: {
+		ask: (params) => params,
+		read: (method, params) =>
+			method === "$/progress"
+				? (params as { token: unknown; value: unknown })
+				: undefined,
+	},
+};
+
+describe("jsonRpc() with a program in Perl keeps the adapter contract", () => {
+	const contract = adapterContract({
+		adapter: () => jsonRpc({ ...perl, onGarbage: "break" }),
+		start: (adapter) => startForReal(adapter),
+		commands: {
+			echo: {
+				command: "echo",
+				args: { any: [1, "ü"] },
+				result: { any: [1, "ü"] },
+			},
+			hang: { command: "wait", args: {} },
+			fail: { command: "fail", args: {} },
+			count: {
+				command: "count",
+				args: { to: 3 },
+				items: [1, 2, 3],
+				result: "counted",
+			},
+			endless: {
+				command: "filler",
+				args: {},
+				window: 2_000,
+				produced: async ({ execute }) => Number(await execute("produced", {})),
+			},
+			silent: { command: "wait", args: {} },
+			breakConversation: { command: "garble", args: {} },
+		},
+	});
+	test.each(contract)("$title", ({ run }) => run());
+});
+
+describe("a pool of it", () => {
+	const closing: (() => Promise<void>)[] = [];
+	afterEach(async () => {
+		for (const close of closing.splice(0)) await close();
+	});
+	async function pooled(options: Partial<JsonRpcOptions> = {}) {
+		const events: SnakepitEvent[] = [];
+		const pool = await createPool({
+			dataDir: dataDirectory(),
+			adapter: jsonRpc({ ...perl, ...options }),
+			size: 1,
+			output: { echo: "none" },
+			onEvent: (event) => events.push(event),
+		});
+		closing.push(() => pool.close());
+		return { pool, events };
+	}
+
+	test("answers calls, and a task with its client", async () => {
+		const { pool } = await pooled({
+			ready: async (client, signal) => ({
+				echoed: await client.request("echo", { version: 5 }, { signal }),
+			}),
+		});
+		expect(await pool.execute("words", { text: "a B b" })).toEqual({
+			a: 1,
+			b: 2,
+		});
+		const parts: unknown[] = [];
+		expect(
+			await pool.use(async (client) => [
+				await client.request("echo", { n: 1 }),
+				await client.request(
+					"count",
+					{ to: 2 },
+					{ onPart: (part) => parts.push(part) },
+				),
+			]),
+		).toEqual([{ n: 1 }, "counted"]);
+		expect(parts).toEqual([1, 2]);
+		expect(pool.workers()).toMatchObject([
+			{ facts: { echoed: { version: 5 } } },
+		]);
+		await expect(
+			pool.use((client) => client.request("fail", {})),
+		).rejects.toMatchObject({
+			code: "TOOL_FAILED",
+			remote: {
+				type: "JSON-RPC error -32000",
+				message: "on purpose",
+				traceback: "line 7",
+			},
+		});
+	});
+
+	test("answers what its program asks, and hands on its notifications", async () => {
+		const { pool, events } = await pooled({
+			handlers: {
+				"host/double": (params) => (params as { number: number }).number * 2,
+			},
+		});
+		expect(await pool.execute("ask")).toBe(42);
+		await pool.execute("announce");
+		expect(
+			events.filter(({ type }) => type === "worker.notified"),
+		).toMatchObject([{ notification: "news", data: { what: "announced" } }]);
+	});
+
+	test("refuses what its program asks and no handler answers", async () => {
+		const { pool } = await pooled();
+		expect(await pool.execute("ask")).toMatchObject({ code: -32601 });
+	});
+
+	test("goes on after a stray line, which it logs", async () => {
+		const { pool, events } = await pooled();
+		expect(await pool.execute("garble")).toBe("went on");
+		expect(events.filter(({ type }) => type === "worker.logged")).toMatchObject(
+			[
+				{
+					record: {
+						level: "warning",
+						message: expect.stringContaining("this is not JSON"),
+					},
+				},
+			],
+		);
+	});
+
+	test("gives its program no variable of the host but the harmless ones", async () => {
+		process.env["SNAKEPIT_TEST_SECRET"] = "secret";
+		const { pool } = await pooled({ env: { MINE: "1" } });
+		delete process.env["SNAKEPIT_TEST_SECRET"];
+		const names = (await pool.execute("environment")) as string[];
+		expect(names).toContain("MINE");
+		expect(names).toContain("PATH");
+		expect(names).not.toContain("SNAKEPIT_TEST_SECRET");
+	});
+
+	test.each([
+		["at_once", "free", 1],
+		["unknown", "replaced", 2],
+	] as const)(
+		"with a program that never answers what was cancelled, %s means that its worker is %s",
+		async (cancelled, _is, workers) => {
+			const { pool, events } = await pooled({ cancelled });
+			const controller = new AbortController();
+			const call = pool.execute("wait", {}, { signal: controller.signal });
+			const dispatched = pool.execute("echo", {});
+			controller.abort();
+			await expect(call).rejects.toMatchObject({ code: "CALL_ABORTED" });
+			await dispatched;
+			const ready = events.filter(({ type }) => type === "worker.ready");
+			expect(ready).toHaveLength(workers);
+		},
+	);
+});
+
+test.each([
+	[{}, '"command" must be an array of strings that begins with the program'],
+	[{ command: [] }, '"command" must be'],
+	[
+		{ command: ["x"], framing: "line" },
+		'"framing" must be "lines" or "content-length"',
+	],
+	[{ command: ["x"], cancell: "none" }, 'Did you mean "cancel"?'],
+] as const)("%j is refused", (options, message) => {
+	expect(() => jsonRpc(options as never)).toThrow(message);
+});

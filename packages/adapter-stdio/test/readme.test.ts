@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+test("the README's program runs", () => {
+	const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+	const place = mkdtempSync(join(import.meta.dirname, ".snippets-"));
+	try {
+		for (const [, name = "", code = ""] of readme.matchAll(
+			/^```(?:js|ts)\n\/\/ (\S+)\n(.*?)^```$/gms,
+		))
+			writeFileSync(join(place, name), code);
+		const { stdout, stderr } = spawnSync(
+			process.execPath,
+			["--conditions=snakepit-source", "main.ts"],
+			{
+				cwd: place,
+				encoding: "utf8",
+				env: { ...process.env, XDG_STATE_HOME: place },
+			},
+		);
+		expect({ stdout, stderr }).toEqual({ stdout: "7\n", stderr: "" });
+	} finally {
+		rmSync(place, { recursive: true, force: true });
+	}
+});
