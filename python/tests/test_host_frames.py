@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
 
 import pytest
 from conftest import Host
@@ -23,13 +22,36 @@ def test_a_compact_call_is_read_as_it_was_written(number: int, tool: str) -> Non
     image = encode(["x"])
     data = compact(pb.Call(call_id=number, tool=tool, arguments=image))
     assert data is not None
-    assert parse_frame(data) == (number, tool, image)
+    assert parse_frame(data) == (number, tool, image, None)
 
 
 @pytest.mark.parametrize("tool", ["", "echo"])
 def test_a_compact_call_may_end_with_the_name_of_its_tool(tool: str) -> None:
-    data = CALL.pack(7, len(tool)) + tool.encode()
-    assert parse_frame(data) == (7, tool, b"")
+    data = CALL.pack(7, len(tool), 0) + tool.encode()
+    assert parse_frame(data) == (7, tool, b"", None)
+
+
+@pytest.mark.parametrize("timeout_ms", [None, 1, 86_400_000])
+@pytest.mark.parametrize("session", [None, "s", "s" * 255])
+@pytest.mark.parametrize("traceparent", [None, "00-" + "ab" * 16])
+def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
+    timeout_ms: int | None, session: str | None, traceparent: str | None
+) -> None:
+    call = pb.Call(call_id=3, tool="echo", arguments=b"\x90")
+    if timeout_ms is not None:
+        call.timeout_ms = timeout_ms
+    if session is not None:
+        call.session_id = session
+    if traceparent is not None:
+        call.trace_context["traceparent"] = traceparent
+    data = compact(call)
+    assert data is not None
+    fields = (timeout_ms, session, traceparent)
+    expected = None if fields == (None, None, None) else fields
+    assert parse_frame(data) == (3, "echo", b"\x90", expected)
+    for size in range(1, len(data) - 1):
+        with pytest.raises(DecodeError, match="compact call"):
+            parse_frame(data[:size])
 
 
 def test_any_other_frame_is_protobuf() -> None:
@@ -43,9 +65,14 @@ def test_any_other_frame_is_protobuf() -> None:
     [
         b"\0",
         b"\0\0\0\0\1",
-        CALL.pack(1, 5) + b"echo",
-        CALL.pack(1, 255),
-        CALL.pack(1, 2) + "é".encode(),
+        CALL.pack(1, 5, 0) + b"echo",
+        CALL.pack(1, 255, 0),
+        CALL.pack(1, 2, 0) + "é".encode(),
+        CALL.pack(1, 0, 1) + b"\0\0\0",
+        CALL.pack(1, 0, 2) + b"\2s",
+        CALL.pack(1, 0, 4) + b"\2" + "é".encode(),
+        CALL.pack(1, 0, 6) + b"\1s",
+        CALL.pack(1, 0, 8),
     ],
 )
 def test_a_malformed_compact_call_is_refused(data: bytes) -> None:
@@ -57,17 +84,33 @@ def test_whatever_bytes_come_are_a_frame_or_refused() -> None:
     chance = random.Random(19)
     read = 0
     for _ in range(20_000):
-        size = chance.randrange(40)
-        data = bytes([chance.choice((0, 0, 1, 10, 255))]) + chance.randbytes(size)
+        data = bytes([chance.choice((0, 0, 1, 10, 255))])
+        if chance.randrange(2):
+            number = chance.randrange(1 << 32)
+            data = CALL.pack(number, chance.randrange(12), chance.randrange(9))
+        # Lengths and letters, more often than what is neither.
+        data += bytes(
+            chance.choice((0, 1, 3, 100, chance.randrange(256)))
+            for _ in range(chance.randrange(40))
+        )
         try:
             frame = parse_frame(data)
         except DecodeError:
             continue
         if isinstance(frame, tuple):
-            read += 1
-            number, name, arguments = frame
-            head = struct.pack(">xIB", number, len(name))
-            assert head + name.encode() + arguments == data
+            number, name, arguments, fields = frame
+            call = pb.Call(call_id=number, tool=name, arguments=arguments)
+            if fields is not None:
+                read += 1
+                call.timeout_ms = fields.timeout_ms or 0
+                call.session_id = fields.session or ""
+                if fields.traceparent:
+                    call.trace_context["traceparent"] = fields.traceparent
+            again = compact(call)
+            assert again is not None
+            # What is there and empty is left out.
+            assert len(again) <= len(data)
+            assert again.endswith(arguments)
     assert read > 20
 
 
@@ -75,7 +118,7 @@ def test_a_malformed_compact_call_ends_the_conversation(start: Host) -> None:
     worker = start("greeter", transport="framed")
     conversation = worker.converse()
     assert isinstance(conversation, FramedConversation)
-    conversation.connection.socket.sendall(framed(FRAME, CALL.pack(1, 9)))
+    conversation.connection.socket.sendall(framed(FRAME, CALL.pack(1, 9, 0)))
     with pytest.raises(EOFError):
         conversation.receive()
 

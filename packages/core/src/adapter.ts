@@ -261,6 +261,8 @@ export interface CallOptions {
 	readonly traceContext: Readonly<Record<string, string>>;
 	/** To be called before the call settles, with how long the command ran in the worker, where that was measured there. */
 	readonly ranFor?: ((ms: number) => void) | undefined;
+	/** Likewise, with how long ago it began; absent where that is not needed. */
+	readonly beganAgo?: ((ms: number) => void) | undefined;
 	/** Runs what the command asks of this program while it runs, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
 }

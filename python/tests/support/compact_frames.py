@@ -9,25 +9,44 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 
 __all__ = ["compact", "parse_worker_frame"]
 
-CALL = struct.Struct(">xIB")
-RESULT = struct.Struct(">xII")
+CALL = struct.Struct(">xIBB")
+RESULT = struct.Struct(">xIII")
 
 
 def compact(call: pb.Call | None = None, **_: Any) -> bytes | None:
-    """Returns the compact frame of a call that has nothing but its arguments."""
-    if call is None or not call.tool.isascii() or len(call.tool) > 255:
+    """Returns the compact frame of a call, if it can have one."""
+    if call is None:
         return None
-    plain = pb.Call(call_id=call.call_id, tool=call.tool, arguments=call.arguments)
-    if call != plain:
+    plain = pb.Call(
+        call_id=call.call_id,
+        tool=call.tool,
+        arguments=call.arguments,
+        timeout_ms=call.timeout_ms,
+        session_id=call.session_id,
+    )
+    traceparent = call.trace_context.get("traceparent", "")
+    if traceparent:
+        plain.trace_context["traceparent"] = traceparent
+    texts = (call.tool, call.session_id, traceparent)
+    if call != plain or any(not t.isascii() or len(t) > 255 for t in texts):
         return None
-    head = CALL.pack(call.call_id, len(call.tool))
-    return head + call.tool.encode() + call.arguments
+    fields = 0
+    more = b""
+    if call.timeout_ms:
+        fields |= 1
+        more += struct.pack(">I", call.timeout_ms)
+    for bit, text in ((2, call.session_id), (4, traceparent)):
+        if text:
+            fields |= bit
+            more += bytes([len(text)]) + text.encode()
+    head = CALL.pack(call.call_id, len(call.tool), fields)
+    return head + call.tool.encode() + more + call.arguments
 
 
 def parse_worker_frame(data: bytes) -> pb.WorkerFrame:
     """Returns a frame; of a compact result what it stands for."""
     if data[:1] != b"\0":
         return pb.WorkerFrame.FromString(data)
-    number, _ran_us = RESULT.unpack_from(data)
+    number, _begun_us, _ran_us = RESULT.unpack_from(data)
     result = pb.Result(call_id=number, value=data[RESULT.size :])
     return pb.WorkerFrame(result=result)

@@ -8,7 +8,7 @@ import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { encodeLentValue } from "../values/encode-value.ts";
 import { describe } from "../values/no-image.ts";
-import { compactCallHead, writeCompactCall } from "./compact-frame.ts";
+import { compactCallHead, wholeMs, writeCompactCall } from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { encodeFrame } from "./frame-codec.ts";
 
@@ -84,8 +84,8 @@ export function callFrame(
 	credit: StreamCredit | undefined,
 ): { readonly frame: Uint8Array; readonly memory: CallMemory | undefined } {
 	const headBytes =
-		credit === undefined && isPlain(options) && !shared?.segments.gone.length
-			? compactCallHead(number(), command)
+		credit === undefined && !shared?.segments.gone.length
+			? compactCallHead(number(), command, options)
 			: undefined;
 	const encode = (sink?: AttachmentSink): Uint8Array =>
 		encodeArguments(command, args, maxMessageBytes, headBytes ?? 0, sink);
@@ -98,7 +98,7 @@ export function callFrame(
 					credit === undefined ? "result" : "stream",
 				);
 	if (headBytes !== undefined && memory === undefined) {
-		writeCompactCall(image.value, number(), command);
+		writeCompactCall(image.value, number(), command, options);
 		return { frame: image.value, memory };
 	}
 	const frame = encodeFrame({
@@ -111,9 +111,7 @@ export function callFrame(
 			resultSegment: memory?.resultSegment ?? "",
 			segmentsGone: shared === undefined ? [] : [...shared.segments.gone],
 			timeoutMs:
-				options.timeoutMs === undefined
-					? 0
-					: Math.max(1, Math.round(options.timeoutMs)),
+				options.timeoutMs === undefined ? 0 : wholeMs(options.timeoutMs),
 			sessionId: options.sessionId ?? "",
 			traceContext: { ...options.traceContext },
 			streamCredit: credit?.chunks,
@@ -122,16 +120,4 @@ export function callFrame(
 		},
 	});
 	return { frame, memory };
-}
-
-/** Whether a call has nothing but its arguments. */
-function isPlain(options: CallOptions): boolean {
-	if (
-		options.timeoutMs !== undefined ||
-		options.sessionId !== undefined ||
-		options.input !== undefined
-	)
-		return false;
-	for (const _ in options.traceContext) return false;
-	return true;
 }

@@ -1,3 +1,5 @@
+import type { CallOptions } from "@snakepit/core/adapter";
+
 /**
  * The frames of the commonest calls, laid out by hand (docs/bridge-protocol.md, section 3): protobuf takes longer to
  * write and to read one than a small tool runs.
@@ -5,24 +7,43 @@
 
 /** The first byte of a compact frame. No protobuf message begins with it: there, no field has the number 0. */
 const COMPACT = 0;
-/** The mark, the number of the call, and the length of the tool's name, which follows. */
-const CALL_HEAD_BYTES = 6;
-const LONGEST_NAME = 255;
+/** The mark, the number of the call, the length of the tool's name, and which fields follow the name. */
+const CALL_HEAD_BYTES = 7;
+const TIMEOUT = 1;
+const SESSION = 2;
+const TRACEPARENT = 4;
+const LONGEST_TEXT = 255;
 /** With room for the calls that getters in the arguments make. */
 const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
-/** Of a result: the mark, the number of the call, and how long it ran. */
-export const RESULT_HEAD_BYTES = 9;
+/** Of a result: the mark, the number of the call, when it began, and how long it ran. */
+export const RESULT_HEAD_BYTES = 13;
+
+/** What a call may have besides its arguments. */
+export type CompactFields = Pick<
+	CallOptions,
+	"timeoutMs" | "sessionId" | "input" | "traceContext"
+>;
 
 /** How many bytes precede the arguments of a call in its compact frame; `undefined` when it cannot have one. */
 export function compactCallHead(
 	number: number,
 	tool: string,
+	{ timeoutMs, sessionId, input, traceContext }: CompactFields,
 ): number | undefined {
-	const { length } = tool;
-	if (length > LONGEST_NAME || number > HIGHEST_NUMBER) return undefined;
-	for (let i = 0; i < length; i++)
-		if (tool.charCodeAt(i) > 0x7f) return undefined;
-	return CALL_HEAD_BYTES + length;
+	if (input !== undefined || number > HIGHEST_NUMBER || !fits(tool))
+		return undefined;
+	let bytes = CALL_HEAD_BYTES + tool.length;
+	if (timeoutMs !== undefined) bytes += 4;
+	if (sessionId !== undefined) {
+		if (!fits(sessionId)) return undefined;
+		bytes += 1 + sessionId.length;
+	}
+	for (const name in traceContext) {
+		const header = traceContext[name] as string;
+		if (name !== "traceparent" || !fits(header)) return undefined;
+		bytes += 1 + header.length;
+	}
+	return bytes;
 }
 
 /** Writes what precedes the arguments of a call. */
@@ -30,15 +51,55 @@ export function writeCompactCall(
 	into: Uint8Array,
 	number: number,
 	tool: string,
+	{ timeoutMs, sessionId, traceContext }: CompactFields,
 ): void {
+	const { traceparent } = traceContext;
 	into[0] = COMPACT;
-	into[1] = number >>> 24;
-	into[2] = number >>> 16;
-	into[3] = number >>> 8;
-	into[4] = number;
+	writeUnsigned(into, 1, number);
 	into[5] = tool.length;
-	for (let i = 0; i < tool.length; i++)
-		into[CALL_HEAD_BYTES + i] = tool.charCodeAt(i);
+	into[6] =
+		(timeoutMs === undefined ? 0 : TIMEOUT) |
+		(sessionId === undefined ? 0 : SESSION) |
+		(traceparent === undefined ? 0 : TRACEPARENT);
+	let at = writeText(into, CALL_HEAD_BYTES, tool);
+	if (timeoutMs !== undefined) {
+		writeUnsigned(into, at, wholeMs(timeoutMs));
+		at += 4;
+	}
+	if (sessionId !== undefined) at = writeField(into, at, sessionId);
+	if (traceparent !== undefined) writeField(into, at, traceparent);
+}
+
+/** What is left of a deadline, as a frame has it. */
+export function wholeMs(timeoutMs: number): number {
+	return Math.max(1, Math.round(timeoutMs));
+}
+
+/** Whether a text is ASCII and short. */
+function fits(text: string): boolean {
+	const { length } = text;
+	if (length > LONGEST_TEXT) return false;
+	for (let i = 0; i < length; i++) if (text.charCodeAt(i) > 0x7f) return false;
+	return true;
+}
+
+/** Writes a text behind its length; returns the position after it. */
+function writeField(into: Uint8Array, at: number, text: string): number {
+	into[at] = text.length;
+	return writeText(into, at + 1, text);
+}
+
+/** Returns the position after it. */
+function writeText(into: Uint8Array, begin: number, text: string): number {
+	for (let i = 0; i < text.length; i++) into[begin + i] = text.charCodeAt(i);
+	return begin + text.length;
+}
+
+function writeUnsigned(into: Uint8Array, at: number, value: number): void {
+	into[at] = value >>> 24;
+	into[at + 1] = value >>> 16;
+	into[at + 2] = value >>> 8;
+	into[at + 3] = value;
 }
 
 /** Whether a frame of the worker is a compact result, as its first byte says. */
@@ -56,7 +117,23 @@ export function microsecondsOfCompactResult(
 	bytes: Uint8Array,
 	begin: number,
 ): number {
-	return unsigned(bytes, begin + 5);
+	return unsigned(bytes, begin + 9);
+}
+
+/** How long ago it began. Its head is there. @param nowUs on the clock of {@link monotonicUs}. */
+export function beganAgoMs(
+	bytes: Uint8Array,
+	begin: number,
+	nowUs: number,
+): number {
+	// The frame has the lower half of what the clock showed, which is enough for an hour.
+	return ((nowUs - unsigned(bytes, begin + 5)) >>> 0) / 1000;
+}
+
+/** The clock that all processes of a machine share, in whole microseconds modulo 2^32. */
+export function monotonicUs(): number {
+	const [seconds, nanoseconds] = process.hrtime();
+	return (seconds * 1_000_000 + Math.floor(nanoseconds / 1000)) % 2 ** 32;
 }
 
 function unsigned(bytes: Uint8Array, at: number): number {

@@ -12,7 +12,9 @@ import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
+	beganAgoMs,
 	microsecondsOfCompactResult,
+	monotonicUs,
 	RESULT_HEAD_BYTES,
 } from "./compact-frame.ts";
 import type { Conversation } from "./conversation.ts";
@@ -116,7 +118,9 @@ export class OngoingCall {
 			this.conversation.violated(`a result for the stream ${this.number}`);
 			return;
 		}
-		this.options.ranFor?.(microsecondsOfCompactResult(bytes, begin) / 1000);
+		const { ranFor, beganAgo } = this.options;
+		ranFor?.(microsecondsOfCompactResult(bytes, begin) / 1000);
+		beganAgo?.(beganAgoMs(bytes, begin, monotonicUs()));
 		let value: unknown;
 		try {
 			value = decodeValue(bytes, undefined, begin + RESULT_HEAD_BYTES, end);

@@ -1,15 +1,21 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { monotonicUs } from "../../src/conversation/compact-frame.ts";
 import { encodeValue } from "../../src/index.ts";
 import { decodeValue } from "../../src/values/decode-value.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { FakeWorker } from "../support/fake-worker.ts";
 
 /** A compact result, as docs/bridge-protocol.md has it. */
-function compactResult(callId: number, image: Uint8Array): Uint8Array {
-	const head = Buffer.alloc(9);
+function compactResult(
+	callId: number,
+	image: Uint8Array,
+	begunUs = 0,
+): Uint8Array {
+	const head = Buffer.alloc(13);
 	head.writeUInt32BE(callId, 1);
-	head.writeUInt32BE(250, 5);
+	head.writeUInt32BE(begunUs, 5);
+	head.writeUInt32BE(250, 9);
 	return Buffer.concat([head, image]);
 }
 
@@ -17,7 +23,7 @@ test("a call that has nothing but its arguments is compact, and so may its resul
 	const worker = new FakeWorker();
 	const answer = call(worker.conversation, "echo", ["x"]);
 	const image = Buffer.from(encodeValue(["x"]));
-	const head = Buffer.from([0, 0, 0, 0, 1, 4]);
+	const head = Buffer.from([0, 0, 0, 0, 1, 4, 0]);
 	expect(worker.frames).toEqual([
 		Buffer.concat([head, Buffer.from("echo"), image]),
 	]);
@@ -26,10 +32,10 @@ test("a call that has nothing but its arguments is compact, and so may its resul
 });
 
 test.each([
-	["a time limit", "echo", { timeoutMs: 5 }],
-	["a session", "echo", { sessionId: "s" }],
+	["a session whose name is not ASCII", "echo", { sessionId: "é" }],
+	["a session with a long name", "echo", { sessionId: "s".repeat(256) }],
 	["an input stream", "echo", { input: [1] }],
-	["trace context", "echo", { traceContext: { traceparent: "00" } }],
+	["baggage", "echo", { traceContext: { traceparent: "00", baggage: "a=1" } }],
 	["a name that is not ASCII", "höre", {}],
 	["a long name", "t".repeat(256), {}],
 ] as const)("a call with %s is not compact", async (_, tool, options) => {
@@ -39,6 +45,43 @@ test.each([
 	expect(worker.all("call")[0]).toMatchObject({ tool, callId: 1 });
 	worker.result(1, "done");
 	expect(await answer).toBe("done");
+});
+
+test.each([
+	[{ timeoutMs: 5.4 }, { timeoutMs: 5 }],
+	[{ timeoutMs: 0.2 }, { timeoutMs: 1 }],
+	[{ timeoutMs: 2 ** 31 - 1 }, { timeoutMs: 2 ** 31 - 1 }],
+	[{ sessionId: "s".repeat(255) }, { sessionId: "s".repeat(255) }],
+	[{ traceContext: { traceparent: "00-a" } }, {}],
+	[{ timeoutMs: 7, sessionId: "s", traceContext: { traceparent: "00-b" } }, {}],
+])("a call with %j is compact", async (options, also) => {
+	const worker = new FakeWorker();
+	const answer = call(worker.conversation, "echo", ["x"], options);
+	expect(worker.frames[0]?.[0]).toBe(0);
+	const [sent] = worker.all("call");
+	expect(sent).toMatchObject({ tool: "echo", ...options, ...also });
+	expect(decodeValue(sent?.arguments as Uint8Array)).toEqual(["x"]);
+	worker.frame(compactResult(1, encodeValue("y")));
+	expect(await answer).toBe("y");
+});
+
+test("a result says how long ago its call began, also when the clock's lower half has turned over", async () => {
+	const worker = new FakeWorker();
+	const nowUs = monotonicUs();
+	for (const [i, agoUs] of [1_000, 3_000_000_000].entries()) {
+		const ago: number[] = [];
+		const ran: number[] = [];
+		const answer = call(worker.conversation, "echo", ["x"], {
+			beganAgo: (ms) => ago.push(ms),
+			ranFor: (ms) => ran.push(ms),
+		});
+		const begunUs = (nowUs - agoUs + 2 ** 32) % 2 ** 32;
+		worker.frame(compactResult(i + 1, encodeValue("y"), begunUs));
+		await answer;
+		expect(ran).toEqual([0.25]);
+		expect(ago[0]).toBeGreaterThanOrEqual(agoUs / 1000);
+		expect(ago[0]).toBeLessThan(agoUs / 1000 + 10_000);
+	}
 });
 
 test("a stream is not compact", () => {
@@ -51,7 +94,7 @@ test("a call without arguments has none, and the longest name fits", async () =>
 	const worker = new FakeWorker();
 	const tool = "t".repeat(255);
 	const answer = call(worker.conversation, tool);
-	expect(worker.frames[0]).toHaveLength(6 + 255);
+	expect(worker.frames[0]).toHaveLength(7 + 255);
 	expect(worker.all("call")).toMatchObject([{ tool, callId: 1 }]);
 	worker.frame(compactResult(1, encodeValue(null)));
 	expect(await answer).toBe(null);
@@ -84,7 +127,7 @@ test("whatever follows the mark of a compact frame settles a call, breaks the co
 				const frame = Buffer.concat([Buffer.of(0), bytes]);
 				if (frame.length >= 5) frame.writeUInt32BE(callId, 1);
 				worker.frame(frame);
-				const isWhole = frame.length > 9;
+				const isWhole = frame.length > 13;
 				expect(worker.brokenBy).toHaveLength(isWhole ? 0 : 1);
 				await new Promise((resolve) => setImmediate(resolve));
 				expect(isSettled).toBe(!isWhole || callId === 1);

@@ -165,14 +165,25 @@ export class FakeWorker implements FrameChannel {
 /** A compact call as what it stands for. */
 function compactCall(frame: Uint8Array): HostMessage {
 	const bytes = Buffer.from(frame);
-	const end = 6 + bytes.readUInt8(5);
+	const fields = bytes.readUInt8(6);
+	let at = 7;
+	const text = (length: number): string => {
+		at += length;
+		return bytes.toString("ascii", at - length, at);
+	};
 	const value = {
 		...Call.decode(new Uint8Array()),
 		callId: bytes.readUInt32BE(1),
-		tool: bytes.toString("ascii", 6, end),
-		arguments: frame.slice(end),
+		tool: text(bytes.readUInt8(5)),
 	};
-	return { $case: "call", value };
+	if (fields & 1) {
+		value.timeoutMs = bytes.readUInt32BE(at);
+		at += 4;
+	}
+	if (fields & 2) value.sessionId = text(bytes.readUInt8(at++));
+	if (fields & 4)
+		value.traceContext = { traceparent: text(bytes.readUInt8(at++)) };
+	return { $case: "call", value: { ...value, arguments: bytes.subarray(at) } };
 }
 
 /** The end of a stream that returned nothing. */

@@ -9,7 +9,7 @@ from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.bridge.host_frames import CompactCall
+from snakepit_bridge.bridge.host_frames import CompactCall, CompactFields
 from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
@@ -91,7 +91,13 @@ class Conversation:
         """Refuses calls from now on."""
         self._leaving = True
 
-    def _compact_call(self, call_id: int, name: str, arguments: bytes) -> None:
+    def _compact_call(
+        self,
+        call_id: int,
+        name: str,
+        arguments: bytes,
+        fields: CompactFields | None,
+    ) -> None:
         calls = self.calls
         tool = self.tools.get(name)
         if (
@@ -104,7 +110,20 @@ class Conversation:
             self._call(pb.Call(call_id=call_id, tool=name, arguments=arguments))
             return
         cancellation = Cancellation()
-        call = Call(call_id, name, calls, cancellation, tool.kind.is_async)
+        if fields is None:
+            call = Call(call_id, name, calls, cancellation, tool.kind.is_async)
+        else:
+            timeout_ms, session, traceparent = fields
+            call = Call(
+                call_id,
+                name,
+                calls,
+                cancellation,
+                tool.kind.is_async,
+                session=self._session(session),
+                deadline=_deadline(timeout_ms),
+                trace_context={"traceparent": traceparent} if traceparent else {},
+            )
         running = RunningCall(
             tool, call, cancellation, arguments, None, None, calls, is_compact=True
         )
@@ -151,7 +170,6 @@ class Conversation:
         has_input = frame.has_input
         if streams != tool.kind.streams or (has_input and tool.input is None):
             raise _wrong_shape(tool, streams)
-        session = frame.session_id
         cancellation = Cancellation()
         call = Call(
             frame.call_id,
@@ -159,10 +177,8 @@ class Conversation:
             self.calls,
             cancellation,
             tool.kind.is_async,
-            session=self._sessions.setdefault(session, {}) if session else None,
-            deadline=time.monotonic() + frame.timeout_ms / 1000
-            if frame.timeout_ms
-            else None,
+            session=self._session(frame.session_id),
+            deadline=_deadline(frame.timeout_ms),
             trace_context=dict(frame.trace_context),
             input_stream=self._input_stream(frame, tool, cancellation)
             if has_input
@@ -172,6 +188,9 @@ class Conversation:
         return RunningCall(
             tool, call, cancellation, frame.arguments, memory, credit, self.calls
         )
+
+    def _session(self, session_id: str | None) -> dict[str, Any] | None:
+        return self._sessions.setdefault(session_id, {}) if session_id else None
 
     def _input_stream(
         self, frame: pb.Call, tool: Tool, cancellation: Cancellation
@@ -216,6 +235,10 @@ class Conversation:
 
     def _session_end(self, frame: pb.SessionEnd) -> None:
         self._sessions.pop(frame.session_id, None)
+
+
+def _deadline(timeout_ms: int | None) -> float | None:
+    return time.monotonic() + timeout_ms / 1000 if timeout_ms else None
 
 
 def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import struct
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from google.protobuf.message import DecodeError
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 
-__all__ = ["COMPACT", "CompactCall", "parse_frame"]
+__all__ = ["COMPACT", "CompactCall", "CompactFields", "parse_frame"]
 
 # The first byte of a compact frame, which is not protobuf: there, no field has the
 # number 0 (docs/bridge-protocol.md, section 3).
 COMPACT = 0
-# The number of the call, and the length of the tool's name, which follows.
-_HEAD = struct.Struct(">xIB")
+# The number of the call, the length of the tool's name, which follows, and which
+# fields come after that.
+_HEAD = struct.Struct(">xIBB")
+_TIMEOUT = 1
+_SESSION = 2
+_TRACEPARENT = 4
+_UNSIGNED = struct.Struct(">I")
 
-CompactCall: TypeAlias = tuple[int, str, bytes]
+
+class CompactFields(NamedTuple):
+    """What a compact call has besides its arguments; None of what is left out."""
+
+    timeout_ms: int | None
+    session: str | None
+    traceparent: str | None
+
+
+CompactCall: TypeAlias = tuple[int, str, bytes, CompactFields | None]
 
 
 def parse_frame(data: bytes) -> pb.HostFrame | CompactCall:
-    """Returns a frame; of a compact call its number, tool and encoded arguments.
+    """Returns a frame; of a compact call its number, tool and encoded arguments, and
+    what else it has.
 
     Raises:
         DecodeError: it is neither.
@@ -32,13 +47,41 @@ def parse_frame(data: bytes) -> pb.HostFrame | CompactCall:
     begin = _HEAD.size
     if size < begin:
         raise DecodeError(f"a compact call of {size} bytes, its head has {begin}")
-    number, length = _HEAD.unpack_from(data)
+    number, length, fields = _HEAD.unpack_from(data)
     end = begin + length
     if size < end:
         raise DecodeError(
             f"a compact call of {size} bytes, its tool's name ends at {end}"
         )
     try:
-        return number, str(data[begin:end], "ascii"), data[end:]
+        name = str(data[begin:end], "ascii")
+        if not fields:
+            return number, name, data[end:], None
+        more, end = _parse_fields(data, end, fields)
     except UnicodeDecodeError:
-        raise DecodeError("a compact call whose tool's name is not ASCII") from None
+        raise DecodeError("a compact call with text that is not ASCII") from None
+    except (struct.error, IndexError):
+        raise DecodeError(f"a compact call of {size} bytes, cut off") from None
+    return number, name, data[end:], more
+
+
+def _parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]:
+    """Returns the fields, and where they end."""
+    if fields > _TIMEOUT + _SESSION + _TRACEPARENT:
+        raise DecodeError(f"a compact call with unknown fields: {fields}")
+    timeout_ms = session = traceparent = None
+    if fields & _TIMEOUT:
+        (timeout_ms,) = _UNSIGNED.unpack_from(data, at)
+        at += _UNSIGNED.size
+    if fields & _SESSION:
+        session, at = _text(data, at)
+    if fields & _TRACEPARENT:
+        traceparent, at = _text(data, at)
+    return CompactFields(timeout_ms, session, traceparent), at
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    end = at + 1 + data[at]
+    if end > len(data):
+        raise IndexError
+    return str(data[at + 1 : end], "ascii"), end

@@ -35,9 +35,10 @@ __all__ = ["RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
-# A compact result: its mark, the number of its call, and how long that ran in
-# microseconds, about an hour at most; the value follows.
-_COMPACT_RESULT = struct.Struct(">xII")
+# A compact result: its mark, the number of its call, when that began, and how long it
+# ran, about an hour at most, both in microseconds; the value follows. `perf_counter_ns`
+# is the clock that all processes of the machine share.
+_COMPACT_RESULT = struct.Struct(">xIII")
 _MOST_US = (1 << 32) - 1
 # Values of these types have no parts that could be shared.
 _NEVER_SHARED = frozenset({type(None), bool, int, float, str})
@@ -207,7 +208,9 @@ class RunningCall:
         """
         image, attachment = self._encoded(value, "result")
         if attachment is None and self._is_compact and self._span is None:
-            return _COMPACT_RESULT.pack(self.call.call_id, self._ran_us()) + image
+            begun_us = self._begun_ns // 1000 & _MOST_US
+            head = _COMPACT_RESULT.pack(self.call.call_id, begun_us, self._ran_us())
+            return head + image
         # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()
         self._fill(frame.result, image, attachment)
