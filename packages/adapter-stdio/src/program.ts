@@ -8,6 +8,7 @@ export interface ProgramOptions {
 		| ((slot: WorkerSlot) => readonly string[]);
 	/** Appears in names of pools and workers. Lower case; 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name?: string | undefined;
+	/** The working directory; by default the one of this program. */
 	readonly cwd?: string | undefined;
 	/** Added to what is inherited; `undefined` removes a variable. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
