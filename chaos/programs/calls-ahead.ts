@@ -38,6 +38,11 @@ export interface StormWanted {
 	 * for an urgent one before it reads again.
 	 */
 	readonly blockedMs: number;
+	/** When a worker that was stopped counts as hung; by default not before it goes on. */
+	readonly heartbeat?: {
+		readonly intervalMs: number;
+		readonly hungAfterMs: number;
+	};
 }
 
 /** A line of the file `settled`: how a call ended, and what had happened by then. */
@@ -93,6 +98,7 @@ export async function makeCallsAhead(
 		output: { echo: "none" },
 		// Tries again soon, and again and again.
 		start: { maxRestarts: 100_000, backoffMs: 10 },
+		...(wanted.heartbeat && { heartbeat: wanted.heartbeat }),
 		onEvent: ({ type }) => {
 			if (type === "call.settled") settled++;
 		},

