@@ -18,7 +18,7 @@ export interface ProgramOptions {
 	 * @default "minimal"
 	 */
 	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;
-	/** The longest message in bytes. A longer one from the program breaks the conversation. @default 67108864 */
+	/** The longest message in bytes. A longer one from the program breaks the conversation. @default 67 108 864 bytes (64 MiB) */
 	readonly maxMessageBytes?: number | undefined;
 }
 
