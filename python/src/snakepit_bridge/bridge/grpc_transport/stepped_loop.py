@@ -129,10 +129,12 @@ class SteppedLoop:
             self.on_interrupted()
 
     def _step(self) -> None:
-        self._take_calls()
         # A step may be within another loop's run: between two of its callbacks.
         outer = asyncio._get_running_loop()
         try:
+            # As they would run within the loop, which takes one more turn for them.
+            asyncio._set_running_loop(self.loop)
+            self._take_calls()
             asyncio._set_running_loop(None)
             self.loop.run_forever()
         finally:
@@ -153,7 +155,7 @@ class SteppedLoop:
 
     def _take_calls(self) -> None:
         while self._calls:
-            self.loop.call_soon(self._calls.popleft())
+            self._calls.popleft()()
 
     # ------------------------------------------------ in the bridge's thread
 
