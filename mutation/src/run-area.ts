@@ -85,7 +85,7 @@ function strykerConfig(mutate: readonly string[], sample: number): string {
 		mutate,
 		coverageAnalysis: "perTest",
 		timeoutMS: 20_000,
-		reporters: ["clear-text", "json"],
+		reporters: ["progress-append-only", "clear-text", "json"],
 		clearTextReporter: { reportTests: false, skipFull: true },
 		// It would rewrite the tsconfig files with an API that TypeScript 7 lacks.
 		tsconfigFile: "none.json",
