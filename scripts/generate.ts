@@ -78,11 +78,12 @@ writeFileSync(
 	),
 );
 
-// By it a bundle knows which package has the files that belong to it.
-writeFileSync(
-	join(root, "packages/watchdog/src/gen/version.ts"),
-	`/** The version of this package. */\nexport const VERSION: string = "${version}";\n`,
-);
+// By it a bundle knows which package has the files that belong to it, and a server who speaks to it.
+for (const name of ["watchdog", "adapter-mcp"])
+	writeFileSync(
+		join(root, `packages/${name}/src/gen/version.ts`),
+		`/** The version of this package. */\nexport const VERSION: string = "${version}";\n`,
+	);
 
 writeFileSync(
 	join(gen, "version.ts"),

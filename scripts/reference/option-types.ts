@@ -3,6 +3,10 @@ import {
 	DEFAULTS as PYTHON_GRPC_DEFAULTS,
 } from "../../packages/adapter-grpc-python/src/options.ts";
 import {
+	MCP_CHECKS,
+	SERVER_CHECKS,
+} from "../../packages/adapter-mcp/src/options.ts";
+import {
 	ENVIRONMENT_CHECKS,
 	ENVIRONMENT_DEFAULTS,
 } from "../../packages/adapter-python/src/environment/python-environment.ts";
@@ -82,6 +86,7 @@ const core = "packages/core/src";
 const python = "packages/adapter-python/src";
 const grpc = "packages/adapter-grpc-python/src";
 const stdio = "packages/adapter-stdio/src";
+const mcp = "packages/adapter-mcp/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
@@ -189,6 +194,13 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		`${stdio}/program.ts`,
 		PROGRAM_CHECKS,
 		plainly(PROGRAM_DEFAULTS),
+	),
+	taken("mcp", "McpOptions", `${mcp}/options.ts`, MCP_CHECKS),
+	taken(
+		"mcp and mcpTransport",
+		"McpServerOptions",
+		`${mcp}/options.ts`,
+		SERVER_CHECKS,
 	),
 	taken(
 		"watchdog",

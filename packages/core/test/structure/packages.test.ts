@@ -20,6 +20,7 @@ const ENTRIES: readonly string[] = Object.keys(
 const ONLY_IN: readonly (readonly [RegExp, string])[] = [
 	[/^@opentelemetry\//, "packages/telemetry"],
 	[/^@grpc\//, "packages/adapter-grpc-python"],
+	[/^@modelcontextprotocol\//, "packages/adapter-mcp"],
 ];
 
 /** What the build puts into a package, so that it need not be installed: package, and what it contains. */

@@ -1,0 +1,7 @@
+export { mcp } from "./mcp-adapter.ts";
+export { mcpTransport } from "./mcp-transport.ts";
+export type {
+	McpHandler,
+	McpOptions,
+	McpServerOptions,
+} from "./options.ts";

@@ -1,0 +1,154 @@
+import { PassThrough } from "node:stream";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import {
+	type CallToolResult,
+	CreateMessageRequestSchema,
+	ElicitRequestSchema,
+	ListRootsRequestSchema,
+	type Progress,
+} from "@modelcontextprotocol/sdk/types.js";
+import type {
+	Adapter,
+	CallOptions,
+	Connection,
+	WorkerProcess,
+} from "@snakepit/core/adapter";
+import { VERSION } from "./gen/version.ts";
+import { launchOf } from "./launch.ts";
+import { checkMcpOptions, type McpOptions } from "./options.ts";
+import { aborted, noInput, toolFailed, translate } from "./tool-errors.ts";
+import { ToolList } from "./tool-list.ts";
+import { WorkerTransport } from "./worker-transport.ts";
+
+/** Deadlines are the pool's: the client's own would fail a long call after a minute. */
+const NEVER_MS = 2 ** 31 - 1;
+
+/**
+ * Workers are MCP servers. A command is a tool, its result the `CallToolResult`;
+ * `pool.use` gives the official client.
+ *
+ * @throws OptionsError.
+ */
+export function mcp(options: McpOptions): Adapter<Client> {
+	checkMcpOptions(options);
+	return {
+		name: options.name ?? "mcp",
+		launch: () => launchOf(options),
+		connect: (process, signal) => converse(process, options, signal),
+	};
+}
+
+async function converse(
+	process: WorkerProcess,
+	options: McpOptions,
+	starting: AbortSignal,
+): Promise<Connection<Client>> {
+	const transport = new WorkerTransport(process);
+	const client = clientOf(options);
+	client.onerror = ({ message }) =>
+		process.log({
+			level: "warning",
+			logger: "mcp",
+			message,
+			wallMs: Date.now(),
+		});
+	client.fallbackNotificationHandler = async ({ method, params }) =>
+		process.notify(method, params);
+	await client.connect(transport, { signal: starting, timeout: NEVER_MS });
+	const tools = new ToolList(client);
+	await tools.load(starting);
+
+	const call = async (
+		tool: string,
+		args: unknown,
+		{ signal, input }: Pick<CallOptions, "signal" | "input">,
+		onprogress?: (progress: Progress) => void,
+	): Promise<CallToolResult> => {
+		if (input !== undefined) throw noInput();
+		if (signal.aborted) throw aborted(tool, signal);
+		try {
+			await tools.mustHave(tool);
+			const result = (await client.callTool(
+				{ name: tool, arguments: args as Record<string, unknown> },
+				undefined,
+				{ signal, timeout: NEVER_MS, ...(onprogress && { onprogress }) },
+			)) as CallToolResult;
+			if (result.isError === true) throw toolFailed(tool, result);
+			return result;
+		} catch (error) {
+			if (!signal.aborted) throw translate(error, tool);
+			// A cancelled request is never answered. A server that answers a ping can take the next one.
+			await client.ping({ timeout: NEVER_MS }).catch((gone: unknown) => {
+				throw translate(gone, tool);
+			});
+			throw aborted(tool, signal);
+		}
+	};
+
+	return {
+		client,
+		facts: {
+			server: client.getServerVersion(),
+			capabilities: client.getServerCapabilities(),
+			tools: tools.names,
+		},
+		execute: (tool, args, options) => call(tool, args, options),
+		stream: (tool, args, options) =>
+			streamed(options.signal, (signal, onprogress) =>
+				call(tool, args, { ...options, signal }, onprogress),
+			),
+		leave: async () => await client.close(),
+		[Symbol.asyncDispose]: async () => await client.close(),
+	};
+}
+
+function clientOf(options: McpOptions): Client {
+	const { clientInfo, capabilities, sampling, elicitation, roots } = options;
+	const client = new Client(
+		clientInfo ?? { name: "snakepit", version: VERSION },
+		{
+			capabilities: {
+				...(sampling && { sampling: {} }),
+				...(elicitation && { elicitation: {} }),
+				...(roots && { roots: {} }),
+				...capabilities,
+			},
+		},
+	);
+	if (sampling)
+		client.setRequestHandler(CreateMessageRequestSchema, ({ params }, extra) =>
+			sampling(params, extra),
+		);
+	if (elicitation)
+		client.setRequestHandler(ElicitRequestSchema, ({ params }, extra) =>
+			elicitation(params, extra),
+		);
+	if (roots)
+		client.setRequestHandler(ListRootsRequestSchema, () => ({
+			roots: [...roots],
+		}));
+	return client;
+}
+
+/** Reports of progress, and then the result. The protocol cannot make a server wait: its reports are few. */
+async function* streamed(
+	outer: AbortSignal,
+	call: (
+		signal: AbortSignal,
+		onprogress: (progress: Progress) => void,
+	) => Promise<CallToolResult>,
+): AsyncGenerator<Progress, CallToolResult> {
+	const closed = new AbortController();
+	const reports = new PassThrough({ objectMode: true });
+	const answer = call(AbortSignal.any([outer, closed.signal]), (progress) => {
+		if (!reports.destroyed) reports.write(progress);
+	});
+	answer.catch(() => {}).finally(() => reports.end());
+	try {
+		for await (const progress of reports) yield progress;
+		return await answer;
+	} finally {
+		closed.abort();
+		await answer.catch(() => {}); // Only now is the worker free.
+	}
+}

@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+	ReadBuffer,
+	serializeMessage,
+} from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { WorkerProcess } from "@snakepit/core/adapter";
+
+/** The protocol over the standard input and output of a worker, for the official client. */
+export class WorkerTransport implements Transport {
+	onclose?: () => void;
+	onerror?: (error: Error) => void;
+	onmessage?: (message: JSONRPCMessage) => void;
+	readonly #stdin: Writable;
+	readonly #stdout: Readable;
+	readonly #buffer = new ReadBuffer();
+	#state: "open" | "closed" = "open";
+	#delivery: "idle" | "running" = "idle";
+
+	constructor({
+		stdin,
+		stdout,
+		exited,
+	}: Pick<WorkerProcess, "stdin" | "stdout" | "exited">) {
+		if (stdin === undefined || stdout === undefined)
+			throw new TypeError("The server has no standard input and output.");
+		this.#stdin = stdin;
+		this.#stdout = stdout;
+		stdin.on("error", (error) => this.onerror?.(error));
+		void exited.then(() => this.#close());
+	}
+
+	async start(): Promise<void> {
+		this.#stdout.on("data", (chunk: Buffer) => this.#take(chunk));
+	}
+
+	async send(message: JSONRPCMessage): Promise<void> {
+		if (this.#state === "closed" || !this.#stdin.writable)
+			throw new Error("The server reads no more messages.");
+		if (!this.#stdin.write(serializeMessage(message)))
+			await Promise.race([
+				once(this.#stdin, "drain"),
+				once(this.#stdin, "close"),
+			]);
+	}
+
+	/** Asks the server to end: its input ends. */
+	async close(): Promise<void> {
+		this.#stdin.end();
+		this.#close();
+	}
+
+	#take(chunk: Buffer): void {
+		this.#buffer.append(chunk);
+		if (this.#delivery === "idle") void this.#deliver();
+	}
+
+	async #deliver(): Promise<void> {
+		this.#delivery = "running";
+		while (this.#state === "open") {
+			try {
+				const message = this.#buffer.readMessage();
+				if (message === null) break;
+				this.onmessage?.(message);
+				// The client handles a notification some turns later. With an answer it forgets who wants the progress.
+				if (!("id" in message)) await nextTurn();
+			} catch (error) {
+				this.onerror?.(error as Error); // A stray line: the next one may be a message.
+			}
+		}
+		this.#delivery = "idle";
+	}
+
+	#close(): void {
+		if (this.#state === "closed") return;
+		this.#state = "closed";
+		this.onclose?.();
+	}
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPool, type SnakepitEvent } from "@snakepit/core";
+import { adapterContract, startForReal } from "@snakepit/core/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { type McpOptions, mcp } from "../src/index.ts";
+import { dataDirectory } from "./data-directory.ts";
+import { server } from "./servers.ts";
+
+const everything: McpOptions = { command: server("everything") };
+const long = "trigger-long-running-operation";
+
+describe("mcp() with the server `everything` keeps the adapter contract", () => {
+	const contract = adapterContract({
+		adapter: () => mcp(everything),
+		start: (adapter) => startForReal(adapter, { callsPerWorker: 2 }),
+		callsPerWorker: 2,
+		withinMs: 25_000,
+		commands: {
+			echo: {
+				command: "echo",
+				args: { message: "hello" },
+				result: { content: [{ type: "text", text: "Echo: hello" }] },
+			},
+			hang: { command: long, args: { duration: 3_600, steps: 1 } },
+			fail: { command: "get-sum", args: { a: "no number" } },
+			count: {
+				command: long,
+				args: { duration: 0.3, steps: 3 },
+				items: [1, 2, 3].map((progress) => ({ progress, total: 3 })),
+				result: {
+					content: [
+						{
+							type: "text",
+							text: "Long running operation completed. Duration: 0.3 seconds, Steps: 3.",
+						},
+					],
+				},
+			},
+			silent: { command: long, args: { duration: 3_600, steps: 1 } },
+		},
+	});
+	test.each(contract)("$title", ({ run }) => run());
+});
+
+describe("a pool of servers", () => {
+	const closing: (() => Promise<void>)[] = [];
+	afterEach(async () => {
+		for (const close of closing.splice(0)) await close();
+	});
+	async function pooled(options: McpOptions) {
+		const events: SnakepitEvent[] = [];
+		const pool = await createPool({
+			dataDir: dataDirectory(),
+			adapter: mcp(options),
+			size: 1,
+			output: { echo: "none" },
+			onEvent: (event) => events.push(event),
+		});
+		closing.push(() => pool.close());
+		return { pool, events };
+	}
+
+	test("leases the official client, and shows what its server said of itself", async () => {
+		const { pool } = await pooled(everything);
+		const names = await pool.use(async (client, { signal }) =>
+			(await client.listTools({}, { signal })).tools.map(({ name }) => name),
+		);
+		expect(names).toContain("echo");
+		expect(pool.workers()[0]?.facts).toMatchObject({
+			server: { name: expect.stringContaining("everything") },
+			tools: names,
+		});
+	});
+
+	test("answers what its server asks for", async () => {
+		const asked: unknown[] = [];
+		const { pool } = await pooled({
+			...everything,
+			roots: [{ uri: "file:///srv", name: "srv" }],
+			sampling: ({ messages }) => {
+				asked.push(messages.length);
+				return {
+					model: "none",
+					role: "assistant",
+					content: { type: "text", text: "forty-two" },
+				};
+			},
+		});
+		const result = await pool.execute("trigger-sampling-request", {
+			prompt: "How much?",
+			maxTokens: 10,
+		});
+		expect(JSON.stringify(result)).toContain("forty-two");
+		expect(asked).toEqual([1]);
+	});
+
+	test("replaces a server that is killed in a call", async () => {
+		const { pool, events } = await pooled(everything);
+		const call = pool
+			.execute(long, { duration: 3_600, steps: 1 })
+			.catch((error: unknown) => error);
+		while (!events.some(({ type }) => type === "call.dispatched"))
+			await new Promise((resolve) => setImmediate(resolve));
+		const pid = pool.workers()[0]?.pid ?? 0;
+		process.kill(pid, "SIGKILL");
+		expect(await call).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+		expect(await pool.execute("echo", { message: "again" })).toMatchObject({
+			content: [{ text: "Echo: again" }],
+		});
+		expect(pool.workers()[0]?.pid).not.toBe(pid);
+	});
+
+	test("reads files with the server `filesystem`, and reports what it refuses", async () => {
+		const place = realpathSync(mkdtempSync(join(tmpdir(), "snakepit-mcp-")));
+		closing.push(async () => rmSync(place, { recursive: true }));
+		writeFileSync(join(place, "a.txt"), "the text");
+		const { pool } = await pooled({
+			command: [...server("filesystem"), place],
+		});
+		expect(
+			await pool.execute("read_text_file", { path: join(place, "a.txt") }),
+		).toMatchObject({ content: [{ text: "the text" }] });
+		await expect(
+			pool.execute("read_text_file", { path: "/elsewhere" }),
+		).rejects.toMatchObject({
+			code: "TOOL_FAILED",
+			remote: { type: "MCP tool error" },
+		});
+	});
+
+	test("gives its server no secret of the host", async () => {
+		process.env["SNAKEPIT_TEST_SECRET"] = "secret";
+		const { pool } = await pooled({ ...everything, env: { MINE: "yes" } });
+		delete process.env["SNAKEPIT_TEST_SECRET"];
+		const shown = JSON.stringify(await pool.execute("get-env", {}));
+		expect(shown).toContain("MINE");
+		expect(shown).not.toContain("SNAKEPIT_TEST_SECRET");
+	});
+});
+
+test.each([
+	[{}, '"command" must be an array of strings'],
+	[{ command: ["x"], samplin: () => {} }, 'Did you mean "sampling"?'],
+] as const)("%j is refused", (options, message) => {
+	expect(() => mcp(options as never)).toThrow(message);
+});
