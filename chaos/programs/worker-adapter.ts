@@ -8,6 +8,8 @@ import { guard, watchdog } from "@snakepit/watchdog";
 /** What the workers of a host are. */
 export interface WorkerOptions {
 	readonly worker: "python" | "shell" | "node";
+	/** Whether the kernel ends workers that are not Python with their host; `"auto"` by default. */
+	readonly lifeline?: "auto" | "off";
 	/** Another program for the workers than that of their kind. */
 	readonly program?: string;
 	/** From what Python workers are forked; `"off"` by default. */
@@ -38,6 +40,7 @@ export function protectionsOf(
 /** The adapter for one kind of worker. */
 export function workerAdapter({
 	worker,
+	lifeline,
 	program,
 	preload = "off",
 	transport = "grpc",
@@ -52,17 +55,30 @@ export function workerAdapter({
 			return transport === "framed" ? python(options) : pythonGrpc(options);
 		}
 		case "shell":
-			return lineWorker("/bin/sh", program ?? at("./worker.sh"));
+			return lineWorker("/bin/sh", program ?? at("./worker.sh"), lifeline);
 		case "node":
-			return lineWorker(process.execPath, program ?? at("./worker.mjs"));
+			return lineWorker(
+				process.execPath,
+				program ?? at("./worker.mjs"),
+				lifeline,
+			);
 	}
 }
 
 /** Programs that know nothing of Snakepit: they print "up", then a line for each line they read, and ignore the end of their input. */
-function lineWorker(executable: string, program: string): Adapter {
+function lineWorker(
+	executable: string,
+	program: string,
+	lifeline: "auto" | "off" | undefined,
+): Adapter {
 	return {
 		name: "lines",
-		launch: () => ({ executable, args: [program], stdio: "adapter" }),
+		launch: () => ({
+			executable,
+			args: [program],
+			stdio: "adapter",
+			lifeline,
+		}),
 		connect: async ({ stdin, stdout, exited }) => {
 			if (!stdin || !stdout) throw new TypeError("It has no conversation.");
 			const gone = exited.then(() => {

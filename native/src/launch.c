@@ -19,7 +19,7 @@ enum { NO_REPORT = -1 };
 
 struct request {
 	const char *socket;
-	/* Closed when the program is executed; if that fails, the errno is written there in decimal first. */
+	/* Closed when the program is executed. If it cannot be: `STATUS ERRNO` and a line break, both in decimal. */
 	int report;
 	char **program;
 };
@@ -55,37 +55,51 @@ static int parse(int count, char **arguments, struct request *request)
 	return 0;
 }
 
-static int tie(const char *path)
+/* Writes a number in decimal so that it ends before `end`; returns where it begins. */
+static char *decimal(char *end, int number)
 {
+	do
+		*--end = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	return end;
+}
+
+/* Reports why there will be no program, to the host if it asked for that and else on standard error; returns the exit
+ * status. */
+static int refuse(const struct request *request, enum exit_status status, const char *what, const char *subject,
+		  int error)
+{
+	char line[32];
+	char *end = line + sizeof line;
+	char *begin;
+
+	*--end = '\n';
+	begin = decimal(end, error);
+	*--begin = ' ';
+	begin = decimal(begin, status);
+	if (request->report == NO_REPORT || write(request->report, begin, (size_t)(end + 1 - begin)) < 0)
+		complain(what, subject, error);
+	return status;
+}
+
+static int tie(const struct request *request)
+{
+	const char *path = request->socket;
+
 	for (int i = 0; i < LIFELINE_CONNECTIONS; i++) {
 		int connection = lifeline_connect(path, LOWEST_DESCRIPTOR);
 
 		if (connection < 0) {
-			complain("the host is gone: lifeline", path, errno);
-			return errno == ENAMETOOLONG ? WRONG_USAGE : HOST_GONE;
+			enum exit_status status = errno == ENAMETOOLONG ? WRONG_USAGE : HOST_GONE;
+
+			return refuse(request, status, "cannot connect to the lifeline of the host", path, errno);
 		}
-		if (lifeline_arm(connection) < 0) {
-			complain("the kernel refuses to watch the lifeline", path, errno);
-			return FAILED;
-		}
-		if (lifeline_ended(connection)) {
-			complain("the host has ended: lifeline", path, 0);
-			return HOST_GONE;
-		}
+		if (lifeline_arm(connection) < 0)
+			return refuse(request, FAILED, "the kernel does not watch the lifeline", path, errno);
+		if (lifeline_ended(connection))
+			return refuse(request, HOST_GONE, "the host has ended: lifeline", path, 0);
 	}
 	return 0;
-}
-
-static void report_error(int descriptor, int error)
-{
-	char digits[16];
-	char *begin = digits + sizeof digits;
-
-	do
-		*--begin = (char)('0' + error % 10);
-	while ((error /= 10) > 0);
-	if (write(descriptor, begin, (size_t)(digits + sizeof digits - begin)) < 0)
-		complain("cannot report", NULL, errno);
 }
 
 int launch(int count, char **arguments)
@@ -103,13 +117,10 @@ int launch(int count, char **arguments)
 		complain("the descriptor after --report is not open", NULL, errno);
 		return WRONG_USAGE;
 	}
-	status = tie(request.socket);
+	status = tie(&request);
 	if (status != 0)
 		return status;
 	name = request.program[0];
 	error = execute(request.program);
-	complain("cannot execute", name, error);
-	if (request.report != NO_REPORT)
-		report_error(request.report, error);
-	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	return refuse(&request, error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE, "cannot execute", name, error);
 }

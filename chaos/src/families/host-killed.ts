@@ -114,8 +114,7 @@ export const hostKilled: readonly ChaosCase[] = [
 			{
 				name: `4 ${worker} workers`,
 				rounds: 10,
-				keptWith: BELOW_ANY,
-				...(worker === "shell" && { selected: 1, selectedWith: WATCHDOG }),
+				...(worker === "shell" && { selected: 1 }),
 				target: { p99Ms: 250 },
 				round: killHost({ worker }),
 			},

@@ -26,7 +26,7 @@ import type { Stage } from "../harness/stage.ts";
 
 const SIZE = 2;
 /** Without a lifeline that would end them with their host. */
-const SHELL = { worker: "shell", size: SIZE } as const;
+const SHELL = { worker: "shell", lifeline: "off", size: SIZE } as const;
 /** Rows of more workers than that do not fit into what the file has allocated. */
 const MOST_DEATHS = 40;
 /** Often enough that a round does not wait for the audit. */

@@ -18,7 +18,8 @@ import type { Stage } from "../harness/stage.ts";
 /** Kills and starts in one round, drawn one after the other. */
 const STEPS = 8;
 const SIZE = 2;
-const SHELL = { worker: "shell" } as const;
+/** Without a lifeline that would end them with their host. */
+const SHELL = { worker: "shell", lifeline: "off" } as const;
 const OTHER_BOOT = { bootId: "00000000-0000-4000-8000-000000000000" };
 const OTHER_NAMESPACE = { pidNamespace: "1" };
 const OTHER_MACHINE = { machineId: "0".repeat(32) };

@@ -105,6 +105,12 @@ export interface LaunchSpec {
 	 */
 	readonly launchPayload?: unknown;
 	/**
+	 * Of a program without `launchPayload`, which does not know that it is a worker: whether the kernel kills it, with
+	 * its process group, when the host is gone. `"auto"` (the default): yes, where there is a native binary (Linux on x64
+	 * and arm64). The program has two more open descriptors then. `"off"`: no.
+	 */
+	readonly lifeline?: "auto" | "off" | undefined;
+	/**
 	 * Codes with which the program may answer that it cannot start: each becomes the code of the `StartError`, any other
 	 * is `WORKER_REFUSED`.
 	 */

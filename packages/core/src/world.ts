@@ -56,6 +56,15 @@ export interface ProcessSpec {
 	readonly stdin: "empty" | "pipe";
 	/** Whether descriptor 3 is the control channel. */
 	readonly control: boolean;
+	/** What ties the program to the life of this one, where it does not do so itself. */
+	readonly launcher?: Launcher | undefined;
+}
+
+/** The native binary connects to the lifeline, and becomes the program. */
+export interface Launcher {
+	readonly binary: string;
+	/** Where this program listens. */
+	readonly lifeline: string;
 }
 
 /** How a process ended: by itself with a code, or by a signal. */
@@ -87,6 +96,11 @@ export interface StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
+	/**
+	 * Present with a launcher: resolves when the program runs, or the process is gone.
+	 * Rejects with StartError `SPAWN_FAILED` when it cannot be executed.
+	 */
+	readonly executed?: Promise<void> | undefined;
 	/**
 	 * Sends a signal if the process is proven to be this one in the same turn; to a
 	 * group also after its leader is gone, if a member is proven to be of it.
@@ -209,6 +223,8 @@ export interface ProcessHost {
 	remove(paths: readonly string[]): readonly string[];
 	/** Listens for lifelines: accepts, holds, never writes, reads or half-closes. */
 	listenLifeline(path: string): Promise<LifelineListener>;
+	/** The native binary that ties programs to a lifeline; `undefined` where there is none for this system. */
+	nativeBinary(): string | undefined;
 	/** Holds the program open until the returned function is called. */
 	keepAlive(): () => void;
 	/** Whether a debugger is attached to this process. */

@@ -1,6 +1,7 @@
 import type { Instrument } from "../instrument.ts";
 import { DEFAULTS } from "../option-defaults.ts";
 import type { CensusHost } from "../os/census.ts";
+import { nativeBinary } from "../os/native-binary.ts";
 import { placeForRunDirectories } from "../os/private-directory.ts";
 import { processEvents } from "../os/process-events.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
@@ -24,7 +25,7 @@ export async function examine(
 			: machine;
 	return [
 		exitHooks(processEvents.mainThread),
-		lifeline(),
+		lifeline(process.platform, nativeBinary()),
 		table,
 		...ledgerAndReaper(sqlite, host, dataDir),
 		auditor(host),
@@ -49,16 +50,29 @@ export function exitHooks(mainThread: boolean): LayerReport {
 			};
 }
 
-function lifeline(): LayerReport {
+/** Whom the death of this program ends at once, with and without the native binary. */
+export function lifeline(
+	platform: NodeJS.Platform,
+	binary: string | undefined,
+): LayerReport {
 	const place = attempt(() => placeForRunDirectories());
 	if (place instanceof Error) return unavailable("lifeline", place);
+	const report = { layer: "lifeline", status: "available" } as const;
+	const sockets = `sockets are in ${place}`;
+	if (platform !== "linux")
+		return {
+			...report,
+			detail: `Python workers watch it in a thread, which a call that holds the interpreter's lock holds up; other programs have none; ${sockets}`,
+		};
+	if (binary === undefined)
+		return {
+			...report,
+			detail: `Python workers are killed by the kernel when this program dies; other programs are not, because the native binary is missing; ${sockets}`,
+			remedy: `Install @snakepit/core with its optional packages, or @snakepit/native-linux-${process.arch} where this program runs, on a file system from which programs may be executed. There are binaries for x64 and arm64.`,
+		};
 	return {
-		layer: "lifeline",
-		status: "available",
-		detail:
-			process.platform === "linux"
-				? `workers that know it, such as the Python bridge, are killed by the kernel when this program dies; sockets are in ${place}`
-				: `workers that know it, such as the Python bridge, watch it in a thread, which a call that holds the interpreter's lock holds up; sockets are in ${place}`,
+		...report,
+		detail: `workers of any kind are killed by the kernel, with their process groups, when this program dies; programs other than Python are started by ${binary}; ${sockets}`,
 	};
 }
 

@@ -15,6 +15,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
+import { channelOf, commandOf, hasChannel } from "./launcher.ts";
 import { sendSignal } from "./send-signal.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
 
@@ -46,7 +47,7 @@ export class NodeProcessSource implements ProcessSource {
 			if (typeof identity === "string") throw unidentified(child.pid, spec);
 			const group = this.#look.ownGroup(identity, spec);
 			record(identity);
-			return new NodeChild(child, identity, exit, group);
+			return new NodeChild(child, identity, exit, group, spec);
 		} catch (error) {
 			// Node reaps in later turns only: until then the pid is nobody else's.
 			sendSignal(-child.pid, "SIGKILL");
@@ -65,6 +66,7 @@ class NodeChild implements StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
+	readonly executed: Promise<void> | undefined;
 	readonly #group: OwnGroup;
 
 	constructor(
@@ -72,6 +74,7 @@ class NodeChild implements StartedProcess {
 		identity: ProcessIdentity,
 		exited: Promise<ProcessExit>,
 		group: OwnGroup,
+		spec: ProcessSpec,
 	) {
 		this.identity = identity;
 		this.groupId = identity.pid;
@@ -79,7 +82,12 @@ class NodeChild implements StartedProcess {
 		this.stdin = child.stdin ?? undefined;
 		this.stdout = child.stdout as Readable;
 		this.stderr = child.stderr as Readable;
-		this.control = (child.stdio[3] as Duplex | null | undefined) ?? undefined;
+		const { control, executed } = channelOf(
+			spec,
+			(child.stdio[3] as Duplex | null | undefined) ?? undefined,
+		);
+		this.control = control;
+		this.executed = executed;
 		this.#group = group;
 		// The end of an output is read before libuv reaps in the same turn: what the leader
 		// started is proven, however many others are reaped before its own exit is reported.
@@ -109,12 +117,13 @@ function begin(spec: ProcessSpec): ChildProcess {
 			spec.stdin === "pipe" ? "pipe" : "ignore",
 			"pipe",
 			"pipe",
-			spec.control ? "pipe" : "ignore",
+			hasChannel(spec) ? "pipe" : "ignore",
 		],
 		...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
 	};
 	try {
-		return spawn(spec.executable, [...spec.args], options);
+		const { executable, args } = commandOf(spec);
+		return spawn(executable, [...args], options);
 	} catch (error) {
 		throw spawnFailed(error as NodeJS.ErrnoException, spec);
 	}

@@ -29,6 +29,7 @@ import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
 import { LinuxProc } from "./linux-proc.ts";
 import { readMachineId } from "./machine-id.ts";
+import { nativeBinary } from "./native-binary.ts";
 import { NodeProcessSource } from "./node-process-source.ts";
 import { type NumberHolder, OwnGroups, ProcessGroup } from "./process-group.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
@@ -44,6 +45,7 @@ export class SystemProcessHost implements CensusHost {
 	readonly source: ProcessSource;
 	readonly self: ProcessIdentity;
 	readonly platform: NodeJS.Platform = process.platform;
+	readonly nativeBinary: () => string | undefined = () => nativeBinary();
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
 	readonly #ownGroups = new OwnGroups(systemClock);

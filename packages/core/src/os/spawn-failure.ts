@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { getSystemErrorName } from "node:util";
 import { StartError } from "../errors.ts";
 import type { ProcessSpec } from "../world.ts";
 import { DESCRIPTORS_REMEDY } from "./system-refusal.ts";
@@ -40,6 +41,19 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 		default:
 			return "The system's reason is in the cause.";
 	}
+}
+
+/** An error as Node throws it where the system refuses to start a program. */
+export function systemError(
+	errno: number,
+	executable: string,
+): NodeJS.ErrnoException {
+	const code = getSystemErrorName(-errno);
+	return Object.assign(new Error(`spawn ${executable} ${code}`), {
+		code,
+		errno: -errno,
+		syscall: "spawn",
+	});
 }
 
 /** A program that was started and ended again, since its identity could not be read. */

@@ -90,7 +90,7 @@ export class PreloadedParent {
 			lifeline = await host.listenLifeline(join(directory, "l"));
 			signal.throwIfAborted();
 			process = await world.source.start(
-				processSpec(spec, place, setting.marker, setting.environment),
+				processSpec(spec, place, setting),
 				(identity) => registry.activate(incarnation, identity, identity.pid),
 			);
 			const ref = { pool, workerId, incarnation };

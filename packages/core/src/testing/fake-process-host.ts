@@ -85,6 +85,13 @@ export class FakeProcessHost implements ProcessHost {
 			.filter((process) => process.pid !== this.self.pid);
 	}
 
+	/** Where there is a native binary; nowhere, unless a test says so. */
+	binary: string | undefined;
+
+	nativeBinary(): string | undefined {
+		return this.binary;
+	}
+
 	/** How many keep the program open. */
 	get keptAlive(): number {
 		return this.#kept;
@@ -246,6 +253,8 @@ export class FakeProcessHost implements ProcessHost {
 			parent: this.machine.find(this.self.pid),
 		});
 		this.started.push(process);
+		if (spec.launcher !== undefined)
+			process.holdLifeline(spec.launcher.lifeline);
 		try {
 			record(process.identity);
 		} catch (refusal) {

@@ -32,6 +32,7 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	),
 	cwd: optional(nonEmptyText),
 	launchPayload: () => undefined,
+	lifeline: optional(oneOf("auto", "off")),
 	refusalCodes: optional(areStrings),
 	stdio: optional(oneOf("pool", "adapter")),
 	dumpSignal: optional(nonEmptyText),

@@ -1,6 +1,14 @@
 import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
-import type { ProcessSpec } from "../world.ts";
+import type { Launcher, ProcessSpec } from "../world.ts";
+
+/** What the processes of a pool have in common. */
+export interface SpecSetting {
+	/** The value of the marker variable. */
+	readonly marker: string;
+	/** The environment that workers inherit, before the adapter's own. */
+	readonly environment: Readonly<Record<string, string | undefined>>;
+}
 
 /**
  * What the operating system is asked to execute: the adapter's wish, with the
@@ -9,8 +17,8 @@ import type { ProcessSpec } from "../world.ts";
 export function processSpec(
 	spec: LaunchSpec,
 	{ incarnation }: Pick<WorkerSlot, "incarnation">,
-	marker: string,
-	environment: Readonly<Record<string, string | undefined>>,
+	{ marker, environment }: SpecSetting,
+	launcher?: Launcher,
 ): ProcessSpec {
 	const env: Record<string, string> = {};
 	const wished = { ...inherited(environment, spec.inheritEnv), ...spec.env };
@@ -26,6 +34,7 @@ export function processSpec(
 		cwd: spec.cwd,
 		stdin: spec.stdio === "adapter" ? "pipe" : "empty",
 		control: spec.launchPayload !== undefined,
+		launcher,
 	};
 }
 

@@ -36,9 +36,7 @@ export async function raceToReady(
 	const timer = afterRunning(clock, timeoutMs, () =>
 		end.reject(startTimedOut(worker, timeoutMs)),
 	);
-	void process.exited.then((exit) => end.reject(exitedEarly(worker, exit)));
-	// Also one whose process cannot be killed, and is waited for no longer.
-	void worker.gone.then(() => end.reject(withdrawn(worker)));
+	void ended(worker, process).catch(end.reject);
 	const going = steps(abort.signal);
 	try {
 		return await Promise.race([going, end.promise]);
@@ -65,6 +63,16 @@ export async function raceToReady(
 			});
 		});
 	}
+}
+
+/** Rejects when the process has ended, with the best reason that there is. */
+async function ended(worker: Worker, process: StartedProcess): Promise<never> {
+	// A process that cannot be killed is waited for no longer than its worker.
+	const gone = worker.gone.then(() => undefined);
+	const exit = await Promise.race([process.exited, gone]);
+	if (exit === undefined) throw withdrawn(worker);
+	await process.executed;
+	throw exitedEarly(worker, exit);
 }
 
 function channelClosed(error: unknown): error is StartError {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type {
 	Adapter,
 	LaunchSpec,
@@ -11,7 +10,7 @@ import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { ConversationOutput } from "./conversation-output.ts";
 import { fingerprint } from "./fingerprint.ts";
-import { processSpec } from "./process-spec.ts";
+import { processSpec, type SpecSetting } from "./process-spec.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
 	isTimeout,
@@ -23,25 +22,21 @@ import {
 import type { StartGate } from "./start-gate.ts";
 import { type Handshake, raceToReady } from "./start-race.ts";
 import type { Worker } from "./worker.ts";
+import { listenFor, type WorkerLifeline } from "./worker-lifeline.ts";
 import { WorkerOutput } from "./worker-output.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
 /** What every start of a pool has in common. */
-export interface StarterSetting {
+export interface StarterSetting extends SpecSetting {
 	readonly adapter: Adapter;
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	readonly gate: StartGate;
-	/** The value of the marker variable. */
-	readonly marker: string;
-	/** The environment that workers inherit, before the adapter's own. */
-	readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 interface Spawned {
 	readonly spec: LaunchSpec;
 	readonly process: StartedProcess;
-	/** Only for programs that use the control channel. */
 	readonly lifeline: LifelineListener | undefined;
 }
 
@@ -169,26 +164,24 @@ export class WorkerStarter {
 
 	/** Makes what the worker needs, and spawns; undoes all of it when that fails. */
 	async #spawnReserved(worker: Worker, spec: LaunchSpec): Promise<Spawned> {
-		const { world, marker, environment } = this.#setting;
-		const { registry, host, source } = world;
+		const { registry, host, source } = this.#setting.world;
 		const { incarnation, directory } = worker.slot;
 		const made: string[] = [];
-		let lifeline: LifelineListener | undefined;
+		let lifeline: WorkerLifeline | undefined;
 		try {
 			for (const path of filesOf(worker.slot)) {
 				host.createDirectory(path);
 				made.push(path);
 			}
-			if (spec.launchPayload !== undefined)
-				lifeline = await host.listenLifeline(join(directory, "l"));
+			lifeline = await listenFor(spec, directory, host);
 			if (worker.state !== "starting") throw withdrawn(worker);
 			const process = await source.start(
-				processSpec(spec, worker.slot, marker, environment),
+				processSpec(spec, worker.slot, this.#setting, lifeline?.launcher),
 				(identity) => registry.activate(incarnation, identity, identity.pid),
 			);
-			return { spec, process, lifeline };
+			return { spec, process, lifeline: lifeline?.listener };
 		} catch (error) {
-			lifeline?.close();
+			lifeline?.listener.close();
 			host.remove(made);
 			registry.end(incarnation, {
 				exit: undefined,
@@ -249,6 +242,7 @@ export class WorkerStarter {
 		const { slot } = worker;
 		const token = world.random.token();
 		let ready: unknown;
+		await process.executed;
 		if (process.control !== undefined && lifeline !== undefined) {
 			const message = formatLaunchMessage(
 				slot,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { doctor } from "../../src/inspect/doctor.ts";
-import { exitHooks } from "../../src/inspect/examine.ts";
+import { exitHooks, lifeline } from "../../src/inspect/examine.ts";
 import { formatDoctorReport } from "../../src/inspect/format-report.ts";
 import { inspectLedger } from "../../src/inspect/ledger-report.ts";
 import type { LayerReport, Protection } from "../../src/protection.ts";
@@ -41,6 +41,22 @@ test("every layer is reported, in the order in which they act, and the protectio
 	]);
 	expect(layer(reports, "guard")).toBe(guard);
 	expect(layer(reports, "broken").detail).toBe("no idea");
+});
+
+test("the lifeline's layer says which workers have one, and what is missing for the others", () => {
+	expect(lifeline("linux", "/native")).toMatchObject({
+		status: "available",
+		detail: expect.stringMatching(/any kind .* by the kernel.* by \/native/),
+	});
+	expect(lifeline("linux", undefined)).toMatchObject({
+		status: "available",
+		detail: expect.stringContaining("the native binary is missing"),
+		remedy: expect.stringContaining(`@snakepit/native-linux-${process.arch}`),
+	});
+	expect(lifeline("darwin", undefined)).toMatchObject({
+		status: "available",
+		detail: expect.stringContaining("other programs have none"),
+	});
 });
 
 test("what the next start would find is counted, and nothing of it is touched", async () => {

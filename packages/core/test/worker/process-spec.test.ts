@@ -21,7 +21,11 @@ const program: LaunchSpec = { executable: "python3", args: ["-m", "x"] };
 const specOf = (
 	launch: Partial<LaunchSpec> = {},
 	environment: Readonly<Record<string, string | undefined>> = {},
-) => processSpec({ ...program, ...launch }, slot, "the-marker", environment);
+) =>
+	processSpec({ ...program, ...launch }, slot, {
+		marker: "the-marker",
+		environment,
+	});
 
 test("what the adapter asks for is executed, in the directory it names", () => {
 	expect(specOf({ cwd: "/srv" })).toMatchObject({

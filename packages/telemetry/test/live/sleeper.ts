@@ -4,6 +4,8 @@ import type { Adapter } from "@snakepit/core/adapter";
 export const sleeper: Adapter = {
 	name: "sleeper",
 	launch: () => ({
+		// It outlives its host where nothing protects it.
+		lifeline: "off",
 		executable: process.execPath,
 		args: ["-e", "setInterval(() => {}, 1e6)"],
 	}),

@@ -40,6 +40,7 @@ async function beHost(): Promise<void> {
 		adapter: {
 			name: "shell",
 			launch: ({ index }) => ({
+				lifeline: "off",
 				executable: "/bin/sh",
 				args: [
 					"-c",

@@ -33,7 +33,8 @@ function programs(commands: readonly (readonly string[])[]): Adapter {
 		name: "programs",
 		launch: ({ index }) => {
 			const [executable = "", ...args] = commands[index] ?? [];
-			return { executable, args };
+			// Nothing but the watchdog ends them.
+			return { executable, args, lifeline: "off" };
 		},
 		connect: async () => ({
 			execute: async () => undefined,

@@ -1,5 +1,4 @@
 import { constants } from "node:os";
-import { getSystemErrorName } from "node:util";
 import type { ProcessIdentity } from "../../identity.ts";
 import type {
 	Clock,
@@ -9,7 +8,8 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../../world.ts";
-import { spawnFailed, unidentified } from "../spawn-failure.ts";
+import { commandOf } from "../launcher.ts";
+import { spawnFailed, systemError, unidentified } from "../spawn-failure.ts";
 import type { AnswerOf } from "./answer.ts";
 import {
 	DescriptorConnections,
@@ -109,7 +109,7 @@ export class Fork {
 					spawnFailed(
 						answer.errno === 0
 							? new Error(answer.message)
-							: systemError(answer.errno, this.#spec),
+							: systemError(answer.errno, this.#spec.executable),
 						this.#spec,
 					),
 				);
@@ -142,7 +142,9 @@ export class Fork {
 				...program,
 				descriptors,
 			});
-			return sent ? undefined : systemError(constants.errno.E2BIG, this.#spec);
+			return sent
+				? undefined
+				: systemError(constants.errno.E2BIG, this.#spec.executable);
 		} catch (error) {
 			return error as NodeJS.ErrnoException;
 		}
@@ -172,6 +174,7 @@ export class Fork {
 			group,
 			identity,
 			this.#connections.release(),
+			this.#spec,
 			this.#line,
 		);
 		this.#state = { step: "running", process };
@@ -200,15 +203,6 @@ export class Fork {
 	}
 }
 
-function systemError(errno: number, spec: ProcessSpec): NodeJS.ErrnoException {
-	const code = getSystemErrorName(-errno);
-	return Object.assign(new Error(`spawn ${spec.executable} ${code}`), {
-		code,
-		errno: -errno,
-		syscall: "spawn",
-	});
-}
-
 /**
  * The program as the system would get it from Node itself: text is made
  * well-formed, and a variable's name ends at the first `=`.
@@ -219,9 +213,10 @@ function programText(spec: ProcessSpec, cwd: string) {
 	const variables = Object.entries(spec.env)
 		.map(([name, value]) => text(`${name}=${value}`))
 		.filter((entry) => !entry.startsWith("="));
+	const { executable, args } = commandOf(spec);
 	return {
-		executable: text(spec.executable),
-		args: spec.args.map(text),
+		executable: text(executable),
+		args: args.map(text),
 		variables,
 		// A guard has a working directory of its own: the default is the host's.
 		cwd: text(spec.cwd ?? cwd),

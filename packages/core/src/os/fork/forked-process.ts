@@ -5,10 +5,12 @@ import type {
 	OwnGroup,
 	ProcessExit,
 	ProcessHost,
+	ProcessSpec,
 	SignalOutcome,
 	SignalTarget,
 	StartedProcess,
 } from "../../world.ts";
+import { channelOf } from "../launcher.ts";
 import type { Descriptors } from "./descriptors.ts";
 
 /** Between two looks at a process that is stuck in the kernel. */
@@ -24,6 +26,7 @@ export class ForkedProcess implements StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
+	readonly executed: Promise<void> | undefined;
 	readonly #host: ProcessHost;
 	readonly #group: OwnGroup;
 	readonly #resolve: (exit: ProcessExit) => void;
@@ -33,6 +36,7 @@ export class ForkedProcess implements StartedProcess {
 		group: OwnGroup,
 		identity: ProcessIdentity,
 		descriptors: Descriptors,
+		spec: ProcessSpec,
 		{ source, host }: { readonly source: string; readonly host: ProcessHost },
 	) {
 		const { promise, resolve } = Promise.withResolvers<ProcessExit>();
@@ -43,7 +47,9 @@ export class ForkedProcess implements StartedProcess {
 		this.stdin = descriptors.stdin;
 		this.stdout = descriptors.stdout;
 		this.stderr = descriptors.stderr;
-		this.control = descriptors.control;
+		const { control, executed } = channelOf(spec, descriptors.control);
+		this.control = control;
+		this.executed = executed;
 		this.source = source;
 		this.#host = host;
 		this.#group = group;

@@ -1,0 +1,69 @@
+import type { Duplex } from "node:stream";
+import { StartError } from "../errors.ts";
+import type { ProcessSpec, StartedProcess } from "../world.ts";
+import { spawnFailed, systemError } from "./spawn-failure.ts";
+
+/** Where the launcher reports. It closes it when the program is executed. */
+const REPORT = 3;
+/** `STATUS ERRNO`; native/README.md. */
+const REFUSAL = /^(\d+) (\d+)\n$/;
+const NOT_EXECUTED: readonly number[] = [126, 127];
+
+/** What the system is asked to execute: the program, or the launcher that ties it to the lifeline and becomes it. */
+export function commandOf(
+	spec: ProcessSpec,
+): Pick<ProcessSpec, "executable" | "args"> {
+	const { executable, args, launcher } = spec;
+	if (launcher === undefined) return { executable, args };
+	return {
+		executable: launcher.binary,
+		args: [
+			...["lifeline", launcher.lifeline, "--report", String(REPORT)],
+			...["--", executable, ...args],
+		],
+	};
+}
+
+/** Whether descriptor 3 of the process is a connection to this program. */
+export function hasChannel({ control, launcher }: ProcessSpec): boolean {
+	return control || launcher !== undefined;
+}
+
+/** What the connection at descriptor 3 is: the control channel, or the launcher's. */
+export function channelOf(
+	spec: ProcessSpec,
+	channel: Duplex | undefined,
+): Pick<StartedProcess, "control" | "executed"> {
+	if (channel === undefined || spec.launcher === undefined)
+		return { control: channel, executed: undefined };
+	const executed = whenExecuted(spec, channel);
+	executed.catch(() => {}); // A start that has been given up does not ask.
+	return { control: undefined, executed };
+}
+
+async function whenExecuted(spec: ProcessSpec, report: Duplex): Promise<void> {
+	let text = "";
+	try {
+		for await (const chunk of report) text += chunk;
+	} catch {
+		// The process was killed: its exit says so.
+	}
+	const [, status, errno] = REFUSAL.exec(text) ?? [];
+	if (status === undefined) return;
+	const cause = systemError(Number(errno), spec.executable);
+	throw NOT_EXECUTED.includes(Number(status))
+		? spawnFailed(cause, spec)
+		: notTied(cause, spec);
+}
+
+function notTied(
+	cause: NodeJS.ErrnoException,
+	{ executable }: ProcessSpec,
+): StartError {
+	return new StartError({
+		code: "SPAWN_FAILED",
+		ran: "no",
+		message: `Cannot start ${executable}: this system does not tie it to the life of this program (${cause.code}). With lifeline: "off" in what the adapter's launch() returns, it is started without.`,
+		cause,
+	});
+}

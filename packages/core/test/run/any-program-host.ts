@@ -1,0 +1,29 @@
+/** A host of programs that know nothing of Snakepit; see any-program.test.ts. Prints their pids when all are up. */
+import type { LaunchSpec } from "../../src/adapter.ts";
+import { openRun } from "../../src/run/open-run.ts";
+
+const [dataDir, text = "[]"] = process.argv.slice(2);
+const specs = JSON.parse(text) as readonly LaunchSpec[];
+const run = await openRun({ dataDir });
+const pool = await run.createPool({
+	adapter: {
+		name: "any",
+		launch: ({ index }) => ({
+			...(specs[index] as LaunchSpec),
+			stdio: "adapter",
+		}),
+		connect: async ({ stdout }) => {
+			await new Promise((resolve) => stdout?.once("data", resolve));
+			return {
+				execute: async () => undefined,
+				[Symbol.asyncDispose]: async () => {},
+			};
+		},
+	},
+	size: specs.length,
+	heartbeat: "off",
+});
+const pids = pool.workers().map(({ pid }) => pid);
+const orphans = run.cleanupReport.reaped.length;
+console.log(JSON.stringify({ pids, orphans }));
+setInterval(() => {}, 2 ** 30);

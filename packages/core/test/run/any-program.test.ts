@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { endGroup } from "../../../../scripts/end-group.ts";
+import { endHost } from "../../../../scripts/end-host.ts";
+import type { LaunchSpec } from "../../src/adapter.ts";
+import { SystemProcessHost } from "../../src/os/process-host.ts";
+import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
+
+const shell = (script: string): LaunchSpec => ({
+	executable: "/bin/sh",
+	args: ["-c", script],
+});
+const node = (script: string): LaunchSpec => ({
+	executable: process.execPath,
+	args: ["-e", `process.on("SIGTERM", () => {}); ${script}`],
+});
+
+const SERVER =
+	'process.stdin.resume().on("end", () => {}); console.log("up"); setInterval(() => {}, 1e6);';
+const WAITS = shell("echo up; cat");
+const PROGRAMS: Readonly<Record<string, LaunchSpec>> = {
+	"waits for input": WAITS,
+	"ignores SIGTERM and the end of its input": node(SERVER),
+	"is busy and never reads its input": node('console.log("up"); for (;;);'),
+	"runs below a shell, as npx does it": {
+		...shell('"$0" "$@" & wait'),
+		args: ["-c", '"$0" "$@" & wait', process.execPath, "-e", SERVER],
+	},
+	"is written in Perl, and busy": {
+		executable: "perl",
+		args: ["-e", '$| = 1; $SIG{TERM} = "IGNORE"; print "up\\n"; 1 while 1;'],
+	},
+	"is stopped": shell("echo up; kill -STOP $$"),
+	"forks without end": shell("echo up; while :; do sleep 0.05 & wait; done"),
+};
+
+interface Up {
+	readonly host: ChildProcess;
+	readonly pids: readonly number[];
+	/** What it cleaned up when it started. */
+	readonly orphans: number;
+}
+
+async function hostOf(
+	dataDir: string,
+	specs: readonly LaunchSpec[],
+): Promise<Up> {
+	const host = spawn(
+		process.execPath,
+		[
+			join(import.meta.dirname, "any-program-host.ts"),
+			dataDir,
+			JSON.stringify(specs),
+		],
+		{
+			stdio: ["ignore", "pipe", "inherit"],
+			env: { ...process.env, TMPDIR: dataDir },
+			// Its group can be killed without this test's.
+			detached: true,
+		},
+	);
+	const self = machine.observe(host.pid ?? 0);
+	onTestFinished(() => endHost(machine, host, self));
+	const lines = createInterface({ input: host.stdout as never });
+	const { value } = await lines[Symbol.asyncIterator]().next();
+	const { pids, orphans } = JSON.parse(value);
+	for (const pid of pids) {
+		const worker = machine.observe(pid);
+		if (typeof worker !== "string")
+			onTestFinished(() => endGroup(machine, worker));
+	}
+	return { host, pids, orphans };
+}
+
+const membersOf = (groups: readonly number[]) =>
+	[...machine.membersOf(groups).values()].flat();
+
+function kill(host: ChildProcess, ...signals: readonly NodeJS.Signals[]): void {
+	for (const signal of signals) host.kill(signal);
+}
+
+describe.runIf(process.platform === "linux")("a program that", () => {
+	test.each(Object.entries(PROGRAMS))(
+		"%s is gone with its group when its host is killed",
+		async (_, spec) => {
+			const { host, pids } = await hostOf(temporaryDirectory(), [spec]);
+			expect(membersOf(pids).length).toBeGreaterThan(0);
+			kill(host, "SIGKILL");
+			await eventually("their end", () => membersOf(pids).length === 0);
+		},
+	);
+
+	test("is one of all of these is gone however the host dies", async () => {
+		const ways: readonly ((host: ChildProcess) => void)[] = [
+			(host) => process.kill(-(host.pid as number), "SIGKILL"),
+			(host) => kill(host, "SIGSTOP", "SIGKILL"),
+			(host) => kill(host, "SIGSEGV"),
+		];
+		const all = Object.values(PROGRAMS);
+		for (const dies of ways) {
+			const { host, pids } = await hostOf(temporaryDirectory(), all);
+			expect(pids).toHaveLength(all.length);
+			dies(host);
+			await eventually("their end", () => membersOf(pids).length === 0);
+		}
+	});
+
+	test("closes descriptors that it does not know outlives its host, until the next program starts", async () => {
+		const dataDir = temporaryDirectory();
+		const script =
+			'POSIX::close($_) for 3..1023; $| = 1; print "up\\n"; sleep;';
+		const closing = { executable: "perl", args: ["-MPOSIX", "-e", script] };
+		const { host, pids } = await hostOf(dataDir, [closing, WAITS]);
+		const [closer = 0, other = 0] = pids;
+		kill(host, "SIGKILL");
+		await eventually("the end of the other", () => !membersOf([other]).length);
+		expect(membersOf([closer])).toHaveLength(1);
+		const next = await hostOf(dataDir, [WAITS]);
+		expect(next.orphans).toBe(1);
+		expect(membersOf([closer])).toEqual([]);
+	});
+
+	test("is launched with its lifeline off outlives its host, and is found in the same way", async () => {
+		const dataDir = temporaryDirectory();
+		const spec = PROGRAMS["is stopped"] as LaunchSpec;
+		const { host, pids } = await hostOf(dataDir, [
+			{ ...spec, lifeline: "off" },
+			spec,
+		]);
+		const [off = 0, tied = 0] = pids;
+		kill(host, "SIGKILL");
+		await eventually("the end of the other", () => !membersOf([tied]).length);
+		expect(membersOf([off])).toHaveLength(1);
+		expect((await hostOf(dataDir, [WAITS])).orphans).toBe(1);
+	});
+});
+
+test("this machine has a native binary exactly where there is a package for it", () => {
+	const isSupported =
+		process.platform === "linux" && ["x64", "arm64"].includes(process.arch);
+	expect(new SystemProcessHost().nativeBinary() !== undefined).toBe(
+		isSupported,
+	);
+});
