@@ -122,7 +122,11 @@ def test_a_call_in_c_is_cancelled_when_it_comes_back_and_others_go_on(
     conversation = worker.converse()
     reader = conversation.begin("stays_in_c")
     worker.wait_for_stderr("in c\n")
+    other = conversation.begin("asks")
     conversation.cancel(reader)
+    conversation.cancel(other)
+    # Calls are cancelled in the order of their frames, so the one in C was, too.
+    assert conversation.receive().failure.call_id == other
     # It cannot be interrupted where it is. Meanwhile the worker works.
     assert conversation.call("name_of_thread").startswith("tool-")
     write = conversation.begin("write", [b"x"])

@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from datetime import datetime, time, timedelta, timezone
 from typing import Any
 
+import msgpack
 import numpy
 import pytest
 from support.case_name import case_name
 
 from snakepit_bridge import NdArray, NoImage
+from snakepit_bridge.values import short
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
@@ -208,3 +210,23 @@ def test_an_nd_array_that_does_not_fit_itself_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         NdArray(dtype, shape, data)
+
+
+@pytest.mark.parametrize("bad", [["a", 2**70], {"a": [1, 2**70]}, ["a", "\ud800"]])
+def test_what_could_not_be_packed_leaves_nothing_for_the_next_value(bad: Any) -> None:
+    try:
+        arrived = decode(encode(bad))
+    except NoImage as error:
+        assert str(error).startswith("$[1]")
+    else:
+        assert arrived == bad
+    assert encode({"b": [2]}) == msgpack.packb({"b": [2]})
+
+
+def test_the_memory_of_a_large_value_is_not_kept() -> None:
+    encode(["small"])
+    kept = short._packers.pack
+    encode(["small again"])
+    assert short._packers.pack is kept
+    encode(["x" * 100_000])
+    assert short._packers.pack is not kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import threading
 from collections.abc import Callable
 from contextvars import Context
@@ -14,6 +13,7 @@ from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.compact_result import compact_result, ran_us
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.shared_memory import SharedMemory
@@ -30,18 +30,12 @@ from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.short import pack_short
 
 __all__ = ["RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
-# A compact result: its mark, the number of its call, when that began, and how long it
-# ran, about an hour at most, both in microseconds; the value follows. `perf_counter_ns`
-# is the clock that all processes of the machine share.
-_COMPACT_RESULT = struct.Struct(">xIII")
-_MOST_US = (1 << 32) - 1
-# Values of these types have no parts that could be shared.
-_NEVER_SHARED = frozenset({type(None), bool, int, float, str})
 # Held for a moment while a call begins or is cancelled. One for all calls: it costs
 # less than a lock for each.
 _LOCK = threading.Lock()
@@ -208,18 +202,12 @@ class RunningCall:
         """
         image, attachment = self._encoded(value, "result")
         if attachment is None and self._is_compact and self._span is None:
-            begun_us = self._begun_ns // 1000 & _MOST_US
-            head = _COMPACT_RESULT.pack(self.call.call_id, begun_us, self._ran_us())
-            return head + image
+            return compact_result(self.call.call_id, self._begun_ns, image)
         # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()
         self._fill(frame.result, image, attachment)
-        frame.result.ran_us = self._ran_us()
+        frame.result.ran_us = ran_us(self._begun_ns)
         return frame
-
-    def _ran_us(self) -> int:
-        ran_us = (perf_counter_ns() - self._begun_ns) // 1000
-        return min(_MOST_US, ran_us)
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.
@@ -252,8 +240,11 @@ class RunningCall:
         memory = self._sink.shared_memory
         attachment = None
         try:
-            if memory is None or type(value) in _NEVER_SHARED:
+            if memory is None:
                 image = encode(value)
+            elif (short := pack_short(value)) is not None:
+                # Nothing of it could be shared.
+                image = short
             else:
                 image, attachment = self._share(memory, value)
         except NoImage as error:

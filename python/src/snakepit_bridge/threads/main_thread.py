@@ -194,7 +194,9 @@ class MainThread:
         try:
             self.loop.run_forever()
         except (SystemExit, KeyboardInterrupt):
-            _logger.exception("a task or callback tried to end the worker")
+            _logger.exception(
+                "a task, callback or signal's handler tried to end the worker"
+            )
             self._is_idle = False
         finally:
             self._is_turning = False

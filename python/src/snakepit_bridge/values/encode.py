@@ -28,7 +28,7 @@ from snakepit_bridge.values.numpy_image import (
     imported_numpy,
     numpy_scalar,
 )
-from snakepit_bridge.values.short import SHORT, pack_short
+from snakepit_bridge.values.short import pack_short
 
 __all__ = ["Attachment", "encode"]
 
@@ -61,9 +61,9 @@ def encode(
     Raises:
         NoImage: the value, or a part of it, cannot cross.
     """
-    kind = type(value)
-    if kind in SHORT and (packed := pack_short(value)) is not None:
+    if (packed := pack_short(value)) is not None:
         return packed
+    kind = type(value)
     try:
         image = (
             value

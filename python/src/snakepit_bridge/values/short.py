@@ -1,24 +1,32 @@
-"""Short values, to their image with a packer that is kept: making one takes longer
-than packing such a value."""
+"""Values that MessagePack can write as they are, with a packer that is kept: making one
+takes longer than packing such a value."""
 
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import msgpack
 
-__all__ = ["SHORT", "pack_short"]
+__all__ = ["pack_short"]
 
-# The types of which a value can be short.
-SHORT = frozenset({type(None), bool, int, float, str})
-# A packer keeps as much memory as the largest of its values took.
+# What such a value is, or consists of.
+_PLAIN = frozenset({type(None), bool, int, float, str})
+_TEXT = frozenset({str})
+_MOST_LEVELS = 4
 _LONGEST_TEXT = 16 << 10
+# A packer keeps as much memory as the largest of its values took: one that took more
+# is not kept.
+_LARGEST_IMAGE = 64 << 10
 
 
 class _Packers(threading.local):
     """A packer for each thread."""
 
     def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
         self.pack = msgpack.Packer(strict_types=True, use_bin_type=True).pack
 
 
@@ -26,12 +34,32 @@ _packers = _Packers()
 
 
 def pack_short(value: object) -> bytes | None:
-    """Returns the image of a value of one of the types in `SHORT`; None if it is not
-    short, or MessagePack cannot write it."""
-    if type(value) is str and len(value) > _LONGEST_TEXT:
+    """Returns the image of None, a truth value, a number or a text, or of lists and
+    dicts of these; None if it is another value, or MessagePack cannot write it."""
+    if type(value) is str:
+        if len(value) > _LONGEST_TEXT:
+            return None
+    elif not _is_plain(value, _MOST_LEVELS):
         return None
     try:
         packed: bytes = _packers.pack(value)
     except (OverflowError, UnicodeEncodeError):
         return None
+    if len(packed) > _LARGEST_IMAGE:
+        _packers.renew()
     return packed
+
+
+def _is_plain(value: Any, levels: int) -> bool:
+    """Returns whether all parts are plain, if there are no more levels of them."""
+    kind = type(value)
+    if kind is dict:
+        # JavaScript has another use for that key.
+        if not _TEXT.issuperset(map(type, value)) or "__proto__" in value:
+            return False
+        value = value.values()
+    elif kind is not list:
+        return kind in _PLAIN
+    if _PLAIN.issuperset(map(type, value)):
+        return True
+    return levels > 1 and all(_is_plain(part, levels - 1) for part in value)
