@@ -210,6 +210,7 @@ test("what users hold of a pool opens nothing a second time and kills nothing", 
 		"session",
 		"statistics",
 		"stream",
+		"use",
 		"workers",
 	]);
 });
