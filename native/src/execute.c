@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -42,7 +43,19 @@ static int goes_on(int error)
 	}
 }
 
-int execute(char **arguments)
+static int check_file(char *file, char **arguments)
+{
+	struct stat status;
+
+	(void)arguments;
+	if (stat(file, &status) != 0)
+		return errno;
+	/* As execve says of a directory. */
+	return S_ISREG(status.st_mode) && access(file, X_OK) == 0 ? 0 : EACCES;
+}
+
+/* Attempts each file that the name can stand for, until one is not refused. */
+static int search(char **arguments, int (*attempt)(char *file, char **arguments))
 {
 	const char *name = arguments[0];
 	const char *directory = getenv("PATH");
@@ -52,7 +65,7 @@ int execute(char **arguments)
 	if (name_length == 0)
 		return ENOENT;
 	if (strchr(name, '/') != NULL)
-		return execute_file(arguments[0], arguments);
+		return attempt(arguments[0], arguments);
 	if (directory == NULL)
 		directory = default_path;
 	for (;;) {
@@ -70,7 +83,7 @@ int execute(char **arguments)
 				*end++ = '/';
 			}
 			memcpy(end, name, name_length + 1);
-			error = execute_file(file, arguments);
+			error = attempt(file, arguments);
 			if (!goes_on(error))
 				return error;
 			/* Found somewhere without permission is worth more than not found at the end. */
@@ -81,4 +94,14 @@ int execute(char **arguments)
 			return result;
 		directory += length + 1;
 	}
+}
+
+int execute(char **arguments)
+{
+	return search(arguments, execute_file);
+}
+
+int check_executable(char **arguments)
+{
+	return search(arguments, check_file);
 }

@@ -6,4 +6,8 @@
  * shell. Returns only when that fails: the errno. Does not allocate. */
 int execute(char **arguments);
 
+/* Whether `execute` would find a file that may be executed: 0, or the errno that it would return. Common reasons are
+ * covered: an exec can still fail. */
+int check_executable(char **arguments);
+
 #endif

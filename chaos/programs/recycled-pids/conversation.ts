@@ -1,23 +1,30 @@
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { PYTHON } from "../worker-adapter.ts";
 
 const ANSWER_BYTES = 65_536;
 
-/** A Python program that answers each line with one, synchronously. */
+/** A program that answers each line with one, synchronously. */
 export class Conversation implements Disposable {
 	readonly #orders: number;
 	readonly #answers: number;
 
-	/** @param directory a private one, for two pipes that are named after the program. */
-	constructor(directory: string, program: string) {
-		const orders = pipe(join(directory, `${program}.orders`));
-		const answers = pipe(join(directory, `${program}.answers`));
+	/**
+	 * @param directory a private one, for two pipes.
+	 * @param name what they are named after.
+	 * @param command the program and its arguments.
+	 */
+	constructor(
+		directory: string,
+		name: string,
+		[program = "", ...args]: readonly string[],
+	) {
+		const orders = pipe(join(directory, `${name}.orders`));
+		const answers = pipe(join(directory, `${name}.answers`));
 		// Both ways: otherwise opening one waits for the other side.
 		this.#orders = openSync(orders, "r+");
 		this.#answers = openSync(answers, "r+");
-		const child = spawn(PYTHON, [join(import.meta.dirname, program)], {
+		const child = spawn(program, args, {
 			stdio: [this.#orders, this.#answers, "inherit"],
 			detached: true,
 		});

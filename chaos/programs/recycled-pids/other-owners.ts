@@ -6,6 +6,7 @@ import {
 } from "node:timers/promises";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
+import { compileNativeTest } from "../../../scripts/native-test-program.ts";
 import {
 	end,
 	everyProcess,
@@ -67,8 +68,10 @@ async function killWithoutLayers(
 
 /** A guard sends its signals when the pids it saw belong to others; no process that it forked itself can be among them. */
 export const guardSends: Scene = async (strangers) => {
-	// One for all rounds: starting Python is most of a round. It ends with the namespace.
-	guard ??= new Conversation(strangers.directory, "guard_kills.py");
+	// One for all rounds: compiling it is most of a round. It ends with the namespace.
+	guard ??= new Conversation(strangers.directory, "guard-kills", [
+		compileNativeTest("guard-kills", strangers.directory),
+	]);
 	const pids = strangers.spawn(AT_ONCE, {});
 	const { seen } = guard.ask<{ seen: number }>({ see: pids });
 	strangers.replace(pids);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removePlace } from "../../../scripts/remove-place.ts";
 import { look } from "../../src/harness/process-table.ts";
+import { PYTHON } from "../worker-adapter.ts";
 import { Conversation } from "./conversation.ts";
 
 /** A pid is free as soon as its process is reaped; on a busy machine that takes a while. */
@@ -22,7 +23,10 @@ interface Taken {
 export class Strangers implements Disposable {
 	/** Private, and removed in the end. */
 	readonly directory: string = mkdtempSync(join(tmpdir(), "strangers-"));
-	readonly #program = new Conversation(this.directory, "strangers.py");
+	readonly #program = new Conversation(this.directory, "strangers", [
+		PYTHON,
+		join(import.meta.dirname, "strangers.py"),
+	]);
 	/** How many pids were taken. */
 	recycled = 0;
 	/** How many strangers were ended by others. */

@@ -39,6 +39,7 @@ export type { Census, CensusHost } from "./os/census.ts";
 export type { Answer } from "./os/fork/answer.ts";
 export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
 export { makeDirectories } from "./os/make-directories.ts";
+export { type NativePlace, nativeBinary } from "./os/native-binary.ts";
 export { isRunDirectory } from "./os/private-directory.ts";
 export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
 export { sendSignal } from "./os/send-signal.ts";

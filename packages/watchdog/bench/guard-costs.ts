@@ -27,7 +27,7 @@ for (let round = 0; round < ROUNDS; round++) {
 	});
 }
 tell("chain: from spawn to ready, ms", starts);
-tell("chain: with the run and the search for Python, ms", engages);
+tell("chain: with the run, ms", engages);
 tell("chain: proportional memory (PSS), MiB", memory);
 
 for (const guarded of [false, true])

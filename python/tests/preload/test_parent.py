@@ -16,9 +16,9 @@ from conftest import Host
 from support.fake_host import FakeHost
 from support.guard_host import DEADLINE_S, Death, encode_request
 
-from snakepit_guard.frames import FrameReader
-from snakepit_guard.reception import HEADER
-from snakepit_guard.requests import DESCRIPTORS
+from snakepit_bridge.forking.frames import FrameReader
+from snakepit_bridge.forking.reception import HEADER
+from snakepit_bridge.forking.requests import DESCRIPTORS
 
 TOOLS = """
 from snakepit_bridge import tool

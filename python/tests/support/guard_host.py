@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import platform
 import select
 import signal
 import socket
@@ -16,19 +17,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import snakepit_guard
-from snakepit_guard.frames import FrameReader
-from snakepit_guard.process_table import look
-from snakepit_guard.reception import HEADER
-from snakepit_guard.requests import DESCRIPTORS
+from snakepit_bridge.forking.frames import FrameReader
+from snakepit_bridge.forking.reception import HEADER
+from snakepit_bridge.forking.requests import DESCRIPTORS
+from support.process_table import look
 
 BESTIARY = Path(__file__).parent.parent / "guard" / "bestiary"
-PACKAGE = Path(snakepit_guard.__file__).parent
-# Another guard with the same promises; by default the one of this repository.
-COMMAND = os.environ.get("SNAKEPIT_TEST_GUARD", "").split() or [
-    *(sys.executable, "-I", "-S", "-E"),
-    str(PACKAGE),
-]
+ROOT = Path(__file__).parents[3]
+ARCHITECTURE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine())
+# The committed binary, or another build of it: with sanitizers, for example.
+PROGRAM = os.environ.get(
+    "SNAKEPIT_TEST_NATIVE",
+    str(ROOT / f"packages/native-linux-{ARCHITECTURE}/bin/snakepit-native"),
+)
 KINDS = {"start": 1, "go": 2, "discard": 3, "reap": 4, "end": 5}
 # Generous: what is waited for is an event, and this only ends a test that fails.
 DEADLINE_S = 20.0
@@ -124,7 +125,7 @@ class GuardHost:
         arguments = ["--socket", self.socket, "--incidents", str(self.incidents)]
         arguments += ["--run-id", "k3x9a2p"]
         self.process = subprocess.Popen(
-            ["/bin/bash", "-c", shell, "guard", *COMMAND, *arguments],
+            ["/bin/bash", "-c", shell, "guard", PROGRAM, "guard", *arguments],
             pass_fds=[p, q],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -239,8 +240,3 @@ class GuardHost:
             for death in self.deaths:
                 death.close()
             self.process.wait()
-
-
-def start_time(pid: int) -> int | None:
-    process = look(pid)
-    return None if process is None else process.start

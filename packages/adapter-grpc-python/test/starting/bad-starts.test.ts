@@ -102,9 +102,6 @@ test("a bridge of another release that only the worker finds", async () => {
 	// Where the worker looks first, and the program does not: its environment depends on the slot.
 	const copy = join(directory, "snakepit_bridge");
 	cpSync(BRIDGE, copy, { recursive: true });
-	cpSync(join(BRIDGE, "../snakepit_guard"), join(directory, "snakepit_guard"), {
-		recursive: true,
-	});
 	const version = join(copy, "_version.py");
 	writeFileSync(
 		version,

@@ -59,7 +59,6 @@ const KNOW_THEIR_PLACE: readonly string[] = [
 	"packages/core/src/registry/drizzle.ts",
 	"packages/core/src/registry/sqlite-unusable.ts",
 	"packages/watchdog/src/doctor/command.ts",
-	"packages/watchdog/src/guard/python-interpreter.ts",
 	"packages/watchdog/src/own-file.ts",
 	"packages/watchdog/src/watchdog/program.ts",
 	"packages/watchdog/src/watchdog/watchdog-process.ts",

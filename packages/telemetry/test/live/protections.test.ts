@@ -161,12 +161,20 @@ test("a protection that cannot work is exported with its reason", async () => {
 		adapter: sleeper,
 		dataDir: temporaryDirectory(),
 		size: 1,
-		protections: [guard({ python: "/nowhere/python3" })],
+		protections: [
+			{
+				name: "guard",
+				whenUnavailable: "start",
+				settings: {},
+				inspect: () => Promise.reject(new Error("not asked for")),
+				engage: () => Promise.reject(new Error("there is no guard here")),
+			},
+		],
 		instruments: [telemetry()],
 	});
 	await pool.close();
 	expect(attributesOf("snakepit.protection.unavailable")).toEqual({
 		"snakepit.protection.name": "guard",
-		"snakepit.reason": expect.stringContaining("/nowhere/python3"),
+		"snakepit.reason": expect.stringContaining("there is no guard here"),
 	});
 });

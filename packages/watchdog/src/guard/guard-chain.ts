@@ -14,13 +14,8 @@ import {
 	type StartedProcess,
 } from "@snakepit/core/infrastructure";
 import type { ProtectionContext } from "@snakepit/core/protection";
-import {
-	type GuardPython,
-	guardProgram,
-	PYTHON_FLAGS,
-} from "./python-interpreter.ts";
 
-/** A chain starts in about 40 ms; this is for a very busy machine. */
+/** A chain starts in a few milliseconds; this is for a very busy machine. */
 const READY_LIMIT_MS = 20_000;
 /** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
 const END_LIMIT_MS = 5_000;
@@ -86,6 +81,7 @@ export class GuardChain {
 	/**
 	 * Starts a chain; resolves when it can start workers.
 	 *
+	 * @param program the native binary.
 	 * @param socketPath a short path in a private directory, which does not exist yet.
 	 * @param incidents the file for what it does while no host lives.
 	 * @param lost called once, when it can take no more requests.
@@ -93,16 +89,15 @@ export class GuardChain {
 	 */
 	static async start(
 		context: ProtectionContext,
-		python: GuardPython,
+		program: string,
 		socketPath: string,
 		incidents: string,
 		lost: () => void,
 	): Promise<GuardChain> {
 		const child = spawn(
-			python.executable,
+			program,
 			[
-				...PYTHON_FLAGS,
-				guardProgram(),
+				"guard",
 				...["--socket", socketPath],
 				...["--incidents", incidents],
 				...["--run-id", context.runId],

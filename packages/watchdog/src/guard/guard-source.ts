@@ -8,22 +8,21 @@ import {
 } from "@snakepit/core/infrastructure";
 import type { ProtectionContext } from "@snakepit/core/protection";
 import { GuardChain } from "./guard-chain.ts";
-import type { GuardPython } from "./python-interpreter.ts";
 
 /** Starts workers below a guard; a chain that is lost is replaced at the next start. */
 export class GuardSource implements ProcessSource {
 	readonly name = "guard";
 	readonly #context: ProtectionContext;
-	readonly #python: GuardPython;
+	readonly #program: string;
 	#begun = 0;
 	#serving: Promise<GuardChain> | undefined;
 	/** Chains that have not ended, lost ones included. */
 	readonly #living = new Set<GuardChain>();
 	#released = false;
 
-	constructor(context: ProtectionContext, python: GuardPython) {
+	constructor(context: ProtectionContext, program: string) {
 		this.#context = context;
-		this.#python = python;
+		this.#program = program;
 	}
 
 	async start(
@@ -93,7 +92,7 @@ export class GuardSource implements ProcessSource {
 		try {
 			begun = await GuardChain.start(
 				this.#context,
-				this.#python,
+				this.#program,
 				join(runDirectory, `g${restarts}`),
 				join(runDirectory, "incidents.guard.jsonl"),
 				lost,

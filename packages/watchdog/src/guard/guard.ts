@@ -1,7 +1,6 @@
 import {
 	type Check,
 	checkOptions,
-	nonEmptyText,
 	oneOf,
 	optional,
 } from "@snakepit/core/options";
@@ -13,16 +12,13 @@ import type {
 } from "@snakepit/core/protection";
 import { GuardSource } from "./guard-source.ts";
 import {
-	findGuardPython,
-	type GuardPython,
 	GuardUnavailable,
 	guardProgram,
-} from "./python-interpreter.ts";
+	inspectGuard,
+} from "./native-guard.ts";
 
 /** Options of a guard. */
 export interface GuardOptions {
-	/** The Python that runs the guard, 3.10 or newer: a path, or a name in PATH; by default `python3`, then `python`. It needs no packages, and need not be that of the workers. */
-	readonly python?: string | undefined;
 	/** What happens where no guard can work: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. @default "start" */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
@@ -36,7 +32,6 @@ export const GUARD_DEFAULTS = {
 } as const;
 
 export const GUARD_CHECKS: Readonly<Record<keyof GuardOptions, Check>> = {
-	python: optional(nonEmptyText),
 	whenUnavailable: optional(oneOf("start", "refuse")),
 };
 
@@ -52,37 +47,30 @@ const COVERS =
  * run opens without it, with the event `protection.unavailable`; with
  * `whenUnavailable: "refuse"` that throws StartError `PROTECTION_UNAVAILABLE`.
  *
- * Linux, with Python 3.10 or newer. One chain serves every pool of a run.
+ * Linux on x64 and arm64. One chain serves every pool of a run.
  *
  * @throws OptionsError naming the option that is wrong.
  */
 export function guard(options: GuardOptions = {}): Protection {
 	checkOptions("guard", options, GUARD_CHECKS);
-	const find = async (): Promise<GuardPython> => {
-		if (process.platform !== "linux")
-			throw new GuardUnavailable(
-				`The guard is made of what Linux offers; this is ${process.platform}.`,
-				"Use the watchdog, which works here.",
-			);
-		return findGuardPython(options.python, guardProgram(), process.env);
-	};
 	return {
 		name: "guard",
 		whenUnavailable:
 			options.whenUnavailable ?? GUARD_DEFAULTS.whenUnavailable.value,
-		settings: { python: options.python },
-		inspect: () => inspect(find),
-		engage: async (context) => await engage(context, await find()),
+		settings: {},
+		inspect,
+		engage,
 	};
 }
 
-async function inspect(find: () => Promise<GuardPython>): Promise<LayerReport> {
+async function inspect(): Promise<LayerReport> {
 	try {
-		const { executable, version } = await find();
+		const program = guardProgram();
+		await inspectGuard(program);
 		return {
 			layer: "guard",
 			status: "available",
-			detail: `${COVERS} (Python ${version}, ${executable})`,
+			detail: `${COVERS} (${program})`,
 		};
 	} catch (error) {
 		const known = error instanceof GuardUnavailable;
@@ -95,11 +83,8 @@ async function inspect(find: () => Promise<GuardPython>): Promise<LayerReport> {
 	}
 }
 
-async function engage(
-	context: ProtectionContext,
-	python: GuardPython,
-): Promise<Engagement> {
-	const source = new GuardSource(context, python);
+async function engage(context: ProtectionContext): Promise<Engagement> {
+	const source = new GuardSource(context, guardProgram());
 	await source.chain();
 	return { source, release: () => source.release() };
 }

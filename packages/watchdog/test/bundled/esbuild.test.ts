@@ -6,6 +6,7 @@ import { removePlace } from "../../../../scripts/remove-place.ts";
 import { runBundled } from "../../../../scripts/run-bundled.ts";
 
 const HERE = import.meta.dirname;
+const NATIVE = `@snakepit/native-linux-${process.arch}`;
 
 describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 	test("a program without the files of its protections works, and reports which are missing and what to do", async () => {
@@ -28,12 +29,12 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 		const isLinux = process.platform === "linux";
 		const expected = [
 			["watchdog", "dist/watchdog/program.js"],
-			["guard", isLinux ? "dist/guard/snakepit_guard" : "Linux"],
+			["guard", isLinux ? NATIVE : "Linux"],
 		] as const;
 		const remedy = (name: string) =>
 			name === "guard" && !isLinux
 				? "Use the watchdog"
-				: "npm install @snakepit/watchdog@";
+				: `npm install ${name === "guard" ? NATIVE : "@snakepit/watchdog"}@`;
 		const said = JSON.parse(stdout);
 		expect(said.answer).toBe("answered");
 		expect(said.reported).toMatchObject(

@@ -64,14 +64,22 @@ test("for people it is a table", () => {
 
 test("a protection that cannot work here is named with the reason, and is no failure", () => {
 	const dataDir = temporaryDirectory();
+	// As in an install without optional packages.
+	const hook = `import module from "node:module";
+		const resolve = module._resolveFilename;
+		module._resolveFilename = (name, ...rest) => {
+			if (name.startsWith("@snakepit/native-")) throw new Error("It is not installed.");
+			return resolve(name, ...rest);
+		};`;
 	const { status, stdout } = doctor(["--data-dir", dataDir, "--json"], {
-		PATH: dataDir,
+		NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}`,
 	});
 	expect(status).toBe(0);
 	const layers = JSON.parse(stdout) as readonly LayerReport[];
 	const guard = layers.find(({ layer }) => layer === "guard");
 	expect(guard).toMatchObject({ status: "unavailable" });
-	expect(guard?.remedy).toMatch(/[Pp]ython/);
+	expect(guard?.detail).toMatch(/not found/);
+	expect(guard?.remedy).toMatch(/npm install @snakepit\/native-/);
 });
 
 test("a ledger that cannot be used is a failure", () => {

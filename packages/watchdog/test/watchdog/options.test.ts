@@ -35,7 +35,6 @@ test("an option that is undefined is one that is left out", () => {
 		whenUnavailable: undefined,
 	};
 	const guardOptions: LeftOut<GuardOptions> = {
-		python: undefined,
 		whenUnavailable: undefined,
 	};
 	expect(resolveWatchdogOptions(watchdogOptions)).toEqual(

@@ -10,9 +10,9 @@ import threading
 import traceback
 
 from snakepit_bridge.boot.worker import run_worker
+from snakepit_bridge.forking import arming
+from snakepit_bridge.forking.requests import Start
 from snakepit_bridge.preload.environment import take_environment
-from snakepit_guard import arming
-from snakepit_guard.requests import Start
 
 _COMMAND = [b"-m", b"snakepit_bridge", b"worker", b"--run-id"]
 _FAILED = 1

@@ -71,10 +71,10 @@ def _run(channel: ControlChannel, run_id: str) -> int:
     # What the imports have set for these signals does not count from here on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    from snakepit_bridge.forking.fork_server import ForkServer
     from snakepit_bridge.preload.forked_worker import ForkedWorker
-    from snakepit_guard.fork_server import ForkServer
 
-    # Speaks the guard's protocol on the control channel, after the ready line.
+    # Speaks the protocol for forks on the control channel, after the ready line.
     server = ForkServer(DESCRIPTOR, launch.socket, launch.host_pid, ForkedWorker, kept)
     gc.collect()
     gc.freeze()  # Pages that all have stay shared.

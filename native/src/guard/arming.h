@@ -1,0 +1,25 @@
+#ifndef GUARD_ARMING_H
+#define GUARD_ARMING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Makes this process the parent of every orphaned descendant; false, with errno, if the kernel or a
+ * system call filter refuses. */
+bool become_subreaper(void);
+
+/* Whether orphaned descendants become children of this process. */
+bool is_subreaper(void);
+
+/* Kills this process when the parent that forked it dies; exits if it is dead already. The setting
+ * survives an exec, but not a fork. False, with errno, if the kernel refuses. */
+bool die_with_parent(pid_t parent);
+
+/* Ignores signals that are sent to a whole terminal or group, or to stop a program in order: the
+ * host decides then, and the guard waits for what the host does. */
+void ignore_terminal_signals(void);
+
+/* Resets and unblocks every signal, as a new program expects. */
+void restore_signals(void);
+
+#endif

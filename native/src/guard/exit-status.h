@@ -1,0 +1,23 @@
+#ifndef GUARD_EXIT_STATUS_H
+#define GUARD_EXIT_STATUS_H
+
+/* The exit statuses of a guard. */
+enum guard_status {
+	/* The run has ended in order. */
+	STATUS_ENDED = 0,
+	/* The host is gone: everything was killed. */
+	STATUS_HOST_GONE = 64,
+	/* Another guard was gone: everything was killed, the host has to start new guards. */
+	STATUS_TWIN_GONE = 65,
+	/* The host broke the protocol: everything was killed. */
+	STATUS_PROTOCOL_BROKEN = 66,
+	/* It cannot work on this machine, or was started with other arguments than it has. */
+	STATUS_UNAVAILABLE = 69,
+	/* The guard itself failed. Another guard kills everything. */
+	STATUS_FAILED = 70,
+};
+
+/* Not an exit status: the guard serves on. */
+#define STATUS_NONE (-1)
+
+#endif

@@ -1,0 +1,107 @@
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arming.h"
+#include "exit-status.h"
+#include "host-link.h"
+#include "inner.h"
+#include "outer.h"
+#include "process-table.h"
+#include "wakeup.h"
+
+static const char usage[] =
+	"usage: guard --inspect | --socket PATH --incidents PATH --run-id ID\n"
+	"Descriptor 3 is the connection to the host, 4 its lifeline.\n";
+
+/* Prints why no guard can work here. */
+static int inspect(void)
+{
+	struct process own;
+	if (!look(getpid(), &own)) {
+		puts("/proc does not show this process: it is not mounted");
+		return STATUS_UNAVAILABLE;
+	}
+	if (!become_subreaper() || !is_subreaper()) {
+		printf("prctl(PR_SET_CHILD_SUBREAPER): %s\n", strerror(errno));
+		return STATUS_UNAVAILABLE;
+	}
+	return STATUS_ENDED;
+}
+
+/* Reports to the host why a guard ends: what a guard prints is not read. */
+static int fail(const char *what)
+{
+	struct host_link host;
+	open_host_link(&host, PROTOCOL);
+	send_answer(&host, "{\"type\":\"crashed\",\"reason\":\"%s: %s\"}", what, strerror(errno));
+	return STATUS_FAILED;
+}
+
+/* Runs a guard and, in a child, those further in; returns the exit status.
+ *
+ * outer  How many outer guards there are from here on. */
+static int run_guards(const struct setting *setting, int outer, struct twins above)
+{
+	/* The setting is not inherited by a fork. Whether it holds is checked further in. */
+	become_subreaper();
+	if (outer == 0)
+		return run_inner_guard(setting, &above);
+	/* Closes when this process ends: no other process keeps the end to write. */
+	int alive[2];
+	if (pipe2(alive, O_CLOEXEC) != 0)
+		return fail("pipe");
+	/* Before the fork, so that no end of a child is missed. */
+	int wakeup = open_wakeup();
+	if (wakeup < 0)
+		return fail("signalfd");
+	pid_t child = fork();
+	if (child < 0)
+		return fail("fork");
+	if (child == 0) {
+		close(alive[1]);
+		close(wakeup);
+		above.pipes[above.count++] = alive[0];
+		_exit(run_guards(setting, outer - 1, above));
+	}
+	close(alive[0]);
+	/* The middle guard keeps it, so that the host notices a loss only when all is killed. */
+	if (outer == OUTER_GUARDS)
+		close(PROTOCOL);
+	return run_outer_guard(setting, child, wakeup, &above, outer);
+}
+
+/* Descriptors that a program starts with are not closed by an exec: those of a guard must be. */
+static bool has_connections(void)
+{
+	return fcntl(PROTOCOL, F_SETFD, FD_CLOEXEC) == 0 && fcntl(LIFELINE, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Every descriptor that is opened later is above those that a worker gets. */
+static bool fill_standard_descriptors(void)
+{
+	int descriptor;
+	do
+		descriptor = open("/dev/null", O_RDWR);
+	while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+	return descriptor >= 0 && close(descriptor) == 0;
+}
+
+int guard_main(int count, char *const arguments[])
+{
+	if (count == 1 && strcmp(arguments[0], "--inspect") == 0)
+		return inspect();
+	struct setting setting;
+	if (!parse_setting(count, arguments, &setting) || !has_connections()) {
+		fputs(usage, stderr);
+		return STATUS_UNAVAILABLE;
+	}
+	if (!fill_standard_descriptors() || chdir("/") != 0)
+		return fail("its descriptors or directory");
+	ignore_terminal_signals();
+	return run_guards(&setting, OUTER_GUARDS, (struct twins){0});
+}

@@ -1,0 +1,148 @@
+#include "killing.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "wakeup.h"
+
+/* While nothing new appears and what was killed is stuck in the kernel, the pauses grow. */
+enum { FIRST_PAUSE_MS = 1, LAST_PAUSE_MS = 1000 };
+/* PIDFD_SIGNAL_PROCESS_GROUP of linux/pidfd.h. */
+enum { PROCESS_GROUP = 1 << 2 };
+/* Who was reported is remembered. Of a fork loop that leaves more, some are counted twice. */
+enum { MAX_REPORTED = 16384 };
+
+/* Static, since nothing may fail for want of memory here. Pages that are not used cost nothing. */
+static struct descendants found;
+static struct step steps[MAX_DESCENDANTS];
+static struct identity {
+	pid_t pid;
+	unsigned long long start;
+} reported[MAX_REPORTED];
+static int reported_count;
+
+static enum outcome outcome_of(long result)
+{
+	if (result == 0)
+		return OUTCOME_SENT;
+	return errno == EPERM ? OUTCOME_REFUSED : OUTCOME_GONE;
+}
+
+static enum outcome kill_group(pid_t group)
+{
+	/* kill(2) would take 0 and -1 for others than a group of ours. */
+	return group > 1 ? outcome_of(kill(-group, SIGKILL)) : OUTCOME_GONE;
+}
+
+static bool is_still(pid_t pid, unsigned long long start)
+{
+	struct process seen;
+	return look(pid, &seen) && seen.start == start;
+}
+
+enum outcome kill_exactly(pid_t pid, unsigned long long start, enum reach reach)
+{
+	if (pid <= 1)
+		return OUTCOME_GONE;
+	int reference = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (reference < 0 && errno == ESRCH)
+		return OUTCOME_GONE;
+	if (reference < 0) /* An old kernel, or no descriptor: then a check right before is the best. */
+		return is_still(pid, start) ? outcome_of(kill(pid, SIGKILL)) : OUTCOME_GONE;
+	/* The pidfd refers to one process for ever. If the start time matches now, it is ours. */
+	enum outcome outcome = OUTCOME_GONE;
+	if (is_still(pid, start)) {
+		if (reach == REACH_GROUP) /* An old kernel does not know this flag. */
+			syscall(SYS_pidfd_send_signal, reference, SIGKILL, NULL, PROCESS_GROUP);
+		outcome = outcome_of(syscall(SYS_pidfd_send_signal, reference, SIGKILL, NULL, 0));
+	}
+	close(reference);
+	return outcome;
+}
+
+enum outcome send_kill(const struct step *step)
+{
+	const struct process *process = step->process;
+	bool leads = process->group == process->pid && step->reach == REACH_GROUP;
+	if (process->pid <= 1)
+		return OUTCOME_GONE;
+	if (process->parent != getpid())
+		return kill_exactly(process->pid, process->start, leads ? REACH_GROUP : REACH_PROCESS);
+	/* A child of ours keeps its pid until we reap it, and we do not in between. */
+	return leads ? kill_group(process->pid) : outcome_of(kill(process->pid, SIGKILL));
+}
+
+bool reap_all(void)
+{
+	struct process own;
+	bool knows_own = look(getpid(), &own);
+	for (;;) {
+		siginfo_t end = {0};
+		if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) != 0) {
+			if (errno == EINTR)
+				continue;
+			return errno == ECHILD;
+		}
+		if (end.si_pid == 0)
+			return false;
+		/* A dead child cannot leave its group, and until it is reaped no other group can have its
+		 * number: so everything in the group descends from this process. */
+		struct process child;
+		if (knows_own && look(end.si_pid, &child) && child.session != own.session &&
+			child.group != own.group)
+			kill_group(child.group);
+		waitpid(end.si_pid, NULL, WNOHANG);
+	}
+}
+
+static bool is_first_time(const struct process *process)
+{
+	for (int i = 0; i < reported_count; i++)
+		if (reported[i].pid == process->pid && reported[i].start == process->start)
+			return false;
+	if (reported_count < MAX_REPORTED)
+		reported[reported_count++] =
+			(struct identity){.pid = process->pid, .start = process->start};
+	return true;
+}
+
+int kill_until_none(int wakeup, enum whom whom, void (*killed)(const struct step *step, void *context),
+	void *context)
+{
+	enum children_source source = children_source();
+	int pause = FIRST_PAUSE_MS;
+	while (!reap_all()) {
+		struct process guard;
+		int count = 0;
+		if (look(getpid(), &guard)) {
+			descendants_of(guard.pid, source, &found);
+			count = kill_order(&found, &guard, whom, steps);
+		} else if (errno == ENOENT) {
+			return KILLING_BLIND;
+		}
+		if (count == 0 && whom == WHOM_WORKERS)
+			return 0;
+		int refused = 0;
+		bool is_fresh = false;
+		for (int i = 0; i < count; i++) {
+			enum outcome outcome = send_kill(&steps[i]);
+			if (outcome == OUTCOME_REFUSED)
+				refused++;
+			if (outcome == OUTCOME_SENT && is_first_time(steps[i].process)) {
+				is_fresh = true;
+				killed(&steps[i], context);
+			}
+		}
+		if (is_fresh)
+			killed(NULL, context);
+		if (count > 0 && refused == count)
+			return refused;
+		pause = is_fresh ? FIRST_PAUSE_MS : pause * 2;
+		wait_for_child(wakeup, pause = pause < LAST_PAUSE_MS ? pause : LAST_PAUSE_MS);
+	}
+	return 0;
+}

@@ -1,0 +1,106 @@
+#include "outer.h"
+
+#include <stddef.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exit-status.h"
+#include "incidents.h"
+#include "killing.h"
+#include "wakeup.h"
+
+/* The inner guard knows the workers, and two guards that kill at once only compete for the processor.
+ * If the inner one is stopped or stuck, it does not finish in this time. Each guard further out waits
+ * longer by the same amount. */
+enum { PATIENCE_MS = 100 };
+/* Exit statuses are from 0 to 255. */
+enum { STILL_RUNS = -1, WAS_KILLED = 256 };
+
+static long long now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void note_host_death(void)
+{
+	if (host_is_gone())
+		record_host_death();
+}
+
+/* Returns the next guard's exit status, `WAS_KILLED`, or `STILL_RUNS` if it does not end in this
+ * time. */
+static int status_of(pid_t inner, int wakeup, int patience_ms)
+{
+	long long until = now_ms() + patience_ms;
+	for (;;) {
+		clear_wakeup(wakeup);
+		int status;
+		if (waitpid(inner, &status, WNOHANG) == inner)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : WAS_KILLED;
+		long long left = until - now_ms();
+		if (left <= 0)
+			return STILL_RUNS;
+		wait_for_child(wakeup, (int)left);
+	}
+}
+
+/* Returns whether the guards further in end in this time, now that they have nothing left to do: each
+ * of them records best what it did. */
+static bool is_alone(int wakeup, int patience_ms)
+{
+	long long until = now_ms() + patience_ms;
+	while (!reap_all()) {
+		long long left = until - now_ms();
+		if (left <= 0)
+			return false;
+		wait_for_child(wakeup, (int)left);
+	}
+	return true;
+}
+
+static void killed(const struct step *step, void *context)
+{
+	const pid_t *session = context;
+	if (step == NULL)
+		write_incidents();
+	else if (step->process->session != *session) /* No guard is a process of the run. */
+		record_kill(step, NULL);
+}
+
+static int leave(int inner_status, int wakeup, int patience_ms)
+{
+	pid_t session = getsid(0);
+	note_host_death();
+	if (kill_until_none(wakeup, WHOM_WORKERS, killed, &session) == KILLING_BLIND)
+		return STATUS_FAILED;
+	if (!is_alone(wakeup, patience_ms))
+		kill_until_none(wakeup, WHOM_ALL, killed, &session);
+	if (inner_status != STILL_RUNS && inner_status != WAS_KILLED && inner_status != STATUS_FAILED)
+		return inner_status;
+	note_host_death();
+	record_settled();
+	return host_death_is_recorded() ? STATUS_HOST_GONE : STATUS_TWIN_GONE;
+}
+
+int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, const struct twins *above,
+	int below)
+{
+	open_incidents(setting);
+	int patience_ms = PATIENCE_MS * below;
+	for (;;) {
+		struct pollfd waiting[MAX_ALARMS + 1];
+		int count = poll_alarms(above, waiting);
+		waiting[count] = (struct pollfd){.fd = wakeup, .events = POLLIN};
+		if (poll(waiting, (nfds_t)(count + 1), -1) < 0)
+			continue;
+		bool is_over = read_alarms(above, waiting) != ALARM_NONE;
+		if (is_over)
+			note_host_death();
+		int status = status_of(inner, wakeup, is_over ? patience_ms : 0);
+		if (status != STILL_RUNS || is_over)
+			return leave(status, wakeup, patience_ms);
+	}
+}

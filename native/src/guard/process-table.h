@@ -1,0 +1,52 @@
+#ifndef GUARD_PROCESS_TABLE_H
+#define GUARD_PROCESS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The descendants of a process, from /proc. A process can end between two reads: one that is gone is
+ * left out. Nothing here allocates memory. */
+
+/* One process as it was seen. */
+struct process {
+	pid_t pid;
+	pid_t parent;
+	pid_t group;
+	pid_t session;
+	/* Clock ticks since boot; with the pid it identifies the process. */
+	unsigned long long start;
+	/* It is dead and waits to be reaped. */
+	bool zombie;
+};
+
+enum { MAX_DESCENDANTS = 4096 };
+
+/* Descendants by level: parents before their children, and no child before all of its parent's level. */
+struct descendants {
+	int count;
+	struct process processes[MAX_DESCENDANTS];
+	/* The place of the parent in this list; -1 for a child of the process itself. */
+	int above[MAX_DESCENDANTS];
+};
+
+/* Reads one process; false if there is none. */
+bool look(pid_t pid, struct process *seen);
+
+/* Parses `/proc/PID/stat`; false if it is cut or damaged. */
+bool parse_stat(pid_t pid, const char *text, size_t length, struct process *seen);
+
+/* Where the children of a process come from: `listed` by the kernel, or `searched` in all of /proc. */
+enum children_source { CHILDREN_LISTED, CHILDREN_SEARCHED };
+
+/* Whether the kernel lists children. */
+enum children_source children_source(void);
+
+/* Calls `found` with the pid of each child of a process, zombies included, until it returns false. */
+void children_of(pid_t pid, enum children_source source, bool (*found)(pid_t child, void *context),
+	void *context);
+
+/* Finds the descendants of a process: the first `MAX_DESCENDANTS` of them. */
+void descendants_of(pid_t pid, enum children_source source, struct descendants *list);
+
+#endif
