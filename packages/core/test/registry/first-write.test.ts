@@ -10,10 +10,10 @@ import { SeededRandom, VirtualClock } from "../../src/testing.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
-/** Far longer than a commit waits later, and far shorter than the first waits. */
+/** Far shorter than the first commit waits. */
 const HELD_MS = 300;
 
-/** Reads the file for so long: as the start of another program on a busy machine. */
+/** Reads the file for so long, or until it is ended: as the start of another program on a busy machine. */
 const READER = `
 const { parentPort, workerData } = require("node:worker_threads");
 const Database = require(workerData.module);
@@ -21,21 +21,25 @@ const database = new Database(workerData.path, { readonly: true });
 database.exec("begin");
 database.prepare("select * from runs").get();
 parentPort.postMessage("reads");
-Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData.heldMs);
+Atomics.wait(workerData.over, 0, 0, workerData.heldMs);
 database.close();
 `;
 
-async function readFor(path: string): Promise<Worker> {
-	const reader = new Worker(READER, {
-		eval: true,
-		workerData: {
-			module: createRequire(import.meta.url).resolve("better-sqlite3"),
-			path,
-			heldMs: HELD_MS,
-		},
-	});
+async function readFor(
+	path: string,
+	heldMs?: number,
+): Promise<{ end: () => void; exited: Promise<unknown> }> {
+	const over = new Int32Array(new SharedArrayBuffer(4));
+	const module = createRequire(import.meta.url).resolve("better-sqlite3");
+	const workerData = { module, path, heldMs, over };
+	const reader = new Worker(READER, { eval: true, workerData });
+	const exited = once(reader, "exit");
 	await once(reader, "message");
-	return reader;
+	const end = (): void => {
+		Atomics.store(over, 0, 1);
+		Atomics.notify(over, 0);
+	};
+	return { end, exited };
 }
 
 async function newFile(): Promise<{
@@ -71,9 +75,9 @@ async function newFile(): Promise<{
 
 test("the first worker of a run is recorded although another program reads the file for 300 ms", async () => {
 	const { file, write } = await newFile();
-	const reader = await readFor(file.path);
+	const reader = await readFor(file.path, HELD_MS);
 	write(1);
-	await once(reader, "exit");
+	await reader.exited;
 	expect(file.ledger.workers("all")).toHaveLength(1);
 });
 
@@ -82,5 +86,6 @@ test("later ones do not wait for a reader: the event loop would stand still", as
 	write(1);
 	const reader = await readFor(file.path);
 	expect(() => write(2)).toThrow(/locked/);
-	await once(reader, "exit");
+	reader.end();
+	await reader.exited;
 });

@@ -123,4 +123,4 @@ test("a host that is killed at any moment of its starts leaves nothing", async (
 		for (const line of host.seen.slice(1))
 			expect(startOf(Number(line.split(" ")[1]))).toBeUndefined();
 	}
-}, 120_000);
+}, 300_000);
