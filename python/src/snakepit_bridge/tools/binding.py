@@ -44,6 +44,8 @@ def bind(signature: Signature, given: Any) -> Arguments:
         if given is None:
             given = {}
         if isinstance(given, dict):
+            if signature.passes_named(given):
+                return [], given
             return _bind_keywords(signature, given)
         if isinstance(given, (list, tuple)):
             return _bind_positional(signature, given)

@@ -18,6 +18,7 @@ __all__ = ["Signature", "SignatureInvalid"]
 
 _KINDS = inspect.Parameter
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
+_NO_TYPE: frozenset[type] = frozenset()
 # What a generator may promise, too; from any other function they are values.
 _ITERABLES = frozenset({"Iterable", "AsyncIterable"})
 
@@ -65,6 +66,13 @@ class Signature:
         for parameter in inspect.signature(function).parameters.values():
             self._add(parameter, hints)
         self._exact = self._exact_types()
+        self._needed = frozenset(self.required)
+        # By name the same; None where values of any type pass.
+        self._exact_named: dict[str, frozenset[type] | None] = {
+            name: None if type(check) is AnyCheck else check.exact
+            for name, check in self.named.items()
+            if name not in self.only_positional
+        }
         self.returns_stream = False
         self.stream_result: Check | None = None
         streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
@@ -99,6 +107,15 @@ class Signature:
             if type(given[i]) not in types:
                 return False
         return True
+
+    def passes_named(self, given: dict[Any, Any]) -> bool:
+        """Returns the same about arguments that are given by name."""
+        exact_named = self._exact_named
+        for name, value in given.items():
+            exact = exact_named.get(name, _NO_TYPE)
+            if exact is not None and type(value) not in exact:
+                return False
+        return given.keys() >= self._needed
 
     def _exact_types(self) -> dict[int, list[tuple[int, frozenset[type]]]]:
         """Returns, for each number of positional arguments that can be enough, which of
