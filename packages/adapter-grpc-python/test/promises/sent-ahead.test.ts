@@ -216,7 +216,7 @@ describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
 			await noted.untilQuick();
 		}
 		noted.check();
-	});
+	}, 120_000);
 
 	test("whatever happens to workers, a call ends once, begins at most once, and `no` is never said of one that began", async () => {
 		const noted = await Noted.open(transport, {
