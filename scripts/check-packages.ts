@@ -28,7 +28,7 @@ try {
 	const all = install("all", packages, natives);
 	entriesLoad(all, packages);
 	readmeProgramRuns(all);
-	guardRuns(all);
+	layersWork(all);
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
 	const alone = install("core-alone", core, natives);
 	entriesLoad(alone, core);
@@ -116,8 +116,11 @@ function isNative({ name }: Packed): boolean {
 	return name.startsWith("@snakepit/native-");
 }
 
-/** The guard is Python in an npm package: the build has to copy it, and the doctor starts what was copied. */
-function guardRuns(cwd: string) {
+/**
+ * The guard is Python in an npm package: the build has to copy it, and the doctor starts what was copied. The native
+ * binary has to be installed with core, and executable.
+ */
+function layersWork(cwd: string) {
 	if (process.platform !== "linux") return;
 	const doctor = join(cwd, "node_modules/.bin/snakepit-doctor");
 	const args = ["--json", "--data-dir", join(work, "ledger")];
@@ -126,6 +129,10 @@ function guardRuns(cwd: string) {
 		({ layer }: { layer: string }) => layer === "guard",
 	);
 	assert.equal(guard?.status, "available", JSON.stringify(guard));
+	const lifeline = layers.find(
+		({ layer }: { layer: string }) => layer === "lifeline",
+	);
+	assert.match(lifeline?.detail, /@snakepit\/native-linux-\w+\/bin/);
 }
 
 /** Nobody gets gRPC or OpenTelemetry who did not choose it. */

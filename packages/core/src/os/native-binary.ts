@@ -30,11 +30,29 @@ export function nativeBinary({
 		try {
 			if (module === undefined) continue;
 			const path = createRequire(module).resolve(`${name}/bin/snakepit-native`);
-			accessSync(path, constants.X_OK);
-			return path;
+			if (isExecutable(path)) return path;
 		} catch {
-			// Not there, or of no use: the next place may have it.
+			// Not installed there: the next place may have it.
 		}
 	}
 	return undefined;
+}
+
+/** Looks for it once, which takes a millisecond, and from then on whether it is still there. */
+export function rememberedBinary(): () => string | undefined {
+	let found: { readonly path: string | undefined } | undefined;
+	return () => {
+		found ??= { path: nativeBinary() };
+		const { path } = found;
+		return path !== undefined && isExecutable(path) ? path : undefined;
+	};
+}
+
+function isExecutable(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return true;
+	} catch {
+		return false;
+	}
 }

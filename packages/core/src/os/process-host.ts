@@ -29,7 +29,7 @@ import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
 import { LinuxProc } from "./linux-proc.ts";
 import { readMachineId } from "./machine-id.ts";
-import { nativeBinary } from "./native-binary.ts";
+import { rememberedBinary } from "./native-binary.ts";
 import { NodeProcessSource } from "./node-process-source.ts";
 import { type NumberHolder, OwnGroups, ProcessGroup } from "./process-group.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
@@ -45,7 +45,7 @@ export class SystemProcessHost implements CensusHost {
 	readonly source: ProcessSource;
 	readonly self: ProcessIdentity;
 	readonly platform: NodeJS.Platform = process.platform;
-	readonly nativeBinary: () => string | undefined = () => nativeBinary();
+	readonly nativeBinary: () => string | undefined = rememberedBinary();
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
 	readonly #ownGroups = new OwnGroups(systemClock);

@@ -1,37 +1,16 @@
-import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { testMark } from "../../../../scripts/test-mark.ts";
 import { nativeBinary } from "../../src/os/native-binary.ts";
-import type { Launcher, ProcessSpec, StartedProcess } from "../../src/world.ts";
+import type { ProcessSpec } from "../../src/world.ts";
 import {
 	eventually,
 	isAlive,
 	machine,
 	temporaryDirectory,
 } from "../cleanup/hosts.ts";
-
-const plain: Omit<ProcessSpec, "executable"> = {
-	args: [],
-	env: { PATH: process.env["PATH"] ?? "", ...testMark() },
-	cwd: undefined,
-	stdin: "empty",
-	control: false,
-};
-
-async function launcher(): Promise<Launcher> {
-	const path = join(temporaryDirectory(), "l");
-	const listener = await machine.listenLifeline(path);
-	onTestFinished(() => listener.close());
-	return { binary: nativeBinary() ?? "", lifeline: path };
-}
-
-function start(spec: ProcessSpec): Promise<StartedProcess> {
-	onTestFinished(machine.keepAlive());
-	return machine.source.start(spec, () => {});
-}
+import { launcher, plain, start } from "./launcher-bench.ts";
 
 /** How a start fails, with and without a launcher. */
 async function failures(
@@ -242,53 +221,5 @@ describe.runIf(process.platform === "linux")("a launched program", () => {
 			kind: "signal",
 			signal: "SIGKILL",
 		});
-	});
-});
-
-describe.runIf(process.platform === "linux")("the native binary", () => {
-	const run = (...args: readonly string[]) => {
-		const { status, stderr } = spawnSync(nativeBinary() ?? "", args, {
-			encoding: "utf8",
-		});
-		return [status, stderr.replace("snakepit-native: ", "")];
-	};
-	const usage =
-		"usage: snakepit-native lifeline SOCKET [--report FD] -- PROGRAM ARGS...\n";
-
-	test.each([
-		[["lifeline"]],
-		[["lifeline", "/l"]],
-		[["lifeline", "/l", "--"]],
-		[["lifeline", "/l", "true", "--"]],
-		[["lifeline", "/l", "--report"]],
-		[["lifeline", "/l", "--report", "3"]],
-		[["lifeline", "/l", "--report", "2", "--", "true"]],
-		[["lifeline", "/l", "--report", "3x", "--", "true"]],
-		[["lifeline", "/l", "--report", "-3", "--", "true"]],
-		[["lifeline", "/l", "--report", "99999999999999999999", "--", "true"]],
-	])("refuses %j with its usage", (args) => {
-		expect(run(...args)).toEqual([64, usage]);
-	});
-
-	test("says on standard error what went wrong, where nobody asked for a report", async () => {
-		const { lifeline } = await launcher();
-		const launch = (path: string, ...program: readonly string[]) =>
-			run("lifeline", path, "--", ...program);
-		expect(launch(lifeline, "no-such-program", "x")).toEqual([
-			127,
-			"cannot execute: no-such-program: No such file or directory\n",
-		]);
-		expect(launch(lifeline, "/tmp")).toEqual([
-			126,
-			"cannot execute: /tmp: Permission denied\n",
-		]);
-		expect(launch("/no/such/socket", "true")).toEqual([
-			71,
-			"cannot connect to the lifeline of the host: /no/such/socket: No such file or directory\n",
-		]);
-		expect(run("lifeline", lifeline, "--report", "9", "--", "true")).toEqual([
-			64,
-			"the descriptor after --report is not open: Bad file descriptor\n",
-		]);
 	});
 });

@@ -9,7 +9,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
-import { nativeBinary } from "../../src/os/native-binary.ts";
+import { nativeBinary, rememberedBinary } from "../../src/os/native-binary.ts";
 
 test.runIf(process.platform === "linux")(
 	"the native binary for this machine is found and runs",
@@ -65,4 +65,12 @@ test("there is no binary for another system, and none that is missing or not exe
 	expect(nativeBinary(place)).toBe(file);
 	// A bundle's own place is unknown; its program's is not.
 	expect(nativeBinary({ ...place, from: [undefined, program] })).toBe(file);
+});
+
+test("it is looked for once, and what was found is found again", ({
+	expect,
+}) => {
+	const remembered = rememberedBinary();
+	expect(remembered()).toBe(nativeBinary());
+	expect(remembered()).toBe(nativeBinary());
 });
