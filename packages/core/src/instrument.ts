@@ -93,6 +93,12 @@ export interface AcceptedCall extends CallRef {
 export interface CallInstrument {
 	/** No worker has room for it: it waits, at first or again. */
 	queued(): void;
+	/**
+	 * The call is sent to a worker that still runs another one: returns the W3C headers that travel with it, before there
+	 * is an attempt. `dispatched` is called when the answer before it has arrived. Absent: calls that this instrument
+	 * follows are not sent ahead.
+	 */
+	sentAhead?(): Readonly<Record<string, string>>;
 	/** An attempt begins on a worker. */
 	dispatched(attempt: DispatchedAttempt): AttemptInstrument;
 	/** An attempt failed, and the call is made again. */
@@ -104,6 +110,8 @@ export interface CallInstrument {
 export interface DispatchedAttempt extends WorkerRef {
 	/** 1 for the first. */
 	readonly attempt: number;
+	/** Whether the call was sent before: then it travels with the headers of `sentAhead`, not with those of the attempt. */
+	readonly ahead: boolean;
 	readonly pid: number | undefined;
 }
 
@@ -114,6 +122,14 @@ export interface AttemptInstrument {
 	readonly backCall: BackCallWrapper;
 	/** Nobody waits for it any more: the worker is asked to end it. */
 	cancelled(reason: SnakepitError): void;
-	/** The slot is free, or the worker is gone. */
-	released(error: SnakepitError | undefined): void;
+	/** The slot is free, or the worker is gone. @param ran as measured in the worker, if it was. */
+	released(error: SnakepitError | undefined, ran: Ran | undefined): void;
+}
+
+/** When a command ran. */
+export interface Ran {
+	/** How long ago it began, in milliseconds. */
+	readonly beganAgoMs: number;
+	/** How long it ran, in milliseconds. */
+	readonly ranMs: number;
 }

@@ -254,7 +254,7 @@ export type PoolEvent =
 	  })
 	| (CallRef &
 			WorkerRef & {
-				/** An attempt begins on a worker. */
+				/** An attempt begins on a worker; of a call that was sent ahead, when the answer before it has arrived. */
 				readonly type: "call.dispatched";
 				readonly attempt: number;
 				readonly waitedMs: number;

@@ -41,11 +41,16 @@ function follow(follower: PoolInstrument, callId: string): void {
 		traceContext: {},
 	});
 	follower.hear({ ...of, type: "call.accepted", queued: 0 });
-	const attempt = call?.dispatched({ ...worker, attempt: 1, pid: 7 });
+	const attempt = call?.dispatched({
+		...worker,
+		attempt: 1,
+		ahead: false,
+		pid: 7,
+	});
 	const by = { ...of, ...worker, attempt: 1 } as const;
 	follower.hear({ ...by, type: "call.dispatched", waitedMs: 1 });
 	follower.hear({ ...by, type: "call.released", ranMs: 1 });
-	attempt?.released(undefined);
+	attempt?.released(undefined, undefined);
 	call?.settled(undefined);
 	follower.hear({
 		...of,

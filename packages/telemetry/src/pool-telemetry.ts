@@ -106,7 +106,7 @@ export class PoolTelemetry implements PoolInstrument {
 			const trace = new CallTrace(spans, lost, call, parent);
 			if (trace.isRecording) return trace;
 			// It is not recorded; the caller's trace context is passed on, if there is one.
-			const headers = trace.headers();
+			const headers = trace.sentAhead();
 			for (const _ in headers) return new PassedCall(headers);
 			return undefined;
 		});

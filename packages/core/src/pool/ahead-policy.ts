@@ -28,24 +28,25 @@ export function isQuick(recentMs: RecentMs): boolean {
 /** A call, as far as it matters to whether it may be sent behind another one. */
 export interface AheadCandidate {
 	readonly work: { readonly shape: "unary" | "stream" | "lease" };
-	readonly session: object | undefined;
+	readonly session: { readonly incarnation: string | undefined } | undefined;
 	readonly input: object | undefined;
-	readonly instrument: object | undefined;
+	readonly instrument: { readonly sentAhead?: unknown } | undefined;
 	readonly attempts: number;
 	readonly timesTakenBack: number;
 }
 
 /**
- * Whether a call may be sent behind another one at all: not where something is bound to the one attempt (a session,
- * items that are read once, the span of an instrument), not when it is made again, and not twice: it has waited behind a
- * slow call already.
+ * Whether a call may be sent behind another one of this process: not where something is bound to the one attempt (items
+ * that are read once, an instrument that has no headers without one), not when it is made again, and not twice: it has
+ * waited behind a slow call already. One of a session only where the session is: it could be bound elsewhere meanwhile.
  */
-export function mayGoAhead(call: AheadCandidate): boolean {
+export function mayGoAhead(call: AheadCandidate, incarnation: string): boolean {
+	const { session, instrument } = call;
 	return (
 		call.work.shape === "unary" &&
-		call.session === undefined &&
+		(session === undefined || session.incarnation === incarnation) &&
 		call.input === undefined &&
-		call.instrument === undefined &&
+		(instrument === undefined || instrument.sentAhead !== undefined) &&
 		call.attempts === 0 &&
 		call.timesTakenBack === 0
 	);

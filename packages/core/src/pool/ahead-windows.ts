@@ -49,11 +49,18 @@ export class AheadWindows {
 		this.#setting = setting;
 	}
 
-	/** The worker behind whose call this one may be sent: of those with room, the one with the fewest calls. */
-	workerFor(call: Call): Worker | undefined {
+	/**
+	 * The worker behind whose call this one may be sent: of those with room, the one with the fewest calls.
+	 *
+	 * @param home where the session of the call is: the only one for it.
+	 */
+	workerFor(call: Call, home: Worker | undefined): Worker | undefined {
 		this.#judgeChanged();
-		const worker = this.#withRoom.leastLoaded();
-		return worker !== undefined && this.admits(worker, call)
+		const worker =
+			call.session === undefined ? this.#withRoom.leastLoaded() : home;
+		return worker !== undefined &&
+			this.#withRoom.has(worker) &&
+			this.admits(worker, call)
 			? worker
 			: undefined;
 	}
@@ -61,7 +68,7 @@ export class AheadWindows {
 	/** Whether this call may be sent to a worker that has room. */
 	admits(worker: Worker, call: Call): boolean {
 		return (
-			mayGoAhead(call) &&
+			mayGoAhead(call, worker.ref.incarnation) &&
 			isQuick(this.#recentMs.get(call.command)) &&
 			worker.connection?.ahead?.admits(call.command, call.args) === true
 		);

@@ -1,4 +1,5 @@
 import {
+	type BackCallWrapper,
 	type CallOptions,
 	type Cancellation,
 	type Connection,
@@ -10,7 +11,7 @@ import {
 	SnakepitError,
 	ToolError,
 } from "../errors.ts";
-import type { AttemptInstrument } from "../instrument.ts";
+import type { AttemptInstrument, Ran } from "../instrument.ts";
 import { afterRunning } from "../patience.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Attempt } from "../worker/worker-parts.ts";
@@ -20,6 +21,8 @@ import type { Attempted } from "./work.ts";
 
 /** What an attempt reports to. */
 export interface AttemptListener {
+	/** On the monotonic clock. */
+	now(): number;
 	/** The worker's slot is free, or the worker is gone. Called once. */
 	attemptOver(
 		attempt: CallAttempt,
@@ -56,6 +59,9 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 	startedMs: number;
 	/** How long the command ran, as measured in the worker. */
 	measuredMs: number | undefined;
+	/** On which terms it was sent. */
+	sent: "to run" | "ahead" = "to run";
+	#beganMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
 	readonly #abort = new AbortController();
@@ -112,6 +118,7 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 
 	/** Sends the call to the worker, unless it was given up meanwhile. */
 	send(): void {
+		if (this.#state.kind === "ahead") this.sent = "ahead";
 		const { connection } = this.worker;
 		if (this.#state.kind === "cancelling") this.#failed(this.#state.reason);
 		else if (connection === undefined) this.#failed(noConnection());
@@ -131,9 +138,13 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 					: Math.max(1, call.deadlineMs - this.startedMs),
 			sessionId: call.session?.id,
 			input: call.input?.items,
-			traceContext: instrument?.traceContext ?? call.traceContext,
-			backCall: instrument?.backCall,
+			traceContext:
+				instrument?.traceContext ??
+				call.instrument?.sentAhead?.() ??
+				call.traceContext,
+			backCall: call.instrument && this.#backCall,
 			ranFor: this.#ranFor,
+			beganAgo: call.instrument && this.#beganAgo,
 		};
 		const { work, command, args, context } = call;
 		try {
@@ -174,6 +185,26 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 		this.#abort.abort(reason);
 		this.#onCancel?.(reason);
 	}
+
+	/** When the command ran, as measured in the worker. */
+	get ran(): Ran | undefined {
+		return this.#beganMs === undefined || this.measuredMs === undefined
+			? undefined
+			: {
+					beganAgoMs: this.#listener.now() - this.#beganMs,
+					ranMs: this.measuredMs,
+				};
+	}
+
+	readonly #beganAgo = (ms: number): void => {
+		this.#beganMs = this.#listener.now() - ms;
+	};
+
+	/** Of a call that asks for something, it is known to have begun. */
+	readonly #backCall: BackCallWrapper = (backCall, run) => {
+		if (this.isAhead) this.#listener.attemptBeganEarly(this);
+		return this.instrument?.backCall(backCall, run) ?? run();
+	};
 
 	readonly #ranFor = (ms: number): void => {
 		this.measuredMs = ms;

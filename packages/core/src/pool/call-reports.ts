@@ -47,6 +47,7 @@ export class CallReports {
 		attempt.instrument = call.instrument?.dispatched({
 			...worker.ref,
 			attempt: number,
+			ahead: attempt.sent === "ahead",
 			pid: worker.pid,
 		});
 		if (hub.hasListener("call.dispatched"))
@@ -63,10 +64,11 @@ export class CallReports {
 
 	/** The worker's slot is free, or the worker is gone. */
 	released(
-		{ call, instrument, number, worker }: CallAttempt,
+		attempt: CallAttempt,
 		error: SnakepitError | undefined,
 		ranMs: number,
 	): void {
+		const { call, instrument, number, worker } = attempt;
 		const { clock, hub, statistics } = this.#setting;
 		statistics.run.record(ranMs);
 		if (hub.hasListener("call.released"))
@@ -79,7 +81,7 @@ export class CallReports {
 				attempt: number,
 				ranMs,
 			});
-		instrument?.released(error);
+		instrument?.released(error, attempt.ran);
 	}
 
 	retried(call: Call, because: SnakepitError): void {

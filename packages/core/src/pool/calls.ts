@@ -212,6 +212,10 @@ export class Calls implements AttemptListener {
 		);
 	}
 
+	now(): number {
+		return this.#setting.clock.now();
+	}
+
 	attemptBeganEarly(attempt: CallAttempt): void {
 		this.#dispatch.beginEarly(attempt, this.#setting.clock.now());
 	}

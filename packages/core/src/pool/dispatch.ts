@@ -92,7 +92,7 @@ export class Dispatch {
 			if (call === undefined) break;
 			happened(call, { kind: "room_ahead", worker }, clock.now());
 		}
-		if (worker.hasCapacity && scheduler.ahead.size > 0) {
+		if (scheduler.ahead.size > 0 && worker.hasCapacity) {
 			const busy = scheduler.ahead.worthMoving();
 			if (busy !== undefined) this.takeBack(busy);
 		}
@@ -220,8 +220,13 @@ export class Dispatch {
 	#waitAgain(call: Call, nowMs: number): void {
 		if (call.state.kind !== "waiting") return;
 		const worker = this.scheduler.workerFor(call);
-		if (worker === undefined) this.wait(call, nowMs);
-		else this.#setting.happened(call, { kind: "worker_found", worker }, nowMs);
+		this.#setting.happened(
+			call,
+			worker === undefined
+				? { ...this.scheduler.lackFor(call), queue: "open" }
+				: { kind: "worker_found", worker },
+			nowMs,
+		);
 	}
 
 	/** A call that waits already waits on. */

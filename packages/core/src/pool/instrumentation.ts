@@ -7,6 +7,7 @@ import type {
 	InstrumentProblem,
 	ObservedPool,
 	PoolInstrument,
+	Ran,
 } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Call } from "./call.ts";
@@ -112,6 +113,8 @@ class FollowedCall implements CallInstrument {
 	readonly #others: CallInstrument | undefined;
 	readonly #call: Call;
 	readonly #guard: Guard;
+	/** Where all can do it. */
+	readonly sentAhead?: () => Readonly<Record<string, string>>;
 
 	constructor(
 		one: CallInstrument,
@@ -123,6 +126,12 @@ class FollowedCall implements CallInstrument {
 		this.#others = others;
 		this.#call = call;
 		this.#guard = guard;
+		if (one.sentAhead === undefined) return;
+		if (others !== undefined && others.sentAhead === undefined) return;
+		this.sentAhead = () => ({
+			...(others?.sentAhead?.() ?? call.traceContext),
+			...guard("instrument.sentAhead", () => one.sentAhead?.()),
+		});
 	}
 
 	queued(): void {
@@ -195,8 +204,8 @@ class FollowedAttempt implements AttemptInstrument {
 		this.#others?.cancelled(reason);
 	}
 
-	released(error: SnakepitError | undefined): void {
-		this.#guard("instrument.released", () => this.#one?.released(error));
-		this.#others?.released(error);
+	released(error: SnakepitError | undefined, ran: Ran | undefined): void {
+		this.#guard("instrument.released", () => this.#one?.released(error, ran));
+		this.#others?.released(error, ran);
 	}
 }

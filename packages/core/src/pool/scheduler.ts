@@ -61,9 +61,12 @@ export class Scheduler {
 
 	/** The worker behind whose call this one is sent; `undefined` where it has to wait here. */
 	busyWorkerFor(call: Call): Worker | undefined {
-		return this.#waiting.size === 0 && this.#hasRoom()
-			? this.ahead.workerFor(call)
-			: undefined;
+		if (this.#waiting.size > 0 || !this.#hasRoom()) return undefined;
+		const incarnation = call.session?.incarnation;
+		return this.ahead.workerFor(
+			call,
+			incarnation === undefined ? undefined : this.#workers.get(incarnation),
+		);
 	}
 
 	/** A worker in which less urgent calls wait than this one, which it could run. */

@@ -71,11 +71,14 @@ export class WaitingRoom {
 		}
 	}
 
-	/** The next call that any process may run, unless one waits for this very process. */
+	/** The next call: of the common line, which this process may not be allowed to run, or of those for this very process. */
 	peekFor(incarnation: string): Call | undefined {
-		if ((this.#bound.get(incarnation)?.size ?? 0) > 0) return undefined;
-		const call = this.#common.peek();
-		return call?.session === undefined ? call : undefined;
+		const bound = this.#bound.get(incarnation)?.peek();
+		const common = this.#common.peek();
+		return bound !== undefined &&
+			(common === undefined || isBefore(bound, common))
+			? bound
+			: common;
 	}
 
 	/** Takes the next call whose session is bound to this process, also one that came before it was bound. */

@@ -42,13 +42,24 @@ describe("a call may be sent ahead", () => {
 	test.each<[string, Partial<AheadCandidate>, boolean]>([
 		["with one answer and nothing else", {}, true],
 		["that streams", { work: { shape: "stream" } }, false],
-		["of a session", { session: {} }, false],
+		["of a session that is there", { session: { incarnation: "i-1" } }, true],
+		["of a session elsewhere", { session: { incarnation: "i-2" } }, false],
+		[
+			"of a session without a place",
+			{ session: { incarnation: undefined } },
+			false,
+		],
 		["with input", { input: {} }, false],
-		["with a span", { instrument: {} }, false],
+		["whose instrument needs an attempt", { instrument: {} }, false],
+		[
+			"whose instrument has headers",
+			{ instrument: { sentAhead: () => ({}) } },
+			true,
+		],
 		["that is made again", { attempts: 1 }, false],
 		["that was taken back before", { timesTakenBack: 1 }, false],
 	])("%s: %j -> %s", (_, more, may) => {
-		expect(mayGoAhead({ ...plain, ...more })).toBe(may);
+		expect(mayGoAhead({ ...plain, ...more }, "i-1")).toBe(may);
 	});
 });
 

@@ -6,6 +6,7 @@ import { VirtualClock } from "../../src/testing.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 
 const worker = {
+	ref: { incarnation: "i-1" },
 	callsRunning: 1,
 	callsTaken: 1,
 	connection: { ahead: { admits: () => true } },

@@ -11,34 +11,65 @@ import type { BackCall } from "@snakepit/core/adapter";
 import type {
 	AttemptInstrument,
 	DispatchedAttempt,
+	Ran,
 } from "@snakepit/core/instrument";
 import { recordError } from "./exceptions.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { type Spans, within } from "./spans.ts";
 
-/** The span of one attempt. Its context travels in the call frame. */
+/** What an attempt shares with its call. */
+export interface TracedCall {
+	readonly context: Context;
+	/** Now, in milliseconds since the Unix epoch, as the span of the call counts them. */
+	now(): number;
+}
+
+/**
+ * The span of one attempt. Its context travels in the call frame. Where the call was sent ahead, that of the call
+ * travelled, and this span begins and ends when the worker says that the command did.
+ */
 export class AttemptTrace implements AttemptInstrument {
 	readonly traceContext: Readonly<Record<string, string>>;
 	readonly #spans: Spans;
 	readonly #lost: LostAttempts;
-	readonly #incarnation: string;
-	readonly #span: Span;
-	readonly #context: Context;
+	readonly #attempt: DispatchedAttempt;
+	readonly #call: TracedCall;
+	readonly #links: readonly Link[];
+	#opened: { readonly span: Span; readonly context: Context } | undefined;
+	/** When it was dispatched, if its span is not open yet. */
+	readonly #dispatchedMs: number | undefined;
 	#cancelled: SnakepitError | undefined;
 
 	constructor(
 		spans: Spans,
 		lost: LostAttempts,
 		attempt: DispatchedAttempt,
-		call: Context,
+		call: TracedCall,
 		links: readonly Link[],
 	) {
 		this.#spans = spans;
 		this.#lost = lost;
-		this.#incarnation = attempt.incarnation;
-		this.#span = spans.start("attempt", {
-			within: call,
-			links,
+		this.#attempt = attempt;
+		this.#call = call;
+		this.#links = links;
+		const headers: Record<string, string> = {};
+		if (attempt.ahead) this.#dispatchedMs = call.now();
+		else propagation.inject(this.#open().context, headers);
+		this.traceContext = headers;
+	}
+
+	get spanContext(): SpanContext {
+		return this.#open(this.#dispatchedMs).span.spanContext();
+	}
+
+	#open(atMs?: number): { readonly span: Span; readonly context: Context } {
+		if (this.#opened !== undefined) return this.#opened;
+		const attempt = this.#attempt;
+		const { context } = this.#call;
+		const span = this.#spans.start("attempt", {
+			within: context,
+			links: this.#links,
+			...(atMs !== undefined && { atMs }),
 			details: {
 				"snakepit.pool.name": attempt.pool,
 				"snakepit.worker.id": attempt.workerId,
@@ -47,14 +78,8 @@ export class AttemptTrace implements AttemptInstrument {
 				"process.pid": attempt.pid,
 			},
 		});
-		this.#context = within(this.#span, call);
-		const headers: Record<string, string> = {};
-		propagation.inject(this.#context, headers);
-		this.traceContext = headers;
-	}
-
-	get spanContext(): SpanContext {
-		return this.#span.spanContext();
+		this.#opened = { span, context: within(span, context) };
+		return this.#opened;
 	}
 
 	readonly backCall = async <T>(
@@ -82,7 +107,8 @@ export class AttemptTrace implements AttemptInstrument {
 		readonly span: Span;
 		readonly context: Context;
 	} {
-		const parent = propagation.extract(this.#context, backCall.traceContext);
+		const { context } = this.#open(this.#dispatchedMs);
+		const parent = propagation.extract(context, backCall.traceContext);
 		const name = this.#spans.limits.name(backCall.function);
 		const span = this.#spans.start("back-call", {
 			within: parent,
@@ -94,20 +120,28 @@ export class AttemptTrace implements AttemptInstrument {
 
 	cancelled(reason: SnakepitError): void {
 		this.#cancelled = reason;
-		this.#spans.event(this.#span, "cancelled", { "error.type": reason.code });
+		const { span } = this.#open(this.#dispatchedMs);
+		this.#spans.event(span, "cancelled", { "error.type": reason.code });
 	}
 
-	released(error: SnakepitError | undefined): void {
+	released(error: SnakepitError | undefined, ran: Ran | undefined): void {
+		// One that is open was sent to run, or has asked for something: it ends now.
+		const beganMs =
+			ran === undefined || this.#opened !== undefined
+				? undefined
+				: this.#call.now() - ran.beganAgoMs;
+		const { span } = this.#open(beganMs ?? this.#dispatchedMs);
 		// The error of a cancelled attempt is the reason of the cancel, not the worker's answer to it.
 		const lost = error instanceof WorkerLostError;
 		const shown = lost ? error : (this.#cancelled ?? error);
 		if (shown !== undefined) {
-			this.#span.setAttribute("snakepit.call.ran", shown.ran);
+			span.setAttribute("snakepit.call.ran", shown.ran);
 			if (shown.code === "CALL_ABORTED")
-				this.#span.setAttribute("error.type", shown.code);
-			else recordError(this.#spans, this.#span, shown);
+				span.setAttribute("error.type", shown.code);
+			else recordError(this.#spans, span, shown);
 		}
-		if (lost) this.#lost.note(this.#incarnation, this.spanContext);
-		this.#span.end();
+		if (lost) this.#lost.note(this.#attempt.incarnation, span.spanContext());
+		if (beganMs === undefined || ran === undefined) span.end();
+		else span.end(beganMs + ran.ranMs);
 	}
 }

@@ -11,7 +11,7 @@ import type {
 	CallInstrument,
 	DispatchedAttempt,
 } from "@snakepit/core/instrument";
-import { AttemptTrace } from "./attempt-trace.ts";
+import { AttemptTrace, type TracedCall } from "./attempt-trace.ts";
 import { noteError, recordError } from "./exceptions.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { linkTo, type Spans, within } from "./spans.ts";
@@ -19,11 +19,14 @@ import { linkTo, type Spans, within } from "./spans.ts";
 const NO_LINKS: readonly Link[] = [];
 
 /** The spans of one call. */
-export class CallTrace implements CallInstrument {
+export class CallTrace implements CallInstrument, TracedCall {
 	readonly #spans: Spans;
 	readonly #lost: LostAttempts;
 	readonly #span: Span;
-	readonly #context: Context;
+	readonly context: Context;
+	/** Two clocks as they were when the span began: a wall clock may be set, and shows no part of a millisecond. */
+	readonly #beganWallMs = Date.now();
+	readonly #beganMs = performance.now();
 	#queue: Span | undefined;
 	#last: AttemptTrace | undefined;
 	#attempts = 0;
@@ -54,13 +57,17 @@ export class CallTrace implements CallInstrument {
 						: limits.name(call.sessionId),
 			},
 		});
-		this.#context = within(this.#span, parent);
+		this.context = within(this.#span, parent);
 	}
 
-	/** The headers for the worker of a call that is not recorded. */
-	headers(): Readonly<Record<string, string>> {
+	now(): number {
+		return this.#beganWallMs + performance.now() - this.#beganMs;
+	}
+
+	/** The headers for a worker that gets the call without an attempt of its own. */
+	sentAhead(): Readonly<Record<string, string>> {
 		const headers: Record<string, string> = {};
-		propagation.inject(this.#context, headers);
+		propagation.inject(this.context, headers);
 		return headers;
 	}
 
@@ -69,7 +76,7 @@ export class CallTrace implements CallInstrument {
 	}
 
 	queued(): void {
-		this.#queue = this.#spans.start("queue", { within: this.#context });
+		this.#queue = this.#spans.start("queue", { within: this.context });
 	}
 
 	dispatched(attempt: DispatchedAttempt): AttemptInstrument {
@@ -80,7 +87,7 @@ export class CallTrace implements CallInstrument {
 			this.#spans,
 			this.#lost,
 			attempt,
-			this.#context,
+			this,
 			this.#last === undefined
 				? NO_LINKS
 				: [linkTo(this.#last.spanContext, "previous attempt")],
@@ -128,6 +135,10 @@ export class PassedCall implements CallInstrument {
 			cancelled: () => {},
 			released: () => {},
 		};
+	}
+
+	sentAhead(): Readonly<Record<string, string>> {
+		return this.#attempt.traceContext;
 	}
 
 	queued(): void {}

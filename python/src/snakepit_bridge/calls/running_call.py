@@ -190,8 +190,9 @@ class RunningCall:
         # It refers to this call, which would be a reference cycle.
         self.interrupt = _nothing
         span, self._span = self._span, None
-        if span is not None and not isinstance(frame, bytes):
-            span.end(frame, self.cancellation.reason)
+        if span is not None:
+            ended = None if isinstance(frame, bytes) else frame
+            span.end(ended, self.cancellation.reason)
         self._sink.settle(self.call.call_id, frame)
 
     def result(self, value: object) -> TerminalFrame:
@@ -201,7 +202,7 @@ class RunningCall:
             CallRefused: it cannot cross.
         """
         image, attachment = self._encoded(value, "result")
-        if attachment is None and self._is_compact and self._span is None:
+        if attachment is None and self._is_compact:
             return compact_result(self.call.call_id, self._begun_ns, image)
         # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()

@@ -105,7 +105,7 @@ class OtelToolSpan:
     def __init__(self, span: trace.Span) -> None:
         self._span = span
 
-    def end(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
+    def end(self, frame: pb.WorkerFrame | None, reason: CancelReason | None) -> None:
         """See `ToolSpan`."""
         try:
             if self._span.is_recording():
@@ -114,7 +114,9 @@ class OtelToolSpan:
         except BaseException:  # noqa: BLE001 - processors and exporters are user code
             _say_once("a span could not be ended")
 
-    def _describe(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
+    def _describe(
+        self, frame: pb.WorkerFrame | None, reason: CancelReason | None
+    ) -> None:
         end = outcome(frame, reason)
         if end.attributes:
             self._span.set_attributes(end.attributes)

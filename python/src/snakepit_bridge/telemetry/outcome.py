@@ -33,13 +33,13 @@ class Outcome:
     exception: dict[str, str] = field(default_factory=dict)
 
 
-def outcome(frame: pb.WorkerFrame, reason: CancelReason | None) -> Outcome:
-    """Returns how the span of a call ends.
+def outcome(frame: pb.WorkerFrame | None, reason: CancelReason | None) -> Outcome:
+    """Returns how the span of a call ends; `frame` is None for a result.
 
     A call that its caller cancelled is marked and is not an error; one that ran into
     its deadline or the worker's end is both.
     """
-    if not frame.HasField("failure"):
+    if frame is None or not frame.HasField("failure"):
         return Outcome()
     failure = frame.failure
     if failure.kind == pb.FAILURE_KIND_CANCELLED:

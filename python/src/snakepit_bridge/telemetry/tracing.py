@@ -15,8 +15,8 @@ __all__ = ["ToolSpan", "Tracing"]
 class ToolSpan(Protocol):
     """The span of one call's tool."""
 
-    def end(self, frame: pb.WorkerFrame, reason: CancelReason | None) -> None:
-        """Ends it by the call's terminal frame; called once.
+    def end(self, frame: pb.WorkerFrame | None, reason: CancelReason | None) -> None:
+        """Ends it by the call's terminal frame, None for a result; called once.
 
         Never raises. User code may run in it, and so never in the bridge's thread.
         """
