@@ -13,7 +13,13 @@ export interface Way {
 }
 
 /** What no bundle contains, whatever made it: native code, and programs that are files. */
-const OUTSIDE = ["better-sqlite3", "@snakepit/watchdog"];
+const OUTSIDE: readonly string[] = [
+	"better-sqlite3",
+	"@snakepit/watchdog",
+	...(process.platform === "linux"
+		? [`@snakepit/native-linux-${process.arch}`]
+		: []),
+];
 
 export const WAYS: readonly Way[] = [
 	{
