@@ -63,6 +63,8 @@ const otlp = createHttpServer((request, response) => {
 	else received[signal as keyof typeof received]++;
 	request.resume().once("end", () => response.end());
 });
+// Metrics come every 5 s, when Node would close the connection: a request that is on its way then fails.
+otlp.keepAliveTimeout = 0;
 
 for (const signal of ["SIGINT", "SIGTERM"])
 	process.on(signal, () => {
