@@ -265,6 +265,31 @@ def test_a_wrong_set_of_arguments_is_refused_by_name(
     assert message in str(caught.value)
 
 
+def by_place(a: int = 1, b: int = 2, /, c: int = 3) -> None: ...
+
+
+@pytest.mark.parametrize("given", [{}, {"c": 4}])
+def test_arguments_by_place_with_a_default_may_be_left_out(given: Any) -> None:
+    assert bind(Signature(by_place), given) == ([], given)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "path", "text"),
+    [
+        (plain, {"a": "x"}, "$.a", "$.a: expected int, got str"),
+        (plain, 5, "$", "arguments are a map of names to values, or a list; got int"),
+        (plain, {1: 2}, "$", "an argument's name is text, not 1"),
+        (by_place, {"b": 1}, "$.b", "$.b: cannot be given without 'a'"),
+    ],
+)
+def test_an_error_names_the_place_of_what_does_not_fit(
+    function: Callable[..., None], given: Any, path: str, text: str
+) -> None:
+    with pytest.raises(ArgumentsInvalid) as caught:
+        bind(Signature(function), given)
+    assert (caught.value.path, str(caught.value)) == (path, text)
+
+
 class Plain:
     pass
 

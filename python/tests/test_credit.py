@@ -48,6 +48,22 @@ def test_chunks_count_fully_from_the_least_size_on() -> None:
     assert not credit.available()
 
 
+def test_a_chunk_counts_until_it_has_arrived_and_no_byte_more_than_it_has() -> None:
+    credit = Credit(0, 600)
+    credit.take(599)
+    assert credit.available()
+    credit.take(700)
+    assert not credit.available()
+    credit.grant(2)
+    assert credit.available()
+
+
+def test_a_stream_without_small_chunks_remembers_none() -> None:
+    credit = Credit(100)
+    credit.take(1)
+    assert len(credit._sizes) == 0
+
+
 def test_a_stream_remembers_no_more_chunks_than_are_under_way() -> None:
     credit = Credit(2, 1_000_000)
     for _ in range(100):
