@@ -116,10 +116,7 @@ function isNative({ name }: Packed): boolean {
 	return name.startsWith("@snakepit/native-");
 }
 
-/**
- * The guard is Python in an npm package: the build has to copy it, and the doctor starts what was copied. The native
- * binary has to be installed with core, and executable.
- */
+/** The guard and the lifeline need the native binary, installed with core and executable. */
 function layersWork(cwd: string) {
 	if (process.platform !== "linux") return;
 	const doctor = join(cwd, "node_modules/.bin/snakepit-doctor");

@@ -25,7 +25,7 @@ const PROGRAMS: Readonly<Record<string, LaunchSpec>> = {
 	"ignores SIGTERM and the end of its input": node(SERVER),
 	"is busy and never reads its input": node('console.log("up"); for (;;);'),
 	"runs below a shell, as npx does it": {
-		...shell('"$0" "$@" & wait'),
+		executable: "/bin/sh",
 		args: ["-c", '"$0" "$@" & wait', process.execPath, "-e", SERVER],
 	},
 	"is written in Perl, and busy": {
@@ -43,17 +43,25 @@ interface Up {
 	readonly orphans: number;
 }
 
+const HOST = join(import.meta.dirname, "any-program-host.ts");
+/** Runs the host in a thread, which is terminated when SIGUSR2 arrives. */
+const IN_A_THREAD = [
+	"-e",
+	`const { Worker } = require("node:worker_threads");
+	const [, file, ...argv] = process.argv;
+	const thread = new Worker(file, { argv });
+	process.on("SIGUSR2", () => thread.terminate());
+	setInterval(() => {}, 2 ** 30);`,
+];
+
 async function hostOf(
 	dataDir: string,
 	specs: readonly LaunchSpec[],
+	before: readonly string[] = [],
 ): Promise<Up> {
 	const host = spawn(
 		process.execPath,
-		[
-			join(import.meta.dirname, "any-program-host.ts"),
-			dataDir,
-			JSON.stringify(specs),
-		],
+		[...before, HOST, dataDir, JSON.stringify(specs)],
 		{
 			stdio: ["ignore", "pipe", "inherit"],
 			env: { ...process.env, TMPDIR: dataDir },
@@ -105,6 +113,15 @@ describe.runIf(process.platform === "linux")("a program that", () => {
 			dies(host);
 			await eventually("their end", () => membersOf(pids).length === 0);
 		}
+	});
+
+	test("is one of all of these is gone when the thread of its pool is terminated", async () => {
+		const all = Object.values(PROGRAMS);
+		const { host, pids } = await hostOf(temporaryDirectory(), all, IN_A_THREAD);
+		expect(pids).toHaveLength(all.length);
+		kill(host, "SIGUSR2");
+		await eventually("their end", () => membersOf(pids).length === 0);
+		expect(host.exitCode ?? host.signalCode).toBeNull();
 	});
 
 	test("closes descriptors that it does not know outlives its host, until the next program starts", async () => {
