@@ -2,6 +2,7 @@ import {
 	cpSync,
 	mkdirSync,
 	mkdtempSync,
+	readFileSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
@@ -14,6 +15,8 @@ import { must, root } from "../../scripts/run.ts";
 import { configurations } from "./page.ts";
 
 const HERE = join(root, "bundles");
+/** Not what a program depends on: core's optional dependencies. */
+const NATIVE = /^@snakepit\/native-/;
 
 /** A user's project outside of the workspace: the packages as they are published, the bundlers, the program. */
 export interface Project {
@@ -41,11 +44,25 @@ function projectIn(place: string): Project {
 	const venv = join(place, "venv");
 	const env = environmentOf(directory, place, venv);
 	cpSync(join(HERE, "program"), directory, { recursive: true });
-	cpSync(join(HERE, "package.json"), join(directory, "package.json"));
+	const packed = packPackages(place);
+	const natives = packed.filter(({ name }) => NATIVE.test(name));
+	const manifest = readFileSync(join(HERE, "package.json"), "utf8");
+	writeFileSync(
+		join(directory, "package.json"),
+		JSON.stringify({
+			...JSON.parse(manifest),
+			// As from a registry: npm installs the one that fits this machine, for core.
+			overrides: Object.fromEntries(
+				natives.map(({ name, tarball }) => [name, `file:${tarball}`]),
+			),
+		}),
+	);
 	for (const [name, text] of configurations())
 		writeFileSync(join(directory, name), text);
 
-	const tarballs = packPackages(place).map(({ tarball }) => tarball);
+	const tarballs = packed
+		.filter((each) => !natives.includes(each))
+		.map(({ tarball }) => tarball);
 	const quietly = ["--ignore-scripts", "--no-audit", "--no-fund"];
 	must("npm", ["install", ...quietly, ...tarballs], { cwd: directory, env });
 	environment(venv, [`${join(root, "python")}[grpc]`]);
