@@ -13,7 +13,10 @@ export const PYTHON_FILES: Readonly<Record<string, readonly string[]>> = {
 	"src/snakepit_bridge/calls/turns.py": ["tests/test_turns.py"],
 	"src/snakepit_bridge/forking/frames.py": FORKING,
 	"src/snakepit_bridge/forking/requests.py": FORKING,
-	"src/snakepit_bridge/tools/binding.py": ["tests/test_arguments.py"],
+	"src/snakepit_bridge/tools/binding.py": [
+		"tests/test_arguments.py",
+		"tests/test_binding.py",
+	],
 	"src/snakepit_bridge/values/decode.py": VALUES,
 	"src/snakepit_bridge/values/encode.py": VALUES,
 };
