@@ -218,7 +218,7 @@ async function killOneWorker(
 		const killedAtMs = performance.now();
 		process.kill(pid, "SIGKILL");
 		display.print(
-			`killed ${workerId}, pid ${pid}, with SIGKILL in the middle of ${counted(callsRunning, "call")}`,
+			`killed ${workerId}, pid ${pid}, with SIGKILL while it had ${counted(callsRunning, "call")}`,
 		);
 		const newPid = await replaced.promise;
 		const durationMs = performance.now() - killedAtMs;
