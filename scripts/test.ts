@@ -62,10 +62,12 @@ const pytestEnded = runQuietly(
 const coverage = process.env[THOROUGH] === "1" ? ["--coverage"] : [];
 const vitestJson = join(results, "vitest.json");
 console.log("\nvitest");
+// Not the script in node_modules/.bin: with the NODE_PATH that it sets, packages are found from everywhere.
+const vitestProgram = join(root, "node_modules/vitest/vitest.mjs");
 const vitestStatus = await runBeside(
-	"vitest",
+	process.execPath,
 	[
-		...["run", ...coverage, "--reporter=default"],
+		...[vitestProgram, "run", ...coverage, "--reporter=default"],
 		...["--reporter=json", `--outputFile.json=${vitestJson}`],
 	],
 	marked("vitest"),
