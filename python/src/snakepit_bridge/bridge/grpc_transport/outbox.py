@@ -127,6 +127,8 @@ class GrpcOutbox:
 
     async def take(self) -> bytes | None:
         """Returns the next frame, or a batch of all small frames that wait."""
+        # What was taken before has been written: the task asks for more.
+        self._logs.sent()
         while not self._frames and self._next is None:
             if self._closed:
                 return None
@@ -156,7 +158,7 @@ class GrpcOutbox:
         if isinstance(frame, bytes):
             return frame
         if frame.HasField("log"):
-            self._logs.sent()
+            self._logs.taken()
         return frame.SerializeToString()
 
 
