@@ -12,11 +12,14 @@ test.each(DETAIL_TRANSPORTS)(
 	async (transport) => {
 		const { pool, events } = await openPreloaded({ transport });
 		const [parent] = events.of("preload.started");
+		// One that provably did not begin would be made again.
+		const begun = next(pool, "worker.output");
 		const call = pool.execute("sleeps");
 		const failed = expect(call).rejects.toMatchObject({
 			code: "WORKER_EXITED",
 			ran: "maybe",
 		});
+		expect(await begun).toMatchObject({ line: "asleep" });
 		const ended = next(pool, "preload.ended");
 		const again = next(pool, "preload.started");
 		process.kill(parent?.pid ?? 0, "SIGKILL");

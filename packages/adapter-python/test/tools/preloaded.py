@@ -61,4 +61,5 @@ def twice(array: numpy.ndarray) -> numpy.ndarray:
 def sleeps() -> None:
     import time
 
+    print("asleep", flush=True)
     time.sleep(600)
