@@ -2,10 +2,7 @@ import {
 	PYTHON_GRPC_CHECKS,
 	DEFAULTS as PYTHON_GRPC_DEFAULTS,
 } from "../../packages/adapter-grpc-python/src/options.ts";
-import {
-	MCP_CHECKS,
-	SERVER_CHECKS,
-} from "../../packages/adapter-mcp/src/options.ts";
+import { MCP_CHECKS } from "../../packages/adapter-mcp/src/options.ts";
 import {
 	ENVIRONMENT_CHECKS,
 	ENVIRONMENT_DEFAULTS,
@@ -16,11 +13,13 @@ import {
 	PYTHON_CHECKS,
 	SHARED_MEMORY_CHECKS,
 } from "../../packages/adapter-python/src/resolve-options.ts";
-import { PROGRAM_CHECKS } from "../../packages/adapter-stdio/src/check-program.ts";
 import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
 import { JSON_RPC_DEFAULTS } from "../../packages/adapter-stdio/src/json-rpc/options.ts";
 import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines/lines-adapter.ts";
-import { PROGRAM_DEFAULTS } from "../../packages/adapter-stdio/src/program.ts";
+import {
+	STDIO_CHECKS,
+	STDIO_DEFAULTS,
+} from "../../packages/adapter-stdio/src/stdio-options.ts";
 import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
@@ -42,6 +41,10 @@ import {
 	MAP_CHECKS,
 	MAP_DEFAULTS,
 } from "../../packages/core/src/pool/map-options.ts";
+import {
+	PROGRAM_CHECKS,
+	PROGRAM_DEFAULTS,
+} from "../../packages/core/src/program-options.ts";
 import { POOL_CHECKS } from "../../packages/core/src/resolve-options.ts";
 import { RUN_CHECKS } from "../../packages/core/src/run/run-options.ts";
 import {
@@ -190,17 +193,18 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	),
 	taken(
 		"jsonRpc and lines",
-		"ProgramOptions",
-		`${stdio}/program.ts`,
-		PROGRAM_CHECKS,
-		plainly(PROGRAM_DEFAULTS),
+		"StdioOptions",
+		`${stdio}/stdio-options.ts`,
+		STDIO_CHECKS,
+		plainly(STDIO_DEFAULTS),
 	),
 	taken("mcp", "McpOptions", `${mcp}/options.ts`, MCP_CHECKS),
 	taken(
-		"mcp and mcpTransport",
-		"McpServerOptions",
-		`${mcp}/options.ts`,
-		SERVER_CHECKS,
+		"programs of adapters",
+		"ProgramOptions",
+		`${core}/program-options.ts`,
+		PROGRAM_CHECKS,
+		plainly(PROGRAM_DEFAULTS),
 	),
 	taken(
 		"watchdog",

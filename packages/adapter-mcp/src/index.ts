@@ -1,7 +1,3 @@
 export { mcp } from "./mcp-adapter.ts";
 export { mcpTransport } from "./mcp-transport.ts";
-export type {
-	McpHandler,
-	McpOptions,
-	McpServerOptions,
-} from "./options.ts";
+export type { McpHandler, McpOptions } from "./options.ts";

@@ -7,14 +7,14 @@ import {
 	ListRootsRequestSchema,
 	type Progress,
 } from "@modelcontextprotocol/sdk/types.js";
-import type {
-	Adapter,
-	CallOptions,
-	Connection,
-	WorkerProcess,
+import {
+	type Adapter,
+	type CallOptions,
+	type Connection,
+	programSpec,
+	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { VERSION } from "./gen/version.ts";
-import { launchOf } from "./launch.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
 import { aborted, noInput, toolFailed, translate } from "./tool-errors.ts";
 import { ToolList } from "./tool-list.ts";
@@ -33,7 +33,7 @@ export function mcp(options: McpOptions): Adapter<Client> {
 	checkMcpOptions(options);
 	return {
 		name: options.name ?? "mcp",
-		launch: () => launchOf(options),
+		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: (process, signal) => converse(process, options, signal),
 	};
 }

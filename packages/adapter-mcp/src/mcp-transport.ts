@@ -1,10 +1,13 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { createPool, type Pool, type RunOptions } from "@snakepit/core";
-import type { WorkerProcess } from "@snakepit/core/adapter";
+import {
+	PROGRAM_CHECKS,
+	type ProgramOptions,
+	programSpec,
+	type WorkerProcess,
+} from "@snakepit/core/adapter";
 import { checkOptions } from "@snakepit/core/options";
-import { launchOf } from "./launch.ts";
-import { type McpServerOptions, SERVER_CHECKS } from "./options.ts";
 import { WorkerTransport } from "./worker-transport.ts";
 
 /**
@@ -16,10 +19,10 @@ import { WorkerTransport } from "./worker-transport.ts";
  * @throws OptionsError; `start` also StartError.
  */
 export function mcpTransport(
-	server: McpServerOptions,
+	server: ProgramOptions,
 	run: RunOptions = {},
 ): Transport {
-	checkOptions("mcpTransport", server, SERVER_CHECKS);
+	checkOptions("mcpTransport", server, PROGRAM_CHECKS);
 	return new PooledTransport(server, run);
 }
 
@@ -27,13 +30,13 @@ class PooledTransport implements Transport {
 	onclose?: () => void;
 	onerror?: (error: Error) => void;
 	onmessage?: (message: JSONRPCMessage) => void;
-	readonly #server: McpServerOptions;
+	readonly #server: ProgramOptions;
 	readonly #run: RunOptions;
 	readonly #closed = Promise.withResolvers<void>();
 	#pool: Pool<object, WorkerProcess> | undefined;
 	#inner: WorkerTransport | undefined;
 
-	constructor(server: McpServerOptions, run: RunOptions) {
+	constructor(server: ProgramOptions, run: RunOptions) {
 		this.#server = server;
 		this.#run = run;
 	}
@@ -49,7 +52,7 @@ class PooledTransport implements Transport {
 			start: { maxRestarts: 0 },
 			adapter: {
 				name: server.name ?? "mcp",
-				launch: () => launchOf(server),
+				launch: (slot) => ({ ...programSpec(server, slot), stdio: "adapter" }),
 				connect: async (process: WorkerProcess) => ({
 					client: process,
 					execute: async () => {

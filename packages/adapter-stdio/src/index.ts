@@ -6,4 +6,4 @@ export type {
 	JsonRpcProgress,
 } from "./json-rpc/options.ts";
 export { type LinesOptions, lines } from "./lines/lines-adapter.ts";
-export type { ProgramOptions } from "./program.ts";
+export type { StdioOptions } from "./stdio-options.ts";

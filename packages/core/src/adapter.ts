@@ -5,6 +5,12 @@ import type { ProcessExit } from "./world.ts";
 
 export { brandAs } from "./brand.ts";
 export { ConnectionBrokenError } from "./errors.ts";
+export {
+	PROGRAM_CHECKS,
+	PROGRAM_DEFAULTS,
+	type ProgramOptions,
+	programSpec,
+} from "./program-options.ts";
 
 /**
  * What to start and how to converse with it. The pool owns the process, the
@@ -29,10 +35,7 @@ export interface Adapter<Client = unknown> {
 	 * every start of a parent.
 	 */
 	preload?(place: PreloadPlace): LaunchSpec | undefined;
-	/**
-	 * Resolves when the first call can be taken. Aborted when the start takes too
-	 * long or the process ends.
-	 */
+	/** Resolves when the first call can be taken. Aborted when the start takes too long or the process ends. */
 	connect(
 		process: WorkerProcess,
 		signal: AbortSignal,
@@ -110,10 +113,7 @@ export interface LaunchSpec {
 	 * and arm64). The program has two more open descriptors then. `"off"`: no.
 	 */
 	readonly lifeline?: "auto" | "off" | undefined;
-	/**
-	 * Codes with which the program may answer that it cannot start: each becomes the code of the `StartError`, any other
-	 * is `WORKER_REFUSED`.
-	 */
+	/** With which the program may answer that it cannot start: codes of the `StartError`, any other is `WORKER_REFUSED`. */
 	readonly refusalCodes?: readonly string[] | undefined;
 	/**
 	 * Who reads standard output and writes standard input. `"pool"` (the default):

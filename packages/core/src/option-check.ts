@@ -39,6 +39,27 @@ export const nonEmptyText: Check = (value) =>
 		? undefined
 		: "must be a string that is not empty";
 
+export const strings: Check = (value) =>
+	Array.isArray(value) && value.every((each) => typeof each === "string")
+		? undefined
+		: "must be an array of strings";
+
+/** Variables by name; one that is `undefined` is removed. */
+export const environment: Check = (value) =>
+	typeof value === "object" &&
+	value !== null &&
+	Object.values(value).every((each) =>
+		["string", "undefined"].includes(typeof each),
+	)
+		? undefined
+		: "must be an object with string values";
+
+/** Which variables of this program another one inherits. */
+export const inheritedVariables: Check = (value) =>
+	value === "all" || value === "minimal" || strings(value) === undefined
+		? undefined
+		: 'must be "all", "minimal" or an array of names';
+
 /** Lets a check pass when the option is left out. */
 export const optional =
 	(check: Check): Check =>

@@ -5,14 +5,14 @@ import {
 	oneOf,
 	optional,
 } from "@snakepit/core/options";
-import { PROGRAM_CHECKS } from "../check-program.ts";
+import { STDIO_CHECKS } from "../stdio-options.ts";
 import type { JsonRpcOptions } from "./options.ts";
 
 const anObject: Check = (value) =>
 	typeof value === "object" && value !== null ? undefined : "must be an object";
 
 export const JSON_RPC_CHECKS: Readonly<Record<keyof JsonRpcOptions, Check>> = {
-	...PROGRAM_CHECKS,
+	...STDIO_CHECKS,
 	framing: optional(oneOf("lines", "content-length")),
 	ready: optional(aFunction),
 	handlers: optional(anObject),

@@ -1,12 +1,12 @@
 import { PassThrough } from "node:stream";
 import { InputError } from "@snakepit/core";
-import type {
-	Adapter,
-	CallOptions,
-	Connection,
-	WorkerProcess,
+import {
+	type Adapter,
+	type CallOptions,
+	type Connection,
+	programSpec,
+	type WorkerProcess,
 } from "@snakepit/core/adapter";
-import { launchOf } from "../program.ts";
 import { checkJsonRpcOptions } from "./check-options.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 import { JsonRpcConversation } from "./json-rpc-conversation.ts";
@@ -23,7 +23,7 @@ export function jsonRpc(options: JsonRpcOptions): Adapter<JsonRpcClient> {
 	checkJsonRpcOptions(options);
 	return {
 		name: options.name ?? "json-rpc",
-		launch: (slot) => launchOf(options, slot),
+		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: async (process, signal) =>
 			await converse(process, options, signal),
 	};

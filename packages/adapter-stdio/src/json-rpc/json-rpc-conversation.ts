@@ -2,7 +2,7 @@ import type { WorkerProcess } from "@snakepit/core/adapter";
 import { aborted } from "../aborted.ts";
 import { contentLengthFraming } from "../framing/content-length-framing.ts";
 import { lineFraming } from "../framing/line-framing.ts";
-import { PROGRAM_DEFAULTS } from "../program.ts";
+import { STDIO_DEFAULTS } from "../stdio-options.ts";
 import { ConversationEnded, JsonRpcPeer } from "./json-rpc-peer.ts";
 import {
 	JSON_RPC_DEFAULTS,
@@ -44,7 +44,7 @@ export class JsonRpcConversation {
 			stdin,
 			stdout,
 			FRAMINGS[options.framing ?? JSON_RPC_DEFAULTS.framing],
-			options.maxMessageBytes ?? PROGRAM_DEFAULTS.maxMessageBytes,
+			options.maxMessageBytes ?? STDIO_DEFAULTS.maxMessageBytes,
 			{
 				request: (method, params, signal) =>
 					this.#handler(method) && this.#handle(method, params, signal),

@@ -1,4 +1,4 @@
-import type { ProgramOptions } from "../program.ts";
+import type { StdioOptions } from "../stdio-options.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 
 /** What a program asks of this one. `signal` aborts when the conversation ends. */
@@ -18,8 +18,8 @@ export interface JsonRpcProgress {
 	): { readonly token: unknown; readonly value: unknown } | undefined;
 }
 
-/** How a program speaks JSON-RPC 2.0. Takes what `ProgramOptions` has, too. */
-export interface JsonRpcOptions extends ProgramOptions {
+/** How a program speaks JSON-RPC 2.0. Takes what `StdioOptions` and `ProgramOptions` have, too. */
+export interface JsonRpcOptions extends StdioOptions {
 	/** `"lines"`: one message a line; `"content-length"`: with a header, as language servers. @default "lines" */
 	readonly framing?: "lines" | "content-length" | undefined;
 	/** Prepares the conversation before the first call, as the protocol's `initialize` does. What it returns are the worker's `facts`. */

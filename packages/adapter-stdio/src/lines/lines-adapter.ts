@@ -3,6 +3,7 @@ import {
 	type Adapter,
 	type Connection,
 	ConnectionBrokenError,
+	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {
@@ -12,13 +13,16 @@ import {
 	optional,
 } from "@snakepit/core/options";
 import { aborted } from "../aborted.ts";
-import { PROGRAM_CHECKS } from "../check-program.ts";
 import { FramingError } from "../framing/framing.ts";
 import { lineFraming } from "../framing/line-framing.ts";
-import { launchOf, PROGRAM_DEFAULTS, type ProgramOptions } from "../program.ts";
+import {
+	STDIO_CHECKS,
+	STDIO_DEFAULTS,
+	type StdioOptions,
+} from "../stdio-options.ts";
 
-/** How a program answers lines. Takes what `ProgramOptions` has, too. */
-export interface LinesOptions extends ProgramOptions {
+/** How a program answers lines. Takes what `StdioOptions` and `ProgramOptions` have, too. */
+export interface LinesOptions extends StdioOptions {
 	/** The line of a call. By default the arguments, which must be a string; the command is ignored. */
 	readonly encode?: ((command: string, args: unknown) => string) | undefined;
 	/** The result of a call from the line that answers it; what it throws is a ToolError. By default the line. */
@@ -26,7 +30,7 @@ export interface LinesOptions extends ProgramOptions {
 }
 
 export const LINES_CHECKS: Readonly<Record<keyof LinesOptions, Check>> = {
-	...PROGRAM_CHECKS,
+	...STDIO_CHECKS,
 	encode: optional(aFunction),
 	decode: optional(aFunction),
 };
@@ -41,7 +45,7 @@ export function lines(options: LinesOptions): Adapter {
 	checkOptions("lines", options, LINES_CHECKS);
 	return {
 		name: options.name ?? "lines",
-		launch: (slot) => launchOf(options, slot),
+		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: async (process) => converse(process, options),
 	};
 }
@@ -64,7 +68,7 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 		process.broken(new Error(why));
 	};
 	const reader = lineFraming.reader(
-		options.maxMessageBytes ?? PROGRAM_DEFAULTS.maxMessageBytes,
+		options.maxMessageBytes ?? STDIO_DEFAULTS.maxMessageBytes,
 	);
 	stdin.on("error", ({ message }) => breakUp(`it reads no calls: ${message}`));
 	stdout.on("data", (chunk: Buffer) => {

@@ -3,37 +3,23 @@ import {
 	aFunction,
 	type Check,
 	checkOptions,
+	environment,
+	inheritedVariables,
 	nonEmptyText,
 	oneOf,
 	optional,
+	strings,
 } from "../option-check.ts";
-
-const areStrings: Check = (value) =>
-	Array.isArray(value) && value.every((each) => typeof each === "string")
-		? undefined
-		: "must be an array of strings";
-const isEnvironment: Check = (value) =>
-	typeof value === "object" &&
-	value !== null &&
-	Object.values(value).every((each) =>
-		["string", "undefined"].includes(typeof each),
-	)
-		? undefined
-		: "must be an object with string values";
 
 const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	executable: nonEmptyText,
-	args: optional(areStrings),
-	env: optional(isEnvironment),
-	inheritEnv: optional((value) =>
-		value === "all" || value === "minimal" || areStrings(value) === undefined
-			? undefined
-			: 'must be "all", "minimal" or an array of names',
-	),
+	args: optional(strings),
+	env: optional(environment),
+	inheritEnv: optional(inheritedVariables),
 	cwd: optional(nonEmptyText),
 	launchPayload: () => undefined,
 	lifeline: optional(oneOf("auto", "off")),
-	refusalCodes: optional(areStrings),
+	refusalCodes: optional(strings),
 	stdio: optional(oneOf("pool", "adapter")),
 	dumpSignal: optional(nonEmptyText),
 };

@@ -1,4 +1,12 @@
-import type { LaunchSpec, WorkerSlot } from "@snakepit/core/adapter";
+import type { LaunchSpec, WorkerSlot } from "./adapter.ts";
+import {
+	type Check,
+	environment,
+	inheritedVariables,
+	nonEmptyText,
+	optional,
+	strings,
+} from "./option-check.ts";
 
 /** The program of an adapter's workers. */
 export interface ProgramOptions {
@@ -18,17 +26,25 @@ export interface ProgramOptions {
 	 * @default "minimal"
 	 */
 	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;
-	/** The longest message in bytes. A longer one from the program breaks the conversation. @default 67 108 864 bytes (64 MiB) */
-	readonly maxMessageBytes?: number | undefined;
 }
 
-export const PROGRAM_DEFAULTS = {
-	inheritEnv: "minimal",
-	maxMessageBytes: 67_108_864,
-} as const;
+export const PROGRAM_DEFAULTS = { inheritEnv: "minimal" } as const;
 
-/** How the program of a slot is started: its standard input and output are the conversation. */
-export function launchOf(
+/** For `checkOptions`. */
+export const PROGRAM_CHECKS: Readonly<Record<keyof ProgramOptions, Check>> = {
+	command: (value) =>
+		typeof value === "function" ||
+		(strings(value) === undefined && (value as string[]).length > 0)
+			? undefined
+			: "must be an array of strings that begins with the program, or a function that returns one",
+	name: optional(nonEmptyText),
+	cwd: optional(nonEmptyText),
+	env: optional(environment),
+	inheritEnv: optional(inheritedVariables),
+};
+
+/** How the program of a slot is started, for an adapter's `launch`. */
+export function programSpec(
 	{ command, cwd, env, inheritEnv }: ProgramOptions,
 	slot: WorkerSlot,
 ): LaunchSpec {
@@ -37,6 +53,5 @@ export function launchOf(
 	return {
 		...{ executable, args, cwd, env },
 		inheritEnv: inheritEnv ?? PROGRAM_DEFAULTS.inheritEnv,
-		stdio: "adapter",
 	};
 }
