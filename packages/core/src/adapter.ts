@@ -1,10 +1,12 @@
 import type { AsyncResource } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
+import type { LaunchSpec, PreloadPlace } from "./launch-spec.ts";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
 export { brandAs } from "./brand.ts";
 export { ConnectionBrokenError } from "./errors.ts";
+export type { LaunchSpec, PreloadPlace } from "./launch-spec.ts";
 export {
 	PROGRAM_CHECKS,
 	PROGRAM_DEFAULTS,
@@ -25,8 +27,18 @@ export interface Adapter<Client = unknown> {
 	prepare?(signal: AbortSignal): Promise<void>;
 	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
-	/** Says what to execute for one slot. Pure: called again for every start. */
-	launch(slot: WorkerSlot): LaunchSpec;
+	/**
+	 * Says what to execute for one slot. Called again for every start, so what is
+	 * made once belongs in `prepare`. An answer that takes its time has as much as
+	 * `start.timeoutMs`.
+	 *
+	 * @param signal aborted when the start fails, here or later, or the pool closes
+	 *   meanwhile: what was reserved for this worker can be released.
+	 */
+	launch(
+		slot: WorkerSlot,
+		signal: AbortSignal,
+	): LaunchSpec | Promise<LaunchSpec>;
 	/**
 	 * Says what to execute as the preloaded parent of a pool: a process that has
 	 * imported what all workers need, and forks them (docs/bridge-protocol.md,
@@ -63,71 +75,6 @@ export interface WorkerSlot {
 	readonly callsPerWorker: number;
 	/** How long the start may take, in milliseconds. */
 	readonly startTimeoutMs: number;
-}
-
-/** Where a preloaded parent is: beside the slots of its pool. */
-export interface PreloadPlace
-	extends Pick<
-		WorkerSlot,
-		| "pool"
-		| "slots"
-		| "incarnation"
-		| "runId"
-		| "directory"
-		| "callsPerWorker"
-		| "startTimeoutMs"
-	> {
-	/** `pool-preload`. */
-	readonly workerId: string;
-	/** Where the parent takes the connections that become the descriptors of its workers. */
-	readonly forkSocket: string;
-	/** The only process that may connect there. */
-	readonly hostPid: number;
-}
-
-/** What to execute. */
-export interface LaunchSpec {
-	/** Path, or name looked up in `PATH`. */
-	readonly executable: string;
-	/** None by default. */
-	readonly args?: readonly string[] | undefined;
-	/** Laid over what is inherited; `undefined` removes a variable. */
-	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-	/**
-	 * Which variables of the host's environment the program inherits: `"all"`; `"minimal"`, those that say where programs,
-	 * home and temporary files are and how to speak to people, which have no secrets; or these names in addition to the
-	 * minimal ones.
-	 * @default "all"
-	 */
-	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;
-	readonly cwd?: string | undefined;
-	/**
-	 * Present when the program speaks the control channel on descriptor 3
-	 * (docs/bridge-protocol.md): the payload of its launch message, JSON. Absent
-	 * for programs that do not use Snakepit.
-	 */
-	readonly launchPayload?: unknown;
-	/**
-	 * Of a program without `launchPayload`, which does not know that it is a worker: whether the kernel kills it, with
-	 * its process group, when the host is gone. `"auto"` (the default): yes, where there is a native binary (Linux on x64
-	 * and arm64). The program has two more open descriptors then. `"off"`: no.
-	 */
-	readonly lifeline?: "auto" | "off" | undefined;
-	/** With which the program may answer that it cannot start: codes of the `StartError`, any other is `WORKER_REFUSED`. */
-	readonly refusalCodes?: readonly string[] | undefined;
-	/**
-	 * Who reads standard output and writes standard input. `"pool"` (the default):
-	 * input is empty, output lines become events. `"adapter"`: both belong to the
-	 * conversation; standard error stays with the pool. Output that ends before the
-	 * process does is the end of the conversation: its calls fail, and the worker is
-	 * replaced when it has ended by itself, or was ended after `stop.killAfterMs`.
-	 */
-	readonly stdio?: "pool" | "adapter" | undefined;
-	/**
-	 * The signal that makes the program write its stacks to standard error. Sent before a hung worker is killed, and
-	 * before one that is not ready in time, this one only where the system reports that the program handles it (Linux).
-	 */
-	readonly dumpSignal?: NodeJS.Signals | undefined;
 }
 
 /** The process as the adapter sees it. */

@@ -69,7 +69,7 @@ export async function startPythonWorker(
 		startTimeoutMs: 60_000,
 	};
 	await adapter.prepare?.(new AbortController().signal);
-	const spec = adapter.launch(slot);
+	const spec = await adapter.launch(slot, new AbortController().signal);
 	const child = spawn(spec.executable, spec.args ?? [], {
 		env: { ...process.env, ...spec.env },
 		...(spec.cwd !== undefined && { cwd: spec.cwd }),

@@ -41,7 +41,7 @@ export async function startWorker(
 		| undefined;
 	const observed: Adapter = {
 		name: adapter.name,
-		launch: (slot) => adapter.launch(slot),
+		launch: (slot, signal) => adapter.launch(slot, signal),
 		connect: async (process, signal) => {
 			const watched: WorkerProcess = {
 				...process,

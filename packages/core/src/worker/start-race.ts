@@ -31,17 +31,17 @@ export async function raceToReady(
 	clock: Clock,
 	steps: (signal: AbortSignal) => Promise<Handshake>,
 ): Promise<Handshake> {
-	const abort = new AbortController();
+	const { startAbort } = worker;
 	const end = Promise.withResolvers<never>();
 	const timer = afterRunning(clock, timeoutMs, () =>
 		end.reject(startTimedOut(worker, timeoutMs)),
 	);
 	void ended(worker, process).catch(end.reject);
-	const going = steps(abort.signal);
+	const going = steps(startAbort.signal);
 	try {
 		return await Promise.race([going, end.promise]);
 	} catch (error) {
-		abort.abort(error);
+		startAbort.abort(error);
 		going
 			.then(({ connection }) => connection[Symbol.asyncDispose]())
 			.catch(

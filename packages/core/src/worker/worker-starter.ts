@@ -1,16 +1,13 @@
-import type {
-	Adapter,
-	LaunchSpec,
-	WorkerProcess,
-	WorkerSlot,
-} from "../adapter.ts";
+import type { Adapter, LaunchSpec, WorkerSlot } from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { LifelineListener, StartedProcess, World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
+import { awaitLaunch } from "./awaited-launch.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { ConversationOutput } from "./conversation-output.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { processSpec, type SpecSetting } from "./process-spec.ts";
+import { processView } from "./process-view.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
 	isTimeout,
@@ -147,8 +144,19 @@ export class WorkerStarter {
 	async #spawn(worker: Worker): Promise<Spawned> {
 		try {
 			if (worker.state !== "starting") throw withdrawn(worker);
-			const { adapter } = this.#setting;
-			const spec = checkedLaunch(adapter.name, adapter.launch(worker.slot));
+			const { adapter, options, world } = this.#setting;
+			const answer = adapter.launch(worker.slot, worker.startAbort.signal);
+			const spec = checkedLaunch(
+				adapter.name,
+				answer instanceof Promise
+					? await awaitLaunch(
+							answer,
+							worker,
+							options.start.timeoutMs,
+							world.clock,
+						)
+					: answer,
+			);
 			this.#setting.world.registry.reserve({
 				incarnation: worker.slot.incarnation,
 				workerId: worker.slot.workerId,
@@ -158,6 +166,7 @@ export class WorkerStarter {
 			});
 			return await this.#spawnReserved(worker, spec);
 		} catch (error) {
+			worker.startAbort.abort(error);
 			throw notSpawned(error, worker);
 		}
 	}
@@ -258,43 +267,9 @@ export class WorkerStarter {
 			);
 		}
 		const launchedMs = world.clock.now();
-		const conversing = spec.stdio === "adapter";
-		const view: WorkerProcess = {
-			slot,
-			pid: process.identity.pid,
-			ready,
-			token,
-			stdin: conversing ? process.stdin : undefined,
-			stdout: conversing ? process.stdout : undefined,
-			// An adapter gives up what is open then: what the worker wrote comes first.
-			exited: process.exited.then(async (exit) => {
-				await conversation?.finalOutput();
-				return exit;
-			}),
-			line: async (match, from, abort) => {
-				if (conversing && from === "stdout")
-					throw new TypeError(
-						'line(): with stdio "adapter" the adapter reads standard output itself.',
-					);
-				return await output.awaited.next(match, from, abort);
-			},
-			notify: (notification, data) =>
-				world.emit({
-					type: "worker.notified",
-					wallMs: world.clock.wall(),
-					...worker.ref,
-					notification,
-					data,
-				}),
-			log: (record) =>
-				world.emit({
-					type: "worker.logged",
-					wallMs: record.wallMs,
-					...worker.ref,
-					record,
-				}),
-			broken: (error) => worker.conversationOver(error.message),
-		};
+		const view = processView({
+			...{ worker, process, ready, token, output, conversation, world },
+		});
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
 		const connection = checkedConnection(await adapter.connect(view, signal));
 		return { ready, connection, launchedMs };

@@ -14,6 +14,7 @@ import {
 import type { ProcessExit, World } from "../world.ts";
 import { type EndCause, endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";
+import { withdrawn } from "./start-errors.ts";
 import { mannerOf, type StopManner } from "./stop-ladder.ts";
 import {
 	endOfConversation,
@@ -32,13 +33,12 @@ import type {
 import { settleWorker } from "./worker-settlement.ts";
 import { WorkerStop } from "./worker-stop.ts";
 
-/**
- * One worker process from its spawn to its end: holds its state, its
- * conversation and its calls. Moves only by the table in worker-state.ts.
- */
+/** One worker process from its spawn to its end: its state, conversation and calls. Moves only by the table in worker-state.ts. */
 export class Worker {
 	readonly slot: WorkerSlot;
 	readonly ref: WorkerRef;
+	/** Aborted when its start fails, or it is stopped before it has a process. */
+	readonly startAbort: AbortController = new AbortController();
 	readonly #options: ResolvedOptions;
 	readonly #world: World;
 	readonly #listener: WorkerListener;
@@ -114,9 +114,7 @@ export class Worker {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		return (
-			this.#calls.attempts.size < this.slot.callsPerWorker && this.takesCalls
-		);
+		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation?.hasEnded === true;
@@ -262,7 +260,10 @@ export class Worker {
 	#stop(manner: StopManner): void {
 		this.#heartbeat?.stop();
 		const belongings = this.#belongings;
-		if (belongings === undefined) return; // The starter sees the state; see also attach().
+		if (belongings === undefined) {
+			this.startAbort.abort(withdrawn(this)); // See also attach().
+			return;
+		}
 		if (manner === "dumped") belongings.output.expectStacks();
 		// It runs on, and a call that gets no answer need not wait for its end.
 		if (manner === "ending")

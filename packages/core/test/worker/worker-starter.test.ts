@@ -60,9 +60,9 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 			world: witness,
 			wrap: (adapter) => ({
 				...adapter,
-				launch: (slot) => {
+				launch: (slot, signal) => {
 					note("launch");
-					return adapter.launch(slot);
+					return adapter.launch(slot, signal);
 				},
 				connect: (process, signal) => {
 					note("connect");

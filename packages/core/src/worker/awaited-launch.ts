@@ -1,0 +1,41 @@
+import type { LaunchSpec } from "../adapter.ts";
+import { StartError } from "../errors.ts";
+import { afterRunning } from "../patience.ts";
+import type { Clock } from "../world.ts";
+import type { Worker } from "./worker.ts";
+
+/**
+ * Waits for what an adapter says about a start, for no longer than the start may
+ * take, and not after the worker was stopped.
+ *
+ * @throws StartError `START_TIMEOUT`, `START_WITHDRAWN`; or what the adapter rejected with.
+ */
+export async function awaitLaunch(
+	launch: Promise<LaunchSpec>,
+	{ startAbort, slot }: Pick<Worker, "startAbort" | "slot">,
+	timeoutMs: number,
+	clock: Clock,
+): Promise<LaunchSpec> {
+	const { signal } = startAbort;
+	const given = Promise.withResolvers<never>();
+	const timer = afterRunning(clock, timeoutMs, () =>
+		startAbort.abort(launchTimedOut(slot.workerId, timeoutMs)),
+	);
+	const aborted = (): void => given.reject(signal.reason);
+	if (signal.aborted) aborted();
+	signal.addEventListener("abort", aborted);
+	try {
+		return await Promise.race([launch, given.promise]);
+	} finally {
+		timer.cancel();
+		signal.removeEventListener("abort", aborted);
+	}
+}
+
+function launchTimedOut(workerId: string, timeoutMs: number): StartError {
+	return new StartError({
+		code: "START_TIMEOUT",
+		ran: "no",
+		message: `The adapter's launch() did not say within ${timeoutMs} ms what to execute for worker ${workerId}. If it needs longer, raise start.timeoutMs.`,
+	});
+}
