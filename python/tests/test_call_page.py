@@ -85,3 +85,37 @@ def test_where_there_is_no_memory_there_is_no_page(
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OSError, match="No space"):
         CallPage(path)
+
+
+def kept(path: str) -> tuple[int, list[bytes]]:
+    """Returns the round and the answers, as the host reads them."""
+    data = Path(path).read_bytes()
+    generation, end = divmod(int.from_bytes(data[16:24], "little"), 1 << 16)
+    at, answers = 0, []
+    while at < end:
+        size = int.from_bytes(data[24 + at : 26 + at], "little")
+        answers.append(data[26 + at : 26 + at + size])
+        at += 2 + size
+    assert at == end
+    return generation, answers
+
+
+def test_answers_are_kept_in_order_until_the_page_is_full(path: str) -> None:
+    page = CallPage(path)
+    assert kept(path) == (0, [])
+    # 4 x (2 + 1016) of 4072 bytes.
+    answers = [bytes([number]) * 1016 for number in range(4)]
+    assert [page.keep(answer) for answer in answers] == [True] * 4
+    assert kept(path) == (1, answers)
+    # All have to leave now; until the next one comes they stay.
+    assert not page.keep(b"")
+    assert kept(path) == (1, answers)
+    assert page.keep(b"next")
+    assert kept(path) == (2, [b"next"])
+
+
+def test_an_answer_larger_than_the_page_is_not_kept(path: str) -> None:
+    page = CallPage(path)
+    assert not page.keep(bytes(4071))
+    assert page.keep(bytes(4070))
+    assert kept(path) == (1, [bytes(4070)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 
 
@@ -19,6 +21,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self.meanwhile: Callable[[], None] = lambda: None
+        self.held = False
 
     def put(self, _frame: pb.WorkerFrame | bytes) -> None:
         self.meanwhile()
@@ -48,6 +51,23 @@ def test_a_worker_that_leaves_waits_until_the_last_answer_can_be_sent() -> None:
     table.settle(1, pb.WorkerFrame())
     assert left == [1]
     assert len(table.running) == 0
+
+
+def test_an_answer_is_held_only_where_the_host_finds_it(tmp_path: Path) -> None:
+    outbox = Outbox()
+    table = table_with_a_call(outbox)
+
+    def is_held(answer: pb.WorkerFrame | bytes) -> bool:
+        outbox.held = True
+        table.settle(1, answer)
+        return outbox.held
+
+    assert is_held(b"answer")
+    table.page = CallPage(str(tmp_path / "calls"))
+    assert is_held(b"answer")
+    # Only compact answers are kept, and only as long as there is room.
+    assert not is_held(pb.WorkerFrame())
+    assert not is_held(bytes(4096))
 
 
 def test_a_call_is_over_even_if_its_answer_cannot_be_put() -> None:

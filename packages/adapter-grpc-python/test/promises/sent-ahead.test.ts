@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -32,12 +33,15 @@ class Noted {
 	/** How many calls could be sent ahead, because the tool was known as quick. */
 	admitted = 0;
 	readonly ended: Ended[] = [];
+	/** A pipe that a call waits for. */
+	readonly gate: string;
 	readonly #file: string;
 	#made = 0;
 
-	private constructor(pool: Pool, file: string) {
+	private constructor(pool: Pool, file: string, gate: string) {
 		this.pool = pool;
 		this.#file = file;
+		this.gate = gate;
 	}
 
 	static async open(
@@ -45,11 +49,13 @@ class Noted {
 		options: Partial<PoolOptions> = {},
 	): Promise<Noted> {
 		const file = join(scratch(), "began");
+		const gate = join(scratch(), "gate");
+		execFileSync("mkfifo", ["-m", "600", gate]);
 		const base = pythonGrpc({
 			transport,
 			tools: TOOLS,
 			python: PYTHON,
-			env: { BEGAN: file },
+			env: { BEGAN: file, GATE: gate },
 		});
 		let noted: Noted | undefined;
 		const connect: Adapter["connect"] = async (worker, signal) => {
@@ -78,7 +84,7 @@ class Noted {
 			start: { maxRestarts: 10_000, backoffMs: 1 },
 			...options,
 		});
-		noted = new Noted(pool, file);
+		noted = new Noted(pool, file, gate);
 		const opened = noted;
 		onTestFinished(() => opened.pool.close({ drainMs: 0 }));
 		await noted.untilQuick();
@@ -215,6 +221,26 @@ describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
 				expect(value).toBeDefined();
 			await noted.untilQuick();
 		}
+		noted.check();
+	}, 120_000);
+
+	test("answers that wait for the next ones are neither lost when the next call kills the worker, nor late when it holds Python's lock", async () => {
+		const noted = await Noted.open(transport);
+		for (let round = 0; round < rounds(20, 4); round++) {
+			const answered = Array.from({ length: 5 }, () => noted.make());
+			const killer = noted.make("die");
+			for (const { value } of await Promise.all(answered))
+				expect(value).toBeDefined();
+			expect(await killer).toMatchObject({ ran: "maybe" });
+			await noted.untilQuick();
+		}
+		const answered = Array.from({ length: 5 }, () => noted.make());
+		const blocked = noted.make("gate");
+		// The gate opens only after them.
+		for (const { value } of await Promise.all(answered))
+			expect(value).toBeDefined();
+		writeFileSync(noted.gate, "");
+		expect((await blocked).value).toBeDefined();
 		noted.check();
 	}, 120_000);
 

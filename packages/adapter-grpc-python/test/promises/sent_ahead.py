@@ -1,5 +1,6 @@
 """A tool that notes each call as it begins, and does with it what the caller says."""
 
+import ctypes
 import os
 import time
 
@@ -20,6 +21,9 @@ def work(number: int, how: str = "quick", ms: int = 0) -> int:
     elif how == "gil":
         # In C code, which holds the lock until it is done.
         sum(range(ms * 20_000))
+    elif how == "gate":
+        # In C code too, until somebody opens the other end of the pipe.
+        ctypes.PyDLL(None).open(os.environ["GATE"].encode(), os.O_RDONLY)
     elif how == "die":
         os.kill(os.getpid(), 9)
     return number

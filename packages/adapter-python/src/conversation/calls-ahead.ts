@@ -10,6 +10,8 @@ export class CallsAhead implements SendAhead {
 	readonly #calls: ReadonlyMap<number, OngoingCall>;
 	/** Whether results of a command come in shared memory, which a call that does not begin would hold. */
 	readonly #sharesResults: (command: string) => boolean;
+	/** Takes a frame that the worker has not sent yet. */
+	readonly #take: (frame: Uint8Array) => void;
 	/** Of the calls that had not begun when the conversation ended. */
 	#neverBegun: ReadonlySet<string> = new Set();
 
@@ -17,10 +19,12 @@ export class CallsAhead implements SendAhead {
 		page: CallPage,
 		calls: ReadonlyMap<number, OngoingCall>,
 		sharesResults: (command: string) => boolean,
+		take: (frame: Uint8Array) => void,
 	) {
 		this.#page = page;
 		this.#calls = calls;
 		this.#sharesResults = sharesResults;
+		this.#take = take;
 	}
 
 	admits(command: string, args: unknown): boolean {
@@ -31,20 +35,27 @@ export class CallsAhead implements SendAhead {
 		const calls = [...this.#calls.values()];
 		const at = calls.findIndex(({ options }) => options.callId === callId);
 		if (at < 0) return this.#neverBegun;
-		const taken = this.#take(calls[at - 1], calls.slice(at));
+		const taken = this.#stop(calls[at - 1], calls.slice(at));
 		for (const call of taken) call.takenBack();
+		this.#takeKept();
 		return idsOf(taken);
 	}
 
 	/** The conversation is over: no call begins any more. Returns those that have not begun. */
 	end(): ReadonlySet<OngoingCall> {
-		const taken = this.#take(undefined, [...this.#calls.values()]);
+		const taken = this.#stop(undefined, [...this.#calls.values()]);
 		this.#neverBegun = idsOf(taken);
+		this.#takeKept();
 		this.#page.close();
 		return new Set(taken);
 	}
 
-	#take(
+	/** Answers wait in the worker for those that follow. Where those take long, or it is dead, they are read here. */
+	#takeKept(): void {
+		for (const frame of this.#page.kept()) this.#take(frame);
+	}
+
+	#stop(
 		kept: OngoingCall | undefined,
 		calls: readonly OngoingCall[],
 	): readonly OngoingCall[] {

@@ -79,6 +79,7 @@ export class Conversation implements Connection, FrameListener {
 				callPage,
 				this.calls,
 				(command) => sharedMemory?.resultBytes.has(command) === true,
+				(answer) => this.frame(answer, 0, answer.length),
 			);
 		this.hostFunctions = new HostFunctions(
 			setting.hostFunctions,

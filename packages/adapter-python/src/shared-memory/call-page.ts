@@ -10,13 +10,21 @@ import {
 const WORD_BYTES = 8;
 const BEGUN_AT = 0;
 const TAKEN_AT = 8;
+const KEPT_AT = 16;
+const ANSWERS_AT = 24;
+const ANSWERS_BYTES = 4096 - ANSWERS_AT;
+const ROUND = 65_536n;
+const LENGTH_BYTES = 2;
+/** How often what is kept is read while the worker writes it. It has something to send then. */
+const MOST_READS = 3;
 /** The one call that stays is less than this below the last one that is taken back. */
 const REACH = 64;
 
 /**
  * A page of shared memory in which a worker notes the number of the call that it began
- * last, before it looks whether this program took that call back. Read and written
- * through the descriptor: on Linux that is the memory that the worker has mapped.
+ * last, before it looks whether this program took that call back, and keeps answers
+ * that wait to leave with the next ones. Read and written through the descriptor: on
+ * Linux that is the memory that the worker has mapped.
  */
 export class CallPage {
 	readonly #word = new BigUint64Array(1);
@@ -63,9 +71,57 @@ export class CallPage {
 		}
 	}
 
+	/** The answers that the worker has made and may not have sent, each a frame; none where it is writing them. */
+	kept(): readonly Uint8Array[] {
+		for (let reads = 0; reads < MOST_READS; reads++) {
+			const before = this.#read(KEPT_AT);
+			const answers = Buffer.alloc(Number(before % ROUND));
+			if (!this.#fill(answers)) break;
+			if (this.#read(KEPT_AT) / ROUND === before / ROUND)
+				return framesOf(answers);
+		}
+		return [];
+	}
+
+	/** The word there; 0 where it cannot be read. */
+	#read(at: number): bigint {
+		this.#word[0] = 0n;
+		if (this.#file !== undefined)
+			try {
+				readSync(this.#file, this.#word, 0, WORD_BYTES, at);
+			} catch {
+				return 0n;
+			}
+		return this.#word[0];
+	}
+
+	#fill(answers: Buffer): boolean {
+		const { length } = answers;
+		if (this.#file === undefined || length === 0 || length > ANSWERS_BYTES)
+			return false;
+		try {
+			return readSync(this.#file, answers, 0, length, ANSWERS_AT) === length;
+		} catch {
+			return false;
+		}
+	}
+
 	close(): void {
 		if (this.#file === undefined) return;
 		closeSync(this.#file);
 		this.#file = undefined;
 	}
+}
+
+/** Cuts what is kept into frames. The worker wrote it: lengths that do not fit end it. */
+function framesOf(answers: Buffer): readonly Uint8Array[] {
+	const frames: Uint8Array[] = [];
+	let at = 0;
+	while (at + LENGTH_BYTES <= answers.length) {
+		const begin = at + LENGTH_BYTES;
+		at = begin + answers.readUInt16LE(at);
+		if (at > answers.length) break;
+		frames.push(answers.subarray(begin, at));
+	}
+	return frames;
 }

@@ -73,3 +73,63 @@ test("nothing is certain without a page, for calls too far apart, or of a closed
 	page.close();
 	expect(page.takeBack(1, 2)).toBeUndefined();
 });
+
+/** Keeps answers of all lengths without an end, a new round whenever the page is full. */
+const KEEPER = `
+import sys
+from snakepit_bridge.calls.call_page import CallPage
+page = CallPage(sys.argv[1])
+print("ready", flush=True)
+for number in range(10**9):
+    answer = number.to_bytes(4, "little") * (1 + number % 50)
+    if not page.keep(answer):
+        page.keep(answer)
+`;
+
+test("answers that are kept are read whole and in order, while the worker writes and after its death", async () => {
+	const path = join(scratch(), "calls");
+	const worker = spawn(PYTHON, ["-c", KEEPER, path]);
+	onTestFinished(() => void worker.kill("SIGKILL"));
+	await createInterface(worker.stdout)[Symbol.asyncIterator]().next();
+	const page = CallPage.open(path) as CallPage;
+	let seen = 0;
+	const look = (): number | undefined => {
+		let last: number | undefined;
+		for (const answer of page.kept()) {
+			const number = Buffer.from(answer).readUInt32LE(0);
+			const expected = Buffer.alloc(4 * (1 + (number % 50)));
+			for (let at = 0; at < expected.length; at += 4)
+				expected.writeUInt32LE(number, at);
+			expect(Buffer.from(answer).equals(expected)).toBe(true);
+			if (last !== undefined) expect(number).toBe(last + 1);
+			last = number;
+			seen++;
+		}
+		return last;
+	};
+	while (seen < 20_000) look();
+	const exited = new Promise((resolve) => worker.once("exit", resolve));
+	worker.kill("SIGKILL");
+	await exited;
+	expect(look()).toBeDefined();
+	page.close();
+	expect(page.kept()).toEqual([]);
+});
+
+test("of a page with lengths that do not fit, only the answers before are read", () => {
+	const path = join(scratch(), "calls");
+	const bytes = Buffer.alloc(4096);
+	bytes.writeBigUInt64LE(65_536n + 9n, 16);
+	bytes.writeUInt16LE(3, 24);
+	bytes.write("one", 26);
+	bytes.writeUInt16LE(3, 29);
+	writeFileSync(path, bytes);
+	const page = CallPage.open(path) as CallPage;
+	expect(page.kept().map(String)).toEqual(["one"]);
+	page.close();
+	bytes.writeBigUInt64LE(65_536n + 5_000n, 16);
+	writeFileSync(path, bytes);
+	const larger = CallPage.open(path) as CallPage;
+	expect(larger.kept()).toEqual([]);
+	larger.close();
+});

@@ -126,8 +126,13 @@ class CallTable:
 
     def settle(self, call_id: int, frame: TerminalFrame) -> None:
         """Sends the terminal frame of a call and forgets the call."""
+        outbox = self._outbox
+        page = self.page
+        if page is not None and outbox.held:
+            # It waits only where the host finds it, whatever the next call does.
+            outbox.held = type(frame) is bytes and page.keep(frame)
         try:
-            self._outbox.put_last(frame)
+            outbox.put_last(frame)
         finally:
             # After the frame: a worker that leaves is gone when no call is left.
             running = self.running.pop(call_id, None)

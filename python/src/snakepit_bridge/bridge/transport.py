@@ -26,7 +26,12 @@ class Outbox(Protocol):
 
     Its methods may be called in any thread, and take no lock that an interrupted
     tool could keep.
+
+    Attributes:
+        held: whether the main thread gathers frames and will `flush` them.
     """
+
+    held: bool
 
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""

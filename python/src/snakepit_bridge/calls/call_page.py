@@ -12,12 +12,19 @@ Two words of the page decide between the two processes which calls begin:
 Each side writes first and reads second, so at least one of them sees the other's write.
 A call above `begun` has certainly not begun and never will; about the one at `begun`
 the worker decides, and answers that it was taken back if it does not run it.
+
+The rest of the page keeps answers that wait to leave with those that follow. The host
+reads them there if the worker dies, or runs one call for long: so none is lost or late.
+Each has its length before it, in two bytes. `kept` is `round * 65536 + length`: up to
+that length, the answers are whole. A new round writes over those of the one before, so
+what is read while the round changes is not to be used.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import struct
 import threading
 
 __all__ = ["CallPage"]
@@ -28,6 +35,11 @@ REACH = 64
 
 _BEGUN = 0
 _TAKEN = 1
+_KEPT = 2
+ANSWERS_AT = 24
+ANSWERS_BYTES = SIZE - ANSWERS_AT
+ROUND = 1 << 16
+_LENGTH = struct.Struct("<H")
 
 
 class CallPage:
@@ -49,9 +61,13 @@ class CallPage:
             # Not `ftruncate`: where the memory is used up, a store into a page that
             # the file does not have yet would kill the process.
             os.posix_fallocate(file, 0, SIZE)
-            self._words = memoryview(mmap.mmap(file, SIZE)).cast("Q")
+            memory = memoryview(mmap.mmap(file, SIZE))
         finally:
             os.close(file)
+        self._words = memory.cast("Q")
+        self._answers = memory[ANSWERS_AT:]
+        self._round = 0
+        self._end = 0
         self._fence = threading.Lock()
 
     @property
@@ -78,3 +94,24 @@ class CallPage:
             return True
         distance = taken % REACH
         return distance > 0 and number == floor - distance
+
+    def keep(self, answer: bytes) -> bool:
+        """Keeps an answer until it has left, with those before it; one thread calls
+        this. Returns False if there is no room: all have to leave now, and the next
+        one begins a new round."""
+        begin = self._end
+        at = begin + _LENGTH.size
+        end = at + len(answer)
+        if end > ANSWERS_BYTES:
+            self._end = 0
+            return False
+        if begin == 0:
+            self._round += ROUND
+        # Two locks, so that the host never sees the second without the first:
+        # `announce` says why.
+        with self._fence:
+            self._answers[begin:end] = _LENGTH.pack(end - at) + answer
+        with self._fence:
+            self._words[_KEPT] = self._round + end
+        self._end = end
+        return True

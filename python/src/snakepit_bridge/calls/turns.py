@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Protocol
 
 from snakepit_bridge.calls.call_page import CallPage
@@ -12,6 +13,9 @@ from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.main_thread import MainThread
 
 __all__ = ["TurnTable", "Turns"]
+
+# Answers wait for those that follow no longer than this, unless one call takes longer.
+MOST_HELD_NS = 250_000
 
 
 class TurnTable(Protocol):
@@ -25,10 +29,16 @@ class Turns:
     """Begins each call in the main thread when the one before is over, in the order in
     which they came."""
 
-    def __init__(self, main: MainThread, start: Callable[[RunningCall], None]) -> None:
+    def __init__(
+        self,
+        main: MainThread,
+        start: Callable[[RunningCall], None],
+        now_ns: Callable[[], int] = perf_counter_ns,
+    ) -> None:
         """`start` starts a call, in the main thread; one that runs there returns at its
         end."""
         self._main = main
+        self._now_ns = now_ns
         self._gathering = main.gathering
         self._start = start
         self._waiting: deque[RunningCall] = deque()
@@ -58,14 +68,23 @@ class Turns:
 
     def _begin_next(self) -> None:
         waiting = self._waiting
+        gathering = self._gathering
+        outbox = gathering.outbox
+        since = self._now_ns()
         try:
             while waiting and self._current is None:
                 running = waiting.popleft()
                 # One that was cancelled while it waited has ended.
                 if running.state is not CallState.ENDED:
                     self._current = running
+                    # To wake the host for each answer takes longer than a small call.
+                    outbox.held = bool(waiting)
                     self._start(running)
-                    self._gathering.progress += 1
+                    gathering.progress += 1
+                    now = self._now_ns()
+                    if now - since > MOST_HELD_NS:
+                        gathering.release()
+                        since = now
         finally:
             self._will_look = False
             if waiting and self._current is None:

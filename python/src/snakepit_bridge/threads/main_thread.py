@@ -96,7 +96,7 @@ class MainThread:
         loop: the event loop of asynchronous tools and hooks.
         selector: what the thread waits with; shares the host's descriptors.
         gathering: holds the frames of one turn together.
-        one_at_a_time: whether each answer leaves before the next call begins.
+        one_at_a_time: whether a call begins when the one before is over, and not sooner.
     """
 
     def __init__(self) -> None:
