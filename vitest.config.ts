@@ -15,6 +15,7 @@ export const cleanupPaths = [
 	"packages/core/src/run/",
 	"packages/core/src/audit/",
 	"packages/core/src/cleanup/",
+	"packages/core/src/process/owned-process.ts",
 	"packages/core/src/worker/worker-starter.ts",
 ];
 

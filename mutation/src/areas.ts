@@ -20,6 +20,7 @@ const core = (folder: string, ...tests: readonly string[]): Area => ({
 
 export const AREAS: readonly Area[] = [
 	core("pool"),
+	core("process", "worker"),
 	core("worker"),
 	core("heartbeat", "worker"),
 	core("run", "cleanup", "audit"),

@@ -12,7 +12,7 @@ import {
 	systemClock,
 	systemRandom,
 } from "@snakepit/core/infrastructure";
-import { OrphanSweep } from "../../../packages/core/src/worker/orphan-sweep.ts";
+import { OrphanSweep } from "../../../packages/core/src/process/orphan-sweep.ts";
 import { startWatchdog } from "../../../packages/watchdog/src/watchdog/watchdog-process.ts";
 import { type Scene, type Strangers, untilDead } from "./strangers.ts";
 

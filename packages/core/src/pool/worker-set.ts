@@ -1,8 +1,8 @@
 import type { StartError } from "../errors.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { OrphanSweep } from "../process/orphan-sweep.ts";
 import { backoffMs } from "../worker/backoff.ts";
-import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import { Worker } from "../worker/worker.ts";
 import type { WorkerEnding, WorkerListener } from "../worker/worker-parts.ts";

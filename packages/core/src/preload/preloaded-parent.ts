@@ -1,24 +1,21 @@
 import type { Socket } from "node:net";
-import { join } from "node:path";
 import type { LaunchSpec, PreloadPlace } from "../adapter.ts";
 import { StartError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
 import { afterRunning } from "../patience.ts";
+import { killerOf, type SentSignal } from "../process/killer-of.ts";
+import { OrphanSweep } from "../process/orphan-sweep.ts";
+import {
+	type OwnedProcess,
+	recordEnd,
+	startOwned,
+} from "../process/owned-process.ts";
 import { formatLaunchMessage, shakeHands } from "../worker/control-channel.ts";
-import { fingerprint } from "../worker/fingerprint.ts";
-import { killerOf, type SentSignal } from "../worker/killer-of.ts";
-import { OrphanSweep } from "../worker/orphan-sweep.ts";
-import { processSpec } from "../worker/process-spec.ts";
 import { dumpUnreadyStacks } from "../worker/stack-dump.ts";
 import { isTimeout, withLastLines } from "../worker/start-errors.ts";
 import { WorkerOutput } from "../worker/worker-output.ts";
-import type {
-	LifelineListener,
-	ProcessExit,
-	ProcessSpec,
-	StartedProcess,
-} from "../world.ts";
+import type { ProcessExit, ProcessSpec, StartedProcess } from "../world.ts";
 import type { PreloadSetting } from "./preload-setting.ts";
 
 /** It ends at once, unless something in its imports takes its time. */
@@ -29,7 +26,7 @@ export class PreloadedParent {
 	/** Resolves when it is gone and nothing of it is left. Never rejects. */
 	readonly ended: Promise<ProcessExit>;
 	readonly #setting: PreloadSetting;
-	readonly #process: StartedProcess;
+	readonly #owned: OwnedProcess;
 	readonly #line: ForkLine;
 	readonly #sent: SentSignal[] = [];
 	#stopping: "released" | "lost" = "lost";
@@ -37,17 +34,16 @@ export class PreloadedParent {
 	private constructor(
 		setting: PreloadSetting,
 		place: PreloadPlace,
-		process: StartedProcess,
-		lifeline: LifelineListener,
+		owned: OwnedProcess,
 		output: WorkerOutput,
 		lost: () => void,
 	) {
 		this.#setting = setting;
-		this.#process = process;
+		this.#owned = owned;
 		const { clock, host } = setting.world;
 		this.#line = new ForkLine({
 			// As every control channel of this platform.
-			connection: process.control as Socket,
+			connection: owned.process.control as Socket,
 			socketPath: place.forkSocket,
 			source: "preload",
 			host,
@@ -55,7 +51,7 @@ export class PreloadedParent {
 			lost,
 			broken: () => this.#kill("stop_ladder"),
 		});
-		this.ended = this.#whenEnded(place, lifeline, output);
+		this.ended = this.#whenEnded(place, output);
 	}
 
 	/**
@@ -73,63 +69,40 @@ export class PreloadedParent {
 		signal: AbortSignal,
 	): Promise<PreloadedParent> {
 		const { options, world } = setting;
-		const { registry, host } = world;
-		const { incarnation, workerId, pool, directory } = place;
-		registry.reserve({
-			incarnation,
-			workerId,
-			pool,
-			fingerprint: fingerprint(spec),
-			files: [directory],
-		});
-		let lifeline: LifelineListener | undefined;
-		let process: StartedProcess | undefined;
-		let output: WorkerOutput | undefined;
+		const { incarnation, workerId, pool } = place;
+		const owned = await startOwned(spec, place, setting, world, () =>
+			signal.throwIfAborted(),
+		);
+		const { process } = owned;
+		const ref = { pool, workerId, incarnation };
+		const output = new WorkerOutput(process, true, ref, options.output, world);
 		try {
-			host.createDirectory(directory);
-			lifeline = await host.listenLifeline(join(directory, "l"));
-			signal.throwIfAborted();
-			process = await world.source.start(
-				processSpec(spec, place, setting),
-				(identity) => registry.activate(incarnation, identity, identity.pid),
-			);
-			const ref = { pool, workerId, incarnation };
-			output = new WorkerOutput(process, true, ref, options.output, world);
-			await ready(setting, place, spec, process, lifeline, signal);
-			return new PreloadedParent(
-				setting,
-				place,
-				process,
-				lifeline,
-				output,
-				lost,
-			);
+			await ready(setting, place, spec, owned, signal);
+			return new PreloadedParent(setting, place, owned, output, lost);
 		} catch (error) {
-			if (process !== undefined && output !== undefined && isTimeout(error)) {
+			if (isTimeout(error)) {
 				const { dumpSignal } = spec;
 				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
 			}
-			const sent = process?.signal("SIGKILL", "group") === "sent";
-			const exit = await process?.exited;
-			await output?.lastLines();
-			output?.close();
-			lifeline?.close();
-			host.remove([directory]);
-			registry.end(incarnation, {
-				exit,
-				reason: "start_failed",
-				killer: killerOf(
-					exit,
-					sent ? [{ signal: "SIGKILL", by: "stop_ladder" }] : [],
-				),
-			});
+			const sent = process.signal("SIGKILL", "group") === "sent";
+			const exit = await process.exited;
+			await output.lastLines();
+			output.close();
+			const by = "stop_ladder";
+			const killer = killerOf(exit, sent ? [{ signal: "SIGKILL", by }] : []);
+			recordEnd(
+				owned,
+				incarnation,
+				{ exit, reason: "start_failed", killer },
+				world,
+			);
 			sweep(setting, incarnation);
-			throw withLastLines(error, output?.tail.paragraph() ?? "");
+			throw withLastLines(error, output.tail.paragraph());
 		}
 	}
 
 	get pid(): number {
-		return this.#process.identity.pid;
+		return this.#owned.process.identity.pid;
 	}
 
 	get isLost(): boolean {
@@ -166,29 +139,25 @@ export class PreloadedParent {
 	}
 
 	#kill(by: SentSignal["by"]): void {
-		if (this.#process.signal("SIGKILL", "group") === "sent")
+		if (this.#owned.process.signal("SIGKILL", "group") === "sent")
 			this.#sent.push({ signal: "SIGKILL", by });
 	}
 
 	async #whenEnded(
-		{ incarnation, directory }: PreloadPlace,
-		lifeline: LifelineListener,
+		{ incarnation }: PreloadPlace,
 		output: WorkerOutput,
 	): Promise<ProcessExit> {
-		const { registry, host } = this.#setting.world;
-		const exit = await this.#process.exited;
+		const { process } = this.#owned;
+		const exit = await process.exited;
 		// The ends of its workers are reported before its own.
 		this.#line.lose(new Error("the preloaded parent has ended"));
-		this.#process.signal("SIGKILL", "group");
-		registry.end(incarnation, {
-			exit,
-			reason: this.#stopping === "released" ? "closed" : "exited",
-			killer: killerOf(exit, this.#sent),
-		});
-		lifeline.close();
+		process.signal("SIGKILL", "group");
+		const reason = this.#stopping === "released" ? "closed" : "exited";
+		const killer = killerOf(exit, this.#sent);
+		const { world } = this.#setting;
+		recordEnd(this.#owned, incarnation, { exit, reason, killer }, world);
 		await output.lastLines();
 		output.close();
-		host.remove([directory]);
 		sweep(this.#setting, incarnation);
 		return exit;
 	}
@@ -199,8 +168,7 @@ async function ready(
 	{ options, world }: PreloadSetting,
 	place: PreloadPlace,
 	spec: LaunchSpec,
-	process: StartedProcess,
-	lifeline: LifelineListener,
+	{ process, lifeline }: OwnedProcess,
 	signal: AbortSignal,
 ): Promise<void> {
 	const { clock, random } = world;
@@ -219,7 +187,7 @@ async function ready(
 	const aborted = (): void => late.reject(signal.reason);
 	signal.addEventListener("abort", aborted);
 	try {
-		if (process.control === undefined)
+		if (process.control === undefined || lifeline === undefined)
 			throw new TypeError(`${workerId} has no control channel.`);
 		const message = formatLaunchMessage(
 			place,

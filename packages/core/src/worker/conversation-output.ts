@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
+import { goneWithin } from "../process/gone-within.ts";
+import { OWN_END_MS } from "../process/stop-ladder.ts";
 import type { Clock, StartedProcess } from "../world.ts";
-import { goneWithin } from "./gone-within.ts";
-import { OWN_END_MS } from "./stop-ladder.ts";
 
 /**
  * What a dead worker wrote and was not read yet is at most what a pipe holds: that

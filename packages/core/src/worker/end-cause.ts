@@ -1,8 +1,8 @@
 import type { RetireReason } from "../pool-events.ts";
+import { killerOf, type SentSignal } from "../process/killer-of.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { WorkerState } from "../worker-state.ts";
 import type { ProcessExit } from "../world.ts";
-import { killerOf, type SentSignal } from "./killer-of.ts";
 
 /** Why one worker ends, as a reason and in words, and what ended it. */
 export class EndCause {

@@ -1,9 +1,7 @@
+import { goneWithin } from "../process/gone-within.ts";
+import { DUMP_MS } from "../process/stop-ladder.ts";
 import type { Clock, ProcessHost } from "../world.ts";
-import { goneWithin } from "./gone-within.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
-
-/** The stacks come through standard error within this time or not at all. */
-export const DUMP_MS = 250;
 
 /**
  * Has a program whose start takes too long write its stacks, which show where it

@@ -1,9 +1,9 @@
 import { SnakepitError } from "../errors.ts";
 import type { RetireReason } from "../pool-events.ts";
+import type { StopManner } from "../process/stop-ladder.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { WorkerOccurrence, WorkerState } from "../worker-state.ts";
 import type { World } from "../world.ts";
-import { mannerOf, type StopManner } from "./stop-ladder.ts";
 import type { Worker } from "./worker.ts";
 
 /** Reports that a worker takes no more calls. */
@@ -29,6 +29,12 @@ export function reportCondemned(
 		reason,
 		message: cause.verdict,
 	});
+}
+
+/** How a condemned worker is ended. */
+export function mannerOf(reason: EndReason | undefined): StopManner {
+	if (reason === "hung") return "dumped";
+	return reason === "broken" ? "patient" : "forced";
 }
 
 /** What the end of its conversation means for a worker. */

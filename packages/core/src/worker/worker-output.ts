@@ -2,10 +2,10 @@ import type { Readable } from "node:stream";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
+import { readLines } from "../process/output-lines.ts";
+import { OutputTail } from "../process/output-tail.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 import { AwaitedLines, type OutputName } from "./awaited-lines.ts";
-import { readLines } from "./output-lines.ts";
-import { OutputTail } from "./output-tail.ts";
 
 /** After a worker's death a child of it may hold its output open: its last lines are awaited this long. */
 const LAST_LINES_MS = 100;

@@ -1,10 +1,7 @@
 import type { WorkerLostError } from "../errors.ts";
+import type { OwnedProcess } from "../process/owned-process.ts";
 import type { EndReason } from "../registry/process-registry.ts";
-import type {
-	LifelineListener,
-	ProcessExit,
-	StartedProcess,
-} from "../world.ts";
+import type { ProcessExit } from "../world.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerOutput } from "./worker-output.ts";
@@ -36,12 +33,9 @@ export interface WorkerEnding {
 }
 
 /** What was made for a worker and is removed with it. */
-export interface WorkerBelongings {
-	readonly process: StartedProcess;
+export interface WorkerBelongings extends OwnedProcess {
 	readonly output: WorkerOutput;
 	/** Standard output where it is the adapter's conversation. */
 	readonly conversation: ConversationOutput | undefined;
-	readonly lifeline: LifelineListener | undefined;
 	readonly dumpSignal: NodeJS.Signals | undefined;
-	readonly files: readonly string[];
 }

@@ -1,4 +1,5 @@
 import type { Connection } from "../adapter.ts";
+import { recordEnd } from "../process/owned-process.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { Clock, ProcessExit, World } from "../world.ts";
 import type { RunningCalls } from "./running-calls.ts";
@@ -41,7 +42,7 @@ export async function settleWorker(
 	calls.lose(() => workerLost(worker, exit));
 	const reason = worker.cause.reason ?? "exited";
 	const facts = { exit, reason, killer, callsLost: calls.lost };
-	recordEnd(worker, belongings, facts, world);
+	reportEnd(worker, belongings, facts, world);
 	listener.released(worker, { reason, exit, readyMs: worker.readyMs });
 	await hangUp(connection, clock);
 }
@@ -56,29 +57,21 @@ export async function awaitLastOutput(
 	await calls.lastAnswers(clock, conversation);
 }
 
-/**
- * Removes what was made for a worker, records its end, and reports it.
- *
- * One that does not die keeps its row and its files: the next start of any
- * program finds them.
- */
-export function recordEnd(
+/** Removes what was made for a worker, records its end, and reports it. */
+function reportEnd(
 	worker: Worker,
 	belongings: WorkerBelongings,
 	facts: WorkerEndFacts,
-	{ host, registry, clock, emit }: World,
+	world: World,
 ): void {
-	const { process, output, lifeline, files } = belongings;
+	const { process, output } = belongings;
 	const { exit, reason, killer, callsLost } = facts;
 	output.close();
-	lifeline?.close();
-	if (exit !== undefined) {
-		host.remove(files);
-		registry.end(worker.ref.incarnation, { exit, reason, killer });
-	}
-	emit({
+	const end = { exit, reason, killer };
+	recordEnd(belongings, worker.ref.incarnation, end, world);
+	world.emit({
 		type: "worker.exited",
-		wallMs: clock.wall(),
+		wallMs: world.clock.wall(),
 		...worker.ref,
 		pid: process.identity.pid,
 		exit,

@@ -1,12 +1,12 @@
-import type { Adapter, LaunchSpec, WorkerSlot } from "../adapter.ts";
+import type { Adapter, LaunchSpec } from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { LifelineListener, StartedProcess, World } from "../world.ts";
+import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
+import type { SpecSetting } from "../process/process-spec.ts";
+import type { World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { awaitLaunch } from "./awaited-launch.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { ConversationOutput } from "./conversation-output.ts";
-import { fingerprint } from "./fingerprint.ts";
-import { processSpec, type SpecSetting } from "./process-spec.ts";
 import { processView } from "./process-view.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
@@ -19,7 +19,6 @@ import {
 import type { StartGate } from "./start-gate.ts";
 import { type Handshake, raceToReady } from "./start-race.ts";
 import type { Worker } from "./worker.ts";
-import { listenFor, type WorkerLifeline } from "./worker-lifeline.ts";
 import { WorkerOutput } from "./worker-output.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
@@ -31,20 +30,7 @@ export interface StarterSetting extends SpecSetting {
 	readonly gate: StartGate;
 }
 
-interface Spawned {
-	readonly spec: LaunchSpec;
-	readonly process: StartedProcess;
-	readonly lifeline: LifelineListener | undefined;
-}
-
-/**
- * Starts worker processes: reserve, listen for the lifeline, spawn, record, shake
- * hands, connect.
- *
- * The reservation is in the ledger's file before there is a process, and the process is
- * recorded in the turn in which it is spawned: a host that is killed in between
- * leaves a trace that the next start of any program finds.
- */
+/** Starts workers: an owned process, launch message and ready line, connection. */
 export class WorkerStarter {
 	readonly #setting: StarterSetting;
 
@@ -88,30 +74,17 @@ export class WorkerStarter {
 			attempt,
 			replaces,
 		});
-		const { spec, process, lifeline } = await this.#spawn(worker);
-		const { dumpSignal } = spec;
+		const { spec, owned } = await this.#spawn(worker);
 		const spawnedMs = clock.now();
-		const { output, conversation } = this.#attach(
-			worker,
-			spec,
-			process,
-			lifeline,
-		);
+		const belongings = this.#attach(worker, spec, owned);
+		const { process, output } = belongings;
 		try {
 			const { ready, connection, launchedMs } = await raceToReady(
 				worker,
 				process,
 				this.#setting.options.start.timeoutMs,
 				clock,
-				(signal) =>
-					this.#getToKnow(
-						worker,
-						spec,
-						process,
-						lifeline,
-						{ output, conversation },
-						signal,
-					),
+				(signal) => this.#getToKnow(worker, spec, belongings, signal),
 			);
 			output.awaited.started();
 			const readyMs = clock.now();
@@ -132,8 +105,7 @@ export class WorkerStarter {
 			);
 			if (!inTime) throw withdrawn(worker);
 		} catch (error) {
-			if (isTimeout(error))
-				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
+			if (isTimeout(error)) await dumpUnreadyStacks(belongings, world);
 			worker.condemn("start_failed", messageOf(error));
 			await worker.output?.lastLines();
 			throw notReady(error, worker);
@@ -141,9 +113,15 @@ export class WorkerStarter {
 	}
 
 	/** Brings a worker from nothing to a process; leaves nothing when that fails. */
-	async #spawn(worker: Worker): Promise<Spawned> {
-		try {
+	async #spawn(worker: Worker): Promise<{
+		readonly spec: LaunchSpec;
+		readonly owned: OwnedProcess;
+	}> {
+		const assertWanted = (): void => {
 			if (worker.state !== "starting") throw withdrawn(worker);
+		};
+		try {
+			assertWanted();
 			const { adapter, options, world } = this.#setting;
 			const answer = adapter.launch(worker.slot, worker.startAbort.signal);
 			const spec = checkedLaunch(
@@ -157,57 +135,27 @@ export class WorkerStarter {
 						)
 					: answer,
 			);
-			this.#setting.world.registry.reserve({
-				incarnation: worker.slot.incarnation,
-				workerId: worker.slot.workerId,
-				pool: worker.slot.pool,
-				fingerprint: fingerprint(spec),
-				files: filesOf(worker.slot),
-			});
-			return await this.#spawnReserved(worker, spec);
+			const owned = await startOwned(
+				spec,
+				worker.slot,
+				this.#setting,
+				world,
+				assertWanted,
+			);
+			return { spec, owned };
 		} catch (error) {
 			worker.startAbort.abort(error);
 			throw notSpawned(error, worker);
 		}
 	}
 
-	/** Makes what the worker needs, and spawns; undoes all of it when that fails. */
-	async #spawnReserved(worker: Worker, spec: LaunchSpec): Promise<Spawned> {
-		const { registry, host, source } = this.#setting.world;
-		const { incarnation, directory } = worker.slot;
-		const made: string[] = [];
-		let lifeline: WorkerLifeline | undefined;
-		try {
-			for (const path of filesOf(worker.slot)) {
-				host.createDirectory(path);
-				made.push(path);
-			}
-			lifeline = await listenFor(spec, directory, host);
-			if (worker.state !== "starting") throw withdrawn(worker);
-			const process = await source.start(
-				processSpec(spec, worker.slot, this.#setting, lifeline?.launcher),
-				(identity) => registry.activate(incarnation, identity, identity.pid),
-			);
-			return { spec, process, lifeline: lifeline?.listener };
-		} catch (error) {
-			lifeline?.listener.close();
-			host.remove(made);
-			registry.end(incarnation, {
-				exit: undefined,
-				reason: "start_failed",
-				killer: "none",
-			});
-			throw error;
-		}
-	}
-
 	#attach(
 		worker: Worker,
 		spec: LaunchSpec,
-		process: StartedProcess,
-		lifeline: LifelineListener | undefined,
+		owned: OwnedProcess,
 	): WorkerBelongings {
 		const { world, options } = this.#setting;
+		const { process } = owned;
 		const output = new WorkerOutput(
 			process,
 			spec.stdio !== "adapter",
@@ -217,15 +165,13 @@ export class WorkerStarter {
 			() => worker.onlyCall,
 		);
 		const belongings: WorkerBelongings = {
-			process,
+			...owned,
 			output,
 			conversation:
 				spec.stdio === "adapter"
 					? new ConversationOutput(process, world.clock)
 					: undefined,
-			lifeline,
 			dumpSignal: spec.dumpSignal,
-			files: filesOf(worker.slot),
 		};
 		worker.attach(belongings);
 		world.emit({
@@ -242,9 +188,7 @@ export class WorkerStarter {
 	async #getToKnow(
 		worker: Worker,
 		spec: LaunchSpec,
-		process: StartedProcess,
-		lifeline: LifelineListener | undefined,
-		{ output, conversation }: Pick<WorkerBelongings, "output" | "conversation">,
+		{ process, lifeline, output, conversation }: WorkerBelongings,
 		signal: AbortSignal,
 	): Promise<Handshake> {
 		const { adapter, world } = this.#setting;
@@ -274,12 +218,4 @@ export class WorkerStarter {
 		const connection = checkedConnection(await adapter.connect(view, signal));
 		return { ready, connection, launchedMs };
 	}
-}
-
-/** What is made for a worker, and is removed with it. */
-function filesOf({
-	directory,
-	sharedDirectory,
-}: WorkerSlot): readonly string[] {
-	return [directory, sharedDirectory].filter((path) => path !== undefined);
 }

@@ -1,14 +1,13 @@
 import type { Connection } from "../adapter.ts";
 import type { WorkerRef } from "../pool-events.ts";
-import type { Killer } from "../registry/process-registry.ts";
-import type { ProcessExit } from "../world.ts";
-import { EndCause } from "./end-cause.ts";
 import {
 	StopLadder,
 	type StopManner,
 	type StopOutcome,
-	type StopWorld,
-} from "./stop-ladder.ts";
+} from "../process/stop-ladder.ts";
+import type { Killer } from "../registry/process-registry.ts";
+import type { ProcessExit, World } from "../world.ts";
+import { EndCause } from "./end-cause.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
 /** The end of one worker: why, in which manner, and what caused it. */
@@ -16,14 +15,29 @@ export class WorkerStop {
 	readonly cause: EndCause = new EndCause();
 	/** For a worker that is condemned. */
 	manner: StopManner = "forced";
-	readonly #ref: WorkerRef;
 	readonly #ladder: StopLadder;
 
-	constructor(ref: WorkerRef, killAfterMs: number, world: StopWorld) {
-		this.#ref = ref;
-		this.#ladder = new StopLadder(killAfterMs, world, (signal) =>
-			this.cause.signalled(signal, "stop_ladder"),
-		);
+	constructor(ref: WorkerRef, killAfterMs: number, world: World) {
+		const { clock, emit } = world;
+		this.#ladder = new StopLadder(killAfterMs, world, {
+			signalled: (signal) => this.cause.signalled(signal, "stop_ladder"),
+			stepped: (step, sent) =>
+				emit({
+					type: "worker.stop_step",
+					wallMs: clock.wall(),
+					...ref,
+					step,
+					sent,
+				}),
+			spared: (groupId, pids) =>
+				emit({
+					type: "worker.group_spared",
+					wallMs: clock.wall(),
+					...ref,
+					groupId,
+					pids,
+				}),
+		});
 	}
 
 	/** Begins to end it; when that has begun already, kills it at once. */
@@ -32,7 +46,7 @@ export class WorkerStop {
 		connection: Connection | undefined,
 		manner: StopManner,
 	): Promise<StopOutcome> {
-		const target = { ref: this.#ref, connection, ...belongings };
+		const target = { connection, ...belongings };
 		return this.#ladder.climb(target, manner);
 	}
 
@@ -42,7 +56,7 @@ export class WorkerStop {
 		connection: Connection | undefined,
 		exit: ProcessExit | undefined,
 	): Promise<Killer> {
-		const target = { ref: this.#ref, connection, ...belongings };
+		const target = { connection, ...belongings };
 		await this.#ladder.finish(target);
 		return this.cause.conclude(exit);
 	}

@@ -4,6 +4,7 @@ import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { RetireReason, WorkerRef } from "../pool-events.ts";
+import type { StopManner } from "../process/stop-ladder.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import {
 	stepWorker,
@@ -15,10 +16,10 @@ import type { ProcessExit, World } from "../world.ts";
 import { type EndCause, endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { withdrawn } from "./start-errors.ts";
-import { mannerOf, type StopManner } from "./stop-ladder.ts";
 import {
 	endOfConversation,
 	impossibleStep,
+	mannerOf,
 	reportCondemned,
 	reportRetiring,
 } from "./worker-end.ts";

@@ -14,6 +14,25 @@ describe("the end of a worker", () => {
 		expect(clock.pending()).toBe(0);
 	});
 
+	test("reports each step, and a group of which nothing proves that it is the worker's", async () => {
+		const { worker, process, clock, host, events } = await readyScene({
+			boot: (self) => void self.fork((child) => child.ignore("SIGTERM").idle()),
+		});
+		for (const member of host.living())
+			if (member.pid !== process.pid) member.provable = false;
+		process.exit(0);
+		await clock.advanceUntil(worker.gone);
+		const { ref } = worker;
+		const pids = host.living().map(({ pid }) => pid);
+		expect(pids).toHaveLength(1);
+		expect(events.of("worker.stop_step")).toMatchObject([
+			{ ...ref, step: "sweep", sent: 0 },
+		]);
+		expect(events.of("worker.group_spared")).toMatchObject([
+			{ ...ref, groupId: process.pid, pids },
+		]);
+	});
+
 	test("is reported with everything that explains it, and recorded alike", async () => {
 		const { worker, process, clock, events, registry } = await readyScene();
 		process.write("farewell");

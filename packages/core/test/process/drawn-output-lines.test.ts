@@ -1,9 +1,9 @@
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { OutputLine } from "../../src/process/drawn-line.ts";
+import { readLines } from "../../src/process/output-lines.ts";
 import { VirtualClock } from "../../src/testing.ts";
-import type { OutputLine } from "../../src/worker/drawn-line.ts";
-import { readLines } from "../../src/worker/output-lines.ts";
 import { linesOf } from "./output-lines-bench.ts";
 
 describe("a progress bar", () => {

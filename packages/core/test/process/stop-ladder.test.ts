@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { StopLadder, type StopStep } from "../../src/process/stop-ladder.ts";
 import type { FakeProgram } from "../../src/testing.ts";
-import {
-	mannerOf,
-	StopLadder,
-	type StopWorld,
-} from "../../src/worker/stop-ladder.ts";
+import { mannerOf } from "../../src/worker/worker-end.ts";
 import { KILL_AFTER_MS, ladderScene, leaves, stays } from "./ladder-scene.ts";
 
 describe("gently", () => {
@@ -244,21 +241,17 @@ describe("in a hurry", () => {
 				program: stubborn,
 				...(rung === "leave" && { leave: stays }),
 			});
-			const { world, clock, events } = bench;
-			const hurried: StopWorld = {
-				...world,
-				emit: (event) => {
-					world.emit(event);
-					if (event.type === "worker.stop_step" && event.step === rung)
-						void ladder.climb(bench.target, "forced");
+			const { world, clock } = bench;
+			const steps: StopStep[] = [];
+			const ladder = new StopLadder(KILL_AFTER_MS, world, {
+				...bench.listener,
+				stepped: (step) => {
+					steps.push(step);
+					if (step === rung) void ladder.climb(bench.target, "forced");
 				},
-			};
-			const ladder = new StopLadder(KILL_AFTER_MS, hurried, () => {});
+			});
 			await clock.advanceUntil(ladder.climb(bench.target, "gentle"));
-			expect(events.of("worker.stop_step").map(({ step }) => step)).toEqual([
-				rung,
-				"kill",
-			]);
+			expect(steps).toEqual([rung, "kill"]);
 			expect(clock.now()).toBe(0);
 		},
 	);

@@ -2,24 +2,24 @@ import { join } from "node:path";
 import type { LaunchSpec } from "../adapter.ts";
 import type { Launcher, LifelineListener, ProcessHost } from "../world.ts";
 
-/** What ends a worker with this program, whatever ends this program. */
-export interface WorkerLifeline {
+/** What ends a process with this program, whatever ends this program. */
+export interface Lifeline {
 	readonly listener: LifelineListener;
-	/** Connects the worker; absent where the worker does so itself. */
+	/** Connects the process; absent where it does so itself. */
 	readonly launcher: Launcher | undefined;
 }
 
 /**
- * Listens for the lifeline of a worker.
+ * Listens for the lifeline of a process.
  *
- * @param directory the worker's own.
- * @returns `undefined` for a worker that has none: it knows of no lifeline, and there is no launcher or must be none.
+ * @param directory its own.
+ * @returns `undefined` for a process that has none: it knows of no lifeline, and there is no launcher or must be none.
  */
 export async function listenFor(
 	{ launchPayload, lifeline = "auto" }: LaunchSpec,
 	directory: string,
 	host: ProcessHost,
-): Promise<WorkerLifeline | undefined> {
+): Promise<Lifeline | undefined> {
 	const path = join(directory, "l");
 	if (launchPayload !== undefined)
 		return { listener: await host.listenLifeline(path), launcher: undefined };

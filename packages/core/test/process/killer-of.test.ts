@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { killerOf, type SentSignal } from "../../src/worker/killer-of.ts";
+import { killerOf, type SentSignal } from "../../src/process/killer-of.ts";
 import type { ProcessExit } from "../../src/world.ts";
 
 const ladder = (signal: NodeJS.Signals): SentSignal => ({

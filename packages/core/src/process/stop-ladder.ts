@@ -1,33 +1,38 @@
 import type { Connection } from "../adapter.ts";
-import type { SnakepitEvent } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
-import type { WorkerRef } from "../pool-events.ts";
-import type { EndReason } from "../registry/process-registry.ts";
 import type {
 	Clock,
-	ProcessFacts,
 	ProcessHost,
 	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
 import { goneWithin } from "./gone-within.ts";
-import { DUMP_MS } from "./stack-dump.ts";
 
-/** What the ladder needs of the worker. */
+/** What the ladder needs of what it ends. */
 export interface StopTarget {
-	readonly ref: WorkerRef;
 	readonly process: StartedProcess;
-	/** `undefined` while the worker is not connected. */
-	readonly connection: Connection | undefined;
+	/** Of a worker that is connected: it can be asked to leave. */
+	readonly connection?: Connection | undefined;
 	/** Makes the program write its stacks to standard error. */
-	readonly dumpSignal: NodeJS.Signals | undefined;
+	readonly dumpSignal?: NodeJS.Signals | undefined;
 }
 
 /** What the ladder needs of the world. */
 export interface StopWorld {
 	readonly clock: Clock;
 	readonly host: ProcessHost;
-	readonly emit: (event: SnakepitEvent) => void;
+}
+
+export type StopStep = "leave" | "terminate" | "kill" | "sweep";
+
+/** What the ladder reports. */
+export interface StopListener {
+	/** A signal reached the process; not one for what it left in its group. */
+	signalled(signal: NodeJS.Signals): void;
+	/** A rung, with how many processes it reached. */
+	stepped(step: StopStep, sent: number): void;
+	/** The number of its group is in use by processes that nothing proves to be its: they are left alone. */
+	spared(groupId: number, pids: readonly number[]): void;
 }
 
 export type StopManner =
@@ -42,44 +47,35 @@ export type StopManner =
 	/** Kill at once. */
 	| "forced";
 
-/** How a condemned worker is ended. */
-export function mannerOf(reason: EndReason | undefined): StopManner {
-	if (reason === "hung") return "dumped";
-	return reason === "broken" ? "patient" : "forced";
-}
-
 export interface StopOutcome {
 	/** Whether the process is gone: one in uninterruptible sleep was sent SIGKILL and cannot die. */
 	readonly gone: boolean;
 }
 
+/** Stacks come through standard error within this time or not at all. */
+export const DUMP_MS = 250;
 /** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
 export const OWN_END_MS = 100;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
 const KILL_PATIENCE_MS = 5_000;
 
 /**
- * Ends one worker process and its group: leave, then SIGTERM, then SIGKILL, then
+ * Ends one process and its group: leave, then SIGTERM, then SIGKILL, then
  * a last look at the group; all of it within the one deadline, each rung
  * recorded. Descendants that left the group are looked for by marker elsewhere.
  */
 export class StopLadder {
 	readonly #killAfterMs: number;
 	readonly #world: StopWorld;
-	readonly #onSent: (signal: NodeJS.Signals) => void;
+	readonly #listener: StopListener;
 	/** Aborted when there is no more time for being gentle. */
 	readonly #hurry = new AbortController();
 	#outcome: Promise<StopOutcome> | undefined;
 
-	/** @param onSent called with each signal that reached the worker; not with those for what it left in its group. */
-	constructor(
-		killAfterMs: number,
-		world: StopWorld,
-		onSent: (signal: NodeJS.Signals) => void,
-	) {
+	constructor(killAfterMs: number, world: StopWorld, listener: StopListener) {
 		this.#killAfterMs = killAfterMs;
 		this.#world = world;
-		this.#onSent = onSent;
+		this.#listener = listener;
 	}
 
 	/** Begins; when it has begun already, continues with SIGKILL at once. */
@@ -108,7 +104,7 @@ export class StopLadder {
 		const killAtMs = clock.now() + this.#killAfterMs;
 		const send = (signal: NodeJS.Signals, to: SignalTarget): 0 | 1 => {
 			if (process.signal(signal, to) !== "sent") return 0;
-			this.#onSent(signal);
+			this.#listener.signalled(signal);
 			return 1;
 		};
 		const endsItself = manner === "gentle" || manner === "ending";
@@ -116,7 +112,7 @@ export class StopLadder {
 		// Half of the time belongs to the conversation; what it leaves belongs to SIGTERM.
 		const halfMs = this.#killAfterMs / 2;
 		if (manner === "gentle" && connection?.leave !== undefined) {
-			this.#report(target, "leave", 0);
+			this.#listener.stepped("leave", 0);
 			const rung = new AbortController();
 			const givenUp = AbortSignal.any([hurry, rung.signal]);
 			leave(connection, givenUp).catch(() => rung.abort()); // A conversation that is broken cannot leave.
@@ -130,7 +126,7 @@ export class StopLadder {
 		)
 			return this.#gone(target);
 		if (endsItself && !hurry.aborted) {
-			this.#report(target, "terminate", send("SIGTERM", "group"));
+			this.#listener.stepped("terminate", send("SIGTERM", "group"));
 			const timeLeftMs = Math.max(0, killAtMs - clock.now());
 			if (await goneWithin(process, timeLeftMs, clock, hurry))
 				return this.#gone(target);
@@ -144,7 +140,7 @@ export class StopLadder {
 			(await goneWithin(process, OWN_END_MS, clock, hurry))
 		)
 			return this.#gone(target);
-		this.#report(target, "kill", send("SIGKILL", "group"));
+		this.#listener.stepped("kill", send("SIGKILL", "group"));
 		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);
 		return { gone };
@@ -165,32 +161,12 @@ export class StopLadder {
 		const outcome = process.signal("SIGKILL", "group");
 		// By now the number belongs to a group that is not the worker's.
 		if (outcome === "gone") return;
-		this.#report(target, "sweep", outcome === "sent" ? left.length : 0);
-		if (outcome === "unproven") this.#reportSpared(target, left);
-	}
-
-	#reportSpared(
-		{ ref, process }: StopTarget,
-		left: readonly ProcessFacts[],
-	): void {
-		const { clock, emit } = this.#world;
-		emit({
-			type: "worker.group_spared",
-			wallMs: clock.wall(),
-			...ref,
-			groupId: process.groupId,
-			pids: left.map(({ identity }) => identity.pid),
-		});
-	}
-
-	#report(
-		{ ref }: StopTarget,
-		step: "leave" | "terminate" | "kill" | "sweep",
-		sent: number,
-	): void {
-		const { clock, emit } = this.#world;
-		const wallMs = clock.wall();
-		emit({ type: "worker.stop_step", wallMs, ...ref, step, sent });
+		this.#listener.stepped("sweep", outcome === "sent" ? left.length : 0);
+		if (outcome === "unproven")
+			this.#listener.spared(
+				process.groupId,
+				left.map(({ identity }) => identity.pid),
+			);
 	}
 }
 

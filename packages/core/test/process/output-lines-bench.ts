@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
-import type { OutputLine } from "../../src/worker/drawn-line.ts";
-import { readLines } from "../../src/worker/output-lines.ts";
+import type { OutputLine } from "../../src/process/drawn-line.ts";
+import { readLines } from "../../src/process/output-lines.ts";
 import type { Clock } from "../../src/world.ts";
 
 /** Has no time but the turns of the event loop. */

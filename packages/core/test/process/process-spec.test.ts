@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LaunchSpec, WorkerSlot } from "../../src/adapter.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import { processSpec } from "../../src/process/process-spec.ts";
 import type { RunId } from "../../src/run-id.ts";
-import { processSpec } from "../../src/worker/process-spec.ts";
 
 const slot: WorkerSlot = {
 	pool: "p",

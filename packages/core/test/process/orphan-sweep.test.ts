@@ -5,12 +5,12 @@ import {
 	MARKER_VARIABLE,
 	markerOf,
 } from "../../src/marker.ts";
+import { OrphanSweep } from "../../src/process/orphan-sweep.ts";
 import {
 	type FakeProcess,
 	type FakeProgram,
 	virtualWorld,
 } from "../../src/testing.ts";
-import { OrphanSweep } from "../../src/worker/orphan-sweep.ts";
 
 const idle: FakeProgram = (process) => process.idle();
 

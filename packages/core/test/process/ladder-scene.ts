@@ -1,17 +1,18 @@
 import { expect } from "vitest";
 import type { Connection } from "../../src/adapter.ts";
 import {
+	StopLadder,
+	type StopListener,
+	type StopManner,
+	type StopOutcome,
+	type StopTarget,
+} from "../../src/process/stop-ladder.ts";
+import {
 	type FakeProcess,
 	type FakeProgram,
 	type VirtualWorld,
 	virtualWorld,
 } from "../../src/testing.ts";
-import {
-	StopLadder,
-	type StopManner,
-	type StopOutcome,
-	type StopTarget,
-} from "../../src/worker/stop-ladder.ts";
 
 export const KILL_AFTER_MS = 1_000;
 const idle: FakeProgram = (process) => process.idle();
@@ -32,8 +33,15 @@ export interface LadderScene extends VirtualWorld {
 	climb(
 		manner?: StopManner,
 	): Promise<StopOutcome & { readonly tookMs: number }>;
-	/** The signals that the ladder says to have reached the worker. */
+	/** Records what the ladder reports. */
+	readonly listener: StopListener;
+	/** The signals that the ladder says to have reached the process. */
 	readonly sent: readonly NodeJS.Signals[];
+	/** The groups that were left alone, with the pids in them. */
+	readonly spared: readonly {
+		readonly groupId: number;
+		readonly pids: readonly number[];
+	}[];
 	/** The rungs that were reported, with what was sent. */
 	rungs(): readonly string[];
 }
@@ -42,7 +50,7 @@ export async function ladderScene(
 	options: LadderOptions = {},
 ): Promise<LadderScene> {
 	const virtual = virtualWorld();
-	const { host, world, clock, events } = virtual;
+	const { host, world, clock } = virtual;
 	host.install("program", options.program ?? idle);
 	const started = await host.source.start(
 		{
@@ -64,28 +72,33 @@ export async function ladderScene(
 		[Symbol.asyncDispose]: async () => undefined,
 	};
 	const target: StopTarget = {
-		ref: { pool: "p", workerId: "p-0", incarnation: "r-1" },
 		process: started,
 		connection,
 		dumpSignal: options.dumpSignal,
 	};
 	const sent: NodeJS.Signals[] = [];
-	const ladder = new StopLadder(KILL_AFTER_MS, world, (signal) =>
-		sent.push(signal),
-	);
+	const rungs: string[] = [];
+	const spared: { groupId: number; pids: readonly number[] }[] = [];
+	const listener: StopListener = {
+		signalled: (signal) => void sent.push(signal),
+		stepped: (step, count) => void rungs.push(`${step} ${count}`),
+		spared: (groupId, pids) => void spared.push({ groupId, pids }),
+	};
+	const ladder = new StopLadder(KILL_AFTER_MS, world, listener);
 	return {
 		...virtual,
 		process,
 		target,
 		ladder,
+		listener,
 		sent,
+		spared,
 		climb: async (manner = "gentle") => {
 			const begunMs = clock.now();
 			const outcome = await clock.advanceUntil(ladder.climb(target, manner));
 			return { ...outcome, tookMs: clock.now() - begunMs };
 		},
-		rungs: () =>
-			events.of("worker.stop_step").map(({ step, sent }) => `${step} ${sent}`),
+		rungs: () => rungs,
 	};
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OutputTail } from "../../src/worker/output-tail.ts";
+import { OutputTail } from "../../src/process/output-tail.ts";
 
 test("the tail is the last lines, oldest first, however many were printed", () => {
 	fc.assert(
