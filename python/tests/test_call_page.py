@@ -100,6 +100,16 @@ def kept(path: str) -> tuple[int, list[bytes]]:
     return generation, answers
 
 
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_call_begins_and_its_answer_is_kept_whatever_the_machine(
+    path: str, machine: str
+) -> None:
+    page = CallPage(path, machine)
+    assert begin(page, 1)
+    assert page.keep(b"answer")
+    assert (page.begun, kept(path)) == (1, (1, [b"answer"]))
+
+
 def test_answers_are_kept_in_order_until_the_page_is_full(path: str) -> None:
     page = CallPage(path)
     assert kept(path) == (0, [])

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 import threading
 
 __all__ = ["CallPage"]
@@ -37,9 +36,11 @@ _BEGUN = 0
 _TAKEN = 1
 _KEPT = 2
 ANSWERS_AT = 24
-ANSWERS_BYTES = SIZE - ANSWERS_AT
 ROUND = 1 << 16
-_LENGTH = struct.Struct("<H")
+# These let every processor see the stores of one in their order. A lock takes as long
+# as the rest of a small call's way through here.
+STORES_IN_ORDER = ("x86_64", "i686")
+LENGTH_BYTES = 2
 
 
 class CallPage:
@@ -49,8 +50,9 @@ class CallPage:
         begun: the number of the call that began last.
     """
 
-    def __init__(self, path: str) -> None:
-        """Makes the page, in a directory in shared memory.
+    def __init__(self, path: str, machine: str | None = None) -> None:
+        """Makes the page, in a directory in shared memory, for a kind of machine;
+        for this one by default.
 
         Raises:
             OSError: there is no room for it, or it exists.
@@ -61,14 +63,14 @@ class CallPage:
             # Not `ftruncate`: where the memory is used up, a store into a page that
             # the file does not have yet would kill the process.
             os.posix_fallocate(file, 0, SIZE)
-            memory = memoryview(mmap.mmap(file, SIZE))
+            self._page = mmap.mmap(file, SIZE)
         finally:
             os.close(file)
-        self._words = memory.cast("Q")
-        self._answers = memory[ANSWERS_AT:]
+        self._words = memoryview(self._page).cast("Q")
         self._round = 0
-        self._end = 0
-        self._fence = threading.Lock()
+        self._end = ANSWERS_AT
+        in_order = (machine or os.uname().machine) in STORES_IN_ORDER
+        self._fence = None if in_order else threading.Lock()
 
     @property
     def begun(self) -> int:
@@ -78,12 +80,16 @@ class CallPage:
         """Notes that a call is about to begin, in the order in which the calls came.
 
         `may_begin` says whether it may. The load of `taken` there must not overtake
-        this store. One lock would not order them on ARM, where both may move into it
-        from either side; an acquisition does not overtake the release before it, so
-        two locks do: this one and the one that is held around `may_begin`.
+        this store. On x86 the lock that is held around `may_begin` is enough: to take
+        it is a full barrier. One lock would not order them on ARM, where both may move
+        into it from either side; an acquisition does not overtake the release before
+        it, so two locks do.
         """
-        with self._fence:
+        if self._fence is None:
             self._words[_BEGUN] = number
+        else:
+            with self._fence:
+                self._words[_BEGUN] = number
 
     def may_begin(self, number: int) -> bool:
         """Returns whether a call that was announced may begin; False if it was taken
@@ -100,18 +106,22 @@ class CallPage:
         this. Returns False if there is no room: all have to leave now, and the next
         one begins a new round."""
         begin = self._end
-        at = begin + _LENGTH.size
-        end = at + len(answer)
-        if end > ANSWERS_BYTES:
-            self._end = 0
+        size = len(answer)
+        end = begin + LENGTH_BYTES + size
+        if end > SIZE:
+            self._end = ANSWERS_AT
             return False
-        if begin == 0:
+        if begin == ANSWERS_AT:
             self._round += ROUND
-        # Two locks, so that the host never sees the second without the first:
-        # `announce` says why.
-        with self._fence:
-            self._answers[begin:end] = _LENGTH.pack(end - at) + answer
-        with self._fence:
-            self._words[_KEPT] = self._round + end
+        kept = self._round + end - ANSWERS_AT
+        # The host must not see the second store without the first.
+        if self._fence is None:
+            self._page[begin:end] = size.to_bytes(LENGTH_BYTES, "little") + answer
+            self._words[_KEPT] = kept
+        else:
+            with self._fence:
+                self._page[begin:end] = size.to_bytes(LENGTH_BYTES, "little") + answer
+            with self._fence:
+                self._words[_KEPT] = kept
         self._end = end
         return True

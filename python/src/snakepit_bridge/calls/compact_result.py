@@ -16,8 +16,9 @@ _MOST_US = (1 << 32) - 1
 def compact_result(call_id: int, begun_ns: int, image: bytes) -> bytes:
     """Returns the frame with the result of a call that began at that time, on the clock
     of `perf_counter_ns`: all processes of the machine share it."""
-    begun_us = begun_ns // 1000 & _MOST_US
-    return _HEAD.pack(call_id, begun_us, ran_us(begun_ns)) + image
+    ran = (perf_counter_ns() - begun_ns) // 1000
+    ran = min(ran, _MOST_US)
+    return _HEAD.pack(call_id, begun_ns // 1000 & _MOST_US, ran) + image
 
 
 def ran_us(begun_ns: int) -> int:
