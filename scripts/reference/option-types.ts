@@ -2,6 +2,10 @@ import {
 	PYTHON_GRPC_CHECKS,
 	DEFAULTS as PYTHON_GRPC_DEFAULTS,
 } from "../../packages/adapter-grpc-python/src/options.ts";
+import {
+	LSP_CHECKS,
+	LSP_DEFAULTS,
+} from "../../packages/adapter-lsp/src/options.ts";
 import { MCP_CHECKS } from "../../packages/adapter-mcp/src/options.ts";
 import {
 	ENVIRONMENT_CHECKS,
@@ -89,6 +93,7 @@ const core = "packages/core/src";
 const python = "packages/adapter-python/src";
 const grpc = "packages/adapter-grpc-python/src";
 const stdio = "packages/adapter-stdio/src";
+const lsp = "packages/adapter-lsp/src";
 const mcp = "packages/adapter-mcp/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
@@ -192,11 +197,18 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		LINES_CHECKS,
 	),
 	taken(
-		"jsonRpc and lines",
+		"jsonRpc, lines and lsp",
 		"StdioOptions",
 		`${stdio}/stdio-options.ts`,
 		STDIO_CHECKS,
 		plainly(STDIO_DEFAULTS),
+	),
+	taken(
+		"lsp",
+		"LspOptions",
+		`${lsp}/options.ts`,
+		LSP_CHECKS,
+		plainly(LSP_DEFAULTS),
 	),
 	taken("mcp", "McpOptions", `${mcp}/options.ts`, MCP_CHECKS),
 	taken(

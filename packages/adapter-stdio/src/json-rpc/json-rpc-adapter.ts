@@ -1,4 +1,3 @@
-import { PassThrough } from "node:stream";
 import { InputError } from "@snakepit/core";
 import {
 	type Adapter,
@@ -7,6 +6,7 @@ import {
 	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
+import { answerInParts } from "../answer-in-parts.ts";
 import { checkJsonRpcOptions } from "./check-options.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 import { JsonRpcConversation } from "./json-rpc-conversation.ts";
@@ -57,7 +57,7 @@ async function converse(
 		execute: (method, params, call) => execute(method, params, call),
 		...(options.progress !== undefined && {
 			stream: (method: string, params: unknown, call: CallOptions) =>
-				streamed(peer, call, (signal, onPart) =>
+				answerInParts(peer, call, (signal, onPart) =>
 					execute(method, params, { ...call, signal }, onPart),
 				),
 		}),
@@ -67,36 +67,6 @@ async function converse(
 		},
 		[Symbol.asyncDispose]: async () => peer.end("its conversation was closed"),
 	};
-}
-
-/** The parts of a result, and then the result. A consumer that waits makes the program wait. */
-async function* streamed(
-	output: { pause(): void; resume(): void },
-	call: CallOptions,
-	ask: (
-		signal: AbortSignal,
-		onPart: (part: unknown) => void,
-	) => Promise<unknown>,
-): AsyncGenerator<unknown, unknown> {
-	const closed = new AbortController();
-	const parts = new PassThrough({ objectMode: true });
-	parts.on("drain", () => output.resume());
-	const answer = ask(
-		AbortSignal.any([call.signal, closed.signal]),
-		// Within an array, for a stream of objects has no null.
-		(part) => {
-			if (!parts.destroyed && !parts.write([part])) output.pause();
-		},
-	);
-	answer.catch(() => {}).finally(() => parts.end());
-	try {
-		for await (const [part] of parts) yield part;
-		return await answer;
-	} finally {
-		closed.abort();
-		output.resume();
-		await answer.catch(() => {}); // Only now is the worker free.
-	}
 }
 
 const NEVER = new AbortController().signal;

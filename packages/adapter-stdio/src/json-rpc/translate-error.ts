@@ -1,6 +1,7 @@
 import { InputError, SnakepitError, ToolError } from "@snakepit/core";
 import { ConnectionBrokenError } from "@snakepit/core/adapter";
 import { ConversationEnded, Fault } from "./json-rpc-peer.ts";
+import type { Failure } from "./message.ts";
 
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
@@ -22,18 +23,31 @@ export function translate(error: unknown, method: string): SnakepitError {
 			message: `The params of "${method}" cannot be JSON: ${message}`,
 			cause: error,
 		});
-	const fields = { message: `"${method}": ${message}`, cause: error } as const;
-	if (error.code === METHOD_NOT_FOUND)
+	return refusedBy(error, method, "JSON-RPC error");
+}
+
+/** The error response to a request, as an error of Snakepit. @param type of errors of this protocol. */
+export function refusedBy(
+	failure: Failure,
+	method: string,
+	type: string,
+): SnakepitError {
+	const { code, message, data } = failure;
+	const fields = {
+		message: `"${method}": ${message}`,
+		cause: failure,
+	} as const;
+	if (code === METHOD_NOT_FOUND)
 		return new InputError({ ...fields, code: "TOOL_NOT_FOUND", ran: "no" });
-	if (error.code === INVALID_PARAMS)
+	if (code === INVALID_PARAMS)
 		return new InputError({ ...fields, code: "INVALID_ARGUMENTS", ran: "no" });
 	return new ToolError({
 		...fields,
 		ran: "maybe",
 		remote: {
-			type: `JSON-RPC error ${error.code}`,
+			type: `${type} ${code}`,
 			message,
-			traceback: described(error.data),
+			traceback: described(data),
 			...{ notes: [], frames: [], cause: undefined },
 		},
 	});

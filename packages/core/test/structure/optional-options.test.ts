@@ -36,6 +36,7 @@ test("whatever can be left out of what users give can be undefined as well", () 
 		"core",
 		"adapter-python",
 		"adapter-grpc-python",
+		"adapter-lsp",
 		"adapter-mcp",
 		"adapter-stdio",
 		"telemetry",

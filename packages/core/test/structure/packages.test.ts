@@ -21,6 +21,7 @@ const ONLY_IN: readonly (readonly [RegExp, string])[] = [
 	[/^@opentelemetry\//, "packages/telemetry"],
 	[/^@grpc\//, "packages/adapter-grpc-python"],
 	[/^@modelcontextprotocol\//, "packages/adapter-mcp"],
+	[/^vscode-/, "packages/adapter-lsp"],
 ];
 
 /** What the build puts into a package, so that it need not be installed: package, and what it contains. */
@@ -107,6 +108,13 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 					...ENTRIES,
 					"@snakepit/adapter-python",
 					"@snakepit/adapter-python/transport",
+				];
+			// Its messages are framed as those of other programs are.
+			if (folder === "packages/adapter-lsp")
+				return [
+					...ENTRIES,
+					"@snakepit/adapter-stdio",
+					"@snakepit/adapter-stdio/adapter",
 				];
 			// An example is a user's program.
 			if (!folder.startsWith("packages/")) return [...ENTRIES, ...PACKAGES];

@@ -1,0 +1,254 @@
+import {
+	aborted,
+	type Failure,
+	type Pausable,
+	refusedBy,
+	STDIO_DEFAULTS,
+} from "@snakepit/adapter-stdio/adapter";
+import { InputError, type InputErrorCode } from "@snakepit/core";
+import {
+	ConnectionBrokenError,
+	type WorkerProcess,
+} from "@snakepit/core/adapter";
+import {
+	CancellationTokenSource,
+	createMessageConnection,
+	ExitNotification,
+	InitializedNotification,
+	InitializeRequest,
+	type InitializeResult,
+	type LogMessageParams,
+	type MessageConnection,
+	MessageType,
+	ProgressType,
+	ResponseError,
+	ShutdownRequest,
+} from "vscode-languageserver-protocol/node";
+import type { DocumentStore } from "./documents.ts";
+import { initializeParams } from "./initialize.ts";
+import { LimitedReader, LimitedWriter } from "./message-streams.ts";
+import type { LspOptions } from "./options.ts";
+import type { LspPart } from "./parts.ts";
+import { answerServer, signalOf } from "./server-requests.ts";
+
+const PROGRESS = new ProgressType<never>();
+const LEVELS = {
+	[MessageType.Error]: "error",
+	[MessageType.Warning]: "warning",
+	[MessageType.Info]: "info",
+	[MessageType.Log]: "debug",
+	[MessageType.Debug]: "debug",
+} as const;
+
+/** A conversation with one language server. */
+export class LspConversation {
+	/** Of the library, which gives it to its users as a `ProtocolConnection`. */
+	readonly connection: MessageConnection;
+	readonly output: Pausable;
+	readonly #process: WorkerProcess;
+	readonly #options: LspOptions;
+	readonly #maxMessageBytes: number;
+	readonly #writer: LimitedWriter;
+	readonly #detach: (() => void)[] = [];
+	#tokens = 0;
+	#ended: string | undefined;
+
+	constructor(
+		process: WorkerProcess,
+		options: LspOptions,
+		documents: DocumentStore,
+	) {
+		const { stdin, stdout } = process;
+		if (stdin === undefined || stdout === undefined)
+			throw new TypeError("The server has no standard input and output.");
+		const { maxMessageBytes = STDIO_DEFAULTS.maxMessageBytes } = options;
+		this.#process = process;
+		this.#options = options;
+		this.#maxMessageBytes = maxMessageBytes;
+		this.output = stdout;
+		this.#writer = new LimitedWriter(stdin, maxMessageBytes, (message) =>
+			documents.concerns(message) ? documents.send(message) : undefined,
+		);
+		this.connection = createMessageConnection(
+			new LimitedReader(stdout, maxMessageBytes, (error) => this.#break(error)),
+			this.#writer,
+			this.#logger,
+		);
+		this.#serve();
+		stdin.on("error", (error) => this.#break(error));
+		this.connection.onDispose(() =>
+			this.#break(new Error("its connection was disposed of")),
+		);
+		void process.exited.then(() => this.end("it has ended"));
+		this.connection.listen();
+	}
+
+	/** Makes the server ready for its first call: it is initialized, and has the open documents. */
+	async initialize(documents: DocumentStore): Promise<InitializeResult> {
+		const { connection } = this;
+		const result = await connection.sendRequest(
+			InitializeRequest.type,
+			initializeParams(this.#options),
+		);
+		await connection.sendNotification(InitializedNotification.type, {});
+		this.#detach.push(
+			documents.attach((message) => this.#writer.send(message)),
+		);
+		return result;
+	}
+
+	/** Settles when the server has answered, also after an abort. */
+	async request(
+		method: string,
+		params: unknown,
+		signal: AbortSignal,
+		onPart?: (part: LspPart) => void,
+	): Promise<unknown> {
+		if (signal.aborted) throw aborted(method, signal);
+		const asked = transferable(method, params, this.#maxMessageBytes);
+		const cancellation = new CancellationTokenSource();
+		const cancel = () => cancellation.cancel();
+		signal.addEventListener("abort", cancel, { once: true });
+		const reports = onPart && this.#reports(onPart);
+		try {
+			const given = reports ? { ...asked, ...reports.tokens } : asked;
+			const { token } = cancellation;
+			return await (given === undefined
+				? this.connection.sendRequest(method, token)
+				: this.connection.sendRequest(method, given, token));
+		} catch (error) {
+			throw signal.aborted && this.#ended === undefined
+				? aborted(method, signal)
+				: this.#translate(error, method);
+		} finally {
+			signal.removeEventListener("abort", cancel);
+			reports?.[Symbol.dispose]();
+		}
+	}
+
+	async leave(): Promise<void> {
+		await this.connection.sendRequest(ShutdownRequest.type);
+		await this.connection.sendNotification(ExitNotification.type);
+		this.#process.stdin?.end();
+	}
+
+	/** What is not answered rejects. */
+	end(why: string): void {
+		if (this.#ended !== undefined) return;
+		this.#ended = why;
+		for (const detach of this.#detach) detach();
+		this.connection.dispose();
+	}
+
+	#break(error: Error): void {
+		if (this.#ended !== undefined) return;
+		this.end(error.message);
+		this.#process.broken(error);
+	}
+
+	/** Handlers of leases, which are those of single methods, take precedence. */
+	#serve(): void {
+		const { connection } = this;
+		connection.onRequest((method, params, token) =>
+			answerServer(this.#options, method, params, signalOf(token)),
+		);
+		connection.onNotification((method, params) => {
+			if (method === "window/logMessage")
+				this.#log(params as unknown as LogMessageParams);
+			else this.#process.notify(method, params);
+		});
+		connection.onUnhandledProgress((params) =>
+			this.#process.notify("$/progress", params),
+		);
+		connection.onError(([{ message }]) => this.#logger.warn(message));
+	}
+
+	/** Reports for one request, by tokens of its own. */
+	#reports(onPart: (part: LspPart) => void) {
+		const tokens = {
+			partialResultToken: `snakepit-${++this.#tokens}`,
+			workDoneToken: `snakepit-${++this.#tokens}`,
+		};
+		const { connection } = this;
+		const listening = [
+			connection.onProgress(PROGRESS, tokens.partialResultToken, (value) =>
+				onPart({ kind: "result", value }),
+			),
+			connection.onProgress(PROGRESS, tokens.workDoneToken, (value) =>
+				onPart({ kind: "progress", value }),
+			),
+		];
+		return {
+			tokens,
+			[Symbol.dispose]: () => {
+				for (const each of listening) each.dispose();
+			},
+		};
+	}
+
+	#translate(error: unknown, method: string): Error {
+		if (error instanceof ResponseError && this.#ended === undefined)
+			return refusedBy(error as Failure, method, "LSP error");
+		return new ConnectionBrokenError({
+			ran: "maybe",
+			message: this.#ended ?? String(error),
+			cause: error,
+		});
+	}
+
+	#log({ type, message }: LogMessageParams): void {
+		this.#process.log({
+			level: LEVELS[type] ?? "info",
+			logger: "lsp",
+			message,
+			wallMs: Date.now(),
+		});
+	}
+
+	/** What the protocol's library has to say. */
+	get #logger() {
+		const log = (type: MessageType) => (message: string) =>
+			this.#log({ type, message });
+		return {
+			error: log(MessageType.Warning),
+			warn: log(MessageType.Warning),
+			info: log(MessageType.Info),
+			log: log(MessageType.Log),
+		};
+	}
+}
+
+/** @throws InputError. */
+function transferable(
+	method: string,
+	params: unknown,
+	maxBytes: number,
+): object | undefined {
+	const refused = (code: InputErrorCode, message: string, cause?: unknown) =>
+		new InputError({
+			code,
+			ran: "no",
+			message: `The params of "${method}" ${message}`,
+			cause,
+		});
+	if (params === undefined) return undefined;
+	if (typeof params !== "object" || params === null)
+		throw refused("INVALID_ARGUMENTS", "must be an object or a list.");
+	let bytes: number;
+	try {
+		bytes = Buffer.byteLength(JSON.stringify(params));
+	} catch (error) {
+		const { message } = error as Error;
+		throw refused(
+			"VALUE_NOT_TRANSFERABLE",
+			`cannot be JSON: ${message}`,
+			error,
+		);
+	}
+	if (bytes > maxBytes)
+		throw refused(
+			"MESSAGE_TOO_LARGE",
+			`have ${bytes} bytes, more than ${maxBytes} (maxMessageBytes).`,
+		);
+	return params;
+}

@@ -1,0 +1,167 @@
+import { InputError } from "@snakepit/core";
+import {
+	DidChangeTextDocumentNotification,
+	type DidChangeTextDocumentParams,
+	DidCloseTextDocumentNotification,
+	type DidCloseTextDocumentParams,
+	DidOpenTextDocumentNotification,
+	type DidOpenTextDocumentParams,
+	type Message,
+	type NotificationMessage,
+	type TextDocumentItem,
+} from "vscode-languageserver-protocol/node";
+import { TextDocument } from "vscode-languageserver-textdocument";
+
+/**
+ * The documents that are open in all workers of an adapter. One that is started
+ * later, as in the place of one that crashed, gets them as they are then before its
+ * first call.
+ */
+export interface LspDocuments {
+	/** Opens a document. @throws InputError it is open already, or there would be too much text (`maxDocumentBytes`). */
+	open(document: TextDocumentItem): void;
+	/** Gives an open document another text, and the next version. @throws InputError it is not open, or as `open`. */
+	change(uri: string, text: string): void;
+	/** @throws InputError it is not open. */
+	close(uri: string): void;
+	/** The URIs of the documents that are open. */
+	uris(): readonly string[];
+}
+
+/** Sends a message to one server. */
+export type Send = (message: Message) => Promise<void>;
+
+const OPEN = DidOpenTextDocumentNotification.method;
+const CHANGE = DidChangeTextDocumentNotification.method;
+const CLOSE = DidCloseTextDocumentNotification.method;
+
+export class DocumentStore implements LspDocuments {
+	readonly #maxBytes: number;
+	readonly #documents = new Map<string, TextDocument>();
+	readonly #servers = new Set<Send>();
+	#bytes = 0;
+
+	constructor(maxBytes: number) {
+		this.#maxBytes = maxBytes;
+	}
+
+	open(textDocument: TextDocumentItem): void {
+		void this.send(notification(OPEN, { textDocument }));
+	}
+
+	change(uri: string, text: string): void {
+		const version = this.#document(uri).version + 1;
+		const textDocument = { uri, version };
+		void this.send(
+			notification(CHANGE, { textDocument, contentChanges: [{ text }] }),
+		);
+	}
+
+	close(uri: string): void {
+		void this.send(notification(CLOSE, { textDocument: { uri } }));
+	}
+
+	uris(): readonly string[] {
+		return [...this.#documents.keys()];
+	}
+
+	/** Sends what is open to one more server, and from now on what changes. Returns the function that ends this. */
+	attach(send: Send): () => void {
+		for (const document of this.#documents.values()) {
+			const { uri, languageId, version } = document;
+			const textDocument = { uri, languageId, version };
+			const text = document.getText();
+			void this.#sendTo(
+				send,
+				notification(OPEN, { textDocument: { ...textDocument, text } }),
+			);
+		}
+		this.#servers.add(send);
+		return () => void this.#servers.delete(send);
+	}
+
+	/** Whether a message, which a lease sends to its worker, is about the documents of all. */
+	concerns(message: Message): message is NotificationMessage {
+		const { method } = message as Partial<NotificationMessage>;
+		return method === OPEN || method === CHANGE || method === CLOSE;
+	}
+
+	/** Notes the change, and sends it to all servers. @throws InputError. */
+	send(message: NotificationMessage): Promise<void> {
+		this.#note(message);
+		return Promise.all(
+			[...this.#servers].map((send) => this.#sendTo(send, message)),
+		).then(() => {});
+	}
+
+	/** A server that has ended misses it: its successor gets the documents as they are by then. */
+	#sendTo(send: Send, message: Message): Promise<void> {
+		return send(message).catch(() => {});
+	}
+
+	#note({ method, params }: NotificationMessage): void {
+		if (method === OPEN) {
+			const { uri, languageId, version, text } = (
+				params as DidOpenTextDocumentParams
+			).textDocument;
+			if (this.#documents.has(uri)) throw refused(`${uri} is open already.`);
+			this.#put(TextDocument.create(uri, languageId, version, text), 0);
+		} else if (method === CHANGE) {
+			const { textDocument, contentChanges } =
+				params as DidChangeTextDocumentParams;
+			const { uri, version } = textDocument;
+			const before = this.#document(uri);
+			const { languageId } = before;
+			const copy = TextDocument.create(
+				uri,
+				languageId,
+				version,
+				before.getText(),
+			);
+			this.#put(
+				TextDocument.update(copy, contentChanges, version),
+				bytesOf(before),
+			);
+		} else {
+			const { uri } = (params as DidCloseTextDocumentParams).textDocument;
+			this.#bytes -= bytesOf(this.#document(uri));
+			this.#documents.delete(uri);
+		}
+	}
+
+	#document(uri: string): TextDocument {
+		const document = this.#documents.get(uri);
+		if (document === undefined)
+			throw refused(
+				`${uri} is not open. ${this.#documents.size} documents are; open it first.`,
+			);
+		return document;
+	}
+
+	#put(document: TextDocument, bytesBefore: number): void {
+		const bytes = this.#bytes - bytesBefore + bytesOf(document);
+		if (bytes > this.#maxBytes)
+			throw new InputError({
+				code: "MESSAGE_TOO_LARGE",
+				ran: "no",
+				message: `With ${document.uri} the open documents would have ${bytes} bytes, more than ${this.#maxBytes} (maxDocumentBytes). Close some.`,
+			});
+		this.#bytes = bytes;
+		this.#documents.set(document.uri, document);
+	}
+}
+
+/** Its URI counts, too: so many empty documents are no way round the limit. */
+function bytesOf(document: TextDocument): number {
+	return (
+		Buffer.byteLength(document.uri) + Buffer.byteLength(document.getText())
+	);
+}
+
+function notification(method: string, params: object): NotificationMessage {
+	return { jsonrpc: "2.0", method, params } as NotificationMessage;
+}
+
+function refused(message: string): InputError {
+	return new InputError({ code: "INVALID_ARGUMENTS", ran: "no", message });
+}

@@ -1,0 +1,78 @@
+import { answerInParts } from "@snakepit/adapter-stdio/adapter";
+import { InputError } from "@snakepit/core";
+import {
+	type Adapter,
+	type CallOptions,
+	type Connection,
+	programSpec,
+	type WorkerProcess,
+} from "@snakepit/core/adapter";
+import type { ProtocolConnection } from "vscode-languageserver-protocol/node";
+import { LspConversation } from "./conversation.ts";
+import { DocumentStore, type LspDocuments } from "./documents.ts";
+import { checkLspOptions, LSP_DEFAULTS, type LspOptions } from "./options.ts";
+import type { LspPart } from "./parts.ts";
+
+/** Workers are language servers, which have the same documents open. */
+export interface LspAdapter extends Adapter<ProtocolConnection> {
+	readonly documents: LspDocuments;
+}
+
+/**
+ * Workers are language servers. A command is a request of the protocol, as
+ * `textDocument/hover`; `pool.use` gives the connection of the protocol's library.
+ *
+ * @throws OptionsError.
+ */
+export function lsp(options: LspOptions): LspAdapter {
+	checkLspOptions(options);
+	const { maxDocumentBytes = LSP_DEFAULTS.maxDocumentBytes } = options;
+	const documents = new DocumentStore(maxDocumentBytes);
+	return {
+		name: options.name ?? "lsp",
+		documents,
+		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
+		connect: (process) => converse(process, options, documents),
+	};
+}
+
+async function converse(
+	process: WorkerProcess,
+	options: LspOptions,
+	documents: DocumentStore,
+): Promise<Connection<ProtocolConnection>> {
+	const conversation = new LspConversation(process, options, documents);
+	const { serverInfo, capabilities } = await conversation.initialize(documents);
+	const request = async (
+		method: string,
+		params: unknown,
+		{ signal, input }: Pick<CallOptions, "signal" | "input">,
+		onPart?: (part: LspPart) => void,
+	): Promise<unknown> => {
+		if (input !== undefined) throw noInput();
+		return await conversation.request(method, params, signal, onPart);
+	};
+	return {
+		client: conversation.connection,
+		facts: { server: serverInfo, capabilities },
+		execute: (method, params, call) => request(method, params, call),
+		stream: (method, params, call) =>
+			answerInParts(
+				conversation.output,
+				call,
+				(signal, onPart: (part: LspPart) => void) =>
+					request(method, params, { ...call, signal }, onPart),
+			),
+		leave: () => conversation.leave(),
+		[Symbol.asyncDispose]: async () =>
+			conversation.end("its conversation was closed"),
+	};
+}
+
+function noInput(): InputError {
+	return new InputError({
+		code: "NOT_OFFERED",
+		ran: "no",
+		message: "LSP has no input streams: send the items as params.",
+	});
+}

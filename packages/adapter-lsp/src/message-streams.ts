@@ -1,0 +1,110 @@
+import type { Readable, Writable } from "node:stream";
+import {
+	contentLengthFraming,
+	FramingError,
+} from "@snakepit/adapter-stdio/adapter";
+import { InputError } from "@snakepit/core";
+import {
+	AbstractMessageReader,
+	AbstractMessageWriter,
+	type DataCallback,
+	type Disposable,
+	type Message,
+	type MessageReader,
+	type MessageWriter,
+} from "vscode-languageserver-protocol/node";
+
+/** Messages of a server. Those of the protocol's library have no limit. */
+export class LimitedReader
+	extends AbstractMessageReader
+	implements MessageReader
+{
+	readonly #output: Readable;
+	readonly #maxMessageBytes: number;
+	readonly #broken: (error: Error) => void;
+
+	/** @param broken gets what cannot be divided into messages; called once. */
+	constructor(
+		output: Readable,
+		maxMessageBytes: number,
+		broken: (error: Error) => void,
+	) {
+		super();
+		this.#output = output;
+		this.#maxMessageBytes = maxMessageBytes;
+		this.#broken = broken;
+	}
+
+	listen(callback: DataCallback): Disposable {
+		const reader = contentLengthFraming.reader(this.#maxMessageBytes);
+		const take = (chunk: Buffer): void => {
+			try {
+				for (const text of reader.take(chunk)) this.#parse(text, callback);
+			} catch (error) {
+				if (!(error instanceof FramingError)) throw error;
+				this.#output.off("data", take);
+				this.#output.resume(); // What follows is dropped, or the process could not end.
+				this.#broken(error);
+			}
+		};
+		this.#output.on("data", take);
+		return { dispose: () => this.#output.off("data", take) };
+	}
+
+	#parse(text: string, callback: DataCallback): void {
+		let message: Message;
+		try {
+			message = JSON.parse(text);
+		} catch {
+			const shown = JSON.stringify(text.slice(0, 200));
+			this.fireError(new Error(`no JSON on standard output: ${shown}`));
+			return;
+		}
+		callback(message);
+	}
+}
+
+/** Messages to a server. */
+export class LimitedWriter
+	extends AbstractMessageWriter
+	implements MessageWriter
+{
+	readonly #input: Writable;
+	readonly #maxMessageBytes: number;
+	readonly #divert: (message: Message) => Promise<void> | undefined;
+
+	/** @param divert sends messages another way: those for which it returns something. */
+	constructor(
+		input: Writable,
+		maxMessageBytes: number,
+		divert: (message: Message) => Promise<void> | undefined,
+	) {
+		super();
+		this.#input = input;
+		this.#maxMessageBytes = maxMessageBytes;
+		this.#divert = divert;
+	}
+
+	// Without an `await` before the write, for messages must not overtake each other.
+	async write(message: Message): Promise<void> {
+		await (this.#divert(message) ?? this.send(message));
+	}
+
+	/** @throws InputError when it is too large. */
+	async send(message: Message): Promise<void> {
+		const frame = contentLengthFraming.frame(JSON.stringify(message));
+		if (frame.length > this.#maxMessageBytes)
+			throw new InputError({
+				code: "MESSAGE_TOO_LARGE",
+				ran: "no",
+				message: `A message has ${frame.length} bytes, more than ${this.#maxMessageBytes} (maxMessageBytes).`,
+			});
+		await new Promise<void>((resolve, reject) =>
+			this.#input.write(frame, (error) => (error ? reject(error) : resolve())),
+		);
+	}
+
+	end(): void {
+		this.#input.end();
+	}
+}

@@ -1,0 +1,57 @@
+import type { StdioOptions } from "@snakepit/adapter-stdio";
+import { STDIO_CHECKS } from "@snakepit/adapter-stdio/adapter";
+import {
+	type Check,
+	checkOptions,
+	optional,
+	wholeNumber,
+} from "@snakepit/core/options";
+import type { ClientCapabilities } from "vscode-languageserver-protocol/node";
+
+/** Answers a request of a server. `signal` aborts when the server cancels it or the conversation ends. */
+export type LspHandler = (
+	// biome-ignore lint/suspicious/noExplicitAny: each method has its own parameters, which the protocol defines.
+	params: any,
+	context: { readonly signal: AbortSignal },
+) => unknown;
+
+/** How a language server is started, and what it gets from this program. Takes what `StdioOptions` has, too. */
+export interface LspOptions extends StdioOptions {
+	/** The folders of the project, as URIs (`pathToFileURL(path).href`). The first one is the root, too. None by default. */
+	readonly workspaceFolders?: readonly string[] | undefined;
+	/** What this server takes beyond the protocol when it is initialized; its own documentation says what. */
+	readonly initializationOptions?: unknown;
+	/** What this program can do, by group (`workspace`, `textDocument`, `window`, `general`): each takes the place of the default of that group. */
+	readonly capabilities?: ClientCapabilities | undefined;
+	/** By method: requests of the server. Those without a handler get a neutral answer, as the protocol has one, or are refused. */
+	readonly handlers?: Readonly<Record<string, LspHandler>> | undefined;
+	/** How much text all open documents may have, in bytes of UTF-8. @default 268 435 456 bytes (256 MiB) */
+	readonly maxDocumentBytes?: number | undefined;
+}
+
+export const LSP_DEFAULTS = { maxDocumentBytes: 268_435_456 } as const;
+
+const anObject: Check = (value) =>
+	typeof value === "object" && value !== null ? undefined : "must be an object";
+
+export const LSP_CHECKS: Readonly<Record<keyof LspOptions, Check>> = {
+	...STDIO_CHECKS,
+	workspaceFolders: optional((value) =>
+		Array.isArray(value) && value.every(isUri)
+			? undefined
+			: "must be an array of URIs, as pathToFileURL(path).href makes them",
+	),
+	initializationOptions: () => undefined,
+	capabilities: optional(anObject),
+	handlers: optional(anObject),
+	maxDocumentBytes: optional(wholeNumber(1_024, 2 ** 40)),
+};
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkLspOptions(options: unknown): void {
+	checkOptions("lsp", options, LSP_CHECKS);
+}
+
+function isUri(value: unknown): boolean {
+	return typeof value === "string" && URL.canParse(value);
+}
