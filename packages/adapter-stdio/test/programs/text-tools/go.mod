@@ -1,0 +1,3 @@
+module texttools
+
+go 1.21
