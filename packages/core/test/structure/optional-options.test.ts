@@ -39,6 +39,7 @@ test("whatever can be left out of what users give can be undefined as well", () 
 		"adapter-lsp",
 		"adapter-mcp",
 		"adapter-stdio",
+		"control",
 		"telemetry",
 		"watchdog",
 	]) {

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { ControlClient } from "./control-client.ts";
+import { ControlError } from "./control-error.ts";
+import {
+	type FindOptions,
+	type FoundRun,
+	findRuns,
+	readRecord,
+} from "./find-runs.ts";
+import { SOCKET_NAME } from "./place.ts";
+
+export interface AttachOptions extends FindOptions {
+	/** The id of the run, or the beginning of it; needed where there are several. */
+	readonly run?: string | undefined;
+	/** Who asks, for the program's events; the name and the pid of this program by default. */
+	readonly by?: string | undefined;
+	/** How long the program may be silent, in milliseconds, before it counts as hung. @default 5 000 ms */
+	readonly silentMs?: number | undefined;
+}
+
+const SILENT_MS = 5_000;
+
+/**
+ * Finds a living run of this user, and returns a client of it. It is not connected until it is asked for something.
+ *
+ * @throws ControlError `NO_SUCH_RUN` with those that there are; `SEVERAL_RUNS`.
+ */
+export async function attach(
+	options: AttachOptions = {},
+): Promise<ControlClient> {
+	const { run = "" } = options;
+	const all = await findRuns(options);
+	const fitting = all.filter(({ runId }) => runId.startsWith(run));
+	const [found] = fitting;
+	if (found === undefined) throw noSuchRun(options, all);
+	if (fitting.length > 1) throw severalRuns(fitting);
+	const record = readRecord(found.directory);
+	if (record === undefined) throw noSuchRun(options, all);
+	return new ControlClient({
+		run: found,
+		socketPath: join(found.directory, SOCKET_NAME),
+		token: record.token,
+		by: options.by ?? `${process.title} (pid ${process.pid})`,
+		silentMs: options.silentMs ?? SILENT_MS,
+	});
+}
+
+function noSuchRun(
+	{ run, dataDir }: AttachOptions,
+	all: readonly FoundRun[],
+): ControlError {
+	const wanted = run === undefined ? "No run" : `No run "${run}"`;
+	const where = dataDir === undefined ? "" : ` in ${dataDir}`;
+	return new ControlError({
+		code: "NO_SUCH_RUN",
+		message: `${wanted}${where} can be attached to. ${all.length === 0 ? "There is none: a program must run, and be started with control on (the option control of its run, or SNAKEPIT_CONTROL=1 where NODE_ENV is production)." : `There is ${listed(all)}.`}`,
+	});
+}
+
+function severalRuns(fitting: readonly FoundRun[]): ControlError {
+	return new ControlError({
+		code: "SEVERAL_RUNS",
+		message: `${fitting.length} runs can be attached to: ${listed(fitting)}. Name one with the option run.`,
+	});
+}
+
+function listed(runs: readonly FoundRun[]): string {
+	return runs
+		.map(({ runId, program, pid }) => `${runId} (${program}, pid ${pid})`)
+		.join(", ");
+}

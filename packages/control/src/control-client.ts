@@ -1,0 +1,277 @@
+import { Agent, type IncomingMessage, request } from "node:http";
+import { ControlError } from "./control-error.ts";
+import type {
+	ControlledEvent,
+	PoolAct,
+	ToolSnapshot,
+} from "./controlled-run.ts";
+import { readEventStream } from "./event-stream-reader.ts";
+import type { FoundRun } from "./find-runs.ts";
+import type { LogFilter, LogLine } from "./logs.ts";
+import type { ServedState, ServedTick } from "./watchers.ts";
+
+/** What a stream of events brings. */
+export type RunUpdate =
+	| { readonly kind: "state"; readonly state: ServedTick }
+	| { readonly kind: "event"; readonly event: ControlledEvent }
+	/** This client was too slow, and so many events were left out. */
+	| { readonly kind: "lost"; readonly records: number };
+
+/** What a stream of logs brings. */
+export type LogUpdate =
+	| { readonly kind: "line"; readonly line: LogLine }
+	| { readonly kind: "lost"; readonly records: number };
+
+export interface RunCall {
+	readonly pool: string;
+	readonly command: string;
+	readonly args?: unknown;
+	readonly timeoutMs?: number | undefined;
+	readonly signal?: AbortSignal | undefined;
+}
+
+export interface ControlClientSetting {
+	readonly run: FoundRun;
+	readonly socketPath: string;
+	readonly token: string;
+	readonly by: string;
+	readonly silentMs: number;
+}
+
+/**
+ * A living run, seen from another program. Made by `attach`.
+ *
+ * Everything throws ControlError: `HOST_SILENT` when the program does not answer in time, `HOST_GONE` when it has ended,
+ * `SCOPE_NOT_ALLOWED`, and what the server or the pool answers.
+ */
+export class ControlClient implements Disposable {
+	readonly run: FoundRun;
+	readonly #setting: ControlClientSetting;
+	readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+
+	constructor(setting: ControlClientSetting) {
+		this.run = setting.run;
+		this.#setting = setting;
+	}
+
+	/** The run as it is now. */
+	async state(): Promise<ServedState> {
+		return (await this.#json("GET", "/v1/state")) as ServedState;
+	}
+
+	/** Its state twice a second, and what happens in between, until the run ends or the loop is left. */
+	async *events(signal?: AbortSignal): AsyncGenerator<RunUpdate, void> {
+		for await (const { name, data } of this.#stream(
+			"/v1/events",
+			signal,
+			this.#setting.silentMs,
+		)) {
+			if (name === "state") yield { kind: "state", state: data as ServedTick };
+			else if (name === "event")
+				yield { kind: "event", event: data as ControlledEvent };
+			else if (name === "lost") yield lost(data);
+		}
+	}
+
+	/** What workers print and log from now on, until the run ends or the loop is left. */
+	async *logs(
+		filter: Partial<LogFilter> = {},
+		signal?: AbortSignal,
+	): AsyncGenerator<LogUpdate, void> {
+		const query = new URLSearchParams();
+		for (const [name, value] of Object.entries(filter))
+			if (value !== undefined) query.set(name, value);
+		// A worker that says nothing is no sign of a hung program.
+		for await (const { name, data } of this.#stream(
+			`/v1/logs?${query}`,
+			signal,
+			undefined,
+		)) {
+			if (name === "line") yield { kind: "line", line: data as LogLine };
+			else if (name === "lost") yield lost(data);
+		}
+	}
+
+	/** What the workers of a pool can be asked for; `undefined` when its adapter cannot say. */
+	async tools(pool: string): Promise<readonly ToolSnapshot[] | undefined> {
+		const path = `/v1/pools/${encodeURIComponent(pool)}/tools`;
+		const { tools } = (await this.#json("GET", path)) as {
+			tools: readonly ToolSnapshot[] | null;
+		};
+		return tools ?? undefined;
+	}
+
+	/** Acts on a pool; resolves when that is done. Needs the scope `act`. */
+	async act(
+		pool: string,
+		act: PoolAct,
+		parameters: Readonly<Record<string, unknown>> = {},
+		signal?: AbortSignal,
+	): Promise<void> {
+		const path = `/v1/pools/${encodeURIComponent(pool)}/${act}`;
+		await this.#json(
+			"POST",
+			path,
+			{ ...parameters, by: this.#setting.by },
+			signal,
+		);
+	}
+
+	/** Makes a call, and returns its result as JSON can carry it. Needs the scope `call`. */
+	async call({ pool, signal, ...call }: RunCall): Promise<unknown> {
+		const path = `/v1/pools/${encodeURIComponent(pool)}/call`;
+		const { value } = (await this.#json(
+			"POST",
+			path,
+			{ ...call, by: this.#setting.by },
+			signal,
+		)) as { value: unknown };
+		return value;
+	}
+
+	/** Ends its connections. */
+	[Symbol.dispose](): void {
+		this.#agent.destroy();
+	}
+
+	/** One request and its answer. What has a body takes as long as it takes, as long as the program answers `/v1/state`. */
+	async #json(
+		method: "GET" | "POST",
+		path: string,
+		body?: unknown,
+		signal?: AbortSignal,
+	): Promise<unknown> {
+		const response = await this.#request(method, path, body, signal);
+		const text = await textOf(response, this.#gone);
+		let answer: unknown;
+		try {
+			answer = JSON.parse(text);
+		} catch (cause) {
+			throw new ControlError({
+				code: "INVALID_ANSWER",
+				message: `${method} ${path} was answered with ${response.statusCode} and no JSON.`,
+				cause,
+			});
+		}
+		if (response.statusCode === 200) return answer;
+		const { error } = answer as {
+			error: ConstructorParameters<typeof ControlError>[0];
+		};
+		throw new ControlError(error);
+	}
+
+	async *#stream(
+		path: string,
+		signal: AbortSignal | undefined,
+		silentMs: number | undefined,
+	) {
+		const response = await this.#request("GET", path, undefined, signal);
+		if (response.statusCode !== 200) {
+			const { error } = JSON.parse(await textOf(response, this.#gone));
+			throw new ControlError(error);
+		}
+		const timer = silence(silentMs, () => response.destroy(this.#silent()));
+		try {
+			for await (const record of readEventStream(response)) {
+				timer.restart();
+				yield record;
+			}
+		} catch (error) {
+			if (signal?.aborted === true) return;
+			throw error instanceof ControlError ? error : this.#gone(error);
+		} finally {
+			timer.cancel();
+			response.destroy();
+		}
+	}
+
+	async #request(
+		method: string,
+		path: string,
+		body: unknown,
+		signal: AbortSignal | undefined,
+	): Promise<IncomingMessage> {
+		const { socketPath, token, silentMs } = this.#setting;
+		const { promise, resolve, reject } =
+			Promise.withResolvers<IncomingMessage>();
+		const text = body === undefined ? "" : JSON.stringify(body);
+		const sent = request({
+			...{ socketPath, method, path, agent: this.#agent },
+			...(signal && { signal }),
+			headers: {
+				authorization: `Bearer ${token}`,
+				"content-length": Buffer.byteLength(text),
+			},
+		});
+		sent.on("response", resolve);
+		sent.on("error", reject);
+		sent.end(text);
+		// An act or a call takes its time: meanwhile the program is asked whether it lives.
+		const timer = silence(silentMs, () => {
+			if (body === undefined) sent.destroy(this.#silent());
+			else
+				this.state().then(
+					() => timer.restart(),
+					(error) => sent.destroy(error),
+				);
+		});
+		try {
+			return await promise;
+		} catch (error) {
+			if (error instanceof ControlError || signal?.aborted === true)
+				throw error;
+			throw this.#gone(error);
+		} finally {
+			timer.cancel();
+		}
+	}
+
+	readonly #gone = (cause: unknown): ControlError => {
+		const { runId, program, pid } = this.run;
+		return new ControlError({
+			code: "HOST_GONE",
+			message: `${program} (pid ${pid}) has ended, or closed its run ${runId}.`,
+			cause,
+		});
+	};
+
+	#silent(): ControlError {
+		const { program, pid } = this.run;
+		return new ControlError({
+			code: "HOST_SILENT",
+			message: `${program} (pid ${pid}) has not answered for ${this.#setting.silentMs} ms: it is stopped, or its event loop is blocked.`,
+		});
+	}
+}
+
+function lost(data: unknown): {
+	readonly kind: "lost";
+	readonly records: number;
+} {
+	return { kind: "lost", records: (data as { records: number }).records };
+}
+
+async function textOf(
+	response: IncomingMessage,
+	gone: (cause: unknown) => ControlError,
+): Promise<string> {
+	const chunks: Buffer[] = [];
+	try {
+		for await (const chunk of response) chunks.push(chunk as Buffer);
+	} catch (error) {
+		throw gone(error);
+	}
+	return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Calls `action` when it was not restarted for so long; never without a time. */
+function silence(
+	ms: number | undefined,
+	action: () => void,
+): { restart(): void; cancel(): void } {
+	const timer = ms === undefined ? undefined : setTimeout(action, ms);
+	return {
+		restart: () => void timer?.refresh(),
+		cancel: () => clearTimeout(timer),
+	};
+}

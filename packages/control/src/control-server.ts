@@ -1,0 +1,189 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+	createServer,
+	type IncomingMessage,
+	type ServerResponse,
+} from "node:http";
+import type { Socket } from "node:net";
+import type { ControlClock, ControlledRun } from "./controlled-run.ts";
+import { IDLE_MS, STREAMS } from "./limits.ts";
+import { followLogs } from "./logs.ts";
+import { answerPoolRequest } from "./pool-requests.ts";
+import { RecordStream } from "./record-stream.ts";
+import { type Refusal, type Route, routeOf, scopeRefusal } from "./route.ts";
+import type { ControlScope } from "./scopes.ts";
+import { Watchers } from "./watchers.ts";
+
+export interface ControlServerSetting {
+	readonly run: ControlledRun;
+	readonly clock: ControlClock;
+	/** What a client must send as `Authorization: Bearer TOKEN`. */
+	readonly token: string;
+	readonly scopes: readonly ControlScope[];
+}
+
+export interface ControlServer {
+	/** Serves a connection that was accepted. It keeps no program open. */
+	accept(socket: Socket): void;
+	/** The run is over: ends streams after what they have, and connections after the answer under way. */
+	close(): void;
+}
+
+/** Serves a run over HTTP on connections that are handed to it: it listens nowhere. */
+export function serveControl(setting: ControlServerSetting): ControlServer {
+	return new HttpControlServer(setting);
+}
+
+class HttpControlServer implements ControlServer {
+	readonly #setting: ControlServerSetting;
+	readonly #watchers: Watchers;
+	readonly #streams = new Set<RecordStream>();
+	/** Connections, and what ends those on which no request is under way. */
+	readonly #idle = new Map<Socket, { cancel(): void }>();
+	#phase: "open" | "closed" = "open";
+	readonly #http = createServer((request, response) => {
+		void this.#answer(request, response);
+	});
+
+	constructor(setting: ControlServerSetting) {
+		this.#setting = setting;
+		this.#watchers = new Watchers(setting.run, setting.clock);
+		// What is no HTTP is of no interest.
+		this.#http.on("clientError", (_, socket) => socket.destroy());
+	}
+
+	accept(socket: Socket): void {
+		if (this.#phase === "closed") {
+			socket.destroy();
+			return;
+		}
+		socket.unref();
+		socket.on("error", () => {}); // The client is gone.
+		socket.on("close", () => this.#busy(socket));
+		this.#wait(socket);
+		this.#http.emit("connection", socket);
+	}
+
+	close(): void {
+		this.#phase = "closed";
+		for (const stream of this.#streams) stream.end();
+		for (const socket of [...this.#idle.keys()]) socket.destroy();
+	}
+
+	/** The next request has to come in time. */
+	#wait(socket: Socket): void {
+		const end = (): void => void socket.destroy();
+		this.#idle.set(socket, this.#setting.clock.after(IDLE_MS, end));
+	}
+
+	#busy(socket: Socket): void {
+		this.#idle.get(socket)?.cancel();
+		this.#idle.delete(socket);
+	}
+
+	async #answer(
+		request: IncomingMessage,
+		response: ServerResponse,
+	): Promise<void> {
+		const { socket } = request;
+		this.#busy(socket);
+		response.on("close", () => {
+			if (this.#phase === "closed") socket.end();
+			else if (!socket.destroyed) this.#wait(socket);
+		});
+		const { method = "", url = "" } = request;
+		const route =
+			this.#unauthorized(request) ?? this.#allowed(routeOf(method, url));
+		if ("status" in route) refuse(response, route);
+		else await this.#carryOut(route, request, response);
+	}
+
+	#unauthorized({ headers }: IncomingMessage): Refusal | undefined {
+		const given = headers.authorization ?? "";
+		if (isSame(given, `Bearer ${this.#setting.token}`)) return undefined;
+		return {
+			status: 401,
+			code: "WRONG_TOKEN",
+			message:
+				"The token is missing or wrong. It is in the file control.json beside the socket.",
+		};
+	}
+
+	#allowed(route: Route | Refusal): Route | Refusal {
+		if ("status" in route) return route;
+		return scopeRefusal(route.scope, this.#setting.scopes) ?? route;
+	}
+
+	async #carryOut(
+		route: Route,
+		request: IncomingMessage,
+		response: ServerResponse,
+	): Promise<void> {
+		const { run, clock } = this.#setting;
+		switch (route.kind) {
+			case "state":
+				answer(response, 200, this.#watchers.state());
+				break;
+			case "events":
+				this.#stream(response, (stream) => this.#watchers.add(stream));
+				break;
+			case "logs":
+				this.#stream(response, (stream) =>
+					followLogs(run, route.filter, stream),
+				);
+				break;
+			default: {
+				const { status, body } = await answerPoolRequest(
+					route,
+					{ request, response },
+					run,
+					clock,
+				);
+				answer(response, status, body);
+			}
+		}
+	}
+
+	#stream(
+		response: ServerResponse,
+		follow: (stream: RecordStream) => () => void,
+	): void {
+		if (this.#streams.size >= STREAMS) {
+			refuse(response, {
+				status: 503,
+				code: "TOO_MANY_STREAMS",
+				message: `${STREAMS} clients follow this run already. End one of them.`,
+			});
+			return;
+		}
+		const stream = new RecordStream(response, this.#setting.clock);
+		this.#streams.add(stream);
+		const end = follow(stream);
+		response.on("close", () => {
+			this.#streams.delete(stream);
+			end();
+		});
+	}
+}
+
+/** In constant time. */
+function isSame(given: string, right: string): boolean {
+	const digest = (text: string): Buffer =>
+		createHash("sha256").update(text).digest();
+	return timingSafeEqual(digest(given), digest(right));
+}
+
+function refuse(response: ServerResponse, refusal: Refusal): void {
+	const { status, ...error } = refusal;
+	answer(response, status, { error });
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+	const text = JSON.stringify(body);
+	response.writeHead(status, {
+		"content-type": "application/json",
+		"content-length": Buffer.byteLength(text),
+		"cache-control": "no-store",
+	});
+	response.end(text);
+}

@@ -1,0 +1,96 @@
+import type { ServerResponse } from "node:http";
+import type { ControlClock } from "./controlled-run.ts";
+import { FLUSH_MS, PENDING_CHARACTERS, PENDING_RECORDS } from "./limits.ts";
+
+/**
+ * Server-sent events to one client. Records are written together, and a client that reads too slowly loses those that
+ * do not fit into the buffer: then it gets `lost` with their number.
+ */
+export class RecordStream {
+	readonly #response: ServerResponse;
+	readonly #clock: ControlClock;
+	#pending: string[] = [];
+	#characters = 0;
+	#lost = 0;
+	#state: "idle" | "scheduled" | "blocked" | "ended" = "idle";
+
+	constructor(response: ServerResponse, clock: ControlClock) {
+		this.#response = response;
+		this.#clock = clock;
+		response.shouldKeepAlive = false;
+		response.writeHead(200, {
+			"content-type": "text/event-stream",
+			"cache-control": "no-store",
+		});
+		response.flushHeaders();
+		response.on("drain", () => {
+			if (this.#state !== "blocked") return;
+			this.#state = "idle";
+			this.#schedule();
+		});
+		response.on("close", () => {
+			this.#state = "ended";
+			this.#pending = [];
+		});
+	}
+
+	/** Adds a record that a slow client may lose. */
+	push(name: string, data: unknown): void {
+		if (this.#state === "ended") return;
+		const record = recordOf(name, data);
+		if (
+			this.#pending.length >= PENDING_RECORDS ||
+			this.#characters + record.length > PENDING_CHARACTERS
+		) {
+			this.#lost++;
+			return;
+		}
+		this.#pending.push(record);
+		this.#characters += record.length;
+		this.#schedule();
+	}
+
+	/** Writes what is pending and then a record; a client that is behind gets neither: a newer one follows. */
+	pushLatest(record: string): void {
+		if (this.#state === "ended" || this.#state === "blocked") return;
+		this.#pending.push(record);
+		this.#flush();
+	}
+
+	/** Writes what is left, and ends the stream. */
+	end(): void {
+		if (this.#state === "ended") return;
+		this.#response.end(this.#take());
+		this.#state = "ended";
+	}
+
+	#schedule(): void {
+		if (this.#state !== "idle") return;
+		if (this.#pending.length === 0 && this.#lost === 0) return;
+		this.#state = "scheduled";
+		this.#clock.after(FLUSH_MS, () => this.#flush());
+	}
+
+	#flush(): void {
+		if (this.#state === "ended" || this.#state === "blocked") return;
+		this.#state = "idle";
+		if (this.#pending.length === 0 && this.#lost === 0) return;
+		const wentOut = this.#response.write(this.#take());
+		this.#state = wentOut ? "idle" : "blocked";
+	}
+
+	#take(): string {
+		if (this.#lost > 0)
+			this.#pending.push(recordOf("lost", { records: this.#lost }));
+		const text = this.#pending.join("");
+		this.#pending = [];
+		this.#characters = 0;
+		this.#lost = 0;
+		return text;
+	}
+}
+
+/** One server-sent event. */
+export function recordOf(name: string, data: unknown): string {
+	return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,7 @@
+/** What a client may do: read the state and events, read what workers print, act on pools, make calls. */
+export type ControlScope = "read" | "logs" | "act" | "call";
+
+export const SCOPES: readonly ControlScope[] = ["read", "logs", "act", "call"];
+
+/** What is allowed unless the program says otherwise: to look, and to change nothing. */
+export const DEFAULT_SCOPES: readonly ControlScope[] = ["read", "logs"];

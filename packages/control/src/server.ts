@@ -1,0 +1,31 @@
+export {
+	type ControlServer,
+	type ControlServerSetting,
+	serveControl,
+} from "./control-server.ts";
+export {
+	type ActParameters,
+	type CallParameters,
+	type ControlClock,
+	type ControlledEvent,
+	type ControlledPool,
+	type ControlledRun,
+	POOL_ACTS,
+	type PoolAct,
+	type RecordedRequest,
+	type ToolSnapshot,
+} from "./controlled-run.ts";
+export {
+	type ControlScope,
+	DEFAULT_SCOPES,
+	SCOPES,
+} from "./scopes.ts";
+export type {
+	CallCounts,
+	PoolSnapshot,
+	QueueSnapshot,
+	RunningCall,
+	RunSnapshot,
+	UsageSnapshot,
+	WorkerSnapshot,
+} from "./snapshot.ts";

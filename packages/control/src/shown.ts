@@ -1,0 +1,59 @@
+/** The deepest and largest that is shown of a value. */
+const DEPTH = 8;
+const ENTRIES = 1_000;
+
+/**
+ * A value as JSON can carry it, for people: an error as its name, code, message and what it says of a tool, bytes as
+ * their number, an integer that JSON cannot carry as text. Not for values that must arrive exactly.
+ */
+export function shown(value: unknown, depth: number = DEPTH): unknown {
+	switch (typeof value) {
+		case "string":
+		case "boolean":
+			return value;
+		case "number":
+			return Number.isFinite(value) ? value : String(value);
+		case "undefined":
+			return null;
+		case "object":
+			break;
+		default:
+			return String(value);
+	}
+	if (value === null) return null;
+	if (depth === 0) return "…";
+	if (value instanceof Error) return shownError(value, depth);
+	if (value instanceof Date)
+		return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+	if (ArrayBuffer.isView(value)) return `<${value.byteLength} bytes>`;
+	if (value instanceof ArrayBuffer) return `<${value.byteLength} bytes>`;
+	const inner = (each: unknown): unknown => shown(each, depth - 1);
+	if (Array.isArray(value)) return value.slice(0, ENTRIES).map(inner);
+	if (value instanceof Set) return [...value].slice(0, ENTRIES).map(inner);
+	if (value instanceof Map)
+		return [...value].slice(0, ENTRIES).map((entry) => entry.map(inner));
+	const entries = Object.entries(value).slice(0, ENTRIES);
+	return Object.fromEntries(entries.map(([name, each]) => [name, inner(each)]));
+}
+
+/** What the one who asked needs of an error. */
+export interface ShownError {
+	readonly name: string;
+	readonly code: string;
+	readonly message: string;
+	/** Whether the work of a call may have begun. */
+	readonly ran?: unknown;
+	/** What a tool raised, in the terms of its language. */
+	readonly remote?: unknown;
+}
+
+export function shownError(error: Error, depth: number = DEPTH): ShownError {
+	const { code, ran, remote } = error as Error & Record<string, unknown>;
+	return {
+		name: error.name,
+		code: typeof code === "string" ? code : "UNEXPECTED",
+		message: error.message,
+		...(ran !== undefined && { ran: shown(ran, depth - 1) }),
+		...(remote !== undefined && { remote: shown(remote, depth - 1) }),
+	};
+}

@@ -1,0 +1,36 @@
+import type { ControlClock, ControlledRun } from "./controlled-run.ts";
+import { USAGE_MS } from "./limits.ts";
+import type { UsageSnapshot } from "./snapshot.ts";
+
+/** Reads what workers use, so seldom that it costs nothing that can be measured. */
+export class UsageReader {
+	readonly #run: Pick<ControlledRun, "usage">;
+	readonly #clock: ControlClock;
+	#readMs = Number.NEGATIVE_INFINITY;
+	#usage: ReadonlyMap<string, UsageSnapshot> = new Map();
+
+	constructor(run: Pick<ControlledRun, "usage">, clock: ControlClock) {
+		this.#run = run;
+		this.#clock = clock;
+	}
+
+	/** By incarnation, as read in the last two seconds. */
+	latest(): ReadonlyMap<string, UsageSnapshot> {
+		const nowMs = this.#clock.now();
+		const sinceMs = nowMs - this.#readMs;
+		if (sinceMs < USAGE_MS) return this.#usage;
+		const before = this.#usage;
+		this.#readMs = nowMs;
+		this.#usage = new Map(
+			[...this.#run.usage()].map(([incarnation, usage]) => {
+				const last = before.get(incarnation);
+				const processors =
+					last === undefined
+						? null
+						: Math.max(0, usage.cpuTimeMs - last.cpuTimeMs) / sinceMs;
+				return [incarnation, { ...usage, processors }];
+			}),
+		);
+		return this.#usage;
+	}
+}

@@ -1,0 +1,85 @@
+import type { PoolSnapshot, RunSnapshot } from "./snapshot.ts";
+
+/** How a run is, for the first line that people read. */
+export interface Verdict {
+	/** `"trouble"`: calls wait and nothing will run them soon, or a worker hangs. */
+	readonly level: "fine" | "busy" | "trouble";
+	readonly text: string;
+}
+
+/** A worker that is silent for longer is named. Its pool ends it later, by `heartbeat.hungAfterMs`. */
+const SILENT_MS = 5_000;
+
+/** Says why calls of a pool wait; `undefined` when none does. */
+export function whyWaiting(pool: PoolSnapshot): string | undefined {
+	if (pool.queue.waiting === 0) return undefined;
+	if (pool.phase === "paused") return "the pool is paused";
+	const ready = pool.workers.filter(({ state }) => state === "ready");
+	const starting = pool.workers.filter(({ state }) => state === "starting");
+	if (ready.length === 0)
+		return starting.length === 0
+			? "no worker is alive"
+			: `no worker is ready, ${isAre(starting.length)} starting`;
+	const busy = ready.filter(
+		({ running }) => running.length >= pool.callsPerWorker,
+	);
+	if (busy.length < ready.length)
+		return `${busy.length} of ${ready.length} are busy: the calls that wait need a worker of their session, or are just being sent`;
+	return ready.length === 1
+		? "the only worker is busy"
+		: `all ${ready.length} are busy`;
+}
+
+/** Says in one line how a run is. */
+export function verdict(run: RunSnapshot): Verdict {
+	const verdicts = run.pools.map(poolVerdict);
+	const worst =
+		verdicts.find(({ level }) => level === "trouble") ??
+		verdicts.find(({ level }) => level === "busy");
+	if (worst !== undefined) return worst;
+	const workers = run.pools.flatMap((pool) => pool.workers);
+	const busy = workers.filter(({ running }) => running.length > 0).length;
+	return {
+		level: "fine",
+		text:
+			run.pools.length === 0
+				? "No pool is open."
+				: `${count(workers.length, "worker")}, ${busy} busy; no call waits.`,
+	};
+}
+
+function poolVerdict(pool: PoolSnapshot): Verdict {
+	const silent = pool.workers.find(
+		({ state, heartbeat }) =>
+			state === "ready" &&
+			(heartbeat?.silentMs ?? 0) > SILENT_MS &&
+			(heartbeat?.missedInARow ?? 0) > 0,
+	);
+	if (silent?.heartbeat)
+		return {
+			level: "trouble",
+			text: `${pool.pool}: worker ${silent.workerId} has not answered for ${seconds(silent.heartbeat.silentMs)}.`,
+		};
+	const why = whyWaiting(pool);
+	if (why === undefined) return { level: "fine", text: "" };
+	const { waiting, oldestMs } = pool.queue;
+	const isServed =
+		pool.phase !== "paused" &&
+		pool.workers.some(({ state }) => state === "ready");
+	return {
+		level: isServed ? "busy" : "trouble",
+		text: `${pool.pool}: ${count(waiting, "call")} ${waiting === 1 ? "waits" : "wait"}, ${why}; the oldest has waited ${seconds(oldestMs ?? 0)}.`,
+	};
+}
+
+function seconds(ms: number): string {
+	return `${(ms / 1_000).toFixed(1)} s`;
+}
+
+function count(number: number, noun: string): string {
+	return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function isAre(number: number): string {
+	return number === 1 ? "1 is" : `${number} are`;
+}

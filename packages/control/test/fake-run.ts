@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { onTestFinished } from "vitest";
+import { type ControlServer, serveControl } from "../src/control-server.ts";
+import type {
+	ControlClock,
+	ControlledEvent,
+	ControlledPool,
+	ControlledRun,
+	RecordedRequest,
+} from "../src/controlled-run.ts";
+import type { ControlScope } from "../src/scopes.ts";
+import type {
+	PoolSnapshot,
+	RunSnapshot,
+	WorkerSnapshot,
+} from "../src/snapshot.ts";
+
+export const TOKEN: string = "f".repeat(64);
+
+/** The clock of the program; its timers keep the test open, which ends by itself. */
+export const clock: ControlClock = {
+	now: () => performance.now(),
+	after: (ms, action) => {
+		const timer = setTimeout(action, ms);
+		return { cancel: () => clearTimeout(timer) };
+	},
+};
+
+export function workerSnapshot(
+	more: Partial<WorkerSnapshot> = {},
+): WorkerSnapshot {
+	return {
+		workerId: "demo-0",
+		incarnation: "abcdefg-1",
+		pid: 4_242,
+		state: "ready",
+		readyMs: 1_000,
+		callsTaken: 3,
+		running: [],
+		heartbeat: null,
+		facts: {},
+		recycle: { inMs: null, inCalls: null, aboveResidentBytes: null },
+		usage: null,
+		...more,
+	};
+}
+
+export function poolSnapshot(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
+	return {
+		pool: "demo",
+		adapter: "fake",
+		phase: "open",
+		size: { min: 1, max: 1 },
+		callsPerWorker: 1,
+		workers: [workerSnapshot()],
+		restarts: 0,
+		sessions: 0,
+		calls: {
+			...{ accepted: 0, waiting: 0, running: 0 },
+			...{ succeeded: 0, failed: 0, aborted: 0, timed_out: 0 },
+		},
+		queue: {
+			...{ waiting: 0, limit: 1_000, counted: 0, oldestMs: null, why: null },
+			...{ byPriority: [], byCommand: [] },
+		},
+		...more,
+	};
+}
+
+type Listener = (event: ControlledEvent) => void;
+
+/** A run whose events and answers the test decides. */
+export class FakeRun implements ControlledRun {
+	pools: readonly PoolSnapshot[] = [poolSnapshot()];
+	readonly recorded: RecordedRequest[] = [];
+	readonly listeners: Record<"events" | "logs", Set<Listener>> = {
+		events: new Set(),
+		logs: new Set(),
+	};
+	usages = 0;
+	controlled: ControlledPool = {
+		act: async () => {},
+		call: async ({ command, args }) => ({ command, args }),
+		tools: () => undefined,
+	};
+
+	look(): RunSnapshot {
+		return {
+			...{ runId: "abcdefg", pid: process.pid, program: "fake.ts" },
+			...{ dataDir: "/nowhere", startedAtMs: 1, wallMs: 2 },
+			...{ versions: {}, protections: [], scopes: [], pools: this.pools },
+		};
+	}
+
+	usage(): ReturnType<ControlledRun["usage"]> {
+		this.usages++;
+		const usage = { residentBytes: 1 << 20, cpuTimeMs: 100 * this.usages };
+		return new Map([["abcdefg-1", usage]]);
+	}
+
+	subscribe(
+		kind: "events" | "logs",
+		listener: (event: ControlledEvent) => void,
+	): () => void {
+		this.listeners[kind].add(listener);
+		return () => this.listeners[kind].delete(listener);
+	}
+
+	pool(name: string): ControlledPool | undefined {
+		return name === "demo" ? this.controlled : undefined;
+	}
+
+	record(request: RecordedRequest): void {
+		this.recorded.push(request);
+	}
+
+	happened(kind: "events" | "logs", event: ControlledEvent): void {
+		for (const listener of this.listeners[kind]) listener(event);
+	}
+}
+
+export interface Served {
+	readonly run: FakeRun;
+	readonly server: ControlServer;
+	readonly socketPath: string;
+	readonly listener: Server;
+}
+
+/** Serves a fake run on a socket below a temporary directory, until the test has finished. */
+export async function serve(
+	scopes: readonly ControlScope[] = ["read", "logs", "act", "call"],
+): Promise<Served> {
+	const directory = mkdtempSync(join(tmpdir(), "control-"));
+	const run = new FakeRun();
+	const server = serveControl({ run, clock, token: TOKEN, scopes });
+	const listener = createServer((socket) => server.accept(socket));
+	const socketPath = join(directory, "control.sock");
+	await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
+	onTestFinished(() => {
+		server.close();
+		listener.close();
+		rmSync(directory, { recursive: true });
+	});
+	return { run, server, socketPath, listener };
+}
+
+/** Sends bytes as they are, and returns everything that comes back before the end. */
+export async function exchange(
+	socketPath: string,
+	text: string,
+): Promise<string> {
+	const socket = connect(socketPath);
+	socket.write(text);
+	let answer = "";
+	for await (const chunk of socket) answer += String(chunk);
+	return answer;
+}

@@ -1,0 +1,343 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import { ControlClient } from "../src/control-client.ts";
+import {
+	exchange,
+	poolSnapshot,
+	type Served,
+	serve,
+	TOKEN,
+} from "./fake-run.ts";
+
+function clientOf(
+	{ socketPath }: Served,
+	token: string = TOKEN,
+): ControlClient {
+	return new ControlClient({
+		run: {
+			...{ runId: "abcdefg", pid: process.pid, program: "fake.ts" },
+			...{ dataDir: "/nowhere", startedAtMs: 1, directory: "/nowhere" },
+		},
+		...{ socketPath, token, by: "a test", silentMs: 5_000 },
+	});
+}
+
+describe("a request", () => {
+	test("without the right token is refused, whatever it asks for", async () => {
+		const served = await serve();
+		using client = clientOf(served, "wrong");
+		for (const ask of [
+			() => client.state(),
+			() => client.tools("demo"),
+			() => client.act("demo", "pause"),
+			() => client.call({ pool: "demo", command: "echo" }),
+			() => client.events().next(),
+			() => client.logs().next(),
+		])
+			await expect(ask()).rejects.toMatchObject({ code: "WRONG_TOKEN" });
+		expect(served.run.recorded).toEqual([]);
+	});
+
+	test.each(["read", "logs", "act", "call"] as const)(
+		"with the scope %s alone is answered, and no other",
+		async (scope) => {
+			const served = await serve([scope]);
+			using client = clientOf(served);
+			const asks = {
+				read: () => client.state(),
+				logs: async () => {
+					const logs = client.logs();
+					const next = logs.next();
+					const line = {
+						...{ type: "worker.output", wallMs: 1, pool: "demo" },
+						...{ stream: "stdout", line: "hello", cut: false },
+					};
+					const timer = setInterval(() => served.run.happened("logs", line), 5);
+					await next.finally(() => clearInterval(timer));
+					await logs.return();
+				},
+				act: () => client.act("demo", "pause"),
+				call: () => client.call({ pool: "demo", command: "echo" }),
+			};
+			for (const [name, ask] of Object.entries(asks))
+				if (name === scope) await ask();
+				else
+					await expect(ask()).rejects.toMatchObject({
+						code: "SCOPE_NOT_ALLOWED",
+						message: expect.stringContaining(`"${name}"`),
+					});
+		},
+	);
+
+	test("for a pool that there is not names those that there are", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		await expect(client.act("nemo", "pause")).rejects.toMatchObject({
+			code: "NO_SUCH_POOL",
+			message: 'There is no pool "nemo" in this run; there is "demo".',
+		});
+		served.run.pools = [];
+		await expect(client.tools("nemo")).rejects.toThrow("none is open");
+	});
+
+	test.each([
+		["POST", "/v1/state", 405],
+		["GET", "/v1/pools/demo/kill", 405],
+		["POST", "/v1/pools/demo/tools", 405],
+		["GET", "/v2/state", 404],
+		["GET", "/v1/pools/demo", 404],
+		["GET", "/v1/pools/demo/kill/more", 404],
+		["GET", "/v1/nothing/demo/kill", 404],
+		["GET", "/v1/%E0%A4%A", 404],
+		["DELETE", "//", 404],
+	])("%s %s is refused with %i", async (method, path, status) => {
+		const { socketPath } = await serve();
+		const answer = await exchange(
+			socketPath,
+			`${method} ${path} HTTP/1.1\r\nHost: run\r\nConnection: close\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 0\r\n\r\n`,
+		);
+		expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+	});
+
+	test.each([
+		["no JSON", "{", 400],
+		["no object", "[1]", 400],
+		["more than a mebibyte", `"${"a".repeat(1 << 20)}"`, 413],
+	])("whose body is %s is refused", async (_, body, status) => {
+		const { socketPath, run } = await serve();
+		const answer = await exchange(
+			socketPath,
+			`POST /v1/pools/demo/pause HTTP/1.1\r\nHost: run\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+		);
+		expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+		expect(run.recorded).toEqual([]);
+	});
+
+	test("that is no HTTP ends its connection", async () => {
+		const { socketPath } = await serve();
+		expect(await exchange(socketPath, "\0\0\0 hello\r\n\r\n")).toBe("");
+	});
+});
+
+describe("an act", () => {
+	test("is recorded with who asked, and carried out with what was sent", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const acts: unknown[] = [];
+		served.run.controlled = {
+			...served.run.controlled,
+			act: async (...act) => void acts.push(act),
+		};
+		await client.act("demo", "recycle", { worker: "demo-0" });
+		expect(acts).toEqual([["recycle", { worker: "demo-0" }, "a test"]]);
+		expect(served.run.recorded).toEqual([
+			{ pool: "demo", act: "recycle", target: "demo-0", by: "a test" },
+		]);
+	});
+
+	test("that fails says why, with the code of the pool", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const error = Object.assign(new Error("There is no such worker."), {
+			code: "WORKER_NOT_FOUND",
+		});
+		served.run.controlled = {
+			...served.run.controlled,
+			act: () => Promise.reject(error),
+		};
+		await expect(client.act("demo", "restart")).rejects.toMatchObject({
+			code: "WORKER_NOT_FOUND",
+			message: "There is no such worker.",
+		});
+	});
+});
+
+describe("a call", () => {
+	test("returns what JSON can carry, is recorded without its arguments, and has limits", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const value = [
+			1n,
+			Number.NaN,
+			new Uint8Array(3),
+			new Map([[1, 2]]),
+			undefined,
+		];
+		served.run.controlled = {
+			...served.run.controlled,
+			call: async () => value,
+		};
+		const call = { pool: "demo", command: "echo", args: { secret: 1 } };
+		expect(await client.call(call)).toEqual([
+			...["1", "NaN", "<3 bytes>", [[1, 2]], null],
+		]);
+		expect(served.run.recorded).toEqual([
+			{ pool: "demo", act: "call", target: "echo", by: "a test" },
+		]);
+		for (const wrong of [{ command: "" }, { command: "echo", timeoutMs: -1 }])
+			await expect(
+				client.call({ pool: "demo", ...wrong }),
+			).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+	});
+
+	test("is aborted when its client leaves", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const begun = Promise.withResolvers<AbortSignal>();
+		served.run.controlled = {
+			...served.run.controlled,
+			call: ({ signal }) => {
+				begun.resolve(signal);
+				return new Promise(() => {});
+			},
+		};
+		const leave = new AbortController();
+		const { signal } = leave;
+		const call = client.call({ pool: "demo", command: "sleep", signal });
+		const aborted = await begun.promise;
+		const end = once(aborted, "abort");
+		leave.abort();
+		await expect(call).rejects.toThrow();
+		await end;
+	});
+});
+
+describe("a stream of events", () => {
+	test("has the state at once and again, with what ended meanwhile; most calls that succeed are counted only", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const seen: unknown[] = [];
+		let ticks = 0;
+		for await (const update of client.events()) {
+			if (update.kind === "event") seen.push(update.event);
+			if (update.kind !== "state") continue;
+			ticks++;
+			expect(update.state.verdict.text).toBe(
+				"1 worker, 0 busy; no call waits.",
+			);
+			if (ticks === 1) {
+				expect(update.state.throughput).toEqual([]);
+				for (let index = 0; index < 100; index++)
+					served.run.happened(
+						"events",
+						settled(index < 90 ? "succeeded" : "failed"),
+					);
+			} else {
+				expect(update.state.callsLeftOut).toBe(80);
+				expect(update.state.throughput).toEqual([
+					{
+						...{ pool: "demo", command: "echo", succeeded: 90, failed: 10 },
+						totalMs: [[expect.any(Number), 100]],
+					},
+				]);
+				break;
+			}
+		}
+		expect(seen).toHaveLength(20);
+		await expect.poll(() => served.run.listeners.events.size).toBe(0);
+	});
+
+	test("costs the run nothing before it begins, and nothing after it has ended", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		await client.state();
+		expect(served.run.listeners.events.size).toBe(0);
+		const events = client.events();
+		await events.next();
+		expect(served.run.listeners.events.size).toBe(1);
+		await events.return();
+		await expect.poll(() => served.run.listeners.events.size).toBe(0);
+		// The process table was read for the state and for the stream: within two seconds that is once.
+		expect(served.run.usages).toBe(1);
+	});
+
+	test("of a client that does not read loses events, says how many, and keeps the program's memory bounded", async () => {
+		const served = await serve();
+		const socket = connect(served.socketPath);
+		socket.write(
+			`GET /v1/logs HTTP/1.1\r\nHost: run\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+		);
+		await expect.poll(() => served.run.listeners.logs.size).toBe(1);
+		const before = process.memoryUsage().rss;
+		const lines = 100_000;
+		for (let index = 0; index < lines; index++)
+			served.run.happened("logs", {
+				...{ type: "worker.output", wallMs: 1, pool: "demo" },
+				...{ workerId: "demo-0", incarnation: "abcdefg-1" },
+				...{ stream: "stdout", line: "x".repeat(1_000), cut: false },
+			});
+		expect(process.memoryUsage().rss - before).toBeLessThan(50e6);
+		let text = "";
+		for await (const chunk of socket) {
+			text += String(chunk);
+			if (text.includes("event: lost\n")) break;
+		}
+		const lost = /event: lost\ndata: \{"records":(\d+)\}/.exec(text);
+		const arrived = text.split("event: line\n").length - 1;
+		expect(arrived + Number(lost?.[1])).toBe(lines);
+	});
+
+	test("is one of eight at most", async () => {
+		const served = await serve();
+		const clients = Array.from({ length: 9 }, () => clientOf(served));
+		const streams = clients.map((client) => client.events());
+		const first = await Promise.allSettled(streams.map((each) => each.next()));
+		expect(first.filter(({ status }) => status === "fulfilled")).toHaveLength(
+			8,
+		);
+		expect(first.find(({ status }) => status === "rejected")).toMatchObject({
+			reason: { code: "TOO_MANY_STREAMS" },
+		});
+		for (const client of clients) client[Symbol.dispose]();
+		await Promise.all(streams.map((each) => each.return()));
+	});
+
+	test("ends with the run, after its last event", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const types: unknown[] = [];
+		for await (const update of client.events()) {
+			if (update.kind === "event") types.push(update.event.type);
+			else if (types.length === 0) {
+				served.run.happened("events", { type: "run.ended", wallMs: 1 });
+				served.server.close();
+				served.listener.close();
+			}
+		}
+		expect(types).toEqual(["run.ended"]);
+		await expect(client.state()).rejects.toMatchObject({ code: "HOST_GONE" });
+	});
+});
+
+describe("what is served", () => {
+	test("includes why calls wait, and what workers use", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const [pool = poolSnapshot()] = served.run.pools;
+		served.run.pools = [
+			{
+				...pool,
+				workers: [],
+				queue: { ...pool.queue, waiting: 2, oldestMs: 1_500 },
+			},
+			poolSnapshot({ pool: "other" }),
+		];
+		const { verdict, run } = await client.state();
+		expect(verdict).toEqual({
+			level: "trouble",
+			text: "demo: 2 calls wait, no worker is alive; the oldest has waited 1.5 s.",
+		});
+		expect(run.pools[0]?.queue.why).toBe("no worker is alive");
+		expect(run.pools[1]?.workers[0]?.usage).toEqual({
+			...{ residentBytes: 1 << 20, cpuTimeMs: 100, processors: null },
+		});
+	});
+});
+
+function settled(outcome: string) {
+	return {
+		...{ type: "call.settled", wallMs: 1, pool: "demo", callId: "c1" },
+		...{ command: "echo", outcome, totalMs: 3, attempts: 1 },
+	};
+}
