@@ -1,12 +1,21 @@
 import type { AsyncResource } from "node:async_hooks";
-import type { Readable, Writable } from "node:stream";
-import type { LaunchSpec, PreloadPlace } from "./launch-spec.ts";
+import type { Duplex, Readable, Writable } from "node:stream";
+import type {
+	LaunchSpec,
+	ListenerAddress,
+	PreloadPlace,
+} from "./launch-spec.ts";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
 export { brandAs } from "./brand.ts";
 export { ConnectionBrokenError } from "./errors.ts";
-export type { LaunchSpec, PreloadPlace } from "./launch-spec.ts";
+export type {
+	LaunchDescriptor,
+	LaunchSpec,
+	ListenerAddress,
+	PreloadPlace,
+} from "./launch-spec.ts";
 export {
 	PROGRAM_CHECKS,
 	PROGRAM_DEFAULTS,
@@ -90,8 +99,22 @@ export interface WorkerProcess {
 	/** Only with `stdio: "adapter"`. */
 	readonly stdout: Readable | undefined;
 	/**
-	 * Settles when the process is gone and, with `stdio: "adapter"`, you have read what it wrote: 1 s after the last byte
-	 * where something else holds its output open, 10 s after its end at the latest. Never rejects.
+	 * This end of a `"stream"` that `launch` asked for. It is closed with the worker. Its end while the process lives is
+	 * for you to judge: call `broken` if the conversation ends with it.
+	 *
+	 * @throws TypeError when `launch` asked for no such stream.
+	 */
+	descriptor(fd: number): Duplex;
+	/**
+	 * Where a listener that `launch` asked for can be reached, whether the program accepts already or not.
+	 *
+	 * @throws TypeError when `launch` asked for no such listener.
+	 */
+	listener(fd: number): ListenerAddress;
+	/**
+	 * Settles when the process is gone and you have read what it wrote to standard output, with `stdio: "adapter"`, and to
+	 * the streams that you read: 1 s after the last byte where something else holds one open, 10 s after its end at the
+	 * latest. Never rejects.
 	 */
 	readonly exited: Promise<ProcessExit>;
 	/**

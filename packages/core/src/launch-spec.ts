@@ -48,6 +48,11 @@ export interface LaunchSpec {
 	 * and arm64). The program has two more open descriptors then. `"off"`: no.
 	 */
 	readonly lifeline?: "auto" | "off" | undefined;
+	/**
+	 * What the program finds open besides 0, 1 and 2. Each is made anew for each start, and is gone with the worker.
+	 * Not under a preloaded parent or a guard: there a start fails as `DESCRIPTORS_UNSUPPORTED`.
+	 */
+	readonly descriptors?: readonly LaunchDescriptor[] | undefined;
 	/** With which the program may answer that it cannot start: codes of the `StartError`, any other is `WORKER_REFUSED`. */
 	readonly refusalCodes?: readonly string[] | undefined;
 	/**
@@ -64,3 +69,24 @@ export interface LaunchSpec {
 	 */
 	readonly dumpSignal?: NodeJS.Signals | undefined;
 }
+
+/** One descriptor that a program finds open. */
+export interface LaunchDescriptor {
+	/** Its number in the program, from 3 to 255; from 4 with `launchPayload`, whose control channel is 3. */
+	readonly fd: number;
+	/**
+	 * - `"stream"`: a socket, connected to `WorkerProcess.descriptor(fd)` both ways. It is blocking, as a pipe is.
+	 * - `"unix-listener"`: a Unix socket in the slot's private directory.
+	 * - `"tcp-listener"`: a free port of 127.0.0.1, to which any user of this machine can connect.
+	 *
+	 * A listener is bound and listens before the program begins, so there is no race for a port; from then on only the
+	 * program and its children have it. It is non-blocking, as servers need it: a program that calls `accept()` without
+	 * a loop of events makes it blocking first.
+	 */
+	readonly kind: "stream" | "unix-listener" | "tcp-listener";
+}
+
+/** Where a socket listens, as `connect` of `node:net` takes it. */
+export type ListenerAddress =
+	| { readonly path: string }
+	| { readonly host: "127.0.0.1"; readonly port: number };

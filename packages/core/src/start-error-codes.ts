@@ -38,6 +38,11 @@ export interface StartErrorCodes {
 	 */
 	readonly SPAWN_FAILED: "no";
 	/**
+	 * The adapter asks for descriptors that a worker of a guard or of a preloaded parent cannot have.
+	 * @remedy Start its pool in a run without a guard, or its workers without `preload`.
+	 */
+	readonly DESCRIPTORS_UNSUPPORTED: "no";
+	/**
 	 * The worker exited before it was ready.
 	 * @remedy The message has its last lines of output.
 	 */

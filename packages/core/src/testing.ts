@@ -26,9 +26,9 @@ export {
 	type FakeMachineOptions,
 	type FakeSpawn,
 } from "./testing/fake-machine.ts";
+export { FakeOutput } from "./testing/fake-output.ts";
 export {
 	type FakeForkOptions,
-	FakeOutput,
 	FakeProcess,
 	type FakeProgram,
 } from "./testing/fake-process.ts";

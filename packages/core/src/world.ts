@@ -1,6 +1,7 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { SnakepitEvent } from "./events.ts";
 import type { Observation, ProcessIdentity } from "./identity.ts";
+import type { ListenerAddress } from "./launch-spec.ts";
 import type { Marker } from "./marker.ts";
 import type { ProcessRegistry } from "./registry/process-registry.ts";
 
@@ -56,8 +57,21 @@ export interface ProcessSpec {
 	readonly stdin: "empty" | "pipe";
 	/** Whether descriptor 3 is the control channel. */
 	readonly control: boolean;
+	/** What it finds open besides, by its number there: a connection to this program, or a socket that listens. */
+	readonly descriptors?:
+		| ReadonlyMap<number, "stream" | BoundListener>
+		| undefined;
 	/** What ties the program to the life of this one, where it does not do so itself. */
 	readonly launcher?: Launcher | undefined;
+}
+
+/** A socket that listens, to be given to a program. */
+export interface BoundListener {
+	readonly address: ListenerAddress;
+	/** Its number in this program. */
+	readonly fd: number;
+	/** Closes this program's copy: from now on only the program that has it accepts. Idempotent, never throws. */
+	close(): void;
 }
 
 /** The native binary connects to the lifeline, and becomes the program. */
@@ -96,6 +110,8 @@ export interface StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
+	/** This end of each stream of {@link ProcessSpec.descriptors}. An error of one is followed by its end. */
+	readonly streams: ReadonlyMap<number, Duplex>;
 	/**
 	 * Present with a launcher: resolves when the program runs, or the process is gone.
 	 * Rejects with StartError `SPAWN_FAILED` when it cannot be executed.
@@ -143,7 +159,8 @@ export interface ProcessSource {
 	 * matters, in the same turn as the spawn or while the program is held; when
 	 * `record` throws, the process is killed and the error passed on.
 	 *
-	 * @throws StartError `SPAWN_FAILED` when the system cannot start it.
+	 * @throws StartError `SPAWN_FAILED` when the system cannot start it; `DESCRIPTORS_UNSUPPORTED` when this source
+	 *   cannot give it its descriptors.
 	 */
 	start(
 		spec: ProcessSpec,
@@ -223,6 +240,12 @@ export interface ProcessHost {
 	remove(paths: readonly string[]): readonly string[];
 	/** Listens for lifelines: accepts, holds, never writes, reads or half-closes. */
 	listenLifeline(path: string): Promise<LifelineListener>;
+	/**
+	 * Makes a socket that listens: at this path, for this user only, or without one at a free port of 127.0.0.1.
+	 *
+	 * @throws StartError when the system refuses.
+	 */
+	bindListener(path?: string): Promise<BoundListener>;
 	/** The native binary that ties programs to a lifeline; `undefined` where there is none for this system. */
 	nativeBinary(): string | undefined;
 	/** Holds the program open until the returned function is called. */

@@ -110,6 +110,8 @@ export async function startPythonWorker(
 		stdin: undefined,
 		stdout: undefined,
 		exited,
+		descriptor: () => none(),
+		listener: () => none(),
 		line: () => Promise.reject(new Error("this worker's lines are not kept")),
 		notify: () => {},
 		log: (record) => logs.push(record),
@@ -170,4 +172,8 @@ async function listenLifeline(
 			for (const socket of sockets) socket.destroy();
 		},
 	};
+}
+
+function none(): never {
+	throw new TypeError("This worker has no descriptors of its own.");
 }

@@ -3,8 +3,7 @@ import { StartError } from "../errors.ts";
 import type { ProcessSpec, StartedProcess } from "../world.ts";
 import { spawnFailed, systemError } from "./spawn-failure.ts";
 
-/** Where the launcher reports. It closes it when the program is executed. */
-const REPORT = 3;
+const CONTROL = 3;
 /** `STATUS ERRNO`; native/README.md. */
 const REFUSAL = /^(\d+) (\d+)\n$/;
 const NOT_EXECUTED: readonly number[] = [126, 127];
@@ -18,18 +17,24 @@ export function commandOf(
 	return {
 		executable: launcher.binary,
 		args: [
-			...["lifeline", launcher.lifeline, "--report", String(REPORT)],
+			...["lifeline", launcher.lifeline, "--report", String(reportOf(spec))],
 			...["--", executable, ...args],
 		],
 	};
 }
 
-/** Whether descriptor 3 of the process is a connection to this program. */
-export function hasChannel({ control, launcher }: ProcessSpec): boolean {
-	return control || launcher !== undefined;
+/** Where the launcher reports: above what the program finds open. It closes it when the program is executed. */
+function reportOf({ descriptors }: ProcessSpec): number {
+	return 1 + Math.max(CONTROL - 1, ...(descriptors?.keys() ?? []));
 }
 
-/** What the connection at descriptor 3 is: the control channel, or the launcher's. */
+/** Which descriptor of the process is the control channel, or the launcher's; `undefined` where there is neither. */
+export function channelNumber(spec: ProcessSpec): number | undefined {
+	if (spec.launcher !== undefined) return reportOf(spec);
+	return spec.control ? CONTROL : undefined;
+}
+
+/** What the connection at that descriptor is. */
 export function channelOf(
 	spec: ProcessSpec,
 	channel: Duplex | undefined,

@@ -15,7 +15,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
-import { channelOf, commandOf, hasChannel } from "./launcher.ts";
+import { channelNumber, channelOf, commandOf } from "./launcher.ts";
 import { sendSignal } from "./send-signal.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
 
@@ -66,6 +66,7 @@ class NodeChild implements StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
+	readonly streams: ReadonlyMap<number, Duplex>;
 	readonly executed: Promise<void> | undefined;
 	readonly #group: OwnGroup;
 
@@ -84,10 +85,11 @@ class NodeChild implements StartedProcess {
 		this.stderr = child.stderr as Readable;
 		const { control, executed } = channelOf(
 			spec,
-			(child.stdio[3] as Duplex | null | undefined) ?? undefined,
+			streamAt(child, channelNumber(spec)),
 		);
 		this.control = control;
 		this.executed = executed;
+		this.streams = streamsOf(child, spec);
 		this.#group = group;
 		// The end of an output is read before libuv reaps in the same turn: what the leader
 		// started is proven, however many others are reaped before its own exit is reported.
@@ -113,12 +115,7 @@ function begin(spec: ProcessSpec): ChildProcess {
 		detached: true,
 		shell: false,
 		env: spec.env,
-		stdio: [
-			spec.stdin === "pipe" ? "pipe" : "ignore",
-			"pipe",
-			"pipe",
-			hasChannel(spec) ? "pipe" : "ignore",
-		],
+		stdio: stdioOf(spec),
 		...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
 	};
 	try {
@@ -127,6 +124,42 @@ function begin(spec: ProcessSpec): ChildProcess {
 	} catch (error) {
 		throw spawnFailed(error as NodeJS.ErrnoException, spec);
 	}
+}
+
+/** What the process finds at each of its descriptors. */
+function stdioOf(spec: ProcessSpec): (number | "pipe" | "ignore")[] {
+	const stdio: (number | "pipe" | undefined)[] = [
+		...[spec.stdin === "pipe" ? ("pipe" as const) : undefined, "pipe" as const],
+		"pipe",
+	];
+	for (const [fd, what] of spec.descriptors ?? [])
+		stdio[fd] = what === "stream" ? "pipe" : what.fd;
+	const channel = channelNumber(spec);
+	if (channel !== undefined) stdio[channel] = "pipe";
+	return Array.from(stdio, (each) => each ?? "ignore");
+}
+
+/** This end of a connection to the process. */
+function streamAt(
+	{ stdio }: ChildProcess,
+	fd: number | undefined,
+): Duplex | undefined {
+	const all: readonly unknown[] = stdio;
+	return fd === undefined ? undefined : (all[fd] as Duplex);
+}
+
+function streamsOf(
+	child: ChildProcess,
+	{ descriptors }: ProcessSpec,
+): ReadonlyMap<number, Duplex> {
+	const streams = new Map<number, Duplex>();
+	for (const [fd, what] of descriptors ?? []) {
+		const stream = streamAt(child, fd);
+		if (what !== "stream" || stream === undefined) continue;
+		stream.on("error", () => {}); // Its end follows.
+		streams.set(fd, stream);
+	}
+	return streams;
 }
 
 function exitOf(child: ChildProcess): Promise<ProcessExit> {

@@ -12,15 +12,16 @@ import {
 	parseMarker,
 } from "../marker.ts";
 import type {
-	LifelineListener,
 	MarkedProcess,
 	OwnGroup,
 	ProcessFacts,
+	ProcessHost,
 	ProcessSource,
 	ProcessSpec,
 	SignalOutcome,
 	ThreadFacts,
 } from "../world.ts";
+import { bindListener } from "./bound-listener.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
 import { type Descendant, descendantsOf } from "./descendants.ts";
@@ -46,6 +47,8 @@ export class SystemProcessHost implements CensusHost {
 	readonly self: ProcessIdentity;
 	readonly platform: NodeJS.Platform = process.platform;
 	readonly nativeBinary: () => string | undefined = rememberedBinary();
+	readonly listenLifeline: ProcessHost["listenLifeline"] = listenLifeline;
+	readonly bindListener: ProcessHost["bindListener"] = bindListener;
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
 	readonly #ownGroups = new OwnGroups(systemClock);
@@ -226,10 +229,6 @@ export class SystemProcessHost implements CensusHost {
 				return true;
 			}
 		});
-	}
-
-	listenLifeline(path: string): Promise<LifelineListener> {
-		return listenLifeline(path);
 	}
 
 	keepAlive(): () => void {

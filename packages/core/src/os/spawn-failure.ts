@@ -43,6 +43,23 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 	}
 }
 
+/** A program whose descriptors the process that forks it cannot give it. */
+export function descriptorsUnsupported(
+	{ executable, descriptors }: ProcessSpec,
+	source: string,
+): StartError {
+	const numbers = [...(descriptors?.keys() ?? [])].join(", ");
+	const instead =
+		source === "preload"
+			? "Leave the adapter's preload() out."
+			: "Start its pool in a run without that protection, or reach the program in another way.";
+	return new StartError({
+		code: "DESCRIPTORS_UNSUPPORTED",
+		ran: "no",
+		message: `Cannot start ${executable} with the descriptors ${numbers} that launch() asks for: workers are forked by the ${source}, which cannot give them any. ${instead}`,
+	});
+}
+
 /** An error as Node throws it where the system refuses to start a program. */
 export function systemError(
 	errno: number,

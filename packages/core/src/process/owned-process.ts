@@ -2,6 +2,7 @@ import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
 import type { WorkerEnd } from "../registry/process-registry.ts";
 import type { LifelineListener, StartedProcess, World } from "../world.ts";
 import { fingerprint } from "./fingerprint.ts";
+import { GivenDescriptors } from "./given-descriptors.ts";
 import { type Lifeline, listenFor } from "./lifeline.ts";
 import { processSpec, type SpecSetting } from "./process-spec.ts";
 
@@ -16,6 +17,7 @@ export interface ProcessPlace
 export interface OwnedProcess {
 	readonly process: StartedProcess;
 	readonly lifeline: LifelineListener | undefined;
+	readonly descriptors: GivenDescriptors;
 	readonly files: readonly string[];
 }
 
@@ -46,6 +48,7 @@ export async function startOwned(
 		fingerprint: fingerprint(spec),
 	});
 	const made: string[] = [];
+	const descriptors = new GivenDescriptors();
 	let lifeline: Lifeline | undefined;
 	try {
 		for (const path of files) {
@@ -53,13 +56,19 @@ export async function startOwned(
 			made.push(path);
 		}
 		lifeline = await listenFor(spec, directory, host);
+		await descriptors.open(spec.descriptors ?? [], directory, host);
 		assertWanted();
 		const process = await source.start(
-			processSpec(spec, place, setting, lifeline?.launcher),
+			processSpec(spec, place, setting, {
+				launcher: lifeline?.launcher,
+				descriptors: descriptors.opened,
+			}),
 			(identity) => registry.activate(incarnation, identity, identity.pid),
 		);
-		return { process, lifeline: lifeline?.listener, files };
+		descriptors.close();
+		return { process, lifeline: lifeline?.listener, descriptors, files };
 	} catch (error) {
+		descriptors.close();
 		lifeline?.listener.close();
 		host.remove(made);
 		registry.end(incarnation, {
@@ -78,11 +87,12 @@ export async function startOwned(
  * program finds them.
  */
 export function recordEnd(
-	{ lifeline, files }: OwnedProcess,
+	{ process, lifeline, files }: OwnedProcess,
 	incarnation: string,
 	end: WorkerEnd,
 	{ registry, host }: Pick<World, "registry" | "host">,
 ): void {
+	for (const stream of process.streams.values()) stream.destroy();
 	lifeline?.close();
 	if (end.exit === undefined) return;
 	host.remove(files);

@@ -1,6 +1,6 @@
 import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
-import type { Launcher, ProcessSpec } from "../world.ts";
+import type { ProcessSpec } from "../world.ts";
 
 /** What the processes of a pool have in common. */
 export interface SpecSetting {
@@ -18,7 +18,7 @@ export function processSpec(
 	spec: LaunchSpec,
 	{ incarnation }: Pick<WorkerSlot, "incarnation">,
 	{ marker, environment }: SpecSetting,
-	launcher?: Launcher,
+	opened: Pick<ProcessSpec, "launcher" | "descriptors"> = {},
 ): ProcessSpec {
 	const env: Record<string, string> = {};
 	const wished = { ...inherited(environment, spec.inheritEnv), ...spec.env };
@@ -34,7 +34,7 @@ export function processSpec(
 		cwd: spec.cwd,
 		stdin: spec.stdio === "adapter" ? "pipe" : "empty",
 		control: spec.launchPayload !== undefined,
-		launcher,
+		...opened,
 	};
 }
 

@@ -1,6 +1,7 @@
 import type { ProcessIdentity } from "../identity.ts";
 import type { Clock, ProcessSpec, SignalOutcome } from "../world.ts";
-import { FakeOutput, FakeProcess, type FakeProgram } from "./fake-process.ts";
+import { FakeOutput } from "./fake-output.ts";
+import { FakeProcess, type FakeProgram } from "./fake-process.ts";
 
 export interface FakeMachineOptions {
 	readonly clock: Clock;

@@ -1,4 +1,3 @@
-import { StartError } from "../errors.ts";
 import { judgeGroup } from "../group-verdict.ts";
 import type { Observation, ProcessIdentity } from "../identity.ts";
 import { isSameProcess } from "../identity.ts";
@@ -8,6 +7,7 @@ import {
 	parseMarker,
 } from "../marker.ts";
 import type {
+	BoundListener,
 	Clock,
 	LifelineListener,
 	MarkedProcess,
@@ -20,8 +20,10 @@ import type {
 	StartedProcess,
 	ThreadFacts,
 } from "../world.ts";
+import { FakeListeners } from "./fake-listeners.ts";
 import { FakeMachine, type FakeSpawn } from "./fake-machine.ts";
 import type { FakeProcess, FakeProgram } from "./fake-process.ts";
+import { spawnFailed } from "./fake-spawn-failure.ts";
 
 export interface FakeProcessHostOptions {
 	readonly clock: Clock;
@@ -47,6 +49,8 @@ export class FakeProcessHost implements ProcessHost {
 	readonly echoed: string[] = [];
 	/** Every path that was removed, in order. */
 	readonly removed: string[] = [];
+	/** Where this host itself listens for programs that are being started. */
+	readonly listeners: FakeListeners = new FakeListeners();
 	/** Paths that cannot be removed. */
 	readonly unremovable: Set<string> = new Set();
 	/** What {@link debuggerAttached} returns. */
@@ -220,6 +224,10 @@ export class FakeProcessHost implements ProcessHost {
 		return { path, close: this.machine.openLifeline(path) };
 	}
 
+	bindListener(path?: string): Promise<BoundListener> {
+		return this.listeners.bind(path);
+	}
+
 	keepAlive(): () => void {
 		this.#kept++;
 		let held = true;
@@ -270,6 +278,7 @@ export class FakeProcessHost implements ProcessHost {
 			stdout: process.output.stdout,
 			stderr: process.output.stderr,
 			control: process.ends.control,
+			streams: process.ends.streams,
 			signal: (signal, target) =>
 				target === "group"
 					? this.#signalGroup(process.identity, signal)
@@ -285,12 +294,4 @@ export class FakeProcessHost implements ProcessHost {
 			? this.machine.signalGroup(leader.pid, signal)
 			: "gone";
 	}
-}
-
-function spawnFailed(why = "the test lets it fail"): StartError {
-	return new StartError({
-		code: "SPAWN_FAILED",
-		ran: "no",
-		message: `The process could not be started: ${why}.`,
-	});
 }

@@ -1,9 +1,4 @@
-import {
-	type Duplex,
-	PassThrough,
-	type Readable,
-	type Writable,
-} from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import type { ProcessIdentity } from "../identity.ts";
 import type {
 	ProcessExit,
@@ -13,6 +8,8 @@ import type {
 	ThreadFacts,
 } from "../world.ts";
 import type { FakeMachine } from "./fake-machine.ts";
+import type { FakeOutput } from "./fake-output.ts";
+import { HARMLESS, STOPPING } from "./fake-signals.ts";
 import { streamPair } from "./stream-pair.ts";
 
 /**
@@ -24,20 +21,6 @@ import { streamPair } from "./stream-pair.ts";
  */
 export type FakeProgram = (process: FakeProcess) => Promise<void> | void;
 
-/** What a signal does to a program that has no handler for it; the others end it. */
-const HARMLESS: ReadonlySet<NodeJS.Signals> = new Set([
-	"SIGCHLD",
-	"SIGURG",
-	"SIGWINCH",
-	"SIGCONT",
-]);
-const STOPPING: ReadonlySet<NodeJS.Signals> = new Set([
-	"SIGSTOP",
-	"SIGTSTP",
-	"SIGTTIN",
-	"SIGTTOU",
-]);
-
 /** How a program's child is started. */
 export interface FakeForkOptions {
 	/** Leads a session and group of its own: a group signal to the worker does not reach it. */
@@ -46,19 +29,6 @@ export interface FakeForkOptions {
 	readonly holdsOutput?: boolean | undefined;
 	/** Laid over the parent's environment; `undefined` removes a variable, the marker for one. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-}
-
-/** Standard output and error, ended when the last process that holds them is gone. */
-export class FakeOutput {
-	readonly stdout: PassThrough = new PassThrough();
-	readonly stderr: PassThrough = new PassThrough();
-	readonly holders: Set<FakeProcess> = new Set();
-
-	release(holder: FakeProcess): void {
-		if (!this.holders.delete(holder) || this.holders.size > 0) return;
-		this.stdout.end();
-		this.stderr.end();
-	}
 }
 
 export interface FakeProcessFields {
@@ -84,10 +54,13 @@ export class FakeProcess {
 	readonly stdin: Readable | undefined;
 	/** Its end of the control channel, descriptor 3. */
 	readonly control: Duplex | undefined;
+	/** Its ends of the streams that it was given, by their number. */
+	readonly streams: ReadonlyMap<number, Duplex>;
 	/** The other ends, for the process that started it. */
 	readonly ends: {
 		readonly stdin: Writable | undefined;
 		readonly control: Duplex | undefined;
+		readonly streams: ReadonlyMap<number, Duplex>;
 	};
 	readonly output: FakeOutput;
 	/** Every signal that reached it, in order. */
@@ -138,7 +111,15 @@ export class FakeProcess {
 		const [hostControl, control] = fields.spec.control ? streamPair() : [];
 		this.stdin = stdin;
 		this.control = control;
-		this.ends = { stdin: stdinWriter, control: hostControl };
+		const streams = [...(fields.spec.descriptors ?? [])]
+			.filter(([, what]) => what === "stream")
+			.map(([fd]) => [fd, ...streamPair()] as const);
+		this.streams = new Map(streams.map(([fd, , own]) => [fd, own]));
+		this.ends = {
+			stdin: stdinWriter,
+			control: hostControl,
+			streams: new Map(streams.map(([fd, hosts]) => [fd, hosts])),
+		};
 	}
 
 	get pid(): number {
@@ -212,6 +193,7 @@ export class FakeProcess {
 		this.#ended.abort();
 		this.stdin?.destroy();
 		this.control?.destroy();
+		for (const stream of this.streams.values()) stream.destroy();
 		this.output.release(this);
 		this.#resolveExited(exit);
 	}
@@ -250,6 +232,7 @@ export class FakeProcess {
 				...this.spec,
 				stdin: "empty",
 				control: false,
+				descriptors: undefined,
 				env: Object.fromEntries(
 					Object.entries(env).filter(
 						(pair): pair is [string, string] => pair[1] !== undefined,

@@ -1,4 +1,5 @@
-import type { Connection, LaunchSpec } from "../adapter.ts";
+import type { Connection, LaunchDescriptor, LaunchSpec } from "../adapter.ts";
+import { OptionsError } from "../errors.ts";
 import {
 	aFunction,
 	type Check,
@@ -9,6 +10,7 @@ import {
 	oneOf,
 	optional,
 	strings,
+	wholeNumber,
 } from "../option-check.ts";
 
 const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
@@ -19,9 +21,20 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	cwd: optional(nonEmptyText),
 	launchPayload: () => undefined,
 	lifeline: optional(oneOf("auto", "off")),
+	descriptors: optional((value) =>
+		Array.isArray(value) ? undefined : "must be an array of descriptors",
+	),
 	refusalCodes: optional(strings),
 	stdio: optional(oneOf("pool", "adapter")),
 	dumpSignal: optional(nonEmptyText),
+};
+
+/** The control channel of a program with `launchPayload`. */
+const CONTROL = 3;
+/** The lifeline of a program is at 768 and above. */
+const DESCRIPTOR_CHECKS: Readonly<Record<keyof LaunchDescriptor, Check>> = {
+	fd: wholeNumber(3, 255),
+	kind: oneOf("stream", "unix-listener", "tcp-listener"),
 };
 
 /**
@@ -31,8 +44,27 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
  * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, naming what is wrong.
  */
 export function checkedLaunch(adapterName: string, spec: unknown): LaunchSpec {
-	checkOptions(`launch() of the adapter ${adapterName}`, spec, LAUNCH_CHECKS);
+	const at = `launch() of the adapter ${adapterName}`;
+	checkOptions(at, spec, LAUNCH_CHECKS);
+	const { descriptors = [], launchPayload } = spec as LaunchSpec;
+	const taken = new Set(launchPayload === undefined ? [] : [CONTROL]);
+	for (const descriptor of descriptors) {
+		checkOptions(`${at} descriptors`, descriptor, DESCRIPTOR_CHECKS);
+		const { fd } = descriptor;
+		if (taken.has(fd)) throw numberTaken(at, fd);
+		taken.add(fd);
+	}
 	return spec as LaunchSpec;
+}
+
+function numberTaken(at: string, fd: number): OptionsError {
+	const taken =
+		fd === CONTROL ? "the control channel, or another one," : "another one";
+	return new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `${at} descriptors: ${taken} has the number ${fd} already. Give each a number of its own, from 3 to 255; with a launchPayload from 4.`,
+	});
 }
 
 /**

@@ -1,13 +1,16 @@
-import type { WorkerProcess } from "../adapter.ts";
-import type { StartedProcess, World } from "../world.ts";
+import type { LaunchSpec, WorkerProcess } from "../adapter.ts";
+import type { World } from "../world.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
 /** What an adapter is shown of a process, besides the process itself. */
 export interface ProcessViewSetting
-	extends Pick<WorkerBelongings, "output" | "conversation"> {
+	extends Pick<
+		WorkerBelongings,
+		"process" | "descriptors" | "output" | "conversation"
+	> {
 	readonly worker: Worker;
-	readonly process: StartedProcess;
+	readonly spec: Pick<LaunchSpec, "stdio">;
 	/** What the program sent in its ready line. */
 	readonly ready: unknown;
 	readonly token: string;
@@ -17,14 +20,16 @@ export interface ProcessViewSetting
 /** The process of a worker as its adapter sees it. */
 export function processView({
 	worker,
+	spec,
 	process,
+	descriptors,
 	ready,
 	token,
 	output,
 	conversation,
 	world: { clock, emit },
 }: ProcessViewSetting): WorkerProcess {
-	const conversing = conversation !== undefined;
+	const conversing = spec.stdio === "adapter";
 	return {
 		slot: worker.slot,
 		pid: process.identity.pid,
@@ -32,9 +37,18 @@ export function processView({
 		token,
 		stdin: conversing ? process.stdin : undefined,
 		stdout: conversing ? process.stdout : undefined,
+		descriptor: (fd) => {
+			const stream = process.streams.get(fd);
+			if (stream === undefined)
+				throw new TypeError(
+					`descriptor(${fd}): launch() asked for no stream with this number.`,
+				);
+			return stream;
+		},
+		listener: (fd) => descriptors.address(fd),
 		// An adapter gives up what is open then: what the worker wrote comes first.
 		exited: process.exited.then(async (exit) => {
-			await conversation?.finalOutput();
+			await conversation.finalOutput();
 			return exit;
 		}),
 		line: async (match, from, signal) => {

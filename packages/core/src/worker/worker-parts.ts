@@ -35,7 +35,6 @@ export interface WorkerEnding {
 /** What was made for a worker and is removed with it. */
 export interface WorkerBelongings extends OwnedProcess {
 	readonly output: WorkerOutput;
-	/** Standard output where it is the adapter's conversation. */
-	readonly conversation: ConversationOutput | undefined;
+	readonly conversation: ConversationOutput;
 	readonly dumpSignal: NodeJS.Signals | undefined;
 }

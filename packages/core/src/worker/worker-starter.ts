@@ -167,10 +167,11 @@ export class WorkerStarter {
 		const belongings: WorkerBelongings = {
 			...owned,
 			output,
-			conversation:
-				spec.stdio === "adapter"
-					? new ConversationOutput(process, world.clock)
-					: undefined,
+			conversation: new ConversationOutput(
+				process,
+				spec.stdio === "adapter",
+				world.clock,
+			),
 			dumpSignal: spec.dumpSignal,
 		};
 		worker.attach(belongings);
@@ -188,12 +189,13 @@ export class WorkerStarter {
 	async #getToKnow(
 		worker: Worker,
 		spec: LaunchSpec,
-		{ process, lifeline, output, conversation }: WorkerBelongings,
+		belongings: WorkerBelongings,
 		signal: AbortSignal,
 	): Promise<Handshake> {
 		const { adapter, world } = this.#setting;
 		const { slot } = worker;
 		const token = world.random.token();
+		const { process, lifeline } = belongings;
 		let ready: unknown;
 		await process.executed;
 		if (process.control !== undefined && lifeline !== undefined) {
@@ -212,7 +214,8 @@ export class WorkerStarter {
 		}
 		const launchedMs = world.clock.now();
 		const view = processView({
-			...{ worker, process, ready, token, output, conversation, world },
+			...belongings,
+			...{ worker, spec, ready, token, world },
 		});
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
 		const connection = checkedConnection(await adapter.connect(view, signal));

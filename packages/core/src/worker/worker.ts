@@ -118,7 +118,7 @@ export class Worker {
 		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
-		return this.#belongings?.conversation?.hasEnded === true;
+		return this.#belongings?.conversation.hasEnded === true;
 	}
 	/** What it prints; `undefined` before its spawn. */
 	get output(): WorkerOutput | undefined {
@@ -131,7 +131,7 @@ export class Worker {
 		void belongings.process.exited.then((exit) =>
 			this.#processExited(belongings, exit),
 		);
-		belongings.conversation?.watch(
+		belongings.conversation.watch(
 			() => this.#listener.capacityWithdrawn(this),
 			() => this.conversationOver("it ended its standard output and runs on"),
 		);

@@ -32,6 +32,13 @@ const PROGRAMS: Readonly<Record<string, LaunchSpec>> = {
 		executable: "perl",
 		args: ["-e", '$| = 1; $SIG{TERM} = "IGNORE"; print "up\\n"; 1 while 1;'],
 	},
+	"has a stream, and a listener that its host bound": {
+		...node(SERVER),
+		descriptors: [
+			{ fd: 3, kind: "stream" },
+			{ fd: 4, kind: "unix-listener" },
+		],
+	},
 	"is stopped": shell("echo up; kill -STOP $$"),
 	"forks without end": shell("echo up; while :; do sleep 0.05 & wait; done"),
 };

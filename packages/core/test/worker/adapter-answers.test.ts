@@ -8,6 +8,7 @@ import {
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const program = { executable: "sleep", args: ["1000"] };
+const stream = (fd: number) => ({ fd, kind: "stream" });
 const connection = {
 	execute: async () => undefined,
 	[Symbol.asyncDispose]: async () => {},
@@ -18,6 +19,8 @@ test.each([
 	[{ executable: "sleep" }],
 	[{ ...program, env: { A: "1", B: undefined }, cwd: "/", stdio: "adapter" }],
 	[{ ...program, launchPayload: { any: 1 }, dumpSignal: "SIGUSR1" }],
+	[{ ...program, descriptors: [stream(3), stream(255)] }],
+	[{ ...program, descriptors: [stream(4)], launchPayload: {} }],
 ])("what can be executed passes as it is: %j", (spec) => {
 	expect(checkedLaunch("mine", spec)).toBe(spec);
 });
@@ -29,6 +32,25 @@ test.each([
 	[{ ...program, sdtio: "adapter" }, /Did you mean "stdio"/],
 	[{ ...program, stdio: "pipe" }, /"stdio" must be "pool" or "adapter"/],
 	[{ ...program, env: { A: 1 } }, /"env" must be an object with string values/],
+	[{ ...program, descriptors: stream(3) }, /"descriptors" must be an array/],
+	[{ ...program, descriptors: [stream(2)] }, /"fd" must be .* from 3 to 255/],
+	[{ ...program, descriptors: [stream(256)] }, /"fd" must be .* got 256/],
+	[
+		{ ...program, descriptors: [{ fd: 3, kind: "pipe" }] },
+		/"kind" must be "str/,
+	],
+	[
+		{ ...program, descriptors: [{ ...stream(3), port: 1 }] },
+		/no option "port"/,
+	],
+	[
+		{ ...program, descriptors: [stream(4), stream(3), stream(4)] },
+		/another one has the number 4 already/,
+	],
+	[
+		{ ...program, descriptors: [stream(3)], launchPayload: {} },
+		/the control channel.* has the number 3 .*from 4/,
+	],
 	[{ ...program, env: null }, /"env" must be an object with string values/],
 ])("what cannot is an error that names it: %j", (spec, message) => {
 	expect(() => checkedLaunch("mine", spec)).toThrow(

@@ -50,6 +50,24 @@ test("what cannot be started says why and what to do, as with Node as the parent
 	expect(await firstLine(process_)).toBe("here");
 });
 
+test("what asks for descriptors is refused at once, with what to do", async () => {
+	const bench = await guardOfTest();
+	const start = bench.run.infrastructure.source.start(
+		{
+			...{ ...PLAIN, executable: "true" },
+			descriptors: new Map([[3, "stream"]]),
+		},
+		() => {},
+	);
+	await expect(start).rejects.toMatchObject({
+		code: "DESCRIPTORS_UNSUPPORTED",
+		ran: "no",
+		message: expect.stringMatching(
+			/^Cannot start true with the descriptors 3 .*forked by the guard.*run without/,
+		),
+	});
+});
+
 test("its working directory is the host's, its environment what was given", async () => {
 	const bench = await guardOfTest();
 	const env = { PATH: PLAIN.env["PATH"] ?? "", A: "=ü", "B=C": "d" };

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import type { ProcessSpec } from "../../world.ts";
-import { hasChannel } from "../launcher.ts";
+import { channelNumber } from "../launcher.ts";
 
 /** The descriptors of a worker that are connections, with their numbers there. */
 export const DESCRIPTOR_NUMBERS = {
@@ -25,7 +25,7 @@ export function descriptorNames(spec: ProcessSpec): readonly DescriptorName[] {
 		...(spec.stdin === "pipe" ? (["stdin"] as const) : []),
 		"stdout",
 		"stderr",
-		...(hasChannel(spec) ? (["control"] as const) : []),
+		...(channelNumber(spec) !== undefined ? (["control"] as const) : []),
 	];
 }
 

@@ -7,7 +7,7 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../../world.ts";
-import { spawnFailed } from "../spawn-failure.ts";
+import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
 import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
 import { Fork } from "./fork.ts";
 import { FrameReader } from "./frame-reader.ts";
@@ -69,6 +69,8 @@ export class ForkLine {
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
+		if (spec.descriptors !== undefined && spec.descriptors.size > 0)
+			throw descriptorsUnsupported(spec, this.#setting.source);
 		await this.#turn();
 		try {
 			return await this.#fork(spec, record);

@@ -26,6 +26,7 @@ export class ForkedProcess implements StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
+	readonly streams: ReadonlyMap<number, Duplex> = new Map();
 	readonly executed: Promise<void> | undefined;
 	readonly #host: ProcessHost;
 	readonly #group: OwnGroup;
