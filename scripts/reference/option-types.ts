@@ -46,6 +46,11 @@ import {
 	MAP_DEFAULTS,
 } from "../../packages/core/src/pool/map-options.ts";
 import {
+	CONTROL_CHECKS,
+	CONTROL_DEFAULTS,
+	REPLACE_CHECKS,
+} from "../../packages/core/src/pool/pool-control.ts";
+import {
 	PROGRAM_CHECKS,
 	PROGRAM_DEFAULTS,
 } from "../../packages/core/src/program-options.ts";
@@ -148,6 +153,20 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		`${core}/pool/close-options.ts`,
 		CLOSE_CHECKS,
 		plainly(CLOSE_DEFAULTS),
+	),
+	taken(
+		"pool.recycle",
+		"ReplaceOptions",
+		`${core}/pool/pool-control.ts`,
+		REPLACE_CHECKS,
+		plainly({ manner: CONTROL_DEFAULTS.manner }),
+	),
+	taken(
+		"pool.recycle, restart, pause, resume and resize",
+		"ControlOptions",
+		`${core}/pool/pool-control.ts`,
+		CONTROL_CHECKS,
+		plainly({ by: CONTROL_DEFAULTS.by }),
 	),
 	taken(
 		"python",

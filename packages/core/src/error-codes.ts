@@ -70,7 +70,7 @@ export interface WorkerLostErrorCodes {
 	readonly WORKER_HUNG: "maybe";
 	/**
 	 * Another call on the same worker could not be cancelled, so the worker was replaced; or the worker left before
-	 * the call.
+	 * the call; or it was restarted, or recycled by force.
 	 * @remedy See `calls.cancelGraceMs` and `callsPerWorker`.
 	 */
 	readonly WORKER_REPLACED: Ran;
@@ -118,6 +118,11 @@ export interface InputErrorCodes {
 	 * @remedy Use `pool.stream` or `pool.execute`.
 	 */
 	readonly WRONG_SHAPE: "no";
+	/**
+	 * The pool has no worker of this id.
+	 * @remedy The message lists the ids that there are; `pool.workers()` shows the workers.
+	 */
+	readonly WORKER_NOT_FOUND: "no";
 	/**
 	 * The adapter does not offer this.
 	 * @remedy The message lists what it offers.

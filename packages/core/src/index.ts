@@ -35,6 +35,11 @@ export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
 export type { Lease, LeaseTask } from "./pool/lease.ts";
 export type { MapOptions, MapProgress } from "./pool/map-options.ts";
+export type {
+	ControlOptions,
+	NewSize,
+	ReplaceOptions,
+} from "./pool/pool-control.ts";
 export type { Pool, PoolSession } from "./pool/pool-interface.ts";
 
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";

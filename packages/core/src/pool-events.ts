@@ -12,6 +12,13 @@ export interface WorkerRef {
 	readonly incarnation: string;
 }
 
+/** In every event about the control of an open pool. */
+export interface ControlRef {
+	readonly pool: string;
+	/** Who asked for it. */
+	readonly by: string;
+}
+
 /** In every event about one call. */
 export interface CallRef {
 	readonly pool: string;
@@ -22,14 +29,15 @@ export interface CallRef {
 /** How a call ended for its caller. */
 export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
 
-/** Why a worker is replaced while it still works. */
-export type RecycleReason = "age" | "calls" | "resident_memory";
+/** Why a worker is replaced while it still works; `"requested"`: by `pool.recycle`. */
+export type RecycleReason = "age" | "calls" | "resident_memory" | "requested";
 
-/** Why a worker takes no new calls; `"leaving"`: it reported by itself that it leaves, because something outside of the pool stopped it; `"unconfirmed"`: a call was cancelled, and its adapter cannot know when the worker is done with it. */
+/** Why a worker takes no new calls; `"resized"`: the pool has fewer workers from now on; `"leaving"`: it reported by itself that it leaves, because something outside of the pool stopped it; `"unconfirmed"`: a call was cancelled, and its adapter cannot know when the worker is done with it. */
 export type RetireReason =
 	| RecycleReason
 	| "closed"
 	| "idle"
+	| "resized"
 	| "leaving"
 	| "unconfirmed";
 
@@ -64,6 +72,38 @@ export type PoolEvent =
 			/** Calls that were outstanding when the drain time was over. */
 			readonly cutShort: number;
 	  }
+	// Control of an open pool; `by` says who asked for it.
+	| (ControlRef & {
+			/** The pool sends no calls to workers until it is resumed. */
+			readonly type: "pool.paused";
+			/** Calls that wait now. */
+			readonly waiting: number;
+			/** Calls that run, and go on. */
+			readonly running: number;
+	  })
+	| (ControlRef & {
+			/** The pool sends calls to workers again; `by` is `"close"` where it was closed. */
+			readonly type: "pool.resumed";
+	  })
+	| (ControlRef & {
+			/** The pool has another number of workers from now on. */
+			readonly type: "pool.resized";
+			readonly min: number;
+			readonly max: number;
+			readonly before: { readonly min: number; readonly max: number };
+	  })
+	| (ControlRef & {
+			/** Workers are to be replaced: one, or all, one after the other. */
+			readonly type: "pool.recycle_requested";
+			/** The id of a worker, or `"all"`. */
+			readonly target: string;
+			readonly manner: "gentle" | "forced";
+	  })
+	| (ControlRef & {
+			/** A worker is killed and started anew, with the whole restart budget. */
+			readonly type: "pool.restart_requested";
+			readonly workerId: string;
+	  })
 	| {
 			/** Workers ended too often; the pool waits before it starts another. */
 			readonly type: "pool.restart_budget_spent";

@@ -36,6 +36,7 @@ const PAGES = rows(
 		"README.md",
 		"docs/quickstart.md",
 		"docs/calling.md",
+		"docs/operating.md",
 		"packages/adapter-python/README.md",
 		"packages/adapter-grpc-python/README.md",
 	],

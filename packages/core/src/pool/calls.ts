@@ -25,10 +25,12 @@ import {
 	type SessionTable,
 	sessionLost,
 } from "./session-table.ts";
+import type { PoolSize } from "./sizing.ts";
 import { UnaryWork, type Work } from "./work.ts";
 
 interface CallsSetting {
 	readonly options: ResolvedOptions;
+	readonly size: Readonly<PoolSize>;
 	readonly clock: Clock;
 	readonly host: ProcessHost;
 	/** How many calls that waited are sent in one turn of the event loop. */
@@ -48,8 +50,8 @@ export class Calls implements AttemptListener {
 	readonly outstanding: OutstandingCalls;
 	/** Knows which calls wait, and which workers have room. */
 	readonly scheduler: Scheduler;
+	readonly dispatch: Dispatch;
 	readonly #setting: CallsSetting;
-	readonly #dispatch: Dispatch;
 	readonly #pool: string;
 	#sequence = 0;
 	/** `"dying"`: the program ends, and an error that nobody catches would end it first. */
@@ -60,14 +62,14 @@ export class Calls implements AttemptListener {
 		this.#setting = setting;
 		this.#pool = options.name;
 		this.outstanding = new OutstandingCalls(host, clock);
-		this.#dispatch = new Dispatch({
+		this.dispatch = new Dispatch({
 			...setting,
 			outstanding: this.outstanding,
 			listener: this,
 			giveUp: this.#giveUp,
 			happened: this.#happened,
 		});
-		this.scheduler = this.#dispatch.scheduler;
+		this.scheduler = this.dispatch.scheduler;
 	}
 
 	/** Makes a call with one answer. Not an `async` function: the frame of one that waits takes half a kilobyte. */
@@ -136,7 +138,7 @@ export class Calls implements AttemptListener {
 		reports.accepted(call, this.scheduler.waiting);
 		if (call.signal !== undefined || call.deadlineMs !== undefined)
 			watchCall(call, this.#pool, clock, this.#giveUp);
-		this.#dispatch.seekWorker(call, nowMs);
+		this.dispatch.seekWorker(call, nowMs);
 		return call;
 	}
 
@@ -217,20 +219,15 @@ export class Calls implements AttemptListener {
 	}
 
 	attemptBeganEarly(attempt: CallAttempt): void {
-		this.#dispatch.beginEarly(attempt, this.#setting.clock.now());
+		this.dispatch.beginEarly(attempt, this.#setting.clock.now());
 	}
 
 	attemptReturned(attempt: CallAttempt): void {
-		this.#dispatch.returned(attempt);
-	}
-
-	/** Gives a worker that has room what waits for it, as far as the pace allows. */
-	serve(worker: Worker): void {
-		this.#dispatch.serve(worker);
+		this.dispatch.returned(attempt);
 	}
 
 	readonly #giveUp: GiveUp = (call, errorOf) => {
-		this.#dispatch.leaveWorker(call);
+		this.dispatch.leaveWorker(call);
 		const nowMs = this.#setting.clock.now();
 		this.#happened(call, { kind: "given_up", error: errorOf(call) }, nowMs);
 	};
@@ -244,17 +241,17 @@ export class Calls implements AttemptListener {
 		const step = nextStep(call, occurrence);
 		switch (step.kind) {
 			case "run":
-				this.#dispatch.run(call, step.worker, nowMs);
+				this.dispatch.run(call, step.worker, nowMs);
 				break;
 			case "send_ahead":
-				this.#dispatch.sendAhead(call, step.worker, nowMs);
+				this.dispatch.sendAhead(call, step.worker, nowMs);
 				break;
 			case "wait":
-				this.#dispatch.wait(call, nowMs);
+				this.dispatch.wait(call, nowMs);
 				break;
 			case "retry":
 				this.#setting.reports.retried(call, step.because);
-				this.#dispatch.seekWorker(call, nowMs);
+				this.dispatch.seekWorker(call, nowMs);
 				break;
 			case "succeed":
 				this.#settle(call, nowMs, undefined, step.answer);

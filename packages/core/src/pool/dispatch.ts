@@ -9,6 +9,7 @@ import type { GiveUp } from "./call-watch.ts";
 import type { Occurrence } from "./next-step.ts";
 import type { OutstandingCalls } from "./outstanding-calls.ts";
 import { Scheduler } from "./scheduler.ts";
+import type { PoolSize } from "./sizing.ts";
 
 interface Wait {
 	readonly sinceMs: number;
@@ -17,6 +18,7 @@ interface Wait {
 
 interface DispatchSetting {
 	readonly options: ResolvedOptions;
+	readonly size: Readonly<PoolSize>;
 	readonly clock: Clock;
 	/** How many calls that waited are sent in one turn of the event loop. */
 	readonly dispatchesAtOnce: number;
@@ -43,15 +45,26 @@ export class Dispatch {
 	readonly #setting: DispatchSetting;
 
 	constructor(setting: DispatchSetting) {
-		const { options, clock, dispatchesAtOnce } = setting;
+		const { options, size, clock, dispatchesAtOnce } = setting;
 		this.#setting = setting;
 		this.scheduler = new Scheduler(
 			options,
+			size,
 			clock,
 			dispatchesAtOnce,
 			(worker) => this.serve(worker),
 			(worker) => this.takeBack(worker),
 		);
+	}
+
+	/** Calls wait from now on, also those that were sent ahead; what runs goes on. */
+	pause(): void {
+		this.scheduler.pause();
+	}
+
+	resume(): void {
+		for (const worker of this.scheduler.resume()) this.serve(worker);
+		this.#setting.fill();
 	}
 
 	/** At first, and again after an attempt that failed. */

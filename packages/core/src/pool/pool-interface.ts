@@ -15,6 +15,11 @@ import type { CallStream } from "./call-stream.ts";
 import type { CloseOptions } from "./close-options.ts";
 import type { LeaseTask } from "./lease.ts";
 import type { Items, MapOptions } from "./map-options.ts";
+import type {
+	ControlOptions,
+	NewSize,
+	ReplaceOptions,
+} from "./pool-control.ts";
 import type { PoolStatistics, WorkerView } from "./statistics.ts";
 import type {
 	AnswerCommandOf,
@@ -155,6 +160,47 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	 * @returns the latency in milliseconds; `undefined` when it did not answer, is not ready, or cannot be asked.
 	 */
 	ping(workerId: string): Promise<number | undefined>;
+
+	/**
+	 * Replaces one worker, or `"all"`, one after the other: the new worker is ready before the old one finishes its
+	 * calls and leaves. One that starts is new already; one that leaves already is waited for. Resolves when the old
+	 * worker is gone, so one that a strict session needs is waited for, too. Where it is under way already, that is waited for.
+	 *
+	 * @throws InputError `WORKER_NOT_FOUND`; StartError of a new worker, and then the old one stays, with those after it;
+	 *   QueueError `POOL_CLOSED`; OptionsError.
+	 */
+	recycle(
+		workerId: "all" | (string & {}),
+		options?: ReplaceOptions,
+	): Promise<void>;
+
+	/**
+	 * Kills one worker and starts it anew at once, with the whole restart budget for the pool (`start.maxRestarts`): also
+	 * one that is not tried any more. Its calls fail with WorkerLostError `WORKER_REPLACED`, or are made again where they
+	 * are idempotent. Resolves when the new worker is ready. A restart that is under way is waited for.
+	 *
+	 * @throws InputError `WORKER_NOT_FOUND`; StartError; QueueError `POOL_CLOSED`; OptionsError.
+	 */
+	restart(workerId: string, options?: ControlOptions): Promise<void>;
+
+	/**
+	 * Sends no call to a worker until `resume`: calls are taken and wait, also those that were sent ahead, and their
+	 * deadlines go on. Calls that run go on. `close` resumes. Does nothing when the pool is paused.
+	 *
+	 * @throws QueueError `POOL_CLOSED`; OptionsError.
+	 */
+	pause(options?: ControlOptions): void;
+
+	/** Sends calls to workers again. Does nothing when the pool is not paused. Throws as `pause`. */
+	resume(options?: ControlOptions): void;
+
+	/**
+	 * Has another number of workers from now on; what is left out stays. Workers that are too many leave: those first that
+	 * run nothing, the others when their calls have ended and no strict session needs them.
+	 *
+	 * @throws QueueError `POOL_CLOSED`; OptionsError.
+	 */
+	resize(size: NewSize, options?: ControlOptions): void;
 
 	/**
 	 * Ends the pool: takes no more calls, lets those that wait or run end within the

@@ -114,6 +114,15 @@ export class PoolLife {
 		return promise;
 	}
 
+	/** Sends calls to workers again. Does nothing when they are sent. */
+	resume(by: string): void {
+		const { pool, world, emit, calls } = this.#setting;
+		if (!calls.scheduler.isPaused) return;
+		// Before the calls that it lets run.
+		emit({ type: "pool.resumed", wallMs: world.clock.wall(), pool, by });
+		calls.dispatch.resume();
+	}
+
 	/** Kills every worker in this very turn. For the exit of the host; `close` is for everything else. */
 	killNow(): void {
 		this.#setting.workerSet.killNow();
@@ -133,11 +142,15 @@ export class PoolLife {
 		try {
 			calls.close();
 			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
-			if (manner === "gentle") await calls.outstanding.drain(drainMs);
+			if (manner === "gentle") {
+				this.resume("close");
+				await calls.outstanding.drain(drainMs);
+			}
 			const cutShort = calls.outstanding.size;
 			calls.fail(calls.outstanding.all(), ({ command, attempts }) =>
 				poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
 			);
+			this.resume("close");
 			sessions.endAll();
 			await workerSet.close(cutShort > 0 ? "forced" : manner);
 			const durationMs = clock.now() - begunMs;

@@ -2,9 +2,11 @@ import type { ProcessHost } from "../world.ts";
 import { CallReports } from "./call-reports.ts";
 import { Calls } from "./calls.ts";
 import type { EventHub } from "./event-hub.ts";
+import { PoolControl } from "./pool-control.ts";
 import { PoolLife } from "./pool-life.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { type Session, SessionTable } from "./session-table.ts";
+import type { PoolSize } from "./sizing.ts";
 import { SPOKEN_TYPES, SpokenEvents } from "./spoken-events.ts";
 import { StatisticsKeeper } from "./statistics.ts";
 import { WorkerSet } from "./worker-set.ts";
@@ -16,6 +18,9 @@ export interface PoolParts {
 	readonly calls: Calls;
 	readonly workerSet: WorkerSet;
 	readonly life: PoolLife;
+	readonly control: PoolControl;
+	/** As it is now. */
+	readonly size: Readonly<PoolSize>;
 }
 
 /** Makes the parts of one pool and connects them. */
@@ -24,6 +29,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 	const { clock, host } = world;
 	if (options.output.echo === "stderr") showUntaken(hub, host);
 	const pool = options.name;
+	const size: PoolSize = { min: options.size.min, max: options.size.max };
 	const statistics = new StatisticsKeeper();
 	const sessions = new SessionTable(
 		pool,
@@ -34,6 +40,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 	);
 	const calls = new Calls({
 		options,
+		size,
 		clock,
 		host,
 		dispatchesAtOnce: setting.dispatchesAtOnce,
@@ -49,6 +56,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 	});
 	const workerSet = new WorkerSet({
 		options,
+		size,
 		world,
 		starter: setting.starter,
 		runDirectories: setting.runDirectories,
@@ -65,7 +73,11 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		sessions,
 		release: setting.release,
 	});
-	return { statistics, sessions, calls, workerSet, life };
+	const control = new PoolControl({
+		...{ pool, clock, host, size, emit: hub.emit },
+		...{ calls, workerSet, life },
+	});
+	return { statistics, sessions, calls, workerSet, life, control, size };
 }
 
 /** Writes to standard error what nobody else shows to people. */

@@ -3,9 +3,11 @@ import type { RecycleReason } from "../pool-events.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost, Timer } from "../world.ts";
 import type { SessionTable } from "./session-table.ts";
+import type { PoolSize } from "./sizing.ts";
 
 export interface RecyclerSetting {
 	readonly options: ResolvedOptions;
+	readonly size: Readonly<PoolSize>;
 	readonly clock: Clock;
 	readonly host: ProcessHost;
 	readonly workers: () => readonly Worker[];
@@ -92,10 +94,10 @@ export class Recycler {
 	}
 
 	#retireIdle(): void {
-		const { options, clock, sessions, workers } = this.#setting;
+		const { options, size, clock, sessions, workers } = this.#setting;
 		let ready = workers().filter((worker) => worker.state === "ready").length;
 		for (const [worker, sinceMs] of this.#idleSinceMs) {
-			if (ready <= options.size.min) return;
+			if (ready <= size.min) return;
 			if (worker.state !== "ready" || worker.callsRunning > 0) continue;
 			if (clock.now() - sinceMs < options.size.idleMs) continue;
 			if (sessions.needs(worker.ref.incarnation)) continue;

@@ -68,7 +68,14 @@ export class RestartGovernor {
 		});
 	}
 
+	/** Grants the whole budget again. */
+	clear(): void {
+		this.#budget = FULL_BUDGET;
+		this.stop();
+	}
+
 	stop(): void {
 		this.#timer?.cancel();
+		this.#timer = undefined;
 	}
 }

@@ -6,6 +6,7 @@ import type { Call } from "./call.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { DispatchPace } from "./dispatch-pace.ts";
 import type { Lack } from "./next-step.ts";
+import type { PoolSize } from "./sizing.ts";
 import { boundTo, WaitingRoom } from "./waiting-room.ts";
 
 /**
@@ -13,7 +14,8 @@ import { boundTo, WaitingRoom } from "./waiting-room.ts";
  * who has room: `Calls` runs what it returns.
  */
 export class Scheduler {
-	readonly #options: Pick<ResolvedOptions, "queue" | "size">;
+	readonly #queueLimit: number;
+	readonly #size: Readonly<PoolSize>;
 	readonly #waiting = new WaitingRoom();
 	readonly #capacity = new CapacityIndex<Worker>();
 	/** By incarnation: those that took calls and are not gone. */
@@ -27,19 +29,23 @@ export class Scheduler {
 	#roomChange: PromiseWithResolvers<void> | undefined;
 	/** `"hopeless"`: no worker could be started lately. */
 	#outlook: "open" | "hopeless" = "open";
+	#dispatch: "running" | "paused" = "running";
 
 	/**
+	 * @param size as it is now.
 	 * @param serve gives a worker what waits for it, in a later turn of the event loop.
 	 * @param takeBack takes back what was sent to a worker ahead.
 	 */
 	constructor(
-		options: Pick<ResolvedOptions, "queue" | "size" | "recycle">,
+		options: Pick<ResolvedOptions, "queue" | "recycle">,
+		size: Readonly<PoolSize>,
 		clock: Clock,
 		atOnce: number,
 		serve: (worker: Worker) => void,
 		takeBack: (worker: Worker) => void,
 	) {
-		this.#options = options;
+		this.#queueLimit = options.queue.limit;
+		this.#size = size;
 		const { afterCalls } = options.recycle;
 		this.#takeBack = takeBack;
 		this.ahead = new AheadWindows({
@@ -59,9 +65,29 @@ export class Scheduler {
 		return this.#waiting.size + this.ahead.size;
 	}
 
+	get isPaused(): boolean {
+		return this.#dispatch === "paused";
+	}
+
+	/** Calls wait from now on, whatever worker has room, also those that were sent ahead. */
+	pause(): void {
+		this.#dispatch = "paused";
+		for (const worker of this.#workers.values()) {
+			this.#capacity.remove(worker);
+			this.#takeBack(worker);
+		}
+	}
+
+	/** Calls are sent to workers again. Returns the workers that may have room. */
+	resume(): readonly Worker[] {
+		this.#dispatch = "running";
+		return [...this.#workers.values()];
+	}
+
 	/** The worker behind whose call this one is sent; `undefined` where it has to wait here. */
 	busyWorkerFor(call: Call): Worker | undefined {
-		if (this.#waiting.size > 0 || !this.#hasRoom()) return undefined;
+		if (this.isPaused || this.#waiting.size > 0 || !this.#hasRoom())
+			return undefined;
 		const incarnation = call.session?.incarnation;
 		return this.ahead.workerFor(
 			call,
@@ -80,8 +106,8 @@ export class Scheduler {
 
 	/** Takes the next waiting call that may be sent behind the one that a worker runs. */
 	callBehind(worker: Worker): Call | undefined {
-		if (this.#waiting.size === 0 || !this.ahead.hasRoom(worker))
-			return undefined;
+		if (this.isPaused || this.#waiting.size === 0) return undefined;
+		if (!this.ahead.hasRoom(worker)) return undefined;
 		if (this.#pace.isReached) {
 			this.#pace.postpone(worker);
 			return undefined;
@@ -97,10 +123,10 @@ export class Scheduler {
 	/** Whether one more call, without a session, would not be refused for want of room. */
 	get takesOneMore(): boolean {
 		if (this.#capacity.size > 0 || this.#hasRoom()) return true;
+		if (this.isPaused) return false;
 		// Nothing can wait, and there is no worker: one comes without a call only where some are always there.
-		const { queue, size } = this.#options;
-		const expectsWorker = size.min > 0 && this.#outlook === "open";
-		return queue.limit === 0 && this.#workers.size === 0 && !expectsWorker;
+		const expectsWorker = this.#size.min > 0 && this.#outlook === "open";
+		return this.#queueLimit === 0 && this.#workers.size === 0 && !expectsWorker;
 	}
 
 	/** Resolves when that may have changed. */
@@ -117,6 +143,7 @@ export class Scheduler {
 
 	/** The worker that runs a call now: one that may, has room, and is not for a call that came before. */
 	workerFor(call: Call): Worker | undefined {
+		if (this.isPaused) return undefined;
 		if (this.#pace.postponed.size > 0 && this.#waiting.size === 0)
 			this.#pace.release();
 		const incarnation = call.session?.incarnation;
@@ -147,7 +174,7 @@ export class Scheduler {
 		const { incarnation } = worker.ref;
 		this.#outlook = "open";
 		this.#workers.set(incarnation, worker);
-		if (!worker.hasCapacity) {
+		if (this.isPaused || !worker.hasCapacity) {
 			this.#capacity.remove(worker);
 			return undefined;
 		}
@@ -188,8 +215,9 @@ export class Scheduler {
 
 	/** A worker was given a call. */
 	noteLoad(worker: Worker): void {
-		if (worker.hasCapacity && !this.#reserved.has(worker))
-			this.#capacity.put(worker, worker.callsRunning);
+		const mayTakeMore =
+			!this.isPaused && worker.hasCapacity && !this.#reserved.has(worker);
+		if (mayTakeMore) this.#capacity.put(worker, worker.callsRunning);
 		else this.#capacity.remove(worker);
 	}
 
@@ -219,7 +247,7 @@ export class Scheduler {
 
 	/** Whether one more call may wait. Those that are sent in the next turns do not count. */
 	#hasRoom(): boolean {
-		const { limit } = this.#options.queue;
+		const limit = this.#queueLimit;
 		if (this.waiting < limit) return true;
 		let sentNext = 0;
 		for (const worker of this.#pace.postponed)

@@ -1,3 +1,9 @@
+/** How many workers a pool has: the one object of a pool, which changes when the pool is resized. */
+export interface PoolSize {
+	min: number;
+	max: number;
+}
+
 /** The numbers that decide how many workers are started. */
 export interface SizeView {
 	readonly min: number;
@@ -19,4 +25,19 @@ export function workersToStart(view: SizeView): number {
 		Math.ceil((view.waitingCalls - expected) / view.callsPerWorker),
 	);
 	return Math.min(toMin + forDemand, Math.max(0, view.max - view.occupied));
+}
+
+/** What a worker does when the pool becomes smaller, in the order in which such workers leave. */
+const LEAVES_FIRST = ["starting", "idle", "busy", "in_session"] as const;
+
+export type WorkerUse = (typeof LEAVES_FIRST)[number];
+
+/** Which workers leave so that `max` are left: those first that nobody uses, of equals those with the highest index. */
+export function surplusWorkers<
+	Candidate extends { readonly index: number; readonly use: WorkerUse },
+>(workers: readonly Candidate[], max: number): readonly Candidate[] {
+	const rank = ({ use }: Candidate): number => LEAVES_FIRST.indexOf(use);
+	return workers
+		.toSorted((a, b) => rank(a) - rank(b) || b.index - a.index)
+		.slice(0, Math.max(0, workers.length - max));
 }

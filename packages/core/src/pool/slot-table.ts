@@ -1,3 +1,4 @@
+import type { EndReason } from "../registry/process-registry.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerEnding } from "../worker/worker-parts.ts";
 import type { Timer } from "../world.ts";
@@ -56,32 +57,51 @@ export function stateLeftBy(
 /** A worker that was ready this long has proved itself: its end is no crash loop. */
 const PROVEN_MS = 10_000;
 
+const WANTED: readonly EndReason[] = ["recycled", "closed", "restarted"];
+
 /** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
 export function failuresAfter(before: number, ending: WorkerEnding): number {
-	if (ending.reason === "recycled" || ending.reason === "closed") return 0;
+	if (WANTED.includes(ending.reason)) return 0;
 	return ending.readyMs >= PROVEN_MS ? 1 : before + 1;
 }
 
 /** Every slot of a pool, and what is known of all of them without looking at each. */
 export class SlotTable {
-	readonly all: readonly Slot[];
+	readonly #slots: Slot[] = [];
 	/** Looked at for every call that has to wait. */
-	#empty: number;
+	#empty = 0;
+	#max = 0;
 
-	constructor(count: number) {
-		this.all = Array.from({ length: count }, (_, index) => ({
-			index,
-			state: { kind: "empty" },
-			failures: 0,
-			previous: undefined,
-		}));
-		this.#empty = count;
+	constructor(max: number) {
+		this.resize(max);
 	}
 
-	at(index: number): Slot {
-		const slot = this.all[index];
-		if (slot === undefined) throw new RangeError(`there is no slot ${index}`);
-		return slot;
+	/** By index. After the pool was made smaller there may be more than `max`, until their workers are gone. */
+	get all(): readonly Slot[] {
+		return this.#slots;
+	}
+
+	/** How many workers there may be. */
+	get max(): number {
+		return this.#max;
+	}
+
+	resize(max: number): void {
+		this.#max = max;
+		while (this.#slots.length < max) {
+			this.#slots.push({
+				index: this.#slots.length,
+				state: { kind: "empty" },
+				failures: 0,
+				previous: undefined,
+			});
+			this.#empty++;
+		}
+		this.#dropSurplus();
+	}
+
+	at(index: number): Slot | undefined {
+		return this.#slots[index];
 	}
 
 	get hasEmpty(): boolean {
@@ -90,23 +110,35 @@ export class SlotTable {
 
 	/** How many are not free. */
 	get taken(): number {
-		return this.all.filter(isTaken).length;
+		return this.#slots.filter(isTaken).length;
 	}
 
 	count(kind: SlotState["kind"]): number {
-		return this.all.filter(({ state }) => state.kind === kind).length;
+		return this.#slots.filter(({ state }) => state.kind === kind).length;
 	}
 
 	put(slot: Slot, state: SlotState): void {
 		this.#empty +=
 			Number(state.kind === "empty") - Number(slot.state.kind === "empty");
 		slot.state = state;
+		this.#dropSurplus();
 	}
 
 	/** The slot that this worker has, once it is ready. */
 	occupiedBy(worker: Worker): Slot | undefined {
-		return this.all.find(
+		return this.#slots.find(
 			({ state }) => state.kind === "occupied" && state.worker === worker,
 		);
+	}
+
+	/** An index is below the number of slots, which adapters divide by: only the last ones can go. */
+	#dropSurplus(): void {
+		while (
+			this.#slots.length > this.#max &&
+			this.#slots.at(-1)?.state.kind === "empty"
+		) {
+			this.#slots.pop();
+			this.#empty--;
+		}
 	}
 }

@@ -19,6 +19,7 @@ const SHOWN_LEVELS: readonly WorkerLogRecord["level"][] = [
 const NO_CRASHES: readonly EndReason[] = [
 	"closed",
 	"recycled",
+	"restarted",
 	"host_exit",
 	"start_failed",
 ];

@@ -27,6 +27,10 @@ export interface WorkerView {
 
 export interface PoolStatistics {
 	readonly workers: Readonly<Record<WorkerState, number>>;
+	/** How many workers there are at least and at most, as `resize` set it last. */
+	readonly size: { readonly min: number; readonly max: number };
+	/** `"paused"`: calls wait until `resume`. */
+	readonly dispatch: "running" | "paused";
 	readonly restarts: number;
 	readonly calls: {
 		readonly accepted: number;
@@ -73,6 +77,8 @@ export class StatisticsKeeper {
 	accepted = 0;
 
 	view(now: {
+		readonly size: PoolStatistics["size"];
+		readonly dispatch: PoolStatistics["dispatch"];
 		readonly waiting: number;
 		readonly running: number;
 		readonly sessions: number;
@@ -91,6 +97,8 @@ export class StatisticsKeeper {
 		for (const worker of now.workers) workers[worker.state]++;
 		return {
 			workers,
+			size: now.size,
+			dispatch: now.dispatch,
 			restarts: now.restarts,
 			calls: {
 				accepted: this.accepted,

@@ -1,26 +1,19 @@
-import type { StartError } from "../errors.ts";
-import type { RecycleReason } from "../pool-events.ts";
+import type { RetireReason } from "../pool-events.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { Calls } from "./calls.ts";
 import type { SessionTable } from "./session-table.ts";
+import type { SlotStarts } from "./slot-starts.ts";
 import type { Slot, SlotTable } from "./slot-table.ts";
 
 export interface SuccessionSetting {
 	readonly slots: SlotTable;
 	readonly starter: WorkerStarter;
 	readonly replaced: ReplacedWorkers;
+	readonly starts: Pick<SlotStarts, "note" | "failed">;
 	/** Makes a worker for a slot, without a process yet. */
 	readonly hire: (slot: Slot) => Worker;
-	/** The successor could not be started. */
-	readonly onFailed: (
-		slot: Slot,
-		successor: Worker,
-		error: StartError,
-	) => Promise<void>;
-	/** Called with each start. */
-	readonly onBegun: (start: Promise<void>) => void;
 }
 
 /** Gives the slot of a worker that still works to another: that one is ready before the old one is asked to leave. */
@@ -32,11 +25,12 @@ export class Succession {
 	}
 
 	/** Begins to replace a worker, unless that is under way or it leaves by itself. */
-	begin(worker: Worker, reason: RecycleReason): void {
-		const { slots, starter, replaced, hire, onFailed, onBegun } = this.#setting;
+	begin(worker: Worker, reason: RetireReason): void {
+		const { slots, starter, replaced, starts, hire } = this.#setting;
 		const slot = slots.occupiedBy(worker);
 		if (slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
+		if (replaced.has(worker)) return;
 		const successor = hire(slot);
 		slots.put(slot, { kind: "occupied", worker, successor });
 		const start = starter.start(successor, 1, worker.ref.incarnation).then(
@@ -50,29 +44,34 @@ export class Succession {
 				});
 				replaced.add(worker, reason);
 			},
-			(error: unknown) => {
+			async (error: unknown) => {
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)
 					slots.put(slot, { kind: "occupied", worker, successor: undefined });
-				return onFailed(slot, successor, asStartError(error));
+				await starts.failed(slot, successor, asStartError(error));
+				throw error;
 			},
 		);
-		onBegun(start);
+		starts.note(slot, start);
 	}
 }
 
-/** Workers that are replaced, but needed by sessions that were bound while the successor warmed up. */
+/** Workers that are replaced or too many, but needed by sessions. */
 export class ReplacedWorkers {
 	readonly #sessions: SessionTable;
 	readonly #calls: Calls;
-	readonly #workers = new Map<Worker, RecycleReason>();
+	readonly #workers = new Map<Worker, RetireReason>();
 
 	constructor(sessions: SessionTable, calls: Calls) {
 		this.#sessions = sessions;
 		this.#calls = calls;
 	}
 
-	/** Its successor has the slot: it is retired when no session needs it any more. */
-	add(worker: Worker, reason: RecycleReason): void {
+	has(worker: Worker): boolean {
+		return this.#workers.has(worker);
+	}
+
+	/** It is retired when no session needs it any more. */
+	add(worker: Worker, reason: RetireReason): void {
 		if (!this.#sessions.needs(worker.ref.incarnation)) {
 			worker.retire(reason);
 			return;

@@ -25,6 +25,11 @@ import {
 } from "./close-options.ts";
 import type { LeaseOptions, LeaseTask } from "./lease.ts";
 import { checkMap, type Items, type MapOptions } from "./map-options.ts";
+import type {
+	ControlOptions,
+	NewSize,
+	ReplaceOptions,
+} from "./pool-control.ts";
 import type { Pool, PoolSession, RegistryView } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
 import { OpenSession } from "./pool-session.ts";
@@ -81,9 +86,8 @@ export class WorkerPool implements Pool {
 		options: MapOptions = {},
 	): AsyncIterableIterator<unknown, undefined> {
 		checkMap(items, options);
-		const { size, callsPerWorker } = this.#setting.options;
-		const capacity = size.max * callsPerWorker;
-		const { calls } = this.#parts;
+		const { calls, size } = this.#parts;
+		const capacity = size.max * this.#setting.options.callsPerWorker;
 		return new CallMap(calls, this.name, command, items, options, capacity);
 	}
 
@@ -127,8 +131,10 @@ export class WorkerPool implements Pool {
 	}
 
 	statistics(): PoolStatistics {
-		const { statistics, calls, sessions, workerSet } = this.#parts;
+		const { statistics, calls, sessions, workerSet, size } = this.#parts;
 		return statistics.view({
+			size: { ...size },
+			dispatch: calls.scheduler.isPaused ? "paused" : "running",
 			waiting: calls.scheduler.waiting,
 			running: calls.outstanding.running,
 			sessions: sessions.size,
@@ -150,6 +156,26 @@ export class WorkerPool implements Pool {
 		} finally {
 			endHold();
 		}
+	}
+
+	recycle(workerId: string, options: ReplaceOptions = {}): Promise<void> {
+		return this.#parts.control.recycle(workerId, options);
+	}
+
+	restart(workerId: string, options: ControlOptions = {}): Promise<void> {
+		return this.#parts.control.restart(workerId, options);
+	}
+
+	pause(options: ControlOptions = {}): void {
+		this.#parts.control.pause(options);
+	}
+
+	resume(options: ControlOptions = {}): void {
+		this.#parts.control.resume(options);
+	}
+
+	resize(size: NewSize, options: ControlOptions = {}): void {
+		this.#parts.control.resize(size, options);
 	}
 
 	close(options: CloseOptions = {}): Promise<void> {

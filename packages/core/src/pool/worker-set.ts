@@ -1,31 +1,35 @@
-import type { StartError } from "../errors.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
-import { backoffMs } from "../worker/backoff.ts";
-import { asStartError } from "../worker/start-errors.ts";
 import { Worker } from "../worker/worker.ts";
 import type { WorkerEnding, WorkerListener } from "../worker/worker-parts.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { Calls } from "./calls.ts";
 import { Recycler } from "./recycler.ts";
+import { Replacements } from "./replacements.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import type { SessionTable } from "./session-table.ts";
-import { workersToStart } from "./sizing.ts";
+import {
+	type PoolSize,
+	surplusWorkers,
+	type WorkerUse,
+	workersToStart,
+} from "./sizing.ts";
+import { SlotStarts } from "./slot-starts.ts";
 import {
 	failuresAfter,
-	isStarting,
 	type Slot,
+	type SlotState,
 	SlotTable,
 	stateLeftBy,
 } from "./slot-table.ts";
-import { StartsUnderWay } from "./starts-under-way.ts";
 import { ReplacedWorkers, Succession } from "./succession.ts";
 import { type RunDirectories, workerSlotFor } from "./worker-slot.ts";
 
 export interface WorkerSetSetting {
 	readonly options: ResolvedOptions;
+	readonly size: PoolSize;
 	readonly world: World;
 	readonly starter: WorkerStarter;
 	/** Where the directories of the workers are made. */
@@ -35,30 +39,28 @@ export interface WorkerSetSetting {
 	readonly sessions: SessionTable;
 }
 
-/** With no worker at all, calls wait for this many failed starts in a row, and not for ever. */
-const HOPELESS_FAILURES = 3;
-
 /**
  * The workers of one pool: as many as there should be, each on its slot, worn
  * ones replaced, dead ones started again within the budget.
  */
 export class WorkerSet implements WorkerListener {
+	/** Those that somebody asks for. */
+	readonly replacements: Replacements;
 	readonly #setting: WorkerSetSetting;
 	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
-	readonly #starts = new StartsUnderWay();
+	readonly #starts: SlotStarts;
 	readonly #sweep: OrphanSweep;
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
 	readonly #replaced: ReplacedWorkers;
 	readonly #succession: Succession;
 	readonly #rounds: HeartbeatRounds;
-	#failuresInARow = 0;
 	#phase: "opening" | "open" | "closing" = "opening";
 
 	constructor(setting: WorkerSetSetting) {
 		this.#setting = setting;
-		const { options, world } = setting;
+		const { options, size, world } = setting;
 		this.#sweep = new OrphanSweep(world);
 		this.#governor = new RestartGovernor({
 			pool: options.name,
@@ -69,6 +71,7 @@ export class WorkerSet implements WorkerListener {
 		});
 		this.#recycler = new Recycler({
 			options,
+			size,
 			clock: world.clock,
 			host: world.host,
 			workers: () => this.workers(),
@@ -80,14 +83,32 @@ export class WorkerSet implements WorkerListener {
 		});
 		this.#replaced = new ReplacedWorkers(setting.sessions, setting.calls);
 		this.#rounds = new HeartbeatRounds(world.clock);
-		this.#slots = new SlotTable(options.size.max);
-		this.#succession = new Succession({
+		this.#slots = new SlotTable(size.max);
+		const parts = {
 			slots: this.#slots,
 			starter: setting.starter,
-			replaced: this.#replaced,
-			hire: (slot) => this.#hire(slot),
-			onFailed: (...start) => this.#startFailed(...start),
-			onBegun: (start) => this.#starts.add(start),
+			hire: (slot: Slot) => this.#hire(slot),
+		};
+		this.#starts = new SlotStarts({
+			...{ ...parts, world, governor: this.#governor },
+			options: options.start,
+			dismiss: (worker) => this.#dismiss(worker),
+			onHopeless: (error) => setting.calls.failWaiting(error),
+			onFailed: () => this.fill(),
+		});
+		this.#succession = new Succession({
+			...{ ...parts, starts: this.#starts, replaced: this.#replaced },
+		});
+		this.replacements = new Replacements({
+			pool: options.name,
+			slots: this.#slots,
+			starts: this.#starts,
+			succession: this.#succession,
+			governor: this.#governor,
+			isOpen: () => this.#phase === "open",
+			workersOf: ({ index }) =>
+				this.workers().filter(({ slot }) => slot.index === index),
+			fill: () => this.fill(),
 		});
 	}
 
@@ -107,9 +128,9 @@ export class WorkerSet implements WorkerListener {
 	 * @throws StartError of the first worker that failed; the others go on until `close`.
 	 */
 	async open(): Promise<void> {
-		const slots = this.#slots.all.slice(0, this.#setting.options.size.min);
+		const slots = this.#slots.all.slice(0, this.#setting.size.min);
 		if (this.#phase === "closing") return;
-		await Promise.all(slots.map((slot) => this.#start(slot)));
+		await Promise.all(slots.map((slot) => this.#starts.start(slot)));
 		if (this.#isClosing()) return;
 		this.#phase = "open";
 		this.#recycler.watch();
@@ -123,13 +144,12 @@ export class WorkerSet implements WorkerListener {
 	/** Starts what is missing. */
 	fill(): void {
 		if (this.#phase !== "open" || !this.#slots.hasEmpty) return;
-		const { options, calls } = this.#setting;
+		const { options, size, calls } = this.#setting;
 		let missing = workersToStart({
-			min: options.size.min,
-			max: options.size.max,
+			...size,
 			occupied: this.#slots.taken,
 			starting: this.#slots.count("starting"),
-			waitingCalls: calls.scheduler.waiting,
+			waitingCalls: calls.scheduler.isPaused ? 0 : calls.scheduler.waiting,
 			callsPerWorker: options.callsPerWorker,
 		});
 		for (const slot of this.#slots.all) {
@@ -137,8 +157,41 @@ export class WorkerSet implements WorkerListener {
 			if (slot.state.kind === "backing_off") missing--; // It is on its way already.
 			if (slot.state.kind !== "empty") continue;
 			missing--;
-			this.#refill(slot);
+			this.#starts.refill(slot);
 		}
+	}
+
+	/** Has as many workers from now on: starts what is missing, and retires what is too much. */
+	resize(size: Readonly<PoolSize>): void {
+		Object.assign(this.#setting.size, size);
+		this.#slots.resize(size.max);
+		this.#retireSurplus();
+		this.fill();
+	}
+
+	#retireSurplus(): void {
+		const staying = this.#slots.all.flatMap((slot) => {
+			const use = this.#useOf(slot);
+			return use === undefined ? [] : [{ ...slot, use }];
+		});
+		for (const { state } of surplusWorkers(staying, this.#slots.max)) {
+			if (state.kind !== "starting" && state.kind !== "occupied") continue;
+			if (state.kind === "occupied") state.successor?.retire("resized");
+			this.#replaced.add(state.worker, "resized");
+		}
+	}
+
+	/** `undefined` for a slot without a worker that stays. */
+	#useOf({ state }: Slot): WorkerUse | undefined {
+		if (state.kind === "starting")
+			return state.worker.state === "starting" ? "starting" : undefined;
+		if (state.kind !== "occupied") return undefined;
+		const { worker } = state;
+		if (worker.state !== "ready" || this.#replaced.has(worker))
+			return undefined;
+		if (this.#setting.sessions.needs(worker.ref.incarnation))
+			return "in_session";
+		return worker.callsRunning > 0 ? "busy" : "idle";
 	}
 
 	/** Ends every worker, gently or at once. Resolves when all are gone. A second call hurries those that are left. */
@@ -146,11 +199,7 @@ export class WorkerSet implements WorkerListener {
 		this.#phase = "closing";
 		this.#recycler.stop();
 		this.#governor.stop();
-		for (const slot of this.#slots.all) {
-			if (slot.state.kind !== "backing_off") continue;
-			slot.state.timer.cancel();
-			this.#slots.put(slot, { kind: "empty" });
-		}
+		for (const slot of [...this.#slots.all]) this.#starts.endPause(slot);
 		const workers = this.workers();
 		for (const worker of workers) {
 			if (manner === "gentle") worker.retire("closed");
@@ -171,7 +220,7 @@ export class WorkerSet implements WorkerListener {
 	// What workers report:
 
 	capacityOffered(worker: Worker): void {
-		this.#setting.calls.serve(worker);
+		this.#setting.calls.dispatch.serve(worker);
 		this.#recycler.offered(worker);
 	}
 
@@ -184,95 +233,26 @@ export class WorkerSet implements WorkerListener {
 		const { incarnation } = worker.ref;
 		const slot = this.#slots.at(worker.slot.index);
 		this.#dismiss(worker);
-		slot.previous = incarnation;
-		const left = stateLeftBy(slot, worker, ending);
-		if (left !== undefined) {
-			slot.failures = failuresAfter(slot.failures, ending);
-			this.#slots.put(slot, left);
-		}
+		// A worker that is replaced may outlive its slot.
+		const left =
+			slot === undefined ? undefined : this.#leave(slot, worker, ending);
 		sessions.processGone(incarnation);
 		calls.workerGone(worker);
 		if (left !== undefined) this.fill();
 	}
 
-	/** Starts an empty slot again: at once, after a pause, or when the budget allows. */
-	#refill(slot: Slot): void {
-		const { options, world, calls } = this.#setting;
-		if (slot.failures > 0) {
-			const refused = this.#governor.take();
-			if (refused !== undefined) {
-				if (this.#slots.taken === 0) calls.failWaiting(refused);
-				return;
-			}
-		}
-		const pauseMs = backoffMs(
-			slot.failures,
-			options.start.backoffMs,
-			options.start.maxBackoffMs,
-			world.random.fraction(),
-		);
-		if (pauseMs === 0) {
-			this.#startAgain(slot);
-			return;
-		}
-		const timer = world.clock.after(pauseMs, () => this.#startAgain(slot));
-		this.#slots.put(slot, { kind: "backing_off", timer });
-	}
-
-	#startAgain(slot: Slot): void {
-		// Its failure is reported as an event and counted.
-		this.#start(slot).catch(() => {});
-	}
-
-	#start(slot: Slot): Promise<void> {
-		const start = this.#bring(slot);
-		this.#starts.add(start);
-		return start;
-	}
-
-	async #bring(slot: Slot): Promise<void> {
-		const worker = this.#hire(slot);
-		this.#slots.put(slot, { kind: "starting", worker });
-		try {
-			await this.#setting.starter.start(
-				worker,
-				slot.failures + 1,
-				slot.previous,
-			);
-		} catch (error) {
-			await this.#startFailed(slot, worker, asStartError(error));
-			throw error;
-		}
-		this.#failuresInARow = 0;
-		// It may be gone again by now: then its release came before this turn.
-		if (isStarting(slot, worker))
-			this.#slots.put(slot, { kind: "occupied", worker, successor: undefined });
-	}
-
-	async #startFailed(
+	/** Returns what the slot holds now, or `undefined` when the worker did not hold it. */
+	#leave(
 		slot: Slot,
 		worker: Worker,
-		error: StartError,
-	): Promise<void> {
-		const { world, calls } = this.#setting;
-		slot.failures++;
-		this.#failuresInARow++;
-		if (worker.pid === undefined) {
-			this.#dismiss(worker);
-			worker.neverSpawned();
-		}
-		await worker.gone;
-		if (isStarting(slot, worker)) this.#slots.put(slot, { kind: "empty" });
-		world.emit({
-			type: "worker.start_failed",
-			wallMs: world.clock.wall(),
-			...worker.ref,
-			error,
-		});
-		const isEmpty = this.#slots.count("occupied") === 0;
-		if (isEmpty && this.#failuresInARow >= HOPELESS_FAILURES)
-			calls.failWaiting(error);
-		this.fill();
+		ending: WorkerEnding,
+	): SlotState | undefined {
+		slot.previous = worker.ref.incarnation;
+		const left = stateLeftBy(slot, worker, ending);
+		if (left === undefined) return undefined;
+		slot.failures = failuresAfter(slot.failures, ending);
+		this.#slots.put(slot, left);
+		return left;
 	}
 
 	/** Makes a worker for a slot, without a process yet. */
@@ -281,6 +261,7 @@ export class WorkerSet implements WorkerListener {
 		const { registry } = world;
 		const workerSlot = workerSlotFor(
 			slot.index,
+			this.#slots.all.length,
 			registry.nextIncarnation(),
 			registry.runId,
 			runDirectories,

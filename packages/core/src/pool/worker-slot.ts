@@ -13,6 +13,7 @@ export interface RunDirectories {
 /** The slot of one incarnation; only its directories and its name differ from the one before. */
 export function workerSlotFor(
 	index: number,
+	slots: number,
 	incarnation: string,
 	runId: RunId,
 	runDirectories: RunDirectories,
@@ -24,8 +25,8 @@ export function workerSlotFor(
 	return {
 		pool: options.name,
 		index,
-		slots: options.size.max,
-		workerId: `${options.name}-${index}`,
+		slots,
+		workerId: workerIdOf(options.name, index),
 		incarnation,
 		runId,
 		directory: join(directory, name),
@@ -33,4 +34,9 @@ export function workerSlotFor(
 		callsPerWorker: options.callsPerWorker,
 		startTimeoutMs: options.start.timeoutMs,
 	};
+}
+
+/** Stable over the incarnations of a slot. */
+export function workerIdOf(pool: string, index: number): string {
+	return `${pool}-${index}`;
 }

@@ -21,6 +21,7 @@ export type EndReason =
 	| "start_failed"
 	| "closed"
 	| "recycled"
+	| "restarted"
 	| "hung"
 	| "broken"
 	| "stuck"

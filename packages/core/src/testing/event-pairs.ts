@@ -41,6 +41,12 @@ export const EVENT_PAIRS: readonly EventPair[] = [
 		key: field("pool"),
 	},
 	{
+		what: "pause of pool",
+		start: "pool.paused",
+		ends: ["pool.resumed"],
+		key: field("pool"),
+	},
+	{
 		what: "preloaded parent",
 		start: "preload.started",
 		ends: ["preload.ended"],

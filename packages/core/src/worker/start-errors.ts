@@ -1,4 +1,5 @@
 import { SnakepitError, StartError } from "../errors.ts";
+import type { EndReason } from "../registry/process-registry.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 import { describeExit, outputTailOf } from "./worker-lost.ts";
@@ -25,11 +26,18 @@ export function isTimeout(error: unknown): boolean {
 	return error instanceof StartError && error.code === "START_TIMEOUT";
 }
 
+/** Ends that were asked for, also while a worker starts. */
+const WITHDRAWN: Readonly<Partial<Record<EndReason, string>>> = {
+	closed: "its pool is closing",
+	recycled: "its pool is smaller now",
+	restarted: "it is restarted",
+};
+
 export function withdrawn(worker: Worker): StartError {
 	return new StartError({
 		code: "START_WITHDRAWN",
 		ran: "no",
-		message: `Worker ${worker.slot.workerId} was stopped before it was ready, because its pool is closing.`,
+		message: `Worker ${worker.slot.workerId} was stopped before it was ready, because ${WITHDRAWN[worker.cause.reason ?? "closed"] ?? "its pool is closing"}.`,
 	});
 }
 
@@ -46,7 +54,8 @@ export function notSpawned(error: unknown, worker: Worker): SnakepitError {
 
 /** Why a process did not become ready, with its last lines, which explain it most often. */
 export function notReady(error: unknown, worker: Worker): StartError {
-	if (worker.cause.reason === "closed") return withdrawn(worker);
+	const { reason } = worker.cause;
+	if (reason !== undefined && reason in WITHDRAWN) return withdrawn(worker);
 	const words = outputTailOf(worker);
 	if (error instanceof StartError) return withLastLines(error, words);
 	return new StartError({

@@ -40,8 +40,11 @@ export function outputTailOf({ output }: Worker): string {
 	return output?.tail.paragraph() ?? "";
 }
 
+const REPLACED: readonly EndReason[] = ["stuck", "restarted", "recycled"];
+
 function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {
 	if (reason === "hung") return "WORKER_HUNG";
-	if (reason === "stuck") return "WORKER_REPLACED";
+	if (reason !== undefined && REPLACED.includes(reason))
+		return "WORKER_REPLACED";
 	return "WORKER_EXITED";
 }

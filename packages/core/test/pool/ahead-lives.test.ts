@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
+import { anyControl, control, expectControlled } from "./any-control.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
 /** What may happen to a pool whose workers take calls ahead, step by step. */
@@ -41,6 +42,7 @@ const step = fc.oneof(
 		weight: 2,
 		arbitrary: fc.record({ do: fc.constant(what), which: fc.nat(99) }),
 	})),
+	{ weight: 3, arbitrary: anyControl },
 );
 
 test("calls that are sent ahead settle once, begin at most once, and `ran: no` is never said of one that began", async () => {
@@ -95,6 +97,7 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 					strict: pool.session({ affinity: "strict" }),
 				};
 				const calls: Promise<void>[] = [];
+				const controls: ReturnType<typeof outcome>[] = [];
 				const pick = <T>(among: readonly T[], which: number): T | undefined =>
 					among[which % Math.max(1, among.length)];
 				const ids: string[] = [];
@@ -162,12 +165,16 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 							break;
 						case "breakConversation":
 							pick(adapter.living(), happening.which)?.breakConversation();
+							break;
+						default:
+							controls.push(outcome(control(pool, happening)));
 					}
 				}
 				const closed = pool.close({ manner, drainMs: 200 });
 				await clock.advance(60_000);
 				await closed;
 				await Promise.all(calls);
+				expectControlled(await Promise.all(controls));
 				for (const { mostCallsWaiting } of adapter.workers)
 					waited = Math.max(waited, mostCallsWaiting);
 				expect([...settled.values()].every((times) => times === 1)).toBe(true);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
 import { scripts } from "../../src/testing.ts";
+import { anyControl, control, expectControlled } from "./any-control.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
 /** What may happen to a pool, step by step. */
@@ -52,9 +53,10 @@ const step = fc.oneof(
 			which: fc.nat(5),
 		}),
 	},
+	{ weight: 3, arbitrary: anyControl },
 );
 
-test("every call settles exactly once, whatever crashes, is aborted, times out or is closed", async () => {
+test("every call settles exactly once, whatever crashes, is aborted, times out, is recycled, paused, resized or closed", async () => {
 	await fc.assert(
 		fc.asyncProperty(
 			fc.array(step, { minLength: 5, maxLength: 40 }),
@@ -83,6 +85,7 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 					strict: pool.session({ affinity: "strict" }),
 				};
 				const calls: Promise<unknown>[] = [];
+				const controls: ReturnType<typeof outcome>[] = [];
 				for (const happening of steps) {
 					switch (happening.do) {
 						case "call": {
@@ -133,11 +136,14 @@ test("every call settles exactly once, whatever crashes, is aborted, times out o
 									happening.which % Math.max(1, adapter.living().length)
 								]?.breakConversation();
 							break;
+						default:
+							controls.push(outcome(control(pool, happening)));
 					}
 				}
 				const closed = pool.close({ manner, drainMs: drainIndex * 100 });
 				await clock.advanceUntil(closed);
 				await Promise.all(calls);
+				expectControlled(await Promise.all(controls));
 				expect(settlements.every((count) => count === 1)).toBe(true);
 				expect(pool.statistics().calls).toMatchObject({
 					waiting: 0,

@@ -23,7 +23,7 @@ const TEXT = {
 	"snakepit.worker.replaces": "The incarnation before it.",
 	"snakepit.worker.state": "`starting`, `ready`, `draining` or `stopping`.",
 	"snakepit.worker.end.reason":
-		"`exited`, `start_failed`, `closed`, `recycled`, `hung`, `broken`, `stuck`, `host_exit`, `reaped` or `vanished`.",
+		"`exited`, `start_failed`, `closed`, `recycled`, `restarted`, `hung`, `broken`, `stuck`, `host_exit`, `reaped` or `vanished`.",
 	"snakepit.worker.end.killer":
 		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `protection` or `unknown` (a person, another program, or the kernel).",
 	"snakepit.worker.exit.signal": "The signal it died of.",
@@ -63,6 +63,9 @@ const INTEGER = {
 	"snakepit.worker.calls_lost": "Calls that were lost with it.",
 	"snakepit.worker.stop.sent": "How many processes it was sent to.",
 	"snakepit.pool.workers": "Workers at its start.",
+	"snakepit.pool.min": "How many workers it has at least.",
+	"snakepit.pool.max": "How many workers it has at most.",
+	"snakepit.control.by": "Who asked for it, as the caller says.",
 	"snakepit.pool.cut_short":
 		"Calls that were outstanding when the drain time was over.",
 	"snakepit.heartbeat.missed_in_a_row": "Pings missed in a row.",

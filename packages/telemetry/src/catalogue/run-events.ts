@@ -1,4 +1,5 @@
 import type { EventOf } from "@snakepit/core";
+import { CONTROL_EVENTS } from "./control-events.ts";
 import {
 	counted,
 	duration,
@@ -113,6 +114,7 @@ export const RUN_EVENTS: EventPlaces<
 			"exception.message": ({ error }) => error.message,
 		},
 	},
+	...CONTROL_EVENTS,
 	"pool.closing": { group: "process", spans: ["pool close"] },
 	"pool.closed": {
 		group: "process",

@@ -16,7 +16,12 @@ const LOG_SEVERITY = {
 } as const satisfies Record<string, Severity>;
 
 /** Ends that somebody wanted. */
-const WANTED: readonly string[] = ["closed", "recycled", "host_exit"];
+const WANTED: readonly string[] = [
+	"closed",
+	"recycled",
+	"restarted",
+	"host_exit",
+];
 
 export const WORKER_EVENTS: EventPlaces<"worker"> = {
 	"worker.starting": {

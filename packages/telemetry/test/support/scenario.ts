@@ -107,5 +107,14 @@ export async function everything(
 	await clock.advance(5_000);
 	answers = Number.POSITIVE_INFINITY;
 	await clock.advance(20_000);
+
+	pool.pause();
+	pool.resume();
+	pool.resize({ min: 1, max: 2 });
+	const replaced = [pool.recycle("scripted-0"), pool.restart("scripted-0")].map(
+		settle,
+	);
+	await clock.advance(20_000);
+	await Promise.all(replaced);
 	await close();
 }

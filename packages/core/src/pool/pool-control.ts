@@ -1,0 +1,148 @@
+import { OptionsError } from "../errors.ts";
+import type { SnakepitEvent } from "../events.ts";
+import {
+	type Check,
+	checkOptions,
+	nonEmptyText,
+	oneOf,
+	optional,
+} from "../option-check.ts";
+import { DEFAULTS } from "../option-defaults.ts";
+import type { Clock, ProcessHost } from "../world.ts";
+import { poolClosed } from "./call-errors.ts";
+import type { Calls } from "./calls.ts";
+import type { CloseManner, PoolLife } from "./pool-life.ts";
+import type { PoolSize } from "./sizing.ts";
+import type { WorkerSet } from "./worker-set.ts";
+
+/** Who controls a pool. */
+export interface ControlOptions {
+	/** Who asks for it, for the event. @default "program" */
+	readonly by?: string | undefined;
+}
+
+/** How a worker is replaced. */
+export interface ReplaceOptions extends ControlOptions {
+	/** `"gentle"` lets the old worker finish its calls, `"forced"` kills it as soon as the new one is ready. @default "gentle" */
+	readonly manner?: CloseManner | undefined;
+}
+
+/** How many workers a pool has from now on; what is left out stays. */
+export interface NewSize {
+	readonly min?: number | undefined;
+	readonly max?: number | undefined;
+}
+
+export const CONTROL_DEFAULTS = { by: "program", manner: "gentle" } as const;
+
+export const CONTROL_CHECKS: Readonly<Record<keyof ControlOptions, Check>> = {
+	by: optional(nonEmptyText),
+};
+export const REPLACE_CHECKS: Readonly<Record<keyof ReplaceOptions, Check>> = {
+	...CONTROL_CHECKS,
+	manner: optional(oneOf("gentle", "forced")),
+};
+export const SIZE_CHECKS: Readonly<Record<keyof NewSize, Check>> = {
+	min: optional(DEFAULTS["size.min"].check),
+	max: optional(DEFAULTS["size.max"].check),
+};
+
+export interface PoolControlSetting {
+	readonly pool: string;
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	readonly size: Readonly<PoolSize>;
+	readonly emit: (event: SnakepitEvent) => void;
+	readonly calls: Calls;
+	readonly workerSet: WorkerSet;
+	readonly life: PoolLife;
+}
+
+/** Changes a pool that is open. Each change is an event that says who asked for it. */
+export class PoolControl {
+	readonly #setting: PoolControlSetting;
+
+	constructor(setting: PoolControlSetting) {
+		this.#setting = setting;
+	}
+
+	async recycle(target: string, options: ReplaceOptions): Promise<void> {
+		const at = "pool.recycle";
+		checkOptions(at, options, REPLACE_CHECKS);
+		const { emit, workerSet } = this.#setting;
+		const { replacements } = workerSet;
+		const { manner = CONTROL_DEFAULTS.manner } = options;
+		const about = this.#begin(at, options);
+		const slot = target === "all" ? undefined : replacements.slotOf(target);
+		emit({ type: "pool.recycle_requested", ...about, target, manner });
+		await this.#whileOpen(
+			at,
+			slot === undefined
+				? replacements.recycleAll(manner, about.by)
+				: replacements.recycle(slot, manner, about.by),
+		);
+	}
+
+	async restart(workerId: string, options: ControlOptions): Promise<void> {
+		const at = "pool.restart";
+		checkOptions(at, options, CONTROL_CHECKS);
+		const { emit, workerSet } = this.#setting;
+		const { replacements } = workerSet;
+		const about = this.#begin(at, options);
+		const slot = replacements.slotOf(workerId);
+		emit({ type: "pool.restart_requested", ...about, workerId });
+		await this.#whileOpen(at, replacements.restart(slot, about.by));
+	}
+
+	pause(options: ControlOptions): void {
+		checkOptions("pool.pause", options, CONTROL_CHECKS);
+		const { calls, emit } = this.#setting;
+		const about = this.#begin("pool.pause", options);
+		if (calls.scheduler.isPaused) return;
+		calls.dispatch.pause();
+		const { waiting } = calls.scheduler;
+		const { running } = calls.outstanding;
+		emit({ type: "pool.paused", ...about, waiting, running });
+	}
+
+	resume(options: ControlOptions): void {
+		checkOptions("pool.resume", options, CONTROL_CHECKS);
+		this.#begin("pool.resume", options);
+		this.#setting.life.resume(options.by ?? CONTROL_DEFAULTS.by);
+	}
+
+	resize(asked: NewSize, options: ControlOptions): void {
+		checkOptions("pool.resize", asked, SIZE_CHECKS);
+		checkOptions("pool.resize", options, CONTROL_CHECKS);
+		const { size, emit, workerSet } = this.#setting;
+		const about = this.#begin("pool.resize", options);
+		const { min = size.min, max = size.max } = asked;
+		if (min > max)
+			throw new OptionsError({
+				code: "INVALID_OPTION",
+				ran: "no",
+				message: `pool.resize: "min" (${min}) must not be greater than "max" (${max}). What is left out stays as it is: now ${size.min} and ${size.max}.`,
+			});
+		if (min === size.min && max === size.max) return;
+		const before = { ...size };
+		emit({ type: "pool.resized", ...about, min, max, before });
+		workerSet.resize({ min, max });
+	}
+
+	/** @throws QueueError `POOL_CLOSED`. */
+	#begin(at: string, { by = CONTROL_DEFAULTS.by }: ControlOptions) {
+		const { pool, clock, life } = this.#setting;
+		if (life.isClosing) throw poolClosed(pool, at, "no");
+		return { wallMs: clock.wall(), pool, by };
+	}
+
+	async #whileOpen(at: string, change: Promise<void>): Promise<void> {
+		const { pool, life, host } = this.#setting;
+		// Nothing else may hold the program open until it is done.
+		const endHold = host.keepAlive();
+		const [outcome] = await Promise.allSettled([change]);
+		endHold();
+		if (life.isClosing) throw poolClosed(pool, at, "no");
+		if (outcome.status === "rejected") throw outcome.reason;
+	}
+}

@@ -1,0 +1,177 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { surplusWorkers, type WorkerUse } from "../../src/pool/sizing.ts";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+const commands = {
+	echo: scripts.echo,
+	work: scripts.work,
+	whoami: scripts.whoami,
+	hang: scripts.hang,
+};
+
+const USES: readonly WorkerUse[] = ["starting", "idle", "busy", "in_session"];
+
+test("as many workers leave as are too many, and none that is needed more than one that stays", () => {
+	fc.assert(
+		fc.property(
+			fc.array(fc.constantFrom(...USES), { maxLength: 20 }),
+			fc.integer({ min: 1, max: 25 }),
+			(uses, max) => {
+				const workers = uses.map((use, index) => ({ index, use }));
+				const leaving = surplusWorkers(workers, max);
+				expect(workers.length - leaving.length).toBe(
+					Math.min(workers.length, max),
+				);
+				const rank = ({ use }: { readonly use: WorkerUse }): number =>
+					USES.indexOf(use);
+				const staying = workers.filter((each) => !leaving.includes(each));
+				expect(Math.max(-1, ...leaving.map(rank))).toBeLessThanOrEqual(
+					Math.min(9, ...staying.map(rank)),
+				);
+			},
+		),
+	);
+});
+
+test("a pool that becomes larger starts the minimum at once, and more for calls that wait", async () => {
+	const { pool, clock, events, close } = await virtualPool({ commands });
+	pool.resize({ min: 2, max: 4 }, { by: "ann" });
+	pool.resize({ min: 2, max: 4 }, { by: "bob" });
+	await clock.advance(10);
+	expect(pool.workers()).toHaveLength(2);
+	const calls = Array.from({ length: 8 }, () => pool.execute("work", 100));
+	await clock.advance(50);
+	expect(pool.workers()).toHaveLength(4);
+	expect(pool.statistics().size).toEqual({ min: 2, max: 4 });
+	expect(events.of("pool.resized")).toMatchObject([
+		{ by: "ann", min: 2, max: 4, before: { min: 1, max: 1 } },
+	]);
+	await clock.advance(1_000);
+	await Promise.all(calls);
+	await close();
+	events.assertPaired();
+});
+
+test("a pool that becomes smaller retires idle workers at once, and busy ones after their call", async () => {
+	const { pool, clock, events, close } = await virtualPool(
+		{ commands },
+		{ size: 4 },
+	);
+	const calls = [1, 2].map(() => pool.execute("work", 1_000));
+	await clock.advance(1);
+	pool.resize({ min: 1, max: 2 });
+	await clock.advance(10);
+	expect(pool.workers().map(({ callsRunning }) => callsRunning)).toEqual([
+		1, 1,
+	]);
+	pool.resize({ max: 1 });
+	await clock.advance(100);
+	expect(pool.workers().map(({ state }) => state)).toEqual([
+		"ready",
+		"draining",
+	]);
+	await clock.advance(2_000);
+	expect(await Promise.all(calls)).toEqual([undefined, undefined]);
+	expect(pool.workers()).toMatchObject([{ workerId: "scripted-0" }]);
+	expect(events.of("worker.retiring").map(({ reason }) => reason)).toEqual([
+		"resized",
+		"resized",
+		"resized",
+	]);
+	await close();
+	events.assertPaired();
+});
+
+test("workers that start are withdrawn, which is no failure", async () => {
+	const { pool, clock, events, close } = await virtualPool({
+		commands,
+		connect: ({ number, process }) =>
+			number > 1 ? process.sleep(1_000) : undefined,
+	});
+	pool.resize({ min: 4, max: 4 });
+	await clock.advance(10);
+	pool.resize({ min: 1, max: 1 });
+	await clock.advance(10);
+	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
+	expect(
+		events.of("worker.start_failed").map(({ error }) => error),
+	).toMatchObject([1, 2, 3].map(() => ({ code: "START_WITHDRAWN" })));
+	pool.resize({ min: 4, max: 4 });
+	await clock.advance(2_000);
+	expect(pool.workers()).toHaveLength(4);
+	expect(pool.statistics().restarts).toBe(0);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker that a strict session needs stays until the session is over", async () => {
+	const { pool, clock, events, close } = await virtualPool(
+		{ commands },
+		{ size: 2 },
+	);
+	const sessions = [1, 2].map(() => pool.session({ affinity: "strict" }));
+	const homes = sessions.map((session) => session.execute("whoami"));
+	await clock.advance(1);
+	const [, second] = await Promise.all(homes);
+	pool.resize({ min: 1, max: 1 });
+	await clock.advance(20_000);
+	const again = sessions[1]?.execute("whoami");
+	const other = pool.execute("whoami");
+	await clock.advance(1);
+	expect(await again).toBe(second);
+	expect(await other).not.toBe(second);
+	sessions[1]?.close();
+	await clock.advance(10_000);
+	expect(pool.workers()).toMatchObject([{ workerId: "scripted-0" }]);
+	await close();
+	events.assertPaired();
+});
+
+test("a pool that was smaller for a while has the ids of before, and adapters see how many slots there are", async () => {
+	const seen: [number, number][] = [];
+	const { pool, clock, adapter, close } = await virtualPool(
+		{
+			commands,
+			launch: ({ index, slots }) => {
+				seen.push([index, slots]);
+				return {};
+			},
+		},
+		{ size: 2 },
+	);
+	pool.resize({ min: 3, max: 3 });
+	await clock.advance(10);
+	const busy = outcome(pool.execute("hang"));
+	await clock.advance(1);
+	pool.resize({ min: 1, max: 1 });
+	await clock.advance(1_000);
+	pool.resize({ min: 3, max: 3 });
+	await clock.advance(10);
+	expect(pool.workers().map(({ workerId }) => workerId)).toHaveLength(3);
+	expect(new Set(pool.workers().map(({ workerId }) => workerId))).toEqual(
+		new Set(["scripted-0", "scripted-1", "scripted-2"]),
+	);
+	expect(seen.every(([index, slots]) => index < slots)).toBe(true);
+	for (const worker of adapter.living()) worker.crash();
+	await clock.advance(1_000);
+	expect(await busy).toMatchObject({ code: "WORKER_EXITED" });
+	await close();
+});
+
+test("a slot that waits for its next start is not used when the pool has become smaller", async () => {
+	const { pool, clock, adapter, close } = await virtualPool(
+		{ commands },
+		{ size: 3, start: { backoffMs: 1_000 } },
+	);
+	for (const _ of [1, 2]) {
+		adapter.workers.at(-1)?.crash();
+		await clock.advance(1);
+	}
+	expect(pool.workers()).toHaveLength(2);
+	pool.resize({ min: 2, max: 2 });
+	await clock.advance(10_000);
+	expect(pool.workers()).toHaveLength(2);
+	await close();
+});
