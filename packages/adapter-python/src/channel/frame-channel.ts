@@ -1,8 +1,8 @@
 import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 
 /**
- * Up to this size the bytes of a frame are lent, both ways: whoever passes them on may write over them when the call
- * returns. Those of a larger one belong to whoever gets it.
+ * The bytes of a frame up to this size are valid only until the call that passes them returns, in both directions: then
+ * they may be overwritten. The bytes of a larger frame belong to its receiver.
  */
 export const LENT_BYTES: number = 16 * 1024;
 

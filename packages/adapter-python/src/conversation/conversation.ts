@@ -72,7 +72,7 @@ export class Conversation implements Connection, FrameListener {
 		this.workerId = process.slot.workerId;
 		this.process = process;
 		this.setting = setting;
-		const { callPage, sharedMemory } = setting;
+		const { callPage, hostFunctions, sharedMemory } = setting;
 		this.ahead =
 			callPage &&
 			new CallsAhead(
@@ -81,9 +81,8 @@ export class Conversation implements Connection, FrameListener {
 				(command) => sharedMemory?.resultBytes.has(command) === true,
 				(answer) => this.frame(answer, 0, answer.length),
 			);
-		this.hostFunctions = new HostFunctions(
-			setting.hostFunctions,
-			(message, what) => this.send(message, what),
+		this.hostFunctions = new HostFunctions(hostFunctions, (message, what) =>
+			this.send(message, what),
 		);
 		this.incoming = new IncomingFrames({
 			calls: this.calls,
