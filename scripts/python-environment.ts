@@ -28,19 +28,41 @@ export function toolPython(requirement: string): string {
 	]);
 }
 
+/**
+ * Returns the interpreter of an environment that has these pinned packages, for a test of programs that use them;
+ * `undefined` where it cannot be made, as without a network.
+ */
+export function testPython(
+	name: string,
+	requirements: string[],
+): string | undefined {
+	const directory = join(root, "node_modules/.cache/python", name);
+	return make(directory, requirements) === 0
+		? interpreterOf(directory)
+		: undefined;
+}
+
 /** Makes an environment from the arguments of `pip install`, and returns its interpreter. */
 export function environment(
 	directory: string,
 	install: string[],
 	content = "",
 ): string {
+	const status = make(directory, install, content);
+	if (status !== 0) process.exit(status);
+	return interpreterOf(directory);
+}
+
+const interpreterOf = (directory: string): string =>
+	join(directory, "bin/python");
+
+/** @returns the exit code of what makes it. */
+function make(directory: string, install: string[], content = ""): number {
 	const stamp = createHash("sha256")
 		.update(readFileSync(builder))
 		.update(JSON.stringify([install, content]))
 		.digest("hex");
-	const status = run(basePython(), [builder, directory, stamp, ...install]);
-	if (status !== 0) process.exit(status);
-	return join(directory, "bin/python");
+	return run(basePython(), [builder, directory, stamp, ...install]);
 }
 
 function basePython(): string {

@@ -14,6 +14,9 @@ export function errorsReference(): string {
 		"## Python workers",
 		"`@snakepit/adapter-python` adds these codes to those of `StartError`; their type is `PythonStartErrorCode`.",
 		codesIn("packages/adapter-python", "start-error-codes.ts"),
+		"## HTTP workers",
+		"`@snakepit/adapter-http` adds these; their type is `HttpStartErrorCode`.",
+		codesIn("packages/adapter-http", "start-error-codes.ts"),
 	);
 }
 
@@ -25,7 +28,7 @@ function codesIn(folder: string, ...files: readonly string[]): string {
 		.flatMap(([name, symbol]) =>
 			project.membersOf(symbol).map(({ name: code, type, meaning, tags }) => [
 				`\`${code}\``,
-				name.replace(CODES, "").replace(/^Python/, ""),
+				name.replace(CODES, "").replace(/^(Python|Http)/, ""),
 				type === "Ran" ? "no or maybe" : type.replaceAll('"', ""),
 				meaning,
 				// From where the page is.

@@ -3,6 +3,10 @@ import {
 	DEFAULTS as PYTHON_GRPC_DEFAULTS,
 } from "../../packages/adapter-grpc-python/src/options.ts";
 import {
+	HTTP_CHECKS,
+	HTTP_DEFAULTS,
+} from "../../packages/adapter-http/src/options.ts";
+import {
 	LSP_CHECKS,
 	LSP_DEFAULTS,
 } from "../../packages/adapter-lsp/src/options.ts";
@@ -98,6 +102,7 @@ const core = "packages/core/src";
 const python = "packages/adapter-python/src";
 const grpc = "packages/adapter-grpc-python/src";
 const stdio = "packages/adapter-stdio/src";
+const http = "packages/adapter-http/src";
 const lsp = "packages/adapter-lsp/src";
 const mcp = "packages/adapter-mcp/src";
 
@@ -228,6 +233,13 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		`${lsp}/options.ts`,
 		LSP_CHECKS,
 		plainly(LSP_DEFAULTS),
+	),
+	taken(
+		"http",
+		"HttpOptions",
+		`${http}/options.ts`,
+		HTTP_CHECKS,
+		plainly(HTTP_DEFAULTS),
 	),
 	taken("mcp", "McpOptions", `${mcp}/options.ts`, MCP_CHECKS),
 	taken(

@@ -77,7 +77,8 @@ export function endingCases(
 		cases.push(
 			onBench(
 				"a call under way when the process dies rejects as ConnectionBrokenError that may have run, unless its begin is noted outside of the process",
-				async ({ connection, execute, kill }) => {
+				async ({ connection, execute, kill, usable }) => {
+					await usable(); // What connects for a call is connected now.
 					const call = failureOf("call of a dead worker", execute(hang));
 					kill();
 					const error = await call;

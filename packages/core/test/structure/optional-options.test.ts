@@ -36,6 +36,7 @@ test("whatever can be left out of what users give can be undefined as well", () 
 		"core",
 		"adapter-python",
 		"adapter-grpc-python",
+		"adapter-http",
 		"adapter-lsp",
 		"adapter-mcp",
 		"adapter-stdio",

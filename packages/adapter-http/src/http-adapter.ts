@@ -1,0 +1,174 @@
+import type { IncomingMessage } from "node:http";
+import { CallAbortedError, type SnakepitError } from "@snakepit/core";
+import type {
+	Adapter,
+	CallOptions,
+	Connection,
+	WorkerProcess,
+} from "@snakepit/core/adapter";
+import { shownAddress } from "./address.ts";
+import { aborted, HttpStatusError, refused } from "./failures.ts";
+import { type HttpClient, httpClient } from "./http-client.ts";
+import { Listening } from "./listening.ts";
+import {
+	checkHttpOptions,
+	HTTP_DEFAULTS,
+	type HttpOptions,
+} from "./options.ts";
+import { outgoing } from "./outgoing.ts";
+import { printed } from "./printed-line.ts";
+import { beginningOf, itemsOf, kindOf, wholeOf } from "./result.ts";
+import { type Probe, untilReady, WorkerServer } from "./worker-server.ts";
+
+/** Of a refusal. */
+const REFUSAL_BYTES = 65_536;
+
+/**
+ * Workers are programs that serve HTTP. A command is a method and a path, as `POST /embed` or `GET /users/{id}`; its
+ * arguments are the body as JSON, or the query. `pool.use` gives an `HttpClient`, whose `fetch` reaches one worker.
+ *
+ * @throws OptionsError.
+ */
+export function http(options: HttpOptions): Adapter<HttpClient> {
+	checkHttpOptions(options);
+	const listening = new Listening(options);
+	return {
+		name: options.name ?? "http",
+		launch: (slot) => listening.launch(slot),
+		connect: async (process, signal) => {
+			const address = await listening.address(process, signal);
+			const server = new WorkerServer(address, process, probeOf(options));
+			try {
+				return await converse(server, process, options, signal);
+			} catch (error) {
+				server.end("its start failed");
+				throw error;
+			}
+		},
+	};
+}
+
+async function converse(
+	server: WorkerServer,
+	process: WorkerProcess,
+	options: HttpOptions,
+	starting: AbortSignal,
+): Promise<Connection<HttpClient>> {
+	const {
+		ready,
+		health,
+		body = HTTP_DEFAULTS.body,
+		cancelled = HTTP_DEFAULTS.cancelled,
+		maxMessageBytes = HTTP_DEFAULTS.maxMessageBytes,
+	} = options;
+	const answered =
+		typeof ready === "object"
+			? void (await printed(process, ready, starting))
+			: await untilReady(
+					server,
+					ready === undefined ? () => true : isOk,
+					starting,
+				);
+	if (server.isOpen)
+		process.log({
+			level: "warning",
+			logger: "http",
+			message: `Other machines may connect to ${shownAddress(server.address)}: it listens on all addresses.`,
+			wallMs: Date.now(),
+		});
+	let running = 0;
+
+	/** The response to a call, when its status is 2xx. */
+	const responseTo = async (
+		command: string,
+		args: unknown,
+		call: CallOptions,
+		signal: AbortSignal,
+	): Promise<IncomingMessage> => {
+		if (signal.aborted) throw aborted(command, signal, "free");
+		const request = outgoing(command, args, call, maxMessageBytes);
+		const response = await server.send(request, signal);
+		const { statusCode = 0, statusMessage = "", headers } = response;
+		if (isOk(statusCode)) return response;
+		const text = await beginningOf(response, REFUSAL_BYTES);
+		throw refused(
+			command,
+			new HttpStatusError(statusCode, statusMessage, headers, text),
+		);
+	};
+	const kind = ({ headers }: IncomingMessage) =>
+		body === "auto" ? kindOf(headers["content-type"]) : body;
+
+	return {
+		client: httpClient(server),
+		facts: {
+			listens: shownAddress(server.address),
+			...(answered?.headers["server"] && {
+				server: answered.headers["server"],
+			}),
+		},
+		execute: async (command, args, call) => {
+			const { signal } = call;
+			running++;
+			try {
+				const response = await responseTo(command, args, call, signal);
+				return await wholeOf(response, kind(response), maxMessageBytes);
+			} catch (error) {
+				throw await server.failure(error, command, signal, cancelled);
+			} finally {
+				running--;
+			}
+		},
+		stream: async function* (command, args, call) {
+			const closed = new AbortController();
+			const signal = AbortSignal.any([call.signal, closed.signal]);
+			let state: "open" | "over" = "open";
+			running++;
+			try {
+				const response = await responseTo(command, args, call, signal);
+				yield* itemsOf(response, kind(response), maxMessageBytes);
+				state = "over";
+			} catch (error) {
+				state = "over";
+				throw await server.failure(error, command, signal, cancelled);
+			} finally {
+				running--;
+				if (state === "open") {
+					closed.abort();
+					await finished(
+						server.failure(closed.signal.reason, command, signal, cancelled),
+					);
+				}
+			}
+		},
+		...(health !== undefined && {
+			ping: async (signal: AbortSignal) => {
+				const { statusCode = 0 } = await server.ask(signal, {
+					method: "GET",
+					path: health,
+				});
+				if (!isOk(statusCode))
+					throw new Error(`GET ${health} was answered with ${statusCode}.`);
+				return { callsRunning: running };
+			},
+		}),
+		[Symbol.asyncDispose]: async () =>
+			server.end("its conversation was closed"),
+	};
+}
+
+/** After a stream was left early. @throws SnakepitError unless the worker has finished with it. */
+async function finished(failure: Promise<SnakepitError>): Promise<void> {
+	const error = await failure;
+	if (!(error instanceof CallAbortedError) || error.worker === "unknown")
+		throw error;
+}
+
+const isOk = (status: number): boolean => status >= 200 && status < 300;
+
+function probeOf({ ready, health }: HttpOptions): Probe {
+	const path = typeof ready === "string" ? ready : health;
+	return path === undefined
+		? { method: "HEAD", path: "/" }
+		: { method: "GET", path };
+}

@@ -1,0 +1,173 @@
+import { Readable } from "node:stream";
+import { InputError } from "@snakepit/core";
+import type { CallOptions } from "@snakepit/core/adapter";
+
+/** One request, ready to be sent. */
+export interface Outgoing {
+	readonly method: string;
+	/** Path and query. */
+	readonly path: string;
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body: string | Uint8Array | Readable | undefined;
+}
+
+const COMMAND = /^([A-Z]+) (\/[^\s#]*)$/;
+const PLACEHOLDER = /\{(\w+)\}/g;
+/** Their arguments are the query: a body would have no meaning. Source: RFC 9110, section 9.3. */
+const WITHOUT_BODY: readonly string[] = ["GET", "HEAD", "DELETE", "OPTIONS"];
+
+/**
+ * The request of a command such as `POST /embed` or `GET /users/{id}`. Arguments that the path names go there; the
+ * others are the query, or for a method with a body the body: bytes as they are, anything else as JSON. With `input` the
+ * body has its items, one line of JSON each.
+ *
+ * @throws InputError `TOOL_NOT_FOUND`, `INVALID_ARGUMENTS`, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
+ */
+export function outgoing(
+	command: string,
+	args: unknown,
+	{
+		input,
+		context,
+		traceContext,
+	}: Pick<CallOptions, "input" | "context" | "traceContext">,
+	maxMessageBytes: number,
+): Outgoing {
+	const [, method, template] = COMMAND.exec(command) ?? [];
+	if (method === undefined || template === undefined) throw noCommand(command);
+	const named = new Set<string>();
+	const filled = template.replace(PLACEHOLDER, (_, name: string) => {
+		named.add(name);
+		return encodeURIComponent(scalar(memberOf(args, name), `$.${name}`));
+	});
+	const url = new URL(`http://localhost${filled}`);
+	const rest = without(args, named);
+	const hasBody = input === undefined && !WITHOUT_BODY.includes(method);
+	if (!hasBody) addQuery(url.searchParams, rest);
+	const request = { method, path: `${url.pathname}${url.search}` };
+	if (input !== undefined) {
+		const headers = { ...traceContext, "content-type": "application/x-ndjson" };
+		const lines = jsonLines(input, context, maxMessageBytes);
+		return { ...request, headers, body: Readable.from(lines) };
+	}
+	if (!hasBody || rest === undefined)
+		return { ...request, headers: traceContext, body: undefined };
+	const isBytes = rest instanceof Uint8Array;
+	const body = isBytes ? rest : json(rest);
+	if (Buffer.byteLength(body) > maxMessageBytes)
+		throw tooLarge(Buffer.byteLength(body), maxMessageBytes);
+	const type = isBytes ? "application/octet-stream" : "application/json";
+	return {
+		...request,
+		headers: { ...traceContext, "content-type": type },
+		body,
+	};
+}
+
+/** What fails in the caller's own input, and not in the request. */
+export class InputFailed extends Error {
+	override readonly name = "InputFailed";
+}
+
+async function* jsonLines(
+	input: AsyncIterable<unknown> | Iterable<unknown>,
+	context: CallOptions["context"],
+	maxMessageBytes: number,
+): AsyncGenerator<string> {
+	const iterator =
+		Symbol.asyncIterator in input
+			? input[Symbol.asyncIterator]()
+			: input[Symbol.iterator]();
+	try {
+		for (;;) {
+			const step = await context.runInAsyncScope(() => iterator.next());
+			if (step.done === true) return;
+			const line = `${json(step.value)}\n`;
+			if (Buffer.byteLength(line) > maxMessageBytes)
+				throw tooLarge(Buffer.byteLength(line), maxMessageBytes);
+			yield line;
+		}
+	} catch (cause) {
+		throw new InputFailed(String(cause), { cause });
+	} finally {
+		await iterator.return?.();
+	}
+}
+
+function memberOf(args: unknown, name: string): unknown {
+	return typeof args === "object" && args !== null && Object.hasOwn(args, name)
+		? (args as Record<string, unknown>)[name]
+		: undefined;
+}
+
+function without(args: unknown, named: ReadonlySet<string>): unknown {
+	if (named.size === 0) return args;
+	const rest = Object.entries(args as object).filter(
+		([name]) => !named.has(name),
+	);
+	return rest.length === 0 ? undefined : Object.fromEntries(rest);
+}
+
+function addQuery(query: URLSearchParams, args: unknown): void {
+	if (args === undefined || args === null) return;
+	if (typeof args !== "object" || Array.isArray(args))
+		throw invalid("$", "must be an object: it is the query of the request");
+	for (const [name, value] of Object.entries(args))
+		for (const each of Array.isArray(value) ? value : [value])
+			if (each !== undefined) query.append(name, scalar(each, `$.${name}`));
+}
+
+function scalar(value: unknown, path: string): string {
+	if (!["string", "number", "boolean", "bigint"].includes(typeof value))
+		throw invalid(
+			path,
+			`must be a string, a number or a boolean, got ${value === null ? "null" : typeof value}`,
+		);
+	return String(value);
+}
+
+function json(value: unknown): string {
+	let text: string | undefined;
+	try {
+		text = JSON.stringify(value);
+	} catch (cause) {
+		throw notJson((cause as Error).message, cause);
+	}
+	if (text === undefined) throw notJson(`it is a ${typeof value}`, undefined);
+	return text;
+}
+
+function noCommand(command: string): InputError {
+	return new InputError({
+		code: "TOOL_NOT_FOUND",
+		ran: "no",
+		message: `http(): a command is a method and a path, as "POST /embed" or "GET /users/{id}", got ${JSON.stringify(command.slice(0, 100))}.`,
+	});
+}
+
+function invalid(path: string, what: string): InputError {
+	const message = `http(): ${path === "$" ? "the arguments" : path} ${what}.`;
+	return new InputError({
+		code: "INVALID_ARGUMENTS",
+		ran: "no",
+		message,
+		path,
+	});
+}
+
+function notJson(why: string, cause: unknown): InputError {
+	return new InputError({
+		code: "VALUE_NOT_TRANSFERABLE",
+		ran: "no",
+		message: `http(): the arguments cannot be JSON: ${why}`,
+		cause,
+	});
+}
+
+function tooLarge(bytes: number, limit: number): InputError {
+	return new InputError({
+		code: "MESSAGE_TOO_LARGE",
+		ran: "no",
+		message: `http(): the body of the request has ${bytes} bytes, and maxMessageBytes is ${limit}. Raise it, or send the items as \`input\`.`,
+	});
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { SystemProcessHost } from "@snakepit/core/infrastructure";
+import {
+	type ListeningSocket,
+	reachable,
+	WILDCARDS,
+} from "./listening-sockets.ts";
+
+/** Nobody of the worker listens on its port. */
+export class NotProven extends Error {
+	override readonly name = "NotProven";
+}
+
+/** Whether it is the worker that listens on a port, and not a program that took the port before or after it. Linux. */
+export class PortOwner {
+	readonly #host: "127.0.0.1" | "::1";
+	readonly #port: number;
+	readonly #leader: number;
+	/** `/proc/PID/fd/N` of the worker's processes, by what is read there. */
+	#links: ReadonlyMap<string, string> = new Map();
+	#sockets: readonly ListeningSocket[] = [];
+
+	/** @param leader the worker's pid, which leads its process group. */
+	constructor(host: "127.0.0.1" | "::1", port: number, leader: number) {
+		this.#host = host;
+		this.#port = port;
+		this.#leader = leader;
+	}
+
+	/** Whether other machines may connect, too. */
+	get isOpen(): boolean {
+		return this.#sockets.some(({ address }) => WILDCARDS.includes(address));
+	}
+
+	/**
+	 * A connection that was made before reaches the worker: each socket that listens on the port belongs to a process of
+	 * its group, or to a descendant.
+	 *
+	 * @throws NotProven.
+	 */
+	check(): void {
+		if (this.#links.size > 0 && this.#stillThere()) return;
+		this.#sockets = this.#listening();
+		if (this.#sockets.length === 0)
+			throw new NotProven(`nothing listens on ${this.#shown} any more`);
+		const wanted = this.#sockets.map(({ inode }) => `socket:[${inode}]`);
+		this.#links = linksTo(wanted, this.#processes());
+		if (wanted.every((socket) => this.#links.has(socket))) return;
+		this.#links = new Map();
+		throw new NotProven(
+			`what listens on ${this.#shown} is no process of the worker (its group is ${this.#leader})`,
+		);
+	}
+
+	/** A socket that is open has its port to itself: no need to look who else may have it. */
+	#stillThere(): boolean {
+		return [...this.#links].every(([socket, path]) => linkAt(path) === socket);
+	}
+
+	#listening(): readonly ListeningSocket[] {
+		return ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((path) => {
+			try {
+				return reachable(readFileSync(path, "latin1"), this.#host, this.#port);
+			} catch {
+				return []; // A kernel without IPv6.
+			}
+		});
+	}
+
+	#processes(): readonly number[] {
+		const machine = new SystemProcessHost();
+		const leader = machine.observe(this.#leader);
+		const below = typeof leader === "string" ? [] : machine.descendants(leader);
+		const group = machine.members(this.#leader);
+		return [...group, ...below].map(({ identity }) => identity.pid);
+	}
+
+	get #shown(): string {
+		return `port ${this.#port} of ${this.#host}`;
+	}
+}
+
+function linksTo(
+	wanted: readonly string[],
+	pids: readonly number[],
+): ReadonlyMap<string, string> {
+	const found = new Map<string, string>();
+	for (const pid of pids)
+		for (const path of descriptorsOf(pid)) {
+			const target = linkAt(path);
+			if (target !== undefined && wanted.includes(target))
+				found.set(target, path);
+		}
+	return found;
+}
+
+function descriptorsOf(pid: number): readonly string[] {
+	try {
+		return readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`);
+	} catch {
+		return []; // It has ended, or runs as another user.
+	}
+}
+
+function linkAt(path: string): string | undefined {
+	try {
+		return readlinkSync(path);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,209 @@
+import {
+	type ClientRequest,
+	request as httpRequest,
+	type IncomingMessage,
+} from "node:http";
+import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { SnakepitError, StartError, ToolError } from "@snakepit/core";
+import {
+	ConnectionBrokenError,
+	type WorkerProcess,
+} from "@snakepit/core/adapter";
+import { type Address, connectTo, shownAddress } from "./address.ts";
+import { aborted, translate } from "./failures.ts";
+import type { Outgoing } from "./outgoing.ts";
+import { NotProven, PortOwner } from "./port-owner.ts";
+import { ServerAgent } from "./server-agent.ts";
+import type { HttpStartErrorCode } from "./start-error-codes.ts";
+
+/** Between two looks at a server that starts. */
+const FIRST_LOOK_MS = 5;
+const LAST_LOOK_MS = 100;
+
+/** What asks a server whether it takes requests. */
+export interface Probe {
+	readonly method: "GET" | "HEAD";
+	readonly path: string;
+}
+
+/** The HTTP server of one worker. */
+export class WorkerServer {
+	readonly address: Address;
+	readonly #process: Pick<WorkerProcess, "broken" | "exited">;
+	readonly #agent: ServerAgent;
+	readonly #owner: PortOwner | undefined;
+	readonly #probe: Probe;
+	#ended: string | undefined;
+
+	constructor(
+		address: Address,
+		process: Pick<WorkerProcess, "broken" | "exited" | "pid">,
+		probe: Probe,
+	) {
+		this.address = address;
+		this.#process = process;
+		this.#probe = probe;
+		this.#owner =
+			address.kind === "tcp"
+				? new PortOwner(address.host, address.port, process.pid)
+				: undefined; // Its directory is the proof.
+		this.#agent = new ServerAgent(() => {
+			if (this.#ended !== undefined) throw this.#over("no");
+			this.#owner?.check();
+		});
+		void process.exited.then(() => this.end("it has ended"));
+	}
+
+	/** Sends one request. Resolves when the head of the response is there. An abort closes its connection. */
+	async send(
+		outgoing: Outgoing,
+		signal: AbortSignal,
+	): Promise<IncomingMessage> {
+		if (this.#ended !== undefined) throw this.#over("no");
+		const { method, path, headers, body } = outgoing;
+		const request = httpRequest({
+			...connectTo(this.address),
+			...{ agent: this.#agent, method, path, signal },
+			headers: { "accept-encoding": "identity", ...headers },
+		});
+		const response = responseTo(request);
+		if (body instanceof Readable) feed(request, body);
+		else request.end(body);
+		try {
+			return await response;
+		} catch (error) {
+			// What it kept was closed meanwhile, and a safe request may be sent twice. Source: RFC 9110, section 9.2.2.
+			if (signal.aborted || !request.reusedSocket || !isSafe(outgoing))
+				throw error;
+			return await this.send(outgoing, signal);
+		}
+	}
+
+	/** Whether other machines may connect to it, too. */
+	get isOpen(): boolean {
+		return this.#owner?.isOpen === true;
+	}
+
+	/** Sends the probe, or another one. Resolves to the head of the answer. */
+	async ask(
+		signal: AbortSignal,
+		{ method, path }: Probe = this.#probe,
+	): Promise<IncomingMessage> {
+		const request = { method, path, headers: {}, body: undefined };
+		const response = await this.send(request, signal);
+		response.resume();
+		return response;
+	}
+
+	/** What a call failed with, as an error of Snakepit. Settles when the worker has finished with the call. */
+	async failure(
+		error: unknown,
+		command: string,
+		signal: AbortSignal,
+		cancelled: "answered" | "unknown",
+	): Promise<SnakepitError> {
+		if (error instanceof SnakepitError && error.ran === "no") return error;
+		// The response is complete.
+		if (error instanceof ToolError) return error;
+		if (this.#ended !== undefined) return this.#over("maybe");
+		if (signal.aborted && cancelled === "unknown")
+			return aborted(command, signal, "unknown");
+		const { syscall, message } = error as NodeJS.ErrnoException;
+		if (syscall === "connect" || error instanceof NotProven)
+			return this.#broke(`it does not listen any more: ${message}`, "no");
+		if (isGarbage(error as NodeJS.ErrnoException))
+			return this.#broke(`it does not speak HTTP: ${message}`, "maybe");
+		// A server that answers another request runs on. So does one whose single thread is done with the cancelled one.
+		const gone = await this.ask(new AbortController().signal).then(
+			() => undefined,
+			(reason: Error) => reason,
+		);
+		if (gone !== undefined)
+			return this.#broke(`it answers no more: ${gone.message}`, "maybe");
+		return signal.aborted
+			? aborted(command, signal, "free")
+			: translate(error as Error, command);
+	}
+
+	/** Nobody is there any more: what is under way rejects. */
+	end(why: string): void {
+		if (this.#ended !== undefined) return;
+		this.#ended = why;
+		this.#agent.destroy();
+	}
+
+	#broke(why: string, ran: "no" | "maybe"): ConnectionBrokenError {
+		if (this.#ended === undefined) {
+			const at = `${why} (${shownAddress(this.address)})`;
+			this.end(at);
+			this.#process.broken(new Error(at));
+		}
+		return this.#over(ran);
+	}
+
+	#over(ran: "no" | "maybe"): ConnectionBrokenError {
+		return new ConnectionBrokenError({ ran, message: this.#ended ?? "" });
+	}
+}
+
+/**
+ * Waits until a server that starts gives an answer that `suffices`.
+ *
+ * @throws StartError `LISTENER_NOT_PROVEN`; the signal's reason when it aborts.
+ */
+export async function untilReady(
+	server: WorkerServer,
+	suffices: (status: number) => boolean,
+	signal: AbortSignal,
+): Promise<IncomingMessage> {
+	for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
+		try {
+			const response = await server.ask(signal);
+			if (suffices(response.statusCode ?? 0)) return response;
+		} catch (error) {
+			if (error instanceof NotProven) throw taken(error);
+			signal.throwIfAborted(); // Else it does not listen yet.
+		}
+		await delay(wait, undefined, { signal });
+	}
+}
+
+/** What is too long, or was cut off, is HTTP all the same. */
+const WELL_FORMED = ["HPE_HEADER_OVERFLOW", "HPE_INVALID_EOF_STATE"];
+
+function isGarbage({ code }: NodeJS.ErrnoException): boolean {
+	return String(code).startsWith("HPE_") && !WELL_FORMED.includes(String(code));
+}
+
+function isSafe({ method, body }: Outgoing): boolean {
+	return ["GET", "HEAD", "OPTIONS"].includes(method) && body === undefined;
+}
+
+/** Each ends with the other. `pipeline` would not say why the body failed. */
+function feed(request: ClientRequest, body: Readable): void {
+	body.once("error", (error) => request.destroy(error));
+	request.once("close", () => body.destroy());
+	// A server may answer before it has read all of it.
+	request.once("response", (response) =>
+		response.once("close", () => request.writableFinished || request.destroy()),
+	);
+	body.pipe(request);
+}
+
+function responseTo(request: ClientRequest): Promise<IncomingMessage> {
+	return new Promise((resolve, reject) => {
+		request.once("response", resolve);
+		// Later ones are of the response.
+		request.on("error", reject);
+	});
+}
+
+function taken(cause: NotProven): StartError<HttpStartErrorCode> {
+	return new StartError<HttpStartErrorCode>({
+		code: "LISTENER_NOT_PROVEN",
+		ran: "no",
+		message: `Nothing was sent to it: ${cause.message}. listen: "unix" has no such race.`,
+		cause,
+	});
+}

@@ -1,0 +1,79 @@
+import { adapterContract, startForReal } from "@snakepit/core/testing";
+import { describe, expect, test } from "vitest";
+import { rows } from "../../../scripts/test-effort.ts";
+import { type HttpOptions, http } from "../src/index.ts";
+import { COMMANDS } from "./contract-commands.ts";
+import { begun, pooled } from "./pooled.ts";
+import { needsPython, python, uvicorn } from "./uvicorn.ts";
+
+const fastApi: HttpOptions = {
+	command: uvicorn("--uds", "{socket}"),
+	ready: "/health",
+	health: "/health",
+};
+
+/** A start takes seconds. This case depends on the server most. */
+const FIRST = /^an aborted stream/;
+
+describe.runIf(python)(
+	`http() with uvicorn and FastAPI keeps the adapter contract${needsPython}`,
+	() => {
+		const contract = adapterContract({
+			adapter: () => http(fastApi),
+			start: (adapter) => startForReal(adapter, { callsPerWorker: 4 }),
+			callsPerWorker: 4,
+			withinMs: 25_000,
+			commands: COMMANDS,
+		});
+		test.each(rows(contract, ({ title }) => FIRST.test(title)))(
+			"$title",
+			({ run }) => run(),
+		);
+	},
+);
+
+describe.runIf(python)(`uvicorn and FastAPI${needsPython}`, () => {
+	test("that is killed in a call is replaced, and other calls go on", async () => {
+		const { pool, events } = await pooled(fastApi);
+		const call = pool.execute("POST /sleep").catch((error: unknown) => error);
+		await begun(events);
+		process.kill(pool.workers()[0]?.pid ?? 0, "SIGKILL");
+		expect(await call).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+		expect(
+			await pool.execute("GET /users/{name}", { name: "a b", limit: 3 }),
+		).toEqual({ name: "a b", limit: 3 });
+		expect(await Array.fromAsync(pool.stream("GET /events"))).toMatchObject([
+			{ data: "one" },
+			{ event: "part", data: "two\nlines", id: "7" },
+			{ data: "[DONE]" },
+		]);
+		const broken = Array.fromAsync(pool.stream("POST /breaks-off"));
+		await expect(broken).rejects.toMatchObject({
+			code: "TOOL_FAILED",
+			remote: { type: "incomplete response" },
+		});
+		await expect(
+			pool.execute("GET /users/{name}", { name: "a", limit: "x" }),
+		).rejects.toMatchObject({
+			code: "TOOL_FAILED",
+			message: expect.stringContaining("HTTP 422"),
+		});
+	});
+
+	test.runIf(process.platform === "linux")(
+		"on a port with two processes listens there, and the end of one of them ends no other call",
+		async () => {
+			const { pool } = await pooled({
+				...fastApi,
+				command: uvicorn("--port", "{port}", "--workers", "2"),
+				listen: "tcp",
+			});
+			const { pid } = (await pool.execute("GET /health")) as { pid: number };
+			expect(pid).not.toBe(pool.workers()[0]?.pid);
+			process.kill(pid, "SIGKILL");
+			const after = (await pool.execute("GET /health")) as { pid: number };
+			expect(after.pid).not.toBe(pid);
+			expect(pool.workers()[0]?.callsTaken).toBe(2); // Of the same worker.
+		},
+	);
+});
