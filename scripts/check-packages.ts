@@ -23,12 +23,15 @@ try {
 		must("publint", ["run", tarball, "--strict"]);
 	const packages = packed.filter((each) => !isNative(each));
 	const natives = packed.filter(isNative);
-	for (const { tarball } of packages)
+	// A package of a command has nothing to import.
+	const imported = packages.filter(({ entries }) => entries.length > 0);
+	for (const { tarball } of imported)
 		must("attw", [tarball, "--profile", "esm-only"]);
 	const all = install("all", packages, natives);
 	entriesLoad(all, packages);
 	readmeProgramRuns(all);
 	layersWork(all);
+	commandsRun(all);
 	const core = packages.filter(({ name }) => name === "@snakepit/core");
 	const alone = install("core-alone", core, natives);
 	entriesLoad(alone, core);
@@ -130,6 +133,20 @@ function layersWork(cwd: string) {
 		({ layer }: { layer: string }) => layer === "lifeline",
 	);
 	assert.match(lifeline?.detail, /@snakepit\/native-linux-\w+\/bin/);
+}
+
+/** `snakepit` is found and executable, and finds the native binary and Node's part of it. */
+function commandsRun(cwd: string) {
+	const snakepit = join(cwd, "node_modules/.bin/snakepit");
+	const run = (...args: readonly string[]) =>
+		execFileSync(snakepit, args, { encoding: "utf8" });
+	assert.match(run("--version"), /^\d+\.\d+\.\d+/);
+	assert.match(run("run", "--help"), /^Usage: snakepit run/);
+	assert.equal(run("run", "--", "echo", "x"), "x\n");
+	if (process.platform !== "linux") return;
+	// The supervisor that the native binary has; Node has none.
+	const parent = run("run", "--", "sh", "-c", "cat /proc/$PPID/comm");
+	assert.equal(parent, "snakepit-native\n");
 }
 
 /** Nobody gets gRPC or OpenTelemetry who did not choose it. */

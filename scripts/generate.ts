@@ -79,7 +79,7 @@ writeFileSync(
 );
 
 // By it a bundle knows which package has the files that belong to it, and a server who speaks to it.
-for (const name of ["watchdog", "adapter-mcp", "adapter-lsp"])
+for (const name of ["watchdog", "adapter-mcp", "adapter-lsp", "cli"])
 	writeFileSync(
 		join(root, `packages/${name}/src/gen/version.ts`),
 		`/** The version of this package. */\nexport const VERSION: string = "${version}";\n`,

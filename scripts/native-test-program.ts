@@ -1,5 +1,5 @@
 import { globSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { must, root } from "./run.ts";
 
 /** Whoever reads or writes where it must not ends the program. */
@@ -12,7 +12,7 @@ const FLAGS = "-std=c11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror".split(" ");
 const native = join(root, "native");
 
 /**
- * Compiles a program of native/test with the sources of the guard, or with `main` the binary itself; returns its path.
+ * Compiles a program of native/test with the sources that it tests, or with `main` the binary itself; returns its path.
  * The system's compiler is used, as the pinned one has no sanitizers.
  */
 export function compileNativeTest(
@@ -20,13 +20,19 @@ export function compileNativeTest(
 	directory: string,
 	flags: readonly string[] = [],
 ): string {
-	const output = join(directory, program);
+	const output = join(directory, basename(program));
 	const sources =
 		program === "main"
-			? globSync("src/*.c", { cwd: native })
-			: [`test/guard/${program}.c`, "src/execute.c"];
-	const guard = globSync("src/guard/*.c", { cwd: native });
-	const args = [...FLAGS, ...flags, ...sources, ...guard, "-o", output];
+			? globSync("src/**/*.c", { cwd: native })
+			: [`test/${program}.c`, ...testedBy(program)];
+	const args = [...FLAGS, ...flags, ...sources, "-o", output];
 	must(process.env["CC"] ?? "cc", args, { cwd: native });
 	return output;
+}
+
+/** Parts of the guard need each other; those of `run` that have a test need none. */
+function testedBy(program: string): readonly string[] {
+	return program.startsWith("guard/")
+		? ["src/execute.c", ...globSync("src/guard/*.c", { cwd: native })]
+		: [`src/${program.replace(/-test$/, ".c")}`];
 }

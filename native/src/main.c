@@ -4,6 +4,7 @@
 #include "exit-status.h"
 #include "guard/guard.h"
 #include "launch.h"
+#include "run/run.h"
 
 int main(int argc, char **argv)
 {
@@ -11,6 +12,8 @@ int main(int argc, char **argv)
 		return launch(argc - 2, argv + 2);
 	if (argc >= 2 && strcmp(argv[1], "guard") == 0)
 		return guard_main(argc - 2, argv + 2);
-	complain("usage: snakepit-native lifeline|guard ...", NULL, 0);
+	if (argc >= 2 && strcmp(argv[1], "run") == 0)
+		return run(argc - 2, argv + 2);
+	complain("usage: snakepit-native lifeline|guard|run ...", NULL, 0);
 	return WRONG_USAGE;
 }

@@ -70,7 +70,7 @@ async function killWithoutLayers(
 export const guardSends: Scene = async (strangers) => {
 	// One for all rounds: compiling it is most of a round. It ends with the namespace.
 	guard ??= new Conversation(strangers.directory, "guard-kills", [
-		compileNativeTest("guard-kills", strangers.directory),
+		compileNativeTest("guard/guard-kills", strangers.directory),
 	]);
 	const pids = strangers.spawn(AT_ONCE, {});
 	const { seen } = guard.ask<{ seen: number }>({ see: pids });

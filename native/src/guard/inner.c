@@ -149,7 +149,8 @@ static int leave(int reason, int wakeup)
 		record_host_death();
 	/* First, since looking for processes takes descriptors, and these may be the last. */
 	close_reception(&reception);
-	int left = kill_until_none(wakeup, WHOM_ALL, killed, NULL);
+	struct home home = own_home();
+	int left = kill_until_none(wakeup, WHOM_ALL, &home, killed, NULL);
 	if (left == KILLING_BLIND)
 		return STATUS_FAILED;
 	record_settled();

@@ -28,15 +28,21 @@ struct step {
 	const struct process *below[LEVELS];
 };
 
-/* Who is signalled: everything below a guard, or all but its own session, in which the guards are
+/* Where the killer was started. What is in this group or session may be a stranger's: its members are signalled one by
+ * one. */
+struct home {
+	pid_t group;
+	pid_t session;
+};
+
+/* Who is signalled: everything below a guard, or all but its home session, in which the guards are
  * and children that have not left it yet. The descendants of the spared are signalled. */
 enum whom { WHOM_ALL, WHOM_WORKERS };
 
 /* Decides the signals that end these processes, in order; returns how many there are.
  *
- * The guard's own group and session are never signalled as a group. `steps` has room for all of
- * `descendants`, and refers to them. */
-int kill_order(const struct descendants *descendants, const struct process *guard, enum whom whom,
+ * `steps` has room for all of `descendants`, and refers to them. */
+int kill_order(const struct descendants *descendants, const struct home *home, enum whom whom,
 	struct step steps[]);
 
 #endif

@@ -44,7 +44,7 @@ static bool is_still(pid_t pid, unsigned long long start)
 	return look(pid, &seen) && seen.start == start;
 }
 
-enum outcome kill_exactly(pid_t pid, unsigned long long start, enum reach reach)
+enum outcome signal_exactly(pid_t pid, unsigned long long start, int number, enum reach reach)
 {
 	if (pid <= 1)
 		return OUTCOME_GONE;
@@ -52,13 +52,13 @@ enum outcome kill_exactly(pid_t pid, unsigned long long start, enum reach reach)
 	if (reference < 0 && errno == ESRCH)
 		return OUTCOME_GONE;
 	if (reference < 0) /* An old kernel, or no descriptor: then a check right before is the best. */
-		return is_still(pid, start) ? outcome_of(kill(pid, SIGKILL)) : OUTCOME_GONE;
+		return is_still(pid, start) ? outcome_of(kill(pid, number)) : OUTCOME_GONE;
 	/* The pidfd refers to one process for ever. If the start time matches now, it is ours. */
 	enum outcome outcome = OUTCOME_GONE;
 	if (is_still(pid, start)) {
 		if (reach == REACH_GROUP) /* An old kernel does not know this flag. */
-			syscall(SYS_pidfd_send_signal, reference, SIGKILL, NULL, PROCESS_GROUP);
-		outcome = outcome_of(syscall(SYS_pidfd_send_signal, reference, SIGKILL, NULL, 0));
+			syscall(SYS_pidfd_send_signal, reference, number, NULL, PROCESS_GROUP);
+		outcome = outcome_of(syscall(SYS_pidfd_send_signal, reference, number, NULL, 0));
 	}
 	close(reference);
 	return outcome;
@@ -71,15 +71,37 @@ enum outcome send_kill(const struct step *step)
 	if (process->pid <= 1)
 		return OUTCOME_GONE;
 	if (process->parent != getpid())
-		return kill_exactly(process->pid, process->start, leads ? REACH_GROUP : REACH_PROCESS);
+		return signal_exactly(process->pid, process->start, SIGKILL,
+			leads ? REACH_GROUP : REACH_PROCESS);
 	/* A child of ours keeps its pid until we reap it, and we do not in between. */
 	return leads ? kill_group(process->pid) : outcome_of(kill(process->pid, SIGKILL));
 }
 
-bool reap_all(void)
+struct home own_home(void)
 {
-	struct process own;
-	bool knows_own = look(getpid(), &own);
+	return (struct home){.group = getpgrp(), .session = getsid(0)};
+}
+
+int terminate_all(void)
+{
+	pid_t self = getpid();
+	int count = 0;
+	descendants_of(self, children_source(), &found);
+	for (int i = 0; i < found.count; i++) {
+		const struct process *process = &found.processes[i];
+		count += !process->zombie;
+		static const int numbers[] = {SIGTERM, SIGCONT};
+		for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+			if (process->parent == self)
+				kill(process->pid, numbers[n]);
+			else
+				signal_exactly(process->pid, process->start, numbers[n], REACH_PROCESS);
+	}
+	return count;
+}
+
+bool reap_all(const struct home *home)
+{
 	for (;;) {
 		siginfo_t end = {0};
 		if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) != 0) {
@@ -92,8 +114,8 @@ bool reap_all(void)
 		/* A dead child cannot leave its group, and until it is reaped no other group can have its
 		 * number: so everything in the group descends from this process. */
 		struct process child;
-		if (knows_own && look(end.si_pid, &child) && child.session != own.session &&
-			child.group != own.group)
+		if (look(end.si_pid, &child) && child.session != home->session &&
+			child.group != home->group)
 			kill_group(child.group);
 		waitpid(end.si_pid, NULL, WNOHANG);
 	}
@@ -110,17 +132,17 @@ static bool is_first_time(const struct process *process)
 	return true;
 }
 
-int kill_until_none(int wakeup, enum whom whom, void (*killed)(const struct step *step, void *context),
-	void *context)
+int kill_until_none(int wakeup, enum whom whom, const struct home *home,
+	void (*killed)(const struct step *step, void *context), void *context)
 {
 	enum children_source source = children_source();
 	int pause = FIRST_PAUSE_MS;
-	while (!reap_all()) {
-		struct process guard;
+	while (!reap_all(home)) {
+		struct process own;
 		int count = 0;
-		if (look(getpid(), &guard)) {
-			descendants_of(guard.pid, source, &found);
-			count = kill_order(&found, &guard, whom, steps);
+		if (look(getpid(), &own)) {
+			descendants_of(own.pid, source, &found);
+			count = kill_order(&found, home, whom, steps);
 		} else if (errno == ENOENT) {
 			return KILLING_BLIND;
 		}

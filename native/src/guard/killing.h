@@ -11,6 +11,13 @@ enum outcome { OUTCOME_SENT, OUTCOME_GONE, OUTCOME_REFUSED };
 /* /proc was unmounted: nothing can be found. */
 enum { KILLING_BLIND = -1 };
 
+/* The group and the session of this process. */
+struct home own_home(void);
+
+/* Sends SIGTERM to every descendant, parents first, and SIGCONT, so that one that is stopped can end. Returns how many
+ * live. */
+int terminate_all(void);
+
 /* Kills every descendant of this process, and reaps those that become its children.
  *
  * Returns only when the kernel reports that no child is left, however long a process that is stuck
@@ -18,25 +25,26 @@ enum { KILLING_BLIND = -1 };
  * With `WHOM_WORKERS` it returns when nothing but guards lives.
  *
  * wakeup  see `open_wakeup`.
+ * home    see `struct home`; a killer may have left it.
  * killed  called with each process that was sent SIGKILL, once for each; at the end of each round
  *         with NULL.
  *
  * Returns how many processes of another user are left: 0 unless a program changed users; or
  * `KILLING_BLIND`. */
-int kill_until_none(int wakeup, enum whom whom, void (*killed)(const struct step *step, void *context),
-	void *context);
+int kill_until_none(int wakeup, enum whom whom, const struct home *home,
+	void (*killed)(const struct step *step, void *context), void *context);
 
 /* Reaps every child that is dead, after it has killed the group that each of them left, if it is not
- * the guard's own; returns whether there is no child left, dead or alive. */
-bool reap_all(void);
+ * in the home; returns whether there is no child left, dead or alive. */
+bool reap_all(const struct home *home);
 
 /* Sends one signal of an order to the process that was seen, never to a later owner of its pid. */
 enum outcome send_kill(const struct step *step);
 
-/* Sends SIGKILL to a process that is not our child, but never to a later owner of its pid.
+/* Sends a signal to a process that is not our child, but never to a later owner of its pid.
  *
  * reach  `REACH_GROUP` to kill the group that it leads, if the kernel can signal a group by its
  *        leader's pidfd (Linux 6.9). Otherwise the members are found and killed one by one. */
-enum outcome kill_exactly(pid_t pid, unsigned long long start, enum reach reach);
+enum outcome signal_exactly(pid_t pid, unsigned long long start, int number, enum reach reach);
 
 #endif

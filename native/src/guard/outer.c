@@ -2,9 +2,9 @@
 
 #include <stddef.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "exit-status.h"
 #include "incidents.h"
 #include "killing.h"
@@ -16,13 +16,6 @@
 enum { PATIENCE_MS = 100 };
 /* Exit statuses are from 0 to 255. */
 enum { STILL_RUNS = -1, WAS_KILLED = 256 };
-
-static long long now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void note_host_death(void)
 {
@@ -49,10 +42,10 @@ static int status_of(pid_t inner, int wakeup, int patience_ms)
 
 /* Returns whether the guards further in end in this time, now that they have nothing left to do: each
  * of them records best what it did. */
-static bool is_alone(int wakeup, int patience_ms)
+static bool is_alone(const struct home *home, int wakeup, int patience_ms)
 {
 	long long until = now_ms() + patience_ms;
-	while (!reap_all()) {
+	while (!reap_all(home)) {
 		long long left = until - now_ms();
 		if (left <= 0)
 			return false;
@@ -63,21 +56,21 @@ static bool is_alone(int wakeup, int patience_ms)
 
 static void killed(const struct step *step, void *context)
 {
-	const pid_t *session = context;
+	const struct home *home = context;
 	if (step == NULL)
 		write_incidents();
-	else if (step->process->session != *session) /* No guard is a process of the run. */
+	else if (step->process->session != home->session) /* No guard is a process of the run. */
 		record_kill(step, NULL);
 }
 
 static int leave(int inner_status, int wakeup, int patience_ms)
 {
-	pid_t session = getsid(0);
+	struct home home = own_home();
 	note_host_death();
-	if (kill_until_none(wakeup, WHOM_WORKERS, killed, &session) == KILLING_BLIND)
+	if (kill_until_none(wakeup, WHOM_WORKERS, &home, killed, &home) == KILLING_BLIND)
 		return STATUS_FAILED;
-	if (!is_alone(wakeup, patience_ms))
-		kill_until_none(wakeup, WHOM_ALL, killed, &session);
+	if (!is_alone(&home, wakeup, patience_ms))
+		kill_until_none(wakeup, WHOM_ALL, &home, killed, &home);
 	if (inner_status != STILL_RUNS && inner_status != WAS_KILLED && inner_status != STATUS_FAILED)
 		return inner_status;
 	note_host_death();

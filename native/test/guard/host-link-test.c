@@ -5,7 +5,7 @@
 
 #include "../../src/guard/host-link.h"
 #include "../../src/guard/requests.h"
-#include "check.h"
+#include "../check.h"
 
 static int host;
 

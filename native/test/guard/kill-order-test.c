@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "../../src/guard/kill-order.h"
-#include "check.h"
+#include "../check.h"
 
-static const struct process guard = {.pid = 10, .parent = 1, .group = 10, .session = 10, .start = 1};
+static const struct home home = {.group = 10, .session = 10};
 static struct descendants tree;
 static struct step steps[MAX_DESCENDANTS];
 
@@ -26,7 +26,7 @@ static struct process *below(pid_t pid, pid_t parent, pid_t group)
 /* Whether the order is this: a reach, a pid and a root for each step. */
 static bool is_order(enum whom whom, int count, const int expected[][3])
 {
-	if (kill_order(&tree, &guard, whom, steps) != count)
+	if (kill_order(&tree, &home, whom, steps) != count)
 		return false;
 	for (int i = 0; i < count; i++)
 		if ((int)steps[i].reach != expected[i][0] || steps[i].process->pid != expected[i][1] ||
@@ -71,7 +71,7 @@ static void the_ancestors_on_the_uppermost_levels_are_named(void)
 	below(30, 20, 30);
 	below(31, 30, 30);
 	below(32, 31, 30);
-	CHECK(kill_order(&tree, &guard, WHOM_ALL, steps) == 4);
+	CHECK(kill_order(&tree, &home, WHOM_ALL, steps) == 4);
 	static const pid_t named[4][2] = {{30, 20}, {30, 20}, {20, 0}, {0, 0}};
 	for (int i = 0; i < 4; i++)
 		for (int level = 0; level < LEVELS; level++) {
@@ -87,7 +87,7 @@ static void guards_further_in_do_not_count_as_ancestors(void)
 	below(12, 11, 10);
 	below(20, 12, 20);
 	below(21, 20, 20);
-	CHECK(kill_order(&tree, &guard, WHOM_ALL, steps) == 4);
+	CHECK(kill_order(&tree, &home, WHOM_ALL, steps) == 4);
 	CHECK(steps[0].process->pid == 21 && steps[0].below[0]->pid == 20 && steps[0].below[1] == NULL);
 	CHECK(steps[1].process->pid == 20 && steps[1].below[0] == NULL);
 }
@@ -95,10 +95,10 @@ static void guards_further_in_do_not_count_as_ancestors(void)
 static void the_guards_own_group_and_session_are_never_signalled(void)
 {
 	tree.count = 0;
-	below(11, 10, guard.group);
-	below(12, 10, guard.group);
-	below(13, 10, 13)->session = guard.session;
-	CHECK(kill_order(&tree, &guard, WHOM_ALL, steps) == 3);
+	below(11, 10, home.group);
+	below(12, 10, home.group);
+	below(13, 10, 13)->session = home.session;
+	CHECK(kill_order(&tree, &home, WHOM_ALL, steps) == 3);
 	for (int i = 0; i < 3; i++)
 		CHECK(steps[i].reach == REACH_PROCESS);
 }
@@ -106,7 +106,7 @@ static void the_guards_own_group_and_session_are_never_signalled(void)
 static void a_spared_guard_gets_no_signal_but_its_descendants_do(void)
 {
 	tree.count = 0;
-	below(11, 10, guard.group);
+	below(11, 10, home.group);
 	below(20, 11, 20);
 	static const int order[][3] = {{REACH_GROUP, 20, 11}};
 	CHECK(is_order(WHOM_WORKERS, 1, order));
@@ -123,11 +123,11 @@ static void grow(unsigned int *seed)
 			level = end;
 			end = tree.count;
 		}
-		pid_t parent = end == 0 ? guard.pid : tree.processes[level + (int)chance(seed, (unsigned int)(end - level))].pid;
+		pid_t parent = end == 0 ? home.group : tree.processes[level + (int)chance(seed, (unsigned int)(end - level))].pid;
 		pid_t pid = 100 + tree.count;
 		unsigned int kind = chance(seed, 3);
 		pid_t group = kind == 0 || tree.count == 0 ? pid
-			: kind == 1 ? guard.group : tree.processes[chance(seed, (unsigned int)tree.count)].group;
+			: kind == 1 ? home.group : tree.processes[chance(seed, (unsigned int)tree.count)].group;
 		below(pid, parent, group)->zombie = chance(seed, 2) == 0;
 	}
 }
@@ -142,7 +142,7 @@ static int place_of(pid_t pid, int count)
 
 static void check_order(void)
 {
-	int count = kill_order(&tree, &guard, WHOM_ALL, steps);
+	int count = kill_order(&tree, &home, WHOM_ALL, steps);
 	int living = 0;
 	for (int i = 0; i < tree.count; i++) {
 		const struct process *process = &tree.processes[i];
@@ -155,7 +155,7 @@ static void check_order(void)
 		int signals = 0;
 		for (int n = 0; n < count; n++)
 			signals += steps[n].reach == REACH_GROUP && steps[n].process->group == process->group;
-		if (process->group == guard.group)
+		if (process->group == home.group)
 			CHECK(signals == 0);
 		else if (!process->zombie)
 			CHECK(signals == 1);

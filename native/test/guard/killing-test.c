@@ -9,7 +9,7 @@
 
 #include "../../src/guard/arming.h"
 #include "../../src/guard/wakeup.h"
-#include "check.h"
+#include "../check.h"
 
 /* Ends what a failed check would leave: it dies with its parent. */
 static pid_t fork_sleeper(void)
@@ -72,7 +72,7 @@ static void the_leader_of_a_group_that_is_not_our_child_is_killed(void)
 {
 	struct process family[2];
 	pid_t parent = start_family(family);
-	CHECK(kill_exactly(family[0].pid, family[0].start, REACH_GROUP) == OUTCOME_SENT);
+	CHECK(signal_exactly(family[0].pid, family[0].start, SIGKILL, REACH_GROUP) == OUTCOME_SENT);
 	check_dies(&family[0]);
 	end_family(parent);
 }
@@ -82,7 +82,7 @@ static void a_process_that_has_a_reused_pid_is_not_killed(void)
 	struct process family[2];
 	pid_t parent = start_family(family);
 	for (enum reach reach = REACH_PROCESS; reach <= REACH_GROUP; reach++) {
-		CHECK(kill_exactly(family[0].pid, family[0].start - 1, reach) == OUTCOME_GONE);
+		CHECK(signal_exactly(family[0].pid, family[0].start - 1, SIGKILL, reach) == OUTCOME_GONE);
 		struct process other = family[0];
 		other.start++;
 		CHECK(send_kill(&(struct step){.process = &other, .reach = reach}) == OUTCOME_GONE);
@@ -96,7 +96,7 @@ static void the_first_process_and_what_is_no_process_get_no_signal(void)
 	static const pid_t pids[] = {1, 0, -1, -2};
 	for (size_t i = 0; i < sizeof pids / sizeof *pids; i++) {
 		struct process process = {.pid = pids[i], .parent = getpid(), .group = pids[i]};
-		CHECK(kill_exactly(pids[i], 0, REACH_GROUP) == OUTCOME_GONE);
+		CHECK(signal_exactly(pids[i], 0, SIGKILL, REACH_GROUP) == OUTCOME_GONE);
 		CHECK(send_kill(&(struct step){.process = &process, .reach = REACH_GROUP}) == OUTCOME_GONE);
 	}
 }
@@ -129,7 +129,8 @@ static void the_group_of_a_dead_child_is_killed_before_the_child_is_reaped(int w
 	CHECK(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT) == 0);
 	CHECK(look(pid, &member) && lives(&member));
 	int killed = 0;
-	CHECK(kill_until_none(wakeup, WHOM_ALL, count, &killed) == 0);
+	struct home home = own_home();
+	CHECK(kill_until_none(wakeup, WHOM_ALL, &home, count, &killed) == 0);
 	CHECK(killed == 0);
 	check_dies(&member);
 	close(ends[0]);
@@ -159,7 +160,8 @@ static void every_descendant_is_killed_and_reported_once(int wakeup)
 	for (int i = 0; i < 2 * CHILDREN; i++)
 		CHECK(read(ends[0], &byte, 1) == 1);
 	int killed = 0;
-	CHECK(kill_until_none(wakeup, WHOM_ALL, count, &killed) == 0);
+	struct home home = own_home();
+	CHECK(kill_until_none(wakeup, WHOM_ALL, &home, count, &killed) == 0);
 	CHECK(killed == 2 * CHILDREN);
 	CHECK(waitpid(-1, NULL, 0) == -1);
 	CHECK(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "../check.h"
 
 static bool parses(const char *text, struct process *seen)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../../src/guard/requests.h"
-#include "check.h"
+#include "../check.h"
 
 /* The same bytes as in packages/core/test/os/fork-messages.test.ts. */
 static const char start[] =

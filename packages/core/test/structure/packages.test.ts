@@ -56,6 +56,8 @@ const programs = [...foldersOf("apps"), "bench", "chaos"];
  * or speak of it.
  */
 const KNOW_THEIR_PLACE: readonly string[] = [
+	"packages/cli/src/run/run.ts",
+	"packages/cli/src/command/snakepit.ts",
 	"packages/core/src/os/native-binary.ts",
 	"packages/core/src/registry/drizzle.ts",
 	"packages/core/src/registry/sqlite-unusable.ts",
@@ -100,7 +102,7 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 		const contained = CONTAINS[folder] ?? [];
 		const allowed = ((): readonly string[] => {
 			// They are programs without code of ours; npm installs the one that fits.
-			if (folder === "packages/core")
+			if (folder === "packages/core" || folder === "packages/cli")
 				return PACKAGES.filter((name) => name.startsWith("@snakepit/native-"));
 			// It brings a transport of its own.
 			if (folder === "packages/adapter-grpc-python")

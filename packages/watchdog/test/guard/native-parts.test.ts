@@ -1,29 +1,29 @@
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	compileNativeTest,
 	SANITIZERS,
 } from "../../../../scripts/native-test-program.ts";
 
-const TESTS = join(import.meta.dirname, "../../../../native/test/guard");
-const PROGRAMS = globSync("*-test.c", { cwd: TESTS }).map((file) =>
-	basename(file, ".c"),
+const TESTS = join(import.meta.dirname, "../../../../native/test");
+const PROGRAMS = globSync("*/*-test.c", { cwd: TESTS }).map((file) =>
+	file.replace(/\.c$/, ""),
 );
 const compiler = process.env["CC"] ?? "cc";
 const isCompiled =
 	process.platform === "linux" &&
 	spawnSync(compiler, ["--version"]).status === 0;
 
-test("every part of the guard that has a test is found", () => {
-	expect(PROGRAMS.length).toBeGreaterThanOrEqual(6);
+test("every part of the native binary that has a test is found", () => {
+	expect(PROGRAMS.length).toBeGreaterThanOrEqual(8);
 });
 
 // A check that fails is on standard error, which is shown with the status.
 test.runIf(isCompiled).each(PROGRAMS)(
-	"the native guard keeps what %s says, also under the sanitizers",
+	"the native binary keeps what %s says, also under the sanitizers",
 	(program) => {
 		const directory = mkdtempSync(join(tmpdir(), "snakepit-native-"));
 		onTestFinished(() => rmSync(directory, { recursive: true }));

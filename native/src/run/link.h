@@ -1,0 +1,40 @@
+#ifndef RUN_LINK_H
+#define RUN_LINK_H
+
+#include <stdbool.h>
+
+/* The conversation of front and supervisor: whole messages, and each notices when the other has ended. */
+
+enum word {
+	/* To the supervisor: this signal came to the front alone. */
+	WORD_SIGNAL,
+	/* To the supervisor: this signal came to the whole group of the front, and so to the command. */
+	WORD_GROUP_SIGNAL,
+	/* To the supervisor: the parent has ended. */
+	WORD_PARENT_ENDED,
+	/* To the front: so many processes belong to another user, and could not be ended; -1: all but the command were not
+	 * found, since /proc is not mounted. */
+	WORD_LEFT,
+	/* To the front: the command has ended with this exit status, and nothing of it is left. */
+	WORD_EXITED,
+	/* To the front: the command was ended by this signal, and nothing of it is left. */
+	WORD_KILLED,
+};
+
+struct message {
+	enum word word;
+	int number;
+};
+
+/* Opens both ends; false, with errno, if there are none. */
+bool open_link(int ends[2]);
+
+/* Sends a message; one that finds no room is lost. */
+void send_message(int end, enum word word, int number);
+
+enum received { RECEIVED_MESSAGE, RECEIVED_NONE, RECEIVED_END };
+
+/* Receives a message if there is one. */
+enum received receive_message(int end, struct message *message);
+
+#endif

@@ -1,0 +1,94 @@
+/** What `snakepit run` is asked to do. */
+export type RunOrder =
+	| {
+			readonly kind: "run";
+			/** From SIGTERM to SIGKILL. */
+			readonly graceMs: number;
+			/** The command also has to end when its standard input does. */
+			readonly withStdin: boolean;
+			readonly isVerbose: boolean;
+			/** The program and its arguments. */
+			readonly command: readonly [string, ...string[]];
+	  }
+	| { readonly kind: "help" }
+	| { readonly kind: "misspelt"; readonly message: string };
+
+export const RUN_USAGE = `Usage: snakepit run [--grace TIME] [--with-stdin] [--verbose]
+                    -- COMMAND [ARGUMENT...]
+
+Runs a command so that nothing of it stays behind. It has the same standard
+input, output and error, gets the signals that are sent to this process, and its
+exit status or signal is passed on. When it ends, or when the process that
+started this one ends in any way, everything that descends from the command is
+ended: SIGTERM, and SIGKILL after the grace. Linux; elsewhere only the command
+itself is ended.
+
+  --grace TIME  from SIGTERM to SIGKILL, for example 500ms, 5s or 2m; 5s by default
+  --with-stdin  also when nobody can write to standard input any more, if the
+                command does not end by itself within the grace
+  --verbose     reports on standard error what was ended and why
+  --help        this
+
+Ends as the command ends; with 125 if this program fails, 126 if the command
+cannot be executed, 127 if it is not found, and 2 for wrong arguments.
+`;
+
+const DEFAULT_GRACE_MS = 5_000;
+const DAY_MS = 86_400_000;
+const UNITS_MS: Readonly<Record<string, number>> = {
+	ms: 1,
+	s: 1_000,
+	m: 60_000,
+};
+
+/** Parses what follows `run`, as the native binary does. */
+export function parseRunArguments(args: readonly string[]): RunOrder {
+	let graceMs = DEFAULT_GRACE_MS;
+	let withStdin = false;
+	let isVerbose = false;
+	for (let next = 0; next < args.length; next++) {
+		const argument = args[next] ?? "";
+		const [, attached] = /^--grace=(.*)$/s.exec(argument) ?? [];
+		if (argument === "--grace" || attached !== undefined) {
+			const time = attached ?? args[++next] ?? "";
+			const parsed = parseTime(time);
+			if (parsed === undefined)
+				return misspelt(
+					`--grace is 0 or a time up to 1440m, such as 500ms, 5s or 2m, and not: ${time}`,
+				);
+			graceMs = parsed;
+		} else if (argument === "--with-stdin") withStdin = true;
+		else if (argument === "--verbose") isVerbose = true;
+		else if (argument === "--help" || argument === "-h")
+			return { kind: "help" };
+		else if (argument === "--") {
+			const [program, ...rest] = args.slice(next + 1);
+			if (program === undefined) break;
+			return {
+				kind: "run",
+				graceMs,
+				withStdin,
+				isVerbose,
+				command: [program, ...rest],
+			};
+		} else
+			return misspelt(
+				argument.startsWith("-")
+					? `there is no option: ${argument}`
+					: `write -- before the command: ${argument}`,
+			);
+	}
+	return misspelt("there is no command after --");
+}
+
+function misspelt(message: string): RunOrder {
+	return { kind: "misspelt", message };
+}
+
+/** Milliseconds; `undefined` if the text is no time or more than a day. */
+function parseTime(text: string): number | undefined {
+	if (text === "0") return 0;
+	const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+	const ms = Number(number) * (UNITS_MS[unit] ?? Number.NaN);
+	return ms <= DAY_MS ? ms : undefined;
+}
