@@ -17,6 +17,7 @@ _BAGGAGE = W3CBaggagePropagator()
 
 # What nearly every call carries: the propagators take about twice as long to read it.
 _PLAIN = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_FLAGS = [trace.TraceFlags(flags) for flags in range(256)]
 
 
 def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
@@ -28,8 +29,10 @@ def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
     if plain is None or "tracestate" in carrier:
         current = _TRACE_CONTEXT.extract(carrier, current)
     else:
-        trace_id, span_id, flags = (int(digits, 16) for digits in plain.groups())
-        caller = trace.SpanContext(trace_id, span_id, True, trace.TraceFlags(flags))
+        trace_id, span_id, flags = plain.groups()
+        caller = trace.SpanContext(
+            int(trace_id, 16), int(span_id, 16), True, _FLAGS[int(flags, 16)]
+        )
         if caller.is_valid:
             span = trace.NonRecordingSpan(caller)
             current = trace.set_span_in_context(span, current)

@@ -40,36 +40,43 @@ class OtelTracing:
 
     def begin(self, tool: Tool, call: Call) -> OtelToolSpan | None:
         """See `Tracing`."""
-        if not call.trace_context and not _may_have_provider():
+        has_provider = _may_have_provider()
+        if not call.trace_context and not has_provider:
             return None
         span: trace.Span | None = None
         current = context.get_current()
         try:
             current = callers_context(call.trace_context, current)
-            span = self._tracer.start_span(
-                tool.name,
-                current,
-                trace.SpanKind.SERVER,
-                {
-                    names.RPC_SYSTEM_NAME: names.RPC_SYSTEM,
-                    names.RPC_METHOD: tool.name,
-                    names.CODE_FUNCTION_NAME: tool.qualified_name,
-                    names.TOOL_KIND: tool.kind.value,
-                    names.CALL_NUMBER: call.call_id,
-                    names.WORKER_ID: self._worker_id,
-                },
-            )
-            if span.get_span_context().is_valid:
-                # Without an SDK it may be none: then the caller's stays current.
-                current = trace.set_span_in_context(span, current)
-            if not span.is_recording():
-                # Nothing will be recorded at its end.
-                span = None
+            if has_provider:
+                span = self._start_span(tool, call, current)
+                if span.get_span_context().is_valid:
+                    # A sampler may leave it out: then the caller's stays current.
+                    current = trace.set_span_in_context(span, current)
+                if not span.is_recording():
+                    # Nothing will be recorded at its end.
+                    span = None
         except BaseException:  # noqa: BLE001 - samplers and processors are user code
             _say_once("a span could not be begun")
         # Never detached: the contextvars.Context that has it ends with the call.
         context.attach(current)
         return None if span is None else OtelToolSpan(span)
+
+    def _start_span(
+        self, tool: Tool, call: Call, current: context.Context
+    ) -> trace.Span:
+        return self._tracer.start_span(
+            tool.name,
+            current,
+            trace.SpanKind.SERVER,
+            {
+                names.RPC_SYSTEM_NAME: names.RPC_SYSTEM,
+                names.RPC_METHOD: tool.name,
+                names.CODE_FUNCTION_NAME: tool.qualified_name,
+                names.TOOL_KIND: tool.kind.value,
+                names.CALL_NUMBER: call.call_id,
+                names.WORKER_ID: self._worker_id,
+            },
+        )
 
     def carrier(self) -> dict[str, str]:
         """See `Tracing`."""
