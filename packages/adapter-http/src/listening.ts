@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { StartError } from "@snakepit/core";
 import {
 	type LaunchSpec,
+	type ListenerAddress,
 	programSpec,
 	type WorkerProcess,
 	type WorkerSlot,
@@ -9,10 +10,14 @@ import {
 import type { Address } from "./address.ts";
 import { freePort } from "./free-port.ts";
 import { HTTP_DEFAULTS, type HttpOptions } from "./options.ts";
-import { fillIn } from "./placeholders.ts";
+import { fillIn, type Placeholder } from "./placeholders.ts";
 import { printed } from "./printed-line.ts";
 import type { HttpStartErrorCode } from "./start-error-codes.ts";
 
+/** What stands for where the program listens. */
+const PLACEHOLDER = { unix: "socket", inherited: "fd", tcp: "port" } as const;
+/** The first descriptor after the standard ones. */
+const INHERITED = 3;
 const LOOPBACK: readonly string[] = ["127.0.0.1", "localhost", "0.0.0.0"];
 const LOOPBACK_6: readonly string[] = ["[::1]", "[::]"];
 
@@ -23,24 +28,40 @@ export class Listening {
 
 	constructor(options: HttpOptions) {
 		this.#options = options;
+		const { command, env } = options;
+		// What a function returns is checked when it is called.
+		if (typeof command === "function") return;
+		const spec = { executable: "", args: command, env };
+		fillIn(spec, this.#listen, this.#placeholder(""));
 	}
 
-	/** The program of a slot, which is told where to listen. */
+	get #listen(): NonNullable<HttpOptions["listen"]> {
+		return this.#options.listen ?? HTTP_DEFAULTS.listen;
+	}
+
+	#placeholder(value: string): readonly [Placeholder, string] | undefined {
+		return typeof this.#listen === "object"
+			? undefined
+			: [PLACEHOLDER[this.#listen], value];
+	}
+
+	/** The program of a slot, with the place where to listen. */
 	launch(slot: WorkerSlot): LaunchSpec | Promise<LaunchSpec> {
-		const { listen = HTTP_DEFAULTS.listen } = this.#options;
 		const spec = programSpec(this.#options, slot);
-		if (listen === "unix")
-			return fillIn(spec, '"unix"', ["socket", socketOf(slot)]);
+		const at = (value: string | number): LaunchSpec =>
+			fillIn(spec, this.#listen, this.#placeholder(String(value)));
+		if (this.#listen === "unix") return at(socketOf(slot));
+		if (this.#listen === "inherited")
+			return {
+				...at(INHERITED),
+				descriptors: [{ fd: INHERITED, kind: "unix-listener" }],
+			};
 		requireProof();
-		return listen === "tcp"
-			? this.#onPort(slot, spec)
-			: fillIn(spec, "{ fromLine }", undefined);
-	}
-
-	async #onPort(slot: WorkerSlot, spec: LaunchSpec): Promise<LaunchSpec> {
-		const port = await freePort();
-		this.#ports.set(slot, port);
-		return fillIn(spec, '"tcp"', ["port", String(port)]);
+		if (this.#listen !== "tcp") return at("");
+		return freePort().then((port) => {
+			this.#ports.set(slot, port);
+			return at(port);
+		});
 	}
 
 	/**
@@ -49,14 +70,21 @@ export class Listening {
 	 * @throws StartError `ADDRESS_NOT_FOUND`; the signal's reason when it aborts.
 	 */
 	async address(process: WorkerProcess, signal: AbortSignal): Promise<Address> {
-		const { listen = HTTP_DEFAULTS.listen } = this.#options;
+		const listen = this.#listen;
 		if (listen === "unix")
 			return { kind: "unix", socketPath: socketOf(process.slot) };
+		if (listen === "inherited") return bound(process.listener(INHERITED));
 		if (listen !== "tcp")
 			return namedBy(await printed(process, listen, signal));
 		const port = this.#ports.get(process.slot) ?? 0;
 		return { kind: "tcp", host: "127.0.0.1", port };
 	}
+}
+
+function bound(address: ListenerAddress): Address {
+	return "path" in address
+		? { kind: "unix", socketPath: address.path }
+		: { kind: "tcp", ...address };
 }
 
 /** Nobody but this user can put a socket into a slot's directory, and each incarnation has its own. */

@@ -17,12 +17,13 @@ export interface PrintedLine {
 export interface HttpOptions extends ProgramOptions {
 	/**
 	 * Where the program listens. `"unix"`: on the Unix socket that stands for `{socket}` in `command` or `env`, in the
-	 * worker's private directory. `"tcp"`: on the port of 127.0.0.1 that stands for `{port}`. `{ fromLine }`: on the port
+	 * worker's private directory. `"inherited"`: on such a socket that listens before the program begins, as the descriptor
+	 * that stands for `{fd}`; not with `guard()`. `"tcp"`: on the port of 127.0.0.1 that stands for `{port}`. `{ fromLine }`: on the port
 	 * of 127.0.0.1 or ::1 that a line of its output names, in a group `url` or `port`. Every local user can connect to a
 	 * port. That the worker listens there is proven, on Linux, and elsewhere ports are refused.
 	 * @default "unix"
 	 */
-	readonly listen?: "unix" | "tcp" | PrintedLine | undefined;
+	readonly listen?: "unix" | "inherited" | "tcp" | PrintedLine | undefined;
 	/** When the program takes calls: when `GET` of this path is answered with 2xx, or with the line. Left out: when it answers `HEAD /`, with whatever. */
 	readonly ready?: string | PrintedLine | undefined;
 	/** A path whose answer is 2xx while the worker is healthy, also while calls run: the heartbeat asks for it. Left out, it looks at the process alone. */
@@ -61,10 +62,11 @@ export const HTTP_CHECKS: Readonly<Record<keyof HttpOptions, Check>> = {
 	...PROGRAM_CHECKS,
 	listen: optional((value) =>
 		value === "unix" ||
+		value === "inherited" ||
 		value === "tcp" ||
 		(isPrintedLine(value) && namesPort(value))
 			? undefined
-			: 'must be "unix", "tcp" or { fromLine } with a group "url" or "port", as /listening on (?<url>http:\\S+)/',
+			: 'must be "unix", "inherited", "tcp" or { fromLine } with a group "url" or "port", as /listening on (?<url>http:\\S+)/',
 	),
 	ready: optional((value) =>
 		isPrintedLine(value) || aPath(value) === undefined

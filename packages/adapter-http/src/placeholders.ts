@@ -14,14 +14,15 @@ const PLACEHOLDERS = /\{(socket|port|fd)\}/g;
  */
 export function fillIn(
 	spec: LaunchSpec,
-	listen: string,
+	listen: string | object,
 	value: readonly [Placeholder, string] | undefined,
 ): LaunchSpec {
+	const shown = typeof listen === "string" ? `"${listen}"` : "{ fromLine }";
 	let used = 0;
 	const filled = (text: string): string =>
 		text.replace(PLACEHOLDERS, (placeholder, name: string) => {
 			if (value === undefined || name !== value[0])
-				throw misplaced(placeholder, listen, value?.[0]);
+				throw misplaced(placeholder, shown, value?.[0]);
 			used++;
 			return value[1];
 		});
@@ -32,7 +33,7 @@ export function fillIn(
 			text === undefined ? undefined : filled(text),
 		]),
 	);
-	if (value !== undefined && used === 0) throw missing(value[0], listen);
+	if (value !== undefined && used === 0) throw missing(value[0], shown);
 	return { ...spec, args, env };
 }
 

@@ -25,31 +25,29 @@ export async function wholeOf(
 	kind: BodyKind,
 	most: number,
 ): Promise<unknown> {
-	const chunks = upTo(most, response);
+	const whole = await collected(response, most);
 	switch (kind) {
-		case "json": {
-			const text = String(await joined(chunks));
-			return text === "" ? undefined : JSON.parse(text);
-		}
+		case "json":
+			return whole.length === 0 ? undefined : JSON.parse(String(whole));
 		case "text":
-			return String(await joined(chunks));
+			return String(whole);
 		case "bytes":
-			return await joined(chunks);
+			return whole;
 		default:
-			return await Array.fromAsync(itemsOf(chunks, kind, most));
+			return await Array.fromAsync(itemsOf([whole], kind, most));
 	}
 }
 
 /** A response as it arrives: lines of JSON, events, or chunks. It is read no faster than the consumer asks. */
 export async function* itemsOf(
-	chunks: AsyncIterable<Uint8Array>,
+	chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 	kind: BodyKind,
 	most: number,
 ): AsyncGenerator<unknown> {
 	switch (kind) {
 		case "json": {
-			const text = String(await joined(upTo(most, chunks)));
-			if (text !== "") yield JSON.parse(text);
+			const whole = await collected(chunks, most);
+			if (whole.length > 0) yield JSON.parse(String(whole));
 			break;
 		}
 		case "ndjson":
@@ -82,18 +80,17 @@ export async function beginningOf(
 	return Buffer.concat(read).subarray(0, most).toString();
 }
 
-async function* upTo(
+/** @throws InputError `RESULT_TOO_LARGE`. */
+async function collected(
+	chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 	most: number,
-	chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+): Promise<Buffer> {
+	const read: Uint8Array[] = [];
 	let bytes = 0;
 	for await (const chunk of chunks) {
 		bytes += chunk.length;
 		if (bytes > most) throw resultTooLarge(most);
-		yield chunk;
+		read.push(chunk);
 	}
-}
-
-async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-	return Buffer.concat(await Array.fromAsync(chunks));
+	return Buffer.concat(read);
 }

@@ -4,7 +4,7 @@ const LINE_END = /\r\n|\n|\r/g;
 
 /** Text as it arrives: a character is never divided. */
 export async function* textOf(
-	chunks: AsyncIterable<Uint8Array>,
+	chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<string> {
 	const decoder = new TextDecoder();
 	for await (const chunk of chunks) {

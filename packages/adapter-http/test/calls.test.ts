@@ -1,7 +1,8 @@
 import { request } from "node:http";
+import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { HttpStatusError, http } from "../src/index.ts";
-import { node, pooled, sharedPool } from "./pooled.ts";
+import { begun, node, pooled, sharedPool } from "./pooled.ts";
 
 const command = node("{socket}");
 const shared = sharedPool({ command });
@@ -178,6 +179,27 @@ describe("a client", () => {
 		});
 	});
 
+	test("is what the official client of OpenAI's interface takes", async () => {
+		const { pool } = await shared();
+		const words = await pool.use(async ({ fetch, origin }, { signal }) => {
+			const baseURL = `${origin}/v1`;
+			const openai = new OpenAI({ baseURL, apiKey: "none", fetch });
+			const stream = await openai.chat.completions.create(
+				{
+					model: "local",
+					messages: [{ role: "user", content: "one two" }],
+					stream: true,
+				},
+				{ signal },
+			);
+			return await Array.fromAsync(
+				stream,
+				({ choices: [choice] }) => choice?.delta.content,
+			);
+		});
+		expect(words).toEqual(["one", "two"]);
+	});
+
 	test("has the path of the socket, for code that connects itself", async () => {
 		const { pool } = await shared();
 		const status = await pool.use(
@@ -200,6 +222,22 @@ test("the heartbeat asks a path for health, and the worker's facts say where it 
 	]);
 });
 
+test("a program accepts on a socket that listened before it began", async () => {
+	const { pool, events } = await pooled({
+		command: node(),
+		env: { LISTEN_FD: "{fd}" },
+		listen: "inherited",
+	});
+	const pid = pool.workers()[0]?.pid ?? 0;
+	expect(await pool.execute("GET /text")).toBe("grüezi");
+	const call = pool.execute("POST /sleep").catch((error: unknown) => error);
+	await begun(events);
+	process.kill(pid, "SIGKILL");
+	expect(await call).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	expect(await pool.execute("GET /text")).toBe("grüezi");
+	expect(pool.workers()[0]?.pid).not.toBe(pid);
+});
+
 test("a program is ready when it prints the line", async () => {
 	const { pool } = await pooled({
 		command: node("{port}"),
@@ -212,7 +250,7 @@ test("a program is ready when it prints the line", async () => {
 test.each([
 	[{}, '"command" must be an array of strings'],
 	[{ command: ["x", "{socket}"], redy: "/" }, 'Did you mean "ready"?'],
-	[{ command: ["x"], listen: "udp" }, '"listen" must be "unix", "tcp"'],
+	[{ command: ["x"], listen: "udp" }, '"listen" must be "unix", "inherited"'],
 	[{ command: ["x"], listen: { fromLine: /on (\d+)/ } }, 'a group "url"'],
 	[{ command: ["x", "{socket}"], ready: "health" }, "begins with /"],
 ] as const)("%j is refused", (options, message) => {
@@ -226,8 +264,12 @@ test.each([
 		{ command: ["x", "{port}"], listen: { fromLine: /(?<port>\d+)/ } },
 		"has no placeholder",
 	],
-] as const)("%j is refused before anything is started", (options, message) => {
+	[{ command: ["x"], env: { PORT: "{port}" }, listen: "inherited" }, "{fd}"],
+] as const)("%j is refused for its placeholders", (options, message) => {
+	expect(() => http(options)).toThrow(message);
+	const { command, ...more } = options;
+	const adapter = http({ ...more, command: () => command });
 	const slot = { directory: "/nowhere" } as never;
 	const signal = new AbortController().signal;
-	expect(() => http(options).launch(slot, signal)).toThrow(message);
+	expect(() => adapter.launch(slot, signal)).toThrow(message);
 });

@@ -60,6 +60,15 @@ describe.runIf(python)(`uvicorn and FastAPI${needsPython}`, () => {
 		});
 	});
 
+	test("accept on a socket that they inherit", async () => {
+		const { pool } = await pooled({
+			...fastApi,
+			command: uvicorn("--fd", "{fd}"),
+			listen: "inherited",
+		});
+		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
+	});
+
 	test.runIf(process.platform === "linux")(
 		"on a port with two processes listens there, and the end of one of them ends no other call",
 		async () => {

@@ -78,6 +78,15 @@ const ROUTES = {
 			"\nid: 7\r\ndata: two\r\ndata: lines\r\n\r\n: note\n\ndata: cut";
 		setImmediate(() => response.end(rest));
 	},
+	"POST /v1/chat/completions": async (request, response) => {
+		const { messages } = JSON.parse(await textOf(request));
+		response.writeHead(200, { "content-type": "text/event-stream" });
+		for (const content of messages[0].content.split(" "))
+			response.write(
+				`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`,
+			);
+		response.end("data: [DONE]\n\n");
+	},
 	"GET /unlabelled": (_request, response) => response.end("1\n\n2"),
 	"GET /large": (_request, response) => json(response, "x".repeat(2_000)),
 	"GET /no-json": (_request, response) =>
