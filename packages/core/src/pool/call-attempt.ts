@@ -271,10 +271,7 @@ function translate(
 		remote: {
 			type: cause.name,
 			message: cause.message,
-			traceback: cause.stack ?? "",
-			notes: [],
-			frames: [],
-			cause: undefined,
+			traceback: cause.stack,
 		},
 	});
 }
