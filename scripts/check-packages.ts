@@ -32,7 +32,10 @@ try {
 	readmeProgramRuns(all);
 	layersWork(all);
 	commandsRun(all);
-	const core = packages.filter(({ name }) => name === "@snakepit/core");
+	// Core brings the server of control.
+	const core = packages.filter(({ name }) =>
+		["@snakepit/core", "@snakepit/control"].includes(name),
+	);
 	const alone = install("core-alone", core, natives);
 	entriesLoad(alone, core);
 	isWithout(alone, /grpc|opentelemetry|protobuf|drizzle/);

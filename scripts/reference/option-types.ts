@@ -28,6 +28,10 @@ import {
 	STDIO_CHECKS,
 	STDIO_DEFAULTS,
 } from "../../packages/adapter-stdio/src/stdio-options.ts";
+import {
+	ATTACH_CHECKS,
+	ATTACH_DEFAULTS,
+} from "../../packages/control/src/attach.ts";
 import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
@@ -59,6 +63,7 @@ import {
 	PROGRAM_DEFAULTS,
 } from "../../packages/core/src/program-options.ts";
 import { POOL_CHECKS } from "../../packages/core/src/resolve-options.ts";
+import { RUN_CONTROL_CHECKS } from "../../packages/core/src/run/control-option.ts";
 import { RUN_CHECKS } from "../../packages/core/src/run/run-options.ts";
 import {
 	LOG_EVENTS_CHECKS,
@@ -105,6 +110,7 @@ const stdio = "packages/adapter-stdio/src";
 const http = "packages/adapter-http/src";
 const lsp = "packages/adapter-lsp/src";
 const mcp = "packages/adapter-mcp/src";
+const control = "packages/control/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
@@ -130,6 +136,12 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		audit: "AuditOptions",
 		history: "HistoryBoundOptions",
 	}),
+	group(
+		"control",
+		"RunControlOptions",
+		`${core}/run/control-option.ts`,
+		RUN_CONTROL_CHECKS,
+	),
 	taken(
 		"pool.execute and pool.stream",
 		"ExecuteOptions",
@@ -172,6 +184,13 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		`${core}/pool/pool-control.ts`,
 		CONTROL_CHECKS,
 		plainly({ by: CONTROL_DEFAULTS.by }),
+	),
+	taken(
+		"attach",
+		"AttachOptions",
+		`${control}/attach.ts`,
+		ATTACH_CHECKS,
+		plainly(ATTACH_DEFAULTS),
 	),
 	taken(
 		"python",

@@ -1,15 +1,13 @@
 import { join } from "node:path";
 import { ControlClient } from "./control-client.ts";
 import { ControlError } from "./control-error.ts";
-import {
-	type FindOptions,
-	type FoundRun,
-	findRuns,
-	readRecord,
-} from "./find-runs.ts";
+import { type FoundRun, findRuns, readRecord } from "./find-runs.ts";
 import { SOCKET_NAME } from "./place.ts";
 
-export interface AttachOptions extends FindOptions {
+/** Which run is attached to, and how. */
+export interface AttachOptions {
+	/** Only runs of this data directory; all of this user by default. */
+	readonly dataDir?: string | undefined;
 	/** The id of the run, or the beginning of it; needed where there are several. */
 	readonly run?: string | undefined;
 	/** Who asks, for the program's events; the name and the pid of this program by default. */
@@ -18,18 +16,38 @@ export interface AttachOptions extends FindOptions {
 	readonly silentMs?: number | undefined;
 }
 
-const SILENT_MS = 5_000;
+export const ATTACH_DEFAULTS = { silentMs: 5_000 } as const;
+
+/** What each option may be; returns what is wrong with a value. */
+export const ATTACH_CHECKS: Readonly<
+	Record<keyof AttachOptions, (value: unknown) => string | undefined>
+> = {
+	dataDir: aText,
+	run: aText,
+	by: aText,
+	silentMs: (value) =>
+		value === undefined || (Number.isSafeInteger(value) && Number(value) > 0)
+			? undefined
+			: "must be a whole number from 1",
+};
+
+function aText(value: unknown): string | undefined {
+	return value === undefined || (typeof value === "string" && value !== "")
+		? undefined
+		: "must be a string that is not empty";
+}
 
 /**
  * Finds a living run of this user, and returns a client of it. It is not connected until it is asked for something.
  *
- * @throws ControlError `NO_SUCH_RUN` with those that there are; `SEVERAL_RUNS`.
+ * @throws ControlError `NO_SUCH_RUN` with those that there are; `SEVERAL_RUNS`; `INVALID_OPTION`.
  */
 export async function attach(
 	options: AttachOptions = {},
 ): Promise<ControlClient> {
-	const { run = "" } = options;
-	const all = await findRuns(options);
+	check(options);
+	const { run = "", dataDir } = options;
+	const all = await findRuns(dataDir);
 	const fitting = all.filter(({ runId }) => runId.startsWith(run));
 	const [found] = fitting;
 	if (found === undefined) throw noSuchRun(options, all);
@@ -41,8 +59,22 @@ export async function attach(
 		socketPath: join(found.directory, SOCKET_NAME),
 		token: record.token,
 		by: options.by ?? `${process.title} (pid ${process.pid})`,
-		silentMs: options.silentMs ?? SILENT_MS,
+		silentMs: options.silentMs ?? ATTACH_DEFAULTS.silentMs,
 	});
+}
+
+function check(options: AttachOptions): void {
+	for (const [name, value] of Object.entries(options)) {
+		const isKnown = Object.hasOwn(ATTACH_CHECKS, name);
+		const wrong = isKnown
+			? ATTACH_CHECKS[name as keyof AttachOptions](value)
+			: `is no option: there are ${Object.keys(ATTACH_CHECKS).join(", ")}`;
+		if (wrong !== undefined)
+			throw new ControlError({
+				code: "INVALID_OPTION",
+				message: `attach: "${name}" ${wrong}.`,
+			});
+	}
 }
 
 function noSuchRun(

@@ -2,6 +2,8 @@
 export type ControlErrorCode =
 	/** No run answers that fits what was asked for. */
 	| "NO_SUCH_RUN"
+	/** An option of `attach` is misspelt or out of range. */
+	| "INVALID_OPTION"
 	/** Several runs fit: name one. */
 	| "SEVERAL_RUNS"
 	/** The program is there and does not answer: it is stopped, or its event loop is blocked. */

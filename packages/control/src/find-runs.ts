@@ -10,28 +10,24 @@ export interface FoundRun extends Omit<ControlRecord, "token"> {
 	readonly directory: string;
 }
 
-export interface FindOptions {
-	/** Only runs of this data directory; all of this user by default. */
-	readonly dataDir?: string | undefined;
-}
-
 /** The private directories of runs are named so. */
 const NAME = /^snakepit-[0-9a-z]{7}-\w{10}$/;
 
 /**
  * Finds the runs of this user that listen now, newest first: in `XDG_RUNTIME_DIR`, the temporary directory and `/tmp`,
  * where programs make the private directories of their runs.
+ *
+ * @param wanted only runs of this data directory; all by default.
  */
 export async function findRuns(
-	options: FindOptions = {},
+	wanted?: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): Promise<readonly FoundRun[]> {
 	const runtime = env["XDG_RUNTIME_DIR"];
 	const bases = [runtime?.startsWith("/") ? runtime : [], tmpdir(), "/tmp"];
 	const places = new Set(bases.flat().flatMap(real));
-	const dataDir =
-		options.dataDir === undefined ? undefined : real(options.dataDir)[0];
-	if (options.dataDir !== undefined && dataDir === undefined) return [];
+	const dataDir = wanted === undefined ? undefined : real(wanted)[0];
+	if (wanted !== undefined && dataDir === undefined) return [];
 	const directories = [...places].flatMap(directoriesIn);
 	const found = directories.flatMap((directory) => {
 		const record = readRecord(directory);

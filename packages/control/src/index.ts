@@ -20,7 +20,7 @@ export {
 	type DurationCounts,
 	quantileMs,
 } from "./durations.ts";
-export { type FindOptions, type FoundRun, findRuns } from "./find-runs.ts";
+export { type FoundRun, findRuns } from "./find-runs.ts";
 export type { LogFilter, LogLine } from "./logs.ts";
 export {
 	type ControlScope,

@@ -15,6 +15,7 @@ export {
 	type RecordedRequest,
 	type ToolSnapshot,
 } from "./controlled-run.ts";
+export type { ControlRecord, RECORD_NAME, SOCKET_NAME } from "./place.ts";
 export {
 	type ControlScope,
 	DEFAULT_SCOPES,

@@ -34,6 +34,11 @@ export interface Adapter<Client = unknown> {
 	readonly name: string;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;
+	/**
+	 * Says what the workers can be asked for, while one of them is connected: for people, and for programs that make
+	 * forms of it.
+	 */
+	describe?(signal: AbortSignal): Promise<readonly CommandDescription[]>;
 	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
 	/**
@@ -61,6 +66,16 @@ export interface Adapter<Client = unknown> {
 		process: WorkerProcess,
 		signal: AbortSignal,
 	): Promise<Connection<Client>>;
+}
+
+/** What a worker can be asked for. */
+export interface CommandDescription {
+	readonly name: string;
+	readonly description: string;
+	/** JSON Schema of the arguments. */
+	readonly argumentsSchema: unknown;
+	/** One result for `execute`, or items for `stream`; absent where that is not known. */
+	readonly shape?: "unary" | "stream" | undefined;
 }
 
 /** A place in the pool. A worker that dies leaves its slot to the next incarnation. */

@@ -28,6 +28,8 @@ const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"protection.host_death_detected": true,
 	"protection.process_killed": true,
 	"protection.run_settled": true,
+	"control.requested": true,
+	"control.unavailable": true,
 	"pool.started": true,
 	"pool.start_failed": true,
 	"pool.closing": true,
@@ -72,6 +74,52 @@ const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"telemetry.misconfigured": true,
 	"listener.threw": true,
 };
+
+/** What workers say. */
+export const LOG_TYPES: readonly SnakepitEventType[] = [
+	"worker.output",
+	"worker.logged",
+];
+
+/** What is too frequent for people: each ping, and each step of a call but its end. */
+const FREQUENT: readonly SnakepitEventType[] = [
+	"heartbeat.sent",
+	"heartbeat.answered",
+	"call.accepted",
+	"call.dispatched",
+	"call.released",
+];
+
+/** What people see of a pool who look at it, the end of each call included: that is the most frequent, and first. */
+export const POOL_TYPES: readonly SnakepitEventType[] = [
+	"call.settled",
+	...watched(isOfPool),
+];
+
+/** Likewise of a run. */
+export const RUN_TYPES: readonly SnakepitEventType[] = watched(
+	(type) => !isOfPool(type),
+);
+
+function watched(
+	wanted: (type: string) => boolean,
+): readonly SnakepitEventType[] {
+	const types = Object.keys(EVENT_TYPES) as SnakepitEventType[];
+	return types.filter(
+		(type) =>
+			wanted(type) &&
+			type !== "call.settled" &&
+			!FREQUENT.includes(type) &&
+			!LOG_TYPES.includes(type),
+	);
+}
+
+/** Whether a pool reports it, or the run that the pool is in. */
+function isOfPool(type: string): boolean {
+	return !/^(run|cleanup|orphan|registry|audit|protection|host|control)\./.test(
+		type,
+	);
+}
 
 /**
  * Checks the name of an event.

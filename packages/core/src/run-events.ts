@@ -188,6 +188,25 @@ export type RunEvent =
 			readonly protection: string;
 			readonly reason: string;
 	  }
+	// Control of the run from another process.
+	| {
+			/** A client asked for something that changes a pool, or for a call. */
+			readonly type: "control.requested";
+			readonly runId: RunId;
+			readonly pool: string;
+			/** The act, as `"recycle"`; or `"call"`. */
+			readonly act: string;
+			/** The worker that it is about, or the command of the call; `undefined` for a whole pool. */
+			readonly target: string | undefined;
+			/** Who asked, as the client says. */
+			readonly by: string;
+	  }
+	| {
+			/** The run cannot be attached to, and why; it goes on without. */
+			readonly type: "control.unavailable";
+			readonly runId: RunId;
+			readonly reason: string;
+	  }
 	// What a protection saw and did while no host lived, reported by the next start with the time at which it happened.
 	| {
 			/**

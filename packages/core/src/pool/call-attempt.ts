@@ -14,7 +14,7 @@ import {
 import type { AttemptInstrument, Ran } from "../instrument.ts";
 import { afterRunning } from "../patience.ts";
 import type { Worker } from "../worker/worker.ts";
-import type { Attempt } from "../worker/worker-parts.ts";
+import type { Attempt, AttemptView } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
 import type { Call } from "./call.ts";
 import type { Attempted } from "./work.ts";
@@ -82,6 +82,17 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 
 	get callId(): string {
 		return this.call.callId;
+	}
+
+	view(): AttemptView {
+		const { call, startedMs } = this;
+		return {
+			callId: call.callId,
+			command: call.command,
+			sessionId: call.session?.id,
+			startedMs,
+			caller: call.state.kind === "settled" ? "over" : "waits",
+		};
 	}
 
 	get isAhead(): boolean {

@@ -24,6 +24,16 @@ export class OutstandingCalls {
 		return [...this.#calls];
 	}
 
+	/** The first that were accepted, in this order. */
+	first(limit: number): readonly Call[] {
+		const first: Call[] = [];
+		for (const call of this.#calls) {
+			if (first.length === limit) break;
+			first.push(call);
+		}
+		return first;
+	}
+
 	add(call: Call): void {
 		this.#calls.add(call);
 		this.#releaseHost ??= this.#host.keepAlive();

@@ -5,12 +5,14 @@ import type { Afterwards, CloseManner } from "./pool-life.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { workersUsage } from "./statistics.ts";
+import { VisiblePool } from "./visible-pool.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** A pool as its users hold it, and its life: only its owner opens it, and ends it with the program. */
 export interface OwnedPool {
 	readonly pool: Pool;
 	readonly life: OwnedLife;
+	readonly visible: VisiblePool;
 }
 
 /** A pool from its opening to its end. */
@@ -31,7 +33,8 @@ export function makePool(setting: PoolSetting): OwnedPool {
 	const parts = poolParts(setting);
 	const pool = new WorkerPool(setting, parts);
 	setting.instrumentation?.watch(observed(pool, parts, setting.world));
-	return { pool, life: parts.life };
+	const visible = new VisiblePool(pool, setting, parts);
+	return { pool, life: parts.life, visible };
 }
 
 /** A pool as its instruments see it. */

@@ -29,20 +29,24 @@ export interface PoolLifeSetting {
 }
 
 type LifeState =
-	| { readonly kind: "new" }
-	| { readonly kind: "started" }
+	| { readonly kind: "starting" }
+	| { readonly kind: "open" }
 	| { readonly kind: "closing"; readonly closed: Promise<void> };
 
 /** The beginning and the end of one pool, in order and once. */
 export class PoolLife {
 	readonly #setting: PoolLifeSetting;
-	#state: LifeState = { kind: "new" };
+	#state: LifeState = { kind: "starting" };
 	#afterwards: Afterwards = "goes_on";
 	/** Aborted when the pool is closed. */
 	readonly #preparing = new AbortController();
 
 	constructor(setting: PoolLifeSetting) {
 		this.#setting = setting;
+	}
+
+	get phase(): LifeState["kind"] {
+		return this.#state.kind;
 	}
 
 	get isClosing(): boolean {
@@ -77,7 +81,7 @@ export class PoolLife {
 		} finally {
 			endHold();
 		}
-		this.#state = { kind: "started" };
+		this.#state = { kind: "open" };
 		emit({
 			type: "pool.started",
 			wallMs: clock.wall(),
@@ -109,7 +113,7 @@ export class PoolLife {
 		this.#end(
 			manner,
 			manner === "gentle" ? (drainMs ?? options.stop.drainMs) : 0,
-			state.kind === "started" ? "reported" : "silent",
+			state.kind === "open" ? "reported" : "silent",
 		).then(resolve, reject);
 		return promise;
 	}

@@ -52,10 +52,10 @@ export async function createPool<
 >(given: PoolOptions<Client> & RunOptions): Promise<Pool<Tools, Client>> {
 	checkOptions("createPool", given, { ...POOL_CHECKS, ...RUN_CHECKS });
 	const { dataDir, protections, cleanup, audit, history, ...rest } = given;
-	const { onSignal, signalGraceMs, ...ofPool } = rest;
+	const { onSignal, signalGraceMs, control, ...ofPool } = rest;
 	const ofRun: RunOptions = {
 		...{ dataDir, protections, cleanup, audit, history },
-		...{ onSignal, signalGraceMs },
+		...{ onSignal, signalGraceMs, control },
 	};
 	const options = resolveRunOptions("createPool", ofRun);
 	const checked = checkPool("createPool", ofPool);

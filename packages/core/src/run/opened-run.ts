@@ -144,7 +144,7 @@ export class OpenedRun implements Run {
 			world: cold,
 		});
 		const world: World = { ...cold, source: preloaded ?? source };
-		const { pool, life } = makePool({
+		const { pool, life, visible } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
 			dispatchesAtOnce: DISPATCHES_AT_ONCE,
 			runDirectories: {
@@ -159,6 +159,7 @@ export class OpenedRun implements Run {
 			release: async () => {
 				await preloaded?.release();
 				this.#pools.delete(member);
+				hide();
 				await released();
 				discard();
 			},
@@ -172,6 +173,7 @@ export class OpenedRun implements Run {
 			flush: async () => instrumentation?.flush(),
 		};
 		this.#pools.add(member);
+		const hide = this.#started.control.add(visible);
 		await life.open();
 		return pool;
 	}

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { ControlScope } from "@snakepit/control/server";
 import type { CleanupStrategy } from "../cleanup/cleanup-strategy.ts";
 import { OptionsError } from "../errors.ts";
 import type { SnakepitListener } from "../events.ts";
@@ -14,6 +15,7 @@ import {
 import { DEFAULTS } from "../option-defaults.ts";
 import type { Protection } from "../protection.ts";
 import { resolveGroup } from "../resolve-options.ts";
+import { controlScopes, type RunControlOptions } from "./control-option.ts";
 
 /** Looking, while the run lives, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
 export interface AuditOptions {
@@ -57,6 +59,12 @@ export interface RunOptions {
 	 * @default 35 000 ms
 	 */
 	readonly signalGraceMs?: number | undefined;
+	/**
+	 * Whether this user can look at the run from another process: `true` is `{ scopes: ["read", "logs"] }`. Left out:
+	 * `false` where `NODE_ENV` is `production`, unless the environment variable `SNAKEPIT_CONTROL` is `1`; else `true`.
+	 * `SNAKEPIT_CONTROL=0` turns it off in any case.
+	 */
+	readonly control?: boolean | RunControlOptions | undefined;
 	/** Is called with every event of the run, from the first on. One that throws cannot hurt the run. */
 	readonly onEvent?: SnakepitListener | undefined;
 }
@@ -69,6 +77,8 @@ export interface ResolvedRunOptions {
 	readonly history: Complete<HistoryBoundOptions>;
 	readonly onSignal: "end" | "ignore";
 	readonly signalGraceMs: number;
+	/** What those may do who look at the run from another process; empty when nobody can. */
+	readonly control: readonly ControlScope[];
 }
 
 const isProtection = (value: unknown): boolean =>
@@ -96,6 +106,7 @@ export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 	history: anything,
 	onSignal: optional(DEFAULTS.onSignal.check),
 	signalGraceMs: optional(DEFAULTS.signalGraceMs.check),
+	control: anything,
 	onEvent: optional(aFunction),
 };
 
@@ -108,6 +119,7 @@ export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 export function resolveRunOptions(
 	at: string,
 	given: RunOptions,
+	env: NodeJS.ProcessEnv = process.env,
 ): ResolvedRunOptions {
 	checkOptions(at, given, RUN_CHECKS);
 	return {
@@ -117,6 +129,7 @@ export function resolveRunOptions(
 		history: resolveGroup(at, "history", given.history),
 		onSignal: given.onSignal ?? DEFAULTS.onSignal.value,
 		signalGraceMs: given.signalGraceMs ?? DEFAULTS.signalGraceMs.value,
+		control: controlScopes(at, given.control, env),
 	};
 }
 
@@ -131,7 +144,7 @@ export function assertAgrees(
 	open: ResolvedRunOptions,
 	dataDir: string,
 ): void {
-	const { protections, cleanup, audit, history, ...rest } = given;
+	const { protections, cleanup, audit, history, control, ...rest } = given;
 	const leaves: Readonly<Record<string, unknown>> = {
 		...within("audit", audit),
 		...within("history", history),
@@ -150,6 +163,9 @@ export function assertAgrees(
 		const open = typeof other === "function" ? "another one" : show(other);
 		throw conflict(at, option, show(value), open, dataDir);
 	}
+	const scopes = controlScopes(at, control, process.env);
+	if (control !== undefined && !isDeepStrictEqual(scopes, open.control))
+		throw conflict(at, "control", show(scopes), show(open.control), dataDir);
 	if (protections !== undefined && !areTheSame(protections, open.protections))
 		throw conflict(
 			at,

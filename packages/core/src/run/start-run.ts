@@ -8,6 +8,7 @@ import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { pauseSync } from "../os/system-clock.ts";
+import { EventHub } from "../pool/event-hub.ts";
 import { boundHistory, readRuns } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
@@ -20,6 +21,7 @@ import { applicationCleanup } from "./application-cleanup.ts";
 import { Engagements } from "./engagements.ts";
 import { recordExit } from "./exit-record.ts";
 import type { RunInfrastructure } from "./run.ts";
+import { RunControl } from "./run-control.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
 
 export interface StartRunParts {
@@ -40,6 +42,7 @@ export interface StartedRun {
 	};
 	readonly cleanupReport: CleanupReport;
 	readonly auditor: Auditor;
+	readonly control: RunControl;
 	/** Ends the run; resolves when its protections are gone, too. Called once. */
 	end(): Promise<void>;
 }
@@ -51,7 +54,10 @@ export interface StartedRun {
  * @throws RegistryError, StartError or OptionsError; nothing is left then.
  */
 export async function startRun(parts: StartRunParts): Promise<StartedRun> {
-	const { sqlite, host, clock, random, emit, options } = parts;
+	const { sqlite, host, clock, random, options } = parts;
+	const hub = new EventHub();
+	hub.subscribe(parts.emit);
+	const { emit } = hub;
 	const directory = new LedgerDirectory(parts.dataDir);
 	const { name, lock, file, run } = await openNewRun({
 		sqlite,
@@ -114,6 +120,13 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		registry.close();
 		throw error;
 	});
+	const control = new RunControl({
+		...{ runDirectory, hub, clock, host, random },
+		dataDir: directory.path,
+		record: () => registry.record,
+		protections: options.protections.map(({ name }) => name),
+		scopes: options.control,
+	});
 	const auditor = new Auditor({
 		...{ registry, marker, host, clock, killer, emit },
 		rule: options.audit,
@@ -139,6 +152,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		unregister();
 		auditor.stop();
 		registry.close();
+		control.close();
 		// Only now: until the run is over it must be watched.
 		await engagements.release();
 	};
@@ -149,7 +163,8 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			...{ runDirectory, sharedDirectory },
 			source: source ?? host.source,
 		};
-		return { infrastructure, cleanupReport, auditor, end };
+		await control.listen();
+		return { infrastructure, cleanupReport, auditor, control, end };
 	} catch (error) {
 		await end();
 		throw error;

@@ -11,8 +11,21 @@ export interface Attempt {
 	readonly callId: string;
 	/** Whether its caller waits, and the adapter may still answer. */
 	readonly expectsAnswer: boolean;
+	/** For people who look at the run. */
+	view(): AttemptView;
 	/** The worker is gone or will be: the call ends here. Called at most once, never after the attempt finished. */
 	lost(error: WorkerLostError): void;
+}
+
+/** One call on one worker, as people see it. */
+export interface AttemptView {
+	readonly callId: string;
+	readonly command: string;
+	readonly sessionId: string | undefined;
+	/** On the monotonic clock. */
+	readonly startedMs: number;
+	/** `"over"`: its caller has an answer or an error, and the worker is not done with it. */
+	readonly caller: "waits" | "over";
 }
 
 /** What a worker reports to its pool. */

@@ -98,6 +98,10 @@ export class Worker {
 	get callsRunning(): number {
 		return this.#calls.attempts.size;
 	}
+	/** The calls that run. */
+	get attempts(): ReadonlySet<Attempt> {
+		return this.#calls.attempts;
+	}
 	/** The id of the one call that runs; `undefined` when there is none, or several. */
 	get onlyCall(): string | undefined {
 		return this.#calls.only?.callId;

@@ -118,6 +118,7 @@ const RUN: LeftOut<RunOptions> = {
 	history: undefined,
 	onSignal: undefined,
 	signalGraceMs: undefined,
+	control: undefined,
 	onEvent: undefined,
 };
 const RUN_GROUPS: {

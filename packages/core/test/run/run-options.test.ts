@@ -17,13 +17,14 @@ function protection(fields: Partial<Protection> = {}): Protection {
 }
 
 test("what is left out has its default", () => {
-	expect(resolveRunOptions("openRun", {})).toEqual({
+	expect(resolveRunOptions("openRun", {}, {})).toEqual({
 		protections: [],
 		cleanup: undefined,
 		audit: { intervalMs: 30_000, strays: "reported" },
 		history: { runs: 200, ageMs: 30 * 24 * 60 * 60 * 1000 },
 		onSignal: "end",
 		signalGraceMs: 35_000,
+		control: ["read", "logs"],
 	});
 });
 
@@ -42,6 +43,18 @@ const wrong: readonly (readonly [string, object, RegExp])[] = [
 		{ protections: [() => undefined, "watchdog"] },
 		/for example \[watchdog\(\)\], got \[a function, a string\]/,
 	],
+	[
+		"no scope",
+		{ control: { scopes: [] } },
+		/openRun control: "scopes" must have at least one/,
+	],
+	[
+		"an unknown scope",
+		{ control: { scopes: ["root"] } },
+		/at least one of "read"/,
+	],
+	["half of control", { control: { scope: "read" } }, /Did you mean "scopes"/],
+	["a word for control", { control: "on" }, /openRun control/],
 	["one protection", { protections: protection() }, /must be an array/],
 	["half of one", { protections: [{ name: "a" }] }, /must be an array/],
 	[

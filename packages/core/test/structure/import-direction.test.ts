@@ -172,18 +172,22 @@ describe("in core", () => {
 		]);
 	});
 
-	test("a user downloads SQLite with it and nothing else: the build puts Drizzle in", () => {
+	test("a user downloads SQLite and our server with it and nothing else: the build puts Drizzle in", () => {
 		const manifest = JSON.parse(
 			readFileSync(join(SRC, "../package.json"), "utf8"),
 		);
-		expect(Object.keys(manifest.dependencies)).toEqual(["better-sqlite3"]);
+		expect(Object.keys(manifest.dependencies)).toEqual([
+			"@snakepit/control",
+			"better-sqlite3",
+		]);
 		expect(manifest.peerDependencies).toBeUndefined();
 		const packages = imports
 			.filter(({ to, kind }) => kind === "package" && !to.startsWith("node:"))
 			.map(({ to }) => to);
 		expect(
 			packages.filter(
-				(name) => !/^(better-sqlite3|drizzle-orm)(\/|$)/.test(name),
+				(name) =>
+					!/^(better-sqlite3|drizzle-orm|@snakepit\/control)(\/|$)/.test(name),
 			),
 		).toEqual([]);
 	});

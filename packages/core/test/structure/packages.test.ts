@@ -102,8 +102,13 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 		const contained = CONTAINS[folder] ?? [];
 		const allowed = ((): readonly string[] => {
 			// They are programs without code of ours; npm installs the one that fits.
-			if (folder === "packages/core" || folder === "packages/cli")
-				return PACKAGES.filter((name) => name.startsWith("@snakepit/native-"));
+			const natives = PACKAGES.filter((name) =>
+				name.startsWith("@snakepit/native-"),
+			);
+			if (folder === "packages/cli") return natives;
+			// The server of control is loaded when somebody looks at a run.
+			if (folder === "packages/core")
+				return [...natives, "@snakepit/control", "@snakepit/control/server"];
 			// It brings a transport of its own.
 			if (folder === "packages/adapter-grpc-python")
 				return [

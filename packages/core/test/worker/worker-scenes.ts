@@ -5,7 +5,7 @@ import {
 	type ScriptedAdapterOptions,
 } from "../../src/testing.ts";
 import type { Worker } from "../../src/worker/worker.ts";
-import type { Attempt } from "../../src/worker/worker-parts.ts";
+import type { Attempt, AttemptView } from "../../src/worker/worker-parts.ts";
 import {
 	type BenchOptions,
 	type BenchSetting,
@@ -20,6 +20,11 @@ export class Call implements Attempt {
 	expectsAnswer = false;
 	constructor(callId = "c1") {
 		this.callId = callId;
+	}
+	view(): AttemptView {
+		const { callId } = this;
+		const about = { command: "echo", sessionId: undefined, startedMs: 0 };
+		return { callId, ...about, caller: "waits" };
 	}
 	lost(error: WorkerLostError): void {
 		this.losses.push(error);

@@ -65,6 +65,8 @@ const INTEGER = {
 	"snakepit.pool.workers": "Workers at its start.",
 	"snakepit.pool.min": "How many workers it has at least.",
 	"snakepit.pool.max": "How many workers it has at most.",
+	"snakepit.control.act": "What was asked for from another process.",
+	"snakepit.control.target": "The worker or the command that it is about.",
 	"snakepit.control.by": "Who asked for it, as the caller says.",
 	"snakepit.pool.cut_short":
 		"Calls that were outstanding when the drain time was over.",

@@ -5,12 +5,14 @@ import type { EventPlaces } from "./event-place.ts";
 import { HEARTBEAT_EVENTS } from "./heartbeat-events.ts";
 import { PROTECTION_EVENTS } from "./protection-events.ts";
 import { REGISTRY_EVENTS } from "./registry-events.ts";
+import { RUN_CONTROL_EVENTS } from "./run-control-events.ts";
 import { RUN_EVENTS } from "./run-events.ts";
 import { WORKER_EVENTS } from "./worker-events.ts";
 
 /** Where every event of core goes: one that core has and that is missing here does not compile. */
 export const EVENTS: EventPlaces = {
 	...RUN_EVENTS,
+	...RUN_CONTROL_EVENTS,
 	...REGISTRY_EVENTS,
 	...AUDIT_EVENTS,
 	...WORKER_EVENTS,

@@ -133,6 +133,16 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		reason: "signal_refused",
 	},
 	{ type: "audit.failed", wallMs, runId, reason: "EMFILE" },
+	{ type: "control.unavailable", wallMs, runId, reason: "EMFILE" },
+	{
+		type: "control.requested",
+		wallMs,
+		runId,
+		pool: "embeddings",
+		act: "restart",
+		target: "embeddings-0",
+		by: "snakepit restart",
+	},
 	{
 		type: "registry.degraded",
 		wallMs,

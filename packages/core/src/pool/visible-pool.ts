@@ -1,0 +1,111 @@
+import type {
+	ActParameters,
+	CallParameters,
+	ControlledPool,
+	PoolAct,
+	PoolSnapshot,
+	ToolSnapshot,
+} from "@snakepit/control/server";
+import type { SnakepitEventType, SnakepitListener } from "../events.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { Pool } from "./pool-interface.ts";
+import type { PoolParts } from "./pool-parts.ts";
+import type { PoolSetting } from "./pool-setting.ts";
+import { poolSnapshot } from "./pool-snapshot.ts";
+
+/** So many items of a stream are returned to a client that made the call. */
+const STREAM_ITEMS = 1_000;
+
+/** What a client sends, if it is right. */
+interface Given {
+	readonly worker: string;
+	readonly manner: "gentle" | "forced" | undefined;
+	readonly min: number | undefined;
+	readonly max: number | undefined;
+	readonly drainMs: number | undefined;
+}
+
+/** A pool for those who look at its run from another process. */
+export class VisiblePool implements ControlledPool {
+	readonly name: string;
+	readonly #pool: Pool;
+	readonly #setting: PoolSetting;
+	readonly #parts: PoolParts;
+
+	constructor(pool: Pool, setting: PoolSetting, parts: PoolParts) {
+		this.name = pool.name;
+		this.#pool = pool;
+		this.#setting = setting;
+		this.#parts = parts;
+	}
+
+	look(): PoolSnapshot {
+		return poolSnapshot(this.#setting, this.#parts);
+	}
+
+	workers(): readonly Worker[] {
+		return this.#parts.workerSet.workers();
+	}
+
+	subscribe(
+		listener: SnakepitListener,
+		types: readonly SnakepitEventType[],
+	): () => void {
+		return this.#setting.hub.subscribe(listener, types);
+	}
+
+	async act(
+		act: PoolAct,
+		parameters: ActParameters,
+		by: string,
+	): Promise<void> {
+		// The pool checks what the client sent, as it checks what anybody gives.
+		const { worker, manner, min, max, drainMs } = parameters as Given;
+		switch (act) {
+			case "recycle":
+				return await this.#pool.recycle(worker, { manner, by });
+			case "restart":
+				return await this.#pool.restart(worker, { by });
+			case "pause":
+				return this.#pool.pause({ by });
+			case "resume":
+				return this.#pool.resume({ by });
+			case "resize":
+				return this.#pool.resize({ min, max }, { by });
+			case "drain":
+				return await this.#pool.close({ drainMs });
+			case "kill":
+				return await this.#pool.close({ manner: "forced" });
+		}
+	}
+
+	async call({
+		command,
+		args,
+		timeoutMs,
+		signal,
+	}: CallParameters): Promise<unknown> {
+		const options = { timeoutMs, signal };
+		try {
+			return await this.#pool.execute(command, args, options);
+		} catch (error) {
+			const { code } = error as { code?: unknown };
+			if (code !== "WRONG_SHAPE") throw error;
+		}
+		const items: unknown[] = [];
+		for await (const item of this.#pool.stream(command, args, options)) {
+			items.push(item);
+			if (items.length === STREAM_ITEMS) break;
+		}
+		return items;
+	}
+
+	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined {
+		const { adapter } = this.#setting.options;
+		return adapter.describe?.(signal).then((commands) =>
+			commands.map(({ name, description, argumentsSchema, shape }) => ({
+				...{ name, description, argumentsSchema, shape },
+			})),
+		);
+	}
+}

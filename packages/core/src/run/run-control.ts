@@ -1,0 +1,179 @@
+import type { Socket } from "node:net";
+import type {
+	ControlledEvent,
+	ControlledPool,
+	ControlledRun,
+	ControlRecord,
+	ControlScope,
+	ControlServer,
+	RecordedRequest,
+	RunSnapshot,
+} from "@snakepit/control/server";
+import { LOG_TYPES, POOL_TYPES, RUN_TYPES } from "../event-types.ts";
+import type { SnakepitEvent } from "../events.ts";
+import {
+	type ControlListener,
+	listenForControl,
+} from "../os/control-listener.ts";
+import { loadLate } from "../os/load-late.ts";
+import { programName } from "../os/program-name.ts";
+import type { EventHub } from "../pool/event-hub.ts";
+import { workersUsage } from "../pool/statistics.ts";
+import type { VisiblePool } from "../pool/visible-pool.ts";
+import type { RunRecord } from "../registry/process-registry.ts";
+import { messageOf } from "../worker/start-errors.ts";
+import type { Clock, ProcessHost, Random } from "../world.ts";
+
+export interface RunControlSetting {
+	readonly record: () => RunRecord;
+	readonly dataDir: string;
+	readonly runDirectory: string;
+	readonly protections: readonly string[];
+	/** What clients may do; nobody can connect when it is empty. */
+	readonly scopes: readonly ControlScope[];
+	/** Has the events of the run. */
+	readonly hub: EventHub;
+	readonly clock: Clock;
+	readonly host: ProcessHost;
+	readonly random: Random;
+}
+
+/** Most programs are never looked at: the first connection loads the server. */
+const loadServer = loadLate(() => import("@snakepit/control/server"));
+
+/** A run for those who look at it from another process, and act on it. */
+export class RunControl implements ControlledRun {
+	readonly #setting: RunControlSetting;
+	readonly #pools = new Map<string, VisiblePool>();
+	/** Of clients that want events or logs: they follow pools that are made later, too. */
+	readonly #followers = new Set<Follower>();
+	readonly #token: string;
+	#listener: ControlListener | undefined;
+	#server: Promise<ControlServer> | undefined;
+
+	constructor(setting: RunControlSetting) {
+		this.#setting = setting;
+		this.#token = setting.random.token();
+	}
+
+	/** Listens, unless control is off. A run that cannot goes on without, and reports it. */
+	async listen(): Promise<void> {
+		const { scopes, runDirectory, dataDir, hub, clock } = this.#setting;
+		if (scopes.length === 0) return;
+		const { runId, owner, startedAt } = this.#setting.record();
+		const record: ControlRecord = {
+			...{ runId, pid: owner.pid, program: programName(), dataDir },
+			...{ startedAtMs: startedAt, token: this.#token },
+		};
+		try {
+			this.#listener = await listenForControl(runDirectory, record, (socket) =>
+				this.#accept(socket),
+			);
+		} catch (error) {
+			hub.emit({
+				...{ type: "control.unavailable", wallMs: clock.wall(), runId },
+				reason: messageOf(error),
+			});
+		}
+	}
+
+	/** The run has ended. */
+	close(): void {
+		this.#listener?.close();
+		void this.#server?.then((server) => server.close());
+	}
+
+	/** Shows a pool until the returned function is called. */
+	add(pool: VisiblePool): () => void {
+		this.#pools.set(pool.name, pool);
+		for (const follower of this.#followers) follower.follow(pool);
+		return () => void this.#pools.delete(pool.name);
+	}
+
+	look(): RunSnapshot {
+		const { record, dataDir, protections, scopes, clock } = this.#setting;
+		const { runId, owner, startedAt } = record();
+		return {
+			...{ runId, pid: owner.pid, program: programName(), dataDir },
+			...{ startedAtMs: startedAt, wallMs: clock.wall(), protections, scopes },
+			versions: { node: process.versions.node },
+			pools: [...this.#pools.values()].map((pool) => pool.look()),
+		};
+	}
+
+	usage(): ReturnType<ControlledRun["usage"]> {
+		const workers = [...this.#pools.values()].flatMap((pool) => pool.workers());
+		const usages = workersUsage(workers, this.#setting.host);
+		return new Map(usages.map((usage) => [usage.incarnation, usage]));
+	}
+
+	subscribe(
+		kind: "events" | "logs",
+		listener: (event: ControlledEvent) => void,
+	): () => void {
+		const follower = new Follower(
+			listener as unknown as (event: SnakepitEvent) => void,
+			kind === "logs" ? LOG_TYPES : POOL_TYPES,
+		);
+		this.#followers.add(follower);
+		if (kind === "events") follower.followRun(this.#setting.hub);
+		for (const pool of this.#pools.values()) follower.follow(pool);
+		return () => {
+			this.#followers.delete(follower);
+			follower.end();
+		};
+	}
+
+	pool(name: string): ControlledPool | undefined {
+		return this.#pools.get(name);
+	}
+
+	record(request: RecordedRequest): void {
+		const { hub, clock, record } = this.#setting;
+		const wallMs = clock.wall();
+		const { runId } = record();
+		hub.emit({ type: "control.requested", wallMs, runId, ...request });
+	}
+
+	#accept(socket: Socket): void {
+		const { clock, scopes } = this.#setting;
+		this.#server ??= loadServer().then(({ serveControl }) =>
+			serveControl({ run: this, clock, scopes, token: this.#token }),
+		);
+		this.#server.then(
+			(server) => server.accept(socket),
+			() => {
+				// Out of descriptors: the next connection tries again.
+				this.#server = undefined;
+				socket.destroy();
+			},
+		);
+	}
+}
+
+/** One who wants events: of the run, and of every pool that it has. */
+class Follower {
+	readonly #listener: (event: SnakepitEvent) => void;
+	readonly #types: typeof POOL_TYPES;
+	readonly #ends: (() => void)[] = [];
+
+	constructor(
+		listener: (event: SnakepitEvent) => void,
+		types: typeof POOL_TYPES,
+	) {
+		this.#listener = listener;
+		this.#types = types;
+	}
+
+	followRun(hub: EventHub): void {
+		this.#ends.push(hub.subscribe(this.#listener, RUN_TYPES));
+	}
+
+	follow(pool: VisiblePool): void {
+		this.#ends.push(pool.subscribe(this.#listener, this.#types));
+	}
+
+	end(): void {
+		for (const end of this.#ends) end();
+	}
+}

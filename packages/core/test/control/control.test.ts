@@ -1,0 +1,323 @@
+/** A run seen, and acted on, from another process. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { attach, type RunUpdate } from "@snakepit/control";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { EventHub } from "../../src/pool/event-hub.ts";
+import type { RunRecord } from "../../src/registry/process-registry.ts";
+import { openRun } from "../../src/run/open-run.ts";
+import { RunControl } from "../../src/run/run-control.ts";
+import { EventRecorder } from "../../src/testing.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { controlledHost } from "./controlled-host.ts";
+import { lineAdapter } from "./line-adapter.ts";
+
+const ALL = { scopes: ["read", "logs", "act", "call"] } as const;
+
+/** The first update that a test waits for. */
+async function until<Found>(
+	updates: AsyncIterable<RunUpdate>,
+	find: (update: RunUpdate) => Found | undefined,
+): Promise<Found> {
+	for await (const update of updates) {
+		const found = find(update);
+		if (found !== undefined) return found;
+	}
+	throw new Error("the stream ended before");
+}
+
+describe("from another process", () => {
+	test("a run shows its workers, what they run, what waits and why; calls and acts do what they say", async () => {
+		const host = await controlledHost({ control: ALL });
+		const client = await host.client();
+		const { run, verdict } = await client.state();
+		expect(run).toMatchObject({
+			...{ runId: host.runId, pid: host.child.pid, dataDir: host.dataDir },
+			...{ program: "host-program.ts", scopes: ALL.scopes, protections: [] },
+			versions: { node: process.versions.node },
+		});
+		expect(verdict.text).toBe("2 workers, 0 busy; no call waits.");
+		expect(run.pools[0]?.workers[0]).toMatchObject({
+			...{ workerId: "lines-0", state: "ready", running: [] },
+			usage: { residentBytes: expect.any(Number) },
+		});
+		expect(
+			await client.call({ pool: "lines", command: "echo", args: [1] }),
+		).toEqual([1]);
+		await expect(
+			client.call({ pool: "lines", command: "fail" }),
+		).rejects.toMatchObject({ code: "TOOL_FAILED", ran: "maybe" });
+		expect(await client.tools("lines")).toMatchObject([{ name: "sleep" }]);
+
+		for (let index = 0; index < 4; index++) host.call("sleep", 600_000);
+		const busy = await until(client.events(), (update) =>
+			update.kind === "state" && update.state.run.pools[0]?.queue.waiting === 2
+				? update.state
+				: undefined,
+		);
+		expect(busy.verdict).toMatchObject({
+			level: "busy",
+			text: expect.stringMatching(
+				/^lines: 2 calls wait, all 2 are busy; the oldest has waited \d/,
+			),
+		});
+		expect(busy.run.pools[0]).toMatchObject({
+			queue: { byCommand: [{ command: "sleep", waiting: 2 }], counted: 2 },
+			workers: [
+				{ running: [{ command: "sleep", cancelled: false, sessionId: null }] },
+				{ running: [{ command: "sleep" }] },
+			],
+		});
+
+		const events = client.events();
+		await events.next();
+		const recycled = client.act("lines", "restart", { worker: "lines-0" });
+		const types: string[] = [];
+		await until(events, (update) => {
+			if (update.kind !== "event") return undefined;
+			const { type, by, code } = update.event;
+			types.push(type);
+			if (type === "control.requested") expect(by).toBe("a test");
+			if (type === "call.settled") expect(code).toBe("WORKER_REPLACED");
+			return type === "worker.ready" ? true : undefined;
+		});
+		await recycled;
+		expect(types).toEqual(
+			expect.arrayContaining([
+				...["control.requested", "pool.restart_requested"],
+				...["worker.exited", "call.settled"],
+			]),
+		);
+		await client.act("lines", "pause");
+		expect((await client.state()).run.pools[0]?.phase).toBe("paused");
+		await client.act("lines", "resume");
+		await client.act("lines", "resize", { max: 3 });
+		await client.act("lines", "recycle", {
+			worker: "lines-0",
+			manner: "forced",
+		});
+		expect((await client.state()).run.pools[0]?.size).toEqual({
+			min: 2,
+			max: 3,
+		});
+		await expect(
+			client.act("lines", "restart", { worker: "lines-9" }),
+		).rejects.toMatchObject({ code: "WORKER_NOT_FOUND" });
+		await client.act("lines", "kill");
+		host.child.stdin?.end();
+		await host.exited();
+		expect(host.directory()).toBeUndefined();
+	}, 60_000);
+
+	test("a killed host is seen at once; nobody attaches to what it leaves, and the next start removes it", async () => {
+		const host = await controlledHost({ control: true });
+		const client = await host.client();
+		const place = host.directory() ?? "";
+		for (const name of ["control.sock", "control.json"])
+			expect(statSync(join(place, name)).mode & 0o777).toBe(0o600);
+		const events = client.events();
+		await events.next();
+		const killedAt = performance.now();
+		host.child.kill("SIGKILL");
+		await expect(until(events, () => undefined)).rejects.toMatchObject({
+			code: "HOST_GONE",
+		});
+		expect(performance.now() - killedAt).toBeLessThan(2_000);
+		await expect(client.state()).rejects.toMatchObject({ code: "HOST_GONE" });
+		const { dataDir } = host;
+		await expect(attach({ dataDir })).rejects.toMatchObject({
+			code: "NO_SUCH_RUN",
+			message: expect.stringContaining("There is none"),
+		});
+		expect(existsSync(place)).toBe(true);
+		await using _ = await openRun({ dataDir });
+		expect(existsSync(place)).toBe(false);
+	});
+
+	test("a stopped host is silent after the time that the client gives it, and answers again", async () => {
+		const host = await controlledHost({ control: true });
+		const client = await host.client(1_000);
+		const events = client.events();
+		await events.next();
+		host.child.kill("SIGSTOP");
+		await expect(until(events, () => undefined)).rejects.toMatchObject({
+			code: "HOST_SILENT",
+			message: expect.stringContaining("1000 ms"),
+		});
+		await expect(client.state()).rejects.toMatchObject({ code: "HOST_SILENT" });
+		host.child.kill("SIGCONT");
+		expect((await (await host.client()).state()).run.runId).toBe(host.runId);
+	});
+
+	test("ten thousand lines arrive, or are counted as lost; one worker's can be asked for alone", async () => {
+		const host = await controlledHost({ control: true });
+		const client = await host.client();
+		const logs = client.logs();
+		const first = logs.next();
+		const other = client.logs({ worker: "nobody" });
+		const unwanted = other.next();
+		await client.state();
+		host.call("print", 10_000);
+		let lines = 0;
+		for (
+			let update = await first;
+			update.done !== true;
+			update = await logs.next()
+		) {
+			if (update.value.kind === "lost") lines += update.value.records;
+			else {
+				expect(update.value.line).toMatchObject({
+					...{ from: "stderr", pool: "lines", cut: false },
+				});
+				lines++;
+			}
+			if (lines === 10_000) break;
+		}
+		expect(lines).toBe(10_000);
+		host.child.stdin?.end();
+		await host.exited();
+		await expect(unwanted).resolves.toMatchObject({ done: true });
+	});
+
+	test("a client may only what the program allows, with the token of this very run", async () => {
+		const host = await controlledHost({ control: true });
+		const client = await host.client();
+		for (const ask of [
+			() => client.act("lines", "kill"),
+			() => client.call({ pool: "lines", command: "echo" }),
+		])
+			await expect(ask()).rejects.toMatchObject({ code: "SCOPE_NOT_ALLOWED" });
+		const place = host.directory() ?? "";
+		const record = readFileSync(join(place, "control.json"), "utf8");
+		expect(JSON.parse(record).token).toMatch(/^[0-9a-f]{64}$/);
+	});
+});
+
+test("each way of turning control off leaves nothing to attach to", async () => {
+	const dataDir = temporaryDirectory();
+	const attached = async (): Promise<unknown> =>
+		attach({ dataDir }).then(
+			(client) => client.run.runId,
+			({ code }) => code,
+		);
+	const env = { ...process.env };
+	onTestFinished(() => {
+		process.env = env;
+	});
+	for (const [control, production, variable, isOn] of [
+		[undefined, "production", undefined, false],
+		[undefined, "production", "1", true],
+		[undefined, "test", undefined, true],
+		[undefined, "test", "0", false],
+		[true, "production", undefined, true],
+		[true, "test", "0", false],
+		[false, "test", "1", false],
+	] as const) {
+		process.env = { ...env, NODE_ENV: production };
+		if (variable !== undefined) process.env["SNAKEPIT_CONTROL"] = variable;
+		await using run = await openRun({ dataDir, control });
+		expect(await attached()).toBe(isOn ? run.runId : "NO_SUCH_RUN");
+	}
+	process.env["SNAKEPIT_CONTROL"] = "yes";
+	await expect(openRun({ dataDir })).rejects.toMatchObject({
+		code: "INVALID_OPTION",
+	});
+});
+
+test("several runs are listed, and the beginning of an id names one", async () => {
+	const dataDirs = [temporaryDirectory(), temporaryDirectory()];
+	const runs = await Promise.all(
+		dataDirs.map((dataDir) => openRun({ dataDir, control: true })),
+	);
+	onTestFinished(async () => {
+		for (const run of runs) await run.close();
+	});
+	await expect(attach()).rejects.toMatchObject({ code: "SEVERAL_RUNS" });
+	for (const wrong of [{ run: "" }, { silentMs: 0 }, { runs: "a" }])
+		await expect(attach(wrong as object)).rejects.toMatchObject({
+			code: "INVALID_OPTION",
+		});
+	for (const { runId } of runs)
+		expect((await attach({ run: runId })).run.runId).toBe(runId);
+	await expect(attach({ run: "zzzzzzzz" })).rejects.toMatchObject({
+		code: "NO_SUCH_RUN",
+		message: expect.stringContaining(runs[0]?.runId ?? "?"),
+	});
+});
+
+test("a pool that is made while somebody looks is followed, too, and one that is closed is not shown", async () => {
+	const dataDir = temporaryDirectory();
+	const { events, record } = new EventRecorder();
+	await using run = await openRun({ dataDir, control: ALL, onEvent: record });
+	using client = await attach({ dataDir, by: "a test" });
+	expect((await client.state()).verdict.text).toBe("No pool is open.");
+	const stream = client.events();
+	await stream.next();
+	const pool = await run.createPool({
+		...{ name: "late", adapter: lineAdapter(), size: 1, heartbeat: "off" },
+	});
+	await until(stream, (update) =>
+		update.kind === "event" && update.event.type === "pool.started"
+			? true
+			: undefined,
+	);
+	await client.act("late", "drain", { drainMs: 1_000 });
+	expect((await client.state()).run.pools).toEqual([]);
+	await pool.close();
+	expect(events.filter(({ type }) => type === "control.requested")).toEqual([
+		{
+			...{ type: "control.requested", wallMs: expect.any(Number) },
+			...{ runId: run.runId, pool: "late", act: "drain", by: "a test" },
+		},
+	]);
+});
+
+test("a run that cannot listen goes on without, and says why", async () => {
+	const hub = new EventHub();
+	const { events, record } = new EventRecorder();
+	hub.subscribe(record);
+	await using run = await openRun({ dataDir: temporaryDirectory() });
+	const { host, clock, random } = run.infrastructure;
+	const control = new RunControl({
+		...{ hub, host, clock, random, dataDir: run.dataDir, protections: [] },
+		record: () => run.registry.runs()[0] as RunRecord,
+		runDirectory: join(run.dataDir, "nowhere"),
+		scopes: ["read"],
+	});
+	await control.listen();
+	control.close();
+	expect(events).toMatchObject([
+		{
+			...{ type: "control.unavailable", runId: run.runId },
+			reason: expect.stringContaining("nowhere"),
+		},
+	]);
+});
+
+test.runIf(process.getuid?.() === 0)(
+	"another user can neither connect nor read the token",
+	async () => {
+		const dataDir = temporaryDirectory();
+		await using run = await openRun({ dataDir, control: true });
+		const { runDirectory } = run.infrastructure;
+		const { stdout } = spawnSync(
+			process.execPath,
+			[
+				"--input-type=module",
+				"--eval",
+				`import { readFileSync } from "node:fs";
+				import { connect } from "node:net";
+				process.setgroups([]);
+				process.setgid(65534);
+				process.setuid(65534);
+				try { readFileSync(process.argv[1] + "/control.json"); } catch ({ code }) { console.log(code); }
+				connect(process.argv[1] + "/control.sock").on("error", ({ code }) => console.log(code));`,
+				runDirectory,
+			],
+			{ encoding: "utf8", cwd: "/" },
+		);
+		expect(stdout).toBe("EACCES\nEACCES\n");
+	},
+);
