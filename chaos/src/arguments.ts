@@ -19,7 +19,14 @@ export interface ChaosArguments {
 }
 
 /** Of several that are asked for, the first is done. */
-const MODES = ["help", "page", "list", "peers", "selection"] as const;
+const MODES = [
+	"help",
+	"page",
+	"list",
+	"peers",
+	"programs",
+	"selection",
+] as const;
 
 export const USAGE = `npx pnpm@12 chaos [options]
 
@@ -31,12 +38,13 @@ export const USAGE = `npx pnpm@12 chaos [options]
   --preload     Python workers are forked from a preloaded parent
   --selection   the short selection that runs with the tests
   --peers       only the side by side with what others offer
+  --programs    only programs of all kinds beside their usual clients, 1 round; --only chooses by name
   --list        only the names of the cases
   --timed       only the cases whose times are figures
   --page FILE   runs nothing: writes docs/chaos-results.md from what --json wrote there;
                 of several files, counts add up and times are of the last
 
-Without --only, --timed, --framed, --preload, --selection and --peers it writes docs/chaos-results.md. Ctrl-C finishes
+Without --only, --timed, --framed, --preload, --selection, --peers and --programs it writes docs/chaos-results.md. Ctrl-C finishes
 the cases that have begun; the page then shows that the others did not run.`;
 
 /** @throws Error when an argument is none. */
@@ -49,7 +57,7 @@ export function readArguments(args: readonly string[]): ChaosArguments {
 		options: {
 			...{ rounds: text, seed: text, json: text, only: texts, page: texts },
 			...{ framed: flag, preload: flag, timed: flag },
-			...{ selection: flag, peers: flag, list: flag },
+			...{ selection: flag, peers: flag, programs: flag, list: flag },
 			help: { type: "boolean", short: "h" },
 		},
 	});

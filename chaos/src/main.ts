@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { developmentPython } from "../../scripts/python-environment.ts";
+import type { ProgramSummary } from "./any-program.ts";
 import { type ChaosArguments, readArguments, USAGE } from "./arguments.ts";
 import { type ChaosCase, runCase } from "./case.ts";
 import { CASES } from "./cases.ts";
@@ -45,7 +46,8 @@ async function main(chosen: ChaosArguments): Promise<number> {
 	}
 	developmentPython();
 	const startedAt = performance.now();
-	const summaries = what === "peers" ? [] : await runAll(cases, chosen);
+	const besides = what === "peers" || what === "programs";
+	const summaries = besides ? [] : await runAll(cases, chosen);
 	const isFull =
 		what === "everything" &&
 		only.length === 0 &&
@@ -54,6 +56,8 @@ async function main(chosen: ChaosArguments): Promise<number> {
 	const run: ChaosRun = {
 		cases: summaries,
 		peers: isFull || what === "peers" ? await besidePeers(chosen) : [],
+		programs:
+			isFull || what === "programs" ? await programsOfAllKinds(chosen) : [],
 		...runFacts(chosen.seed, performance.now() - startedAt, words),
 	};
 	if (json) writeFileSync(json, `${JSON.stringify(run, null, "\t")}\n`);
@@ -122,6 +126,21 @@ async function besidePeers(
 			console.log(
 				`${`${name} ${version}`.padEnd(40)} ${leftovers} of ${workers}${p50Ms === undefined ? "" : `, p50 ${p50Ms.toFixed(1)} ms`}`,
 			),
+	);
+}
+
+/** Loaded only here, too: most of its programs are others'. */
+async function programsOfAllKinds({
+	only,
+	rounds,
+	seed,
+}: ChaosArguments): Promise<readonly ProgramSummary[]> {
+	const { killHostsOfPrograms } = await import("./any-program.ts");
+	console.log(
+		"\nprograms of all kinds: what is left a second after the end of their host",
+	);
+	return await killHostsOfPrograms(only, rounds ?? 1, seed, ({ name, left }) =>
+		console.log(name.padEnd(60), JSON.stringify(left)),
 	);
 }
 

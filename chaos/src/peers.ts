@@ -1,7 +1,8 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { installEach } from "../../scripts/packages-on-demand.ts";
+import { testPython } from "../../scripts/python-environment.ts";
 import { type ProtectionName, PYTHON } from "../programs/worker-adapter.ts";
 import type { RoundOutcome } from "./case.ts";
 import { Stage } from "./harness/stage.ts";
@@ -9,10 +10,6 @@ import type { PeerSummary } from "./report/page.ts";
 import { summarizeTimes } from "./report/summary.ts";
 
 const LOKY = "3.5.6";
-const ENVIRONMENTS = new URL(
-	"../../scripts/python-environment.ts",
-	import.meta.url,
-).href;
 const WORKERS = 2;
 const folder = (name: string): string =>
 	fileURLToPath(new URL(`../peers/${name}`, import.meta.url));
@@ -137,13 +134,9 @@ function killed(
 
 /** Its environment is made when it is first needed. */
 function loky(): readonly Peer[] {
-	const make = `import(${JSON.stringify(ENVIRONMENTS)}).then(({ toolPython }) => console.log(toolPython("loky==${LOKY}")))`;
-	const made = spawnSync(process.execPath, ["-e", make], {
-		stdio: ["ignore", "pipe", "pipe"],
-		encoding: "utf8",
-	});
-	if (made.status !== 0) return leftOut("loky", made.stderr.trim());
-	const command = [made.stdout.trim(), folder("executor.py"), "loky"];
+	const python = testPython("loky", [`loky==${LOKY}`]);
+	if (python === undefined) return leftOut("loky", "pip says why, above");
+	const command = [python, folder("executor.py"), "loky"];
 	const note = "the processes that it keeps beside its workers count too";
 	return [{ name: "loky", version: LOKY, note, round: killed(command) }];
 }

@@ -225,13 +225,23 @@ export class Stage implements AsyncDisposable {
 		if (left.length > 0) throw new Error(`${left.join("; ")} did not end.`);
 	}
 
+	/** How many processes hosts have started that live, those of protections left out. */
+	started(): number {
+		return this.#left([]).length;
+	}
+
 	/** Everything that was started here and lives, hosts and protections too: by its environment, or by its argument where it cleared that. */
 	everything(): readonly SeenProcess[] {
-		const forgotten = `.stay('forgotten', '${this.witness.path}')`;
+		const words = [
+			`.stay('forgotten', '${this.witness.path}')`,
+			join(this.directory, "daemon"),
+		];
 		return [
 			...processesWith([`CHAOS_STAGE=${this.directory}\0`]),
 			...everyProcess().filter(({ pid }) =>
-				commandLine(pid).some((word) => word.endsWith(forgotten)),
+				commandLine(pid)
+					.flatMap((argument) => words.map((word) => argument.endsWith(word)))
+					.includes(true),
 			),
 		];
 	}

@@ -1,3 +1,4 @@
+import type { KillCount, ProgramSummary } from "../any-program.ts";
 import type { RunFacts } from "./run-facts.ts";
 import { type CaseSummary, joinRuns } from "./summary.ts";
 import { cells, HEADS } from "./terminal-table.ts";
@@ -20,6 +21,7 @@ export interface ChaosRun extends RunFacts {
 	readonly remark?: string;
 	readonly cases: readonly CaseSummary[];
 	readonly peers: readonly PeerSummary[];
+	readonly programs?: readonly ProgramSummary[];
 }
 
 /**
@@ -30,6 +32,7 @@ export interface ChaosRun extends RunFacts {
 export function resultsPage(runs: readonly ChaosRun[]): string {
 	const cases = joinRuns(runs.map((run) => run.cases));
 	const peers = runs.findLast((run) => run.peers.length > 0)?.peers ?? [];
+	const programs = runs.flatMap((run) => run.programs ?? []);
 	const rows = [...new Set(cases.map(({ row }) => row))];
 	return [
 		"# Chaos results",
@@ -41,6 +44,7 @@ export function resultsPage(runs: readonly ChaosRun[]): string {
 			...brokenSentences(cases.filter((each) => each.row === row)),
 		]),
 		...(peers.length === 0 ? [] : sideBySide(peers)),
+		...(programs.length === 0 ? [] : anyProgram(programs)),
 		"",
 	]
 		.join("\n\n")
@@ -94,6 +98,22 @@ function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 				...[peer.rounds, peer.workers, peer.leftovers].map(String),
 				...[peer.p50Ms, peer.maxMs].map((ms) => ms?.toFixed(1) ?? ""),
 				peer.note,
+			]),
+		),
+	];
+}
+
+function anyProgram(programs: readonly ProgramSummary[]): readonly string[] {
+	const count = (counts: readonly KillCount[]): string =>
+		counts.map(({ started, left }) => `${left} of ${started}`).join("; ");
+	return [
+		"## Programs of all kinds, and their usual clients",
+		`A host has started one program. ${programs.length} programs were each started in three ways: with what people usually start them with; as the worker of a pool without any option; and with \`protections: [guard()]\`. The host is killed with SIGKILL; with its whole process group; and after SIGSTOP. A cell has these three: how many of the program's processes are left a second later, of how many. A daemon that left its group and cleared its environment outlives its host unless there is a guard ([decision 0029](decisions/0029-the-guard-is-native.md)).`,
+		table(
+			["program", "usual client", "usually", "Snakepit", "Snakepit + guard"],
+			programs.map(({ name, usual, left }) => [
+				...[name, usual],
+				...[left.usual, left.snakepit, left.guarded].map(count),
 			]),
 		),
 	];

@@ -64,6 +64,31 @@ test("every broken promise is written out, and peers have a table of their own",
 	expect(page).toContain("| execa, cleanup | 9.0.0 | 3 | 6 | 6 |  |  |  |");
 });
 
+test("programs have a table of their own: what is left, by who started it and how its host was killed", () => {
+	const gone = { started: 3, left: 0 };
+	const page = resultsPage([
+		{ ...facts, cases: [], peers: [] },
+		{
+			...facts,
+			...{ cases: [], peers: [] },
+			programs: [
+				{
+					name: "a tree",
+					usual: "`spawn`",
+					left: {
+						usual: [{ started: 3, left: 2 }, gone, { started: 3, left: 1 }],
+						snakepit: [gone, gone, gone],
+						guarded: [gone, { started: 4, left: 0 }, gone],
+					},
+				},
+			],
+		},
+	]);
+	expect(page).toContain(
+		"| a tree | `spawn` | 2 of 3; 0 of 3; 1 of 3 | 0 of 3; 0 of 3; 0 of 3 | 0 of 3; 0 of 4; 0 of 3 |",
+	);
+});
+
 test("a page of two runs names both, and says which run the times are from", () => {
 	const run = {
 		...facts,

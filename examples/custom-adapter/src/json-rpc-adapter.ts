@@ -85,6 +85,8 @@ function translate(error: unknown): core.SnakepitError {
 		const code = "TOOL_NOT_FOUND";
 		return new core.InputError({ ...fields, code, ran: "no" });
 	}
-	const remote = { type: "JSON-RPC fault", message, traceback: error.trace };
+	const nothing = { notes: [], frames: [], cause: undefined };
+	const fault = { type: "JSON-RPC fault", message, traceback: error.trace };
+	const remote = { ...fault, ...nothing };
 	return new core.ToolError({ ...fields, remote });
 }

@@ -22,8 +22,6 @@ const commands: ContractCommands = {
 		items: [0, 1, 2],
 		result: { total: 3 },
 	},
-	strayLine: { command: "say", args: { text: "aloud" }, result: "aloud" },
-	leaveSlowly: { command: "linger", args: { seconds: 0.3 } },
 	endless: {
 		command: "endless",
 		args: {},

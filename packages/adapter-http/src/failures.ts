@@ -58,7 +58,10 @@ function failed(
 		ran: "maybe",
 		message: `"${command}" failed: ${type}${message && `: ${message}`}`,
 		cause,
-		remote: { type, message: message || type },
+		remote: {
+			...{ type, message: message || type, traceback: "" },
+			...{ notes: [], frames: [], cause: undefined },
+		},
 	});
 }
 

@@ -76,6 +76,9 @@ function failed(
 		ran: "maybe",
 		message: `"${tool}" failed: ${message}`,
 		cause,
-		remote: { type, message },
+		remote: {
+			...{ type, message, traceback: "" },
+			...{ notes: [], frames: [], cause: undefined },
+		},
 	});
 }

@@ -17,7 +17,7 @@ export class WorkerTransport implements Transport {
 	readonly #stdin: Writable;
 	readonly #stdout: Readable;
 	readonly #buffer = new ReadBuffer();
-	#state: "open" | "ending" | "closed" = "open";
+	#state: "open" | "closed" = "open";
 	#delivery: "idle" | "running" = "idle";
 
 	constructor({
@@ -30,8 +30,7 @@ export class WorkerTransport implements Transport {
 		this.#stdin = stdin;
 		this.#stdout = stdout;
 		stdin.on("error", (error) => this.onerror?.(error));
-		stdout.once("end", () => this.#end());
-		void exited.then(() => this.#end());
+		void exited.then(() => this.#close());
 	}
 
 	async start(): Promise<void> {
@@ -61,7 +60,7 @@ export class WorkerTransport implements Transport {
 
 	async #deliver(): Promise<void> {
 		this.#delivery = "running";
-		while (this.#state !== "closed") {
+		while (this.#state === "open") {
 			try {
 				const message = this.#buffer.readMessage();
 				if (message === null) break;
@@ -73,13 +72,6 @@ export class WorkerTransport implements Transport {
 			}
 		}
 		this.#delivery = "idle";
-		if (this.#state === "ending") this.#close();
-	}
-
-	/** Nothing more will come: closes when what has come is delivered. */
-	#end(): void {
-		if (this.#delivery === "idle") this.#close();
-		else if (this.#state === "open") this.#state = "ending";
 	}
 
 	#close(): void {

@@ -1,7 +1,6 @@
-import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { testPython } from "../../../scripts/python-environment.ts";
 import type { McpOptions } from "../src/index.ts";
 
 const load = createRequire(import.meta.url);
@@ -23,12 +22,17 @@ export const BELOW_NPX: McpOptions = {
 	},
 };
 
-/** The server in Python with one version of its library: by itself, and as `uv run` starts it, below uv. */
+/** The server in Python with one version of its library: by itself, and as `uv run` starts it, below uv. @throws Error when the library cannot be installed. */
 export function pythonServer(version: string): {
 	readonly alone: McpOptions;
 	readonly belowUv: McpOptions;
 } {
-	const python = pythonWith(`mcp==${version}`, "uv==0.13.9");
+	const python = testPython(`mcp-${version}`, [
+		`mcp==${version}`,
+		"uv==0.13.9",
+	]);
+	if (python === undefined)
+		throw new Error(`mcp ${version} could not be installed.`);
 	const program = join(import.meta.dirname, "programs/server.py");
 	const uv = join(dirname(python), "uv");
 	return {
@@ -40,29 +44,4 @@ export function pythonServer(version: string): {
 			],
 		},
 	};
-}
-
-/** The interpreter of an environment that is made when it is first needed. */
-function pythonWith(...requirements: readonly string[]): string {
-	const maker = new URL(
-		"../../../scripts/python-environment.ts",
-		import.meta.url,
-	);
-	const directory = fileURLToPath(
-		new URL(
-			`../../../node_modules/.cache/python/${requirements.join("+")}`,
-			import.meta.url,
-		),
-	);
-	const { status, stdout, stderr } = spawnSync(
-		process.execPath,
-		[
-			"--conditions=snakepit-source",
-			"-e",
-			`import(${JSON.stringify(maker.href)}).then(({ environment }) => console.log(environment(...${JSON.stringify([directory, requirements])})))`,
-		],
-		{ encoding: "utf8" },
-	);
-	if (status !== 0) throw new Error(stderr);
-	return stdout.trim();
 }

@@ -18,7 +18,6 @@ export {
 	QueueError,
 	RegistryError,
 	type RemoteError,
-	type RemoteFrame,
 	SnakepitError,
 	StartError,
 	ToolError,

@@ -38,6 +38,9 @@ test("values of a megabyte are cut, and the cuts are counted", async () => {
 							type: MEGABYTE,
 							message: MEGABYTE,
 							traceback: MEGABYTE,
+							notes: [],
+							frames: [],
+							cause: undefined,
 						},
 					});
 				},

@@ -282,7 +282,10 @@ function translate(
 		remote: {
 			type: cause.name,
 			message: cause.message,
-			traceback: cause.stack,
+			traceback: cause.stack ?? "",
+			notes: [],
+			frames: [],
+			cause: undefined,
 		},
 	});
 }

@@ -169,7 +169,14 @@ function translate(error: unknown, signal: AbortSignal): unknown {
 		ran: "maybe",
 		message: `The script failed: ${name}: ${message}`,
 		cause: error,
-		remote: { type: name, message, traceback: stack },
+		remote: {
+			type: name,
+			message,
+			traceback: stack ?? "",
+			notes: [],
+			frames: [],
+			cause: undefined,
+		},
 	});
 }
 

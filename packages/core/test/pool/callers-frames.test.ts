@@ -10,6 +10,7 @@ const refused = (): ToolError =>
 		message: "no",
 		remote: {
 			...{ type: "E", message: "no", traceback: "" },
+			...{ notes: [], frames: [], cause: undefined },
 		},
 	});
 

@@ -37,6 +37,9 @@ export async function everything(
 							type: "ValueError",
 							message: "it failed",
 							traceback: "Traceback",
+							notes: [],
+							frames: [],
+							cause: undefined,
 						},
 					});
 				},
