@@ -31,6 +31,24 @@ const methods = {
 		for (produced = 0; ; produced++) await report("x".repeat(width));
 	},
 	produced: () => produced,
+	/** Ends its output, and runs on. */
+	mute: () => {
+		process.getBuiltinModule("node:fs").closeSync(1);
+		return new Promise(() => {});
+	},
+	/** Ends with its answer. */
+	finish: (params, { id }) => {
+		process.exitCode = 0;
+		process.stdout.write(
+			`${JSON.stringify({ jsonrpc: "2.0", id, result: params })}\n`,
+			() => process.exit(),
+		);
+		return new Promise(() => {});
+	},
+	/** Takes its time when its input ends. */
+	linger: ({ ms }) => {
+		process.stdin.on("end", () => setTimeout(() => {}, ms));
+	},
 	garble: () => process.stdout.write("this is not JSON\n"),
 };
 
@@ -59,7 +77,8 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
 	try {
 		answer({
 			id,
-			result: (await methods[method](params, { report, cancelled })) ?? null,
+			result:
+				(await methods[method](params, { id, report, cancelled })) ?? null,
 		});
 	} catch (error) {
 		const code = error instanceof Cancelled ? -32800 : -32000;

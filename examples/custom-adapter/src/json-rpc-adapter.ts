@@ -85,8 +85,6 @@ function translate(error: unknown): core.SnakepitError {
 		const code = "TOOL_NOT_FOUND";
 		return new core.InputError({ ...fields, code, ran: "no" });
 	}
-	const nothing = { notes: [], frames: [], cause: undefined };
-	const fault = { type: "JSON-RPC fault", message, traceback: error.trace };
-	const remote = { ...fault, ...nothing };
+	const remote = { type: "JSON-RPC fault", message, traceback: error.trace };
 	return new core.ToolError({ ...fields, remote });
 }

@@ -42,13 +42,15 @@ export class JsonRpcPeer {
 		this.#input = input.on("error", ({ message }) =>
 			broken(`it takes no requests: ${message}`),
 		);
-		createInterface({ input: output }).on("line", (line) => {
+		const lines = createInterface({ input: output }).on("line", (line) => {
 			try {
 				this.#take(JSON.parse(line));
 			} catch {
 				broken(`it wrote what is no JSON-RPC: ${line.slice(0, 80)}`);
 			}
 		});
+		// The pool sees it as well, and waits whether the process ends by itself.
+		lines.on("close", () => this.end("it has ended its output"));
 	}
 
 	/** Settles when it is answered, also after a cancellation. Rejects with a `Fault`, or `Gone`. */

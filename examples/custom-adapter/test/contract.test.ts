@@ -8,6 +8,9 @@ const program = fileURLToPath(
 	new URL("../program/text-tools.mjs", import.meta.url),
 );
 
+/** More than a pipe holds. */
+const long = "x".repeat(200_000);
+
 const contract = adapterContract({
 	adapter: () => jsonRpcAdapter([process.execPath, program]),
 	start: (adapter) => startForReal(adapter, { callsPerWorker: 2 }),
@@ -28,6 +31,9 @@ const contract = adapterContract({
 			window: 2_000,
 			produced: async ({ execute }) => Number(await execute("produced")),
 		},
+		endOutput: { command: "mute", args: {} },
+		lastAnswer: { command: "finish", args: long, result: long },
+		leaveSlowly: { command: "linger", args: { ms: 300 } },
 		breakConversation: { command: "garble", args: {} },
 	},
 });

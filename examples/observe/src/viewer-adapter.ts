@@ -150,13 +150,6 @@ async function call(
 	throw new ToolError({
 		ran: "maybe",
 		message: `The viewer answers ${method} with error ${code}: ${message}`,
-		remote: {
-			type: "JSON-RPC error",
-			message,
-			traceback: "",
-			notes: [],
-			frames: [],
-			cause: undefined,
-		},
+		remote: { type: `JSON-RPC error ${code}`, message },
 	});
 }

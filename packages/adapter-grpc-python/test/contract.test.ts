@@ -22,6 +22,8 @@ const commands: ContractCommands = {
 		items: [0, 1, 2],
 		result: { total: 3 },
 	},
+	strayLine: { command: "say", args: { text: "aloud" }, result: "aloud" },
+	leaveSlowly: { command: "linger", args: { seconds: 0.3 } },
 	endless: {
 		command: "endless",
 		args: {},

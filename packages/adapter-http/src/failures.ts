@@ -58,10 +58,7 @@ function failed(
 		ran: "maybe",
 		message: `"${command}" failed: ${type}${message && `: ${message}`}`,
 		cause,
-		remote: {
-			...{ type, message: message || type, traceback: "" },
-			...{ notes: [], frames: [], cause: undefined },
-		},
+		remote: { type, message: message || type },
 	});
 }
 

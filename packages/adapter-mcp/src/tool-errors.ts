@@ -76,9 +76,6 @@ function failed(
 		ran: "maybe",
 		message: `"${tool}" failed: ${message}`,
 		cause,
-		remote: {
-			...{ type, message, traceback: "" },
-			...{ notes: [], frames: [], cause: undefined },
-		},
+		remote: { type, message },
 	});
 }

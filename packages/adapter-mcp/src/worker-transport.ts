@@ -17,7 +17,7 @@ export class WorkerTransport implements Transport {
 	readonly #stdin: Writable;
 	readonly #stdout: Readable;
 	readonly #buffer = new ReadBuffer();
-	#state: "open" | "closed" = "open";
+	#state: "open" | "ending" | "closed" = "open";
 	#delivery: "idle" | "running" = "idle";
 
 	constructor({
@@ -30,7 +30,8 @@ export class WorkerTransport implements Transport {
 		this.#stdin = stdin;
 		this.#stdout = stdout;
 		stdin.on("error", (error) => this.onerror?.(error));
-		void exited.then(() => this.#close());
+		stdout.once("end", () => this.#end());
+		void exited.then(() => this.#end());
 	}
 
 	async start(): Promise<void> {
@@ -60,7 +61,7 @@ export class WorkerTransport implements Transport {
 
 	async #deliver(): Promise<void> {
 		this.#delivery = "running";
-		while (this.#state === "open") {
+		while (this.#state !== "closed") {
 			try {
 				const message = this.#buffer.readMessage();
 				if (message === null) break;
@@ -72,6 +73,13 @@ export class WorkerTransport implements Transport {
 			}
 		}
 		this.#delivery = "idle";
+		if (this.#state === "ending") this.#close();
+	}
+
+	/** Nothing more will come: closes when what has come is delivered. */
+	#end(): void {
+		if (this.#delivery === "idle") this.#close();
+		else if (this.#state === "open") this.#state = "ending";
 	}
 
 	#close(): void {

@@ -44,6 +44,31 @@ describe("mcp() with the server `everything` keeps the adapter contract", () => 
 	test.each(contract)("$title", ({ run }) => run());
 });
 
+describe("mcp() with a server of difficult habits keeps the adapter contract", () => {
+	const program = join(import.meta.dirname, "programs/habits.ts");
+	const said = (text: string) => ({ content: [{ type: "text", text }] });
+	const contract = adapterContract({
+		adapter: () => mcp({ command: [process.execPath, program] }),
+		start: (adapter) => startForReal(adapter),
+		withinMs: 25_000,
+		commands: {
+			echo: { command: "echo", args: {}, result: said("here") },
+			strayLine: { command: "stray", args: {}, result: said("answered") },
+			endOutput: { command: "mute", args: {} },
+			lastAnswer: {
+				...{ command: "finish", args: {} },
+				result: said("x".repeat(200_000)),
+			},
+			leaveSlowly: { command: "linger", args: {} },
+		},
+	});
+	test.each(
+		contract.filter(({ title }) =>
+			/stray|output|answer |slow|time/.test(title),
+		),
+	)("$title", ({ run }) => run());
+});
+
 describe("a pool of servers", () => {
 	const closing: (() => Promise<void>)[] = [];
 	afterEach(async () => {

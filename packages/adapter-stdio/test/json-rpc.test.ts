@@ -8,6 +8,8 @@ import { dataDirectory } from "./data-directory.ts";
 const program = fileURLToPath(
 	new URL("programs/text-tools.pl", import.meta.url),
 );
+/** More than a pipe holds. */
+const long = "x".repeat(200_000);
 /** Perl's program, whose tokens of progress are the ids of its requests. */
 const perl: JsonRpcOptions = {
 	command: ["perl", program],
@@ -45,10 +47,28 @@ describe("jsonRpc() with a program in Perl keeps the adapter contract", () => {
 				produced: async ({ execute }) => Number(await execute("produced", {})),
 			},
 			silent: { command: "wait", args: {} },
+			endOutput: { command: "mute", args: {} },
+			lastAnswer: { command: "finish", args: [long], result: [long] },
+			leaveSlowly: { command: "linger", args: {} },
 			breakConversation: { command: "garble", args: {} },
 		},
 	});
 	test.each(contract)("$title", ({ run }) => run());
+});
+
+describe("jsonRpc() that minds no stray line, and gets no answer to what it cancels", () => {
+	const contract = adapterContract({
+		adapter: () => jsonRpc({ ...perl, cancelled: "unknown" }),
+		start: (adapter) => startForReal(adapter),
+		commands: {
+			echo: { command: "echo", args: [1], result: [1] },
+			strayLine: { command: "garble", args: {}, result: "went on" },
+			unconfirmed: { command: "wait", args: {} },
+		},
+	});
+	test.each(
+		contract.filter(({ title }) => /stray line|nobody confirms/.test(title)),
+	)("$title", ({ run }) => run());
 });
 
 describe("a pool of it", () => {
@@ -101,7 +121,7 @@ describe("a pool of it", () => {
 			remote: {
 				type: "JSON-RPC error -32000",
 				message: "on purpose",
-				traceback: "line 7",
+				data: "line 7",
 			},
 		});
 	});

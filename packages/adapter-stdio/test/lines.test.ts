@@ -4,11 +4,17 @@ import { describe, expect, test } from "vitest";
 import { lines } from "../src/index.ts";
 import { dataDirectory } from "./data-directory.ts";
 
-/** Answers each line with its words in reverse order; `oops` fails it, `twice` answers twice. */
+/** Answers each line with its words in reverse order; has a habit for each of some words. */
 const reverse = [
 	"perl",
 	"-ne",
-	'BEGIN { $| = 1 } chomp; print "boom\\n" x 2 and next if $_ eq "twice"; print join(" ", reverse split / /), "\\n"',
+	`BEGIN { $| = 1 } chomp;
+	print "boom\\n" x 2 and next if $_ eq "twice";
+	print "x" x 200000, "\\n" and exit if $_ eq "finish";
+	close STDOUT and next if $_ eq "mute";
+	$linger = 0.3 if $_ eq "linger";
+	print join(" ", reverse split / /), "\\n";
+	END { select undef, undef, undef, $linger // 0 }`,
 ] as const;
 
 describe("lines() keeps the adapter contract", () => {
@@ -24,6 +30,12 @@ describe("lines() keeps the adapter contract", () => {
 		start: (adapter) => startForReal(adapter),
 		commands: {
 			echo: { command: "reverse", args: "a b c", result: "c b a" },
+			endOutput: { command: "reverse", args: "mute" },
+			lastAnswer: {
+				...{ command: "reverse", args: "finish" },
+				result: "x".repeat(200_000),
+			},
+			leaveSlowly: { command: "reverse", args: "linger" },
 		},
 	});
 	test.each(contract.filter(({ title }) => !/unknown command/.test(title)))(

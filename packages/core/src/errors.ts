@@ -153,20 +153,27 @@ export class InputError extends SnakepitError<InputErrorCode> {
 	}
 }
 
-/** An error that a tool raised, as its language describes it. */
+/** How a tool failed, as its worker reported it. What its language or protocol does not have is left out. */
 export interface RemoteError {
-	/** The type as its language names it, for example `ValueError` or `numpy.linalg.LinAlgError`. */
+	/** As its language or protocol names it, for example `numpy.linalg.LinAlgError` or `JSON-RPC error -32000`. */
 	readonly type: string;
 	readonly message: string;
 	/** As the language prints it. */
-	readonly traceback: string;
-	readonly notes: readonly string[];
-	readonly frames: readonly {
-		readonly file: string;
-		readonly line: number;
-		readonly function: string;
-	}[];
-	readonly cause: RemoteError | undefined;
+	readonly traceback?: string | undefined;
+	/** Where it was raised, the innermost last. */
+	readonly frames?: readonly RemoteFrame[] | undefined;
+	/** What was added on its way, as with Python's `add_note`. */
+	readonly notes?: readonly string[] | undefined;
+	readonly cause?: RemoteError | undefined;
+	/** What a protocol adds in a form of its own, as the `data` of a JSON-RPC error. */
+	readonly data?: unknown;
+}
+
+/** One line of a program. */
+export interface RemoteFrame {
+	readonly file: string;
+	readonly line: number;
+	readonly function: string;
 }
 
 /** The tool itself failed; `remote` describes it in the terms of its language. */
@@ -187,8 +194,11 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 }
 
 /**
- * The conversation with a worker broke while its process may still be alive.
- * Adapters throw it; the pool replaces the worker and reports `WORKER_EXITED`.
+ * No call can be answered any more: the process is gone, its output ended, or it wrote what cannot be understood.
+ *
+ * An adapter throws it for each call that runs. With `ran: "maybe"` the pool takes it as the end of the worker, as it
+ * takes `WorkerProcess.broken`: it ends the process and replaces it, and the caller gets a `WorkerLostError` with the
+ * worker's exit and last lines. With `ran: "no"`, where the call was certainly not sent, another worker runs the call.
  */
 export class ConnectionBrokenError extends SnakepitError<"CONNECTION_BROKEN"> {
 	static {

@@ -18,6 +18,7 @@ export {
 	QueueError,
 	RegistryError,
 	type RemoteError,
+	type RemoteFrame,
 	SnakepitError,
 	StartError,
 	ToolError,

@@ -38,9 +38,6 @@ test("values of a megabyte are cut, and the cuts are counted", async () => {
 							type: MEGABYTE,
 							message: MEGABYTE,
 							traceback: MEGABYTE,
-							notes: [],
-							frames: [],
-							cause: undefined,
 						},
 					});
 				},

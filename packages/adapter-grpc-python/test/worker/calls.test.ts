@@ -130,7 +130,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 			cause: { type: "KeyError" },
 		});
 		expect(remote.traceback).toContain("bench.py");
-		expect(remote.frames.at(-1)).toMatchObject({ function: "fail" });
+		expect(remote.frames?.at(-1)).toMatchObject({ function: "fail" });
 	});
 
 	test.each(["hang", "hang_async"])(

@@ -59,10 +59,6 @@ export function errorOfFailure(
 	const remote = remoteOf(failure.error) ?? {
 		type: "",
 		message: failure.message,
-		traceback: "",
-		notes: [],
-		frames: [],
-		cause: undefined,
 	};
 	return new ToolError({
 		ran,

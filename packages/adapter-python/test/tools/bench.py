@@ -7,9 +7,27 @@ import time
 from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any
 
-from snakepit_bridge import current_call, tool
+from snakepit_bridge import current_call, on_shutdown, tool
 
 produced = 0
+lingering = 0.0
+
+
+@on_shutdown
+def take_its_time() -> None:
+    time.sleep(lingering)
+
+
+@tool
+def linger(seconds: float) -> None:
+    global lingering
+    lingering = seconds
+
+
+@tool
+def say(text: str) -> str:
+    print(text)
+    return text
 
 
 @tool

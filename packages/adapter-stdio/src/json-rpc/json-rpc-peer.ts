@@ -78,6 +78,7 @@ export class JsonRpcPeer {
 		input.on("error", ({ message }) =>
 			this.#break(`it reads no requests: ${message}`),
 		);
+		output.once("end", () => this.end("it has ended its output"));
 		output.on("data", (chunk: Buffer) => {
 			try {
 				for (const text of reader.take(chunk)) this.#take(text);

@@ -45,15 +45,8 @@ export function refusedBy(
 		...fields,
 		ran: "maybe",
 		remote: {
-			type: `${type} ${code}`,
-			message,
-			traceback: described(data),
-			...{ notes: [], frames: [], cause: undefined },
+			...{ type: `${type} ${code}`, message },
+			...(data !== undefined && { data }),
 		},
 	});
-}
-
-function described(data: unknown): string {
-	if (data === undefined) return "";
-	return typeof data === "string" ? data : JSON.stringify(data);
 }

@@ -83,6 +83,7 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 			breakUp(error.message);
 		}
 	});
+	stdout.once("end", () => end("it has ended its output"));
 	void process.exited.then(() => end("it has ended"));
 	return {
 		execute: async (command, args, { signal, input }) => {
@@ -142,10 +143,7 @@ function refused(command: string, line: string, error: unknown): ToolError {
 		ran: "maybe",
 		message: `"${command}" was answered with ${quoted(line)}: ${message}`,
 		cause: error,
-		remote: {
-			...{ type: name, message, traceback: "" },
-			...{ notes: [], frames: [], cause: undefined },
-		},
+		remote: { type: name, message },
 	});
 }
 

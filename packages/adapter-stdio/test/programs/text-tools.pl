@@ -9,7 +9,7 @@ use IO::Select;
 $| = 1;
 my $json  = JSON::PP->new->allow_nonref->canonical;
 my $input = IO::Select->new(\*STDIN);
-my ( $buffer, %cancelled ) = ('');
+my ( $buffer, $linger, %cancelled ) = ( '', 0 );
 
 sub answer { print $json->encode( { jsonrpc => '2.0', @_ } ), "\n" }
 
@@ -19,7 +19,9 @@ sub message {
     while ( $buffer !~ /\n/ ) {
         return undef unless $input->can_read($wait);
         my $read = sysread STDIN, $buffer, 65536, length $buffer;
-        exit 0 unless $read;
+        next if $read;
+        select undef, undef, undef, $linger;
+        exit 0;
     }
     $buffer =~ s/^(.*?)\n//;
     return $json->decode($1);
@@ -63,6 +65,9 @@ my %methods  = (
     },
     produced => sub { $produced },
     garble   => sub { print "this is not JSON\n"; 'went on' },
+    mute     => sub { close STDOUT; 1 while message(undef) },
+    finish   => sub { answer( id => $_[1], result => $_[0] ); exit 0 },
+    linger   => sub { $linger = 0.3 },
     ask      => sub {
         answer( id => 'mine', method => 'host/double', params => { number => 21 } );
         my $reply = message(undef);

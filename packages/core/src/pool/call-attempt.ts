@@ -282,10 +282,7 @@ function translate(
 		remote: {
 			type: cause.name,
 			message: cause.message,
-			traceback: cause.stack ?? "",
-			notes: [],
-			frames: [],
-			cause: undefined,
+			traceback: cause.stack,
 		},
 	});
 }

@@ -13,7 +13,7 @@ export function callCases(
 	commands: ContractCommands,
 	callsPerWorker: number,
 ): readonly ContractCase[] {
-	const { echo, hang, fail } = commands;
+	const { echo, hang, fail, unconfirmed, strayLine } = commands;
 	const cases = [
 		onBench(
 			"the first call is taken as soon as connect resolves",
@@ -58,6 +58,39 @@ export function callCases(
 		),
 	];
 	if (hang) cases.push(...hangingCases(onBench, hang));
+	if (unconfirmed) {
+		cases.push(
+			onBench(
+				"an aborted call whose end nobody confirms settles as CallAbortedError that leaves its worker unknown",
+				async ({ execute }) => {
+					const abort = new AbortController();
+					const call = failureOf(
+						"aborted call",
+						execute(unconfirmed, { signal: abort.signal }),
+					);
+					abort.abort();
+					const error = await call;
+					assert.ok(
+						error instanceof CallAbortedError,
+						`${error.name} is no CallAbortedError: ${error.message}`,
+					);
+					assert.equal(error.worker, "unknown");
+				},
+			),
+		);
+	}
+	if (strayLine) {
+		cases.push(
+			onBench(
+				"a stray line in the output costs no answer, and the worker stays usable",
+				async ({ execute, usable, brokenBy }) => {
+					assert.deepEqual(await execute(strayLine), strayLine.result);
+					await usable();
+					assert.deepEqual(brokenBy, []);
+				},
+			),
+		);
+	}
 	if (fail) {
 		cases.push(
 			onBench(

@@ -9,6 +9,7 @@ export function endingCases(
 	commands: ContractCommands,
 ): readonly ContractCase[] {
 	const { echo, hang, count, breakConversation } = commands;
+	const { endOutput, lastAnswer, leaveSlowly } = commands;
 	const cases = [
 		onBench(
 			"after the process died nothing hangs: calls, streams and pings reject",
@@ -88,6 +89,56 @@ export function endingCases(
 					);
 					// One that takes calls ahead also knows of the first whether it began.
 					if (connection.ahead === undefined) assert.equal(error.ran, "maybe");
+				},
+			),
+		);
+	}
+	if (endOutput) {
+		cases.push(
+			onBench(
+				"output that ends while the process lives rejects what is under way and what comes, without waiting for its end",
+				async ({ execute, process }) => {
+					let isGone = false;
+					void process.exited.then(() => {
+						isGone = true;
+					});
+					const error = await failureOf(
+						"call without an answer",
+						execute(endOutput),
+					);
+					assert.ok(
+						error instanceof ConnectionBrokenError,
+						`${error.name} is no ConnectionBrokenError: ${error.message}`,
+					);
+					await failureOf("call after the end", execute(echo));
+					assert.equal(isGone, false, "the calls waited for the process");
+				},
+			),
+		);
+	}
+	if (lastAnswer) {
+		cases.push(
+			onBench(
+				"an answer arrives although the process exits right after it",
+				async ({ execute, process, soon }) => {
+					assert.deepEqual(await execute(lastAnswer), lastAnswer.result);
+					await soon("exit", process.exited);
+				},
+			),
+		);
+	}
+	if (leaveSlowly) {
+		cases.push(
+			onBench(
+				"a leave that takes its time is no broken conversation, and ends with exit code 0",
+				async ({ connection, execute, process, soon, brokenBy }) => {
+					await execute(leaveSlowly);
+					connection.leave?.(new AbortController().signal).catch(() => {});
+					assert.deepEqual(await soon("exit", process.exited), {
+						kind: "code",
+						code: 0,
+					});
+					assert.deepEqual(brokenBy, []);
 				},
 			),
 		);

@@ -46,6 +46,20 @@ export interface ContractCommands {
 		| undefined;
 	/** A stream that yields nothing until it is aborted. */
 	readonly silent?: ContractCommand | undefined;
+	/** Runs on after an abort, and nothing says when it is done: of an adapter whose protocol does not confirm a cancel. */
+	readonly unconfirmed?: ContractCommand | undefined;
+	/** Writes a line that is not of the protocol, and then answers with `result`: of an adapter that does not mind. */
+	readonly strayLine?:
+		| (ContractCommand & { readonly result: unknown })
+		| undefined;
+	/** Ends the program's output without an answer, and runs on. */
+	readonly endOutput?: ContractCommand | undefined;
+	/** Answers with `result`, and exits at once. Best with more than a pipe holds (64 KiB). */
+	readonly lastAnswer?:
+		| (ContractCommand & { readonly result: unknown })
+		| undefined;
+	/** Makes the program take its time, less than two seconds, when it is asked to leave. */
+	readonly leaveSlowly?: ContractCommand | undefined;
 	/** Makes the program send what its adapter does not understand, and run on. */
 	readonly breakConversation?: ContractCommand | undefined;
 }

@@ -169,14 +169,7 @@ function translate(error: unknown, signal: AbortSignal): unknown {
 		ran: "maybe",
 		message: `The script failed: ${name}: ${message}`,
 		cause: error,
-		remote: {
-			type: name,
-			message,
-			traceback: stack ?? "",
-			notes: [],
-			frames: [],
-			cause: undefined,
-		},
+		remote: { type: name, message, traceback: stack },
 	});
 }
 

@@ -10,7 +10,6 @@ const refused = (): ToolError =>
 		message: "no",
 		remote: {
 			...{ type: "E", message: "no", traceback: "" },
-			...{ notes: [], frames: [], cause: undefined },
 		},
 	});
 

@@ -7,6 +7,7 @@ import {
 	startWorker,
 	virtualWorld,
 } from "../../src/testing.ts";
+import { habitCommands, habits, leaves } from "./contract-habits.ts";
 
 describe.each([1, 4])(
 	"the scripted adapter with %i calls per worker keeps the adapter contract",
@@ -25,7 +26,9 @@ describe.each([1, 4])(
 							produced = 0;
 							while (true) yield produced++;
 						},
+						...habits,
 					},
+					leave: leaves,
 				}),
 			start: (adapter) => {
 				const { world } = virtualWorld({
@@ -60,6 +63,7 @@ describe.each([1, 4])(
 					window: 0,
 				},
 				breakConversation: { command: "breakConversation", args: {} },
+				...habitCommands,
 			},
 		});
 		test.each(cases)("$title", ({ run }) => run());

@@ -1,7 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
 import { describe, test } from "vitest";
 import type { Adapter, Connection, WorkerProcess } from "../../src/adapter.ts";
-import { InputError, ToolError } from "../../src/errors.ts";
+import {
+	CallAbortedError,
+	ConnectionBrokenError,
+	InputError,
+	ToolError,
+} from "../../src/errors.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import {
 	adapterContract,
@@ -11,6 +16,7 @@ import {
 	startWorker,
 	virtualWorld,
 } from "../../src/testing.ts";
+import { habitCommands, habits, leaves } from "./contract-habits.ts";
 
 type Flaw = (
 	connection: Connection,
@@ -33,6 +39,7 @@ const FLAWS: Readonly<
 			"an aborted call settles as CallAbortedError and frees the worker",
 			"a call that is aborted before it begins settles as CallAbortedError",
 			"a ping is answered, also while calls run",
+			"an aborted call whose end nobody confirms settles as CallAbortedError that leaves its worker unknown",
 			"2 calls run at once, and each gets its own answer",
 			"aborting one call leaves the others alone",
 		],
@@ -140,7 +147,10 @@ const FLAWS: Readonly<
 				});
 			},
 		}),
-		breaks: ["leave ends the process with exit code 0"],
+		breaks: [
+			"leave ends the process with exit code 0",
+			"a leave that takes its time is no broken conversation, and ends with exit code 0",
+		],
 	},
 	"keeps the result of a stream": {
 		flaw: (connection) => ({
@@ -149,6 +159,75 @@ const FLAWS: Readonly<
 			},
 		}),
 		breaks: ["the last step of a stream has its result"],
+	},
+	"lets calls wait until a process without output is gone": {
+		flaw: (connection, process) => ({
+			execute: (command, args, options) =>
+				connection.execute(command, args, options).catch(async (error) => {
+					if (command === "endOutput") await process.exited;
+					throw error;
+				}),
+		}),
+		breaks: [
+			"output that ends while the process lives rejects what is under way and what comes, without waiting for its end",
+		],
+	},
+	"gives up an answer when the process exits": {
+		flaw: (connection, process) => ({
+			execute: async (command, args, options) => {
+				const exit = process.exited.then(() => {
+					throw gone();
+				});
+				const answer = connection
+					.execute(command, args, options)
+					.finally(() => command === "lastAnswer" && exit);
+				exit.catch(() => {});
+				return await answer;
+			},
+		}),
+		breaks: ["an answer arrives although the process exits right after it"],
+	},
+	"takes a slow leave for a broken conversation": {
+		flaw: (connection, process) => {
+			let isSlow = false;
+			return {
+				execute: (command, args, options) => {
+					isSlow = command === "leaveSlowly";
+					return connection.execute(command, args, options);
+				},
+				leave: async (signal) => {
+					if (isSlow) process.broken(gone());
+					await connection.leave?.(signal);
+				},
+			};
+		},
+		breaks: [
+			"a leave that takes its time is no broken conversation, and ends with exit code 0",
+		],
+	},
+	"takes a stray line for an answer": {
+		flaw: (connection) => ({
+			execute: async (command, args, options) => {
+				const answer = await connection.execute(command, args, options);
+				return command === "strayLine" ? "stray" : answer;
+			},
+		}),
+		breaks: [
+			"a stray line in the output costs no answer, and the worker stays usable",
+		],
+	},
+	"takes every cancel for confirmed": {
+		flaw: (connection) => ({
+			execute: (command, args, options) =>
+				connection.execute(command, args, options).catch((error) => {
+					if (!(error instanceof CallAbortedError)) throw error;
+					const { code, ran, message } = error;
+					throw new CallAbortedError({ code, ran, message });
+				}),
+		}),
+		breaks: [
+			"an aborted call whose end nobody confirms settles as CallAbortedError that leaves its worker unknown",
+		],
 	},
 	"looks at arguments before it looks for the command": {
 		flaw: (connection) => ({
@@ -165,6 +244,10 @@ const FLAWS: Readonly<
 		breaks: [],
 	},
 };
+
+function gone(): ConnectionBrokenError {
+	return new ConnectionBrokenError({ ran: "maybe", message: "gone" });
+}
 
 function flawed(scripted: ScriptedAdapter, flaw: Flaw): Adapter {
 	return {
@@ -197,7 +280,9 @@ describe.each(Object.entries(FLAWS))(
 								for (produced = 0; ; ) yield produced++;
 							},
 							exitBadly: ({ worker }) => worker.process.exit(1),
+							...habits,
 						},
+						leave: leaves,
 					});
 					return flawed(scripted, flaw);
 				},
@@ -230,6 +315,7 @@ describe.each(Object.entries(FLAWS))(
 						window: 0,
 					},
 					breakConversation: { command: "breakConversation", args: {} },
+					...habitCommands,
 				},
 			});
 			const broken: string[] = [];

@@ -37,9 +37,6 @@ export async function everything(
 							type: "ValueError",
 							message: "it failed",
 							traceback: "Traceback",
-							notes: [],
-							frames: [],
-							cause: undefined,
 						},
 					});
 				},

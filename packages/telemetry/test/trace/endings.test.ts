@@ -47,9 +47,6 @@ test("the error of a tool is on the attempt once, with the type and the tracebac
 					type: "ZeroDivisionError",
 					message: "division by zero",
 					traceback: "Traceback (most recent call last): ...",
-					notes: [],
-					frames: [],
-					cause: undefined,
 				},
 			});
 		},
