@@ -18,7 +18,8 @@ import {
 import { outgoing } from "./outgoing.ts";
 import { printed } from "./printed-line.ts";
 import { beginningOf, itemsOf, kindOf, wholeOf } from "./result.ts";
-import { type Probe, untilReady, WorkerServer } from "./worker-server.ts";
+import { untilReady } from "./until-ready.ts";
+import { type Probe, WorkerServer } from "./worker-server.ts";
 
 /** Of a refusal. */
 const REFUSAL_BYTES = 65_536;
@@ -68,14 +69,17 @@ async function converse(
 					server,
 					ready === undefined ? () => true : isOk,
 					starting,
+					(status) =>
+						warn(
+							process,
+							`GET ${ready} is answered with ${status}: the worker takes calls when it is 2xx.`,
+						),
 				);
 	if (server.isOpen)
-		process.log({
-			level: "warning",
-			logger: "http",
-			message: `Other machines may connect to ${shownAddress(server.address)}: it listens on all addresses.`,
-			wallMs: Date.now(),
-		});
+		warn(
+			process,
+			`Other machines may connect to ${shownAddress(server.address)}: it listens on all addresses.`,
+		);
 	let running = 0;
 
 	/** The response to a call, when its status is 2xx. */
@@ -162,6 +166,11 @@ async function finished(failure: Promise<SnakepitError>): Promise<void> {
 	const error = await failure;
 	if (!(error instanceof CallAbortedError) || error.worker === "unknown")
 		throw error;
+}
+
+function warn(process: WorkerProcess, message: string): void {
+	const wallMs = Date.now();
+	process.log({ level: "warning", logger: "http", message, wallMs });
 }
 
 const isOk = (status: number): boolean => status >= 200 && status < 300;

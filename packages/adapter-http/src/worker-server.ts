@@ -4,8 +4,7 @@ import {
 	type IncomingMessage,
 } from "node:http";
 import { Readable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
-import { SnakepitError, StartError, ToolError } from "@snakepit/core";
+import { SnakepitError, ToolError } from "@snakepit/core";
 import {
 	ConnectionBrokenError,
 	type WorkerProcess,
@@ -15,11 +14,6 @@ import { aborted, translate } from "./failures.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { NotProven, PortOwner } from "./port-owner.ts";
 import { ServerAgent } from "./server-agent.ts";
-import type { HttpStartErrorCode } from "./start-error-codes.ts";
-
-/** Between two looks at a server that starts. */
-const FIRST_LOOK_MS = 5;
-const LAST_LOOK_MS = 100;
 
 /** What asks a server whether it takes requests. */
 export interface Probe {
@@ -52,7 +46,10 @@ export class WorkerServer {
 			if (this.#ended !== undefined) throw this.#over("no");
 			this.#owner?.check();
 		});
-		void process.exited.then(() => this.end("it has ended"));
+		// What it answered before may still have to be read.
+		void process.exited.then(() => {
+			this.#ended ??= "it has ended";
+		});
 	}
 
 	/** Sends one request. Resolves when the head of the response is there. An abort closes its connection. */
@@ -126,10 +123,9 @@ export class WorkerServer {
 			: translate(error as Error, command);
 	}
 
-	/** Nobody is there any more: what is under way rejects. */
+	/** Closes all connections: what is under way rejects. */
 	end(why: string): void {
-		if (this.#ended !== undefined) return;
-		this.#ended = why;
+		this.#ended ??= why;
 		this.#agent.destroy();
 	}
 
@@ -144,28 +140,6 @@ export class WorkerServer {
 
 	#over(ran: "no" | "maybe"): ConnectionBrokenError {
 		return new ConnectionBrokenError({ ran, message: this.#ended ?? "" });
-	}
-}
-
-/**
- * Waits until a server that starts gives an answer that `suffices`.
- *
- * @throws StartError `LISTENER_NOT_PROVEN`; the signal's reason when it aborts.
- */
-export async function untilReady(
-	server: WorkerServer,
-	suffices: (status: number) => boolean,
-	signal: AbortSignal,
-): Promise<IncomingMessage> {
-	for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
-		try {
-			const response = await server.ask(signal);
-			if (suffices(response.statusCode ?? 0)) return response;
-		} catch (error) {
-			if (error instanceof NotProven) throw taken(error);
-			signal.throwIfAborted(); // Else it does not listen yet.
-		}
-		await delay(wait, undefined, { signal });
 	}
 }
 
@@ -196,14 +170,5 @@ function responseTo(request: ClientRequest): Promise<IncomingMessage> {
 		request.once("response", resolve);
 		// Later ones are of the response.
 		request.on("error", reject);
-	});
-}
-
-function taken(cause: NotProven): StartError<HttpStartErrorCode> {
-	return new StartError<HttpStartErrorCode>({
-		code: "LISTENER_NOT_PROVEN",
-		ran: "no",
-		message: `Nothing was sent to it: ${cause.message}. listen: "unix" has no such race.`,
-		cause,
 	});
 }

@@ -238,6 +238,25 @@ test("a program accepts on a socket that listened before it began", async () => 
 	expect(pool.workers()[0]?.pid).not.toBe(pid);
 });
 
+test("a start that takes too long says how the path of `ready` was answered", async () => {
+	const records: string[] = [];
+	await expect(
+		pooled(
+			{ command, ready: "/nowhere" },
+			{
+				start: { timeoutMs: 2_000, maxRestarts: 0 },
+				onEvent: (event) => {
+					if (event.type === "worker.logged")
+						records.push(event.record.message);
+				},
+			},
+		),
+	).rejects.toMatchObject({ code: "START_TIMEOUT" });
+	expect(records).toEqual([
+		"GET /nowhere is answered with 404: the worker takes calls when it is 2xx.",
+	]);
+});
+
 test("a program is ready when it prints the line", async () => {
 	const { pool } = await pooled({
 		command: node("{port}"),

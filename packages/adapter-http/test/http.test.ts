@@ -16,6 +16,12 @@ describe("http() with a server of Node keeps the adapter contract", () => {
 		callsPerWorker: 4,
 		commands: {
 			...COMMANDS,
+			strayLine: { command: "POST /stray", args: {}, result: "answered" },
+			endOutput: { command: "POST /mute", args: {} },
+			lastAnswer: {
+				...{ command: "POST /last", args: {} },
+				result: "x".repeat(200_000),
+			},
 			breakConversation: { command: "POST /garble", args: {} },
 		},
 	});

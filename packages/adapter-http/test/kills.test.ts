@@ -74,4 +74,18 @@ describe("a worker", () => {
 			2,
 		);
 	});
+
+	test("that is stopped is found by the path of its health, and replaced", async () => {
+		const { pool, events } = await pooled(
+			{ command, health: "/text" },
+			{ heartbeat: { intervalMs: 100, hungAfterMs: 500 } },
+		);
+		process.kill(pool.workers()[0]?.pid ?? 0, "SIGSTOP");
+		while (!events.some(({ type }) => type === "worker.exited"))
+			await new Promise((next) => setImmediate(next));
+		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
+		expect(
+			events.filter(({ type }) => type === "worker.condemned"),
+		).toMatchObject([{ reason: "hung" }]);
+	});
 });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
 	createPool,
 	type Pool,
+	type PoolOptions,
 	type SnakepitEvent,
 	type UntypedTools,
 } from "@snakepit/core";
@@ -31,9 +32,9 @@ export interface Pooled {
 /** A pool of one worker, closed after the test. */
 export async function pooled(
 	options: HttpOptions,
-	start: { readonly maxRestarts?: number } = {},
+	more: Partial<Omit<PoolOptions, "adapter">> = {},
 ): Promise<Pooled> {
-	const opened = await open(options, start);
+	const opened = await open(options, more);
 	onTestFinished(() => opened.pool.close({ manner: "forced" }));
 	return opened;
 }
@@ -50,16 +51,16 @@ export function sharedPool(options: HttpOptions): () => Promise<Pooled> {
 
 async function open(
 	options: HttpOptions,
-	start: { readonly maxRestarts?: number } = {},
+	more: Partial<Omit<PoolOptions, "adapter">> = {},
 ): Promise<Pooled> {
 	const events: SnakepitEvent[] = [];
 	const pool = await createPool({
 		dataDir: dataDirectory(),
 		adapter: http(options),
 		size: 1,
-		start,
 		output: { echo: "none" },
 		onEvent: (event) => events.push(event),
+		...more,
 	});
 	return { pool, events };
 }

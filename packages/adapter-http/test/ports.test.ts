@@ -46,7 +46,7 @@ describe.runIf(process.platform === "linux")("a worker on a port", () => {
 		await expect(
 			pooled(
 				{ command, listen: { fromLine: /on port (?<port>\d+)/ } },
-				{ maxRestarts: 0 },
+				{ start: { maxRestarts: 0 } },
 			),
 		).rejects.toMatchObject({
 			code: "LISTENER_NOT_PROVEN",

@@ -26,7 +26,7 @@ test.runIf(python)(`the README's program runs${needsPython}`, () => {
 			},
 		);
 		expect({ stdout, errors: /error/i.test(stderr) && stderr }).toEqual({
-			stdout: "{ words: 3 }\n3\n2\n1\n[ '/words', '/countdown/{start}' ]\n",
+			stdout: "{ words: 3 }\n3\n2\n1\ntrue\n",
 			errors: false,
 		});
 	} finally {

@@ -48,6 +48,19 @@ const ROUTES = {
 		response.write("{");
 		setImmediate(() => response.destroy());
 	},
+	"POST /stray": (_request, response) => {
+		console.log("not of the protocol");
+		json(response, "answered");
+	},
+	"POST /mute": () => {
+		server.close();
+		server.closeAllConnections();
+		setInterval(() => {}, 2 ** 30);
+	},
+	"POST /last": (_request, response) => {
+		response.once("finish", () => process.exit(0));
+		json(response, "x".repeat(200_000));
+	},
 	"POST /busy": (_request, response) => {
 		response.writeHead(200, { "content-type": "application/x-ndjson" });
 		response.write("1\n", () => {

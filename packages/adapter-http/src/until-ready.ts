@@ -1,0 +1,51 @@
+import type { IncomingMessage } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { StartError } from "@snakepit/core";
+import { NotProven } from "./port-owner.ts";
+import type { HttpStartErrorCode } from "./start-error-codes.ts";
+import type { WorkerServer } from "./worker-server.ts";
+
+/** Between two looks at a server that starts: each time twice as long. */
+const FIRST_LOOK_MS = 5;
+const LAST_LOOK_MS = 100;
+
+/**
+ * Waits until a server that starts gives an answer that `suffices`.
+ *
+ * @param refused called with the last status when the signal aborts and none did.
+ * @throws StartError `LISTENER_NOT_PROVEN`; AbortError.
+ */
+export async function untilReady(
+	server: WorkerServer,
+	suffices: (status: number) => boolean,
+	signal: AbortSignal,
+	refused: (status: number) => void,
+): Promise<IncomingMessage> {
+	let status: number | undefined;
+	const aborted = (): void => {
+		if (status !== undefined) refused(status);
+	};
+	signal.addEventListener("abort", aborted);
+	try {
+		for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
+			const response = await server.ask(signal).catch((error) => {
+				if (error instanceof NotProven) throw taken(error);
+				return undefined; // It does not listen yet.
+			});
+			status = response?.statusCode ?? status;
+			if (response !== undefined && suffices(status ?? 0)) return response;
+			await delay(wait, undefined, { signal });
+		}
+	} finally {
+		signal.removeEventListener("abort", aborted);
+	}
+}
+
+function taken(cause: NotProven): StartError<HttpStartErrorCode> {
+	return new StartError<HttpStartErrorCode>({
+		code: "LISTENER_NOT_PROVEN",
+		ran: "no",
+		message: `Nothing was sent to it: ${cause.message}. listen: "unix" has no such race.`,
+		cause,
+	});
+}
