@@ -42,7 +42,9 @@ using project = new TypeScriptProject(
 );
 for (const manifest of manifests) {
 	const folder = dirname(manifest);
-	writeFileSync(join(root, folder, "api.md"), reportOf(folder));
+	// A package of a command exports nothing.
+	const report = reportOf(folder);
+	if (report !== undefined) writeFileSync(join(root, folder, "api.md"), report);
 }
 
 function writeConfig(
@@ -60,7 +62,7 @@ function writeConfig(
 	return config;
 }
 
-function reportOf(folder: string): string {
+function reportOf(folder: string): string | undefined {
 	const { name, exports } = JSON.parse(
 		readFileSync(join(root, folder, "package.json"), "utf8"),
 	);

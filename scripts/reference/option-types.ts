@@ -12,6 +12,11 @@ import {
 } from "../../packages/adapter-lsp/src/options.ts";
 import { MCP_CHECKS } from "../../packages/adapter-mcp/src/options.ts";
 import {
+	MCP_HTTP_CHECKS,
+	SERVE_CHECKS,
+	SERVE_DEFAULTS,
+} from "../../packages/adapter-mcp/src/server/options.ts";
+import {
 	ENVIRONMENT_CHECKS,
 	ENVIRONMENT_DEFAULTS,
 } from "../../packages/adapter-python/src/environment/python-environment.ts";
@@ -261,6 +266,14 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		plainly(HTTP_DEFAULTS),
 	),
 	taken("mcp", "McpOptions", `${mcp}/options.ts`, MCP_CHECKS),
+	taken(
+		"serveMcp",
+		"ServeMcpOptions",
+		`${mcp}/server/options.ts`,
+		SERVE_CHECKS,
+		plainly(SERVE_DEFAULTS),
+	),
+	group("http", "McpHttpOptions", `${mcp}/server/options.ts`, MCP_HTTP_CHECKS),
 	taken(
 		"programs of adapters",
 		"ProgramOptions",

@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { expect, onTestFinished, test } from "vitest";
 import { server } from "./servers.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -44,4 +47,32 @@ ${second}
 console.log(client.getServerVersion() !== undefined);
 await client.close();`;
 	expect(run(code)).toEqual({ stdout: "true\n", status: 0 });
+});
+
+test("the README's server serves its tools to the official client", async () => {
+	const place = mkdtempSync(join(import.meta.dirname, ".snippets-"));
+	onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+	for (const [, name = "", code = ""] of readme.matchAll(
+		/^```\w+\n(?:#|\/\/) (tools\.py|server\.ts)\n(.*?)^```$/gms,
+	))
+		writeFileSync(join(place, name), code);
+	const client = new Client({ name: "test", version: "1" });
+	await client.connect(
+		new StdioClientTransport({
+			command: process.execPath,
+			args: ["--conditions=snakepit-source", "server.ts"],
+			cwd: place,
+			env: {
+				...(process.env as Record<string, string>),
+				XDG_STATE_HOME: place,
+				VIRTUAL_ENV: fileURLToPath(
+					new URL("../../../python/.venv", import.meta.url),
+				),
+			},
+		}),
+	);
+	expect(
+		await client.callTool({ name: "mean", arguments: { numbers: [1, 2, 6] } }),
+	).toMatchObject({ content: [{ text: "3" }] });
+	await client.close();
 });

@@ -1,8 +1,7 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { VERSION } from "../gen/version.ts";
-
-/** What every command ends with. */
-const WRONG_ARGUMENTS = 2;
+import { addMcp } from "../mcp/mcp-command.ts";
+import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
 
 /** Runs a command other than `run`, and sets the exit status of this process. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -13,16 +12,32 @@ export async function main(args: readonly string[]): Promise<void> {
 		.version(VERSION, "-V, --version", "print the version")
 		.helpOption("-h, --help", "print this")
 		.helpCommand(false)
+		.showHelpAfterError("Run it with --help for what it takes.")
 		.exitOverride();
 	// bin/snakepit and snakepit.ts do it before anything of this is loaded: here it is for the list of commands.
 	program
 		.command("run")
 		.usage("[--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]")
 		.description("run a command so that nothing of it stays behind");
+	addMcp(program, wholeNumber);
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {
-		if (!(error instanceof CommanderError)) throw error;
-		if (error.exitCode !== 0) process.exitCode = WRONG_ARGUMENTS;
+		process.exitCode = explained(error);
 	}
+}
+
+/** Writes why it failed, and returns the exit status. */
+function explained(error: unknown): number {
+	// It has written its message itself.
+	if (error instanceof CommanderError)
+		return error.exitCode === 0 ? 0 : EXIT_STATUS.usage;
+	process.stderr.write(`snakepit: ${(error as Error).message}\n`);
+	return EXIT_STATUS[error instanceof CommandFailed ? error.failure : "failed"];
+}
+
+function wholeNumber(text: string): number {
+	if (!/^\d{1,9}$/.test(text))
+		throw new InvalidArgumentError("It is not a whole number.");
+	return Number(text);
 }

@@ -105,10 +105,12 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 			const natives = PACKAGES.filter((name) =>
 				name.startsWith("@snakepit/native-"),
 			);
-			if (folder === "packages/cli") return natives;
 			// The server of control is loaded when somebody looks at a run.
 			if (folder === "packages/core")
 				return [...natives, "@snakepit/control", "@snakepit/control/server"];
+			// It is a program that uses whatever there is.
+			if (folder === "packages/cli")
+				return [...ENTRIES, ...PACKAGES, "@snakepit/adapter-mcp/server"];
 			// It brings a transport of its own.
 			if (folder === "packages/adapter-grpc-python")
 				return [

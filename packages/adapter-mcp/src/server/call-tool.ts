@@ -1,0 +1,94 @@
+import {
+	type CallToolResult,
+	ErrorCode,
+	McpError,
+} from "@modelcontextprotocol/sdk/types.js";
+import { type Pool, SnakepitError, ToolError } from "@snakepit/core";
+import { asText, fromJson, toJson } from "./json-values.ts";
+import type { ServedTool } from "./options.ts";
+
+/** How one call is made and reported. */
+export interface CallSetting {
+	readonly signal: AbortSignal;
+	readonly tracebacks: boolean;
+	/** Reports a chunk, the first with 1; `undefined` when the client did not ask for it. */
+	readonly progress:
+		| ((count: number, message: string) => Promise<void>)
+		| undefined;
+}
+
+/** A stream that does not end must not fill the memory: its chunks are kept for the result. */
+const MOST_CHARACTERS = 2 ** 24;
+
+/** Calls a tool for a client. What fails in the tool or the pool is a result with `isError`. */
+export async function callTool(
+	pool: Pool,
+	tool: ServedTool,
+	args: unknown,
+	setting: CallSetting,
+): Promise<CallToolResult> {
+	const given = fromJson(args ?? {}, tool.argumentsSchema);
+	try {
+		return tool.shape === "stream"
+			? await streamed(pool, tool, given, setting)
+			: answered(
+					await pool.execute(tool.name, given, { signal: setting.signal }),
+				);
+	} catch (error) {
+		if (!(error instanceof SnakepitError)) throw error;
+		if (error.code === "TOOL_NOT_FOUND")
+			throw new McpError(ErrorCode.InvalidParams, error.message);
+		const text = failureText(error, setting.tracebacks);
+		return { isError: true, content: [{ type: "text", text }] };
+	}
+}
+
+function answered(value: unknown): CallToolResult {
+	const json = toJson(value);
+	const isObject =
+		typeof json === "object" && json !== null && !Array.isArray(json);
+	return {
+		content: [{ type: "text", text: asText(value) }],
+		...(isObject ? { structuredContent: { ...json } } : {}),
+	};
+}
+
+async function streamed(
+	pool: Pool,
+	{ name }: ServedTool,
+	args: unknown,
+	{ signal, progress }: CallSetting,
+): Promise<CallToolResult> {
+	const stream = pool.stream(name, args, { signal });
+	const texts: string[] = [];
+	let characters = 0;
+	for await (const chunk of stream) {
+		const text = asText(chunk);
+		characters += text.length;
+		if (characters > MOST_CHARACTERS)
+			return {
+				isError: true,
+				content: [
+					{
+						type: "text",
+						text: `"${name}" was cancelled: its chunks have more than ${MOST_CHARACTERS} characters.`,
+					},
+				],
+			};
+		texts.push(text);
+		await progress?.(texts.length, text);
+	}
+	const result = await stream.result;
+	if (result !== undefined && result !== null) texts.push(asText(result));
+	return { content: texts.map((text) => ({ type: "text", text })) };
+}
+
+function failureText(error: SnakepitError, tracebacks: boolean): string {
+	if (error instanceof ToolError) {
+		const { type, message, traceback } = error.remote;
+		return (tracebacks ? traceback : undefined) ?? `${type}: ${message}`;
+	}
+	// Further lines are what a worker has printed.
+	const [first = ""] = error.message.split("\n");
+	return `${error.code}: ${tracebacks ? error.message : first}`;
+}

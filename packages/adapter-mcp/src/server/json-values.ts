@@ -1,0 +1,99 @@
+/** What tools return has more than JSON has, and what they take has, too: the schema says where. */
+
+/** A result as JSON: bytes as base64, a large integer and a number that JSON does not know as text. */
+export function toJson(value: unknown): unknown {
+	if (typeof value === "bigint")
+		return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+	if (typeof value === "number")
+		return Number.isFinite(value) ? value : String(value);
+	if (typeof value !== "object" || value === null) return value;
+	if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+	if (ArrayBuffer.isView(value))
+		return Array.from(value as unknown as Iterable<unknown>, toJson);
+	if (Symbol.iterator in value && !(value instanceof Map))
+		return Array.from(value as Iterable<unknown>, toJson);
+	if ("toJSON" in value && typeof value.toJSON === "function")
+		return value.toJSON();
+	const entries =
+		value instanceof Map ? [...value.entries()] : Object.entries(value);
+	if (entries.every(([key]) => typeof key !== "object"))
+		return Object.fromEntries(
+			entries.map(([key, each]) => [String(key), toJson(each)]),
+		);
+	return entries.map(([key, each]) => [toJson(key), toJson(each)]);
+}
+
+/** The text of a result. */
+export function asText(value: unknown): string {
+	if (typeof value === "string") return value;
+	return JSON.stringify(toJson(value)) ?? "null";
+}
+
+interface Schema {
+	readonly $ref?: string;
+	readonly $defs?: Readonly<Record<string, Schema>>;
+	readonly type?: unknown;
+	readonly format?: string;
+	readonly contentEncoding?: string;
+	readonly anyOf?: readonly Schema[];
+	readonly properties?: Readonly<Record<string, Schema>>;
+	readonly additionalProperties?: Schema | boolean;
+	readonly items?: Schema | boolean;
+	readonly prefixItems?: readonly Schema[];
+}
+
+/** Arguments as the tool takes them: a text becomes bytes or a `Date` where the schema permits nothing else for a text. */
+export function fromJson(
+	value: unknown,
+	schema: unknown,
+	root: unknown = schema,
+): unknown {
+	const variants = variantsOf(schema, root as Schema);
+	if (typeof value === "string") {
+		const texts = variants.filter(
+			({ type, contentEncoding }) =>
+				type === "string" || contentEncoding !== undefined,
+		);
+		const [only] = texts;
+		if (texts.length !== 1 || only === undefined) return value;
+		if (only.contentEncoding === "base64") return Buffer.from(value, "base64");
+		if (only.format !== "date-time") return value;
+		const date = new Date(value);
+		return Number.isNaN(date.valueOf()) ? value : date;
+	}
+	if (typeof value !== "object" || value === null) return value;
+	const inside = (part: unknown, key: string): unknown => {
+		const found = variants.flatMap((variant) =>
+			partOf(variant, key, Array.isArray(value)),
+		);
+		return found.length === 0 ? part : fromJson(part, { anyOf: found }, root);
+	};
+	if (Array.isArray(value))
+		return value.map((part, index) => inside(part, String(index)));
+	return Object.fromEntries(
+		Object.entries(value).map(([key, part]) => [key, inside(part, key)]),
+	);
+}
+
+function partOf(schema: Schema, key: string, isItem: boolean): Schema[] {
+	const { additionalProperties, items, prefixItems, properties } = schema;
+	const part = isItem
+		? (prefixItems?.[Number(key)] ?? items)
+		: Object.hasOwn(properties ?? {}, key)
+			? properties?.[key]
+			: additionalProperties;
+	return typeof part === "object" ? [part] : [];
+}
+
+function variantsOf(schema: unknown, root: Schema): readonly Schema[] {
+	if (typeof schema !== "object" || schema === null) return [];
+	const { $ref, anyOf } = schema as Schema;
+	if ($ref !== undefined) {
+		const name = $ref.replace(/^#\/\$defs\//, "");
+		const defined = root.$defs ?? {};
+		return Object.hasOwn(defined, name) ? variantsOf(defined[name], root) : [];
+	}
+	return anyOf === undefined
+		? [schema]
+		: anyOf.flatMap((variant) => variantsOf(variant, root));
+}

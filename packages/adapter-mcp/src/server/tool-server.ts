@@ -1,0 +1,74 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+	CallToolRequestSchema,
+	ErrorCode,
+	ListToolsRequestSchema,
+	McpError,
+	type Tool,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { Pool } from "@snakepit/core";
+import { VERSION } from "../gen/version.ts";
+import { callTool } from "./call-tool.ts";
+import {
+	SERVE_DEFAULTS,
+	type ServedTool,
+	type ServeMcpOptions,
+} from "./options.ts";
+
+/** A server for one client, which has to be connected. */
+export function toolServer(
+	pool: Pool,
+	{
+		tools,
+		name = SERVE_DEFAULTS.name,
+		version = VERSION,
+		tracebacks = SERVE_DEFAULTS.tracebacks,
+	}: ServeMcpOptions,
+): Server {
+	const offered = new Map(
+		tools
+			.filter(({ takesInput }) => !takesInput)
+			.map((tool) => [tool.name, tool]),
+	);
+	const server = new Server(
+		{ name, version },
+		{ capabilities: { tools: {}, logging: {} } },
+	);
+	server.setRequestHandler(ListToolsRequestSchema, () => ({
+		tools: [...offered.values()].map(listed),
+	}));
+	server.setRequestHandler(
+		CallToolRequestSchema,
+		({ params }, { signal, sendNotification, _meta }) => {
+			const tool = offered.get(params.name);
+			if (tool === undefined)
+				throw new McpError(
+					ErrorCode.InvalidParams,
+					`There is no tool "${params.name}". There is ${[...offered.keys()].join(", ") || "none"}.`,
+				);
+			const progressToken = _meta?.progressToken;
+			const progress =
+				progressToken === undefined
+					? undefined
+					: (count: number, message: string) =>
+							sendNotification({
+								method: "notifications/progress",
+								params: { progressToken, progress: count, message },
+							});
+			return callTool(pool, tool, params.arguments, {
+				signal,
+				tracebacks,
+				progress,
+			});
+		},
+	);
+	return server;
+}
+
+function listed({ name, description, argumentsSchema }: ServedTool): Tool {
+	return {
+		name,
+		...(description === "" ? {} : { description }),
+		inputSchema: { ...(argumentsSchema as object), type: "object" },
+	};
+}

@@ -1,0 +1,152 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { readHistory } from "@snakepit/core/inspect";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { dataDirectory } from "../data-directory.ts";
+
+const state = dataDirectory();
+const client = new Client({ name: "test", version: "1" });
+const logged: {
+	readonly data: unknown;
+	readonly logger?: string | undefined;
+}[] = [];
+let seen = () => {};
+const transport = new StdioClientTransport({
+	command: process.execPath,
+	args: [
+		"--conditions=snakepit-source",
+		fileURLToPath(new URL("./program.ts", import.meta.url)),
+		state,
+	],
+	env: { ...(process.env as Record<string, string>) },
+});
+const faults: Error[] = [];
+
+beforeAll(async () => {
+	client.setNotificationHandler(
+		LoggingMessageNotificationSchema,
+		({ params }) => {
+			logged.push(params);
+			seen();
+		},
+	);
+	// What is no message of the protocol on standard output is an error of the transport.
+	client.onerror = (error) => faults.push(error);
+	await client.connect(transport);
+});
+afterAll(() => client.close());
+
+const call = (name: string, args: Record<string, unknown>, options = {}) =>
+	client.callTool({ name, arguments: args }, undefined, options);
+
+async function loggedNext(text: string): Promise<void> {
+	while (!logged.some(({ data }) => data === text))
+		await new Promise<void>((resolve) => {
+			seen = resolve;
+		});
+}
+
+test("tools are listed with their docstrings and the schemas of their annotations", async () => {
+	const { tools } = await client.listTools();
+	expect(tools.map(({ name }) => name)).toEqual(
+		expect.arrayContaining(["mean", "countdown", "fails"]),
+	);
+	expect(tools.find(({ name }) => name === "mean")).toMatchObject({
+		description: "The arithmetic mean.",
+		inputSchema: {
+			type: "object",
+			properties: { numbers: { type: "array", items: { type: "number" } } },
+			required: ["numbers"],
+		},
+	});
+	expect(client.getServerVersion()?.name).toBe("snakepit");
+});
+
+test("a result is a text; an object is structured content as well", async () => {
+	expect(await call("mean", { numbers: [1, 2, 6] })).toEqual({
+		content: [{ type: "text", text: "3" }],
+	});
+	expect(await call("described", { name: "x" })).toEqual({
+		content: [
+			{
+				type: "text",
+				text: '{"name":"x","length":1,"large":"1180591620717411303424"}',
+			},
+		],
+		structuredContent: { name: "x", length: 1, large: String(2n ** 70n) },
+	});
+});
+
+test("bytes and dates cross as the schema writes them", async () => {
+	const data = Buffer.from("four").toString("base64");
+	expect(
+		await call("size", { data, at: "2026-01-02T03:04:05Z" }),
+	).toMatchObject({
+		content: [{ text: "4 bytes at 2026-01-02T03:04:05+00:00" }],
+	});
+});
+
+test("chunks of a stream are progress, and parts of the result", async () => {
+	const fifo = join(state, "fifo");
+	execFileSync("mkfifo", [fifo]);
+	const progress: unknown[] = [];
+	// The client drops what arrives together with the result: the tool waits until each report was seen.
+	const onprogress = (each: unknown) => {
+		progress.push(each);
+		writeFile(fifo, "on", () => {});
+	};
+	expect(await call("steps", { fifo }, { onprogress })).toEqual({
+		content: ["one", "two"].map((text) => ({ type: "text", text })),
+	});
+	expect(progress).toEqual([
+		{ progress: 1, message: "one" },
+		{ progress: 2, message: "two" },
+	]);
+	expect(await call("countdown", { start: 2 })).toMatchObject({
+		content: [{ text: "2" }, { text: "1" }, { text: "done" }],
+	});
+});
+
+test("what fails in Python, or is called wrongly, is a result that says so, without a traceback", async () => {
+	expect(await call("fails", { message: "no luck" })).toEqual({
+		isError: true,
+		content: [{ type: "text", text: "ValueError: no luck" }],
+	});
+	const wrong = await call("mean", { numbers: ["x"] });
+	expect(wrong).toMatchObject({ isError: true });
+	expect(JSON.stringify(wrong.content)).toMatch(/INVALID_ARGUMENTS.*numbers/);
+	await expect(call("absent", {})).rejects.toThrow(/There is no tool "absent"/);
+});
+
+test("log records are notifications", async () => {
+	await call("logs", { message: "careful" });
+	await loggedNext("careful");
+	expect(logged).toContainEqual({
+		level: "warning",
+		logger: "tools",
+		data: "careful",
+	});
+});
+
+test("a call that the client cancels is cancelled in Python", async () => {
+	const stop = new AbortController();
+	const waiting = call("waits", {}, { signal: stop.signal });
+	await loggedNext("waiting");
+	stop.abort("enough");
+	await expect(waiting).rejects.toThrow("enough");
+	await loggedNext("cancelled");
+});
+
+test("nothing but the protocol was on standard output, and the server ends with its client", async () => {
+	const pid = transport.pid ?? 0;
+	await client.close();
+	expect(faults).toEqual([]);
+	expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+	const runs = await Array.fromAsync(readHistory({ dataDir: state }));
+	expect(runs).toMatchObject([{ clean: true }]);
+});

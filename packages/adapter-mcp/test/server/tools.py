@@ -1,0 +1,62 @@
+import logging
+import time
+from datetime import datetime
+
+from snakepit_bridge import tool
+
+
+@tool
+def mean(numbers: list[float]) -> float:
+    """The arithmetic mean."""
+    return sum(numbers) / len(numbers)
+
+
+@tool
+def described(name: str) -> dict:
+    return {"name": name, "length": len(name), "large": 2**70}
+
+
+@tool
+def size(data: bytes, at: datetime) -> str:
+    return f"{len(data)} bytes at {at.isoformat()}"
+
+
+@tool
+def countdown(start: int):
+    for n in range(start, 0, -1):
+        yield n
+    return "done"
+
+
+@tool
+def steps(fifo: str):
+    """Goes on when something was written to the FIFO."""
+    for step in ("one", "two"):
+        yield step
+        with open(fifo) as source:
+            source.read()
+
+
+@tool
+def fails(message: str) -> None:
+    print("on standard output")
+    raise ValueError(message)
+
+
+@tool
+def logs(message: str) -> None:
+    logging.getLogger("tools").warning(message)
+
+
+@tool
+def waits() -> None:
+    logging.getLogger("tools").warning("waiting")
+    try:
+        time.sleep(3600)
+    finally:
+        logging.getLogger("tools").warning("cancelled")
+
+
+@tool
+def reads(items) -> int:
+    return 0

@@ -1,0 +1,18 @@
+/** Why a command ends, for its exit status. */
+export type Failure = "failed" | "usage";
+
+/** What every command ends with when it does not do what it was asked. */
+export const EXIT_STATUS: Readonly<Record<Failure, number>> = {
+	failed: 1,
+	usage: 2,
+};
+
+/** Ends a command with a message for people. */
+export class CommandFailed extends Error {
+	readonly failure: Failure;
+
+	constructor(failure: Failure, message: string) {
+		super(message);
+		this.failure = failure;
+	}
+}

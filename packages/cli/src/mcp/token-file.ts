@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import {
+	closeSync,
+	fstatSync,
+	openSync,
+	readFileSync,
+	writeFileSync,
+} from "node:fs";
+import { CommandFailed } from "../command/command-failed.ts";
+
+const TOKEN_BYTES = 32;
+const OTHERS = 0o077;
+
+/** The token in a file that nobody else may read. Makes the file if there is none. */
+export function tokenIn(path: string): string {
+	try {
+		const token = randomBytes(TOKEN_BYTES).toString("hex");
+		writeFileSync(path, `${token}\n`, { flag: "wx", mode: 0o600 });
+		return token;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+	}
+	const file = openSync(path, "r");
+	try {
+		if ((fstatSync(file).mode & OTHERS) !== 0)
+			throw new CommandFailed(
+				"failed",
+				`Others may read ${path}. Run: chmod 600 ${path}`,
+			);
+		return readFileSync(file, "utf8").trim();
+	} finally {
+		closeSync(file);
+	}
+}
