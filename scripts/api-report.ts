@@ -79,6 +79,7 @@ function reportOf(folder: string): string | undefined {
 			return `## ${join(name, entry)}\n\n${names.map((each) => `- \`${each}\``).join("\n")}`;
 		},
 	);
+	if (sections.length === 0) return undefined;
 	return `${[
 		`# What ${name} exports`,
 		"<!-- Made by `npx pnpm@12 generate` from the sources. -->",

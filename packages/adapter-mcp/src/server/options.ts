@@ -28,6 +28,7 @@ export interface McpHttpOptions {
 
 /** What is served, and how. */
 export interface ServeMcpOptions {
+	/** What clients may call. Tools that read an input stream are left out. */
 	readonly tools: readonly ServedTool[];
 	/** How the server introduces itself. @default "snakepit" */
 	readonly name?: string | undefined;
