@@ -79,6 +79,7 @@ export class LspConversation {
 		this.connection.onDispose(() =>
 			this.#break(new Error("its connection was disposed of")),
 		);
+		stdout.once("end", () => this.end("it has ended its output"));
 		void process.exited.then(() => this.end("it has ended"));
 		this.connection.listen();
 	}

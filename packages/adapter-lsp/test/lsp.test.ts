@@ -41,6 +41,9 @@ describe("lsp() keeps the adapter contract", () => {
 					Number(await execute("tiny/produced", {})),
 			},
 			silent: { command: "tiny/hang", args: {} },
+			endOutput: { command: "tiny/mute", args: {} },
+			// No `lastAnswer`: the protocol's library reads a message a turn later, when a server that exits at once is gone.
+			leaveSlowly: { command: "tiny/linger", args: {} },
 			breakConversation: { command: "tiny/garble", args: {} },
 		},
 	});

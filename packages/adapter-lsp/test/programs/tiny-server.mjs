@@ -1,4 +1,7 @@
 // A language server with a single thread, as most are: it looks for a cancellation between two steps of its work.
+import { closeSync } from "node:fs";
+
+let lingering = null;
 let buffer = Buffer.alloc(0);
 const cancelled = new Set();
 const documents = new Map();
@@ -35,7 +38,7 @@ const requests = {
 			experimental: { initializationOptions, workspaceFolders, capabilities },
 		},
 	}),
-	shutdown: () => null,
+	shutdown: () => lingering,
 	"tiny/echo": (params) => params,
 	"tiny/fail": () => {
 		throw Object.assign(fault(-32803, "on purpose"), { data: { line: 7 } });
@@ -63,6 +66,14 @@ const requests = {
 		return null;
 	},
 	"tiny/flood": ({ bytes }) => "x".repeat(bytes),
+	"tiny/mute": () => {
+		closeSync(1);
+		return new Promise(() => {});
+	},
+	"tiny/linger": () => {
+		lingering = new Promise((resolve) => setTimeout(resolve, 300, null));
+		return null;
+	},
 	"tiny/documents": () => Object.fromEntries(documents),
 	"tiny/log": () => {
 		send({
