@@ -44,8 +44,10 @@ export class PortOwner {
 		if (this.#sockets.length === 0)
 			throw new NotProven(`nothing listens on ${this.#shown} any more`);
 		const wanted = this.#sockets.map(({ inode }) => `socket:[${inode}]`);
-		this.#links = linksTo(wanted, this.#processes());
-		if (wanted.every((socket) => this.#links.has(socket))) return;
+		for (const pids of this.#processes()) {
+			this.#links = linksTo(wanted, pids);
+			if (wanted.every((socket) => this.#links.has(socket))) return;
+		}
 		this.#links = new Map();
 		throw new NotProven(
 			`what listens on ${this.#shown} is no process of the worker (its group is ${this.#leader})`,
@@ -67,12 +69,18 @@ export class PortOwner {
 		});
 	}
 
-	#processes(): readonly number[] {
+	/** The leader, which listens most often; it and those below it; and its whole group, for which all processes are read. */
+	*#processes(): Generator<readonly number[]> {
+		const found = [this.#leader];
+		yield found;
 		const machine = new SystemProcessHost();
 		const leader = machine.observe(this.#leader);
 		const below = typeof leader === "string" ? [] : machine.descendants(leader);
-		const group = machine.members(this.#leader);
-		return [...group, ...below].map(({ identity }) => identity.pid);
+		for (const { identity } of below) found.push(identity.pid);
+		yield found;
+		for (const { identity } of machine.members(this.#leader))
+			found.push(identity.pid);
+		yield found;
 	}
 
 	get #shown(): string {

@@ -121,6 +121,10 @@ describe("a call", () => {
 		await expect(
 			Array.fromAsync(pool.stream("POST /endless")),
 		).rejects.toMatchObject({ code: "RESULT_TOO_LARGE" });
+		await expect(pool.execute("GET /long-headers")).rejects.toMatchObject({
+			code: "TOOL_FAILED",
+			message: expect.stringContaining("Header overflow"),
+		});
 		await expect(pool.execute("GET /no-json")).rejects.toMatchObject({
 			code: "TOOL_FAILED",
 			remote: { type: "unreadable response" },

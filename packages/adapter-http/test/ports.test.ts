@@ -40,6 +40,15 @@ describe.runIf(process.platform === "linux")("a worker on a port", () => {
 		expect(await pool.use(({ origin }) => origin)).toMatch(/127\.0\.0\.1:\d/);
 	});
 
+	test("may listen in a process that left its group, below it", async () => {
+		const [program = "", ...args] = node("0");
+		const { pool } = await pooled({
+			command: ["sh", "-c", 'setsid "$0" "$@" & wait', program, ...args],
+			listen: { fromLine: /listening on (?<url>\S+)/ },
+		});
+		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
+	});
+
 	test("that a stranger has is not started, and nothing is sent to the stranger", async () => {
 		const { port, bytes } = await stranger();
 		const command = ["sh", "-c", `echo on port ${port}; exec sleep 1000`];

@@ -102,6 +102,8 @@ const ROUTES = {
 	},
 	"GET /unlabelled": (_request, response) => response.end("1\n\n2"),
 	"GET /large": (_request, response) => json(response, "x".repeat(2_000)),
+	"GET /long-headers": (_request, response) =>
+		response.writeHead(200, { "x-long": "x".repeat(20_000) }).end(),
 	"GET /no-json": (_request, response) =>
 		response
 			.writeHead(200, { "content-type": "application/json" })
