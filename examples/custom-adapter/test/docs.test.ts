@@ -4,9 +4,13 @@ import { expect, test } from "vitest";
 const read = (path: string): string =>
 	readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
-const sources = ["src", "test"].flatMap((folder) =>
-	readdirSync(new URL(`../${folder}/`, import.meta.url)).map((name) =>
-		read(`examples/custom-adapter/${folder}/${name}`),
+const sources = [
+	"custom-adapter/src",
+	"custom-adapter/test",
+	"chromium/src",
+].flatMap((folder) =>
+	readdirSync(new URL(`../../${folder}/`, import.meta.url)).map((name) =>
+		read(`examples/${folder}/${name}`),
 	),
 );
 const snippets = [
@@ -18,7 +22,7 @@ test("writing-an-adapter.md has snippets", () => {
 });
 
 test.each(snippets)(
-	"its snippet `$begins` is part of the example",
+	"its snippet `$begins` is part of an example",
 	({ code }) => {
 		expect(sources.some((source) => source.includes(code))).toBe(true);
 	},
