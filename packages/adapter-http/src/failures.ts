@@ -39,7 +39,7 @@ export function refused(command: string, status: HttpStatusError): ToolError {
 export function translate(error: Error, command: string): SnakepitError {
 	if (error instanceof SnakepitError) return error;
 	if (error instanceof InputFailed)
-		return error.cause instanceof SnakepitError
+		return error.cause instanceof SnakepitError && error.cause.ran === "maybe"
 			? error.cause
 			: inputFailed(command, error.cause);
 	if (error instanceof SyntaxError)
@@ -62,17 +62,18 @@ function failed(
 	});
 }
 
+/** @param worker `"unused"`: the call was cancelled before it was sent. */
 export function aborted(
 	command: string,
 	{ reason }: AbortSignal,
-	worker: "free" | "unknown",
+	worker: "unused" | "free" | "unknown",
 ): CallAbortedError {
 	return new CallAbortedError({
 		code: "CALL_ABORTED",
-		ran: "maybe",
+		ran: worker === "unused" ? "no" : "maybe",
 		message: `"${command}" was cancelled.`,
 		cause: reason,
-		worker,
+		worker: worker === "unused" ? "free" : worker,
 	});
 }
 

@@ -89,7 +89,7 @@ async function converse(
 		call: CallOptions,
 		signal: AbortSignal,
 	): Promise<IncomingMessage> => {
-		if (signal.aborted) throw aborted(command, signal, "free");
+		if (signal.aborted) throw aborted(command, signal, "unused");
 		const request = outgoing(command, args, call, maxMessageBytes);
 		const response = await server.send(request, signal);
 		const { statusCode = 0, statusMessage = "", headers } = response;

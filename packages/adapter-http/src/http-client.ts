@@ -36,10 +36,11 @@ export function httpClient(server: WorkerServer): HttpClient {
 					`fetch: this client reaches its worker at ${origin} alone, not ${url.origin}.`,
 				);
 			const { method, signal } = request;
+			const path = `${url.pathname}${url.search}`;
 			try {
 				const response = await server.send(
 					{
-						...{ method, path: `${url.pathname}${url.search}` },
+						...{ method, path },
 						headers: Object.fromEntries(request.headers),
 						body: await bodyOf(request, init),
 					},
@@ -47,11 +48,12 @@ export function httpClient(server: WorkerServer): HttpClient {
 				);
 				signal.addEventListener("abort", () => response.destroy(signal.reason));
 				return responseOf(response);
-			} catch (cause) {
+			} catch (error) {
 				signal.throwIfAborted();
-				throw new TypeError(`fetch failed: ${(cause as Error).message}`, {
-					cause,
-				});
+				const command = `${method} ${path}`;
+				// The pool has to know first when the worker is gone.
+				const cause = await server.failure(error, command, signal, "answered");
+				throw new TypeError(`fetch failed: ${cause.message}`, { cause });
 			}
 		},
 	};

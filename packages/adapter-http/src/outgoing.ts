@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { InputError } from "@snakepit/core";
+import { InputError, type Ran } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
 
 /** One request, ready to be sent. */
@@ -38,7 +38,11 @@ export function outgoing(
 	const named = new Set<string>();
 	const filled = template.replace(PLACEHOLDER, (_, name: string) => {
 		named.add(name);
-		return encodeURIComponent(scalar(memberOf(args, name), `$.${name}`));
+		const text = scalar(memberOf(args, name), `$.${name}`);
+		// The rules of URLs would make another path of these.
+		if (["", ".", ".."].includes(text))
+			throw invalid(`$.${name}`, `cannot be ${JSON.stringify(text)} in a path`);
+		return encodeURIComponent(text);
 	});
 	const url = new URL(`http://localhost${filled}`);
 	const rest = without(args, named);
@@ -53,9 +57,9 @@ export function outgoing(
 	if (!hasBody || rest === undefined)
 		return { ...request, headers: traceContext, body: undefined };
 	const isBytes = rest instanceof Uint8Array;
-	const body = isBytes ? rest : json(rest);
+	const body = isBytes ? rest : json(rest, "no");
 	if (Buffer.byteLength(body) > maxMessageBytes)
-		throw tooLarge(Buffer.byteLength(body), maxMessageBytes);
+		throw tooLarge(Buffer.byteLength(body), maxMessageBytes, "no");
 	const type = isBytes ? "application/octet-stream" : "application/json";
 	return {
 		...request,
@@ -78,19 +82,23 @@ async function* jsonLines(
 		Symbol.asyncIterator in input
 			? input[Symbol.asyncIterator]()
 			: input[Symbol.iterator]();
+	let isOpen = false;
 	try {
 		for (;;) {
+			isOpen = false;
 			const step = await context.runInAsyncScope(() => iterator.next());
 			if (step.done === true) return;
-			const line = `${json(step.value)}\n`;
-			if (Buffer.byteLength(line) > maxMessageBytes)
-				throw tooLarge(Buffer.byteLength(line), maxMessageBytes);
+			isOpen = true;
+			const line = `${json(step.value, "maybe")}\n`;
+			const bytes = Buffer.byteLength(line);
+			if (bytes > maxMessageBytes)
+				throw tooLarge(bytes, maxMessageBytes, "maybe");
 			yield line;
 		}
 	} catch (cause) {
 		throw new InputFailed(String(cause), { cause });
 	} finally {
-		await iterator.return?.();
+		if (isOpen) await iterator.return?.();
 	}
 }
 
@@ -110,11 +118,16 @@ function without(args: unknown, named: ReadonlySet<string>): unknown {
 
 function addQuery(query: URLSearchParams, args: unknown): void {
 	if (args === undefined || args === null) return;
-	if (typeof args !== "object" || Array.isArray(args))
+	if (typeof args !== "object" || !isPlain(args))
 		throw invalid("$", "must be an object: it is the query of the request");
 	for (const [name, value] of Object.entries(args))
 		for (const each of Array.isArray(value) ? value : [value])
 			if (each !== undefined) query.append(name, scalar(each, `$.${name}`));
+}
+
+function isPlain(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value);
+	return prototype === Object.prototype || prototype === null;
 }
 
 function scalar(value: unknown, path: string): string {
@@ -126,14 +139,14 @@ function scalar(value: unknown, path: string): string {
 	return String(value);
 }
 
-function json(value: unknown): string {
+function json(value: unknown, ran: Ran): string {
 	let text: string | undefined;
 	try {
 		text = JSON.stringify(value);
 	} catch (cause) {
-		throw notJson((cause as Error).message, cause);
+		throw notJson((cause as Error).message, ran, cause);
 	}
-	if (text === undefined) throw notJson(`it is a ${typeof value}`, undefined);
+	if (text === undefined) throw notJson(`it is a ${typeof value}`, ran);
 	return text;
 }
 
@@ -155,19 +168,19 @@ function invalid(path: string, what: string): InputError {
 	});
 }
 
-function notJson(why: string, cause: unknown): InputError {
+function notJson(why: string, ran: Ran, cause?: unknown): InputError {
 	return new InputError({
 		code: "VALUE_NOT_TRANSFERABLE",
-		ran: "no",
-		message: `http(): the arguments cannot be JSON: ${why}`,
+		ran,
+		message: `http(): the arguments, or an item of the input, cannot be JSON: ${why}`,
 		cause,
 	});
 }
 
-function tooLarge(bytes: number, limit: number): InputError {
+function tooLarge(bytes: number, limit: number, ran: Ran): InputError {
 	return new InputError({
 		code: "MESSAGE_TOO_LARGE",
-		ran: "no",
-		message: `http(): the body of the request has ${bytes} bytes, and maxMessageBytes is ${limit}. Raise it, or send the items as \`input\`.`,
+		ran,
+		message: `http(): the body of the request, or an item of the input, has ${bytes} bytes, and maxMessageBytes is ${limit}. Raise it, or send the items as \`input\`.`,
 	});
 }

@@ -63,6 +63,9 @@ describe("a call", () => {
 			{ n: 1 },
 			"two",
 		]);
+		await expect(
+			pool.execute("POST /lines", {}, { input: [1, 2n] }),
+		).rejects.toMatchObject({ code: "VALUE_NOT_TRANSFERABLE", ran: "maybe" });
 		const failing = (function* () {
 			yield 1;
 			throw new Error("the file is gone");
@@ -100,7 +103,10 @@ describe("a call", () => {
 		["post /echo", {}, "TOOL_NOT_FOUND"],
 		["GET /url/{id}", {}, "INVALID_ARGUMENTS"],
 		["GET /url/{id}", "7", "INVALID_ARGUMENTS"],
+		["GET /url/{id}", { id: ".." }, "INVALID_ARGUMENTS"],
+		["GET /url/{id}", { id: "" }, "INVALID_ARGUMENTS"],
 		["GET /text", { deep: { a: 1 } }, "INVALID_ARGUMENTS"],
+		["GET /text", new Map([["a", 1]]), "INVALID_ARGUMENTS"],
 		["GET /text", [1], "INVALID_ARGUMENTS"],
 		["POST /echo", { big: 1n }, "VALUE_NOT_TRANSFERABLE"],
 		["POST /echo", "x".repeat(2_000), "MESSAGE_TOO_LARGE"],
@@ -259,6 +265,11 @@ test("a start that takes too long says how the path of `ready` was answered", as
 	expect(records).toEqual([
 		"GET /nowhere is answered with 404: the worker takes calls when it is 2xx.",
 	]);
+});
+
+test("a response may take longer than an idle connection is kept", async () => {
+	const { pool } = await shared();
+	expect(await pool.execute("GET /slow")).toBe("at last");
 });
 
 test("a program is ready when it prints the line", async () => {

@@ -25,6 +25,16 @@ describe("a worker", () => {
 		},
 	);
 
+	test("that is killed while a client waits for it ends the lease with its own end", async () => {
+		const { pool, events } = await pooled({ command });
+		const lease = pool
+			.use(({ fetch }) => fetch("/sleep", { method: "POST" }))
+			.catch((error: unknown) => error);
+		await begun(events);
+		process.kill(pool.workers()[0]?.pid ?? 0, "SIGKILL");
+		expect(await lease).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	});
+
 	test("that is killed after a call loses none that is idempotent, on a connection that was kept", async () => {
 		const { pool } = await pooled({ command });
 		await pool.execute("POST /echo", 1);

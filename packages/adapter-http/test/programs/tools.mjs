@@ -82,6 +82,11 @@ const ROUTES = {
 		response.write(text.subarray(0, 3));
 		setImmediate(() => response.end(text.subarray(3)));
 	},
+	"GET /slow": (_request, response) => {
+		response.writeHead(200, { "content-type": "application/json" });
+		setTimeout(() => response.write('"at '), 1_200);
+		setTimeout(() => response.end('last"'), 2_400);
+	},
 	"GET /empty": (_request, response) =>
 		response.writeHead(204, { "content-type": "application/json" }).end(),
 	"GET /events": (_request, response) => {
