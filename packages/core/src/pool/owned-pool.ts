@@ -5,7 +5,7 @@ import type { Afterwards, CloseManner } from "./pool-life.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { workersUsage } from "./statistics.ts";
-import { VisiblePool } from "./visible-pool.ts";
+import { type VisiblePool, visiblePool } from "./visible-pool.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** A pool as its users hold it, and its life: only its owner opens it, and ends it with the program. */
@@ -33,7 +33,7 @@ export function makePool(setting: PoolSetting): OwnedPool {
 	const parts = poolParts(setting);
 	const pool = new WorkerPool(setting, parts);
 	setting.instrumentation?.watch(observed(pool, parts, setting.world));
-	const visible = new VisiblePool(pool, setting, parts);
+	const visible = visiblePool(pool, setting, parts);
 	return { pool, life: parts.life, visible };
 }
 

@@ -7,11 +7,12 @@ import type {
 	ToolSnapshot,
 } from "@snakepit/control/server";
 import type { SnakepitEventType, SnakepitListener } from "../events.ts";
-import type { Worker } from "../worker/worker.ts";
+import type { WorkerUsage } from "../instrument.ts";
 import type { Pool } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { poolSnapshot } from "./pool-snapshot.ts";
+import { workersUsage } from "./statistics.ts";
 
 /** So many items of a stream are returned to a client that made the call. */
 const STREAM_ITEMS = 1_000;
@@ -26,7 +27,26 @@ interface Given {
 }
 
 /** A pool for those who look at its run from another process. */
-export class VisiblePool implements ControlledPool {
+export interface VisiblePool extends ControlledPool {
+	readonly name: string;
+	look(): PoolSnapshot;
+	usage(): readonly WorkerUsage[];
+	/** Returns the function that ends the subscription. */
+	subscribe(
+		listener: SnakepitListener,
+		types: readonly SnakepitEventType[],
+	): () => void;
+}
+
+export function visiblePool(
+	pool: Pool,
+	setting: PoolSetting,
+	parts: PoolParts,
+): VisiblePool {
+	return new LookedAtPool(pool, setting, parts);
+}
+
+class LookedAtPool implements VisiblePool {
 	readonly name: string;
 	readonly #pool: Pool;
 	readonly #setting: PoolSetting;
@@ -43,8 +63,9 @@ export class VisiblePool implements ControlledPool {
 		return poolSnapshot(this.#setting, this.#parts);
 	}
 
-	workers(): readonly Worker[] {
-		return this.#parts.workerSet.workers();
+	usage(): readonly WorkerUsage[] {
+		const { workerSet } = this.#parts;
+		return workersUsage(workerSet.workers(), this.#setting.world.host);
 	}
 
 	subscribe(

@@ -18,11 +18,10 @@ import {
 import { loadLate } from "../os/load-late.ts";
 import { programName } from "../os/program-name.ts";
 import type { EventHub } from "../pool/event-hub.ts";
-import { workersUsage } from "../pool/statistics.ts";
 import type { VisiblePool } from "../pool/visible-pool.ts";
 import type { RunRecord } from "../registry/process-registry.ts";
 import { messageOf } from "../worker/start-errors.ts";
-import type { Clock, ProcessHost, Random } from "../world.ts";
+import type { Clock, Random } from "../world.ts";
 
 export interface RunControlSetting {
 	readonly record: () => RunRecord;
@@ -34,7 +33,6 @@ export interface RunControlSetting {
 	/** Has the events of the run. */
 	readonly hub: EventHub;
 	readonly clock: Clock;
-	readonly host: ProcessHost;
 	readonly random: Random;
 }
 
@@ -102,8 +100,7 @@ export class RunControl implements ControlledRun {
 	}
 
 	usage(): ReturnType<ControlledRun["usage"]> {
-		const workers = [...this.#pools.values()].flatMap((pool) => pool.workers());
-		const usages = workersUsage(workers, this.#setting.host);
+		const usages = [...this.#pools.values()].flatMap((pool) => pool.usage());
 		return new Map(usages.map((usage) => [usage.incarnation, usage]));
 	}
 

@@ -121,7 +121,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		throw error;
 	});
 	const control = new RunControl({
-		...{ runDirectory, hub, clock, host, random },
+		...{ runDirectory, hub, clock, random },
 		dataDir: directory.path,
 		record: () => registry.record,
 		protections: options.protections.map(({ name }) => name),

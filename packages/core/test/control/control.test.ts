@@ -279,9 +279,9 @@ test("a run that cannot listen goes on without, and says why", async () => {
 	const { events, record } = new EventRecorder();
 	hub.subscribe(record);
 	await using run = await openRun({ dataDir: temporaryDirectory() });
-	const { host, clock, random } = run.infrastructure;
+	const { clock, random } = run.infrastructure;
 	const control = new RunControl({
-		...{ hub, host, clock, random, dataDir: run.dataDir, protections: [] },
+		...{ hub, clock, random, dataDir: run.dataDir, protections: [] },
 		record: () => run.registry.runs()[0] as RunRecord,
 		runDirectory: join(run.dataDir, "nowhere"),
 		scopes: ["read"],
