@@ -1,10 +1,16 @@
 /** Why a command ends, for its exit status. */
-export type Failure = "failed" | "usage";
+export type Failure = "failed" | "usage" | "absent" | "silent" | "refused";
 
 /** What every command ends with when it does not do what it was asked. */
 export const EXIT_STATUS: Readonly<Record<Failure, number>> = {
 	failed: 1,
 	usage: 2,
+	/** There is no such run, pool or worker. */
+	absent: 3,
+	/** The program does not answer. */
+	silent: 4,
+	/** The program does not allow it. */
+	refused: 5,
 };
 
 /** Ends a command with a message for people. */

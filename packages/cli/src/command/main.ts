@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { VERSION } from "../gen/version.ts";
+import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
 import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
 
@@ -20,6 +21,7 @@ export async function main(args: readonly string[]): Promise<void> {
 		.usage("[--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]")
 		.description("run a command so that nothing of it stays behind");
 	addMcp(program, wholeNumber);
+	addLiveCommands(program, wholeNumber);
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {

@@ -1,0 +1,33 @@
+import type { ControlClient, LogLine } from "@snakepit/control";
+import { plainText } from "./plain-text.ts";
+import type { Terminal } from "./top.ts";
+
+export interface LogsOptions {
+	readonly json?: true;
+	readonly pool?: string;
+	readonly worker?: string;
+	readonly call?: string;
+}
+
+/** Prints what workers print and log from now on; ends with the run. */
+export async function logs(
+	client: ControlClient,
+	{ json, pool, worker, call }: LogsOptions,
+	terminal: Terminal,
+): Promise<void> {
+	for await (const update of client.logs({ pool, worker, call })) {
+		if (json) terminal.write(`${JSON.stringify(update)}\n`);
+		else if (update.kind === "line")
+			terminal.write(`${lineText(update.line)}\n`);
+		else
+			process.stderr.write(
+				`snakepit: ${update.records} lines were left out: they came faster than this program read them.\n`,
+			);
+	}
+}
+
+function lineText(line: LogLine): string {
+	const level = line.level === null ? "" : ` ${line.level} ${line.logger}:`;
+	const cut = line.cut ? " …" : "";
+	return plainText(`${line.workerId}${level} ${line.text}${cut}`);
+}

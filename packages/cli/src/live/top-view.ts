@@ -1,0 +1,75 @@
+import { addCounts, quantileMs, type ServedTick } from "@snakepit/control";
+import { duration, megabytes, plainText, table } from "./plain-text.ts";
+
+type PoolSnapshot = ServedTick["run"]["pools"][number];
+type WorkerSnapshot = PoolSnapshot["workers"][number];
+
+/** What `top` shows of a run: the verdict, then each pool with its queue, its calls and its workers. */
+export function topView(tick: ServedTick): readonly string[] {
+	const { run, verdict } = tick;
+	const { program, pid, runId } = run;
+	const age = duration(run.wallMs - run.startedAtMs);
+	return [
+		verdict.text,
+		`${program} (pid ${pid}), run ${runId}, open for ${age}`,
+		...run.pools.flatMap((pool) => ["", ...poolView(pool, tick)]),
+	].map(plainText);
+}
+
+function poolView(pool: PoolSnapshot, tick: ServedTick): readonly string[] {
+	const { size, calls, queue, workers } = pool;
+	const phase = pool.phase === "open" ? "" : `, ${pool.phase}`;
+	const waits =
+		queue.why === null
+			? "none waits"
+			: `${queue.waiting} waiting (${queue.why}; oldest ${duration(queue.oldestMs ?? 0)})`;
+	const rows = workers.map(workerRow);
+	return [
+		`${pool.pool}: ${size.min} to ${size.max} workers of ${pool.adapter}${phase}; calls: ${calls.running} running, ${waits}, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed, ${pool.restarts} restarts`,
+		...throughputLines(pool.pool, tick),
+		...table([
+			["WORKER", "STATE", "PID", "MEMORY", "CPU", "CALLS", "RUNS", "FOR"],
+			...rows,
+		]),
+	];
+}
+
+/** Of the last half second. */
+function throughputLines(pool: string, tick: ServedTick): readonly string[] {
+	const commands = tick.throughput.filter((each) => each.pool === pool);
+	if (commands.length === 0) return [];
+	const ended = commands.reduce(
+		(sum, { succeeded, failed }) => sum + succeeded + failed,
+		0,
+	);
+	const all = addCounts(...commands.map(({ totalMs }) => totalMs));
+	const shares = [0.5, 0.99].map((share) =>
+		duration(quantileMs(all, share) ?? 0),
+	);
+	return [
+		`${((ended / tick.tickMs) * 1_000).toFixed(0)} calls/s, median ${shares[0]}, 99 % within ${shares[1]}`,
+	];
+}
+
+function workerRow(worker: WorkerSnapshot): readonly string[] {
+	const { usage, running, heartbeat } = worker;
+	const [oldest] = running;
+	const more = running.length > 1 ? ` and ${running.length - 1} more` : "";
+	const silent =
+		heartbeat !== null && heartbeat.missedInARow > 0
+			? `, silent for ${duration(heartbeat.silentMs)}`
+			: "";
+	const processors = usage?.processors ?? null;
+	return [
+		worker.workerId,
+		`${worker.state}${silent}`,
+		worker.pid === null ? "-" : String(worker.pid),
+		usage === null ? "-" : megabytes(usage.residentBytes),
+		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
+		String(worker.callsTaken),
+		oldest === undefined
+			? "-"
+			: `${oldest.command}${oldest.cancelled ? " (cancelled)" : ""}${more}`,
+		oldest === undefined ? "-" : duration(oldest.forMs),
+	];
+}

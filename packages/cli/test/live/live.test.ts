@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+	type ControlledHost,
+	controlledHost,
+} from "../../../core/test/control/controlled-host.ts";
+
+const SNAKEPIT = [
+	process.execPath,
+	"--conditions=snakepit-source",
+	join(import.meta.dirname, "../../src/command/snakepit.ts"),
+] as const;
+/** Runs a program in a new terminal, and prints what that shows. */
+const IN_TERMINAL =
+	"import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+const CLEAR = "\u001b[H\u001b[2J";
+const ALL = { scopes: ["read", "logs", "act", "call"] } as const;
+
+interface Ended {
+	readonly status: number | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+interface Started {
+	/** Resolves when standard output has it. */
+	shows(text: RegExp | string): Promise<void>;
+	readonly end: Promise<Ended>;
+	readonly child: ChildProcess;
+}
+
+/** Starts a program without standard input. */
+function started([program, ...args]: readonly [string, ...string[]]): Started {
+	const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	const texts = { stdout: "", stderr: "" };
+	for (const name of ["stdout", "stderr"] as const)
+		child[name].on("data", (text) => {
+			texts[name] += text;
+		});
+	const end = once(child, "close").then(([status]) => ({ status, ...texts }));
+	const shows = async (text: RegExp | string): Promise<void> => {
+		const isShown = (): boolean =>
+			typeof text === "string"
+				? texts.stdout.includes(text)
+				: text.test(texts.stdout);
+		while (!isShown()) {
+			if (child.stdout.readableEnded)
+				throw new Error(`It ended without ${text}: ${JSON.stringify(texts)}`);
+			await Promise.race([once(child.stdout, "data"), end]);
+		}
+	};
+	return { shows, end, child };
+}
+
+function snakepit(
+	{ dataDir }: Pick<ControlledHost, "dataDir">,
+	...args: readonly string[]
+): Promise<Ended> {
+	return started([...SNAKEPIT, ...args, "--data-dir", dataDir]).end;
+}
+
+describe("of a living run", () => {
+	test("top shows it once, logs its lines, tools what it can; call and acts do what they say", async () => {
+		const host = await controlledHost({ control: ALL });
+		const shown = await snakepit(host, "top", "--once");
+		expect(shown.status, shown.stderr).toBe(0);
+		const [verdict, about, , pool] = shown.stdout.split("\n");
+		expect(verdict).toBe("2 workers, 0 busy; no call waits.");
+		expect(about).toMatch(
+			new RegExp(
+				`^host-program.ts \\(pid ${host.child.pid}\\), run ${host.runId}`,
+			),
+		);
+		expect(pool).toMatch(
+			/^lines: 2 to 2 workers of lines; calls: 0 running, none waits, 0 done/,
+		);
+		expect(shown.stdout).toMatch(/^WORKER +STATE +PID +MEMORY/m);
+		expect(shown.stdout).toMatch(/^lines-0 +ready +\d+ +\d+ MB/m);
+
+		const [state = ""] = (
+			await snakepit(host, "top", "--once", "--json")
+		).stdout.split("\n");
+		expect(JSON.parse(state)).toMatchObject({ run: { runId: host.runId } });
+		expect((await snakepit(host, "tools")).stdout).toBe("sleep: Waits.\n");
+		expect(
+			(
+				await snakepit(
+					host,
+					"call",
+					"echo",
+					"numbers=[1,2]",
+					"name=x=y",
+					"--json",
+				)
+			).stdout,
+		).toBe('{"numbers":[1,2],"name":"x=y"}\n');
+		expect(await snakepit(host, "restart", "lines-0", "--json")).toMatchObject({
+			...{
+				status: 0,
+				stdout: '{"done":"restart","pool":"lines","worker":"lines-0"}\n',
+			},
+		});
+		for (const act of [
+			["pause"],
+			["resume"],
+			["resize", "--max", "3"],
+			["recycle", "all", "--forced"],
+		])
+			expect(await snakepit(host, ...act)).toMatchObject({ status: 0 });
+
+		const lines = started([
+			...[...SNAKEPIT, "logs", "-f", "--worker", "lines-0"],
+			...["--data-dir", host.dataDir],
+		] as unknown as readonly [string]);
+		// Nothing says when it follows.
+		const printing = setInterval(() => host.call("print", 3), 200);
+		onTestFinished(() => clearInterval(printing));
+		await lines.shows(/line 2/);
+		lines.child.kill("SIGINT");
+		const printed = await lines.end;
+		expect(printed.stdout).toMatch(/^lines-0 line \d\nlines-0 line \d\n/);
+		expect(await snakepit(host, "kill")).toMatchObject({
+			stdout: "kill: lines, done\n",
+		});
+	}, 90_000);
+
+	test("each failure has its exit status, and says what to do", async () => {
+		const host = await controlledHost({ control: true });
+		for (const [args, status, message] of [
+			[
+				["pause"],
+				5,
+				/needs the scope "act".*control: \{ scopes: \["read", "logs", "act"\] \}/,
+			],
+			[
+				["restart", "lines-7"],
+				3,
+				/has no worker lines-7; there is lines-0, lines-1/,
+			],
+			[["tools", "--pool", "nemo"], 3, /There is no pool "nemo"/],
+			[
+				["top", "--run", "zzz"],
+				3,
+				/No run "zzz".*There is \w{7} \(host-program.ts, pid/,
+			],
+			[["call", "echo", "numbers"], 2, /key=value/],
+			[["resize", "--max", "many"], 2, /not a whole number/],
+			[["recycle"], 2, /missing required argument/],
+		] as const) {
+			const ended = await snakepit(host, ...args);
+			expect(ended, ended.stderr).toMatchObject({
+				...{ status, stdout: "", stderr: expect.stringMatching(message) },
+			});
+		}
+		host.child.kill("SIGSTOP");
+		expect(await snakepit(host, "top")).toMatchObject({
+			...{ status: 4, stderr: expect.stringContaining("has not answered") },
+		});
+		host.child.kill("SIGKILL");
+		await host.exited();
+		expect(await snakepit(host, "top")).toMatchObject({ status: 3 });
+	}, 90_000);
+
+	test("in a terminal top is redrawn, and says when its program was killed; elsewhere each verdict is a line", async () => {
+		const host = await controlledHost({ control: true });
+		const top = [...SNAKEPIT, "top", "--data-dir", host.dataDir] as const;
+		const plain = started(top);
+		const drawn = started(["python3", "-c", IN_TERMINAL, ...top]);
+		await drawn.shows(`${CLEAR}\u001b[32m2 workers, 0 busy`);
+		await plain.shows(/^\S+Z 2 workers, 0 busy; no call waits\.\n/);
+		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
+		await drawn.shows(`${CLEAR}\u001b[33mlines: 1 call waits, all 2 are busy`);
+		await drawn.shows(/\nlines-1 +ready .* sleep +\d/);
+		await plain.shows(/Z lines: 1 call waits, all 2 are busy/);
+		host.child.kill("SIGKILL");
+		await drawn.shows(/has ended, or closed its run/);
+		expect(await drawn.end).toMatchObject({ status: 1 });
+		expect(await plain.end).toMatchObject({
+			...{ status: 1, stderr: expect.stringContaining("HOST_GONE") },
+		});
+	}, 90_000);
+});
