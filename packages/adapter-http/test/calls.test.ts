@@ -1,8 +1,8 @@
-import { request } from "node:http";
-import OpenAI from "openai";
-import { describe, expect, test } from "vitest";
+import { AsyncResource } from "node:async_hooks";
+import { startForReal } from "@snakepit/core/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { HttpStatusError, http } from "../src/index.ts";
-import { begun, node, pooled, sharedPool } from "./pooled.ts";
+import { node, pooled, sharedPool } from "./pooled.ts";
 
 const command = node("{socket}");
 const shared = sharedPool({ command });
@@ -77,6 +77,21 @@ describe("a call", () => {
 			ran: "maybe",
 			message: expect.stringContaining("the file is gone"),
 		});
+	});
+
+	test("carries the caller's trace in its headers", async () => {
+		const worker = await startForReal(http({ command }));
+		onTestFinished(() => worker.stop());
+		const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+		const call = {
+			...{ callId: "1", signal: new AbortController().signal },
+			...{ timeoutMs: undefined, sessionId: undefined, input: undefined },
+			context: new AsyncResource("test"),
+			traceContext: { traceparent },
+		};
+		const { execute } = worker.connection;
+		const headers = await execute("GET /headers", undefined, call);
+		expect(headers).toMatchObject({ traceparent });
 	});
 
 	test("with another status fails with it and the beginning of the body", async () => {
@@ -155,155 +170,7 @@ describe("a call", () => {
 	});
 });
 
-describe("a client", () => {
-	test("is a fetch for one worker", async () => {
-		const { pool } = await shared();
-		await pool.use(async ({ fetch, origin }) => {
-			const response = await fetch("/echo", {
-				method: "POST",
-				body: JSON.stringify({ n: 1 }),
-			});
-			expect(response.headers.get("content-type")).toBe("application/json");
-			expect(await response.json()).toEqual({ echoed: { n: 1 } });
-			expect((await fetch(`${origin}/empty`)).status).toBe(204);
-			const form = new FormData();
-			form.set("a", "b");
-			const sent = await fetch("/same", { method: "POST", body: form });
-			expect(await sent.text()).toContain('name="a"');
-			await expect(fetch("http://example.com/")).rejects.toThrow(
-				"reaches its worker at http://localhost alone",
-			);
-			const aborting = new AbortController();
-			const endless = await fetch("/endless", {
-				method: "POST",
-				signal: aborting.signal,
-			});
-			const reader = endless.body?.getReader();
-			await reader?.read();
-			aborting.abort(new Error("enough"));
-			await expect(
-				(async () => {
-					while (!(await reader?.read())?.done);
-				})(),
-			).rejects.toThrow("enough");
-		});
-	});
-
-	test("is what the official client of OpenAI's interface takes", async () => {
-		const { pool } = await shared();
-		const words = await pool.use(async ({ fetch, origin }, { signal }) => {
-			const baseURL = `${origin}/v1`;
-			const openai = new OpenAI({ baseURL, apiKey: "none", fetch });
-			const stream = await openai.chat.completions.create(
-				{
-					model: "local",
-					messages: [{ role: "user", content: "one two" }],
-					stream: true,
-				},
-				{ signal },
-			);
-			return await Array.fromAsync(
-				stream,
-				({ choices: [choice] }) => choice?.delta.content,
-			);
-		});
-		expect(words).toEqual(["one", "two"]);
-	});
-
-	test("has the path of the socket, for code that connects itself", async () => {
-		const { pool } = await shared();
-		const status = await pool.use(
-			({ socketPath }) =>
-				new Promise((resolve) =>
-					request({ socketPath, path: "/text" }, (response) => {
-						response.resume();
-						resolve(response.statusCode);
-					}).end(),
-				),
-		);
-		expect(status).toBe(200);
-	});
-});
-
-test("the heartbeat asks a path for health, and the worker's facts say where it listens", async () => {
-	const { pool } = await pooled({ command, health: "/text", ready: "/text" });
-	expect(pool.workers()).toMatchObject([
-		{ facts: { listens: expect.stringMatching(/^unix:\/.*\/http$/) } },
-	]);
-});
-
-test("a program accepts on a socket that listened before it began", async () => {
-	const { pool, events } = await pooled({
-		command: node(),
-		env: { LISTEN_FD: "{fd}" },
-		listen: "inherited",
-	});
-	const pid = pool.workers()[0]?.pid ?? 0;
-	expect(await pool.execute("GET /text")).toBe("grüezi");
-	const call = pool.execute("POST /sleep").catch((error: unknown) => error);
-	await begun(events);
-	process.kill(pid, "SIGKILL");
-	expect(await call).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
-	expect(await pool.execute("GET /text")).toBe("grüezi");
-	expect(pool.workers()[0]?.pid).not.toBe(pid);
-});
-
-test("a start that takes too long says how the path of `ready` was answered", async () => {
-	const records: string[] = [];
-	await expect(
-		pooled(
-			{ command, ready: "/nowhere" },
-			{
-				start: { timeoutMs: 2_000, maxRestarts: 0 },
-				onEvent: (event) => {
-					if (event.type === "worker.logged")
-						records.push(event.record.message);
-				},
-			},
-		),
-	).rejects.toMatchObject({ code: "START_TIMEOUT" });
-	expect(records).toEqual([
-		"GET /nowhere is answered with 404: the worker takes calls when it is 2xx.",
-	]);
-});
-
 test("a response may take longer than an idle connection is kept", async () => {
 	const { pool } = await shared();
 	expect(await pool.execute("GET /slow")).toBe("at last");
-});
-
-test("a program is ready when it prints the line", async () => {
-	const { pool } = await pooled({
-		command: node("{port}"),
-		listen: "tcp",
-		ready: { fromLine: /^listening on/ },
-	});
-	expect(await pool.execute("GET /text")).toBe("grüezi");
-});
-
-test.each([
-	[{}, '"command" must be an array of strings'],
-	[{ command: ["x", "{socket}"], redy: "/" }, 'Did you mean "ready"?'],
-	[{ command: ["x"], listen: "udp" }, '"listen" must be "unix", "inherited"'],
-	[{ command: ["x"], listen: { fromLine: /on (\d+)/ } }, 'a group "url"'],
-	[{ command: ["x", "{socket}"], ready: "health" }, "begins with /"],
-] as const)("%j is refused", (options, message) => {
-	expect(() => http(options as never)).toThrow(message);
-});
-
-test.each([
-	[{ command: ["x"] }, "put {socket} into"],
-	[{ command: ["x", "{port}"] }, '{port} has no value with listen: "unix"'],
-	[
-		{ command: ["x", "{port}"], listen: { fromLine: /(?<port>\d+)/ } },
-		"has no placeholder",
-	],
-	[{ command: ["x"], env: { PORT: "{port}" }, listen: "inherited" }, "{fd}"],
-] as const)("%j is refused for its placeholders", (options, message) => {
-	expect(() => http(options)).toThrow(message);
-	const { command, ...more } = options;
-	const adapter = http({ ...more, command: () => command });
-	const slot = { directory: "/nowhere" } as never;
-	const signal = new AbortController().signal;
-	expect(() => adapter.launch(slot, signal)).toThrow(message);
 });
