@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { addDash } from "../dash/dash-command.ts";
 import { VERSION } from "../gen/version.ts";
 import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
@@ -22,6 +23,7 @@ export async function main(args: readonly string[]): Promise<void> {
 		.description("run a command so that nothing of it stays behind");
 	addMcp(program, wholeNumber);
 	addLiveCommands(program, wholeNumber);
+	addDash(program, wholeNumber);
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {

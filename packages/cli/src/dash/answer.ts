@@ -1,0 +1,18 @@
+import type { ServerResponse } from "node:http";
+
+/** Why a request is not answered. */
+export interface Refusal {
+	readonly status: 400 | 401 | 403 | 404 | 415;
+	readonly code: string;
+	readonly message: string;
+}
+
+/** Answers with JSON. */
+export function answerJson(
+	response: ServerResponse,
+	body: unknown,
+	status = 200,
+): void {
+	response.writeHead(status, { "content-type": "application/json" });
+	response.end(JSON.stringify(body));
+}

@@ -1,0 +1,140 @@
+import {
+	createServer,
+	type IncomingMessage,
+	type Server,
+	type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { answerJson, type Refusal } from "./answer.ts";
+import type { PageFiles } from "./page-files.ts";
+import { readJson } from "./read-json.ts";
+import { foreignRequest, Session } from "./request-guard.ts";
+import { RunRoutes, type RunRoutesSetting } from "./run-routes.ts";
+
+export interface DashServerSetting extends RunRoutesSetting {
+	readonly page: PageFiles;
+	/** 0 for any free one. */
+	readonly port: number;
+	/** Is called when the page has opened its session. */
+	readonly onOpened?: (() => void) | undefined;
+}
+
+export interface DashServer {
+	/** Opens the page once; whoever has it can do what the run's scopes allow. */
+	readonly url: string;
+	readonly port: number;
+	close(): Promise<void>;
+}
+
+/** Nothing from elsewhere is loaded, sent or framed, and no script or style of a text is ever run. */
+const HEADERS: Readonly<Record<string, string>> = {
+	"content-security-policy":
+		"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"x-content-type-options": "nosniff",
+	"referrer-policy": "no-referrer",
+	"cross-origin-resource-policy": "same-origin",
+	"cross-origin-opener-policy": "same-origin",
+	"cache-control": "no-store",
+};
+const CONNECTIONS = 64;
+
+/**
+ * Serves the dashboard on 127.0.0.1, in this process: a fault in it cannot hurt the program that it shows.
+ *
+ * @throws an error of Node, `EADDRINUSE` for example.
+ */
+export async function serveDash(
+	setting: DashServerSetting,
+): Promise<DashServer> {
+	const http = createServer();
+	http.maxConnections = CONNECTIONS;
+	const { promise, resolve, reject } = Promise.withResolvers<void>();
+	http.once("error", reject);
+	http.listen(setting.port, "127.0.0.1", resolve);
+	await promise;
+	const { port } = http.address() as AddressInfo;
+	const site = new DashSite(setting, port);
+	http.on("request", (request, response) => {
+		void site.answer(request, response);
+	});
+	return {
+		url: `http://127.0.0.1:${port}/#token=${site.session.token}`,
+		port,
+		close: async () => await closed(http),
+	};
+}
+
+async function closed(http: Server): Promise<void> {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	http.close(() => resolve());
+	http.closeAllConnections();
+	await promise;
+}
+
+class DashSite {
+	readonly session: Session;
+	readonly #setting: DashServerSetting;
+	readonly #port: number;
+	readonly #runs: RunRoutes;
+
+	constructor(setting: DashServerSetting, port: number) {
+		this.#setting = setting;
+		this.#port = port;
+		this.session = new Session(port);
+		this.#runs = new RunRoutes(setting);
+	}
+
+	async answer(
+		request: IncomingMessage,
+		response: ServerResponse,
+	): Promise<void> {
+		response.on("error", () => {}); // The page is gone.
+		for (const [name, value] of Object.entries(HEADERS))
+			response.setHeader(name, value);
+		const { method = "", url = "" } = request;
+		const foreign = foreignRequest(method, request.headers, this.#port);
+		if (foreign !== undefined) return refuse(response, foreign);
+		const path = url.split("?", 1)[0] ?? "";
+		const file = this.#setting.page.get(path);
+		if (method === "GET" && file !== undefined) {
+			response.setHeader("content-type", file.type);
+			response.end(file.body);
+		} else if (path === "/api/session") await this.#signIn(request, response);
+		else if (!this.session.includes(request.headers))
+			refuse(response, NO_SESSION);
+		else {
+			const refusal = await this.#runs.answer(request, response);
+			if (refusal !== undefined) refuse(response, refusal);
+		}
+	}
+
+	/** The page asks whether it has a session, or opens it with the token of the link. */
+	async #signIn(
+		request: IncomingMessage,
+		response: ServerResponse,
+	): Promise<void> {
+		if (request.method !== "GET") {
+			const body = await readJson(request);
+			const cookie = this.session.open(body?.["token"]);
+			if (cookie === undefined) return refuse(response, NO_SESSION);
+			response.setHeader("set-cookie", cookie);
+			this.#setting.onOpened?.();
+		} else if (!this.session.includes(request.headers))
+			return refuse(response, NO_SESSION);
+		response.writeHead(204).end();
+	}
+}
+
+const NO_SESSION: Refusal = {
+	status: 401,
+	code: "NO_SESSION",
+	message:
+		"The link that `snakepit dash` prints opens the dashboard in one browser, once. Run the command again for another.",
+};
+
+function refuse(
+	response: ServerResponse,
+	{ status, code, message }: Refusal,
+): void {
+	answerJson(response, { error: { code, message } }, status);
+}

@@ -1,0 +1,57 @@
+import type { LogLine } from "@snakepit/control";
+
+/** So many lines are sent to the page at once. */
+export const BATCH_LINES = 500;
+/** The page gets so much of one line. */
+export const LINE_CHARACTERS = 4_000;
+
+/** Lines for the page: the latest, when there are too many. */
+export interface LogBatchRecord {
+	readonly lines: readonly PageLogLine[];
+	/** So many before them were left out. */
+	readonly leftOut: number;
+}
+
+export interface PageLogLine extends LogLine {
+	/** How many characters of the text are missing here; of a line that was cut before, nobody knows. */
+	readonly missing: number;
+}
+
+/** Collects lines until the page takes them. What does not fit is left out, and counted. */
+export class LogBatch {
+	#lines: PageLogLine[] = [];
+	#leftOut = 0;
+
+	add(line: LogLine): void {
+		const text = line.text.slice(0, LINE_CHARACTERS);
+		this.#lines.push({
+			...line,
+			text,
+			missing: line.text.length - text.length,
+		});
+		// Seldom: to move all for each line costs more.
+		if (this.#lines.length >= 2 * BATCH_LINES) this.#shorten();
+	}
+
+	/** Lines that the program left out, because this client was too slow. */
+	lost(lines: number): void {
+		this.#leftOut += lines;
+	}
+
+	/** Returns what there is, and begins anew; `undefined` when there is nothing. */
+	take(): LogBatchRecord | undefined {
+		this.#shorten();
+		if (this.#lines.length === 0 && this.#leftOut === 0) return undefined;
+		const record = { lines: this.#lines, leftOut: this.#leftOut };
+		this.#lines = [];
+		this.#leftOut = 0;
+		return record;
+	}
+
+	#shorten(): void {
+		const over = this.#lines.length - BATCH_LINES;
+		if (over <= 0) return;
+		this.#lines = this.#lines.slice(over);
+		this.#leftOut += over;
+	}
+}

@@ -1,0 +1,82 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Refusal } from "./answer.ts";
+
+/**
+ * Refuses what a page of another origin sends: by its own name for this address (DNS rebinding), as a form or as a
+ * cross-origin request. `undefined` when the request is of our page, of a person or of a program of this user.
+ */
+export function foreignRequest(
+	method: string,
+	headers: IncomingHttpHeaders,
+	port: number,
+): Refusal | undefined {
+	const { host = "", origin } = headers;
+	const names = [`127.0.0.1:${port}`, `localhost:${port}`];
+	if (!names.includes(host))
+		return {
+			status: 403,
+			code: "FOREIGN_HOST",
+			message: `This dashboard is at ${names[0]}, not at ${JSON.stringify(host.slice(0, 100))}.`,
+		};
+	const site = headers["sec-fetch-site"];
+	const isForeign =
+		(origin !== undefined && origin !== `http://${host}`) ||
+		(method !== "GET" && origin === undefined) ||
+		(site !== undefined && site !== "same-origin" && site !== "none");
+	if (isForeign)
+		return {
+			status: 403,
+			code: "FOREIGN_ORIGIN",
+			message: "Only the dashboard's own page may ask this.",
+		};
+	if (method !== "GET" && headers["content-type"] !== "application/json")
+		return {
+			status: 415,
+			code: "NOT_JSON",
+			message:
+				"A request that changes something has content-type application/json.",
+		};
+	return undefined;
+}
+
+/** Who may see the page: the one who opens the link first. */
+export class Session {
+	/** Opens the session once. */
+	readonly token: string = randomBytes(32).toString("hex");
+	readonly #secret = randomBytes(32).toString("hex");
+	readonly #cookie: string;
+	#state: "new" | "open" = "new";
+
+	/** @param port is in the cookie's name: cookies of one host are shared by all its ports. */
+	constructor(port: number) {
+		this.#cookie = `snakepit_${port}`;
+	}
+
+	/** Returns the `Set-Cookie` header; `undefined` for a wrong token, and for one that was used. */
+	open(token: unknown): string | undefined {
+		if (typeof token !== "string" || !isSame(token, this.token)) return;
+		if (this.#state === "open") return;
+		this.#state = "open";
+		return `${this.#cookie}=${this.#secret}; HttpOnly; SameSite=Strict; Path=/`;
+	}
+
+	/** Whether a request has the session's cookie. */
+	includes({ cookie = "" }: IncomingHttpHeaders): boolean {
+		const wanted = `${this.#cookie}=`;
+		const given = cookie
+			.split(";")
+			.map((pair) => pair.trim())
+			.find((pair) => pair.startsWith(wanted));
+		return (
+			given !== undefined && isSame(given.slice(wanted.length), this.#secret)
+		);
+	}
+}
+
+/** In constant time. */
+function isSame(given: string, right: string): boolean {
+	const digest = (text: string): Buffer =>
+		createHash("sha256").update(text).digest();
+	return timingSafeEqual(digest(given), digest(right));
+}

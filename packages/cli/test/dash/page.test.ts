@@ -1,0 +1,149 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { serve } from "../../../control/test/fake-run.ts";
+import type { DashServer } from "../../src/dash/dash-server.ts";
+import type { PageFiles } from "../../src/dash/page-files.ts";
+import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
+import { builtPage, dashboardOf, dashboardOfSocket } from "./dashboards.ts";
+import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
+
+const DEADLINE_MS = 25_000;
+
+describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
+	let files: PageFiles;
+	let browser: Browser;
+	let host: LookedAtHost;
+	let server: DashServer;
+	let page: Page;
+	/** What a page must not have: exceptions, and anything that its policy forbids. */
+	const problems: string[] = [];
+
+	beforeAll(async () => {
+		const heartbeat = { intervalMs: 500, hungAfterMs: 9_000 };
+		[files, browser, host] = await Promise.all([
+			builtPage(),
+			startChromium(),
+			lookedAtHost(["read", "logs", "act", "call"], { heartbeat }),
+		]);
+		server = await dashboardOf(host.dataDir, files);
+		page = await browser.newPage();
+		page.setDefaultTimeout(DEADLINE_MS);
+		page.on("pageerror", ({ message }) => problems.push(message));
+		page.on("console", (line) => {
+			if (/content security/i.test(line.text())) problems.push(line.text());
+		});
+		await page.goto(server.url);
+	}, 60_000);
+
+	afterAll(async () => {
+		await browser?.close();
+		await server?.close();
+		await host?.end();
+	});
+
+	const show = (view: string) =>
+		page.goto(`${server.url.split("#")[0]}#/${view}`);
+
+	test("the link shows the workers, and does not stay in the address", async () => {
+		await page.locator("tr[data-worker=tools-0][data-state=idle]").waitFor();
+		expect(page.url()).not.toContain("token");
+		const verdict = await page.locator(".verdict").textContent();
+		expect(verdict).toContain("2 workers, 0 busy");
+	});
+
+	test("the link does not work in another browser", async () => {
+		const other = await browser.newContext();
+		const opened = await other.newPage();
+		await opened.goto(server.url);
+		await opened.getByText("This page is closed").waitFor();
+		await other.close();
+	});
+
+	test("a form made from a tool's schema makes a call", async () => {
+		await show("tools?tool=mean");
+		await page.locator("#field-numbers").fill("[1, 2, 6]");
+		await page.locator("#field-unit").fill("km");
+		await page.getByRole("button", { name: "Call" }).click();
+		await page.locator("pre.result").waitFor();
+		const result = await page.locator("pre.result").textContent();
+		expect(result).toBe('"3.0 km"');
+		await show("tools?tool=parse");
+		await page.locator("#field-text").fill("twelve");
+		await page.getByRole("button", { name: "Call" }).click();
+		await page.getByText("Traceback (most recent call last)").waitFor();
+	});
+
+	test("markup, ANSI sequences and a line of a megabyte stay inert and bounded", async () => {
+		await show("logs");
+		await page.locator(".lines .empty").waitFor();
+		host.call("hostile", {});
+		await page.locator(".lines li", { hasText: "blinks" }).click();
+		const whole = await page.locator(".whole-line pre").textContent();
+		expect(whole).toContain("<img src=x onerror=");
+		expect(whole).not.toContain("\x1b");
+		const lines = await page.locator(".lines").textContent();
+		expect(lines).toContain("<U+202E>turned<U+202C>");
+		expect(lines).toContain("xxxxxxxxxx");
+		expect(lines?.length).toBeLessThan(20_000);
+		await show("calls");
+		const row = page.locator("tbody tr", { hasText: "hostile" });
+		await row.locator("a").click();
+		await page.locator("section.call").waitFor();
+		expect(await page.title()).toBe("host-program.ts");
+		const foreign = page.locator(
+			"#app script, #app img:not([src='/icon.svg'])",
+		);
+		expect(await foreign.count()).toBe(0);
+	});
+
+	test("a worker that hangs is shown as hung, before it is killed", async () => {
+		await show("workers");
+		host.call("hang", { seconds: 60 });
+		const row = page.locator("tr[data-state=hung]", { hasText: "hang" });
+		await row.waitFor();
+		const verdict = await page.locator(".verdict").textContent();
+		expect(verdict).toContain("has not answered for");
+		// One that is killed is replaced, which is a restart.
+		const section = await page.locator("section").textContent();
+		expect(section).toContain("0 restarts");
+	});
+
+	test("a host that is killed is reported within 2 s, and its last state can be read", async () => {
+		await page.evaluate(() => {
+			const seen = globalThis as { goneAt?: number };
+			const look = () => {
+				if (
+					document.querySelector(".verdict")?.textContent?.includes("is gone")
+				)
+					seen.goneAt ??= Date.now();
+			};
+			new MutationObserver(look).observe(document.body, {
+				...{ subtree: true, childList: true, characterData: true },
+			});
+		});
+		const killedAt = Date.now();
+		host.kill("SIGKILL");
+		await page.locator("main.stale").waitFor();
+		const goneAt = await page.evaluate(
+			() => (globalThis as { goneAt?: number }).goneAt,
+		);
+		expect((goneAt ?? Number.NaN) - killedAt).toBeLessThan(2_000);
+		await page.locator("tr[data-worker=tools-0]").waitFor();
+		await show("history");
+		await page.locator(".runs", { hasText: host.runId }).waitFor();
+		expect(problems).toEqual([]);
+	});
+
+	test("a page that is closed leaves no subscription in the program", async () => {
+		const { run, socketPath } = await serve();
+		const other = await dashboardOfSocket(socketPath, files);
+		const opened = await browser.newPage();
+		await opened.goto(other.url);
+		await opened.locator("tr[data-worker=demo-0]").waitFor();
+		expect(run.listeners.events.size).toBe(1);
+		await opened.close();
+		const isGone = () => run.listeners.events.size === 0;
+		await vi.waitUntil(isGone, { timeout: DEADLINE_MS });
+		await other.close();
+	});
+});

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { foreignRequest, Session } from "../../src/dash/request-guard.ts";
+
+const PORT = 4_321;
+const OWN = {
+	host: `127.0.0.1:${PORT}`,
+	origin: `http://127.0.0.1:${PORT}`,
+	"content-type": "application/json",
+	"sec-fetch-site": "same-origin",
+};
+
+test.each([
+	["GET", { host: OWN.host }],
+	["GET", { host: `localhost:${PORT}`, "sec-fetch-site": "none" }],
+	["GET", OWN],
+	["POST", OWN],
+])("%s of our page is answered: %o", (method, headers) => {
+	expect(foreignRequest(method, headers, PORT)).toBeUndefined();
+});
+
+test.each([
+	["GET", { ...OWN, host: "evil.example" }, "FOREIGN_HOST"],
+	["GET", { ...OWN, host: `evil.example:${PORT}` }, "FOREIGN_HOST"],
+	["GET", { ...OWN, host: "127.0.0.1:1" }, "FOREIGN_HOST"],
+	["GET", {}, "FOREIGN_HOST"],
+	["GET", { ...OWN, origin: "http://evil.example" }, "FOREIGN_ORIGIN"],
+	["GET", { ...OWN, origin: `http://localhost:${PORT}` }, "FOREIGN_ORIGIN"],
+	["GET", { ...OWN, "sec-fetch-site": "cross-site" }, "FOREIGN_ORIGIN"],
+	["GET", { ...OWN, "sec-fetch-site": "same-site" }, "FOREIGN_ORIGIN"],
+	["POST", { ...OWN, origin: undefined }, "FOREIGN_ORIGIN"],
+	["POST", { ...OWN, origin: "null" }, "FOREIGN_ORIGIN"],
+	["POST", { ...OWN, "content-type": "text/plain" }, "NOT_JSON"],
+] as const)("%s with %o is refused: %s", (method, headers, code) => {
+	expect(foreignRequest(method, headers, PORT)?.code).toBe(code);
+});
+
+test("the link opens one session, once, and its cookie is for this port and no script", () => {
+	const session = new Session(PORT);
+	expect(session.open("f".repeat(64))).toBeUndefined();
+	expect(session.open(undefined)).toBeUndefined();
+	const header = session.open(session.token) ?? "";
+	expect(header).toMatch(
+		/^snakepit_4321=[0-9a-f]{64}; HttpOnly; SameSite=Strict; Path=\/$/,
+	);
+	const [cookie = ""] = header.split(";");
+	expect(cookie).not.toContain(session.token);
+	expect(session.includes({ cookie: `other=1; ${cookie}` })).toBe(true);
+	expect(session.includes({ cookie: `${cookie}0` })).toBe(false);
+	expect(session.includes({ cookie: `snakepit_4321=` })).toBe(false);
+	expect(session.includes({})).toBe(false);
+	expect(session.open(session.token)).toBeUndefined();
+});

@@ -1,0 +1,133 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { serve } from "../../../control/test/fake-run.ts";
+import type { DashServer } from "../../src/dash/dash-server.ts";
+import { dashboardOfSocket } from "./dashboards.ts";
+
+const WAIT = { timeout: 20_000 };
+
+async function dashboard() {
+	const { run, socketPath } = await serve();
+	const page = new Map([
+		["/", { type: "text/html", body: Buffer.from("the page") }],
+	]);
+	const server = await dashboardOfSocket(socketPath, page);
+	onTestFinished(() => server.close());
+	return { run, server };
+}
+
+interface Answer {
+	readonly status: number | undefined;
+	readonly headers: IncomingMessage["headers"];
+	readonly body: string;
+}
+
+async function sent(
+	{ port }: DashServer,
+	path: string,
+	headers: Record<string, string> = {},
+	body?: unknown,
+): Promise<IncomingMessage> {
+	const host = `127.0.0.1:${port}`;
+	const made = request({
+		...{ host: "127.0.0.1", port, path, agent: false },
+		method: body === undefined ? "GET" : "POST",
+		headers: {
+			...(body !== undefined && {
+				origin: `http://${host}`,
+				"content-type": "application/json",
+			}),
+			host,
+			...headers,
+		},
+	});
+	made.end(body === undefined ? undefined : JSON.stringify(body));
+	const [response] = (await once(made, "response")) as [IncomingMessage];
+	return response;
+}
+
+async function asked(...what: Parameters<typeof sent>): Promise<Answer> {
+	const response = await sent(...what);
+	let body = "";
+	for await (const chunk of response.setEncoding("utf8")) body += chunk;
+	return { status: response.statusCode, headers: response.headers, body };
+}
+
+const tokenOf = ({ url }: DashServer): string => url.split("#token=")[1] ?? "";
+
+async function cookieOf(server: DashServer): Promise<{ cookie: string }> {
+	const token = tokenOf(server);
+	const { headers } = await asked(server, "/api/session", {}, { token });
+	return { cookie: headers["set-cookie"]?.[0]?.split(";")[0] ?? "" };
+}
+
+test("without the session there is the page, and nothing of any run", async () => {
+	const { server } = await dashboard();
+	const page = await asked(server, "/");
+	expect(page).toMatchObject({ status: 200, body: "the page" });
+	expect(page.headers["content-security-policy"]).toMatch(
+		/^default-src 'self';/,
+	);
+	const events = "/api/runs/abcdefg/events";
+	for (const path of ["/api/runs", "/api/history", events, "/x"])
+		expect((await asked(server, path)).status, path).toBe(401);
+	const forged = { cookie: `snakepit_${server.port}=${"0".repeat(64)}` };
+	expect((await asked(server, "/api/runs", forged)).status).toBe(401);
+});
+
+test("a foreign Host header is refused, also with the session", async () => {
+	const { server } = await dashboard();
+	const cookie = await cookieOf(server);
+	const foreign = { ...cookie, host: `evil.example:${server.port}` };
+	for (const path of ["/", "/api/runs"])
+		expect(await asked(server, path, foreign)).toMatchObject({ status: 403 });
+	expect((await asked(server, "/api/runs", cookie)).status).toBe(200);
+});
+
+test("the link works once", async () => {
+	const { server } = await dashboard();
+	const token = tokenOf(server);
+	const first = await asked(server, "/api/session", {}, { token });
+	expect(first.status).toBe(204);
+	const second = await asked(server, "/api/session", {}, { token });
+	expect(second.status).toBe(401);
+	expect(second.headers["set-cookie"]).toBeUndefined();
+});
+
+test("what a run answers is passed on, errors with their code", async () => {
+	const { run, server } = await dashboard();
+	const cookie = await cookieOf(server);
+	const at = (path: string, body?: unknown) =>
+		asked(server, `/api/runs/abcdefg/pools/${path}`, cookie, body);
+	expect(JSON.parse((await at("demo/tools")).body)).toEqual({ tools: null });
+	const call = await at("demo/call", { command: "a", args: { b: 1 } });
+	expect(JSON.parse(call.body)).toEqual({
+		value: { command: "a", args: { b: 1 } },
+	});
+	expect((await at("demo/pause", {})).status).toBe(200);
+	expect(run.recorded.map(({ act, by }) => [act, by])).toEqual([
+		["call", "a test"],
+		["pause", "a test"],
+	]);
+	const none = await at("none/pause", {});
+	expect(none.status).toBe(422);
+	expect(JSON.parse(none.body).error.code).toBe("NO_SUCH_POOL");
+	expect((await at("demo/dance", {})).status).toBe(404);
+	expect((await at("demo/pause", [])).status).toBe(400);
+	expect((await asked(server, "/api/runs/%", cookie)).status).toBe(404);
+});
+
+test("a page that is closed leaves no subscription in the program", async () => {
+	const { run, server } = await dashboard();
+	const cookie = await cookieOf(server);
+	const streams = await Promise.all(
+		["events", "logs"].map((what) =>
+			sent(server, `/api/runs/abcdefg/${what}`, cookie),
+		),
+	);
+	const listeners = () => [run.listeners.events.size, run.listeners.logs.size];
+	await vi.waitUntil(() => listeners().every((each) => each === 1), WAIT);
+	for (const stream of streams) stream.destroy();
+	await vi.waitUntil(() => listeners().every((each) => each === 0), WAIT);
+});

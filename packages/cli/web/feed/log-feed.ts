@@ -1,0 +1,39 @@
+import type { LogBatchRecord } from "../../src/dash/log-batch.ts";
+import { type LogLines, NO_LINES, withLines } from "../model/log-lines.ts";
+import { runPath } from "./requests.ts";
+import type { Store } from "./store.ts";
+
+export interface LogWish {
+	readonly runId: string;
+	readonly worker: string;
+	readonly call: string;
+}
+
+export interface LogState extends LogLines {
+	/** Why no more lines come; `undefined` while they do. */
+	readonly ended: string | undefined;
+}
+
+export const NO_LOG: LogState = { ...NO_LINES, ended: undefined };
+
+/** Follows what workers print; returns the function that ends it. */
+export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
+	const query = new URLSearchParams({ worker: wish.worker, call: wish.call });
+	const source = new EventSource(`${runPath(wish.runId, "logs")}?${query}`);
+	source.addEventListener("lines", ({ data }) => {
+		const batch = JSON.parse(data) as LogBatchRecord;
+		store.update((state) => ({ ...state, ...withLines(state, batch) }));
+	});
+	source.addEventListener("end", ({ data }) => {
+		source.close();
+		const { message } = JSON.parse(data) as { message?: string };
+		const ended = message ?? "The run has ended.";
+		store.update((state) => ({ ...state, ended }));
+	});
+	source.addEventListener("error", () => {
+		if (source.readyState !== EventSource.CLOSED) return;
+		const ended = "These lines cannot be followed any more.";
+		store.update((state) => ({ ...state, ended: state.ended ?? ended }));
+	});
+	return () => source.close();
+}

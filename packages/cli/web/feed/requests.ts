@@ -1,0 +1,62 @@
+/** What the server answered instead of what was asked for. */
+export class RequestError extends Error {
+	readonly code: string;
+	/** Of a call: whether its work may have begun. */
+	readonly ran: string | undefined;
+	/** Of a call whose tool failed: what it raised. */
+	readonly traceback: string | undefined;
+
+	constructor(fields: {
+		readonly code: string;
+		readonly message: string;
+		readonly ran?: string;
+		readonly remote?: { readonly traceback?: string };
+	}) {
+		super(fields.message);
+		this.code = fields.code;
+		this.ran = fields.ran;
+		this.traceback = fields.remote?.traceback;
+	}
+}
+
+/** @throws RequestError */
+export async function get<Answer>(path: string): Promise<Answer> {
+	return (await answerOf(fetch(path))) as Answer;
+}
+
+/** @throws RequestError */
+export async function post<Answer>(
+	path: string,
+	body: unknown,
+	signal?: AbortSignal,
+): Promise<Answer> {
+	const request = fetch(path, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(body),
+		...(signal && { signal }),
+	});
+	return (await answerOf(request)) as Answer;
+}
+
+/** The address of what is asked of one run. */
+export function runPath(runId: string, ...parts: readonly string[]): string {
+	return ["/api/runs", runId, ...parts.map(encodeURIComponent)].join("/");
+}
+
+async function answerOf(request: Promise<Response>): Promise<unknown> {
+	let response: Response;
+	try {
+		response = await request;
+	} catch (error) {
+		if (error instanceof DOMException) throw error;
+		throw new RequestError({
+			code: "CUT",
+			message: "The process of `snakepit dash` does not answer.",
+		});
+	}
+	if (response.status === 204) return undefined;
+	const answer = await response.json();
+	if (!response.ok) throw new RequestError(answer.error);
+	return answer;
+}

@@ -1,0 +1,104 @@
+import type { PageUpdate } from "../../src/dash/follow-run.ts";
+import type { ListedRun } from "../../src/dash/run-source.ts";
+import {
+	newRunView,
+	type PageState,
+	type RunView,
+	withUpdate,
+} from "../model/page-state.ts";
+import { get, runPath } from "./requests.ts";
+import type { Store } from "./store.ts";
+
+/** How often a page without a living run looks for one, in milliseconds. */
+const LOOK_MS = 2_000;
+const KINDS: readonly PageUpdate["kind"][] = [
+	"state",
+	"event",
+	"lost",
+	"silent",
+	"gone",
+];
+
+/** Keeps the page's state as the run is: of one run at a time. */
+export class RunFeed {
+	readonly #store: Store<PageState>;
+	#source: EventSource | undefined;
+	/** What came since the last turn of the page. */
+	#pending: PageUpdate[] = [];
+
+	constructor(store: Store<PageState>) {
+		this.#store = store;
+	}
+
+	/** Follows the newest run, and looks for others while none lives. */
+	async start(): Promise<void> {
+		const runs = await this.list();
+		const [newest] = runs;
+		if (newest !== undefined) this.follow(newest.runId);
+		setInterval(() => {
+			const { run } = this.#store.state;
+			if (run === undefined) void this.#lookForFirst();
+			else if (run.link.kind === "gone") void this.list();
+		}, LOOK_MS);
+	}
+
+	async list(): Promise<readonly ListedRun[]> {
+		try {
+			const { runs } = await get<{ runs: readonly ListedRun[] }>("/api/runs");
+			this.#store.update((state) => ({ ...state, runs }));
+			return runs;
+		} catch {
+			return this.#store.state.runs;
+		}
+	}
+
+	follow(runId: string): void {
+		this.#source?.close();
+		this.#pending = [];
+		this.#store.update((state) => ({ ...state, run: newRunView(runId) }));
+		const source = new EventSource(runPath(runId, "events"));
+		this.#source = source;
+		for (const kind of KINDS)
+			source.addEventListener(kind, ({ data }) => {
+				// An end is not waited with: there is nothing to come.
+				if (kind === "gone") source.close();
+				this.#add(JSON.parse(data));
+			});
+		source.addEventListener("error", () => void this.#failed(source, runId));
+	}
+
+	async #lookForFirst(): Promise<void> {
+		const [newest] = await this.list();
+		if (newest !== undefined && this.#store.state.run === undefined)
+			this.follow(newest.runId);
+	}
+
+	/** The page draws once for all that comes together. */
+	#add(update: PageUpdate): void {
+		this.#pending.push(update);
+		if (this.#pending.length > 1) return;
+		setTimeout(() => {
+			const updates = this.#pending;
+			this.#pending = [];
+			this.#change((run) => updates.reduce(withUpdate, run));
+		}, 50);
+	}
+
+	/** The server refused the stream, or is gone: then the browser goes on trying. */
+	async #failed(source: EventSource, runId: string): Promise<void> {
+		if (this.#source !== source) return;
+		if (source.readyState !== EventSource.CLOSED) {
+			this.#change((run) => ({ ...run, link: { kind: "cut" } }));
+			return;
+		}
+		if (this.#store.state.run?.link.kind === "gone") return;
+		const message = `Run ${runId} cannot be looked at any more.`;
+		this.#change((run) => ({ ...run, link: { kind: "gone", message } }));
+	}
+
+	#change(change: (run: RunView) => RunView): void {
+		this.#store.update((state) =>
+			state.run === undefined ? state : { ...state, run: change(state.run) },
+		);
+	}
+}

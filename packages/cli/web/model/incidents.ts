@@ -1,0 +1,169 @@
+import type { ControlledEvent } from "@snakepit/control";
+import { counted, duration } from "./figures.ts";
+import type { Tone } from "./worker-status.ts";
+
+/** One event that people want to know of. */
+export interface ShownIncident {
+	/** In the order in which the page got it. */
+	readonly number: number;
+	readonly wallMs: number;
+	readonly type: string;
+	readonly tone: Tone;
+	/** In words. */
+	readonly text: string;
+	readonly workerId: string | undefined;
+	/** More lines: the last of a worker's output, for example. */
+	readonly lines: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+interface Words {
+	readonly tone: Tone;
+	readonly text: string;
+	readonly lines?: readonly string[];
+}
+
+/** Ends of workers that their pool or program wanted. */
+const IN_ORDER: readonly unknown[] = [
+	"closed",
+	"recycled",
+	"restarted",
+	"host_exit",
+];
+
+/** What is said of each type of event; what is not here is no incident. */
+const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
+	"worker.ready": (e) => good(`${e["workerId"]} is ready (pid ${e["pid"]})`),
+	"worker.exited": exited,
+	"worker.start_failed": (e) =>
+		bad(`${e["workerId"]} could not be started: ${messageOf(e["error"])}`),
+	"worker.condemned": (e) => warn(`${e["workerId"]} must end: ${e["message"]}`),
+	"worker.retiring": (e) => quiet(`${e["workerId"]} retires: ${e["reason"]}`),
+	"worker.group_spared": (e) =>
+		warn(
+			`processes in the group of ${e["workerId"]} are left alone: nothing proves that they are its own`,
+		),
+	"heartbeat.hung": (e) =>
+		bad(`${e["workerId"]} hangs: silent for ${ms(e["silentMs"])}`),
+	"heartbeat.busy": (e) =>
+		warn(`${e["workerId"]} is silent for ${ms(e["silentMs"])}, but computes`),
+	"pool.started": (e) =>
+		good(`pool ${e["pool"]} has started in ${ms(e["durationMs"])}`),
+	"pool.start_failed": (e) =>
+		bad(`pool ${e["pool"]} could not be started: ${messageOf(e["error"])}`),
+	"pool.closing": (e) => quiet(`pool ${e["pool"]} closes`),
+	"pool.closed": (e) => quiet(`pool ${e["pool"]} is closed`),
+	"pool.paused": (e) => warn(`pool ${e["pool"]} is paused by ${e["by"]}`),
+	"pool.resumed": (e) => good(`pool ${e["pool"]} is resumed by ${e["by"]}`),
+	"pool.resized": (e) =>
+		quiet(
+			`pool ${e["pool"]} is resized to ${e["min"]}–${e["max"]} workers by ${e["by"]}`,
+		),
+	"pool.restart_budget_spent": (e) =>
+		bad(
+			`pool ${e["pool"]} has spent its restart budget: ${counted(Number(e["restarts"]), "restart")} in ${ms(e["windowMs"])}`,
+		),
+	"pool.adapter_noted": (e) => quiet(`pool ${e["pool"]}: ${e["note"]}`),
+	"preload.ended": (e) =>
+		e["how"] === "lost"
+			? bad(
+					`the preloaded parent of pool ${e["pool"]} is lost, and its workers with it`,
+				)
+			: undefined,
+	"preload.unavailable": (e) =>
+		warn(`workers of ${e["pool"]} start by themselves: ${e["reason"]}`),
+	"orphan.reaped": (e) =>
+		warn(`orphan ended: pid ${e["pid"]} of run ${e["ofRun"]}`),
+	"orphan.spared": (e) =>
+		warn(
+			`process left alone: pid ${e["pid"]} of run ${e["ofRun"]}, ${e["reason"]}`,
+		),
+	"run.spared": (e) => warn(`run ${e["ofRun"]} left alone: ${e["reason"]}`),
+	"audit.stray_found": (e) =>
+		warn(`stray found: ${e["name"]}, pid ${e["pid"]}`),
+	"audit.stray_killed": (e) => warn(`stray ended: pid ${e["pid"]}`),
+	"audit.stray_spared": (e) =>
+		bad(`stray could not be ended: pid ${e["pid"]}, ${e["reason"]}`),
+	"audit.failed": (e) => bad(`audit failed: ${e["reason"]}`),
+	"registry.degraded": (e) =>
+		bad(`the ledger cannot be written: ${e["message"]}`),
+	"registry.recovered": () => good("the ledger can be written again"),
+	"registry.file_lost": (e) =>
+		bad(`the ${e["file"]} file is ${e["how"]}: ${e["path"]}`),
+	"registry.set_aside": (e) =>
+		warn(`a ledger cannot be read and is set aside: ${e["path"]}`),
+	"protection.unavailable": (e) =>
+		bad(`protection ${e["protection"]} cannot work: ${e["reason"]}`),
+	"protection.ended": (e) =>
+		e["how"] === "lost"
+			? bad(`protection ${e["protection"]} is lost`)
+			: undefined,
+	"control.requested": (e) =>
+		quiet(`${e["by"]} asks for ${e["act"]}${target(e)} on pool ${e["pool"]}`),
+	"host.signal_received": (e) => warn(`the program got ${e["signal"]}`),
+	"listener.threw": (e) =>
+		bad(`code of the program threw: ${e["of"]}: ${messageOf(e["error"])}`),
+};
+
+/** What an event means for people; `undefined` when it is no incident. */
+export function incidentOf(
+	event: ControlledEvent,
+	number: number,
+): ShownIncident | undefined {
+	const words = Object.hasOwn(WORDS, event.type)
+		? WORDS[event.type]?.(event)
+		: undefined;
+	if (words === undefined) return undefined;
+	const { workerId } = event as { workerId?: string };
+	const { wallMs, type } = event;
+	return { lines: [], ...words, number, wallMs, type, workerId };
+}
+
+function exited(event: Fields): Words {
+	const { workerId, pid, exit, reason, killer, callsLost, tail } = event;
+	const how = exitWords(exit as Exit | undefined);
+	const who = killer === "none" ? "" : `, ended by ${words(killer)}`;
+	const lost = Number(callsLost);
+	const calls = lost > 0 ? `, ${counted(lost, "call")} lost` : "";
+	const text = `${workerId} (pid ${pid}) exited${how}: ${words(reason)}${who}${calls}`;
+	const isOrdered = IN_ORDER.includes(reason);
+	return {
+		tone: isOrdered ? "quiet" : "bad",
+		text,
+		lines: isOrdered || !Array.isArray(tail) ? [] : tail.map(String),
+	};
+}
+
+type Exit =
+	| { readonly kind: "code"; readonly code: number }
+	| { readonly kind: "signal"; readonly signal: string };
+
+/** How a process ended; nothing where nobody knows. */
+export function exitWords(exit: Exit | undefined): string {
+	if (exit === undefined || exit === null) return "";
+	return exit.kind === "signal"
+		? ` by ${exit.signal}`
+		: ` with status ${exit.code}`;
+}
+
+function target({ target }: Fields): string {
+	return target ? ` of ${target}` : "";
+}
+
+function words(value: unknown): string {
+	return String(value).replaceAll("_", " ");
+}
+
+function ms(value: unknown): string {
+	return duration(Number(value));
+}
+
+function messageOf(error: unknown): string {
+	const { message } = (error ?? {}) as { message?: unknown };
+	return String(message ?? error);
+}
+
+const good = (text: string): Words => ({ tone: "good", text });
+const quiet = (text: string): Words => ({ tone: "quiet", text });
+const warn = (text: string): Words => ({ tone: "warn", text });
+const bad = (text: string): Words => ({ tone: "bad", text });

@@ -1,0 +1,29 @@
+/** Escape sequences of terminals: colours, cursor movements, titles, links. */
+const ESCAPES =
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+	/\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]/g;
+const CONTROLS =
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Text of a worker as it is shown: without colours and cursor movements, with other control characters as pictures, so
+ * that nothing is hidden or turned around. Line breaks and tabs stay.
+ */
+export function inert(text: string): string {
+	return text.replace(ESCAPES, "").replace(CONTROLS, (character) => {
+		const code = character.charCodeAt(0);
+		if (code < 0x20) return String.fromCharCode(0x2400 + code);
+		if (code === 0x7f) return "\u2421";
+		return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+	});
+}
+
+/** Inert text with a limit; what is missing is counted. */
+export function inertStart(text: string, characters: number): string {
+	const start = inert(text.slice(0, characters));
+	const missing = text.length - characters;
+	return missing > 0
+		? `${start} … (${missing.toLocaleString("en")} more characters)`
+		: start;
+}

@@ -1,0 +1,38 @@
+import type { ControlledEvent } from "@snakepit/control";
+
+/** A call that has ended, as its event reports it. */
+export interface SettledCall {
+	readonly callId: string;
+	readonly wallMs: number;
+	readonly pool: string;
+	readonly command: string;
+	readonly outcome: "succeeded" | "failed" | "aborted" | "timed_out";
+	readonly attempts: number;
+	readonly totalMs: number;
+	/** Of its error. */
+	readonly code: string | undefined;
+	readonly message: string | undefined;
+	readonly ran: string | undefined;
+	/** What the tool raised, in the terms of its language. */
+	readonly traceback: string | undefined;
+	readonly traceId: string | undefined;
+	/** What the program shows of the arguments. */
+	readonly args: unknown;
+}
+
+/** Reads the event `call.settled`. */
+export function settledCall(event: ControlledEvent): SettledCall {
+	const fields = event as unknown as SettledCall & {
+		readonly remote?: { readonly traceback?: string };
+	};
+	const { callId, wallMs, pool, command, outcome, attempts, totalMs } = fields;
+	return {
+		...{ callId, wallMs, pool, command, outcome, attempts, totalMs },
+		code: fields.code ?? undefined,
+		message: fields.message ?? undefined,
+		ran: fields.ran ?? undefined,
+		traceback: fields.remote?.traceback ?? undefined,
+		traceId: fields.traceId ?? undefined,
+		args: fields.args ?? undefined,
+	};
+}

@@ -1,0 +1,59 @@
+import type { WorkerSnapshot } from "@snakepit/control";
+
+/** What people look at first; each has a colour and a word. */
+export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
+
+export interface WorkerStatus {
+	readonly word: string;
+	readonly tone: Tone;
+	/** More than the word says. */
+	readonly detail: string | undefined;
+}
+
+/** As the verdict of the run: a worker that has not answered for so long is named. */
+const SILENT_MS = 5_000;
+
+/** How a worker is, in one word. One that is busy stays in the list, and one that hangs is shown before it is killed. */
+export function workerStatus(worker: WorkerSnapshot): WorkerStatus {
+	const { state, running, heartbeat } = worker;
+	if (state !== "ready")
+		return {
+			word: state,
+			tone: state === "exited" ? "bad" : "quiet",
+			detail: undefined,
+		};
+	const isSilent =
+		heartbeat !== null &&
+		heartbeat.silentMs > SILENT_MS &&
+		heartbeat.missedInARow > 0;
+	const seconds = ((heartbeat?.silentMs ?? 0) / 1_000).toFixed(1);
+	const detail = `silent for ${seconds} s`;
+	if (heartbeat?.status === "busy")
+		return { word: "busy", tone: "active", detail: `${detail}, but computes` };
+	if (heartbeat?.status === "hung" || isSilent)
+		return { word: "hung", tone: "bad", detail };
+	if (heartbeat?.status === "suspect")
+		return { word: "suspect", tone: "warn", detail };
+	if (running.length > 0)
+		return { word: "busy", tone: "active", detail: undefined };
+	return { word: "idle", tone: "good", detail: undefined };
+}
+
+/** When a worker is replaced by a new one, in words; `undefined` when it has no limit. */
+export function recycleWords(
+	{ recycle }: WorkerSnapshot,
+	words: {
+		readonly duration: (ms: number) => string;
+		readonly bytes: (count: number) => string;
+	},
+): string | undefined {
+	const { inMs, inCalls, aboveResidentBytes } = recycle;
+	const parts = [
+		inMs === null ? [] : `in ${words.duration(inMs)}`,
+		inCalls === null ? [] : `in ${inCalls} call${inCalls === 1 ? "" : "s"}`,
+		aboveResidentBytes === null
+			? []
+			: `above ${words.bytes(aboveResidentBytes)}`,
+	].flat();
+	return parts.length === 0 ? undefined : parts.join(" or ");
+}

@@ -1,0 +1,57 @@
+import type { PoolAct } from "@snakepit/control";
+import { useState } from "preact/hooks";
+import { post, type RequestError, runPath } from "../feed/requests.ts";
+import { usePage } from "./page-context.ts";
+
+/** A button that acts on a pool. One that cannot be undone asks once more. */
+export function ActButton({
+	pool,
+	act,
+	parameters = {},
+	label,
+	confirm,
+}: {
+	readonly pool: string;
+	readonly act: PoolAct;
+	readonly parameters?: Readonly<Record<string, unknown>>;
+	readonly label: string;
+	/** The question; without one the click acts. */
+	readonly confirm?: string;
+}) {
+	const { runId, notify } = usePage();
+	const [phase, setPhase] = useState<"ready" | "asking" | "acting">("ready");
+	const carryOut = async () => {
+		setPhase("acting");
+		try {
+			await post(runPath(runId, "pools", pool, act), parameters);
+			notify(`${label}: done.`, "good");
+		} catch (error) {
+			const { message } = error as RequestError;
+			notify(`${label}: ${message}`, "bad");
+		}
+		setPhase("ready");
+	};
+	if (phase === "asking")
+		return (
+			<span class="question">
+				{confirm}{" "}
+				<button type="button" class="danger" onClick={() => void carryOut()}>
+					{label}
+				</button>{" "}
+				<button type="button" onClick={() => setPhase("ready")}>
+					Cancel
+				</button>
+			</span>
+		);
+	return (
+		<button
+			type="button"
+			disabled={phase === "acting"}
+			onClick={() =>
+				confirm === undefined ? void carryOut() : setPhase("asking")
+			}
+		>
+			{phase === "acting" ? `${label}…` : label}
+		</button>
+	);
+}

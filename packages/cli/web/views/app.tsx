@@ -1,0 +1,143 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { RunFeed } from "../feed/run-feed.ts";
+import type { Store } from "../feed/store.ts";
+import { type PageState, pageVerdict } from "../model/page-state.ts";
+import { fragmentOf, type PageRoute, routeOf, VIEWS } from "../model/route.ts";
+import { CallsView } from "./calls.tsx";
+import { ChartsView } from "./charts.tsx";
+import { Header } from "./header.tsx";
+import { HistoryView } from "./history.tsx";
+import { IncidentsView } from "./incidents.tsx";
+import { LogsView } from "./logs.tsx";
+import { PageContext, type PageTools } from "./page-context.ts";
+import { ToolsView } from "./tools.tsx";
+import { WorkersView } from "./workers.tsx";
+
+const NOTICE_MS = 8_000;
+
+interface Notice {
+	readonly text: string;
+	readonly tone: "good" | "bad";
+}
+
+export function App({
+	store,
+	feed,
+}: {
+	readonly store: Store<PageState>;
+	readonly feed: RunFeed;
+}) {
+	const [state, setState] = useState(store.state);
+	const [route, setRoute] = useState(routeOf(location.hash));
+	const [notice, setNotice] = useState<Notice>();
+	useEffect(() => store.subscribe(setState), [store]);
+	useEffect(() => {
+		const changed = () => setRoute(routeOf(location.hash));
+		addEventListener("hashchange", changed);
+		return () => removeEventListener("hashchange", changed);
+	}, []);
+	useEffect(() => {
+		if (notice?.tone !== "good") return;
+		const timer = setTimeout(() => setNotice(undefined), NOTICE_MS);
+		return () => clearTimeout(timer);
+	}, [notice]);
+	const verdict = pageVerdict(state);
+	useEffect(() => {
+		const mark = verdict.level === "trouble" ? "● " : "";
+		document.title = `${mark}${state.run?.tick?.run.program ?? "Snakepit"}`;
+	}, [verdict.level, state.run?.tick?.run.program]);
+	const { run } = state;
+	const isLive = run?.link.kind === "live";
+	const scopes = run?.tick?.run.scopes.join();
+	const tools = useMemo<PageTools>(
+		() => ({
+			runId: run?.runId ?? "",
+			can: (scope) => isLive && (scopes?.split(",").includes(scope) ?? false),
+			notify: (text, tone) => setNotice({ text, tone }),
+		}),
+		[run?.runId, isLive, scopes],
+	);
+	if (state.session === "asking") return null;
+	if (state.session === "closed") return <SignedOut />;
+	const isStale =
+		run?.tick !== undefined && !isLive && route.view !== "history";
+	return (
+		<PageContext.Provider value={tools}>
+			<Header state={state} feed={feed} />
+			<p class="verdict" role="status" data-level={verdict.level}>
+				{verdict.text}
+				{isStale && (
+					<span class="stale-note"> Below is the last known state.</span>
+				)}
+			</p>
+			<nav aria-label="Views">
+				{VIEWS.map((view) => (
+					<a
+						key={view}
+						href={fragmentOf(view)}
+						aria-current={view === route.view ? "page" : undefined}
+					>
+						{view}
+					</a>
+				))}
+			</nav>
+			<main class={isStale ? "stale" : ""}>
+				<View state={state} route={route} />
+			</main>
+			{notice && (
+				<div class="notice" role="alert" data-tone={notice.tone}>
+					<span>{notice.text}</span>
+					<button type="button" onClick={() => setNotice(undefined)}>
+						Close
+					</button>
+				</div>
+			)}
+		</PageContext.Provider>
+	);
+}
+
+function View({
+	state,
+	route: { view, query },
+}: {
+	readonly state: PageState;
+	readonly route: PageRoute;
+}) {
+	const { run } = state;
+	if (view === "history")
+		return <HistoryView key={run?.link.kind} livingRunId={run?.runId} />;
+	if (run === undefined)
+		return (
+			<p class="empty">
+				Start a program with a pool. Control is on unless <code>NODE_ENV</code>{" "}
+				is <code>production</code>; there, set <code>SNAKEPIT_CONTROL=1</code>.
+				The <a href={fragmentOf("history")}>history</a> has the runs that ended.
+			</p>
+		);
+	switch (view) {
+		case "workers":
+			return <WorkersView run={run.tick?.run} />;
+		case "charts":
+			return <ChartsView bins={run.bins} />;
+		case "logs":
+			return <LogsView key={run.runId} run={run.tick?.run} query={query} />;
+		case "incidents":
+			return <IncidentsView run={run} />;
+		case "calls":
+			return <CallsView run={run} callId={query["call"]} />;
+		case "tools":
+			return <ToolsView run={run.tick?.run} query={query} />;
+	}
+}
+
+function SignedOut() {
+	return (
+		<main class="signed-out">
+			<h1>This page is closed</h1>
+			<p>
+				The link that <code>snakepit dash</code> prints opens the dashboard in
+				one browser, once. Run the command again, and open the new link.
+			</p>
+		</main>
+	);
+}

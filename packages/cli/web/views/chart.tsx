@@ -1,0 +1,99 @@
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { ChartData } from "../model/chart-data.ts";
+
+const HEIGHT = 200;
+const FONT = "12px system-ui, sans-serif";
+
+/** Lines over time, with a legend that has the values under the pointer. */
+export function Chart({
+	title,
+	data: { labels, x, lines },
+	format,
+}: {
+	readonly title: string;
+	readonly data: ChartData;
+	readonly format: (value: number) => string;
+}) {
+	const frame = useRef<HTMLDivElement>(null);
+	const plot = useRef<uPlot>(null);
+	const values = [
+		[...x],
+		...lines.map((line) => [...line]),
+	] as uPlot.AlignedData;
+	const names = labels.join("\n");
+	useEffect(() => {
+		const element = frame.current;
+		if (element === null) return;
+		const made = new uPlot(optionsOf(element, labels, format), values, element);
+		plot.current = made;
+		const sizes = new ResizeObserver(() =>
+			made.setSize({ width: element.clientWidth, height: HEIGHT }),
+		);
+		sizes.observe(element);
+		// Colours of a canvas do not follow the theme.
+		const redraw = () => made.redraw(false, true);
+		const system = matchMedia("(prefers-color-scheme: dark)");
+		system.addEventListener("change", redraw);
+		const themes = new MutationObserver(redraw);
+		themes.observe(document.documentElement, { attributes: true });
+		return () => {
+			sizes.disconnect();
+			themes.disconnect();
+			system.removeEventListener("change", redraw);
+			made.destroy();
+		};
+		// Other lines need another plot; other values do not.
+	}, [names]);
+	useEffect(() => plot.current?.setData(values));
+	return (
+		<figure class="chart">
+			<figcaption>{title}</figcaption>
+			<div ref={frame} role="img" aria-label={title} />
+			{labels.length === 0 && <p class="empty">Nothing yet.</p>}
+		</figure>
+	);
+}
+
+function optionsOf(
+	element: HTMLElement,
+	labels: readonly string[],
+	format: (value: number) => string,
+): uPlot.Options {
+	// A variable has its value as written; as a colour it is resolved for the theme.
+	const color = (name: string) => () => {
+		element.style.color = `var(${name})`;
+		const { color } = getComputedStyle(element);
+		element.style.color = "";
+		return color;
+	};
+	const axis: uPlot.Axis = {
+		stroke: color("--muted"),
+		font: FONT,
+		grid: { stroke: color("--grid"), width: 1 },
+		ticks: { stroke: color("--grid"), width: 1 },
+	};
+	return {
+		width: element.clientWidth,
+		height: HEIGHT,
+		legend: { live: true },
+		cursor: { points: { show: false } },
+		axes: [
+			axis,
+			{ ...axis, size: 68, values: (_, ticks) => ticks.map(format) },
+		],
+		scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+		series: [
+			{ value: "{HH}:{mm}:{ss}" },
+			...labels.map((label, index) => ({
+				label,
+				stroke: color(`--line-${index + 1}`),
+				width: 2,
+				points: { show: false },
+				value: (_: uPlot, value: number | null) =>
+					value === null || value === undefined ? "–" : format(value),
+			})),
+		],
+	};
+}

@@ -1,0 +1,110 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ShownRunHistory } from "../../src/dash/history.ts";
+import { get, type RequestError } from "../feed/requests.ts";
+import { dayAndTime, duration, whole } from "../model/figures.ts";
+import { inertStart } from "../model/inert-text.ts";
+import {
+	type EndedWorker,
+	endedWorkers,
+	runEnd,
+} from "../model/run-history.ts";
+
+const TEXT_CHARACTERS = 4_000;
+
+/** Runs of the ledger, living and dead, latest first. */
+export function HistoryView({
+	livingRunId,
+}: {
+	readonly livingRunId: string | undefined;
+}) {
+	const [runs, setRuns] = useState<readonly ShownRunHistory[]>();
+	const [problem, setProblem] = useState<string>();
+	useEffect(() => {
+		get<{ runs: readonly ShownRunHistory[] }>("/api/history").then(
+			({ runs }) => setRuns(runs),
+			({ message }: RequestError) => setProblem(message),
+		);
+	}, []);
+	if (problem !== undefined) return <p class="empty">{problem}</p>;
+	if (runs === undefined) return <p class="empty">Reading the ledger…</p>;
+	if (runs.length === 0) return <p class="empty">The ledger has no runs.</p>;
+	return (
+		<ol class="runs">
+			{runs.map((run) => (
+				<Run key={run.runId} run={run} isOpen={run.runId === livingRunId} />
+			))}
+		</ol>
+	);
+}
+
+function Run({
+	run,
+	isOpen,
+}: {
+	readonly run: ShownRunHistory;
+	readonly isOpen: boolean;
+}) {
+	const end = runEnd(run);
+	const workers = endedWorkers(run);
+	return (
+		<li>
+			<details open={isOpen}>
+				<summary>
+					<span class="badge" data-tone={end.tone}>
+						{end.word}
+					</span>{" "}
+					<strong>{run.program?.name ?? "unknown program"}</strong>{" "}
+					<span class="facts">
+						<span>{dayAndTime(run.startedAt)}</span>
+						<span>pid {run.owner.pid}</span>
+						<span>
+							<code>{run.runId}</code>
+						</span>
+						{run.endedAt !== undefined && (
+							<span>lived {duration(run.endedAt - run.startedAt)}</span>
+						)}
+						<span>{whole(run.workerCount)} workers</span>
+						{run.killed > 0 && (
+							<span data-tone="bad">
+								{whole(run.killed)} processes ended after it
+							</span>
+						)}
+					</span>
+				</summary>
+				{end.detail !== undefined && <p>{end.detail}</p>}
+				{run.program && (
+					<p class="facts">
+						<code>{inertStart(run.program.cwd, 400)}</code>
+						<span>Node {run.program.node}</span>
+					</p>
+				)}
+				{workers.length > 0 && (
+					<ol class="timeline">
+						{workers.map((worker) => (
+							<Worker key={worker.incarnation} worker={worker} />
+						))}
+					</ol>
+				)}
+			</details>
+		</li>
+	);
+}
+
+function Worker({ worker }: { readonly worker: EndedWorker }) {
+	return (
+		<li data-tone={worker.tone}>
+			<time>
+				{worker.endedAt === undefined ? "" : dayAndTime(worker.endedAt)}
+			</time>
+			<div>
+				<p>{inertStart(worker.text, TEXT_CHARACTERS)}</p>
+				{worker.lines.length > 0 && (
+					<details>
+						<summary>Its last lines</summary>
+						<pre>{inertStart(worker.lines.join("\n"), TEXT_CHARACTERS)}</pre>
+					</details>
+				)}
+			</div>
+		</li>
+	);
+}

@@ -1,0 +1,31 @@
+import type { ControlScope, RunSnapshot } from "@snakepit/control";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+
+/** What every view may use. */
+export interface PageTools {
+	readonly runId: string;
+	/** What the program allows, as long as it lives. */
+	can(scope: ControlScope): boolean;
+	/** Tells the viewer the outcome of something. */
+	notify(text: string, tone: "good" | "bad"): void;
+}
+
+export const PageContext = createContext<PageTools>({
+	runId: "",
+	can: () => false,
+	notify: () => {},
+});
+
+export function usePage(): PageTools {
+	return useContext(PageContext);
+}
+
+/** The names of all workers of a run, of all pools. */
+export function workerIds(run: RunSnapshot | undefined): readonly string[] {
+	return (
+		run?.pools.flatMap(({ workers }) =>
+			workers.map(({ workerId }) => workerId),
+		) ?? []
+	);
+}
