@@ -1,10 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import {
-	CallAbortedError,
-	InputError,
-	SnakepitError,
-	ToolError,
-} from "@snakepit/core";
+import { InputError, SnakepitError, ToolError } from "@snakepit/core";
 import { InputFailed } from "./outgoing.ts";
 
 /** The server answered with a status other than 2xx: the `cause` of the `ToolError`. */
@@ -59,21 +54,6 @@ function failed(
 		message: `"${command}" failed: ${type}${message && `: ${message}`}`,
 		cause,
 		remote: { type, message: message || type },
-	});
-}
-
-/** @param worker `"unused"`: the call was cancelled before it was sent. */
-export function aborted(
-	command: string,
-	{ reason }: AbortSignal,
-	worker: "unused" | "free" | "unknown",
-): CallAbortedError {
-	return new CallAbortedError({
-		code: "CALL_ABORTED",
-		ran: worker === "unused" ? "no" : "maybe",
-		message: `"${command}" was cancelled.`,
-		cause: reason,
-		worker: worker === "unused" ? "free" : worker,
 	});
 }
 

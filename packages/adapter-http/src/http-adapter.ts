@@ -1,13 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { CallAbortedError, type SnakepitError } from "@snakepit/core";
-import type {
-	Adapter,
-	CallOptions,
-	Connection,
-	WorkerProcess,
+import {
+	type Adapter,
+	type CallOptions,
+	type Connection,
+	callAborted,
+	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { shownAddress } from "./address.ts";
-import { aborted, HttpStatusError, refused } from "./failures.ts";
+import { HttpStatusError, refused } from "./failures.ts";
 import { type HttpClient, httpClient } from "./http-client.ts";
 import { Listening } from "./listening.ts";
 import {
@@ -89,7 +90,7 @@ async function converse(
 		call: CallOptions,
 		signal: AbortSignal,
 	): Promise<IncomingMessage> => {
-		if (signal.aborted) throw aborted(command, signal, "unused");
+		if (signal.aborted) throw callAborted(command, signal, "unused");
 		const request = outgoing(command, args, call, maxMessageBytes);
 		const response = await server.send(request, signal);
 		const { statusCode = 0, statusMessage = "", headers } = response;

@@ -7,10 +7,11 @@ import { Readable } from "node:stream";
 import { SnakepitError, ToolError } from "@snakepit/core";
 import {
 	ConnectionBrokenError,
+	callAborted,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { type Address, connectTo, shownAddress } from "./address.ts";
-import { aborted, translate } from "./failures.ts";
+import { translate } from "./failures.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { NotProven, PortOwner } from "./port-owner.ts";
 import { ServerAgent } from "./server-agent.ts";
@@ -105,7 +106,7 @@ export class WorkerServer {
 		if (error instanceof ToolError) return error;
 		if (this.#ended !== undefined) return this.#over("maybe");
 		if (signal.aborted && cancelled === "unknown")
-			return aborted(command, signal, "unknown");
+			return callAborted(command, signal, "unknown");
 		const { syscall, message } = error as NodeJS.ErrnoException;
 		if (syscall === "connect" || error instanceof NotProven)
 			return this.#broke(`it does not listen any more: ${message}`, "no");
@@ -119,7 +120,7 @@ export class WorkerServer {
 		if (gone !== undefined)
 			return this.#broke(`it answers no more: ${gone.message}`, "maybe");
 		return signal.aborted
-			? aborted(command, signal, "free")
+			? callAborted(command, signal, "free")
 			: translate(error as Error, command);
 	}
 

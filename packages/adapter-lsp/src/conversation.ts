@@ -1,5 +1,4 @@
 import {
-	aborted,
 	type Failure,
 	type Pausable,
 	refusedBy,
@@ -8,6 +7,7 @@ import {
 import { InputError, type InputErrorCode } from "@snakepit/core";
 import {
 	ConnectionBrokenError,
+	callAborted,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {
@@ -105,7 +105,7 @@ export class LspConversation {
 		signal: AbortSignal,
 		onPart?: (part: LspPart) => void,
 	): Promise<unknown> {
-		if (signal.aborted) throw aborted(method, signal);
+		if (signal.aborted) throw callAborted(method, signal, "unused");
 		const asked = transferable(method, params, this.#maxMessageBytes);
 		const cancellation = new CancellationTokenSource();
 		const cancel = () => cancellation.cancel();
@@ -119,7 +119,7 @@ export class LspConversation {
 				: this.connection.sendRequest(method, given, token));
 		} catch (error) {
 			throw signal.aborted && this.#ended === undefined
-				? aborted(method, signal)
+				? callAborted(method, signal, "free")
 				: this.#translate(error, method);
 		} finally {
 			signal.removeEventListener("abort", cancel);

@@ -11,12 +11,13 @@ import {
 	type Adapter,
 	type CallOptions,
 	type Connection,
+	callAborted,
 	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { VERSION } from "./gen/version.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
-import { aborted, noInput, toolFailed, translate } from "./tool-errors.ts";
+import { noInput, toolFailed, translate } from "./tool-errors.ts";
 import { ToolList } from "./tool-list.ts";
 import { WorkerTransport } from "./worker-transport.ts";
 
@@ -65,7 +66,7 @@ async function converse(
 		onprogress?: (progress: Progress) => void,
 	): Promise<CallToolResult> => {
 		if (input !== undefined) throw noInput();
-		if (signal.aborted) throw aborted(tool, signal);
+		if (signal.aborted) throw callAborted(tool, signal, "unused");
 		try {
 			await tools.mustHave(tool);
 			const result = (await client.callTool(
@@ -81,7 +82,7 @@ async function converse(
 			await client.ping({ timeout: NEVER_MS }).catch((gone: unknown) => {
 				throw translate(gone, tool);
 			});
-			throw aborted(tool, signal);
+			throw callAborted(tool, signal, "free");
 		}
 	};
 

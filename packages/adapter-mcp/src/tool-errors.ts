@@ -3,12 +3,7 @@ import {
 	ErrorCode,
 	McpError,
 } from "@modelcontextprotocol/sdk/types.js";
-import {
-	CallAbortedError,
-	InputError,
-	SnakepitError,
-	ToolError,
-} from "@snakepit/core";
+import { InputError, SnakepitError, ToolError } from "@snakepit/core";
 import { ConnectionBrokenError } from "@snakepit/core/adapter";
 
 /** The tool reports a failure in its result. */
@@ -43,18 +38,6 @@ export function unknownTool(
 		code: "TOOL_NOT_FOUND",
 		ran: "no",
 		message: `The server has no tool "${tool}". It has ${known.join(", ") || "none"}.`,
-	});
-}
-
-export function aborted(
-	tool: string,
-	{ reason }: AbortSignal,
-): CallAbortedError {
-	return new CallAbortedError({
-		code: "CALL_ABORTED",
-		ran: "maybe",
-		message: `"${tool}" was cancelled.`,
-		cause: reason,
 	});
 }
 

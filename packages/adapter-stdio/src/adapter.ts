@@ -1,6 +1,5 @@
 // What adapters for protocols over standard input and output are made of.
 
-export { aborted } from "./aborted.ts";
 export { answerInParts, type Pausable } from "./answer-in-parts.ts";
 export { contentLengthFraming } from "./framing/content-length-framing.ts";
 export {

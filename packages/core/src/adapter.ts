@@ -9,6 +9,7 @@ import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
 export { brandAs } from "./brand.ts";
+export { callAborted } from "./call-aborted.ts";
 export { ConnectionBrokenError } from "./errors.ts";
 export type {
 	LaunchDescriptor,

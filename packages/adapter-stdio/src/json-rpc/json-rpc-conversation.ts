@@ -1,5 +1,4 @@
-import type { WorkerProcess } from "@snakepit/core/adapter";
-import { aborted } from "../aborted.ts";
+import { callAborted, type WorkerProcess } from "@snakepit/core/adapter";
 import { contentLengthFraming } from "../framing/content-length-framing.ts";
 import { lineFraming } from "../framing/line-framing.ts";
 import { STDIO_DEFAULTS } from "../stdio-options.ts";
@@ -59,12 +58,12 @@ export class JsonRpcConversation {
 	/** Settles when the worker has finished with the request, as far as that can be known. */
 	async request(request: JsonRpcRequest): Promise<unknown> {
 		const { method, signal } = request;
-		if (signal.aborted) throw aborted(method, signal);
+		if (signal.aborted) throw callAborted(method, signal, "unused");
 		try {
 			return await this.#ask(request);
 		} catch (error) {
 			throw signal.aborted && !(error instanceof ConversationEnded)
-				? aborted(method, signal, this.#afterCancel)
+				? callAborted(method, signal, this.#afterCancel)
 				: translate(error, method);
 		}
 	}

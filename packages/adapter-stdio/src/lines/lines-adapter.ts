@@ -3,6 +3,7 @@ import {
 	type Adapter,
 	type Connection,
 	ConnectionBrokenError,
+	callAborted,
 	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
@@ -12,7 +13,6 @@ import {
 	checkOptions,
 	optional,
 } from "@snakepit/core/options";
-import { aborted } from "../aborted.ts";
 import { FramingError } from "../framing/framing.ts";
 import { lineFraming } from "../framing/line-framing.ts";
 import {
@@ -88,7 +88,7 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 	return {
 		execute: async (command, args, { signal, input }) => {
 			if (input !== undefined) throw noInput();
-			if (signal.aborted) throw aborted(command, signal);
+			if (signal.aborted) throw callAborted(command, signal, "unused");
 			if (ended !== undefined) throw broken(ended, "no");
 			const text = encode(command, args);
 			if (text.includes("\n")) throw severalLines(command);
