@@ -125,8 +125,8 @@ function isNative({ name }: Packed): boolean {
 /** The guard and the lifeline need the native binary, installed with core and executable. */
 function layersWork(cwd: string) {
 	if (process.platform !== "linux") return;
-	const doctor = join(cwd, "node_modules/.bin/snakepit-doctor");
-	const args = ["--json", "--data-dir", join(work, "ledger")];
+	const doctor = join(cwd, "node_modules/.bin/snakepit");
+	const args = ["doctor", "--json", "--data-dir", join(work, "ledger")];
 	const layers = JSON.parse(execFileSync(doctor, args, { encoding: "utf8" }));
 	const guard = layers.find(
 		({ layer }: { layer: string }) => layer === "guard",

@@ -273,7 +273,12 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		SERVE_CHECKS,
 		plainly(SERVE_DEFAULTS),
 	),
-	group("http", "McpHttpOptions", `${mcp}/server/options.ts`, MCP_HTTP_CHECKS),
+	group(
+		"serveMcp.http",
+		"McpHttpOptions",
+		`${mcp}/server/options.ts`,
+		MCP_HTTP_CHECKS,
+	),
 	taken(
 		"programs of adapters",
 		"ProgramOptions",

@@ -1,8 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { addDash } from "../dash/dash-command.ts";
+import { addDoctor } from "../doctor/doctor-command.ts";
 import { VERSION } from "../gen/version.ts";
 import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
+import { addRuns } from "../runs/runs-commands.ts";
 import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
 
 /** Runs a command other than `run`, and sets the exit status of this process. */
@@ -15,6 +17,13 @@ export async function main(args: readonly string[]): Promise<void> {
 		.helpOption("-h, --help", "print this")
 		.helpCommand(false)
 		.showHelpAfterError("Run it with --help for what it takes.")
+		.option(
+			"--no-color",
+			"no colours, as with the environment variable NO_COLOR",
+		)
+		.on("option:no-color", () => {
+			process.env["NO_COLOR"] = "1";
+		})
 		.exitOverride();
 	// bin/snakepit and snakepit.ts do it before anything of this is loaded: here it is for the list of commands.
 	program
@@ -24,6 +33,8 @@ export async function main(args: readonly string[]): Promise<void> {
 	addMcp(program, wholeNumber);
 	addLiveCommands(program, wholeNumber);
 	addDash(program, wholeNumber);
+	addRuns(program, wholeNumber);
+	addDoctor(program);
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {

@@ -62,7 +62,6 @@ const KNOW_THEIR_PLACE: readonly string[] = [
 	"packages/core/src/os/native-binary.ts",
 	"packages/core/src/registry/drizzle.ts",
 	"packages/core/src/registry/sqlite-unusable.ts",
-	"packages/watchdog/src/doctor/command.ts",
 	"packages/watchdog/src/own-file.ts",
 	"packages/watchdog/src/watchdog/program.ts",
 	"packages/watchdog/src/watchdog/watchdog-process.ts",

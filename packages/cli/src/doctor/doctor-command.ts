@@ -1,0 +1,54 @@
+import type { Protection } from "@snakepit/core/protection";
+import type { Command } from "commander";
+import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
+import { write } from "../command/output.ts";
+import { installedTelemetry } from "./installed-telemetry.ts";
+
+interface DoctorFlags {
+	readonly dataDir?: string;
+	readonly json?: boolean;
+}
+
+/** Adds `snakepit doctor`. */
+export function addDoctor(program: Command): void {
+	program
+		.command("doctor")
+		.description(
+			"report which layers of protection work on this machine, and why one does not",
+		)
+		.option(...DATA_DIR)
+		.option(...JSON_FLAG)
+		.addHelpText(
+			"after",
+			`
+Changes nothing. Ends with 1 when a layer that every pool needs does not work.
+
+Where @snakepit/telemetry is installed in this directory it also reports whether an OpenTelemetry SDK gets what
+telemetry exports. Load the SDK as your program does:
+NODE_OPTIONS="--import ./instrumentation.js" snakepit doctor`,
+		)
+		.action(examine);
+}
+
+async function examine({ dataDir, json }: DoctorFlags): Promise<void> {
+	const { doctor, formatDoctorReport } = await import("@snakepit/core/inspect");
+	const { guard, watchdog } = await import("@snakepit/watchdog");
+	const protections: readonly Protection[] = [watchdog(), guard()];
+	const layers = await doctor({
+		dataDir,
+		protections,
+		instruments: await installedTelemetry(process.cwd()),
+	});
+	write(
+		json ? JSON.stringify(layers, undefined, 2) : formatDoctorReport(layers),
+	);
+	// A pool starts without a protection or telemetry, but not without any other layer.
+	const optional = ["telemetry", ...protections.map(({ name }) => name)];
+	if (
+		layers.some(
+			({ layer, status }) =>
+				status === "unavailable" && !optional.includes(layer),
+		)
+	)
+		process.exitCode = 1;
+}

@@ -1,0 +1,89 @@
+import type { RunHistory } from "@snakepit/core/inspect";
+
+/** A worker of a run, as it is now. */
+export interface SeenWorker {
+	readonly workerId: string;
+	readonly pool: string;
+	readonly pid: number | undefined;
+	/** `left`: it lives, and its host does not. */
+	readonly condition: "starting" | "lives" | "left" | "ended";
+}
+
+/** A run, as it is now. */
+export interface SeenRun {
+	readonly runId: string;
+	/** `dead`: its host is gone, and nothing has cleaned up after it yet. */
+	readonly condition: "lives" | "dead" | "ended";
+	readonly pid: number;
+	readonly startedAt: number;
+	readonly endedAt: number | undefined;
+	readonly workers: readonly SeenWorker[];
+}
+
+/** Whether a process lives, and not another one with its pid. */
+export type IsAlive = (identity: RunHistory["owner"]) => boolean;
+
+/** Judges a run of the ledger by the processes that live now. */
+export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
+	const { runId, owner, startedAt, endedAt } = run;
+	const condition =
+		endedAt !== undefined ? "ended" : isAlive(owner) ? "lives" : "dead";
+	const workers = run.workers.map(
+		({ workerId, pool, identity, status }): SeenWorker => {
+			const lives = identity !== undefined && isAlive(identity);
+			return {
+				workerId,
+				pool,
+				pid: identity?.pid,
+				condition: lives
+					? condition === "lives"
+						? "lives"
+						: "left"
+					: status === "reserved" && condition === "lives"
+						? "starting"
+						: "ended",
+			};
+		},
+	);
+	return { runId, condition, pid: owner.pid, startedAt, endedAt, workers };
+}
+
+/** What is the matter, in words, and whether all is well. */
+export interface Verdict {
+	readonly isGood: boolean;
+	readonly text: string;
+}
+
+/** Judges all runs together. */
+export function verdictOn(runs: readonly SeenRun[]): Verdict {
+	const living = runs.filter(({ condition }) => condition === "lives");
+	const dead = runs.filter(({ condition }) => condition === "dead");
+	const count = (
+		which: readonly SeenRun[],
+		condition: SeenWorker["condition"],
+	) =>
+		which.flatMap(({ workers }) =>
+			workers.filter((each) => each.condition === condition),
+		).length;
+	const left = count(runs, "left");
+	const text = [
+		living.length === 0
+			? "No run lives"
+			: `${counted(living.length, "run")} ${living.length === 1 ? "lives" : "live"} with ${counted(count(living, "lives"), "worker")}`,
+		...(left === 0
+			? []
+			: [
+					`${counted(left, "worker")} of hosts that are gone ${left === 1 ? "is" : "are"} left, and ${left === 1 ? "is" : "are"} ended when the next program starts`,
+				]),
+		...(dead.length === 0 || left > 0
+			? []
+			: [
+					`${counted(dead.length, "host")} ended without closing ${dead.length === 1 ? "its" : "their"} run; nothing is left of ${dead.length === 1 ? "it" : "them"}`,
+				]),
+	].join("; ");
+	return { isGood: left === 0, text: `${text}.` };
+}
+
+function counted(count: number, what: string): string {
+	return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,133 @@
+import type { RunHistory } from "@snakepit/core/inspect";
+import type { Command } from "commander";
+import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
+import { coloured, duration, moment, table, write } from "../command/output.ts";
+import { incidentsOf } from "./incidents.ts";
+import { type SeenRun, seen, verdictOn } from "./look.ts";
+
+interface RunsFlags {
+	readonly all?: boolean;
+	readonly dataDir?: string;
+	readonly json?: boolean;
+	readonly runs?: number;
+}
+
+/** Adds `snakepit ps`, `history` and `incidents`, which need no living run. */
+export function addRuns(
+	program: Command,
+	wholeNumber: (text: string) => number,
+): void {
+	const add = (name: string, description: string): Command =>
+		program
+			.command(name)
+			.description(description)
+			.option(...DATA_DIR)
+			.option(...JSON_FLAG);
+	add("ps", "list the runs and workers that live now")
+		.option("-a, --all", "also runs that have ended")
+		.action(ps);
+	add("history", "list how runs began and ended, latest first")
+		.option("--runs <number>", "at most so many", wholeNumber, 20)
+		.action(history);
+	add(
+		"incidents",
+		"list what ended otherwise than its host wanted, latest first",
+	)
+		.option("--runs <number>", "of at most so many runs", wholeNumber, 200)
+		.action(incidents);
+}
+
+async function ps({ all = false, dataDir, json }: RunsFlags): Promise<void> {
+	const every = await runsOf(dataDir);
+	const verdict = verdictOn(every);
+	if (!verdict.isGood) process.exitCode = 1;
+	const runs = every.filter(
+		({ condition, workers }) =>
+			all ||
+			condition !== "ended" ||
+			workers.some((worker) => worker.condition === "left"),
+	);
+	if (json) return write(JSON.stringify({ verdict, runs }, undefined, 2));
+	write(coloured(verdict.text, verdict.isGood));
+	if (runs.length > 0) write(table([PS_TITLES, ...runs.flatMap(psRows)]));
+}
+
+const PS_TITLES = ["RUN", "POOL", "WORKER", "PID", "STATE", "AGE"];
+
+function psRows(run: SeenRun): readonly (readonly string[])[] {
+	const { runId, condition, pid, startedAt, endedAt } = run;
+	const age = duration((endedAt ?? Date.now()) - startedAt);
+	const workers = run.workers.filter((each) => each.condition !== "ended");
+	return [
+		[runId, "", "(host)", String(pid), condition, age],
+		...workers.map((worker) => [
+			runId,
+			worker.pool,
+			worker.workerId,
+			String(worker.pid ?? ""),
+			worker.condition,
+			"",
+		]),
+	];
+}
+
+async function runsOf(dataDir: string | undefined): Promise<SeenRun[]> {
+	const { isSameProcess, SystemProcessHost } = await import(
+		"@snakepit/core/infrastructure"
+	);
+	const host = new SystemProcessHost();
+	const isAlive = (identity: RunHistory["owner"]): boolean => {
+		const found = host.observe(identity.pid);
+		return typeof found !== "string" && isSameProcess(found, identity);
+	};
+	const runs: SeenRun[] = [];
+	for await (const run of await read(dataDir)) runs.push(seen(run, isAlive));
+	return runs;
+}
+
+async function read(
+	dataDir: string | undefined,
+	runs?: number,
+): Promise<AsyncGenerator<RunHistory, void>> {
+	const { readHistory } = await import("@snakepit/core/inspect");
+	return readHistory({ dataDir, runs });
+}
+
+async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
+	const found = await Array.fromAsync(await read(dataDir, runs));
+	if (json) return write(JSON.stringify(found, undefined, 2));
+	if (found.length === 0) return write("No run is recorded.");
+	write(
+		table([
+			["RUN", "BEGAN", "LASTED", "WORKERS", "END"],
+			...found.map((run) => [
+				run.runId,
+				moment(run.startedAt),
+				run.endedAt === undefined ? "" : duration(run.endedAt - run.startedAt),
+				String(run.workerCount),
+				endOf(run),
+			]),
+		]),
+	);
+}
+
+function endOf({ clean, endedBy, endedAt, killed }: RunHistory): string {
+	if (endedAt === undefined) return "";
+	if (clean === true) return "in order";
+	return `its host was gone: ended by ${endedBy ?? "nobody"}, ${killed} processes killed`;
+}
+
+async function incidents({ dataDir, json, runs }: RunsFlags): Promise<void> {
+	const found = (await Array.fromAsync(await read(dataDir, runs)))
+		.flatMap(incidentsOf)
+		.toSorted((a, b) => b.wallMs - a.wallMs);
+	if (json) return write(JSON.stringify(found, undefined, 2));
+	if (found.length === 0)
+		return write("Nothing ended otherwise than its host wanted.");
+	write(
+		table([
+			["TIME", "RUN", "WHAT"],
+			...found.map(({ wallMs, runId, text }) => [moment(wallMs), runId, text]),
+		]),
+	);
+}

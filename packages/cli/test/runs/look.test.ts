@@ -1,0 +1,107 @@
+import type { RunHistory } from "@snakepit/core/inspect";
+import { expect, test } from "vitest";
+import { duration, table } from "../../src/command/output.ts";
+import { seen, verdictOn } from "../../src/runs/look.ts";
+
+/** A run whose host has the pid 1, and its workers those after it. */
+function run(
+	statuses: readonly ("active" | "ended" | "reserved")[],
+	endedAt?: number,
+): RunHistory {
+	const identity = (pid: number) => ({ pid });
+	return {
+		runId: "abcdefg",
+		owner: identity(1),
+		startedAt: 1_000,
+		endedAt,
+		workers: statuses.map((status, index) => ({
+			workerId: `w-${index}`,
+			pool: "p",
+			status,
+			identity: status === "reserved" ? undefined : identity(index + 2),
+		})),
+	} as unknown as RunHistory;
+}
+
+const alive =
+	(...pids: readonly number[]) =>
+	({ pid }: { readonly pid: number }) =>
+		pids.includes(pid);
+const conditions = (history: RunHistory, ...pids: readonly number[]) => {
+	const { condition, workers } = seen(history, alive(...pids));
+	return [condition, ...workers.map((worker) => worker.condition)];
+};
+
+test("what lives is judged by the processes, not by what was recorded", () => {
+	const open = run(["active", "active", "reserved", "ended"]);
+	expect(conditions(open, 1, 2, 3)).toEqual([
+		"lives",
+		"lives",
+		"lives",
+		"starting",
+		"ended",
+	]);
+	expect(conditions(open, 1, 3)).toEqual([
+		"lives",
+		"ended",
+		"lives",
+		"starting",
+		"ended",
+	]);
+	expect(conditions(open)).toEqual([
+		"dead",
+		"ended",
+		"ended",
+		"ended",
+		"ended",
+	]);
+	expect(conditions(open, 2)).toEqual([
+		"dead",
+		"left",
+		"ended",
+		"ended",
+		"ended",
+	]);
+	expect(conditions(run(["ended"], 2_000))).toEqual(["ended", "ended"]);
+	// It could not be killed when the run was settled.
+	expect(conditions(run(["active"], 2_000), 2)).toEqual(["ended", "left"]);
+});
+
+test.each([
+	[[], true, "No run lives."],
+	[[seen(run(["active"]), alive(1, 2))], true, "1 run lives with 1 worker."],
+	[
+		[seen(run(["active"]), alive(1, 2)), seen(run([]), alive(1))],
+		true,
+		"2 runs live with 1 worker.",
+	],
+	[
+		[seen(run(["active"]), alive())],
+		true,
+		"No run lives; 1 host ended without closing its run; nothing is left of it.",
+	],
+	[
+		[seen(run(["active", "active"]), alive(2, 3))],
+		false,
+		"No run lives; 2 workers of hosts that are gone are left, and are ended when the next program starts.",
+	],
+])("the verdict on %j", (runs, isGood, text) => {
+	expect(verdictOn(runs)).toEqual({ isGood, text });
+});
+
+test("columns are as wide as their widest cell, and times have their largest unit", () => {
+	expect(
+		table([
+			["A", "B"],
+			["long", ""],
+			["", "x"],
+		]),
+	).toBe("A     B\nlong\n      x");
+	expect([999, 1_000, 119_000, 7_200_000, 2e9].map(duration)).toEqual([
+		"999ms",
+		"1s",
+		"1m",
+		"2h",
+		"23d",
+	]);
+});

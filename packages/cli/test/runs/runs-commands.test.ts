@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+/** Each looks at many programs, one after the other. */
+const PATIENCE_MS = 120_000;
+const HOST = join(import.meta.dirname, "host.ts");
+
+function place(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}
+
+async function hostIn(dataDir: string, size: number): Promise<ChildProcess> {
+	const host = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", HOST, dataDir, String(size)],
+		{ stdio: ["pipe", "pipe", "inherit"] },
+	);
+	onTestFinished(() => {
+		host.kill("SIGKILL");
+	});
+	await once(host.stdout ?? host, "data");
+	return host;
+}
+
+async function ended(host: ChildProcess, by: "its input" | "SIGKILL") {
+	const end = once(host, "exit");
+	if (by === "SIGKILL") host.kill(by);
+	else host.stdin?.end();
+	await end;
+}
+
+function snakepit(dataDir: string, ...args: readonly string[]) {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const { status, stdout, stderr } = spawnSync(
+		program,
+		[...before, ...args, "--data-dir", dataDir],
+		{ encoding: "utf8" },
+	);
+	expect(stderr).toBe("");
+	return { status, stdout };
+}
+
+test(
+	"where nothing ever ran, that is said, and nothing is made",
+	() => {
+		const dataDir = join(place(), "absent");
+		expect(snakepit(dataDir, "ps")).toEqual({
+			status: 0,
+			stdout: "No run lives.\n",
+		});
+		expect(snakepit(dataDir, "history").stdout).toBe("No run is recorded.\n");
+		expect(snakepit(dataDir, "incidents").stdout).toMatch(/^Nothing ended/);
+	},
+	PATIENCE_MS,
+);
+
+test(
+	"ps begins with a verdict, and lists the workers of the runs that live",
+	async () => {
+		const dataDir = place();
+		const host = await hostIn(dataDir, 2);
+		const { status, stdout } = snakepit(dataDir, "ps");
+		expect(status).toBe(0);
+		const [verdict, titles, first, ...rest] = stdout.trimEnd().split("\n");
+		expect(verdict).toBe("1 run lives with 2 workers.");
+		expect(titles).toMatch(/^RUN +POOL +WORKER +PID +STATE/);
+		expect(first).toMatch(new RegExp(` \\(host\\) +${host.pid} +lives `));
+		expect(rest).toHaveLength(2);
+		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives$/);
+		const { verdict: said, runs } = JSON.parse(
+			snakepit(dataDir, "ps", "--json").stdout,
+		);
+		expect(said.isGood).toBe(true);
+		expect(runs).toMatchObject([{ pid: host.pid, condition: "lives" }]);
+		await ended(host, "its input");
+		expect(snakepit(dataDir, "ps").stdout).toBe("No run lives.\n");
+		expect(snakepit(dataDir, "ps", "-a").stdout).toContain("ended");
+		expect(snakepit(dataDir, "history").stdout).toMatch(/ 2 +in order\n/);
+		expect(snakepit(dataDir, "incidents").stdout).toMatch(/^Nothing ended/);
+	},
+	PATIENCE_MS,
+);
+
+test(
+	"a host that was killed is dead at once, and an incident when another program has cleaned up after it",
+	async () => {
+		const dataDir = place();
+		await ended(await hostIn(dataDir, 1), "SIGKILL");
+		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
+		await ended(await hostIn(dataDir, 1), "its input");
+		const { stdout } = snakepit(dataDir, "incidents");
+		expect(stdout).toMatch(/^TIME +RUN +WHAT\n/);
+		expect(stdout).toMatch(/the host was gone: ended by reaper:/);
+		const found = JSON.parse(snakepit(dataDir, "incidents", "--json").stdout);
+		expect(found.length).toBeGreaterThanOrEqual(1);
+		expect(snakepit(dataDir, "history").stdout).toMatch(/ended by reaper:/);
+	},
+	PATIENCE_MS,
+);
