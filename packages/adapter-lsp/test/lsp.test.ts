@@ -16,6 +16,7 @@ describe("lsp() keeps the adapter contract", () => {
 		adapter: () => lsp(tiny),
 		start: (adapter) => startForReal(adapter, { callsPerWorker: 2 }),
 		callsPerWorker: 2,
+		withinMs: 25_000,
 		commands: {
 			echo: {
 				command: "tiny/echo",

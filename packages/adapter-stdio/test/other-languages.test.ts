@@ -32,6 +32,7 @@ function contractOf(options: JsonRpcOptions) {
 			}),
 		start: (adapter) => startForReal(adapter, { callsPerWorker: 4 }),
 		callsPerWorker: 4,
+		withinMs: 25_000,
 		commands: {
 			echo: {
 				command: "echo",
