@@ -19,6 +19,8 @@ export type RunUpdate =
 
 /** What a stream of logs brings. */
 export type LogUpdate =
+	/** The first: every line from now on is sent. */
+	| { readonly kind: "following" }
 	| { readonly kind: "line"; readonly line: LogLine }
 	| { readonly kind: "lost"; readonly records: number };
 
@@ -88,6 +90,7 @@ export class ControlClient implements Disposable {
 			undefined,
 		)) {
 			if (name === "line") yield { kind: "line", line: data as LogLine };
+			else if (name === "following") yield { kind: "following" };
 			else if (name === "lost") yield lost(data);
 		}
 	}

@@ -128,9 +128,11 @@ class HttpControlServer implements ControlServer {
 				this.#stream(response, (stream) => this.#watchers.add(stream));
 				break;
 			case "logs":
-				this.#stream(response, (stream) =>
-					followLogs(run, route.filter, stream),
-				);
+				this.#stream(response, (stream) => {
+					const end = followLogs(run, route.filter, stream);
+					stream.push("following", {});
+					return end;
+				});
 				break;
 			default: {
 				const { status, body } = await answerPoolRequest(

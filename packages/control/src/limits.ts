@@ -12,8 +12,10 @@ export const CONNECTIONS = 16;
 export const STREAMS = 8;
 /** The state is read, and sent to streams, once in so many milliseconds. */
 export const TICK_MS = 500;
-/** The process table is read at most once in so many milliseconds. */
+/** The process table is read at most once in so many milliseconds, */
 export const USAGE_MS = 2_000;
+/** and so seldom that it takes at most one part in so many of the time: with many processes a reading takes 30 ms. */
+export const USAGE_SHARE = 400;
 /** So many calls that succeeded are sent between two ticks; the others are counted. */
 export const CALLS_A_TICK = 10;
 /** So many commands of a pool are counted apart; the others are counted as one, `OTHER_COMMANDS`. */

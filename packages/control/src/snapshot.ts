@@ -92,7 +92,7 @@ export interface WorkerSnapshot {
 		readonly inCalls: number | null;
 		readonly aboveResidentBytes: number | null;
 	};
-	/** Of its process group, read at most every two seconds; `null` when it was not read yet. */
+	/** Of its process group, read every two seconds, or more seldom where that takes long; `null` when it was not read yet. */
 	readonly usage: UsageSnapshot | null;
 }
 

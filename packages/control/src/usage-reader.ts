@@ -1,5 +1,5 @@
 import type { ControlClock, ControlledRun } from "./controlled-run.ts";
-import { USAGE_MS } from "./limits.ts";
+import { USAGE_MS, USAGE_SHARE } from "./limits.ts";
 import type { UsageSnapshot } from "./snapshot.ts";
 
 /** Reads what workers use, so seldom that it costs nothing that can be measured. */
@@ -7,6 +7,7 @@ export class UsageReader {
 	readonly #run: Pick<ControlledRun, "usage">;
 	readonly #clock: ControlClock;
 	#readMs = Number.NEGATIVE_INFINITY;
+	#pauseMs: number = USAGE_MS;
 	#usage: ReadonlyMap<string, UsageSnapshot> = new Map();
 
 	constructor(run: Pick<ControlledRun, "usage">, clock: ControlClock) {
@@ -14,11 +15,11 @@ export class UsageReader {
 		this.#clock = clock;
 	}
 
-	/** By incarnation, as read in the last two seconds. */
+	/** By incarnation, as it was read last. */
 	latest(): ReadonlyMap<string, UsageSnapshot> {
 		const nowMs = this.#clock.now();
 		const sinceMs = nowMs - this.#readMs;
-		if (sinceMs < USAGE_MS) return this.#usage;
+		if (sinceMs < this.#pauseMs) return this.#usage;
 		const before = this.#usage;
 		this.#readMs = nowMs;
 		this.#usage = new Map(
@@ -31,6 +32,8 @@ export class UsageReader {
 				return [incarnation, { ...usage, processors }];
 			}),
 		);
+		const tookMs = this.#clock.now() - nowMs;
+		this.#pauseMs = Math.max(USAGE_MS, tookMs * USAGE_SHARE);
 		return this.#usage;
 	}
 }

@@ -48,13 +48,14 @@ describe("a request", () => {
 				read: () => client.state(),
 				logs: async () => {
 					const logs = client.logs();
-					const next = logs.next();
-					const line = {
+					expect((await logs.next()).value).toEqual({ kind: "following" });
+					served.run.happened("logs", {
 						...{ type: "worker.output", wallMs: 1, pool: "demo" },
 						...{ stream: "stdout", line: "hello", cut: false },
-					};
-					const timer = setInterval(() => served.run.happened("logs", line), 5);
-					await next.finally(() => clearInterval(timer));
+					});
+					expect((await logs.next()).value).toMatchObject({
+						line: { from: "stdout", text: "hello" },
+					});
 					await logs.return();
 				},
 				act: () => client.act("demo", "pause"),

@@ -19,7 +19,7 @@ export async function logs(
 		if (json) terminal.write(`${JSON.stringify(update)}\n`);
 		else if (update.kind === "line")
 			terminal.write(`${lineText(update.line)}\n`);
-		else
+		else if (update.kind === "lost")
 			process.stderr.write(
 				`snakepit: ${update.records} lines were left out: they came faster than this program read them.\n`,
 			);

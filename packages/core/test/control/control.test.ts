@@ -155,19 +155,19 @@ describe("from another process", () => {
 		const host = await controlledHost({ control: true });
 		const client = await host.client();
 		const logs = client.logs();
-		const first = logs.next();
+		await logs.next();
 		const other = client.logs({ worker: "nobody" });
+		await other.next();
 		const unwanted = other.next();
-		await client.state();
 		host.call("print", 10_000);
 		let lines = 0;
 		for (
-			let update = await first;
+			let update = await logs.next();
 			update.done !== true;
 			update = await logs.next()
 		) {
 			if (update.value.kind === "lost") lines += update.value.records;
-			else {
+			else if (update.value.kind === "line") {
 				expect(update.value.line).toMatchObject({
 					...{ from: "stderr", pool: "lines", cut: false },
 				});
@@ -263,10 +263,16 @@ test("a pool that is made while somebody looks is followed, too, and one that is
 			? true
 			: undefined,
 	);
+	const logs = client.logs();
+	await logs.next();
+	const call = { pool: "late", command: "print", args: 1 };
+	expect(await client.call(call)).toBe(1);
+	expect((await logs.next()).value).toMatchObject({ line: { text: "line 0" } });
 	await client.act("late", "drain", { drainMs: 1_000 });
 	expect((await client.state()).run.pools).toEqual([]);
 	await pool.close();
 	expect(events.filter(({ type }) => type === "control.requested")).toEqual([
+		expect.objectContaining({ act: "call", target: "print" }),
 		{
 			...{ type: "control.requested", wallMs: expect.any(Number) },
 			...{ runId: run.runId, pool: "late", act: "drain", by: "a test" },
