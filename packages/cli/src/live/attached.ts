@@ -1,4 +1,4 @@
-import { attach, type ControlClient, ControlError } from "@snakepit/control";
+import type { ControlClient } from "@snakepit/control";
 import type { Command } from "commander";
 import { CommandFailed, type Failure } from "../command/command-failed.ts";
 
@@ -26,6 +26,8 @@ export async function attached(
 	name: string,
 	task: (client: ControlClient) => Promise<void>,
 ): Promise<void> {
+	// Commands that need no living run do not load it.
+	const { attach, ControlError } = await import("@snakepit/control");
 	try {
 		using client = await attach({
 			...{ run, dataDir },

@@ -10,7 +10,7 @@ import {
 import { callArguments } from "./call-arguments.ts";
 import { type LogsOptions, logs } from "./logs.ts";
 import { plainText } from "./plain-text.ts";
-import { type Terminal, type TopOptions, top } from "./top.ts";
+import type { Terminal, TopOptions } from "./top.ts";
 
 type Options = LiveOptions & {
 	readonly pool?: string;
@@ -36,6 +36,7 @@ export function addLiveCommands(
 		.option("--no-color", "no colours; so does the variable NO_COLOR")
 		.action(async (options: LiveOptions & TopOptions) => {
 			const color = options.color && (process.env["NO_COLOR"] ?? "") === "";
+			const { top } = await import("./top.ts");
 			await attached(options, "top", (client) =>
 				top(client, { ...options, color }, terminal),
 			);

@@ -26,6 +26,7 @@ const ONLY_IN: readonly (readonly [RegExp, string])[] = [
 
 /** What the build puts into a package, so that it need not be installed: package, and what it contains. */
 const CONTAINS: Readonly<Record<string, readonly string[]>> = {
+	"packages/cli": ["commander"],
 	"packages/core": ["drizzle-orm"],
 };
 
