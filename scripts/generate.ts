@@ -86,6 +86,11 @@ for (const name of ["watchdog", "adapter-mcp", "adapter-lsp", "cli"])
 	);
 
 writeFileSync(
+	join(core, "src/os/gen/version.ts"),
+	`/** The version of this package, for the ledger. */\nexport const VERSION: string = "${version}";\n`,
+);
+
+writeFileSync(
 	join(gen, "version.ts"),
 	`/** The version of this package, and of the bridge that belongs to it. */\nexport const VERSION: string = "${version}";\n`,
 );

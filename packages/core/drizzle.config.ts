@@ -2,6 +2,6 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
 	dialect: "sqlite",
-	schema: "src/registry/ledger.ts",
+	schema: ["src/registry/ledger.ts", "src/registry/incident-rows.ts"],
 	out: "migrations",
 });

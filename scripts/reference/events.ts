@@ -9,6 +9,7 @@ const CORE = join(root, "packages/core");
 const FILES: readonly string[] = [
 	"run-events.ts",
 	"pool-events.ts",
+	"call-events.ts",
 	"events.ts",
 ];
 /** What every event has. */

@@ -67,7 +67,10 @@ import {
 	PROGRAM_CHECKS,
 	PROGRAM_DEFAULTS,
 } from "../../packages/core/src/program-options.ts";
-import { POOL_CHECKS } from "../../packages/core/src/resolve-options.ts";
+import {
+	OBSERVE_CHECKS,
+	POOL_CHECKS,
+} from "../../packages/core/src/resolve-options.ts";
 import { RUN_CONTROL_CHECKS } from "../../packages/core/src/run/control-option.ts";
 import { RUN_CHECKS } from "../../packages/core/src/run/run-options.ts";
 import {
@@ -133,9 +136,11 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		stop: "StopOptions",
 		output: "OutputOptions",
 	}),
+	group("observe", "ObserveOptions", `${core}/options.ts`, OBSERVE_CHECKS),
 	taken("openRun", "RunOptions", `${core}/run/run-options.ts`, RUN_CHECKS, {
 		onSignal: DEFAULTS.onSignal,
 		signalGraceMs: DEFAULTS.signalGraceMs,
+		echo: DEFAULTS.echo,
 	}),
 	...groupsOf(`${core}/run/run-options.ts`, {
 		audit: "AuditOptions",

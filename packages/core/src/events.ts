@@ -1,3 +1,4 @@
+import type { CallEvent } from "./call-events.ts";
 import type { InstrumentProblem } from "./instrument.ts";
 import type { PoolEvent } from "./pool-events.ts";
 import type { RunEvent } from "./run-events.ts";
@@ -47,7 +48,8 @@ export type HostEvent =
  * depend on the type. A closed union of facts in the past tense, so a `switch` on `type` knows the fields of each; what
  * lasts has one start and exactly one end. docs/reference/events.md lists all.
  */
-export type SnakepitEvent = EventTime & (RunEvent | PoolEvent | HostEvent);
+export type SnakepitEvent = EventTime &
+	(RunEvent | PoolEvent | CallEvent | HostEvent);
 
 /** The name of an event, such as `"worker.ready"`. */
 export type SnakepitEventType = SnakepitEvent["type"];

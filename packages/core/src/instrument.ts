@@ -1,7 +1,8 @@
 import type { BackCallWrapper } from "./adapter.ts";
+import type { CallRef } from "./call-events.ts";
 import type { SnakepitError } from "./errors.ts";
 import type { SnakepitEvent } from "./events.ts";
-import type { CallRef, WorkerRef } from "./pool-events.ts";
+import type { WorkerRef } from "./pool-events.ts";
 import type { LayerReport } from "./protection.ts";
 import type { RunId } from "./run-id.ts";
 import type { WorkerState } from "./worker-state.ts";

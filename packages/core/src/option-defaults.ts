@@ -56,6 +56,8 @@ export const DEFAULTS: PoolRows & {
 	readonly "audit.strays": Default<"reported" | "killed">;
 	readonly "history.runs": Default<number>;
 	readonly "history.ageMs": Default<number>;
+	readonly "history.content": Default<"recorded" | "left_out">;
+	readonly echo: Default<"stderr" | "none">;
 } = {
 	"size.min": {
 		value: 1,
@@ -204,5 +206,16 @@ export const DEFAULTS: PoolRows & {
 		value: 30 * 24 * 60 * 60 * 1000,
 		check: wholeNumber(0),
 		reason: "a month shows a pattern",
+	},
+	"history.content": {
+		value: "recorded",
+		check: oneOf("recorded", "left_out"),
+		reason:
+			"it explains an end at night, in a file that only this user can read",
+	},
+	echo: {
+		value: "stderr",
+		check: oneOf("stderr", "none"),
+		reason: "that something was killed must not stay unseen",
 	},
 };

@@ -90,6 +90,15 @@ export interface OutputOptions {
 	readonly echo?: "stderr" | "none" | undefined;
 }
 
+/** What listeners see of calls. */
+export interface ObserveOptions {
+	/**
+	 * Returns what `call.settled` shows of the arguments of a call: it leaves out what must not be seen. Without it they
+	 * are in no event. Called once a call, and only where somebody listens to that event.
+	 */
+	readonly args?: ((command: string, args: unknown) => unknown) | undefined;
+}
+
 /** Everything that can be set for a pool, grouped by the moment in life that it governs. */
 export interface PoolOptions<Client = unknown> {
 	/** What to execute and how to converse with it: `python()`, or one of your own. */
@@ -116,6 +125,8 @@ export interface PoolOptions<Client = unknown> {
 	readonly stop?: StopOptions | undefined;
 	/** What becomes of the lines that workers print. */
 	readonly output?: OutputOptions | undefined;
+	/** What listeners see of calls. */
+	readonly observe?: ObserveOptions | undefined;
 	/**
 	 * Is called with every event of the pool from its start on, and with those of its run while the pool is open. All
 	 * events of a run go to the `onEvent` of `openRun`. One that throws cannot hurt the pool.
@@ -172,6 +183,7 @@ export interface ResolvedOptions {
 	readonly sessions: Complete<SessionsOptions>;
 	readonly stop: Complete<StopOptions>;
 	readonly output: ResolvedOutput;
+	readonly observe: ObserveOptions;
 	readonly onEvent: SnakepitListener | undefined;
 	readonly instruments: readonly Instrument[];
 }

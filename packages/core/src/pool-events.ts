@@ -19,16 +19,6 @@ export interface ControlRef {
 	readonly by: string;
 }
 
-/** In every event about one call. */
-export interface CallRef {
-	readonly pool: string;
-	readonly callId: string;
-	readonly command: string;
-}
-
-/** How a call ended for its caller. */
-export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
-
 /** Why a worker is replaced while it still works; `"requested"`: by `pool.recycle`. */
 export type RecycleReason = "age" | "calls" | "resident_memory" | "requested";
 
@@ -286,51 +276,4 @@ export type PoolEvent =
 			readonly cause: "idle" | "busy_limit";
 			readonly silentMs: number;
 			readonly missedInARow: number;
-	  })
-	// A call: taken and settled, and within that each attempt on a worker.
-	| (CallRef & {
-			/** The pool took a call. */ readonly type: "call.accepted";
-			readonly queued: number;
-	  })
-	| (CallRef &
-			WorkerRef & {
-				/** An attempt begins on a worker; of a call that was sent ahead, when the answer before it has arrived. */
-				readonly type: "call.dispatched";
-				readonly attempt: number;
-				readonly waitedMs: number;
-			})
-	| (CallRef &
-			WorkerRef & {
-				/** The attempt has ended and its place on the worker is free. */
-				readonly type: "call.released";
-				readonly attempt: number;
-				readonly ranMs: number;
-			})
-	| (CallRef & {
-			/** The call will be attempted again. */
-			readonly type: "call.retried";
-			readonly attempt: number;
-			readonly because: ErrorCode;
-	  })
-	| (CallRef & {
-			/** The call has ended for its caller. */
-			readonly type: "call.settled";
-			readonly outcome: CallOutcome;
-			readonly code: ErrorCode | undefined;
-			readonly attempts: number;
-			readonly totalMs: number;
-	  })
-	// A session.
-	| {
-			/** A session was opened. */
-			readonly type: "session.started";
-			readonly pool: string;
-			readonly sessionId: string;
-	  }
-	| {
-			/** A session was closed, expired, or was lost with its process. */
-			readonly type: "session.ended";
-			readonly pool: string;
-			readonly sessionId: string;
-			readonly reason: "closed" | "expired" | "lost";
-	  };
+	  });

@@ -13,6 +13,7 @@ import {
 import { DEFAULTS, type Default } from "./option-defaults.ts";
 import type {
 	HeartbeatOptions,
+	ObserveOptions,
 	OutputOptions,
 	PoolOptions,
 	RecycleOptions,
@@ -49,6 +50,9 @@ const areInstruments: Check = (value) =>
 /** What is in a group is checked by its own table; here, whether it is one. */
 const isGroup = (value: unknown): boolean =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
+export const OBSERVE_CHECKS: Readonly<Record<keyof ObserveOptions, Check>> = {
+	args: optional(aFunction),
+};
 const isCount = wholeNumber(1, 10_000);
 const isSize: Check = (value) =>
 	typeof value === "number"
@@ -79,6 +83,7 @@ export const POOL_CHECKS: Readonly<Record<keyof PoolOptions, Check>> = {
 	sessions: anything,
 	stop: anything,
 	output: anything,
+	observe: anything,
 	onEvent: optional(aFunction),
 	instruments: optional(areInstruments),
 };
@@ -117,6 +122,7 @@ export function resolveOptions(
 			...resolveGroup<Complete<OutputOptions>>(at, "output", given.output),
 			...OUTPUT,
 		},
+		observe: observeOf(at, given.observe),
 		onEvent: given.onEvent,
 		instruments: [...(given.instruments ?? [])],
 	};
@@ -169,6 +175,11 @@ function recycleOf(recycle: Complete<RecycleOptions>): ResolvedRecycle {
 
 /** A longer line is data, not a message; and a traceback and what led to it. */
 const OUTPUT = { maxLineBytes: 16_384, tailLines: 20 } as const;
+
+function observeOf(at: string, observe: ObserveOptions = {}): ObserveOptions {
+	checkOptions(`${at} observe`, observe, OBSERVE_CHECKS);
+	return { args: observe.args };
+}
 
 function resolveSize(
 	at: string,

@@ -51,6 +51,8 @@ export type RunEvent =
 			/** A process that a dead run, or a dead worker of this run, left behind is ended. */
 			readonly type: "orphan.reaped";
 			readonly ofRun: RunId;
+			/** The name of the program that left it; `undefined` where its ledger does not say. */
+			readonly program: string | undefined;
 			readonly pid: number;
 			readonly how: "ended_on_term" | "killed";
 			readonly foundBy: "ledger" | "marker" | "group";
@@ -218,6 +220,8 @@ export type RunEvent =
 			readonly ofRun: RunId;
 			/** The protection's own process; `undefined` when it did not write that down. */
 			readonly pid: number | undefined;
+			/** From the first sign of the death, the end of the pipe, until the process table agreed; a guard does not report it: its first sign is the death itself. */
+			readonly detectionMs?: number | undefined;
 	  }
 	| {
 			/** While no host lived, a protection ended a process. Reported by the next start. */

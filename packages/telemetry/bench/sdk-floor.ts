@@ -57,6 +57,8 @@ function follow(follower: PoolInstrument, callId: string): void {
 		type: "call.settled",
 		outcome: "succeeded",
 		code: undefined,
+		message: undefined,
+		ran: undefined,
 		attempts: 1,
 		totalMs: 2,
 	});

@@ -84,6 +84,7 @@ test("of two pools with one telemetry each is exported, and what they share once
 	const instrument = telemetry();
 	const event = {
 		type: "orphan.reaped",
+		program: undefined,
 		wallMs: 1,
 		ofRun: "abcdefg" as never,
 		pid: 1,

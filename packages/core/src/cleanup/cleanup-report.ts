@@ -19,6 +19,8 @@ export interface CleanupReport {
 
 export interface ReapedOrphan {
 	readonly ofRun: RunId;
+	/** The name of the program that left it; `undefined` where its ledger does not say. */
+	readonly program: string | undefined;
 	readonly pid: number;
 	readonly how: "ended_on_term" | "killed";
 	readonly foundBy: FoundBy;

@@ -16,6 +16,7 @@ import type { UnrecordedRun } from "./unrecorded-runs.ts";
 /** Claims a run whose file is of no use: its processes are known by their marker alone. */
 export class MarkerClaim implements RunClaim {
 	readonly dead: DeadRun;
+	readonly program = undefined;
 	readonly mayLive = true;
 	readonly #parts: ClaimParts;
 	readonly #name: RunName;
@@ -67,6 +68,7 @@ export interface UnrecordedParts extends ClaimParts {
  */
 export class UnrecordedClaim implements RunClaim {
 	readonly dead: DeadRun;
+	readonly program = undefined;
 	readonly mayLive = true;
 	readonly #parts: UnrecordedParts;
 	readonly #name: RunName;

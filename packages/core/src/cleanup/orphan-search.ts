@@ -24,7 +24,8 @@ export interface SparedProcess extends Pick<FoundOrphan, "ofRun" | "pid"> {
 export type SoughtWorker = Pick<
 	WorkerRecord,
 	"incarnation" | "identity" | "groupId" | "fingerprint"
->;
+> &
+	Partial<Pick<WorkerRecord, "lifeline">>;
 
 /** A run whose owner is provably gone. */
 export interface DeadRun extends Pick<FoundOrphan, "ofRun"> {

@@ -71,8 +71,13 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const setAside: SetAsideFile[] = [];
 	for (const claim of claims) {
 		const { ofRun, workers } = claim.dead;
-		const settlement = settle(ofRun, workers, results, spared);
-		const orphans = settlement.reaped.map(reapedOrphan);
+		const settlement = settle(ofRun, workers, results, spared, {
+			boot: claim.mayLive ? "same" : "other",
+		});
+		const program = claim.program?.name;
+		const orphans = settlement.reaped.map((process) =>
+			reapedOrphan(process, program),
+		);
 		reaped.push(...orphans);
 		sparedProcesses.push(...settlement.spared);
 		for (const orphan of orphans) send({ type: "orphan.reaped", ...orphan });
@@ -135,13 +140,11 @@ function isWithoutRecord(outcome: ClaimOutcome): boolean {
 	);
 }
 
-function reapedOrphan({
-	ofRun,
-	pid,
-	how,
-	foundBy,
-}: ReapedProcess): ReapedOrphan {
-	return { ofRun, pid, how, foundBy };
+function reapedOrphan(
+	{ ofRun, pid, how, foundBy }: ReapedProcess,
+	program: string | undefined,
+): ReapedOrphan {
+	return { ofRun, program, pid, how, foundBy };
 }
 
 /** Asks the user's strategy once about each orphan; one that throws is reported, and the orphan is ended. */

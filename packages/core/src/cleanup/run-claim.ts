@@ -10,7 +10,10 @@ import {
 } from "../registry/joined-incidents.ts";
 import type { StoredRun } from "../registry/ledger.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
-import type { WorkerRecord } from "../registry/process-registry.ts";
+import type {
+	HostProgram,
+	WorkerRecord,
+} from "../registry/process-registry.ts";
 import { RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
 import { type RunName, runPath } from "../registry/run-name.ts";
@@ -31,6 +34,8 @@ export interface RunClaim {
 	readonly dead: DeadRun;
 	/** Whether processes of it may live: not after another boot. */
 	readonly mayLive: boolean;
+	/** `undefined` where no record says it. */
+	readonly program: HostProgram | undefined;
 	/**
 	 * Records what became of the run, removes its files, and releases it.
 	 *
@@ -129,6 +134,10 @@ export class LedgerClaim implements RunClaim {
 		}
 	}
 
+	get program(): HostProgram | undefined {
+		return this.#run.program;
+	}
+
 	settle(
 		settlement: Settlement,
 		witnessed: readonly Incident[] = [],
@@ -163,7 +172,9 @@ export class LedgerClaim implements RunClaim {
 	#endedBefore(): readonly KilledProcess[] {
 		const { ledger } = this.#file;
 		return [
-			...ledger.incidents(this.#run.runId, "all").filter(isKilled),
+			...ledger.incidents
+				.ofProtections(this.#run.runId, "all")
+				.filter(isKilled),
 			...ledger
 				.workers("all")
 				.flatMap(({ identity, end }) =>
@@ -224,8 +235,8 @@ export function reportIncidents(
 	ofRun: RunId,
 	report: (incident: Incident) => void,
 ): void {
-	const unreported = file.ledger.incidents(ofRun, "unreported");
+	const unreported = file.ledger.incidents.ofProtections(ofRun, "unreported");
 	if (unreported.length === 0) return;
-	file.commit((ledger) => ledger.markReported());
+	file.commit((ledger) => ledger.incidents.markReported());
 	for (const incident of unreported) report(incident);
 }

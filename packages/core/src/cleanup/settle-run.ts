@@ -80,7 +80,9 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	});
 	const { spared } = found;
 	const results = [...ended, ...found.results];
-	const settlement = settle(runId, dead.workers, results, spared, "protection");
+	const settlement = settle(runId, dead.workers, results, spared, {
+		killer: "protection",
+	});
 	const { reaped } = settlement;
 	const end: SettledRun = { reaped, spared: settlement.spared };
 	const { over } = claim.settle(settlement, parts.witness(end));

@@ -1,13 +1,19 @@
+import type { HostIncident } from "../registry/host-incident.ts";
 import type { Incident } from "../registry/incident.ts";
 import type { Killer, WorkerEnd } from "../registry/process-registry.ts";
 import type { SparedReason } from "../run-events.ts";
 import type { RunId } from "../run-id.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
-import type { DeadRun, Orphan, SparedProcess } from "./orphan-search.ts";
+import type {
+	DeadRun,
+	Orphan,
+	SoughtWorker,
+	SparedProcess,
+} from "./orphan-search.ts";
 import type { Fate, KillResult } from "./process-killer.ts";
 
 /** A process of a dead run that was ended, with its identity. */
-export type ReapedProcess = ReapedOrphan &
+export type ReapedProcess = Omit<ReapedOrphan, "program"> &
 	Pick<Orphan, "identity" | "incarnation">;
 
 /** What is known of one dead run after its processes were ended. */
@@ -36,13 +42,31 @@ export function spareReason(fate: keyof typeof SPARED): SparedReason {
 	return SPARED[fate];
 }
 
+/**
+ * How a worker ended that is gone, as its host is, which did not record its end.
+ * The kernel ends a worker with a lifeline in the moment in which its host dies.
+ *
+ * @param boot of the worker: with the machine everything ends.
+ */
+export function endOfGone(
+	{ lifeline }: Pick<SoughtWorker, "lifeline">,
+	boot: "same" | "other",
+): Pick<WorkerEnd, "reason" | "killer"> {
+	return lifeline === "listening" && boot === "same"
+		? { reason: "host_died", killer: "lifeline" }
+		: { reason: "vanished", killer: "unknown" };
+}
+
 /** Decides how a dead run is recorded. */
 export function settle(
 	ofRun: RunId,
 	workers: DeadRun["workers"],
 	results: readonly KillResult<Orphan>[],
 	sparedBefore: readonly SparedProcess[],
-	killer: Killer = "reaper",
+	{
+		killer = "reaper",
+		boot = "same",
+	}: { readonly killer?: Killer; readonly boot?: "same" | "other" } = {},
 ): Settlement {
 	const reaped: ReapedProcess[] = [];
 	const spared: SparedProcess[] = sparedBefore.filter(
@@ -57,11 +81,11 @@ export function settle(
 	}
 	const ends = workers
 		.filter(({ identity }) => !hasPid(spared, identity?.pid))
-		.map(({ incarnation, identity }) => ({
-			incarnation,
-			end: hasPid(reaped, identity?.pid)
+		.map((worker) => ({
+			incarnation: worker.incarnation,
+			end: hasPid(reaped, worker.identity?.pid)
 				? ({ reason: "reaped", killer } as const)
-				: ({ reason: "vanished", killer: "unknown" } as const),
+				: endOfGone(worker, boot),
 		}));
 	return { reaped, spared, ends, complete: spared.length === 0 };
 }
@@ -70,10 +94,10 @@ export function settle(
 export function creditProtections(
 	ends: Settlement["ends"],
 	workers: DeadRun["workers"],
-	incidents: readonly Incident[],
+	incidents: readonly (Incident | HostIncident)[],
 ): Settlement["ends"] {
 	return ends.map((each) => {
-		if (each.end.reason !== "vanished") return each;
+		if (each.end.reason === "reaped") return each;
 		const { incarnation } = each;
 		const row = workers.find((worker) => worker.incarnation === incarnation);
 		const wasKilled = incidents.some(

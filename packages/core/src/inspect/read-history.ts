@@ -12,6 +12,7 @@ import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import { HISTORY_BOUND } from "../registry/history.ts";
+import type { HostIncident } from "../registry/host-incident.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
@@ -20,6 +21,8 @@ import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
 import { type OwnRegistry, ownRegistry } from "../run/shared-run.ts";
 import { drawnAt } from "../run-id.ts";
+import type { ProcessHost } from "../world.ts";
+import { abandonedRun } from "./abandoned-run.ts";
 
 /** How much `readHistory` returns. */
 export interface HistoryOptions {
@@ -32,13 +35,15 @@ export interface HistoryOptions {
 }
 
 /** One run, living or ended, and how its workers ended. */
-export interface RunHistory extends RunRecord {
+export interface RunHistory extends Omit<RunRecord, "state"> {
+	/** `"host_died"`: its program is gone and did not end it, and no later start has cleaned up after it: judged as it is read. */
+	readonly state: RunRecord["state"] | "host_died";
 	/** Oldest first. */
 	readonly workers: readonly WorkerRecord[];
 	/** How many there were in all. */
 	readonly workerCount: number;
-	/** What protections saw and did while no host lived, in the order in which it happened. */
-	readonly incidents: readonly Incident[];
+	/** What went wrong while its program lived, and what protections saw and did after its death, in the order in which it happened. */
+	readonly incidents: readonly (Incident | HostIncident)[];
 }
 
 export const READ_DEFAULTS: Readonly<
@@ -70,12 +75,12 @@ export async function* readHistory(
 	checkOptions("readHistory", options, READ_CHECKS);
 	assertPlatform(process.platform);
 	const sqlite = await loadSqlite();
-	const { self } = thisMachine();
+	const host = thisMachine();
+	const { self } = host;
 	const path = findStateDirectory(options.dataDir, self.machineId);
 	if (path === undefined) return;
 	const directory = new LedgerDirectory(realpathSync(path), "look");
 	const own = ownRegistry(directory.path);
-	const ownKey = ownerKey(self);
 	const latest = options.workersPerRun ?? READ_DEFAULTS.workersPerRun;
 	let left = options.runs ?? READ_DEFAULTS.runs;
 	for (const names of bySecond(directory)) {
@@ -84,7 +89,7 @@ export async function* readHistory(
 			if (name.runId === own?.runId) found.push(ownHistory(own, latest));
 			else
 				found.push(
-					...(await historyOf(sqlite, directory, name, ownKey, latest)),
+					...(await historyOf({ sqlite, directory, host, latest }, name)),
 				);
 		}
 		for (const history of found.toSorted((a, b) => b.startedAt - a.startedAt)) {
@@ -103,13 +108,18 @@ function bySecond(directory: LedgerDirectory): readonly (readonly RunName[])[] {
 	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
 }
 
+interface HistoryParts {
+	readonly sqlite: Sqlite;
+	readonly directory: LedgerDirectory;
+	readonly host: Pick<ProcessHost, "self" | "observe">;
+	/** How many workers of each run. */
+	readonly latest: number;
+}
+
 /** Nothing where it cannot be read. */
 async function historyOf(
-	sqlite: Sqlite,
-	directory: LedgerDirectory,
+	{ sqlite, directory, host, latest }: HistoryParts,
 	name: RunName,
-	ownKey: string,
-	latest: number,
 ): Promise<readonly RunHistory[]> {
 	const ended = runPath(directory.history, name, "db");
 	const open = runPath(directory.runs, name, "db");
@@ -119,12 +129,19 @@ async function historyOf(
 		() => false,
 	);
 	// A file that this process has open must not be opened twice in it.
-	if (!isEnded && name.ownerKey === ownKey) return [];
+	if (!isEnded && name.ownerKey === ownerKey(host.self)) return [];
 	const content = readRunFile(sqlite, isEnded ? ended : open, name, { latest });
 	if (content.kind !== "readable") return [];
 	const { run, workers, workerCount, incidents } = content;
 	const { directory: _, claimedBy: __, ...record } = run;
-	return [{ ...record, workers, workerCount, incidents }];
+	const abandoned = abandonedRun(content, host);
+	return [
+		{
+			...record,
+			...{ workers, workerCount, incidents },
+			...(abandoned && { ...abandoned, state: "host_died" }),
+		},
+	];
 }
 
 function ownHistory(registry: OwnRegistry, latest: number): RunHistory {
@@ -133,6 +150,6 @@ function ownHistory(registry: OwnRegistry, latest: number): RunHistory {
 		...registry.record,
 		workers: latest === 0 ? [] : all.slice(-latest),
 		workerCount: all.length,
-		incidents: [],
+		incidents: registry.incidents,
 	};
 }

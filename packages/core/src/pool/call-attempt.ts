@@ -84,6 +84,10 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 		return this.call.callId;
 	}
 
+	get command(): string {
+		return this.call.command;
+	}
+
 	view(): AttemptView {
 		const { call, startedMs } = this;
 		return {

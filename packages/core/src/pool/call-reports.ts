@@ -1,5 +1,6 @@
+import type { CallOutcome } from "../call-events.ts";
 import type { SnakepitError } from "../errors.ts";
-import type { CallOutcome } from "../pool-events.ts";
+import type { ObserveOptions } from "../options.ts";
 import type { Clock } from "../world.ts";
 import type { Call } from "./call.ts";
 import type { CallAttempt } from "./call-attempt.ts";
@@ -12,6 +13,8 @@ export interface CallReportsSetting {
 	readonly clock: Clock;
 	readonly hub: EventHub;
 	readonly statistics: StatisticsKeeper;
+	/** `observe.args` */
+	readonly redact: ObserveOptions["args"];
 	/** `undefined` when the pool has no instruments. */
 	readonly instrumentation: Instrumentation | undefined;
 }
@@ -114,9 +117,24 @@ export class CallReports {
 				command: call.command,
 				outcome,
 				code: error?.code,
+				message: error?.message,
+				ran: error?.ran,
+				args: this.#argsOf(call),
 				attempts: call.attempts,
 				totalMs,
 			});
+	}
+
+	/** What listeners may see of the arguments of a call. */
+	#argsOf({ command, args }: Call): unknown {
+		const { clock, hub, redact } = this.#setting;
+		try {
+			return redact?.(command, args);
+		} catch (error) {
+			const wallMs = clock.wall();
+			hub.emit({ type: "listener.threw", wallMs, of: "observe.args", error });
+			return undefined;
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 			clock,
 			hub,
 			statistics,
+			redact: options.observe.args,
 			instrumentation: setting.instrumentation,
 		}),
 		fill: () => workerSet.fill(),

@@ -1,7 +1,7 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
+import type { CallOutcome } from "../call-events.ts";
 import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
 import type { WorkerUsage } from "../instrument.ts";
-import type { CallOutcome } from "../pool-events.ts";
 import type { RegistryStatistics } from "../registry/process-registry.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerState } from "../worker-state.ts";

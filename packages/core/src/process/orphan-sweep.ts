@@ -68,6 +68,7 @@ export class OrphanSweep {
 			killed++;
 			emit({
 				type: "orphan.reaped",
+				program: undefined,
 				wallMs: clock.wall(),
 				ofRun: registry.runId,
 				pid,

@@ -6,6 +6,21 @@ export function withoutLastLines(message: string): string {
 	return text;
 }
 
+/** The last lines with so many characters together at most; of one line that is longer, its end. */
+export function lastCharacters(
+	lines: readonly string[],
+	most: number,
+): readonly string[] {
+	const kept: string[] = [];
+	let left = most;
+	for (const line of lines.toReversed()) {
+		if (left <= 0) break;
+		kept.unshift(line.slice(-left));
+		left -= Math.max(1, line.length);
+	}
+	return kept;
+}
+
 /** Keeps the last lines of a worker, to explain its death. */
 export class OutputTail {
 	#limit: number;

@@ -63,7 +63,11 @@ export async function startOwned(
 				launcher: lifeline?.launcher,
 				descriptors: descriptors.opened,
 			}),
-			(identity) => registry.activate(incarnation, identity, identity.pid),
+			(identity) =>
+				registry.activate(
+					...([incarnation, identity, identity.pid] as const),
+					lifeline === undefined ? "none" : "listening",
+				),
 		);
 		descriptors.close();
 		return { process, lifeline: lifeline?.listener, descriptors, files };

@@ -57,9 +57,10 @@ export function parseIncident(
 	const common = { wallMs, protection, ofRun };
 	switch (type) {
 		case "protection.host_death_detected": {
-			const { pid } = fields;
+			const { pid, detectionMs } = fields;
 			if (pid !== undefined && !isCount(pid)) return undefined;
-			return { type, ...common, pid };
+			if (detectionMs !== undefined && !isAmount(detectionMs)) return undefined;
+			return { type, ...common, pid, detectionMs };
 		}
 		case "protection.process_killed":
 			return killed(fields, common, naming);

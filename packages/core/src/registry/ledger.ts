@@ -1,10 +1,6 @@
 import type BetterSqlite3 from "better-sqlite3";
-import type {
-	SQLiteTable,
-	BaseSQLiteDatabase as Statements,
-} from "drizzle-orm/sqlite-core";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import {
-	asc,
 	BaseSQLiteDatabase,
 	BetterSQLiteSession,
 	count,
@@ -23,9 +19,11 @@ import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
-import { type Incident, parseIncident } from "./incident.ts";
+import { IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
 import type {
 	EndReason,
+	HasLifeline,
+	HostProgram,
 	Killer,
 	RunRecord,
 	WorkerEnd,
@@ -48,6 +46,7 @@ const runTable = sqliteTable("runs", {
 	pid: integer("pid").notNull(),
 	startTime: text("start_time").notNull(),
 	directory: text("directory").notNull(),
+	program: text("program", { mode: "json" }).$type<HostProgram>(),
 	startedAt: real("started_at").notNull(),
 	endedAt: real("ended_at"),
 	clean: integer("clean", { mode: "boolean" }),
@@ -67,6 +66,7 @@ const workerTable = sqliteTable("workers", {
 	status: text("status").$type<WorkerStatus>().notNull(),
 	identity: text("identity", { mode: "json" }).$type<ProcessIdentity>(),
 	groupId: integer("group_id"),
+	lifeline: text("lifeline").$type<HasLifeline>(),
 	/** The value of the marker variable in its environment. */
 	marker: text("marker").notNull(),
 	fingerprint: text("fingerprint").notNull(),
@@ -78,23 +78,14 @@ const workerTable = sqliteTable("workers", {
 	exitSignal: text("exit_signal").$type<NodeJS.Signals>(),
 	endReason: text("end_reason").$type<EndReason>(),
 	killer: text("killer").$type<Killer>(),
-});
-
-const incidentTable = sqliteTable("incidents", {
-	id: integer("id").primaryKey({ autoIncrement: true }),
-	wallMs: real("wall_ms").notNull(),
-	/** The event as JSON. */
-	event: text("event").notNull(),
-	reported: integer("reported", { mode: "boolean" }).notNull(),
+	tail: text("tail", { mode: "json" }).$type<readonly string[]>(),
+	lastCommand: text("last_command"),
 });
 
 /** For drizzle-kit, which generates the migrations from them. */
 export const runs: SQLiteTable = runTable;
 /** For drizzle-kit, which generates the migrations from them. */
 export const workers: SQLiteTable = workerTable;
-/** For drizzle-kit, which generates the migrations from them. */
-export const incidents: SQLiteTable = incidentTable;
-
 /** A run as its file keeps it. */
 export interface StoredRun extends RunRecord {
 	/** Its private runtime directory. */
@@ -121,7 +112,9 @@ export type WorkerSelection =
 export class Ledger {
 	/** Brings the tables up to date. */
 	readonly migrate: () => void;
-	readonly #database: Database;
+	/** What went wrong in the run, and what protections did. */
+	readonly incidents: IncidentRows;
+	readonly #database: LedgerDatabase;
 	#workerUpsert: WorkerUpsert | undefined;
 
 	/** Does what Drizzle's own driver does, which would load the native module by itself. */
@@ -134,6 +127,7 @@ export class Ledger {
 			session,
 			undefined,
 		);
+		this.incidents = new IncidentRows(this.#database);
 		this.migrate = () => dialect.migrate([...MIGRATIONS], session);
 	}
 
@@ -162,6 +156,7 @@ export class Ledger {
 	/** Writes one worker's row. */
 	writeWorker(worker: WorkerRecord, ordinal: number, marker: string): void {
 		const { end, ...rest } = worker;
+		const { tail, ...columns } = columnsOfEnd(end);
 		this.#workerUpsert ??= prepareWorkerUpsert(this.#database);
 		this.#workerUpsert.run({
 			...undefinedToNull(rest),
@@ -169,7 +164,8 @@ export class Ledger {
 			files: JSON.stringify(worker.files),
 			ordinal,
 			marker,
-			...columnsOfEnd(end),
+			...columns,
+			tail: tail && JSON.stringify(tail),
 		} satisfies Record<keyof WorkerRow, unknown>);
 	}
 
@@ -218,42 +214,8 @@ export class Ledger {
 			.all()
 			.reduce((sum, { workers }) => sum + workers, 0);
 	}
-
-	/** Adds what happened while no host was alive. */
-	writeIncident(incident: Incident): void {
-		const { wallMs } = incident;
-		const event = JSON.stringify(incident);
-		this.#database
-			.insert(incidentTable)
-			.values({ wallMs, event, reported: false })
-			.run();
-	}
-
-	/** Reads the incidents of the run `ofRun` in the order in which they happened. */
-	incidents(
-		ofRun: RunId,
-		selection: "all" | "unreported",
-	): readonly Incident[] {
-		const all = this.#database.select().from(incidentTable);
-		const wanted =
-			selection === "all" ? all : all.where(eq(incidentTable.reported, false));
-		return wanted
-			.orderBy(asc(incidentTable.wallMs), asc(incidentTable.id))
-			.all()
-			.flatMap(({ event }) => parseIncident(event, ofRun) ?? []);
-	}
-
-	/** Records that every incident was reported. */
-	markReported(): void {
-		this.#database.update(incidentTable).set({ reported: true }).run();
-	}
 }
 
-type Database = Statements<
-	"sync",
-	BetterSqlite3.RunResult,
-	Record<string, unknown>
->;
 type WorkerRow = typeof workerTable.$inferSelect;
 type WorkerUpsert = ReturnType<typeof prepareWorkerUpsert>;
 
@@ -262,7 +224,7 @@ type WorkerUpsert = ReturnType<typeof prepareWorkerUpsert>;
  * key: preparing it takes longer than running it. Its placeholders are the names
  * of the columns in code, its values as SQLite keeps them.
  */
-function prepareWorkerUpsert(database: Database) {
+function prepareWorkerUpsert(database: LedgerDatabase) {
 	const columns = Object.entries(getTableColumns(workerTable));
 	// As SQL: a bare placeholder of a JSON column would write the text "null" for null.
 	const values = columns.map(([name]) => [name, sql`${sql.placeholder(name)}`]);
@@ -287,11 +249,16 @@ function workerOf({
 	exitSignal,
 	endReason,
 	killer,
+	tail,
+	lastCommand,
 	...row
 }: WorkerRow): WorkerRecord {
 	return {
 		...nullToUndefined(row),
 		runId: row.runId as RunId,
-		end: endOf({ exitCode, exitSignal, endReason, killer }),
+		end: endOf({
+			...{ exitCode, exitSignal, endReason, killer },
+			...{ tail, lastCommand },
+		}),
 	};
 }

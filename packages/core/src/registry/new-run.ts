@@ -5,6 +5,7 @@ import type { Clock, Random } from "../world.ts";
 import type { StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
+import type { HostProgram } from "./process-registry.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, RunLock } from "./run-lock.ts";
 import { type RunName, runNameOf, runPath } from "./run-name.ts";
@@ -14,6 +15,7 @@ export interface NewRunParts {
 	readonly sqlite: Sqlite;
 	readonly directory: LedgerDirectory;
 	readonly owner: ProcessIdentity;
+	readonly program: HostProgram;
 	readonly clock: Clock;
 	readonly random: Random;
 	/** Makes the private runtime directory of the run, and the way back. */
@@ -49,6 +51,7 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 			state: "initializing",
 			owner: parts.owner,
 			directory,
+			program: parts.program,
 			startedAt: parts.clock.wall(),
 			endedAt: undefined,
 			clean: undefined,

@@ -27,6 +27,8 @@ export type EndReason =
 	| "stuck"
 	| "host_exit"
 	| "reaped"
+	/** Its host died, and its lifeline ended it. */
+	| "host_died"
 	| "vanished";
 
 /** Who sent the signal that ended it. */
@@ -38,6 +40,8 @@ export type Killer =
 	/** The end of its program: a second signal, a grace that was over, or the exit. */
 	| "application_cleanup"
 	| "reaper"
+	/** The kernel, when its host died: its lifeline was connected. */
+	| "lifeline"
 	/** A protection, while no host lived: the run's incidents name it. */
 	| "protection"
 	/** None of these: a person, another program, or the kernel that needed memory. */
@@ -47,9 +51,15 @@ export interface WorkerEnd {
 	readonly exit: ProcessExit | undefined;
 	readonly reason: EndReason;
 	readonly killer: Killer;
+	/** Its last lines, oldest first, 4 096 characters at most; only of an end that was not in order, and where `history.content` allows. */
+	readonly tail?: readonly string[] | undefined;
+	/** The command of the call that it got last; as `tail`. */
+	readonly lastCommand?: string | undefined;
 }
 
 export type WorkerStatus = "reserved" | "active" | "ended";
+
+export type HasLifeline = "listening" | "none";
 
 /** One row of the ledger. Times are milliseconds since the Unix epoch. */
 export interface WorkerRecord extends Reservation {
@@ -58,10 +68,25 @@ export interface WorkerRecord extends Reservation {
 	/** `undefined` while only reserved. */
 	readonly identity: ProcessIdentity | undefined;
 	readonly groupId: number | undefined;
+	/** Whether it ends when its host does, whatever it is; `undefined` while only reserved, and in ledgers of earlier versions. */
+	readonly lifeline: HasLifeline | undefined;
 	readonly reservedAt: number;
 	readonly activatedAt: number | undefined;
 	readonly endedAt: number | undefined;
 	readonly end: WorkerEnd | undefined;
+}
+
+/** The program of a run. */
+export interface HostProgram {
+	/** The file name of its main module. */
+	readonly name: string;
+	readonly cwd: string;
+	/** As in `process.argv`: 64 arguments at most, each with 1 000 characters at most. `undefined` with `history: { content: "left_out" }`. */
+	readonly argv?: readonly string[] | undefined;
+	/** The version of Node. */
+	readonly node: string;
+	/** The version of Snakepit. */
+	readonly snakepit: string;
 }
 
 /** One run: one life of a host program in one data directory. */
@@ -69,6 +94,8 @@ export interface RunRecord {
 	readonly runId: RunId;
 	readonly state: RunState;
 	readonly owner: ProcessIdentity;
+	/** `undefined` in ledgers of earlier versions. */
+	readonly program: HostProgram | undefined;
 	readonly startedAt: number;
 	readonly endedAt: number | undefined;
 	/** `true` when its own host ended it in order; `undefined` while it lives. */
@@ -125,6 +152,7 @@ export interface ProcessRegistry {
 		incarnation: string,
 		identity: ProcessIdentity,
 		groupId: number,
+		lifeline?: HasLifeline,
 	): void;
 	/** Records the end. Harmless when it is recorded already. */
 	end(incarnation: string, end: WorkerEnd): void;

@@ -1,3 +1,4 @@
+import type { HostIncident } from "./host-incident.ts";
 import type { Incident } from "./incident.ts";
 import type { StoredRun, WorkerSelection } from "./ledger.ts";
 import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
@@ -18,8 +19,8 @@ export type RunContent =
 			readonly workers: readonly WorkerRecord[];
 			/** How many there are in all. */
 			readonly workerCount: number;
-			/** What happened while no host lived, in the order in which it did. */
-			readonly incidents: readonly Incident[];
+			/** What went wrong while its host lived, and what happened after its death, in the order in which it did. */
+			readonly incidents: readonly (Incident | HostIncident)[];
 	  }
 	/** Damaged, foreign or newer: of no use to anyone. */
 	| { readonly kind: "unusable"; readonly reason: string }
@@ -104,6 +105,6 @@ function contentOf(
 		run,
 		workers: ledger.workers(selection),
 		workerCount: ledger.countWorkers(),
-		incidents: ledger.incidents(name.runId, "all"),
+		incidents: ledger.incidents.every(name.runId),
 	};
 }

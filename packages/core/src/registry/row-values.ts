@@ -6,6 +6,8 @@ export interface EndColumns {
 	readonly exitSignal: NodeJS.Signals | null;
 	readonly endReason: EndReason | null;
 	readonly killer: Killer | null;
+	readonly tail: readonly string[] | null;
+	readonly lastCommand: string | null;
 }
 
 export function columnsOfEnd(end: WorkerEnd | undefined): EndColumns {
@@ -15,11 +17,14 @@ export function columnsOfEnd(end: WorkerEnd | undefined): EndColumns {
 		exitSignal: exit?.kind === "signal" ? exit.signal : null,
 		endReason: end?.reason ?? null,
 		killer: end?.killer ?? null,
+		tail: end?.tail ?? null,
+		lastCommand: end?.lastCommand ?? null,
 	};
 }
 
 export function endOf(columns: EndColumns): WorkerEnd | undefined {
-	const { exitCode, exitSignal, endReason, killer } = columns;
+	const { exitCode, exitSignal, endReason, killer, tail, lastCommand } =
+		columns;
 	if (endReason === null || killer === null) return undefined;
 	const exit =
 		exitCode !== null
@@ -27,7 +32,11 @@ export function endOf(columns: EndColumns): WorkerEnd | undefined {
 			: exitSignal !== null
 				? ({ kind: "signal", signal: exitSignal } as const)
 				: undefined;
-	return { exit, reason: endReason, killer };
+	return {
+		...{ exit, reason: endReason, killer },
+		tail: tail ?? undefined,
+		lastCommand: lastCommand ?? undefined,
+	};
 }
 
 /** A row with NULL where code has `undefined`. */

@@ -5,6 +5,7 @@ import {
 	identityOfOpen,
 } from "./file-identity.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
+import type { HostIncident } from "./host-incident.ts";
 import type { Incident } from "./incident.ts";
 import type { Ledger, StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
@@ -109,7 +110,7 @@ export class RunFile {
 	}
 
 	/**
-	 * One commit: worker rows with their ordinals, and the run's row if given.
+	 * One commit: worker rows with their ordinals, the run's row if given, and what went wrong.
 	 *
 	 * Rows of workers alone are not waited for until they are on the disk: who
 	 * reads them looks for processes, and a machine without power has none.
@@ -122,11 +123,13 @@ export class RunFile {
 		marker: string,
 		run: StoredRun | undefined,
 		outlives: Outlives = run === undefined ? "host" : "power_loss",
+		incidents: readonly HostIncident[] = [],
 	): void {
 		this.commit((ledger) => {
 			for (const { worker, ordinal } of rows)
 				ledger.writeWorker(worker, ordinal, marker);
 			if (run !== undefined) ledger.writeRun(run);
+			for (const incident of incidents) ledger.incidents.write(incident, true);
 		}, outlives);
 		if (rows.length === 0 || this.#busyTimeoutMs === BUSY_TIMEOUT_MS) return;
 		this.#busyTimeoutMs = BUSY_TIMEOUT_MS;
@@ -146,7 +149,7 @@ export class RunFile {
 		this.commit((ledger) => {
 			for (const { incarnation, end } of ends)
 				ledger.endWorker(incarnation, end, endedAt);
-			for (const incident of incidents) ledger.writeIncident(incident);
+			for (const incident of incidents) ledger.incidents.write(incident, false);
 			ledger.writeRun(run);
 		});
 	}

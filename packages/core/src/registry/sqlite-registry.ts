@@ -4,10 +4,14 @@ import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
+import { CommitTimes } from "./commit-times.ts";
+import type { HostIncident } from "./host-incident.ts";
 import type { StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
+import { NotedIncidents } from "./noted-incidents.ts";
 import type { OwnFiles } from "./own-files.ts";
 import type {
+	HasLifeline,
 	ProcessRegistry,
 	RegistryListener,
 	RegistryStatistics,
@@ -17,7 +21,7 @@ import type {
 	WorkerRecord,
 } from "./process-registry.ts";
 import type { Outlives, RunFile } from "./run-file.ts";
-import { activated, ended, reserved } from "./worker-life.ts";
+import { activated, ended, reserved, withoutContent } from "./worker-life.ts";
 import { WorkerRows } from "./worker-rows.ts";
 
 export interface SqliteRegistryParts {
@@ -26,6 +30,8 @@ export interface SqliteRegistryParts {
 	readonly files: OwnFiles;
 	/** As it is in the file. */
 	readonly run: StoredRun;
+	/** Whether it may contain what workers printed and what they were called with. */
+	readonly content: "recorded" | "left_out";
 	/** The value of the marker variable of its workers. */
 	readonly marker: string;
 	/** The other runs of the directory, newest first. */
@@ -41,12 +47,11 @@ export class SqliteRegistry implements ProcessRegistry {
 	readonly #parts: SqliteRegistryParts;
 	readonly #marker: string;
 	readonly #rows = new WorkerRows();
+	readonly #incidents = new NotedIncidents();
 	#run: StoredRun;
 	#runUnwritten = false;
 	#incarnations = 0;
-	#commits = 0;
-	#commitMs = 0;
-	#longestCommitMs = 0;
+	readonly #commits = new CommitTimes();
 	/** Whether some worker of this run is in the file. */
 	#hasWritten = false;
 	/** Whether the last write failed: further ones wait for {@link flush}, so that a slow failure cannot hold the event loop up again and again. */
@@ -88,21 +93,36 @@ export class SqliteRegistry implements ProcessRegistry {
 		incarnation: string,
 		identity: ProcessIdentity,
 		groupId: number,
+		lifeline: HasLifeline = "none",
 	): void {
 		const at = this.#parts.clock.wall();
 		const row = this.lookup(incarnation);
-		this.#rows.put(activated(row, incarnation, identity, groupId, at));
+		this.#rows.put(
+			activated(row, incarnation, identity, groupId, lifeline, at),
+		);
 		this.#writeThrough();
 		this.#parts.listener.activated({ incarnation, identity, groupId });
 	}
 
-	end(incarnation: string, end: WorkerEnd): void {
-		const at = this.#parts.clock.wall();
-		const row = ended(this.lookup(incarnation), incarnation, end, at);
+	end(incarnation: string, given: WorkerEnd): void {
+		const { clock, content } = this.#parts;
+		const end = content === "recorded" ? given : withoutContent(given);
+		const row = ended(this.lookup(incarnation), incarnation, end, clock.wall());
 		if (row === undefined) return;
 		this.#rows.put(row);
 		this.#writeThrough();
 		this.#parts.listener.ended(incarnation);
+	}
+
+	/** What went wrong in this run, as far as it is recorded. */
+	get incidents(): readonly HostIncident[] {
+		return this.#incidents.all;
+	}
+
+	/** Records what went wrong. */
+	note(incident: HostIncident): void {
+		if (this.#closed || !this.#incidents.add(incident)) return;
+		this.#writeThrough();
 	}
 
 	transition(to: RunState): void {
@@ -136,9 +156,7 @@ export class SqliteRegistry implements ProcessRegistry {
 			active: this.#rows.count("active"),
 			ended: this.#rows.count("ended"),
 			unwritten: this.#unwrittenRows(),
-			commits: this.#commits,
-			commitMs: this.#commitMs,
-			longestCommitMs: this.#longestCommitMs,
+			...this.#commits.statistics,
 		};
 	}
 
@@ -202,7 +220,8 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	#unwrittenRows(): number {
-		return this.#rows.unwrittenCount + Number(this.#runUnwritten);
+		const noted = this.#incidents.unwritten.length;
+		return this.#rows.unwrittenCount + Number(this.#runUnwritten) + noted;
 	}
 
 	#writeThrough(): void {
@@ -231,6 +250,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		);
 		if (ledger === "emptied") {
 			this.#rows.rewrite();
+			this.#incidents.rewrite();
 			this.#runUnwritten = true;
 		}
 		return ledger !== "untouched";
@@ -255,17 +275,17 @@ export class SqliteRegistry implements ProcessRegistry {
 				this.#marker,
 				this.#runUnwritten ? this.#run : undefined,
 				outlives,
+				this.#incidents.unwritten,
 			);
 		} catch (error) {
 			return ledgerFailure(error, file.path);
 		} finally {
-			const tookMs = clock.now() - begunAt;
-			this.#commitMs += tookMs;
-			this.#longestCommitMs = Math.max(this.#longestCommitMs, tookMs);
+			this.#commits.tried(clock.now() - begunAt);
 		}
-		this.#commits += 1;
+		this.#commits.succeeded();
 		this.#hasWritten ||= rows.length > 0;
 		this.#rows.written();
+		this.#incidents.written();
 		this.#runUnwritten = false;
 		this.#degraded = false;
 		return undefined;

@@ -2,6 +2,7 @@ import { SnakepitError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
 import type {
+	HasLifeline,
 	Reservation,
 	WorkerEnd,
 	WorkerRecord,
@@ -25,6 +26,7 @@ export function reserved(
 		status: "reserved",
 		identity: undefined,
 		groupId: undefined,
+		lifeline: undefined,
 		reservedAt,
 		activatedAt: undefined,
 		endedAt: undefined,
@@ -37,6 +39,7 @@ export function activated(
 	incarnation: string,
 	identity: ProcessIdentity,
 	groupId: number,
+	lifeline: HasLifeline,
 	activatedAt: number,
 ): WorkerRecord {
 	if (row?.status !== "reserved")
@@ -44,7 +47,7 @@ export function activated(
 			incarnation,
 			`is ${row?.status ?? "unknown"}, not reserved`,
 		);
-	return { ...row, status: "active", identity, groupId, activatedAt };
+	return { ...row, status: "active", identity, groupId, lifeline, activatedAt };
 }
 
 /** Returns `undefined` where the end is recorded already. */
@@ -58,6 +61,11 @@ export function ended(
 	return row.status === "ended"
 		? undefined
 		: { ...row, status: "ended", endedAt, end };
+}
+
+/** The end without what the worker printed and was asked. */
+export function withoutContent({ exit, reason, killer }: WorkerEnd): WorkerEnd {
+	return { exit, reason, killer };
 }
 
 function impossible(incarnation: string, what: string): SnakepitError {

@@ -73,11 +73,15 @@ async function join(
 	const open = sharedRuns.get(dataDir);
 	if (open !== undefined) assertAgrees(at, given, open.options, dataDir);
 	const world = { sqlite, host, clock: systemClock, random: systemRandom };
+	const echo = (line: string): void => {
+		const isShown = options.echo === "stderr" && !hub.isTaken("orphan.reaped");
+		if (isShown) host.echo(line);
+	};
 	const shared =
 		open ??
 		new SharedRun({
 			...{ host, dataDir, options },
-			start: (emit) => startRun({ ...world, dataDir, options, emit }),
+			start: (emit) => startRun({ ...world, dataDir, options, emit, echo }),
 			onOver: () => void sharedRuns.delete(dataDir),
 		});
 	sharedRuns.set(dataDir, shared);

@@ -52,10 +52,10 @@ export async function createPool<
 >(given: PoolOptions<Client> & RunOptions): Promise<Pool<Tools, Client>> {
 	checkOptions("createPool", given, { ...POOL_CHECKS, ...RUN_CHECKS });
 	const { dataDir, protections, cleanup, audit, history, ...rest } = given;
-	const { onSignal, signalGraceMs, control, ...ofPool } = rest;
+	const { onSignal, signalGraceMs, control, echo, ...ofPool } = rest;
 	const ofRun: RunOptions = {
 		...{ dataDir, protections, cleanup, audit, history },
-		...{ onSignal, signalGraceMs, control },
+		...{ onSignal, signalGraceMs, control, echo },
 	};
 	const options = resolveRunOptions("createPool", ofRun);
 	const checked = checkPool("createPool", ofPool);

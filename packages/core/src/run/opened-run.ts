@@ -16,6 +16,7 @@ import type { Pool, RegistryView } from "../pool/pool-interface.ts";
 import type { Afterwards, CloseManner } from "../pool/pool-life.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
+import { isHostIncident, POOL_INCIDENTS } from "../registry/host-incident.ts";
 import type { RunId } from "../run-id.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
@@ -136,6 +137,10 @@ export class OpenedRun implements Run {
 		const { infrastructure, cleanupReport, auditor } = this.#started;
 		const { clock, host, source, registry, random, marker, runDirectory } =
 			infrastructure;
+		const { registry: ledger } = this.#started.infrastructure;
+		hub.subscribe((event) => {
+			if (isHostIncident(event)) ledger.note(event);
+		}, POOL_INCIDENTS);
 		const inherited = { marker, environment: process.env };
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };

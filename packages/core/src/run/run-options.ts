@@ -25,12 +25,14 @@ export interface AuditOptions {
 	readonly strays?: "reported" | "killed" | undefined;
 }
 
-/** Past runs that are kept, as `readHistory` returns them. Removed when a run is opened. */
+/** What the ledger keeps of runs that have ended, as `readHistory` returns it. Past runs are removed when a run is opened. */
 export interface HistoryBoundOptions {
 	/** The oldest beyond this number are removed. @default 200 */
 	readonly runs?: number | undefined;
 	/** Older ones are removed. @default 2 592 000 000 ms (30 days) */
 	readonly ageMs?: number | undefined;
+	/** Whether this run records what the program was called with (`process.argv`), what its workers printed before they died, and the name of their last command. @default "recorded" */
+	readonly content?: "recorded" | "left_out" | undefined;
 }
 
 /** Options of a run, which all its pools share. A program has at most one run in each data directory. */
@@ -65,6 +67,8 @@ export interface RunOptions {
 	 * `SNAKEPIT_CONTROL=0` turns it off in any case.
 	 */
 	readonly control?: boolean | RunControlOptions | undefined;
+	/** What the opening of the run ended of dead programs: one line on standard error says what, how much and whose. @default "stderr" */
+	readonly echo?: "stderr" | "none" | undefined;
 	/** Is called with every event of the run, from the first on. One that throws cannot hurt the run. */
 	readonly onEvent?: SnakepitListener | undefined;
 }
@@ -79,6 +83,7 @@ export interface ResolvedRunOptions {
 	readonly signalGraceMs: number;
 	/** What those may do who look at the run from another process; empty when nobody can. */
 	readonly control: readonly ControlScope[];
+	readonly echo: "stderr" | "none";
 }
 
 const isProtection = (value: unknown): boolean =>
@@ -107,6 +112,7 @@ export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 	onSignal: optional(DEFAULTS.onSignal.check),
 	signalGraceMs: optional(DEFAULTS.signalGraceMs.check),
 	control: anything,
+	echo: optional(DEFAULTS.echo.check),
 	onEvent: optional(aFunction),
 };
 
@@ -130,6 +136,7 @@ export function resolveRunOptions(
 		onSignal: given.onSignal ?? DEFAULTS.onSignal.value,
 		signalGraceMs: given.signalGraceMs ?? DEFAULTS.signalGraceMs.value,
 		control: controlScopes(at, given.control, env),
+		echo: given.echo ?? DEFAULTS.echo.value,
 	};
 }
 
@@ -150,6 +157,7 @@ export function assertAgrees(
 		...within("history", history),
 		onSignal: rest.onSignal,
 		signalGraceMs: rest.signalGraceMs,
+		echo: rest.echo,
 		cleanup,
 	};
 	const opened: Readonly<Record<string, unknown>> = {

@@ -1,4 +1,5 @@
 import type { SnakepitEvent } from "../events.ts";
+import type { HostIncident } from "../registry/host-incident.ts";
 import type {
 	ProcessRegistry,
 	RunRecord,
@@ -81,6 +82,8 @@ export const sharedRuns: Map<string, SharedRun> = new Map();
 /** A registry that knows its own run. */
 export interface OwnRegistry extends Pick<ProcessRegistry, "runId" | "list"> {
 	readonly record: RunRecord;
+	/** What went wrong so far. */
+	readonly incidents: readonly HostIncident[];
 }
 
 /** The registry of this program's run in a data directory, if this copy of the package has one there. */

@@ -1,5 +1,6 @@
 import { Auditor } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
+import { leftoversLine } from "../cleanup/leftovers-line.ts";
 import { ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import type { SnakepitEvent } from "../events.ts";
@@ -8,8 +9,10 @@ import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { pauseSync } from "../os/system-clock.ts";
+import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import { boundHistory, readRuns } from "../registry/history.ts";
+import { isHostIncident } from "../registry/host-incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
@@ -33,6 +36,8 @@ export interface StartRunParts {
 	readonly dataDir: string;
 	readonly options: ResolvedRunOptions;
 	readonly emit: (event: SnakepitEvent) => void;
+	/** Shows people a line. */
+	readonly echo: (line: string) => void;
 }
 
 /** A run that is in the ledger, has cleaned up after the dead, and is audited and protected. */
@@ -58,11 +63,16 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const hub = new EventHub();
 	hub.subscribe(parts.emit);
 	const { emit } = hub;
+	const { content } = options.history;
+	hub.subscribe((event) => {
+		if (isHostIncident(event)) registry.note(event);
+	});
 	const directory = new LedgerDirectory(parts.dataDir);
 	const { name, lock, file, run } = await openNewRun({
 		sqlite,
 		directory,
 		owner: host.self,
+		program: thisProgram(content),
 		clock,
 		random,
 		makeRunDirectory: createRunDirectory,
@@ -83,6 +93,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		emit,
 		files,
 		run,
+		content,
 		marker,
 		otherRuns: () => readRuns(sqlite, directory, ownerKey(host.self)),
 		listener: {
@@ -106,12 +117,14 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		});
 		registry.transition("cleaning_stale");
 		const report = await reap({
-			...parts,
+			...{ ...parts, emit },
 			directory,
 			killer,
 			strategy: options.cleanup,
 			claimant: { kind: "reaper", runId, report: emit },
 		});
+		const leftovers = leftoversLine(report.reaped);
+		if (leftovers !== undefined) parts.echo(leftovers);
 		boundHistory(directory, clock.wall(), options.history);
 		registry.transition("running");
 		return report;

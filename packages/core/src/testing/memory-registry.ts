@@ -2,6 +2,7 @@ import { RegistryError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type {
+	HasLifeline,
 	ProcessRegistry,
 	RegistryStatistics,
 	Reservation,
@@ -77,10 +78,11 @@ export class MemoryRegistry implements ProcessRegistry {
 		incarnation: string,
 		identity: ProcessIdentity,
 		groupId: number,
+		lifeline: HasLifeline = "none",
 	): void {
 		const at = this.#options.clock.wall();
 		const row = this.lookup(incarnation);
-		this.#put(activated(row, incarnation, identity, groupId, at));
+		this.#put(activated(row, incarnation, identity, groupId, lifeline, at));
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {
@@ -126,6 +128,7 @@ export class MemoryRegistry implements ProcessRegistry {
 			runId: this.runId,
 			state: this.#state,
 			owner: this.#options.owner,
+			program: undefined,
 			startedAt: this.#startedAt,
 			endedAt: this.#endedAt,
 			clean: this.#clean,

@@ -9,6 +9,8 @@ export class RunningCalls {
 	readonly attempts: ReadonlySet<Attempt>;
 	/** How many there were. */
 	taken = 0;
+	/** The command of the one that began last. */
+	lastCommand: string | undefined;
 	/** How many were lost. */
 	lost = 0;
 	readonly #attempts = new Set<Attempt>();
@@ -27,6 +29,7 @@ export class RunningCalls {
 
 	add(attempt: Attempt): void {
 		this.taken++;
+		this.lastCommand = attempt.command;
 		this.#attempts.add(attempt);
 	}
 

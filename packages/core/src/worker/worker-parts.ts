@@ -9,6 +9,7 @@ import type { WorkerOutput } from "./worker-output.ts";
 /** One call on one worker, as the worker sees it. */
 export interface Attempt {
 	readonly callId: string;
+	readonly command: string;
 	/** Whether its caller waits, and the adapter may still answer. */
 	readonly expectsAnswer: boolean;
 	/** For people who look at the run. */

@@ -1,4 +1,5 @@
 import type { Connection } from "../adapter.ts";
+import { lastCharacters } from "../process/output-tail.ts";
 import { recordEnd } from "../process/owned-process.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { Clock, ProcessExit, World } from "../world.ts";
@@ -15,6 +16,8 @@ export interface WorkerEndFacts {
 	readonly reason: EndReason;
 	readonly killer: Killer;
 	readonly callsLost: number;
+	/** The command of the call that it got last. */
+	readonly lastCommand: string | undefined;
 }
 
 /** What a worker leaves at its end. */
@@ -41,7 +44,8 @@ export async function settleWorker(
 	await awaitLastOutput(belongings, calls, clock);
 	calls.lose(() => workerLost(worker, exit));
 	const reason = worker.cause.reason ?? "exited";
-	const facts = { exit, reason, killer, callsLost: calls.lost };
+	const { lost: callsLost, lastCommand } = calls;
+	const facts = { exit, reason, killer, callsLost, lastCommand };
 	reportEnd(worker, belongings, facts, world);
 	listener.released(worker, { reason, exit, readyMs: worker.readyMs });
 	await hangUp(connection, clock);
@@ -57,6 +61,11 @@ export async function awaitLastOutput(
 	await calls.lastAnswers(clock, conversation);
 }
 
+/** What workers say at these ends explains nothing. */
+const IN_ORDER: readonly EndReason[] = ["closed", "recycled"];
+/** Of each worker, in the ledger. */
+const TAIL_CHARACTERS = 4_096;
+
 /** Removes what was made for a worker, records its end, and reports it. */
 function reportEnd(
 	worker: Worker,
@@ -65,10 +74,21 @@ function reportEnd(
 	world: World,
 ): void {
 	const { process, output } = belongings;
-	const { exit, reason, killer, callsLost } = facts;
+	const { exit, reason, killer, callsLost, lastCommand } = facts;
 	output.close();
-	const end = { exit, reason, killer };
-	recordEnd(belongings, worker.ref.incarnation, end, world);
+	const tail = output.tail.lines();
+	recordEnd(
+		belongings,
+		worker.ref.incarnation,
+		{
+			...{ exit, reason, killer },
+			...(!IN_ORDER.includes(reason) && {
+				tail: lastCharacters(tail, TAIL_CHARACTERS),
+				lastCommand,
+			}),
+		},
+		world,
+	);
 	world.emit({
 		type: "worker.exited",
 		wallMs: world.clock.wall(),
@@ -79,7 +99,7 @@ function reportEnd(
 		killer,
 		callsLost,
 		lifetimeMs: worker.readyMs,
-		tail: output.tail.lines(),
+		tail,
 	});
 }
 

@@ -70,6 +70,7 @@ export async function craftRun(
 		runId,
 		state: "running",
 		owner,
+		program: undefined,
 		directory: `/nowhere/snakepit-${runId}-abcdef`,
 		startedAt: 1,
 		endedAt: undefined,

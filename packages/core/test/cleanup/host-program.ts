@@ -14,6 +14,7 @@ const order = JSON.parse(process.argv[2] ?? "") as HostOrder;
 const events: unknown[] = [];
 const run = await openRun({
 	dataDir: order.dataDir,
+	echo: "none",
 	onEvent: (event) => events.push(event),
 });
 const { registry, host } = run.infrastructure;

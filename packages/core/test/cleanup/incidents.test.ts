@@ -135,7 +135,9 @@ test("who settled a run and died before its directory was gone: the next start r
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const file = RunFile.open(sqlite, crafted.path);
-	file.commit((ledger) => ledger.writeIncident(detected(crafted.name.runId)));
+	file.commit((ledger) =>
+		ledger.incidents.write(detected(crafted.name.runId), false),
+	);
 	file.writeEnds([], 9, { ...crafted.run, state: "terminated" });
 	file.close("goes_on");
 	await reap(bench);

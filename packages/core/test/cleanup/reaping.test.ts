@@ -30,10 +30,15 @@ test("the next start of any program ends the workers of a host that was killed, 
 	const next = await new Host({ dataDir }).up();
 	expect(pids.map(isAlive)).toEqual([false, false]);
 	expect(next.report.deadRuns).toEqual([runId]);
+	const left = {
+		ofRun: runId,
+		program: "host-program.ts",
+		foundBy: "ledger",
+	};
 	expect(next.report.reaped).toEqual(
 		expect.arrayContaining([
-			{ ofRun: runId, pid: pids[0], how: "ended_on_term", foundBy: "ledger" },
-			{ ofRun: runId, pid: pids[1], how: "killed", foundBy: "ledger" },
+			{ ...left, pid: pids[0], how: "ended_on_term" },
+			{ ...left, pid: pids[1], how: "killed" },
 		]),
 	);
 	expect(next.runs.find((run) => run.runId === runId)).toMatchObject({

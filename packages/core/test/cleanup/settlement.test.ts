@@ -69,6 +69,37 @@ test.each([
 	},
 );
 
+test("a worker with a lifeline that is gone as its host was ended by it, unless the machine was restarted, or the reaper ended it", () => {
+	const listening = rows.map((row) => ({
+		...row,
+		lifeline: "listening" as const,
+	}));
+	const endsOf = (...given: Parameters<typeof settle>) =>
+		settle(...given).ends.map(({ end }) => [end.reason, end.killer]);
+	const results = [{ target: orphan(10), fate: "killed" as const }];
+	expect(endsOf(RUN, listening, results, [])).toEqual([
+		["reaped", "reaper"],
+		["host_died", "lifeline"],
+	]);
+	expect(endsOf(RUN, listening, [], [], { boot: "other" })).toEqual([
+		["vanished", "unknown"],
+		["vanished", "unknown"],
+	]);
+	expect(endsOf(RUN, rows, [], [])).toEqual([
+		["vanished", "unknown"],
+		["vanished", "unknown"],
+	]);
+	const { ends } = settle(RUN, listening, [], []);
+	const killed: Incident = {
+		...{ type: "protection.process_killed", wallMs: 1, protection: "guard" },
+		...{ ofRun: RUN, pid: 11, startTime: "1", incarnation: "w11" },
+		...{ foundBy: "descent", signal: "SIGKILL" },
+	};
+	expect(
+		creditProtections(ends, listening, [killed]).map(({ end }) => end.killer),
+	).toEqual(["lifeline", "protection"]);
+});
+
 test("one that was spared before keeps the run open; those of other runs do not", () => {
 	const other = "1234567" as RunId;
 	const sparedBefore = [

@@ -7,7 +7,6 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	type HistoryOptions,
@@ -23,6 +22,7 @@ import {
 	machine,
 	temporaryDirectory,
 } from "../cleanup/hosts.ts";
+import { toVersion } from "../registry/earlier-version.ts";
 
 async function read(options: HistoryOptions): Promise<readonly RunHistory[]> {
 	const found: RunHistory[] = [];
@@ -185,11 +185,7 @@ test("what cannot be read, or belongs to another thread of this process, is left
 test("a run of the first version is read too", async () => {
 	const dataDir = temporaryDirectory();
 	const { path } = await craftRun(dataDir);
-	const database = new Database(path);
-	database.exec(
-		"drop table incidents; alter table runs drop column cleanup_ms; delete from __drizzle_migrations where rowid = 2; pragma user_version = 1",
-	);
-	database.close();
+	toVersion(1, path);
 	expect(await read({ dataDir })).toMatchObject([
 		{ cleanupMs: undefined, incidents: [] },
 	]);

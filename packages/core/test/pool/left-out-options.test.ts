@@ -71,6 +71,7 @@ const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {
 	sessions: undefined,
 	stop: undefined,
 	output: undefined,
+	observe: undefined,
 	onEvent: undefined,
 	instruments: undefined,
 };
@@ -119,6 +120,7 @@ const RUN: LeftOut<RunOptions> = {
 	onSignal: undefined,
 	signalGraceMs: undefined,
 	control: undefined,
+	echo: undefined,
 	onEvent: undefined,
 };
 const RUN_GROUPS: {
@@ -126,7 +128,7 @@ const RUN_GROUPS: {
 	readonly history: LeftOut<HistoryBoundOptions>;
 } = {
 	audit: { intervalMs: undefined, strays: undefined },
-	history: { runs: undefined, ageMs: undefined },
+	history: { runs: undefined, ageMs: undefined, content: undefined },
 };
 
 test("an option of a pool that is undefined is one that is left out", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OutputTail } from "../../src/process/output-tail.ts";
+import { lastCharacters, OutputTail } from "../../src/process/output-tail.ts";
 
 test("the tail is the last lines, oldest first, however many were printed", () => {
 	fc.assert(
@@ -41,4 +41,12 @@ test("room that is made is for what comes later, and none where nothing is to be
 	nothing.makeRoom(2);
 	nothing.push("one");
 	expect(nothing.lines()).toEqual([]);
+});
+
+test("what is kept of the last lines is bounded, from the end", () => {
+	expect(lastCharacters(["a", "bc", "def"], 6)).toEqual(["a", "bc", "def"]);
+	expect(lastCharacters(["a", "bc", "def"], 4)).toEqual(["c", "def"]);
+	expect(lastCharacters(["a", "x".repeat(9)], 4)).toEqual(["xxxx"]);
+	expect(lastCharacters(["", "", ""], 2)).toEqual(["", ""]);
+	expect(lastCharacters([], 4)).toEqual([]);
 });

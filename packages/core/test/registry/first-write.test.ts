@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
+import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openNewRun } from "../../src/registry/new-run.ts";
 import type { RunFile } from "../../src/registry/run-file.ts";
@@ -50,6 +51,7 @@ async function newFile(): Promise<{
 		sqlite,
 		directory: new LedgerDirectory(temporaryDirectory()),
 		owner: machine.self,
+		program: thisProgram("recorded"),
 		clock: new VirtualClock(),
 		random: new SeededRandom(1),
 		makeRunDirectory: () => "/nowhere",

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { type NewRunParts, openNewRun } from "../../src/registry/new-run.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
@@ -42,6 +43,7 @@ function parts(
 		sqlite,
 		directory: new LedgerDirectory(temporaryDirectory()),
 		owner: machine.self,
+		program: thisProgram("recorded"),
 		clock,
 		random,
 		makeRunDirectory: (runId) => `/nowhere/${runId}`,

@@ -10,6 +10,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
+import { thisProgram } from "../../src/os/this-program.ts";
 import {
 	fateOf,
 	identityAt,
@@ -46,6 +47,7 @@ async function open() {
 		sqlite,
 		directory,
 		owner: machine.self,
+		program: thisProgram("recorded"),
 		clock,
 		random: new SeededRandom(1),
 		makeRunDirectory: () => "/nowhere",
@@ -57,6 +59,7 @@ async function open() {
 		emit: events.record,
 		files,
 		run,
+		content: "recorded",
 		marker: "marker",
 		otherRuns: () => [],
 		listener: { activated: () => {}, ended: () => {} },

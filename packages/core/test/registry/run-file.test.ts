@@ -60,7 +60,7 @@ test("no file of a run is mapped into memory, by its owner or by a reader", asyn
 	const { path, name } = await crafted();
 	const file = RunFile.open(sqlite, path);
 	onTestFinished(() => file.close("goes_on"));
-	file.commit((ledger) => ledger.markReported());
+	file.commit((ledger) => ledger.incidents.markReported());
 	expect(readRunFile(sqlite, path, name).kind).toBe("readable");
 	expect(existsSync(`${path}-shm`)).toBe(false);
 	if (existsSync("/proc/self/maps"))
@@ -116,7 +116,7 @@ test("a run that has ended is one plain file, unless another process has it lock
 	const hasJournal = (): boolean => existsSync(`${path}-journal`);
 	const stranger = new Database(path);
 	const file = RunFile.open(sqlite, path);
-	file.commit((ledger) => ledger.markReported());
+	file.commit((ledger) => ledger.incidents.markReported());
 	stranger.exec("begin immediate");
 	file.close("is_over");
 	expect(hasJournal()).toBe(true);

@@ -12,32 +12,54 @@ import {
 	workerRow,
 } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { toVersion } from "./earlier-version.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "../../migrations");
-
-/** A run file as version 1 wrote it: with the first migration only. */
-async function craftedByVersion1(): Promise<CraftedRun> {
+/** A run file as an earlier version wrote it: with its migrations only. */
+async function craftedBy(version: 1 | 2): Promise<CraftedRun> {
 	const run = await craftRun(
 		temporaryDirectory(),
 		deadOwner(),
 		{ killed: 3 },
 		(runId) => [workerRow(runId)],
 	);
-	const database = new Database(run.path);
-	database.exec(`
-		drop table incidents;
-		alter table runs drop column cleanup_ms;
-		delete from __drizzle_migrations where created_at > ${journal()[0]?.when};
-		pragma user_version = 1;
-	`);
-	database.close();
+	toVersion(version, run.path);
 	return run;
 }
 
-function journal(): readonly { readonly when: number; readonly tag: string }[] {
-	const path = join(MIGRATIONS, "meta/_journal.json");
-	return JSON.parse(readFileSync(path, "utf8")).entries;
-}
+const craftedByVersion1 = (): Promise<CraftedRun> => craftedBy(1);
+
+test("a run of version 2 is read without loss and without changing it, and written to by this version", async () => {
+	const { path, name } = await craftedBy(2);
+	const writer = new Database(path);
+	writer.exec(
+		`insert into incidents (wall_ms, event, reported) values (7, '${JSON.stringify({ type: "protection.run_settled", wallMs: 7, protection: "guard", ofRun: name.runId, killed: 1, durationMs: 2 })}', 0)`,
+	);
+	writer.close();
+	const before = readFileSync(path);
+	const read = () => readRunFile(sqlite, path, name);
+	const expected = {
+		kind: "readable",
+		run: { killed: 3, state: "running", program: undefined },
+		workers: [
+			{
+				incarnation: `${name.runId}-1`,
+				status: "active",
+				lifeline: undefined,
+				end: undefined,
+			},
+		],
+		incidents: [{ type: "protection.run_settled", killed: 1 }],
+	};
+	expect(read()).toMatchObject(expected);
+	expect(readFileSync(path).equals(before)).toBe(true);
+	const file = RunFile.open(sqlite, path);
+	expect(
+		file.ledger.incidents.ofProtections(name.runId, "unreported"),
+	).toHaveLength(1);
+	file.close("goes_on");
+	expect(read()).toMatchObject(expected);
+	expect(tablesOf(path)).toMatchObject({ version: SCHEMA_VERSION });
+});
 
 /** The statements that made the tables of a file, as SQLite keeps them. */
 function tablesOf(path: string): unknown {

@@ -67,10 +67,11 @@ test("restart kills a worker that is stopped, in the middle of its call, and sta
 	expect(isAlive(first)).toBe(false);
 	expect(pids(pool)[1]).toBe(second);
 	expect(await pool.execute("echo", 1)).toBe(1);
-	expect(pool.registry.list()[0]?.end).toEqual({
+	expect(pool.registry.list()[0]?.end).toMatchObject({
 		exit: { kind: "signal", signal: "SIGKILL" },
 		reason: "restarted",
 		killer: "stop_ladder",
+		lastCommand: "hang",
 	});
 });
 

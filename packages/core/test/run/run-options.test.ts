@@ -21,10 +21,15 @@ test("what is left out has its default", () => {
 		protections: [],
 		cleanup: undefined,
 		audit: { intervalMs: 30_000, strays: "reported" },
-		history: { runs: 200, ageMs: 30 * 24 * 60 * 60 * 1000 },
+		history: {
+			runs: 200,
+			ageMs: 30 * 24 * 60 * 60 * 1000,
+			content: "recorded",
+		},
 		onSignal: "end",
 		signalGraceMs: 35_000,
 		control: ["read", "logs"],
+		echo: "stderr",
 	});
 });
 

@@ -22,6 +22,8 @@ const settled: SnakepitEvent = {
 	...call,
 	outcome: "succeeded",
 	code: undefined,
+	message: undefined,
+	ran: undefined,
 	attempts: 1,
 	totalMs: 1,
 };

@@ -16,6 +16,7 @@ import {
 /** A call that keeps the errors it is lost with. */
 export class Call implements Attempt {
 	readonly callId: string;
+	readonly command = "work";
 	readonly losses: WorkerLostError[] = [];
 	expectsAnswer = false;
 	constructor(callId = "c1") {

@@ -23,9 +23,9 @@ const TEXT = {
 	"snakepit.worker.replaces": "The incarnation before it.",
 	"snakepit.worker.state": "`starting`, `ready`, `draining` or `stopping`.",
 	"snakepit.worker.end.reason":
-		"`exited`, `start_failed`, `closed`, `recycled`, `restarted`, `hung`, `broken`, `stuck`, `host_exit`, `reaped` or `vanished`.",
+		"`exited`, `start_failed`, `closed`, `recycled`, `restarted`, `hung`, `broken`, `stuck`, `host_exit`, `reaped`, `host_died` or `vanished`.",
 	"snakepit.worker.end.killer":
-		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `protection` or `unknown` (a person, another program, or the kernel).",
+		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `protection` or `unknown` (a person, another program, or the kernel).",
 	"snakepit.worker.exit.signal": "The signal it died of.",
 	"snakepit.worker.stop.step": "`leave`, `terminate`, `kill` or `sweep`.",
 	"snakepit.run.id": "This run of the host in the ledger.",
@@ -79,6 +79,8 @@ const INTEGER = {
 	"snakepit.protection.restarts":
 		"How often it was started before in this run.",
 	"snakepit.protection.killed": "Processes that it ended.",
+	"snakepit.protection.detection_time":
+		"From the first sign of the host's death to certainty, in seconds.",
 	"process.pid": "The process that it is about.",
 	"process.exit.code": "The exit code.",
 } as const;

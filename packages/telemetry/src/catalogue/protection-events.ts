@@ -50,6 +50,7 @@ export const PROTECTION_EVENTS: EventPlaces<"protection"> = {
 			...PROTECTION,
 			"snakepit.run.of": "ofRun",
 			"process.pid": "pid",
+			"snakepit.protection.detection_time": "detectionMs",
 		},
 	},
 	"protection.process_killed": {

@@ -27,6 +27,7 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 	{ type: "run.spared", wallMs, ofRun, reason: "other_machine" },
 	{
 		type: "orphan.reaped",
+		program: "worker.js",
 		wallMs,
 		ofRun,
 		pid: 7,
@@ -40,6 +41,7 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		protection,
 		ofRun,
 		pid: 70,
+		detectionMs: 4,
 	},
 	{
 		type: "protection.process_killed",

@@ -21,6 +21,8 @@ export interface HostDeathParts {
 	readonly host: SystemProcessHost;
 	readonly clock: Clock;
 	readonly runs: readonly ListedRun[];
+	/** When the pipe ended, on the clock: the first sign of the death. */
+	readonly signAt: number;
 }
 
 /** After the grace: a process that is still there is in uninterruptible sleep, and the next start looks again. */
@@ -197,6 +199,7 @@ export class HostDeath {
 				wallMs: this.#noticedWallMs,
 				...common,
 				pid: host.self.pid,
+				detectionMs: this.#noticedAt - this.#parts.signAt,
 			},
 			...killed,
 			{

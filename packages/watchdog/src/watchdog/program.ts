@@ -32,11 +32,12 @@ pipe.on("data", (chunk: Buffer) => {
 pipe.on("error", () => {});
 pipe.once("close", () => {
 	host.keepAlive();
-	look(FIRST_LOOK_MS);
+	look(FIRST_LOOK_MS, systemClock.now());
 });
 pipe.write(READY);
 
-function look(againAfterMs: number): void {
+/** @param signAt when the pipe ended. */
+function look(againAfterMs: number, signAt: number): void {
 	const { runs } = list;
 	const [run] = runs;
 	const verdict = judgeHost({
@@ -46,12 +47,12 @@ function look(againAfterMs: number): void {
 	});
 	if (verdict === "leave") process.exit();
 	if (verdict === "kill") {
-		const death = new HostDeath({ host, clock: systemClock, runs });
+		const death = new HostDeath({ host, clock: systemClock, runs, signAt });
 		void death.handle().finally(() => process.exit());
 		return;
 	}
 	const longestMs = Math.min(...runs.map((each) => each.checkIntervalMs));
 	systemClock.after(Math.min(againAfterMs, longestMs), () =>
-		look(againAfterMs * 2),
+		look(againAfterMs * 2, signAt),
 	);
 }

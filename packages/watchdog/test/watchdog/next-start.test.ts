@@ -27,7 +27,12 @@ test("what a watchdog did is reported by the next start, once, with the times at
 	]);
 	const common = { protection: "watchdog", ofRun: runId };
 	expect(reported).toMatchObject([
-		{ type: "protection.host_death_detected", ...common, pid },
+		{
+			type: "protection.host_death_detected",
+			...common,
+			pid,
+			detectionMs: expect.any(Number),
+		},
 		{
 			type: "protection.process_killed",
 			...common,

@@ -27,5 +27,16 @@ export const MIGRATIONS: readonly Migration[] = [
 		"bps": true,
 		"folderMillis": 1795277746149,
 		"hash": "58e2c198328e29a33d645c257e3e9f7e267b68b787d6d33e759465f6c93fec0a"
+	},
+	{
+		"sql": [
+			"ALTER TABLE `runs` ADD `program` text;",
+			"\nALTER TABLE `workers` ADD `lifeline` text;",
+			"\nALTER TABLE `workers` ADD `tail` text;",
+			"\nALTER TABLE `workers` ADD `last_command` text;"
+		],
+		"bps": true,
+		"folderMillis": 1795452836262,
+		"hash": "e41e8e4ec85b148d4a657aa086022cde211310597cb91a0e65239ca0da0f2b85"
 	}
 ];

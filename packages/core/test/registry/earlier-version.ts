@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+
+const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+
+/** What each migration after the first added, taken away again. */
+const UNDO: Readonly<Record<1 | 2, string>> = {
+	2: `
+		alter table runs drop column program;
+		alter table workers drop column lifeline;
+		alter table workers drop column tail;
+		alter table workers drop column last_command;
+	`,
+	1: `
+		drop table incidents;
+		alter table runs drop column cleanup_ms;
+	`,
+};
+
+/** Makes a run file what an earlier version wrote: with its migrations only. */
+export function toVersion(version: 1 | 2, path: string): void {
+	const database = new Database(path);
+	const added = ([2, 1] as const).filter((each) => each >= version);
+	database.exec(`
+		${added.map((each) => UNDO[each]).join("")}
+		delete from __drizzle_migrations where created_at > ${journal()[version - 1]?.when};
+		pragma user_version = ${version};
+	`);
+	database.close();
+}
+
+function journal(): readonly { readonly when: number; readonly tag: string }[] {
+	const path = join(MIGRATIONS, "meta/_journal.json");
+	return JSON.parse(readFileSync(path, "utf8")).entries;
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { SnakepitEvent } from "../../src/events.ts";
+import {
+	isHostIncident,
+	parseHostIncident,
+} from "../../src/registry/host-incident.ts";
+
+const hung: SnakepitEvent = {
+	type: "heartbeat.hung",
+	wallMs: 5,
+	pool: "p",
+	workerId: "p-0",
+	incarnation: "aaaaaaa-1",
+	cause: "idle",
+	silentMs: 10_000,
+	missedInARow: 3,
+};
+const ended = (how: "lost" | "released"): SnakepitEvent => ({
+	type: "protection.ended",
+	wallMs: 1,
+	protection: "guard",
+	pid: 3,
+	exit: undefined,
+	how,
+});
+
+test("a hung worker and a lost protection are incidents; a worker that is ready and a protection that was released are none", () => {
+	expect([hung, ended("lost")].map(isHostIncident)).toEqual([true, true]);
+	const ready = { ...hung, type: "heartbeat.busy", cpuAdvancedMs: 1 } as const;
+	expect([ready, ended("released")].map(isHostIncident)).toEqual([
+		false,
+		false,
+	]);
+});
+
+test("one is read from the ledger as it was written, and nothing else is", () => {
+	expect(parseHostIncident(JSON.stringify(hung))).toEqual(hung);
+	for (const text of [
+		"{",
+		"7",
+		"null",
+		'{"type":"run.started","wallMs":1}',
+		'{"type":"heartbeat.hung","wallMs":"1"}',
+	])
+		expect(parseHostIncident(text)).toBeUndefined();
+});
