@@ -113,7 +113,8 @@ export class RunRoutes {
 		try {
 			for await (const update of client.logs(filter, writer.gone))
 				if (update.kind === "line") batch.add(update.line);
-				else batch.lost(update.records);
+				else if (update.kind === "lost") batch.lost(update.records);
+				else writer.write("following", {});
 			writer.write("end", {});
 		} catch (error) {
 			const { code, message } = error as ControlError;

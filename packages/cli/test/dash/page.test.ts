@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 
 	test("markup, ANSI sequences and a line of a megabyte stay inert and bounded", async () => {
 		await show("logs");
-		await page.locator(".lines .empty").waitFor();
+		await page.getByText("Nothing was printed").waitFor();
 		host.call("hostile", {});
 		await page.locator(".lines li", { hasText: "blinks" }).click();
 		const whole = await page.locator(".whole-line pre").textContent();

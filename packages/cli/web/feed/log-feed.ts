@@ -10,16 +10,25 @@ export interface LogWish {
 }
 
 export interface LogState extends LogLines {
+	/** Every line from now on comes. */
+	readonly following: boolean;
 	/** Why no more lines come; `undefined` while they do. */
 	readonly ended: string | undefined;
 }
 
-export const NO_LOG: LogState = { ...NO_LINES, ended: undefined };
+export const NO_LOG: LogState = {
+	...NO_LINES,
+	following: false,
+	ended: undefined,
+};
 
 /** Follows what workers print; returns the function that ends it. */
 export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
 	const query = new URLSearchParams({ worker: wish.worker, call: wish.call });
 	const source = new EventSource(`${runPath(wish.runId, "logs")}?${query}`);
+	source.addEventListener("following", () => {
+		store.update((state) => ({ ...state, following: true }));
+	});
 	source.addEventListener("lines", ({ data }) => {
 		const batch = JSON.parse(data) as LogBatchRecord;
 		store.update((state) => ({ ...state, ...withLines(state, batch) }));

@@ -1,5 +1,6 @@
 /** A duration for people: two units at most. */
 export function duration(ms: number): string {
+	if (ms === 0) return "0 ms";
 	if (ms < 1) return `${ms.toFixed(2)} ms`;
 	if (ms < 10) return `${ms.toFixed(1)} ms`;
 	if (ms < 1_000) return `${Math.round(ms)} ms`;

@@ -1,7 +1,8 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useReducer, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartData } from "../model/chart-data.ts";
+import { timeOfDay } from "../model/figures.ts";
 
 const HEIGHT = 200;
 const FONT = "12px system-ui, sans-serif";
@@ -23,6 +24,19 @@ export function Chart({
 		...lines.map((line) => [...line]),
 	] as uPlot.AlignedData;
 	const names = labels.join("\n");
+	// What is drawn does not follow the theme: another one needs another plot.
+	const [theme, changeTheme] = useReducer((changes: number) => changes + 1, 0);
+	useEffect(() => {
+		const system = matchMedia("(prefers-color-scheme: dark)");
+		const change = () => changeTheme(undefined);
+		system.addEventListener("change", change);
+		const chosen = new MutationObserver(change);
+		chosen.observe(document.documentElement, { attributes: true });
+		return () => {
+			system.removeEventListener("change", change);
+			chosen.disconnect();
+		};
+	}, []);
 	useEffect(() => {
 		const element = frame.current;
 		if (element === null) return;
@@ -32,20 +46,12 @@ export function Chart({
 			made.setSize({ width: element.clientWidth, height: HEIGHT }),
 		);
 		sizes.observe(element);
-		// Colours of a canvas do not follow the theme.
-		const redraw = () => made.redraw(false, true);
-		const system = matchMedia("(prefers-color-scheme: dark)");
-		system.addEventListener("change", redraw);
-		const themes = new MutationObserver(redraw);
-		themes.observe(document.documentElement, { attributes: true });
 		return () => {
 			sizes.disconnect();
-			themes.disconnect();
-			system.removeEventListener("change", redraw);
 			made.destroy();
 		};
 		// Other lines need another plot; other values do not.
-	}, [names]);
+	}, [names, theme]);
 	useEffect(() => plot.current?.setData(values));
 	return (
 		<figure class="chart">
@@ -80,12 +86,15 @@ function optionsOf(
 		legend: { live: true },
 		cursor: { points: { show: false } },
 		axes: [
-			axis,
+			{ ...axis, space: 80, values: (_, ticks) => ticks.map(timeAt) },
 			{ ...axis, size: 68, values: (_, ticks) => ticks.map(format) },
 		],
 		scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
 		series: [
-			{ value: "{HH}:{mm}:{ss}" },
+			{
+				label: "Time",
+				value: (_, seconds) => (seconds === null ? "–" : timeAt(seconds)),
+			},
 			...labels.map((label, index) => ({
 				label,
 				stroke: color(`--line-${index + 1}`),
@@ -96,4 +105,8 @@ function optionsOf(
 			})),
 		],
 	};
+}
+
+function timeAt(seconds: number): string {
+	return timeOfDay(seconds * 1_000);
 }

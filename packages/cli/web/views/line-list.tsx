@@ -10,9 +10,12 @@ const ROW_CHARACTERS = 400;
 /** Lines of which only those in sight are in the page. It follows the end until the viewer scrolls up. */
 export function LineList({
 	lines,
+	empty,
 	showCall,
 }: {
 	readonly lines: readonly NumberedLine[];
+	/** What is there in the place of lines. */
+	readonly empty: string;
 	readonly showCall: (callId: string) => void;
 }) {
 	const frame = useRef<HTMLDivElement>(null);
@@ -61,9 +64,7 @@ export function LineList({
 						/>
 					))}
 				</ol>
-				{lines.length === 0 && (
-					<p class="empty">Nothing was printed since this view was opened.</p>
-				)}
+				{lines.length === 0 && <p class="empty">{empty}</p>}
 			</div>
 			<div class="line-acts">
 				<button

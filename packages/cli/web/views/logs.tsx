@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { followLogs, type LogState, NO_LOG } from "../feed/log-feed.ts";
 import { Store } from "../feed/store.ts";
 import { whole } from "../model/figures.ts";
-import { withText } from "../model/log-lines.ts";
+import { NO_LINES, withText } from "../model/log-lines.ts";
 import { fragmentOf } from "../model/route.ts";
 import { LineList } from "./line-list.tsx";
 import { workerIds } from "./page-context.ts";
@@ -80,7 +80,15 @@ export function LogsView({
 					{log.ended !== undefined && ` · ${log.ended}`}
 				</p>
 			</form>
-			<LineList lines={lines} showCall={(id) => go({ call: id })} />
+			<LineList
+				lines={lines}
+				empty={
+					log.following
+						? "Nothing was printed since this view was opened."
+						: "Waiting for the program…"
+				}
+				showCall={(id) => go({ call: id })}
+			/>
 		</>
 	);
 }
@@ -103,5 +111,5 @@ function useLog(
 		const timer = setInterval(() => setLog(store.state), DRAW_MS);
 		return () => clearInterval(timer);
 	}, [store]);
-	return [log, () => store.update(({ ended }) => ({ ...NO_LOG, ended }))];
+	return [log, () => store.update((state) => ({ ...state, ...NO_LINES }))];
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { bytes, duration, rate } from "../../../web/model/figures.ts";
 
 test.each([
+	[0, "0 ms"],
 	[0.123, "0.12 ms"],
 	[1.234, "1.2 ms"],
 	[999.4, "999 ms"],
