@@ -32,10 +32,22 @@ const NEVER_MS = 2 ** 31 - 1;
  */
 export function mcp(options: McpOptions): Adapter<Client> {
 	checkMcpOptions(options);
+	/** Of the servers that are connected. */
+	const lists = new Set<ToolList>();
 	return {
 		name: options.name ?? "mcp",
 		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
-		connect: (process, signal) => converse(process, options, signal),
+		connect: async (process, signal) => {
+			const { tools, connection } = await converse(process, options, signal);
+			lists.add(tools);
+			void process.exited.then(() => lists.delete(tools));
+			return connection;
+		},
+		describe: async (signal) => {
+			const [tools] = lists;
+			await tools?.load(signal);
+			return tools?.descriptions ?? [];
+		},
 	};
 }
 
@@ -43,7 +55,7 @@ async function converse(
 	process: WorkerProcess,
 	options: McpOptions,
 	starting: AbortSignal,
-): Promise<Connection<Client>> {
+): Promise<{ tools: ToolList; connection: Connection<Client> }> {
 	const transport = new WorkerTransport(process);
 	const client = clientOf(options);
 	client.onerror = ({ message }) =>
@@ -86,7 +98,7 @@ async function converse(
 		}
 	};
 
-	return {
+	const connection: Connection<Client> = {
 		client,
 		facts: {
 			server: client.getServerVersion(),
@@ -101,6 +113,7 @@ async function converse(
 		leave: async () => await client.close(),
 		[Symbol.asyncDispose]: async () => await client.close(),
 	};
+	return { tools, connection };
 }
 
 function clientOf(options: McpOptions): Client {

@@ -1,4 +1,5 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { CommandDescription } from "@snakepit/core/adapter";
 import { unknownTool } from "./tool-errors.ts";
 
 /** Pages of a list; a server whose list never ends is not asked for ever. */
@@ -7,36 +8,43 @@ const MOST_PAGES = 100;
 /** The tools of one server, asked for when they may have changed. */
 export class ToolList {
 	readonly #client: Client;
-	#names: ReadonlySet<string> = new Set();
+	#tools: ReadonlyMap<string, CommandDescription> = new Map();
 
 	constructor(client: Client) {
 		this.#client = client;
 	}
 
 	get names(): readonly string[] {
-		return [...this.#names];
+		return [...this.#tools.keys()];
+	}
+
+	get descriptions(): readonly CommandDescription[] {
+		return [...this.#tools.values()];
 	}
 
 	async load(signal?: AbortSignal): Promise<void> {
 		if (this.#client.getServerCapabilities()?.tools === undefined) return;
-		const names = new Set<string>();
+		const tools = new Map<string, CommandDescription>();
 		let cursor: string | undefined;
 		for (let page = 0; page < MOST_PAGES; page++) {
 			const listed = await this.#client.listTools(
 				cursor === undefined ? {} : { cursor },
 				signal && { signal },
 			);
-			for (const { name } of listed.tools) names.add(name);
+			for (const { name, description = "", inputSchema } of listed.tools)
+				tools.set(name, {
+					...{ name, description, argumentsSchema: inputSchema },
+				});
 			cursor = listed.nextCursor;
 			if (cursor === undefined) break;
 		}
-		this.#names = names;
+		this.#tools = tools;
 	}
 
 	/** @throws InputError `TOOL_NOT_FOUND`, when the server does not have it now. */
 	async mustHave(tool: string): Promise<void> {
-		if (this.#names.has(tool)) return;
+		if (this.#tools.has(tool)) return;
 		await this.load();
-		if (!this.#names.has(tool)) throw unknownTool(tool, this.names);
+		if (!this.#tools.has(tool)) throw unknownTool(tool, this.names);
 	}
 }

@@ -99,6 +99,22 @@ describe("a pool of servers", () => {
 		});
 	});
 
+	test("describes the tools of its servers, with the schemas of their arguments", async () => {
+		const adapter = mcp(everything);
+		const { signal } = new AbortController();
+		expect(await adapter.describe?.(signal)).toEqual([]);
+		const pool = await createPool({
+			...{ dataDir: dataDirectory(), adapter, size: 1 },
+			output: { echo: "none" },
+		});
+		closing.push(() => pool.close());
+		expect(await adapter.describe?.(signal)).toContainEqual({
+			name: "echo",
+			description: expect.stringContaining("Echo"),
+			argumentsSchema: expect.objectContaining({ type: "object" }),
+		});
+	});
+
 	test("answers what its server asks for", async () => {
 		const asked: unknown[] = [];
 		const { pool } = await pooled({
