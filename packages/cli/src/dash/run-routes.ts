@@ -5,10 +5,10 @@ import {
 	POOL_ACTS,
 	type RunCall,
 } from "@snakepit/control";
+import type { RunHistory } from "@snakepit/core/inspect";
 import { answerJson, type Refusal } from "./answer.ts";
 import { EventWriter } from "./event-writer.ts";
 import { followRun } from "./follow-run.ts";
-import type { ShownRunHistory } from "./history.ts";
 import { LogBatch } from "./log-batch.ts";
 import { readJson } from "./read-json.ts";
 import type { RunSource } from "./run-source.ts";
@@ -22,7 +22,7 @@ export interface DashClock {
 export interface RunRoutesSetting {
 	readonly runs: RunSource;
 	/** Runs of the ledger, newest first, living and dead. */
-	readonly history: () => Promise<readonly ShownRunHistory[]>;
+	readonly history: () => Promise<readonly RunHistory[]>;
 	readonly clock: DashClock;
 }
 

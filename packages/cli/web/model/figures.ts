@@ -34,8 +34,12 @@ export function rate(perSecond: number): string {
 }
 
 /** "1 call", "2 calls". */
-export function counted(count: number, noun: string): string {
-	return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
+export function counted(
+	count: number,
+	noun: string,
+	plural: string = `${noun}s`,
+): string {
+	return `${whole(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** Processors in use, as a percentage of one. */

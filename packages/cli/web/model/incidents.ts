@@ -98,6 +98,16 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 		e["how"] === "lost"
 			? bad(`protection ${e["protection"]} is lost`)
 			: undefined,
+	"protection.host_death_detected": (e) =>
+		bad(`protection ${e["protection"]} noticed the death of the program`),
+	"protection.process_killed": (e) =>
+		warn(
+			`protection ${e["protection"]} ended pid ${e["pid"]}, found by ${words(e["foundBy"])}`,
+		),
+	"protection.run_settled": (e) =>
+		quiet(
+			`protection ${e["protection"]} recorded the end: ${counted(Number(e["killed"]), "process", "processes")} ended in ${ms(e["durationMs"])}`,
+		),
 	"control.requested": (e) =>
 		quiet(`${e["by"]} asks for ${e["act"]}${target(e)} on pool ${e["pool"]}`),
 	"host.signal_received": (e) => warn(`the program got ${e["signal"]}`),

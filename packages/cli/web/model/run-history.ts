@@ -1,6 +1,7 @@
-import type { ShownRunHistory } from "../../src/dash/history.ts";
+import type { ControlledEvent } from "@snakepit/control";
+import type { RunHistory } from "@snakepit/core/inspect";
 import { duration } from "./figures.ts";
-import { exitWords } from "./incidents.ts";
+import { exitWords, incidentOf } from "./incidents.ts";
 import type { Tone } from "./worker-status.ts";
 
 /** How a run is or was, in a word and a sentence. */
@@ -10,55 +11,70 @@ export interface RunEnd {
 	readonly detail: string | undefined;
 }
 
-export function runEnd(run: ShownRunHistory): RunEnd {
+export function runEnd(run: RunHistory): RunEnd {
 	const { state, clean, endedBy, cleanupMs } = run;
+	if (state === "host_died")
+		return {
+			...{ word: "died", tone: "bad" },
+			detail:
+				"Its program is gone and did not close it. The next program that opens a run in this directory cleans up after it.",
+		};
 	if (state !== "terminated")
-		return { word: state.replace("_", " "), tone: "active", detail: undefined };
+		return { word: words(state), tone: "active", detail: undefined };
 	if (clean === true)
 		return { word: "ended in order", tone: "good", detail: undefined };
 	const took = cleanupMs === undefined ? "" : ` in ${duration(cleanupMs)}`;
 	return {
-		word: "died",
-		tone: "bad",
+		...{ word: "died", tone: "bad" },
 		detail: `Its program did not close it. ${endedBy ?? "Nobody yet"} cleaned up after it${took}.`,
 	};
 }
 
-/** A worker of a run, and how it ended. */
-export interface EndedWorker {
-	readonly incarnation: string;
-	readonly endedAt: number | undefined;
+/** A worker of a run and how it ended, or something that went wrong. */
+export interface HistoryEntry {
+	readonly key: string;
+	/** In milliseconds since the Unix epoch; `undefined` of a worker that has not ended. */
+	readonly wallMs: number | undefined;
 	readonly tone: Tone;
 	readonly text: string;
 	/** The last of its output. */
 	readonly lines: readonly string[];
 }
 
+/** Latest first; workers without an end before all. */
+export function historyEntries(run: RunHistory): readonly HistoryEntry[] {
+	const incidents = run.incidents.flatMap((event, number) => {
+		const incident = incidentOf(event as unknown as ControlledEvent, number);
+		return incident === undefined
+			? []
+			: [{ ...incident, key: `incident ${number}` }];
+	});
+	const last = Number.POSITIVE_INFINITY;
+	return [...run.workers.map(workerEntry), ...incidents].toSorted(
+		(a, b) => (b.wallMs ?? last) - (a.wallMs ?? last) || 0,
+	);
+}
+
 /** Ends that nothing is wrong with. */
 const IN_ORDER: readonly string[] = ["closed", "recycled", "restarted"];
 
-/** Latest first. */
-export function endedWorkers(run: ShownRunHistory): readonly EndedWorker[] {
-	return run.workers.toReversed().map((worker) => {
-		const { incarnation, workerId, identity, endedAt, end, status } = worker;
-		const who = `${workerId} (pid ${identity?.pid ?? "unknown"})`;
-		if (end === undefined)
-			return {
-				...{ incarnation, endedAt, lines: [] },
-				tone: "active",
-				text: `${who} is ${status === "active" ? "alive" : status}`,
-			};
-		const { exit, reason, killer, tail = [], lastCommand } = end;
-		const how = exitWords(exit);
-		const by = killer === "none" ? "" : `, ended by ${words(killer)}`;
-		const last =
-			lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
+function workerEntry(worker: RunHistory["workers"][number]): HistoryEntry {
+	const { incarnation, workerId, identity, endedAt, end, status } = worker;
+	const who = `${workerId} (pid ${identity?.pid ?? "unknown"})`;
+	if (end === undefined)
 		return {
-			...{ incarnation, endedAt, lines: tail },
-			tone: IN_ORDER.includes(reason) ? "quiet" : "bad",
-			text: `${who} ended${how}: ${words(reason)}${by}${last}`,
+			...{ key: incarnation, wallMs: endedAt, lines: [], tone: "active" },
+			text: `${who} has no recorded end${status === "reserved" ? ": it was about to start" : ""}`,
 		};
-	});
+	const { exit, reason, killer, tail = [], lastCommand } = end;
+	const by = killer === "none" ? "" : `, ended by ${words(killer)}`;
+	const call =
+		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
+	return {
+		...{ key: incarnation, wallMs: endedAt, lines: tail },
+		tone: IN_ORDER.includes(reason) ? "quiet" : "bad",
+		text: `${who} ended${exitWords(exit)}: ${words(reason)}${by}${call}`,
+	};
 }
 
 function words(value: string): string {

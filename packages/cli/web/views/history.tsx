@@ -1,11 +1,11 @@
+import type { RunHistory } from "@snakepit/core/inspect";
 import { useEffect, useState } from "preact/hooks";
-import type { ShownRunHistory } from "../../src/dash/history.ts";
 import { get, type RequestError } from "../feed/requests.ts";
-import { dayAndTime, duration, whole } from "../model/figures.ts";
+import { counted, dayAndTime, duration } from "../model/figures.ts";
 import { inertStart } from "../model/inert-text.ts";
 import {
-	type EndedWorker,
-	endedWorkers,
+	type HistoryEntry,
+	historyEntries,
 	runEnd,
 } from "../model/run-history.ts";
 
@@ -17,10 +17,10 @@ export function HistoryView({
 }: {
 	readonly livingRunId: string | undefined;
 }) {
-	const [runs, setRuns] = useState<readonly ShownRunHistory[]>();
+	const [runs, setRuns] = useState<readonly RunHistory[]>();
 	const [problem, setProblem] = useState<string>();
 	useEffect(() => {
-		get<{ runs: readonly ShownRunHistory[] }>("/api/history").then(
+		get<{ runs: readonly RunHistory[] }>("/api/history").then(
 			({ runs }) => setRuns(runs),
 			({ message }: RequestError) => setProblem(message),
 		);
@@ -41,11 +41,11 @@ function Run({
 	run,
 	isOpen,
 }: {
-	readonly run: ShownRunHistory;
+	readonly run: RunHistory;
 	readonly isOpen: boolean;
 }) {
 	const end = runEnd(run);
-	const workers = endedWorkers(run);
+	const entries = historyEntries(run);
 	return (
 		<li>
 			<details open={isOpen}>
@@ -63,10 +63,10 @@ function Run({
 						{run.endedAt !== undefined && (
 							<span>lived {duration(run.endedAt - run.startedAt)}</span>
 						)}
-						<span>{whole(run.workerCount)} workers</span>
+						<span>{counted(run.workerCount, "worker")}</span>
 						{run.killed > 0 && (
 							<span data-tone="bad">
-								{whole(run.killed)} processes ended after it
+								{counted(run.killed, "process", "processes")} ended after it
 							</span>
 						)}
 					</span>
@@ -78,10 +78,10 @@ function Run({
 						<span>Node {run.program.node}</span>
 					</p>
 				)}
-				{workers.length > 0 && (
+				{entries.length > 0 && (
 					<ol class="timeline">
-						{workers.map((worker) => (
-							<Worker key={worker.incarnation} worker={worker} />
+						{entries.map((entry) => (
+							<Entry key={entry.key} entry={entry} />
 						))}
 					</ol>
 				)}
@@ -90,18 +90,16 @@ function Run({
 	);
 }
 
-function Worker({ worker }: { readonly worker: EndedWorker }) {
+function Entry({ entry }: { readonly entry: HistoryEntry }) {
 	return (
-		<li data-tone={worker.tone}>
-			<time>
-				{worker.endedAt === undefined ? "" : dayAndTime(worker.endedAt)}
-			</time>
+		<li data-tone={entry.tone}>
+			<time>{entry.wallMs === undefined ? "" : dayAndTime(entry.wallMs)}</time>
 			<div>
-				<p>{inertStart(worker.text, TEXT_CHARACTERS)}</p>
-				{worker.lines.length > 0 && (
+				<p>{inertStart(entry.text, TEXT_CHARACTERS)}</p>
+				{entry.lines.length > 0 && (
 					<details>
 						<summary>Its last lines</summary>
-						<pre>{inertStart(worker.lines.join("\n"), TEXT_CHARACTERS)}</pre>
+						<pre>{inertStart(entry.lines.join("\n"), TEXT_CHARACTERS)}</pre>
 					</details>
 				)}
 			</div>

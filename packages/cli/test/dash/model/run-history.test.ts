@@ -1,0 +1,68 @@
+import type { RunHistory } from "@snakepit/core/inspect";
+import { expect, test } from "vitest";
+import { historyEntries, runEnd } from "../../../web/model/run-history.ts";
+
+const run = (more: Readonly<Record<string, unknown>>): RunHistory =>
+	({
+		...{ state: "terminated", clean: false, endedBy: "reaper:abcdefg" },
+		...{ cleanupMs: 12, workers: [], incidents: [] },
+		...more,
+	}) as unknown as RunHistory;
+const worker = (
+	incarnation: string,
+	more: Readonly<Record<string, unknown>>,
+) => ({
+	...{ incarnation, workerId: "a", identity: { pid: 7 }, status: "ended" },
+	...more,
+});
+
+test.each([
+	[{}, "died", /did not close it. reaper:abcdefg cleaned up after it in 12 ms/],
+	[{ state: "host_died" }, "died", /^Its program is gone/],
+	[{ clean: true }, "ended in order", undefined],
+	[{ state: "shutting_down" }, "shutting down", undefined],
+] as const)("a run with %o %s", (more, word, detail) => {
+	const end = runEnd(run(more));
+	expect(end.word).toBe(word);
+	if (detail === undefined) expect(end.detail).toBeUndefined();
+	else expect(end.detail).toMatch(detail);
+});
+
+test("ends of workers and incidents are one timeline, latest first", () => {
+	const entries = historyEntries(
+		run({
+			workers: [
+				worker("x-1", {
+					endedAt: 10,
+					end: {
+						exit: { kind: "signal", signal: "SIGKILL" },
+						...{ reason: "host_died", killer: "lifeline" },
+						...{ tail: ["the last line"], lastCommand: "mean" },
+					},
+				}),
+				worker("x-2", {
+					endedAt: 30,
+					end: {
+						exit: { kind: "code", code: 0 },
+						reason: "closed",
+						killer: "none",
+					},
+				}),
+				worker("x-3", { status: "active" }),
+			],
+			incidents: [
+				{ type: "heartbeat.hung", wallMs: 20, workerId: "a", silentMs: 9_000 },
+			],
+		}),
+	);
+	expect(entries.map(({ text, tone }) => [text, tone])).toEqual([
+		["a (pid 7) has no recorded end", "active"],
+		["a (pid 7) ended with status 0: closed", "quiet"],
+		["a hangs: silent for 9.0 s", "bad"],
+		[
+			"a (pid 7) ended by SIGKILL: host died, ended by lifeline; its last call was mean",
+			"bad",
+		],
+	]);
+	expect(entries.at(-1)?.lines).toEqual(["the last line"]);
+});
