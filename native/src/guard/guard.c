@@ -12,6 +12,7 @@
 #include "inner.h"
 #include "outer.h"
 #include "process-table.h"
+#include "requests.h"
 #include "wakeup.h"
 
 static const char usage[] =
@@ -82,12 +83,12 @@ static bool has_connections(void)
 }
 
 /* Every descriptor that is opened later is above those that a worker gets. */
-static bool fill_standard_descriptors(void)
+static bool fill_descriptors(void)
 {
 	int descriptor;
 	do
-		descriptor = open("/dev/null", O_RDWR);
-	while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+		descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (descriptor >= 0 && descriptor < DESCRIPTORS);
 	return descriptor >= 0 && close(descriptor) == 0;
 }
 
@@ -100,7 +101,7 @@ int guard_main(int count, char *const arguments[])
 		fputs(usage, stderr);
 		return STATUS_UNAVAILABLE;
 	}
-	if (!fill_standard_descriptors() || chdir("/") != 0)
+	if (!fill_descriptors() || chdir("/") != 0)
 		return fail("its descriptors or directory");
 	ignore_terminal_signals();
 	return run_guards(&setting, OUTER_GUARDS, (struct twins){0});

@@ -35,8 +35,7 @@ static bool parse_start(char *bytes, size_t length, struct request *request)
 	uint64_t strings = 0;
 	for (size_t i = START_BYTES; i < length; i++)
 		strings += bytes[i] == '\0';
-	if (request->descriptors >> DESCRIPTORS != 0 ||
-		strings != NAMED_STRINGS + (uint64_t)request->argument_count + request->variable_count)
+	if (strings != NAMED_STRINGS + (uint64_t)request->argument_count + request->variable_count)
 		return false;
 	request->label = bytes + START_BYTES;
 	request->executable = next_string(request->label);

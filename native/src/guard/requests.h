@@ -11,7 +11,7 @@
  * A request is a frame: four bytes of length, then so many bytes. All numbers are big-endian. The
  * first byte names the request. Four bytes of id follow, but for `end`; with a start also
  *
- *     1 byte   which of the descriptors 0 to 3 the worker gets, as bits
+ *     1 byte   which of the descriptors 0 to 7 the worker gets, as bits
  *     4 bytes  the number of arguments
  *     4 bytes  the number of variables
  *     strings  each ends with a NUL: label, executable, working directory, the arguments after the
@@ -28,8 +28,9 @@ enum { MAX_REQUEST_BYTES = 16 * 1024 * 1024 };
 /* The host's names of workers are shorter. */
 enum { MAX_LABEL_BYTES = 200 };
 
-/* Descriptors that a worker can have: empty input or `stdin`, `stdout`, `stderr`, `control`. */
-enum { DESCRIPTORS = 4 };
+/* Descriptors that a worker can have: empty input or `stdin`, `stdout`, `stderr`, `control`, and what its adapter asks
+ * for. As many as a byte has bits. */
+enum { DESCRIPTORS = 8 };
 
 enum request_kind {
 	/* Fork a held worker with these descriptors, to execute this program. */

@@ -65,7 +65,7 @@ static void a_start_that_is_wrong_in_one_thing_is_refused(void)
 	static const struct {
 		size_t at;
 		char byte;
-	} wrong[] = {{5, 0x1e}, {5, -1}, {6, -1}, {9, 1}, {9, 3}, {10, -1}, {13, 0}, {13, 2},
+	} wrong[] = {{6, -1}, {9, 1}, {9, 3}, {10, -1}, {13, 0}, {13, 2},
 		{sizeof start - 5, '='}, {sizeof start - 4, 'A'}, {sizeof start - 1, 'x'}};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		memcpy(bytes, start, sizeof start);
@@ -91,7 +91,7 @@ static void check_within(const struct request *request, const char *bytes, size_
 {
 	const char *end = bytes + length;
 	char *string = request->label;
-	CHECK(string > bytes && request->descriptors < 1 << DESCRIPTORS);
+	CHECK(string > bytes);
 	for (uint64_t i = 0; i < 3 + (uint64_t)request->argument_count + request->variable_count; i++) {
 		CHECK(string < end);
 		string = next_string(string);

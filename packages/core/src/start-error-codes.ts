@@ -38,8 +38,9 @@ export interface StartErrorCodes {
 	 */
 	readonly SPAWN_FAILED: "no";
 	/**
-	 * The adapter asks for descriptors that a worker of a guard or of a preloaded parent cannot have.
-	 * @remedy Start its pool in a run without a guard, or its workers without `preload`.
+	 * The adapter asks for descriptors that a worker of a guard or of a preloaded parent cannot have: a guard gives streams
+	 * numbered 3 to 6.
+	 * @remedy Ask for such ones, start its pool in a run without a guard, or its workers without `preload`.
 	 */
 	readonly DESCRIPTORS_UNSUPPORTED: "no";
 	/**

@@ -15,6 +15,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
+import { givenStreams } from "./given-streams.ts";
 import { channelNumber, channelOf, commandOf } from "./launcher.ts";
 import { sendSignal } from "./send-signal.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
@@ -89,7 +90,7 @@ class NodeChild implements StartedProcess {
 		);
 		this.control = control;
 		this.executed = executed;
-		this.streams = streamsOf(child, spec);
+		this.streams = givenStreams(spec, (fd) => streamAt(child, fd));
 		this.#group = group;
 		// The end of an output is read before libuv reaps in the same turn: what the leader
 		// started is proven, however many others are reaped before its own exit is reported.
@@ -146,20 +147,6 @@ function streamAt(
 ): Duplex | undefined {
 	const all: readonly unknown[] = stdio;
 	return fd === undefined ? undefined : (all[fd] as Duplex);
-}
-
-function streamsOf(
-	child: ChildProcess,
-	{ descriptors }: ProcessSpec,
-): ReadonlyMap<number, Duplex> {
-	const streams = new Map<number, Duplex>();
-	for (const [fd, what] of descriptors ?? []) {
-		const stream = streamAt(child, fd);
-		if (what !== "stream" || stream === undefined) continue;
-		stream.on("error", () => {}); // Its end follows.
-		streams.set(fd, stream);
-	}
-	return streams;
 }
 
 function exitOf(child: ChildProcess): Promise<ProcessExit> {

@@ -43,20 +43,21 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 	}
 }
 
-/** A program whose descriptors the process that forks it cannot give it. */
+/** A program whose descriptors the process that forks it cannot give it. @param highest the number up to which it can. */
 export function descriptorsUnsupported(
 	{ executable, descriptors }: ProcessSpec,
 	source: string,
+	highest: number,
 ): StartError {
 	const numbers = [...(descriptors?.keys() ?? [])].join(", ");
 	const instead =
 		source === "preload"
-			? "Leave the adapter's preload() out."
-			: "Start its pool in a run without that protection, or reach the program in another way.";
+			? "cannot give them any. Leave the adapter's preload() out."
+			: `gives them streams numbered 3 to ${highest - 1}, and no listeners. Ask for such ones, or start its pool in a run without that protection.`;
 	return new StartError({
 		code: "DESCRIPTORS_UNSUPPORTED",
 		ran: "no",
-		message: `Cannot start ${executable} with the descriptors ${numbers} that launch() asks for: workers are forked by the ${source}, which cannot give them any. ${instead}`,
+		message: `Cannot start ${executable} with the descriptors ${numbers} that launch() asks for: workers are forked by the ${source}, which ${instead}`,
 	});
 }
 

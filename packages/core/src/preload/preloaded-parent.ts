@@ -46,6 +46,7 @@ export class PreloadedParent {
 			connection: owned.process.control as Socket,
 			socketPath: place.forkSocket,
 			source: "preload",
+			highestDescriptor: 3,
 			host,
 			clock,
 			lost,

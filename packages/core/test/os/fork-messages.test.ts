@@ -28,7 +28,7 @@ const START: Request = {
 	args: ["-c", ""],
 	variables: ["A=ü"],
 	cwd: "/",
-	descriptors: ["stdout", "stderr", "control"],
+	descriptors: [1, 2, 3],
 };
 
 test("answers arrive whole and in order however the bytes are cut", () => {

@@ -63,6 +63,7 @@ export class GuardChain {
 			connection: child.stdio[3] as Socket,
 			socketPath,
 			source: "guard",
+			highestDescriptor: 7,
 			host: context.host,
 			clock: context.clock,
 			answered: (answer) => this.#answered(answer),

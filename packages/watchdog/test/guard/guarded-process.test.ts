@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import {
 	eventually,
@@ -50,22 +51,51 @@ test("what cannot be started says why and what to do, as with Node as the parent
 	expect(await firstLine(process_)).toBe("here");
 });
 
-test("what asks for descriptors is refused at once, with what to do", async () => {
+test("it has the streams that it was given, each by its number, and nothing else of the guard", async () => {
 	const bench = await guardOfTest();
-	const start = bench.run.infrastructure.source.start(
-		{
-			...{ ...PLAIN, executable: "true" },
-			descriptors: new Map([[3, "stream"]]),
-		},
-		() => {},
+	const process_ = await startScript(
+		bench,
+		"ls /proc/$$/fd; read -r line <&3; echo $line >&6",
+		{ descriptors: new Map([3, 6].map((fd) => [fd, "stream"])) },
 	);
-	await expect(start).rejects.toMatchObject({
-		code: "DESCRIPTORS_UNSUPPORTED",
-		ran: "no",
-		message: expect.stringMatching(
-			/^Cannot start true with the descriptors 3 .*forked by the guard.*run without/,
-		),
-	});
+	process_.streams.get(3)?.write("there and back\n");
+	const answer = process_.streams.get(6);
+	expect(answer === undefined ? "" : await text(answer)).toBe(
+		"there and back\n",
+	);
+	const descriptors = (await text(process_.stdout)).trim().split("\n");
+	expect(descriptors.filter((number) => Number(number) < 10)).toEqual([
+		"0",
+		"1",
+		"2",
+		"3",
+		"6",
+	]);
+});
+
+test("what asks for descriptors that it cannot have is refused at once, with what to do", async () => {
+	const bench = await guardOfTest();
+	const listener = await bench.host.bindListener();
+	for (const [fd, what] of [
+		[8, "stream"],
+		[3, listener],
+	] as const)
+		await expect(
+			bench.run.infrastructure.source.start(
+				{
+					...{ ...PLAIN, executable: "true" },
+					descriptors: new Map([[fd, what]]),
+				},
+				() => {},
+			),
+		).rejects.toMatchObject({
+			code: "DESCRIPTORS_UNSUPPORTED",
+			ran: "no",
+			message: expect.stringMatching(
+				/^Cannot start true with the descriptors \d .*by the guard.*3 to 6, and no listeners.*run without/,
+			),
+		});
+	listener.close();
 });
 
 test("its working directory is the host's, its environment what was given", async () => {

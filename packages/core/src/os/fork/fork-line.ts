@@ -9,12 +9,13 @@ import type {
 } from "../../world.ts";
 import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
 import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
+import { connectedDescriptors } from "./descriptors.ts";
 import { Fork } from "./fork.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { encodeRequest, type Request } from "./request.ts";
 
-/** Each has up to four connections on their way at once, and an old kernel lets 128 wait. */
-const STARTS_AT_ONCE = 24;
+/** Each has up to eight connections on their way at once, and an old kernel lets 128 wait. */
+const STARTS_AT_ONCE = 16;
 
 /** What a line is made with. */
 export interface ForkLineSetting {
@@ -24,6 +25,8 @@ export interface ForkLineSetting {
 	readonly socketPath: string;
 	/** The name of the process source, for events. */
 	readonly source: string;
+	/** The highest number of a descriptor that it gives to workers. */
+	readonly highestDescriptor: number;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
 	/** Called with what the process reports about itself. */
@@ -69,8 +72,9 @@ export class ForkLine {
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
-		if (spec.descriptors !== undefined && spec.descriptors.size > 0)
-			throw descriptorsUnsupported(spec, this.#setting.source);
+		const { source, highestDescriptor } = this.#setting;
+		if (!canBeGiven(spec, highestDescriptor))
+			throw descriptorsUnsupported(spec, source, highestDescriptor);
 		await this.#turn();
 		try {
 			return await this.#fork(spec, record);
@@ -166,4 +170,13 @@ export class ForkLine {
 		if (next === undefined) this.#starting--;
 		else next();
 	}
+}
+
+/** A connection can become any low descriptor of a worker; a listener of this program cannot reach it. */
+function canBeGiven(spec: ProcessSpec, highest: number): boolean {
+	const given = [...(spec.descriptors?.values() ?? [])];
+	return (
+		given.every((each) => each === "stream") &&
+		Math.max(...connectedDescriptors(spec)) <= highest
+	);
 }

@@ -11,11 +11,7 @@ import type {
 import { commandOf } from "../launcher.ts";
 import { spawnFailed, systemError, unidentified } from "../spawn-failure.ts";
 import type { AnswerOf } from "./answer.ts";
-import {
-	DescriptorConnections,
-	type DescriptorName,
-	descriptorNames,
-} from "./descriptors.ts";
+import { connectedDescriptors, DescriptorConnections } from "./descriptors.ts";
 import { ForkedProcess } from "./forked-process.ts";
 import type { Request } from "./request.ts";
 
@@ -76,12 +72,12 @@ export class Fork {
 		this.#spec = spec;
 		this.#record = record;
 		this.#line = line;
-		const names = descriptorNames(spec);
-		const refusal = this.#ask(label, names);
+		const numbers = connectedDescriptors(spec);
+		const refusal = this.#ask(label, numbers);
 		this.#connections = new DescriptorConnections(
 			line.socketPath,
 			id,
-			refusal === undefined ? names : [],
+			refusal === undefined ? numbers : [],
 			(error) => {
 				this.#fail(spawnFailed(error, spec));
 				if (DESERTED.includes(error.code ?? "")) line.deserted(error);
@@ -131,7 +127,7 @@ export class Fork {
 	/** Sends the request; returns why that is impossible. */
 	#ask(
 		label: string | undefined,
-		descriptors: readonly DescriptorName[],
+		descriptors: readonly number[],
 	): NodeJS.ErrnoException | undefined {
 		try {
 			const program = programText(this.#spec, process.cwd());

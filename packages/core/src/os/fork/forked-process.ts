@@ -10,8 +10,8 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../../world.ts";
-import { channelOf } from "../launcher.ts";
-import type { Descriptors } from "./descriptors.ts";
+import { givenStreams } from "../given-streams.ts";
+import { channelNumber, channelOf } from "../launcher.ts";
 
 /** Between two looks at a process that is stuck in the kernel. */
 const LAST_PAUSE_MS = 100;
@@ -26,7 +26,7 @@ export class ForkedProcess implements StartedProcess {
 	readonly stdout: Readable;
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
-	readonly streams: ReadonlyMap<number, Duplex> = new Map();
+	readonly streams: ReadonlyMap<number, Duplex>;
 	readonly executed: Promise<void> | undefined;
 	readonly #host: ProcessHost;
 	readonly #group: OwnGroup;
@@ -36,7 +36,7 @@ export class ForkedProcess implements StartedProcess {
 	constructor(
 		group: OwnGroup,
 		identity: ProcessIdentity,
-		descriptors: Descriptors,
+		connections: ReadonlyMap<number, Duplex>,
 		spec: ProcessSpec,
 		{ source, host }: { readonly source: string; readonly host: ProcessHost },
 	) {
@@ -45,10 +45,15 @@ export class ForkedProcess implements StartedProcess {
 		this.groupId = identity.pid;
 		this.exited = promise;
 		this.#resolve = resolve;
-		this.stdin = descriptors.stdin;
-		this.stdout = descriptors.stdout;
-		this.stderr = descriptors.stderr;
-		const { control, executed } = channelOf(spec, descriptors.control);
+		const at = (number: number): Duplex | undefined => connections.get(number);
+		this.stdin = at(0);
+		this.stdout = at(1) as Duplex;
+		this.stderr = at(2) as Duplex;
+		const { control, executed } = channelOf(
+			spec,
+			at(channelNumber(spec) ?? Number.NaN),
+		);
+		this.streams = givenStreams(spec, at);
 		this.control = control;
 		this.executed = executed;
 		this.source = source;

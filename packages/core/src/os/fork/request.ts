@@ -1,5 +1,3 @@
-import { DESCRIPTOR_NUMBERS, type DescriptorName } from "./descriptors.ts";
-
 /** What a process that forks takes; arguments and environment of one program have at most about 6 MiB on Linux. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024 * 1024;
 
@@ -20,7 +18,8 @@ export interface Start {
 	/** NAME=VALUE, the name not empty. */
 	readonly variables: readonly string[];
 	readonly cwd: string;
-	readonly descriptors: readonly DescriptorName[];
+	/** Those that are connections, from 0 to 7. */
+	readonly descriptors: readonly number[];
 }
 
 const KINDS = { start: 1, go: 2, discard: 3, reap: 4, end: 5 } as const;
@@ -52,11 +51,8 @@ export function encodeRequest(request: Request): Buffer | undefined {
 	return frame(Buffer.concat([head, Buffer.from(text)]));
 }
 
-function bits(descriptors: readonly DescriptorName[]): number {
-	return descriptors.reduce(
-		(sum, name) => sum | (1 << DESCRIPTOR_NUMBERS[name]),
-		0,
-	);
+function bits(descriptors: readonly number[]): number {
+	return descriptors.reduce((sum, number) => sum | (1 << number), 0);
 }
 
 function frame(body: Buffer): Buffer | undefined {
