@@ -5,21 +5,6 @@ export function write(text: string): void {
 	process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
-/** Rows as columns, two spaces apart; the first row has the titles. */
-export function table(rows: readonly (readonly string[])[]): string {
-	const widths = (rows[0] ?? []).map((_, column) =>
-		Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-	);
-	return rows
-		.map((row) =>
-			row
-				.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-				.join("  ")
-				.trimEnd(),
-		)
-		.join("\n");
-}
-
 /** In colour on a terminal, unless NO_COLOR or --no-color is set. */
 export function coloured(text: string, isGood: boolean): string {
 	return styleText(isGood ? "green" : "red", text, { stream: process.stdout });

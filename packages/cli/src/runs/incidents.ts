@@ -1,4 +1,5 @@
 import type { RunHistory } from "@snakepit/core/inspect";
+import { plainText } from "../live/plain-text.ts";
 
 /** Something that ended otherwise than its host wanted. */
 export interface ShownIncident {
@@ -7,7 +8,7 @@ export interface ShownIncident {
 	readonly text: string;
 }
 
-type WorkerExit = NonNullable<RunHistory["workers"][number]["end"]>["exit"];
+type End = NonNullable<RunHistory["workers"][number]["end"]>;
 
 /** How a worker may end without anything being wrong. */
 const IN_ORDER: readonly string[] = [
@@ -17,30 +18,34 @@ const IN_ORDER: readonly string[] = [
 	"host_exit",
 ];
 
+/** What every event has, or the line says already. */
+const OF_EVENTS: readonly string[] = ["atMs", "ofRun", "runId", "sequence"];
+
 /** The incidents of a run: what protections did, workers that ended by themselves or were killed, and the end of the host. */
 export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 	const { runId, clean, endedAt, endedBy, killed, workers } = run;
-	const ofWorkers = workers.flatMap(
-		({ workerId, pool, identity, end, endedAt: at }) =>
-			end === undefined || at === undefined || IN_ORDER.includes(end.reason)
-				? []
-				: [
-						{
-							wallMs: at,
-							runId,
-							text: `worker ${workerId} of ${pool} (pid ${identity?.pid ?? "none"}): ${end.reason}${exitText(end.exit)}${end.killer === "none" ? "" : `, killed by ${end.killer}`}`,
-						},
-					],
-	);
-	const ofProtections = run.incidents.map((incident) => {
-		const { type, wallMs, protection, ...rest } = incident;
+	const ofWorkers = workers.flatMap((worker) => {
+		const { end, endedAt: wallMs } = worker;
+		return end === undefined ||
+			wallMs === undefined ||
+			IN_ORDER.includes(end.reason)
+			? []
+			: [{ wallMs, runId, text: workerText(worker, end) }];
+	});
+	const noted = run.incidents.map((incident) => {
+		const { type, wallMs, ...rest } = incident;
 		const details = Object.entries(rest)
-			.filter(([name, value]) => name !== "ofRun" && value !== undefined)
-			.map(([name, value]) => `${name} ${value}`);
+			.filter(
+				([name, value]) => !OF_EVENTS.includes(name) && value !== undefined,
+			)
+			.map(
+				([name, value]) =>
+					`${name} ${typeof value === "object" ? JSON.stringify(value) : value}`,
+			);
 		return {
 			wallMs,
 			runId,
-			text: `${protection}: ${type.replace("protection.", "").replaceAll("_", " ")}${details.length === 0 ? "" : ` (${details.join(", ")})`}`,
+			text: [type.replace(/[._]/g, " "), ...details].join(", "),
 		};
 	});
 	const ofHost =
@@ -53,10 +58,23 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 					},
 				]
 			: [];
-	return [...ofWorkers, ...ofProtections, ...ofHost];
+	return [...ofWorkers, ...noted, ...ofHost];
 }
 
-function exitText(exit: WorkerExit): string {
+function workerText(
+	{ workerId, pool, identity }: RunHistory["workers"][number],
+	{ exit, killer, lastCommand, reason, tail }: End,
+): string {
+	const last = tail?.at(-1);
+	return [
+		`worker ${workerId} of ${pool} (pid ${identity?.pid ?? "none"}): ${reason}${exitText(exit)}`,
+		...(killer === "none" ? [] : [`killed by ${killer}`]),
+		...(lastCommand === undefined ? [] : [`last call ${lastCommand}`]),
+		...(last === undefined ? [] : [`last line: ${plainText(last)}`]),
+	].join(", ");
+}
+
+function exitText(exit: End["exit"]): string {
 	if (exit === undefined) return "";
 	return exit.kind === "code"
 		? `, exit status ${exit.code}`

@@ -15,6 +15,8 @@ export interface SeenRun {
 	/** `dead`: its host is gone, and nothing has cleaned up after it yet. */
 	readonly condition: "lives" | "dead" | "ended";
 	readonly pid: number;
+	/** The file name of its main module, if the ledger has it. */
+	readonly program: string | undefined;
 	readonly startedAt: number;
 	readonly endedAt: number | undefined;
 	readonly workers: readonly SeenWorker[];
@@ -25,7 +27,7 @@ export type IsAlive = (identity: RunHistory["owner"]) => boolean;
 
 /** Judges a run of the ledger by the processes that live now. */
 export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
-	const { runId, owner, startedAt, endedAt } = run;
+	const { runId, owner, program, startedAt, endedAt } = run;
 	const condition =
 		endedAt !== undefined ? "ended" : isAlive(owner) ? "lives" : "dead";
 	const workers = run.workers.map(
@@ -45,7 +47,11 @@ export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
 			};
 		},
 	);
-	return { runId, condition, pid: owner.pid, startedAt, endedAt, workers };
+	return {
+		...{ runId, condition, startedAt, endedAt, workers },
+		pid: owner.pid,
+		program: program?.name,
+	};
 }
 
 /** What is the matter, in words, and whether all is well. */

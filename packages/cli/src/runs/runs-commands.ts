@@ -1,7 +1,8 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
 import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
-import { coloured, duration, moment, table, write } from "../command/output.ts";
+import { coloured, duration, moment, write } from "../command/output.ts";
+import { table } from "../live/plain-text.ts";
 import { incidentsOf } from "./incidents.ts";
 import { type SeenRun, seen, verdictOn } from "./look.ts";
 
@@ -49,17 +50,17 @@ async function ps({ all = false, dataDir, json }: RunsFlags): Promise<void> {
 	);
 	if (json) return write(JSON.stringify({ verdict, runs }, undefined, 2));
 	write(coloured(verdict.text, verdict.isGood));
-	if (runs.length > 0) write(table([PS_TITLES, ...runs.flatMap(psRows)]));
+	if (runs.length > 0) write(lines([PS_TITLES, ...runs.flatMap(psRows)]));
 }
 
-const PS_TITLES = ["RUN", "POOL", "WORKER", "PID", "STATE", "AGE"];
+const PS_TITLES = ["RUN", "PROGRAM, POOL", "WORKER", "PID", "STATE", "AGE"];
 
 function psRows(run: SeenRun): readonly (readonly string[])[] {
-	const { runId, condition, pid, startedAt, endedAt } = run;
+	const { runId, condition, pid, program, startedAt, endedAt } = run;
 	const age = duration((endedAt ?? Date.now()) - startedAt);
 	const workers = run.workers.filter((each) => each.condition !== "ended");
 	return [
-		[runId, "", "(host)", String(pid), condition, age],
+		[runId, program ?? "", "(host)", String(pid), condition, age],
 		...workers.map((worker) => [
 			runId,
 			worker.pool,
@@ -98,10 +99,11 @@ async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
 	if (json) return write(JSON.stringify(found, undefined, 2));
 	if (found.length === 0) return write("No run is recorded.");
 	write(
-		table([
-			["RUN", "BEGAN", "LASTED", "WORKERS", "END"],
+		lines([
+			["RUN", "PROGRAM", "BEGAN", "LASTED", "WORKERS", "END"],
 			...found.map((run) => [
 				run.runId,
+				run.program?.name ?? "",
 				moment(run.startedAt),
 				run.endedAt === undefined ? "" : duration(run.endedAt - run.startedAt),
 				String(run.workerCount),
@@ -125,9 +127,13 @@ async function incidents({ dataDir, json, runs }: RunsFlags): Promise<void> {
 	if (found.length === 0)
 		return write("Nothing ended otherwise than its host wanted.");
 	write(
-		table([
+		lines([
 			["TIME", "RUN", "WHAT"],
 			...found.map(({ wallMs, runId, text }) => [moment(wallMs), runId, text]),
 		]),
 	);
+}
+
+function lines(rows: readonly (readonly string[])[]): string {
+	return table(rows).join("\n");
 }

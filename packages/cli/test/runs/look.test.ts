@@ -1,6 +1,6 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
-import { duration, table } from "../../src/command/output.ts";
+import { duration } from "../../src/command/output.ts";
 import { seen, verdictOn } from "../../src/runs/look.ts";
 
 /** A run whose host has the pid 1, and its workers those after it. */
@@ -89,19 +89,8 @@ test.each([
 	expect(verdictOn(runs)).toEqual({ isGood, text });
 });
 
-test("columns are as wide as their widest cell, and times have their largest unit", () => {
-	expect(
-		table([
-			["A", "B"],
-			["long", ""],
-			["", "x"],
-		]),
-	).toBe("A     B\nlong\n      x");
+test("times have their largest unit", () => {
 	expect([999, 1_000, 119_000, 7_200_000, 2e9].map(duration)).toEqual([
-		"999ms",
-		"1s",
-		"1m",
-		"2h",
-		"23d",
+		...["999ms", "1s", "1m", "2h", "23d"],
 	]);
 });

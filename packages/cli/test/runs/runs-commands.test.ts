@@ -70,8 +70,10 @@ test(
 		expect(status).toBe(0);
 		const [verdict, titles, first, ...rest] = stdout.trimEnd().split("\n");
 		expect(verdict).toBe("1 run lives with 2 workers.");
-		expect(titles).toMatch(/^RUN +POOL +WORKER +PID +STATE/);
-		expect(first).toMatch(new RegExp(` \\(host\\) +${host.pid} +lives `));
+		expect(titles).toMatch(/^RUN +PROGRAM, POOL +WORKER +PID +STATE/);
+		expect(first).toMatch(
+			new RegExp(` host\\.ts +\\(host\\) +${host.pid} +lives `),
+		);
 		expect(rest).toHaveLength(2);
 		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives$/);
 		const { verdict: said, runs } = JSON.parse(
