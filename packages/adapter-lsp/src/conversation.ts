@@ -49,7 +49,8 @@ export class LspConversation {
 	readonly #options: LspOptions;
 	readonly #maxMessageBytes: number;
 	readonly #writer: LimitedWriter;
-	readonly #detach: (() => void)[] = [];
+	/** Aborts when the conversation ends: what is done for the server, and what is sent to it without being asked. */
+	readonly #open = new AbortController();
 	#tokens = 0;
 	#ended: string | undefined;
 
@@ -92,9 +93,8 @@ export class LspConversation {
 			initializeParams(this.#options),
 		);
 		await connection.sendNotification(InitializedNotification.type, {});
-		this.#detach.push(
-			documents.attach((message) => this.#writer.send(message)),
-		);
+		const detach = documents.attach((message) => this.#writer.send(message));
+		this.#open.signal.addEventListener("abort", detach, { once: true });
 		return result;
 	}
 
@@ -137,7 +137,7 @@ export class LspConversation {
 	end(why: string): void {
 		if (this.#ended !== undefined) return;
 		this.#ended = why;
-		for (const detach of this.#detach) detach();
+		this.#open.abort(new Error(why));
 		this.connection.dispose();
 	}
 
@@ -151,7 +151,12 @@ export class LspConversation {
 	#serve(): void {
 		const { connection } = this;
 		connection.onRequest((method, params, token) =>
-			answerServer(this.#options, method, params, signalOf(token)),
+			answerServer(
+				this.#options,
+				method,
+				params,
+				AbortSignal.any([signalOf(token), this.#open.signal]),
+			),
 		);
 		connection.onNotification((method, params) => {
 			if (method === "window/logMessage")

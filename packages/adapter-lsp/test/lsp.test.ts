@@ -135,6 +135,37 @@ describe("a pool of servers", () => {
 		expect(await ask("tiny/unheardOf")).toMatchObject({ code: -32601 });
 	});
 
+	test("aborts what a handler does for a server that is gone, or that cancels it", async () => {
+		const aborted: string[] = [];
+		const begun = Promise.withResolvers<void>();
+		const { pool } = await pooled({
+			handlers: {
+				"tiny/never": ({ name }, { signal }) =>
+					new Promise((resolve) => {
+						const end = () => {
+							aborted.push(name);
+							resolve(null);
+						};
+						// The cancellation of a request may be read before the request is handled.
+						if (signal.aborted) end();
+						else signal.addEventListener("abort", end);
+						if (name === "gone") begun.resolve();
+					}),
+			},
+		});
+		await pool.execute("tiny/askAndCancel", {
+			...{ method: "tiny/never", params: { name: "cancelled" } },
+		});
+		expect(aborted).toEqual(["cancelled"]);
+		const call = pool
+			.execute("tiny/ask", { method: "tiny/never", params: { name: "gone" } })
+			.catch((error: unknown) => error);
+		await begun.promise;
+		process.kill(pool.workers()[0]?.pid ?? 0, "SIGKILL");
+		expect(await call).toMatchObject({ code: "WORKER_EXITED" });
+		expect(aborted).toEqual(["cancelled", "gone"]);
+	});
+
 	test("reports an error of its server, and refuses what is no params", async () => {
 		const { pool } = await pooled();
 		await expect(pool.execute("tiny/fail")).rejects.toMatchObject({

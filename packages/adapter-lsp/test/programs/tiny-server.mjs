@@ -88,6 +88,11 @@ const requests = {
 		send({ id, method, params });
 		return new Promise((resolve) => answers.set(id, resolve));
 	},
+	"tiny/askAndCancel": ({ method, params }) => {
+		const asked = requests["tiny/ask"]({ method, params });
+		send({ method: "$/cancelRequest", params: { id: `mine-${ids}` } });
+		return asked;
+	},
 	"tiny/crash": () => process.exit(3),
 };
 
