@@ -16,15 +16,15 @@ import {
 	listenForControl,
 } from "../os/control-listener.ts";
 import { loadLate } from "../os/load-late.ts";
-import { programName } from "../os/program-name.ts";
 import type { EventHub } from "../pool/event-hub.ts";
 import type { VisiblePool } from "../pool/visible-pool.ts";
-import type { RunRecord } from "../registry/process-registry.ts";
+import type { HostProgram, RunRecord } from "../registry/process-registry.ts";
 import { messageOf } from "../worker/start-errors.ts";
 import type { Clock, Random } from "../world.ts";
 
 export interface RunControlSetting {
 	readonly record: () => RunRecord;
+	readonly program: Pick<HostProgram, "name" | "node" | "snakepit">;
 	readonly dataDir: string;
 	readonly runDirectory: string;
 	readonly protections: readonly string[];
@@ -59,8 +59,9 @@ export class RunControl implements ControlledRun {
 		const { scopes, runDirectory, dataDir, hub, clock } = this.#setting;
 		if (scopes.length === 0) return;
 		const { runId, owner, startedAt } = this.#setting.record();
+		const { name } = this.#setting.program;
 		const record: ControlRecord = {
-			...{ runId, pid: owner.pid, program: programName(), dataDir },
+			...{ runId, pid: owner.pid, program: name, dataDir },
 			...{ startedAtMs: startedAt, token: this.#token },
 		};
 		try {
@@ -91,10 +92,11 @@ export class RunControl implements ControlledRun {
 	look(): RunSnapshot {
 		const { record, dataDir, protections, scopes, clock } = this.#setting;
 		const { runId, owner, startedAt } = record();
+		const { name, node, snakepit } = this.#setting.program;
 		return {
-			...{ runId, pid: owner.pid, program: programName(), dataDir },
+			...{ runId, pid: owner.pid, program: name, dataDir },
 			...{ startedAtMs: startedAt, wallMs: clock.wall(), protections, scopes },
-			versions: { node: process.versions.node },
+			versions: { node, snakepit },
 			pools: [...this.#pools.values()].map((pool) => pool.look()),
 		};
 	}

@@ -68,11 +68,12 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		if (isHostIncident(event)) registry.note(event);
 	});
 	const directory = new LedgerDirectory(parts.dataDir);
+	const program = thisProgram(content);
 	const { name, lock, file, run } = await openNewRun({
 		sqlite,
 		directory,
 		owner: host.self,
-		program: thisProgram(content),
+		program,
 		clock,
 		random,
 		makeRunDirectory: createRunDirectory,
@@ -134,7 +135,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		throw error;
 	});
 	const control = new RunControl({
-		...{ runDirectory, hub, clock, random },
+		...{ runDirectory, hub, clock, random, program },
 		dataDir: directory.path,
 		record: () => registry.record,
 		protections: options.protections.map(({ name }) => name),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { attach, type RunUpdate } from "@snakepit/control";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { VERSION } from "../../src/os/gen/version.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 import type { RunRecord } from "../../src/registry/process-registry.ts";
 import { openRun } from "../../src/run/open-run.ts";
@@ -36,7 +37,7 @@ describe("from another process", () => {
 		expect(run).toMatchObject({
 			...{ runId: host.runId, pid: host.child.pid, dataDir: host.dataDir },
 			...{ program: "host-program.ts", scopes: ALL.scopes, protections: [] },
-			versions: { node: process.versions.node },
+			versions: { node: process.versions.node, snakepit: VERSION },
 		});
 		expect(verdict.text).toBe("2 workers, 0 busy; no call waits.");
 		expect(run.pools[0]?.workers[0]).toMatchObject({
@@ -290,6 +291,7 @@ test("a run that cannot listen goes on without, and says why", async () => {
 		...{ hub, clock, random, dataDir: run.dataDir, protections: [] },
 		record: () => run.registry.runs()[0] as RunRecord,
 		runDirectory: join(run.dataDir, "nowhere"),
+		program: { name: "a test", node: "", snakepit: "" },
 		scopes: ["read"],
 	});
 	await control.listen();
