@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { answerJson, type Refusal } from "./answer.ts";
 import type { PageFiles } from "./page-files.ts";
 import { readJson } from "./read-json.ts";
-import { foreignRequest, Session } from "./request-guard.ts";
+import { foreignHost, foreignOrigin, Session } from "./request-guard.ts";
 import { RunRoutes, type RunRoutesSetting } from "./run-routes.ts";
 
 export interface DashServerSetting extends RunRoutesSetting {
@@ -91,17 +91,20 @@ class DashSite {
 		response.on("error", () => {}); // The page is gone.
 		for (const [name, value] of Object.entries(HEADERS))
 			response.setHeader(name, value);
-		const { method = "", url = "" } = request;
-		const foreign = foreignRequest(method, request.headers, this.#port);
+		const { method = "", url = "", headers } = request;
+		const foreign = foreignHost(headers, this.#port);
 		if (foreign !== undefined) return refuse(response, foreign);
 		const path = url.split("?", 1)[0] ?? "";
 		const file = this.#setting.page.get(path);
 		if (method === "GET" && file !== undefined) {
 			response.setHeader("content-type", file.type);
 			response.end(file.body);
-		} else if (path === "/api/session") await this.#signIn(request, response);
-		else if (!this.session.includes(request.headers))
-			refuse(response, NO_SESSION);
+			return;
+		}
+		const refusal = foreignOrigin(method, headers);
+		if (refusal !== undefined) return refuse(response, refusal);
+		if (path === "/api/session") await this.#signIn(request, response);
+		else if (!this.session.includes(headers)) refuse(response, NO_SESSION);
 		else {
 			const refusal = await this.#runs.answer(request, response);
 			if (refusal !== undefined) refuse(response, refusal);

@@ -4,16 +4,30 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Opens an address in the user's browser, where there is a desktop. The address has a secret, and other users can read the
- * arguments of a process: the browser gets a private file that leads to it.
+ * Opens an address in the user's browser, where there is a desktop.
  *
- * @returns removes the file.
+ * @returns removes what the browser opened.
  */
 export function openInBrowser(url: string): () => void {
 	const { platform, env } = process;
 	const hasDesktop =
 		platform === "darwin" || env["DISPLAY"] || env["WAYLAND_DISPLAY"];
 	if (!hasDesktop) return () => {};
+	const link = privateLink(url);
+	const opener = platform === "darwin" ? "open" : "xdg-open";
+	const child = spawn(opener, [link.file], { stdio: "ignore", detached: true });
+	child.on("error", () => {}); // The address is printed as well.
+	child.unref();
+	return link.remove;
+}
+
+/**
+ * A private file that leads to an address: the address has a secret, and other users can read the arguments of a process.
+ */
+export function privateLink(url: string): {
+	readonly file: string;
+	readonly remove: () => void;
+} {
 	const directory = mkdtempSync(join(tmpdir(), "snakepit-dash-"));
 	const file = join(directory, "open.html");
 	writeFileSync(
@@ -21,9 +35,7 @@ export function openInBrowser(url: string): () => void {
 		`<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`,
 		{ mode: 0o600 },
 	);
-	const opener = platform === "darwin" ? "open" : "xdg-open";
-	const child = spawn(opener, [file], { stdio: "ignore", detached: true });
-	child.on("error", () => {}); // The address is printed as well.
-	child.unref();
-	return () => rmSync(directory, { recursive: true, force: true });
+	const remove = (): void =>
+		rmSync(directory, { recursive: true, force: true });
+	return { file, remove };
 }

@@ -2,23 +2,29 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Refusal } from "./answer.ts";
 
-/**
- * Refuses what a page of another origin sends: by its own name for this address (DNS rebinding), as a form or as a
- * cross-origin request. `undefined` when the request is of our page, of a person or of a program of this user.
- */
-export function foreignRequest(
-	method: string,
-	headers: IncomingHttpHeaders,
+/** Refuses a request that a page of another site sends by its own name for this address (DNS rebinding). */
+export function foreignHost(
+	{ host = "" }: IncomingHttpHeaders,
 	port: number,
 ): Refusal | undefined {
-	const { host = "", origin } = headers;
 	const names = [`127.0.0.1:${port}`, `localhost:${port}`];
-	if (!names.includes(host))
-		return {
-			status: 403,
-			code: "FOREIGN_HOST",
-			message: `This dashboard is at ${names[0]}, not at ${JSON.stringify(host.slice(0, 100))}.`,
-		};
+	if (names.includes(host)) return undefined;
+	return {
+		status: 403,
+		code: "FOREIGN_HOST",
+		message: `This dashboard is at ${names[0]}, not at ${JSON.stringify(host.slice(0, 100))}.`,
+	};
+}
+
+/**
+ * Refuses what a page of another origin sends, as a form or otherwise. Not for the page itself, to which every link may
+ * lead.
+ */
+export function foreignOrigin(
+	method: string,
+	headers: IncomingHttpHeaders,
+): Refusal | undefined {
+	const { host, origin } = headers;
 	const site = headers["sec-fetch-site"];
 	const isForeign =
 		(origin !== undefined && origin !== `http://${host}`) ||

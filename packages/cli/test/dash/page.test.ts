@@ -2,6 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { serve } from "../../../control/test/fake-run.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
+import { privateLink } from "../../src/dash/open-in-browser.ts";
 import type { PageFiles } from "../../src/dash/page-files.ts";
 import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
 import { builtPage, dashboardOf, dashboardOfSocket } from "./dashboards.ts";
@@ -32,7 +33,11 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 		page.on("console", (line) => {
 			if (/content security/i.test(line.text())) problems.push(line.text());
 		});
-		await page.goto(server.url);
+		// As `snakepit dash` opens it.
+		const link = privateLink(server.url);
+		await page.goto(`file://${link.file}`);
+		await page.waitForURL(/^http/);
+		link.remove();
 	}, 60_000);
 
 	afterAll(async () => {
