@@ -7,6 +7,7 @@ workers, kills one of them half way, and counts the processes that are left.
 
   npx pnpm@12 demo [flags]
 
+  --dash        read digits until Ctrl-C, and open the dashboard in the browser
   --kill-host   run all that in a child, kill the child with SIGKILL in full
                 flight, and report how long until nothing of it was left
   --otlp URL    export traces, metrics and logs of the demo and its workers to an
@@ -22,6 +23,8 @@ Exit code: 0 when every image was answered exactly once and nothing is left
 
 /** What the user asked for. */
 export interface Flags {
+	/** Reads until Ctrl-C, with the dashboard. */
+	readonly dash: boolean;
 	readonly killHost: boolean;
 	/** The base URL of a receiver. */
 	readonly otlp: string | undefined;
@@ -38,6 +41,7 @@ export function readFlags(args: readonly string[]): Flags {
 			// `pnpm demo -- --help` passes on the two dashes as well.
 			args: args[0] === "--" ? args.slice(1) : [...args],
 			options: {
+				dash: { type: "boolean", default: false },
 				"kill-host": { type: "boolean", default: false },
 				otlp: { type: "string" },
 				plain: { type: "boolean", default: false },
@@ -46,12 +50,14 @@ export function readFlags(args: readonly string[]): Flags {
 				help: { type: "boolean", short: "h", default: false },
 			},
 		});
-		const { "kill-host": killHost, otlp, plain, svg, help, transport } = values;
+		const { dash, otlp, plain, svg, help, transport } = values;
+		const { "kill-host": killHost } = values;
 		if (!isTransport(transport))
 			throw new Error(
 				`--transport is grpc or framed, not ${JSON.stringify(transport)}`,
 			);
 		return {
+			dash,
 			killHost,
 			otlp: otlp === undefined ? undefined : readEndpoint(otlp),
 			plain,
@@ -64,7 +70,7 @@ export function readFlags(args: readonly string[]): Flags {
 		// The first sentence names the argument; the rest is about parseArgs.
 		const [what = ""] = (error as Error).message.split(". ");
 		throw new Error(
-			`${what.replace(/\.$/, "")}. There are --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help.`,
+			`${what.replace(/\.$/, "")}. There are --dash, --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help.`,
 		);
 	}
 }

@@ -2,22 +2,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import {
 	type Pool,
 	SnakepitError,
 	type SnakepitEvent,
 	withPool,
 } from "@snakepit/core";
+import { readForEver } from "./dashboard.ts";
 import { type Display, doneIn, openDisplay } from "./display.ts";
 import { digitsEnvironment, makeEnvironment } from "./environment.ts";
 import { counted, duration } from "./figures.ts";
 import { type Flags, HELP, readFlags } from "./flags.ts";
 import type { Tools } from "./gen/digits.ts";
 import { PictureDisplay } from "./picture.ts";
+import { poolOptions } from "./pool-options.ts";
 import { leftoversOf, seeProcesses, trailOfHost } from "./processes.ts";
 import { whyNoReceiver } from "./receiver.ts";
 import {
@@ -58,6 +58,7 @@ async function main(args: readonly string[]): Promise<number> {
 		return 0;
 	}
 	const { otlp, svg, transport } = flags;
+	if (flags.dash) return await readForEver(openDisplay("plain"), transport);
 	if (flags.killHost)
 		return await killHost(
 			[
@@ -110,23 +111,12 @@ async function runPool(
 	const environment = digitsEnvironment(telemetry?.pythonRequirements);
 	try {
 		await makeEnvironment(environment, (line) => display.print(line));
+		display.print([
+			["faint", "in the browser, until Ctrl-C: npx pnpm@12 demo --dash"],
+		]);
 		const outcome = await withPool(
 			{
-				name: "digits",
-				adapter: pythonGrpc({
-					tools: join(import.meta.dirname, "digits.py"),
-					environment,
-					transport,
-					preload: "tools",
-					...(telemetry && { env: telemetry.workerEnv }),
-				}),
-				size: 4,
-				// All images are asked for at once, and wait in the pool's queue.
-				queue: { limit: 2_000 },
-				// Often enough for a demo that lasts for seconds.
-				heartbeat: { intervalMs: 500 },
-				// The display shows what workers print.
-				output: { echo: "none" },
+				...poolOptions(environment, transport, telemetry?.workerEnv),
 				...(telemetry && { instruments: telemetry.instruments }),
 				onEvent,
 			},

@@ -4,6 +4,7 @@ import { HELP, readFlags } from "../src/flags.ts";
 test("every flag that is read is in the help", () => {
 	const otlp = "http://127.0.0.1:4318";
 	expect(readFlags([])).toEqual({
+		dash: false,
 		killHost: false,
 		otlp: undefined,
 		plain: false,
@@ -24,6 +25,7 @@ test("every flag that is read is in the help", () => {
 		transport: "framed",
 	});
 	for (const flag of [
+		"--dash",
 		"--kill-host",
 		"--otlp URL",
 		"--plain",
@@ -49,6 +51,6 @@ test.each([
 	const read = () => readFlags(args);
 	expect(read).toThrow(args.at(-1)?.split("=")[0]);
 	expect(read).toThrow(
-		/^[^\n]*There are --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help\.$/,
+		/^[^\n]*There are --dash, --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help\.$/,
 	);
 });
