@@ -24,6 +24,8 @@ export async function readForEver(
 		},
 		async (pool: Pool<Tools>) => {
 			const dashboard = await openDashboard(pool.runId);
+			// In a terminal Ctrl-C reaches it as well; a signal to this process alone does not.
+			pool.on("host.signal_received", () => dashboard.kill());
 			try {
 				const images = await Array.fromAsync(pool.stream("images"));
 				for (;;)
