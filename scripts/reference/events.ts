@@ -10,6 +10,7 @@ const FILES: readonly string[] = [
 	"run-events.ts",
 	"pool-events.ts",
 	"call-events.ts",
+	"job-events.ts",
 	"events.ts",
 ];
 /** What every event has. */

@@ -42,6 +42,10 @@ import {
 	READ_CHECKS,
 	READ_DEFAULTS,
 } from "../../packages/core/src/inspect/read-history.ts";
+import {
+	JOB_CHECKS,
+	JOB_DEFAULTS,
+} from "../../packages/core/src/job/job-options.ts";
 import type { Check } from "../../packages/core/src/option-check.ts";
 import { DEFAULTS } from "../../packages/core/src/option-defaults.ts";
 import {
@@ -144,6 +148,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	}),
 	...groupsOf(`${core}/run/run-options.ts`, {
 		audit: "AuditOptions",
+		jobs: "JobsOptions",
 		history: "HistoryBoundOptions",
 	}),
 	group(
@@ -152,6 +157,13 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		`${core}/run/control-option.ts`,
 		RUN_CONTROL_CHECKS,
 	),
+	taken("run.job", "JobOptions", `${core}/job/job-options.ts`, JOB_CHECKS, {
+		...plainly({
+			timeoutMs: JOB_DEFAULTS.timeoutMs,
+			okCodes: JOB_DEFAULTS.okCodes,
+			killAfterMs: JOB_DEFAULTS.killAfterMs,
+		}),
+	}),
 	taken(
 		"pool.execute and pool.stream",
 		"ExecuteOptions",

@@ -81,6 +81,51 @@ export interface WorkerLostErrorCodes {
 	readonly SESSION_LOST: Ran;
 }
 
+/** Codes of `JobError`. */
+export interface JobErrorCodes {
+	/**
+	 * The program ended with a code that is not in `okCodes`, or by a signal that Snakepit did not send.
+	 * @remedy The message has its exit and the last lines of its standard error, as have `exit` and `stderrTail`.
+	 */
+	readonly JOB_FAILED: "maybe";
+	/**
+	 * The program ran for longer than `timeoutMs`, and was ended.
+	 * @remedy Raise `timeoutMs`. It does not count the wait for a turn.
+	 */
+	readonly JOB_TIMEOUT: "maybe";
+	/**
+	 * The job was ended by its caller: by its `signal`, or because its output was left before its end.
+	 * @remedy The reason of the signal is the `cause`.
+	 */
+	readonly JOB_ABORTED: Ran;
+	/**
+	 * The `input` of the job failed, or had something other than text and bytes in it. The program was ended: it would
+	 * have taken what it got for all.
+	 * @remedy The error of the input is the `cause`.
+	 */
+	readonly JOB_INPUT_FAILED: "maybe";
+	/**
+	 * The output, or one line of it, is longer than it may be.
+	 * @remedy Raise `maxBytes`, or read the output piece by piece: `for await (const chunk of job)`.
+	 */
+	readonly JOB_OUTPUT_TOO_LARGE: "maybe";
+	/**
+	 * The output of the job is read already, or discarded by `result()`.
+	 * @remedy Read it once and in one way, and begin to read before you call `result()`.
+	 */
+	readonly JOB_OUTPUT_TAKEN: "maybe";
+	/**
+	 * Too many jobs wait.
+	 * @remedy Start fewer at once, or raise `jobs.queueLimit` or `jobs.concurrency` of the run.
+	 */
+	readonly JOB_QUEUE_FULL: "no";
+	/**
+	 * The run was closed before the job, or while it waited or ran.
+	 * @remedy Make jobs before `run.close()`; `drainMs` is the time that jobs get to finish.
+	 */
+	readonly JOB_RUN_CLOSED: Ran;
+}
+
 /** Codes of `InputError`. */
 export interface InputErrorCodes {
 	/**
@@ -179,6 +224,7 @@ export interface ErrorCodes
 		RegistryErrorCodes,
 		QueueErrorCodes,
 		WorkerLostErrorCodes,
+		JobErrorCodes,
 		InputErrorCodes,
 		CallAbortedErrorCodes,
 		CallTimeoutErrorCodes,
@@ -193,4 +239,5 @@ export type StartErrorCode = keyof StartErrorCodes;
 export type RegistryErrorCode = keyof RegistryErrorCodes;
 export type QueueErrorCode = keyof QueueErrorCodes;
 export type WorkerLostErrorCode = keyof WorkerLostErrorCodes;
+export type JobErrorCode = keyof JobErrorCodes;
 export type InputErrorCode = keyof InputErrorCodes;

@@ -2,6 +2,7 @@ import { brandAs } from "./brand.ts";
 import type {
 	ErrorCode,
 	InputErrorCode,
+	JobErrorCode,
 	OptionsErrorCode,
 	QueueErrorCode,
 	Ran,
@@ -9,6 +10,7 @@ import type {
 	StartErrorCode,
 	WorkerLostErrorCode,
 } from "./error-codes.ts";
+import type { ProcessExit } from "./world.ts";
 
 export interface ErrorFields<Code extends string = ErrorCode> {
 	readonly code: Code;
@@ -134,6 +136,37 @@ export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 
 	override readonly name: string = "WorkerLostError";
 }
+
+/** A job failed, was ended before its end, or could not be taken. */
+export class JobError extends SnakepitError<JobErrorCode> {
+	static {
+		brandAs(JobError, "error.JobError");
+	}
+
+	/** `"AbortError"` with `JOB_ABORTED` and `"TimeoutError"` with `JOB_TIMEOUT`, as the platform names them. */
+	override readonly name: string;
+	/** How its process ended; `undefined` when it never had one, or its process was sent SIGKILL and cannot die. */
+	readonly exit: ProcessExit | undefined;
+	/** The last lines of its standard error, oldest first. */
+	readonly stderrTail: readonly string[];
+
+	constructor(
+		fields: ErrorFields<JobErrorCode> & {
+			readonly exit?: ProcessExit | undefined;
+			readonly stderrTail?: readonly string[] | undefined;
+		},
+	) {
+		super(fields);
+		this.name = JOB_ERROR_NAMES[fields.code] ?? "JobError";
+		this.exit = fields.exit;
+		this.stderrTail = fields.stderrTail ?? [];
+	}
+}
+
+const JOB_ERROR_NAMES: Partial<Record<JobErrorCode, string>> = {
+	JOB_ABORTED: "AbortError",
+	JOB_TIMEOUT: "TimeoutError",
+};
 
 /** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot be sent, a session that has ended. */
 export class InputError extends SnakepitError<InputErrorCode> {

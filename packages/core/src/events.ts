@@ -1,5 +1,6 @@
 import type { CallEvent } from "./call-events.ts";
 import type { InstrumentProblem } from "./instrument.ts";
+import type { JobEvent } from "./job-events.ts";
 import type { PoolEvent } from "./pool-events.ts";
 import type { RunEvent } from "./run-events.ts";
 
@@ -49,7 +50,7 @@ export type HostEvent =
  * lasts has one start and exactly one end. docs/reference/events.md lists all.
  */
 export type SnakepitEvent = EventTime &
-	(RunEvent | PoolEvent | CallEvent | HostEvent);
+	(RunEvent | PoolEvent | CallEvent | JobEvent | HostEvent);
 
 /** The name of an event, such as `"worker.ready"`. */
 export type SnakepitEventType = SnakepitEvent["type"];

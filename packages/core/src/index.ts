@@ -14,6 +14,7 @@ export {
 	CallAbortedError,
 	CallTimeoutError,
 	InputError,
+	JobError,
 	OptionsError,
 	QueueError,
 	RegistryError,
@@ -30,6 +31,9 @@ export type {
 	SnakepitEventType,
 	SnakepitListener,
 } from "./events.ts";
+export type { Job } from "./job/job.ts";
+export type { JobResult } from "./job/job-life.ts";
+export type { JobInput, JobOptions } from "./job/job-options.ts";
 export type { PoolOptions } from "./options.ts";
 export type { ExecuteOptions, SessionOptions } from "./pool/call-options.ts";
 export type { CallStream } from "./pool/call-stream.ts";
@@ -55,6 +59,7 @@ export type {
 	UntypedTools,
 } from "./pool/tools.ts";
 export type { WorkerRef } from "./pool-events.ts";
-export { createPool, openRun, withPool } from "./run/open-run.ts";
+export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
+export type { JobReport } from "./run/run-job.ts";
 export type { RunOptions } from "./run/run-options.ts";

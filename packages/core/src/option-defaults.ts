@@ -54,6 +54,8 @@ export const DEFAULTS: PoolRows & {
 	readonly signalGraceMs: Default<number>;
 	readonly "audit.intervalMs": Default<number>;
 	readonly "audit.strays": Default<"reported" | "killed">;
+	readonly "jobs.concurrency": Default<undefined>;
+	readonly "jobs.queueLimit": Default<number>;
 	readonly "history.runs": Default<number>;
 	readonly "history.ageMs": Default<number>;
 	readonly "history.content": Default<"recorded" | "left_out">;
@@ -196,6 +198,16 @@ export const DEFAULTS: PoolRows & {
 		value: "reported",
 		check: oneOf("reported", "killed"),
 		reason: "a tool may have left a process on purpose",
+	},
+	"jobs.concurrency": {
+		value: undefined,
+		check: wholeNumber(1, 10_000),
+		reason: "more programs that compute than processors only delay each other",
+	},
+	"jobs.queueLimit": {
+		value: 1_000,
+		check: wholeNumber(0),
+		reason: "a bound that back-pressures a server before its memory does",
 	},
 	"history.runs": {
 		value: 200,

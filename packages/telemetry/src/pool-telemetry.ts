@@ -20,6 +20,7 @@ import type { Observations } from "./metrics/observations.ts";
 import type { Registration } from "./registration.ts";
 import type { Switches } from "./switches.ts";
 import { CallTrace, PassedCall } from "./trace/call-trace.ts";
+import type { JobTraces } from "./trace/job-traces.ts";
 import type { LostAttempts } from "./trace/lost-attempts.ts";
 import { PoolTrace } from "./trace/pool-trace.ts";
 import type { RunTrace } from "./trace/run-trace.ts";
@@ -34,6 +35,7 @@ export interface TelemetryParts {
 	readonly lost: LostAttempts;
 	readonly workers: WorkerTraces;
 	readonly run: RunTrace;
+	readonly jobs: JobTraces;
 	readonly metrics: EventMetrics;
 	readonly observations: Observations;
 	readonly log: EventLog;

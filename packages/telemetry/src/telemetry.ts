@@ -19,6 +19,7 @@ import {
 import { PoolTelemetry, type TelemetryParts } from "./pool-telemetry.ts";
 import { inspectRegistration, Registration } from "./registration.ts";
 import { type Switches, switchesOf } from "./switches.ts";
+import { JobTraces } from "./trace/job-traces.ts";
 import { LostAttempts } from "./trace/lost-attempts.ts";
 import { RunTrace } from "./trace/run-trace.ts";
 import { Spans } from "./trace/spans.ts";
@@ -86,6 +87,7 @@ function makeParts(
 		observations,
 		workers: new WorkerTraces(spans, lost),
 		run: new RunTrace(spans),
+		jobs: new JobTraces(spans),
 		metrics: new EventMetrics(meters, limits, sightings),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
 		exported: new WeakSet(),

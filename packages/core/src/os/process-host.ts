@@ -126,6 +126,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	members(groupId: number): readonly ProcessFacts[] {
+		if (!hasMembers(groupId)) return [];
 		return this.#table
 			.entries()
 			.filter(

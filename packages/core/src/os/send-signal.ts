@@ -21,7 +21,10 @@ export function sendSignal(
 	}
 }
 
-/** Whether a group of this number has any member, dead ones that were not reaped included. Sends nothing. */
+/**
+ * Whether a group of this number has any member, dead ones that were not reaped included: that of a process that has
+ * just ended nearly always has none, and to ask costs no scan of every process. Sends nothing.
+ */
 export function hasMembers(groupId: number): boolean {
 	if (!Number.isInteger(groupId) || groupId < 2) return false;
 	try {

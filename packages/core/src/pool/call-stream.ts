@@ -1,10 +1,10 @@
 import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "../adapter.ts";
+import { failing } from "../callers-frames.ts";
 import { InputError } from "../errors.ts";
 import type { Call } from "./call.ts";
 import { streamUnread } from "./call-errors.ts";
 import type { ExecuteOptions } from "./call-options.ts";
-import { failing } from "./callers-frames.ts";
 import type { Calls } from "./calls.ts";
 import type { Session } from "./session-table.ts";
 import type { Attempted, Work } from "./work.ts";

@@ -1,3 +1,4 @@
+import type { CloseManner } from "../close-manner.ts";
 import {
 	type Check,
 	checkOptions,
@@ -5,7 +6,6 @@ import {
 	oneOf,
 	optional,
 } from "../option-check.ts";
-import type { CloseManner } from "./pool-life.ts";
 
 /** How a pool is closed, or all pools of a run. */
 export interface CloseOptions {

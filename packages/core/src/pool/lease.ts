@@ -1,7 +1,7 @@
+import { failing } from "../callers-frames.ts";
 import { ConnectionBrokenError, InputError, OptionsError } from "../errors.ts";
 import { aFunction, checkOptions, show } from "../option-check.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "./call-options.ts";
-import { failing } from "./callers-frames.ts";
 import type { Work } from "./work.ts";
 
 /** The name of a lease in events, logs and traces, where calls have the name of their command. */

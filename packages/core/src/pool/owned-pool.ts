@@ -1,7 +1,7 @@
+import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { ObservedPool } from "../instrument.ts";
 import type { World } from "../world.ts";
 import type { Pool } from "./pool-interface.ts";
-import type { Afterwards, CloseManner } from "./pool-life.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { workersUsage } from "./statistics.ts";

@@ -1,3 +1,4 @@
+import type { CloseManner } from "../close-manner.ts";
 import { OptionsError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import {
@@ -11,7 +12,7 @@ import { DEFAULTS } from "../option-defaults.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
-import type { CloseManner, PoolLife } from "./pool-life.ts";
+import type { PoolLife } from "./pool-life.ts";
 import type { PoolSize } from "./sizing.ts";
 import type { WorkerSet } from "./worker-set.ts";
 

@@ -1,3 +1,4 @@
+import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { World } from "../world.ts";
@@ -5,16 +6,6 @@ import { poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { WorkerSet } from "./worker-set.ts";
-
-/** Whether workers are asked to leave, or killed at once. */
-export type CloseManner = "gentle" | "forced";
-
-/**
- * What comes after the pools of a program were closed: the program dies of a
- * signal, or it goes on. A program that dies does not see calls fail on the way:
- * an error that nobody catches would end it first, with the wrong exit code.
- */
-export type Afterwards = "dies" | "goes_on";
 
 export interface PoolLifeSetting {
 	readonly pool: string;

@@ -1,6 +1,6 @@
+import type { CloseManner } from "../close-manner.ts";
 import { InputError } from "../errors.ts";
 import type { Worker } from "../worker/worker.ts";
-import type { CloseManner } from "./pool-life.ts";
 import type { RestartGovernor } from "./restart-governor.ts";
 import type { SlotStarts } from "./slot-starts.ts";
 import type { Slot, SlotTable } from "./slot-table.ts";

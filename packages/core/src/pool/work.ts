@@ -1,6 +1,6 @@
 import type { CallOptions, Connection } from "../adapter.ts";
+import { failing } from "../callers-frames.ts";
 import type { Worker } from "../worker/worker.ts";
-import { failing } from "./callers-frames.ts";
 
 /** An attempt, as its work sees it. */
 export interface Attempted {

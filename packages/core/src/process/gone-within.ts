@@ -1,8 +1,8 @@
-import type { Clock, StartedProcess } from "../world.ts";
+import type { Clock } from "../world.ts";
 
 /** Whether the process ends within the time, and before `givenUp` is aborted. */
 export async function goneWithin(
-	process: Pick<StartedProcess, "exited">,
+	process: { readonly exited: Promise<unknown> },
 	ms: number,
 	clock: Clock,
 	givenUp?: AbortSignal,

@@ -39,24 +39,17 @@ export function processSpec(
 }
 
 /** What a program needs in order to find other programs, files and the user's language. */
-const MINIMAL: ReadonlySet<string> = new Set(
-	["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "TERM"].concat([
-		"LANG",
-		"LANGUAGE",
-		"LC_ALL",
-		"LC_CTYPE",
-		"LC_MESSAGES",
-	]),
-);
+const MINIMAL: readonly string[] = [
+	...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "TERM"],
+	...["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"],
+];
 
 function inherited(
 	environment: Readonly<Record<string, string | undefined>>,
 	which: LaunchSpec["inheritEnv"] = "all",
 ): Readonly<Record<string, string | undefined>> {
 	if (which === "all") return environment;
-	const named = which === "minimal" ? [] : which;
-	const kept = Object.entries(environment).filter(
-		([name]) => MINIMAL.has(name) || named.includes(name),
-	);
-	return Object.fromEntries(kept);
+	// By name: to list all of this program's own environment takes longer than the rest of a start in this program.
+	const names = which === "minimal" ? MINIMAL : [...MINIMAL, ...which];
+	return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }

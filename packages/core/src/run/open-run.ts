@@ -6,6 +6,7 @@ import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
 import { checkPool } from "./checked-pool.ts";
 import type { Run } from "./run.ts";
+import type { JobReport, RunJobOptions } from "./run-job.ts";
 import {
 	RUN_CHECKS,
 	type RunOptions,
@@ -16,6 +17,10 @@ import {
 // for later, does not pay for it. Options are copied before: the caller may change what it gave.
 export const loadJoinRun: () => Promise<typeof import("./join-run.ts")> =
 	loadLate(() => import("./join-run.ts"));
+
+const loadRunJob: () => Promise<typeof import("./run-job.ts")> = loadLate(
+	() => import("./run-job.ts"),
+);
 
 /**
  * Opens this program's run in a data directory: it is in the ledger, everything
@@ -51,10 +56,11 @@ export async function createPool<
 	Client = unknown,
 >(given: PoolOptions<Client> & RunOptions): Promise<Pool<Tools, Client>> {
 	checkOptions("createPool", given, { ...POOL_CHECKS, ...RUN_CHECKS });
-	const { dataDir, protections, cleanup, audit, history, ...rest } = given;
+	const { dataDir, protections, cleanup, audit, jobs, history, ...rest } =
+		given;
 	const { onSignal, signalGraceMs, control, echo, ...ofPool } = rest;
 	const ofRun: RunOptions = {
-		...{ dataDir, protections, cleanup, audit, history },
+		...{ dataDir, protections, cleanup, audit, jobs, history },
 		...{ onSignal, signalGraceMs, control, echo },
 	};
 	const options = resolveRunOptions("createPool", ofRun);
@@ -66,6 +72,26 @@ export async function createPool<
 	const asked = { at: "createPool", given: ofRun, options };
 	// What the tools take and return is what the caller says: nothing at run time depends on it.
 	return (await joinWithPool(asked, checked)) as Pool<Tools, Client>;
+}
+
+/**
+ * Runs one program in this program's run in `dataDir`, which it opens where there is none, and resolves to what it
+ * printed. For several jobs, open the run once: `openRun()` and `run.job()`.
+ *
+ * @param command the program and its arguments. No shell reads it.
+ * @throws OptionsError before anything is started; JobError; StartError and RegistryError as `openRun`, and StartError
+ *   `SPAWN_FAILED`.
+ */
+export async function runJob(
+	command: readonly string[],
+	options: RunJobOptions = {},
+): Promise<JobReport> {
+	const [given, words] = [
+		{ ...options },
+		Array.isArray(command) ? [...command] : command,
+	];
+	const { runOneJob } = await loadRunJob();
+	return await runOneJob(words, given);
 }
 
 /**

@@ -1,6 +1,10 @@
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
+import type { Afterwards, CloseManner } from "../close-manner.ts";
 import { StartError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
+import type { Job } from "../job/job.ts";
+import type { JobOptions } from "../job/job-options.ts";
+import { Jobs } from "../job/jobs.ts";
 import type { PoolOptions, ResolvedOptions } from "../options.ts";
 import { systemClock } from "../os/system-clock.ts";
 import {
@@ -13,7 +17,6 @@ import { EventHub } from "../pool/event-hub.ts";
 import { Instrumentation } from "../pool/instrumentation.ts";
 import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
 import type { Pool, RegistryView } from "../pool/pool-interface.ts";
-import type { Afterwards, CloseManner } from "../pool/pool-life.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { isHostIncident, POOL_INCIDENTS } from "../registry/host-incident.ts";
@@ -72,6 +75,7 @@ export class OpenedRun implements Run {
 	/** Events of the opening, kept for the first pool: its listeners, its instruments and its output report them. */
 	readonly #early: SnakepitEvent[];
 	readonly #pools = new Set<Member>();
+	readonly #jobs: Jobs;
 	/** Those that the end of the program closed. */
 	#flushed: readonly Member[] = [];
 	#closed: Promise<void> | undefined;
@@ -93,12 +97,20 @@ export class OpenedRun implements Run {
 		this.runId = this.registry.runId;
 		this.dataDir = shared.dataDir;
 		this.cleanupReport = started.cleanupReport;
+		this.#jobs = new Jobs({
+			world: { ...started.infrastructure, emit: hub.emit },
+			queue: started.jobQueue,
+			runDirectory: started.infrastructure.runDirectory,
+			marker: started.infrastructure.marker,
+			environment: process.env,
+		});
 		this.#unregister = applicationCleanup.register({
 			close: (graceMs, afterwards) => {
 				this.#flushed = [...this.#pools];
 				return this.#close("gentle", graceMs, afterwards);
 			},
 			killNow: () => {
+				this.#jobs.killNow();
 				for (const pool of [...this.#pools].reverse()) pool.killNow();
 			},
 			flush: async () => {
@@ -183,10 +195,15 @@ export class OpenedRun implements Run {
 		return pool;
 	}
 
+	job(command: readonly string[], options?: JobOptions): Job {
+		return this.#jobs.job(command, options);
+	}
+
 	statistics(): RunStatistics {
 		return {
 			registry: this.registry.statistics(),
 			audit: this.#started.auditor.statistics(),
+			jobs: this.#jobs.statistics(),
 		};
 	}
 
@@ -212,10 +229,10 @@ export class OpenedRun implements Run {
 		drainMs?: number,
 		afterwards?: Afterwards,
 	): Promise<void> {
-		const pools = [...this.#pools].map((pool) =>
-			pool.close(manner, drainMs, afterwards),
+		const closing = [...this.#pools, this.#jobs].map((each) =>
+			each.close(manner, drainMs, afterwards),
 		);
-		this.#closed ??= Promise.all(pools).then(() => this.leave());
+		this.#closed ??= Promise.all(closing).then(() => this.leave());
 		return this.#closed;
 	}
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import type { ControlScope } from "@snakepit/control/server";
 import type { CleanupStrategy } from "../cleanup/cleanup-strategy.ts";
@@ -35,6 +36,14 @@ export interface HistoryBoundOptions {
 	readonly content?: "recorded" | "left_out" | undefined;
 }
 
+/** How many jobs run at the same time, and how many may wait: of all who share the run together. */
+export interface JobsOptions {
+	/** More wait for their turn, in order. By default as many as there are processors. */
+	readonly concurrency?: number | undefined;
+	/** One more than this is refused: `JOB_QUEUE_FULL`. @default 1 000 */
+	readonly queueLimit?: number | undefined;
+}
+
 /** Options of a run, which all its pools share. A program has at most one run in each data directory. */
 export interface RunOptions {
 	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
@@ -45,6 +54,8 @@ export interface RunOptions {
 	readonly cleanup?: CleanupStrategy | undefined;
 	/** How often the ledger is compared with the process table, and what is done with strays. */
 	readonly audit?: AuditOptions | undefined;
+	/** How many jobs run at the same time (`run.job`). */
+	readonly jobs?: JobsOptions | undefined;
 	/** How much of the past the ledger keeps. */
 	readonly history?: HistoryBoundOptions | undefined;
 	/**
@@ -78,6 +89,7 @@ export interface ResolvedRunOptions {
 	readonly protections: readonly Protection[];
 	readonly cleanup: CleanupStrategy | undefined;
 	readonly audit: Complete<AuditOptions>;
+	readonly jobs: Complete<JobsOptions>;
 	readonly history: Complete<HistoryBoundOptions>;
 	readonly onSignal: "end" | "ignore";
 	readonly signalGraceMs: number;
@@ -108,6 +120,7 @@ export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 	protections: optional(areProtections),
 	cleanup: optional(aFunction),
 	audit: anything,
+	jobs: anything,
 	history: anything,
 	onSignal: optional(DEFAULTS.onSignal.check),
 	signalGraceMs: optional(DEFAULTS.signalGraceMs.check),
@@ -132,12 +145,21 @@ export function resolveRunOptions(
 		protections: [...(given.protections ?? [])],
 		cleanup: given.cleanup,
 		audit: resolveGroup(at, "audit", given.audit),
+		jobs: resolveJobs(at, given.jobs),
 		history: resolveGroup(at, "history", given.history),
 		onSignal: given.onSignal ?? DEFAULTS.onSignal.value,
 		signalGraceMs: given.signalGraceMs ?? DEFAULTS.signalGraceMs.value,
 		control: controlScopes(at, given.control, env),
 		echo: given.echo ?? DEFAULTS.echo.value,
 	};
+}
+
+function resolveJobs(
+	at: string,
+	given: JobsOptions | undefined,
+): Complete<JobsOptions> {
+	const jobs = resolveGroup<Complete<JobsOptions>>(at, "jobs", given);
+	return { ...jobs, concurrency: given?.concurrency ?? availableParallelism() };
 }
 
 /**
@@ -151,9 +173,11 @@ export function assertAgrees(
 	open: ResolvedRunOptions,
 	dataDir: string,
 ): void {
-	const { protections, cleanup, audit, history, control, ...rest } = given;
+	const { protections, cleanup, audit, jobs, history, control, ...rest } =
+		given;
 	const leaves: Readonly<Record<string, unknown>> = {
 		...within("audit", audit),
+		...within("jobs", jobs),
 		...within("history", history),
 		onSignal: rest.onSignal,
 		signalGraceMs: rest.signalGraceMs,
@@ -163,6 +187,7 @@ export function assertAgrees(
 	const opened: Readonly<Record<string, unknown>> = {
 		...open,
 		...within("audit", open.audit),
+		...within("jobs", open.jobs),
 		...within("history", open.history),
 	};
 	for (const [option, value] of Object.entries(leaves)) {

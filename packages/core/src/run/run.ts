@@ -1,6 +1,9 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import type { ProcessKiller } from "../cleanup/process-killer.ts";
+import type { Job } from "../job/job.ts";
+import type { JobOptions } from "../job/job-options.ts";
+import type { JobStatistics } from "../job/jobs.ts";
 import type { PoolOptions } from "../options.ts";
 import type { CloseOptions } from "../pool/close-options.ts";
 import type { Pool, RegistryView } from "../pool/pool-interface.ts";
@@ -41,11 +44,20 @@ export interface Run extends AsyncDisposable {
 		options: PoolOptions<Client>,
 	): Promise<Pool<Tools, Client>>;
 
+	/**
+	 * Runs one program for one piece of work, as soon as fewer than `jobs.concurrency` jobs run: recorded, marked and
+	 * ended with this program as a worker is. The job is returned at once; what goes wrong with it is its error.
+	 *
+	 * @param command the program and its arguments. No shell reads it.
+	 * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
+	 */
+	job(command: readonly string[], options?: JobOptions): Job;
+
 	statistics(): RunStatistics;
 
 	/**
-	 * Closes all pools that were made with it, and ends the run. Idempotent; resolves when nothing is left.
-	 * A second call with `manner: "forced"` kills what the first still waits for.
+	 * Closes all pools that were made with it, waits for its jobs for `drainMs` and ends those that are left, and ends
+	 * the run. Idempotent; resolves when nothing is left. A second call with `manner: "forced"` kills what the first still waits for.
 	 */
 	close(options?: CloseOptions): Promise<void>;
 }
@@ -53,6 +65,8 @@ export interface Run extends AsyncDisposable {
 export interface RunStatistics {
 	readonly registry: RegistryStatistics;
 	readonly audit: AuditStatistics;
+	/** Those that were made with it. */
+	readonly jobs: JobStatistics;
 }
 
 /** What pools of a run are made of. */

@@ -4,6 +4,7 @@ import { leftoversLine } from "../cleanup/leftovers-line.ts";
 import { ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import type { SnakepitEvent } from "../events.ts";
+import { JobQueue } from "../job/job-queue.ts";
 import { formatMarker, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
@@ -48,6 +49,8 @@ export interface StartedRun {
 	readonly cleanupReport: CleanupReport;
 	readonly auditor: Auditor;
 	readonly control: RunControl;
+	/** In which its jobs wait for their turn. */
+	readonly jobQueue: JobQueue;
 	/** Ends the run; resolves when its protections are gone, too. Called once. */
 	end(): Promise<void>;
 }
@@ -178,7 +181,8 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			source: source ?? host.source,
 		};
 		await control.listen();
-		return { infrastructure, cleanupReport, auditor, control, end };
+		const jobQueue = new JobQueue(options.jobs);
+		return { infrastructure, cleanupReport, auditor, control, jobQueue, end };
 	} catch (error) {
 		await end();
 		throw error;

@@ -77,6 +77,12 @@ export const EVENT_PAIRS: readonly EventPair[] = [
 		key: field("pool", "callId", "attempt"),
 	},
 	{
+		what: "job",
+		start: "job.accepted",
+		ends: ["job.settled"],
+		key: field("jobId"),
+	},
+	{
 		what: "session",
 		start: "session.started",
 		ends: ["session.ended"],

@@ -1,7 +1,7 @@
 import type { WorkerLostError } from "../errors.ts";
+import { QUIET_MS } from "../process/read-output.ts";
 import type { Clock } from "../world.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
-import { QUIET_MS } from "./read-output.ts";
 import type { Attempt } from "./worker-parts.ts";
 
 /** The calls that one worker runs. */

@@ -1,8 +1,9 @@
 import { SnakepitError, StartError } from "../errors.ts";
+import { describeExit } from "../process/describe-exit.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
-import { describeExit, outputTailOf } from "./worker-lost.ts";
+import { outputTailOf } from "./worker-lost.ts";
 
 export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
 	const why =

@@ -1,16 +1,9 @@
 import type { WorkerLostErrorCode } from "../error-codes.ts";
 import { WorkerLostError } from "../errors.ts";
+import { describeExit } from "../process/describe-exit.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
-
-/** How a process ended, as part of a sentence. */
-export function describeExit(exit: ProcessExit | undefined): string {
-	if (exit === undefined) return "was sent SIGKILL and is still there";
-	return exit.kind === "code"
-		? `exited with code ${exit.code}`
-		: `was ended by ${exit.signal}`;
-}
 
 /** The error of a call whose worker is gone. */
 export function workerLost(

@@ -25,6 +25,7 @@ import {
 	type AuditOptions,
 	assertAgrees,
 	type HistoryBoundOptions,
+	type JobsOptions,
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
@@ -116,6 +117,7 @@ const RUN: LeftOut<RunOptions> = {
 	protections: undefined,
 	cleanup: undefined,
 	audit: undefined,
+	jobs: undefined,
 	history: undefined,
 	onSignal: undefined,
 	signalGraceMs: undefined,
@@ -126,9 +128,11 @@ const RUN: LeftOut<RunOptions> = {
 const RUN_GROUPS: {
 	readonly audit: LeftOut<AuditOptions>;
 	readonly history: LeftOut<HistoryBoundOptions>;
+	readonly jobs: LeftOut<JobsOptions>;
 } = {
 	audit: { intervalMs: undefined, strays: undefined },
 	history: { runs: undefined, ageMs: undefined, content: undefined },
+	jobs: { concurrency: undefined, queueLimit: undefined },
 };
 
 test("an option of a pool that is undefined is one that is left out", () => {

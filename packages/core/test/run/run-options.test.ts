@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
 import type { Protection } from "../../src/protection.ts";
 import {
@@ -21,6 +22,7 @@ test("what is left out has its default", () => {
 		protections: [],
 		cleanup: undefined,
 		audit: { intervalMs: 30_000, strays: "reported" },
+		jobs: { concurrency: availableParallelism(), queueLimit: 1_000 },
 		history: {
 			runs: 200,
 			ageMs: 30 * 24 * 60 * 60 * 1000,
@@ -47,6 +49,11 @@ const wrong: readonly (readonly [string, object, RegExp])[] = [
 		"a protection that nobody called",
 		{ protections: [() => undefined, "watchdog"] },
 		/for example \[watchdog\(\)\], got \[a function, a string\]/,
+	],
+	[
+		"no job at all",
+		{ jobs: { concurrency: 0 } },
+		/openRun jobs: "concurrency" must be a whole number from 1/,
 	],
 	[
 		"no scope",

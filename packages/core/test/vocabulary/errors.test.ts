@@ -77,6 +77,19 @@ const made = [
 		}),
 		"WorkerLostError",
 	],
+	...(
+		[
+			["JOB_FAILED", "JobError"],
+			["JOB_ABORTED", "AbortError"],
+			["JOB_TIMEOUT", "TimeoutError"],
+		] as const
+	).map(
+		([code, name]) =>
+			[
+				new errors.JobError({ code, message: "m", ran: "maybe", cause }),
+				name,
+			] as const,
+	),
 	[
 		new InputError({
 			code: "INVALID_ARGUMENTS",

@@ -28,6 +28,9 @@ const TEXT = {
 		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `protection` or `unknown` (a person, another program, or the kernel).",
 	"snakepit.worker.exit.signal": "The signal it died of.",
 	"snakepit.worker.stop.step": "`leave`, `terminate`, `kill` or `sweep`.",
+	"snakepit.job.id": "This job, and its process in the ledger.",
+	"snakepit.job.program": "What the job executes, without its arguments.",
+	"snakepit.job.outcome": "`succeeded`, `failed`, `aborted` or `timed_out`.",
 	"snakepit.run.id": "This run of the host in the ledger.",
 	"snakepit.run.of": "The run that something belonged to.",
 	"snakepit.found_by":

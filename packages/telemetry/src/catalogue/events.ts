@@ -3,6 +3,7 @@ import { AUDIT_EVENTS } from "./audit-events.ts";
 import { CALL_EVENTS } from "./call-events.ts";
 import type { EventPlaces } from "./event-place.ts";
 import { HEARTBEAT_EVENTS } from "./heartbeat-events.ts";
+import { JOB_EVENTS } from "./job-events.ts";
 import { PROTECTION_EVENTS } from "./protection-events.ts";
 import { REGISTRY_EVENTS } from "./registry-events.ts";
 import { RUN_CONTROL_EVENTS } from "./run-control-events.ts";
@@ -18,6 +19,7 @@ export const EVENTS: EventPlaces = {
 	...WORKER_EVENTS,
 	...HEARTBEAT_EVENTS,
 	...CALL_EVENTS,
+	...JOB_EVENTS,
 	...PROTECTION_EVENTS,
 };
 

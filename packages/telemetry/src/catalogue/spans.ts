@@ -99,6 +99,23 @@ const SPAN_TABLE = {
 			"snakepit.pool.cut_short",
 		],
 	},
+	job: {
+		group: "process",
+		name: "job {program}",
+		parent: "the span in which `run.job` was called",
+		description:
+			"A job of a run that a pool with telemetry shares, from its acceptance to its end; its wait for a turn is in it.",
+		attributes: [
+			"snakepit.job.id",
+			"snakepit.job.program",
+			"snakepit.job.outcome",
+			"process.pid",
+			"snakepit.worker.end.killer",
+			"process.exit.code",
+			"snakepit.worker.exit.signal",
+			"error.type",
+		],
+	},
 	cleanup: {
 		group: "process",
 		name: "cleanup",

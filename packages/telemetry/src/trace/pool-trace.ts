@@ -7,6 +7,7 @@ import {
 import type { SnakepitEvent } from "@snakepit/core";
 import type { InstrumentedPool } from "@snakepit/core/instrument";
 import { recordError } from "./exceptions.ts";
+import type { JobTraces } from "./job-traces.ts";
 import type { RunTrace } from "./run-trace.ts";
 import { type Spans, within } from "./spans.ts";
 import type { WorkerTraces } from "./worker-traces.ts";
@@ -15,6 +16,7 @@ export interface PoolTraceParts {
 	readonly spans: Spans;
 	readonly workers: WorkerTraces;
 	readonly run: RunTrace;
+	readonly jobs: JobTraces;
 }
 
 /** The spans of one pool's life. Worker starts and clean-up within its start are children of it. */
@@ -88,7 +90,7 @@ export class PoolTrace {
 
 	/** For an event of the run, which several pools receive; one of them exports it. */
 	hearOfRun(event: SnakepitEvent): Context {
-		const { run } = this.#parts;
+		const { run, jobs } = this.#parts;
 		switch (event.type) {
 			case "cleanup.started":
 				run.cleanupStarted(event, this.#now);
@@ -99,6 +101,15 @@ export class PoolTrace {
 			case "orphan.reaped":
 			case "orphan.spared":
 				run.orphan(event);
+				break;
+			case "job.accepted":
+				jobs.accepted(event);
+				break;
+			case "job.started":
+				jobs.started(event);
+				break;
+			case "job.settled":
+				jobs.settled(event);
 				break;
 			case "protection.run_settled":
 				run.settled(event);

@@ -35,6 +35,26 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		foundBy: "ledger",
 	},
 	{ type: "orphan.spared", wallMs, ofRun, pid: 8, reason: "own_ancestor" },
+	...[1, 2].flatMap((number): readonly SnakepitEvent[] => {
+		const job = { wallMs, jobId: `${runId}-${number}`, program: "ffmpeg" };
+		const { code, signal } = { code: 0, signal: "SIGTERM" } as const;
+		return [
+			{ type: "job.accepted", ...job, waiting: 0 },
+			{ type: "job.started", ...job, pid: 6, source: "node", waitedMs: 1 },
+			{
+				type: "job.settled",
+				...job,
+				outcome: number === 1 ? "succeeded" : "timed_out",
+				code: number === 1 ? undefined : "JOB_TIMEOUT",
+				exit:
+					number === 1 ? { kind: "code", code } : { kind: "signal", signal },
+				killer: number === 1 ? "none" : "stop_ladder",
+				ranMs: 5,
+				spared: [],
+				tail: ["a last line"],
+			},
+		];
+	}),
 	{
 		type: "protection.host_death_detected",
 		wallMs,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { failing } from "../../src/callers-frames.ts";
 import { ToolError } from "../../src/errors.ts";
-import { failing } from "../../src/pool/callers-frames.ts";
 import { scripts } from "../../src/testing.ts";
-import { virtualPool } from "./virtual-pool.ts";
+import { virtualPool } from "../pool/virtual-pool.ts";
 
 const refused = (): ToolError =>
 	new ToolError({

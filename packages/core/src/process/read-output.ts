@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../world.ts";
 
 /**
- * What a dead worker wrote and was not read yet is at most what a pipe holds: that
+ * What a dead process wrote and was not read yet is at most what a pipe holds: that
  * is there at once. Something else may hold the output open for ever, so it is
  * awaited no longer than this after the last byte.
  */
@@ -11,12 +11,12 @@ export const QUIET_MS = 1_000;
 const MOST_MS = 10_000;
 
 /**
- * A stream from a worker that its adapter reads.
+ * A stream from a process that somebody else reads: an adapter, or the reader of a job's output.
  *
- * Only looks at it. The adapter reads, and may let it wait.
+ * Only looks at it. The reader may let it wait.
  */
 export class ReadOutput {
-	/** Resolves when the adapter has read all of it, and no process holds it any more. Never rejects. */
+	/** Resolves when all of it was read, and no process holds it any more. Never rejects. */
 	readonly ended: Promise<void>;
 	readonly #stream: Readable;
 	readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class ReadOutput {
 		return this.#state === "ended";
 	}
 
-	/** Whether the adapter has ever begun to read it. */
+	/** Whether its reader has ever begun. */
 	get isRead(): boolean {
 		return this.#stream.readableFlowing !== null;
 	}
@@ -53,11 +53,13 @@ export class ReadOutput {
 		);
 	}
 
-	/** Whether something was read in the time, or the adapter lets it wait. */
+	/** Whether something was read in the time, or the reader lets it wait. */
 	async #goesOn(): Promise<boolean> {
 		const before = taken(this.#stream);
 		await new Promise<void>((resolve) => {
-			const timer = this.#clock.after(QUIET_MS, resolve);
+			// After a turn that was too long, what has arrived meanwhile is read first.
+			const look = (): void => this.#clock.soon(resolve);
+			const timer = this.#clock.after(QUIET_MS, look);
 			void this.ended.then(() => {
 				timer.cancel();
 				resolve();

@@ -1,0 +1,164 @@
+import type { LaunchSpec } from "../launch-spec.ts";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	environment,
+	inheritedVariables,
+	milliseconds,
+	nonEmptyText,
+	oneOf,
+	optional,
+	strings,
+	wholeNumber,
+} from "../option-check.ts";
+import { DEFAULTS } from "../option-defaults.ts";
+import { PROGRAM_DEFAULTS, type ProgramOptions } from "../program-options.ts";
+
+/** What a program reads: a whole text, whole bytes, or pieces of either, as a `Readable` and a web stream give them. */
+export type JobInput =
+	| string
+	| Uint8Array
+	| Iterable<string | Uint8Array>
+	| AsyncIterable<string | Uint8Array>;
+
+/** What a job shares with the programs of workers. */
+export type JobProgramOptions = Pick<
+	ProgramOptions,
+	"cwd" | "env" | "inheritEnv"
+> &
+	Pick<LaunchSpec, "lifeline">;
+
+/** How one job is run. Takes `cwd`, `env` and `inheritEnv` of `ProgramOptions`, and `lifeline` of `LaunchSpec`, too. */
+export interface JobOptions extends JobProgramOptions {
+	/**
+	 * What the program reads on standard input, which is empty by default. Taken piece by piece, as fast as the program
+	 * reads. A program that stops reading ends it, which is no error; where it is a stream, it is destroyed with the job.
+	 */
+	readonly input?: JobInput | undefined;
+	/** Ends the job: it leaves the queue, or its program gets SIGTERM, then SIGKILL. */
+	readonly signal?: AbortSignal | undefined;
+	/** How long the program may run, from its start on. For a limit with the wait for a turn: `AbortSignal.timeout()`. @default no bound */
+	readonly timeoutMs?: number | undefined;
+	/** Codes with which the program may end. @default [0] */
+	readonly okCodes?: readonly number[] | undefined;
+	/** From SIGTERM to SIGKILL, when the job is ended before its end. @default 5 000 ms */
+	readonly killAfterMs?: number | undefined;
+	/** Is called with each line of standard error. One that throws cannot hurt the job: `listener.threw`. */
+	readonly onStderr?: ((line: string) => void) | undefined;
+}
+
+/** What text and bytes may have at most. */
+export interface OutputLimit {
+	/** @default 67 108 864 bytes (64 MiB) */
+	readonly maxBytes?: number | undefined;
+}
+
+/** What one line may have at most. */
+export interface LineLimit {
+	/** @default 1 048 576 bytes (1 MiB) */
+	readonly maxLineBytes?: number | undefined;
+}
+
+export const JOB_DEFAULTS: {
+	readonly inheritEnv: "minimal";
+	readonly timeoutMs: number;
+	readonly okCodes: readonly number[];
+	readonly killAfterMs: number;
+	readonly maxBytes: number;
+	readonly maxLineBytes: number;
+} = {
+	inheritEnv: PROGRAM_DEFAULTS.inheritEnv,
+	timeoutMs: Number.POSITIVE_INFINITY,
+	okCodes: [0],
+	killAfterMs: DEFAULTS["stop.killAfterMs"].value,
+	maxBytes: 67_108_864,
+	maxLineBytes: 1_048_576,
+};
+
+const isCode = wholeNumber(0, 255);
+/** A text in Node has at most about 512 million characters. */
+const isBytes = wholeNumber(1, 512 * 1024 * 1024);
+
+export const JOB_CHECKS: Readonly<Record<keyof JobOptions, Check>> = {
+	cwd: optional(nonEmptyText),
+	env: optional(environment),
+	inheritEnv: optional(inheritedVariables),
+	lifeline: optional(oneOf("auto", "off")),
+	input: optional((value) =>
+		isInput(value)
+			? undefined
+			: "must be a string, bytes, or something to iterate that gives these, such as a Readable",
+	),
+	signal: optional((value) =>
+		value instanceof AbortSignal ? undefined : "must be an AbortSignal",
+	),
+	timeoutMs: optional((value) =>
+		value === JOB_DEFAULTS.timeoutMs ? undefined : milliseconds(1)(value),
+	),
+	okCodes: optional((value) =>
+		Array.isArray(value) &&
+		value.every((code) => isCode(code) === undefined) &&
+		value.length > 0
+			? undefined
+			: "must be an array of exit codes, whole numbers from 0 to 255",
+	),
+	killAfterMs: optional(DEFAULTS["stop.killAfterMs"].check),
+	onStderr: optional(aFunction),
+};
+
+export const OUTPUT_CHECKS: Readonly<Record<keyof OutputLimit, Check>> = {
+	maxBytes: optional(isBytes),
+};
+export const LINE_CHECKS: Readonly<Record<keyof LineLimit, Check>> = {
+	maxLineBytes: optional(isBytes),
+};
+
+/** One job: checked, complete. */
+export interface ResolvedJob
+	extends Pick<JobOptions, "input" | "signal" | "onStderr"> {
+	readonly spec: LaunchSpec;
+	readonly timeoutMs: number;
+	readonly okCodes: readonly number[];
+	readonly killAfterMs: number;
+}
+
+/**
+ * Checks a job and fills in the defaults.
+ *
+ * @param at what takes it, for messages.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, before anything was started.
+ */
+export function resolveJob(
+	at: string,
+	command: readonly string[],
+	given: JobOptions,
+): ResolvedJob {
+	checkOptions(at, { command }, { command: isCommand });
+	checkOptions(at, given, JOB_CHECKS);
+	const { cwd, env, lifeline, input, signal, onStderr } = given;
+	const [executable = "", ...args] = command;
+	return {
+		spec: {
+			...{ executable, args, cwd, env: env && { ...env }, lifeline },
+			inheritEnv: given.inheritEnv ?? JOB_DEFAULTS.inheritEnv,
+			// Its standard output is the job's, and so is its standard input where it has one.
+			stdio: input === undefined ? "pool" : "adapter",
+		},
+		...{ input, signal, onStderr },
+		timeoutMs: given.timeoutMs ?? JOB_DEFAULTS.timeoutMs,
+		okCodes: [...(given.okCodes ?? JOB_DEFAULTS.okCodes)],
+		killAfterMs: given.killAfterMs ?? JOB_DEFAULTS.killAfterMs,
+	};
+}
+
+const isCommand: Check = (value) =>
+	strings(value) === undefined && (value as readonly string[])[0]
+		? undefined
+		: "must be an array of strings that begins with the program";
+
+function isInput(value: unknown): boolean {
+	if (typeof value === "string") return true;
+	if (typeof value !== "object" || value === null) return false;
+	return Symbol.asyncIterator in value || Symbol.iterator in value;
+}

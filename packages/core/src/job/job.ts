@@ -1,0 +1,142 @@
+import { JobError } from "../errors.ts";
+import { checkOptions } from "../option-check.ts";
+import type { JobLife, JobResult } from "./job-life.ts";
+import { linesOf } from "./job-lines.ts";
+import {
+	JOB_DEFAULTS,
+	LINE_CHECKS,
+	type LineLimit,
+	OUTPUT_CHECKS,
+	type OutputLimit,
+} from "./job-options.ts";
+
+/**
+ * One program for one piece of work, made by `run.job()`. It waits for its turn and runs by itself; what it prints is
+ * read once, in one of these ways, and waits for its reader: a program that printed more than 64 KiB that nobody reads
+ * waits, too.
+ *
+ * Each way ends with the error of a job that failed: JobError, StartError `SPAWN_FAILED`, or RegistryError.
+ */
+export interface Job extends AsyncIterable<Uint8Array>, AsyncDisposable {
+	/** Names it in events and in the ledger: `runId-number`. */
+	readonly jobId: string;
+	/** `undefined` before it is started. */
+	readonly pid: number | undefined;
+	/** Reads the output as it comes. A loop that is left before its end ends the job, and goes on when nothing of it is left. */
+	[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array>;
+	/** Reads the output line by line, without line breaks (`\n` or `\r\n`), as UTF-8. Otherwise as the job itself. */
+	lines(limit?: LineLimit): AsyncIterableIterator<string>;
+	/** The whole output as UTF-8. */
+	text(limit?: OutputLimit): Promise<string>;
+	/** The whole output. */
+	bytes(limit?: OutputLimit): Promise<Uint8Array>;
+	/** How the job ended. Output that nobody has begun to read is discarded. */
+	result(): Promise<JobResult>;
+	/** Ends the job if it has not ended yet; resolves when nothing of it is left. */
+	[Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A job as its caller holds it. */
+export class JobHandle implements Job {
+	readonly #life: JobLife;
+	#output: "untaken" | "taken" = "untaken";
+
+	constructor(life: JobLife) {
+		this.#life = life;
+	}
+
+	get jobId(): string {
+		return this.#life.ref.jobId;
+	}
+
+	get pid(): number | undefined {
+		return this.#life.pid;
+	}
+
+	[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
+		this.#take();
+		return this.#chunks();
+	}
+
+	lines(limit: LineLimit = {}): AsyncIterableIterator<string> {
+		checkOptions("job.lines", limit, LINE_CHECKS);
+		const most = limit.maxLineBytes ?? JOB_DEFAULTS.maxLineBytes;
+		this.#take();
+		return linesOf(this.#chunks(), most, () =>
+			this.#life.refuseOutput("line", most),
+		);
+	}
+
+	async text(limit: OutputLimit = {}): Promise<string> {
+		return (await this.#whole("job.text", limit)).toString("utf8");
+	}
+
+	async bytes(limit: OutputLimit = {}): Promise<Uint8Array> {
+		return await this.#whole("job.bytes", limit);
+	}
+
+	async result(): Promise<JobResult> {
+		if (this.#output === "untaken") {
+			this.#output = "taken";
+			this.#life.output.discard();
+		}
+		return await this.#life.result;
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#life.result.catch(() => {}); // Who disposes of it does not ask how it ended.
+		this.#life.stop({ kind: "abandoned" });
+		this.#life.output.discard();
+		await this.#life.over;
+	}
+
+	#take(): void {
+		if (this.#output === "taken")
+			throw new JobError({
+				code: "JOB_OUTPUT_TAKEN",
+				ran: "maybe",
+				message: `The output of ${this.jobId} is read already, or was discarded by result(). Read it once and in one way, and begin before you call result().`,
+			});
+		this.#output = "taken";
+		this.#life.result.catch(() => {}); // The reader gets it.
+	}
+
+	async *#chunks(): AsyncGenerator<Uint8Array, undefined> {
+		const { output, result, over } = this.#life;
+		let place: "within" | "at the end" = "within";
+		try {
+			for (;;) {
+				const chunk = await output.next();
+				if (chunk === undefined) break;
+				yield chunk;
+			}
+			place = "at the end";
+		} finally {
+			if (place === "within") {
+				this.#life.stop({ kind: "abandoned" });
+				output.discard();
+				await over;
+			}
+		}
+		await result;
+		return undefined;
+	}
+
+	async #whole(at: string, limit: OutputLimit): Promise<Buffer> {
+		checkOptions(at, limit, OUTPUT_CHECKS);
+		const most = limit.maxBytes ?? JOB_DEFAULTS.maxBytes;
+		this.#take();
+		const { output, result } = this.#life;
+		const chunks: Uint8Array[] = [];
+		let size = 0;
+		for (;;) {
+			const chunk = await output.next();
+			if (chunk === undefined) break;
+			size += chunk.length;
+			if (size > most) await this.#life.refuseOutput("output", most);
+			chunks.push(chunk);
+		}
+		await result;
+		return Buffer.concat(chunks);
+	}
+}

@@ -1,0 +1,116 @@
+import type { CallOutcome } from "../call-events.ts";
+import type { Afterwards, CloseManner } from "../close-manner.ts";
+import { JobError } from "../errors.ts";
+import { DEFAULTS } from "../option-defaults.ts";
+import { goneWithin } from "../process/gone-within.ts";
+import { OrphanSweep } from "../process/orphan-sweep.ts";
+import { type Job, JobHandle } from "./job.ts";
+import { JobLife, type JobSetting } from "./job-life.ts";
+import { type JobOptions, resolveJob } from "./job-options.ts";
+
+/** How many jobs there are now, and how those before them ended. */
+export interface JobStatistics extends Readonly<Record<CallOutcome, number>> {
+	readonly waiting: number;
+	readonly running: number;
+}
+
+/** The jobs of one share in a run. */
+export class Jobs {
+	readonly #setting: JobSetting;
+	readonly #lives = new Set<JobLife>();
+	readonly #outcomes: Record<CallOutcome, number> = {
+		succeeded: 0,
+		failed: 0,
+		aborted: 0,
+		timed_out: 0,
+	};
+	#closed: Promise<void> | undefined;
+
+	constructor(setting: Omit<JobSetting, "sweep">) {
+		const { world } = setting;
+		const emit: typeof world.emit = (event) => {
+			if (event.type === "job.settled") this.#outcomes[event.outcome]++;
+			world.emit(event);
+		};
+		this.#setting = {
+			...setting,
+			world: { ...world, emit },
+			sweep: new OrphanSweep(world),
+		};
+	}
+
+	/** @throws OptionsError; everything else is an error of the job. */
+	job(command: readonly string[], options: JobOptions = {}): Job {
+		const resolved = resolveJob("run.job", command, options);
+		const life = new JobLife(resolved, this.#setting);
+		if (this.#closed === undefined) {
+			this.#lives.add(life);
+			void life.live();
+			void life.over.then(() => this.#lives.delete(life));
+		} else life.refuse(runClosed(life));
+		return new JobHandle(life);
+	}
+
+	statistics(): JobStatistics {
+		const phases = [...this.#lives].map(({ phase }) => phase);
+		return {
+			waiting: phases.filter((phase) => phase === "waiting").length,
+			running: phases.filter((phase) => phase === "running").length,
+			...this.#outcomes,
+		};
+	}
+
+	/** Resolves when nothing of any job is left. A second call that is forced kills what the first still waits for. */
+	close(
+		manner: CloseManner,
+		drainMs: number = DEFAULTS["stop.drainMs"].value,
+		afterwards: Afterwards = "goes_on",
+	): Promise<void> {
+		if (afterwards === "dies")
+			for (const life of this.#lives) life.withholdAnswer();
+		if (this.#closed !== undefined) {
+			if (manner === "forced") this.#stopAll(manner);
+			return this.#closed;
+		}
+		this.#closed = this.#end(manner, drainMs, afterwards);
+		return this.#closed;
+	}
+
+	/** Kills every job in this very turn. For the exit of the host; `close` is for everything else. */
+	killNow(): void {
+		for (const life of this.#lives) life.killNow();
+	}
+
+	async #end(
+		manner: CloseManner,
+		drainMs: number,
+		afterwards: Afterwards,
+	): Promise<void> {
+		const { world, sweep } = this.#setting;
+		const { clock } = world;
+		const over = Promise.all([...this.#lives].map((life) => life.over));
+		// A job that is told to end at once may save what it has: at a signal there is no time for both.
+		if (manner === "gentle" && afterwards === "goes_on")
+			await goneWithin({ exited: over }, drainMs, clock);
+		this.#stopAll(manner);
+		if (
+			afterwards === "dies" &&
+			!(await goneWithin({ exited: over }, drainMs, clock))
+		)
+			this.#stopAll("forced");
+		await over;
+		sweep.finish();
+	}
+
+	#stopAll(manner: CloseManner): void {
+		for (const life of this.#lives) life.stop({ kind: "run_closed" }, manner);
+	}
+}
+
+function runClosed({ ref }: JobLife): JobError {
+	return new JobError({
+		code: "JOB_RUN_CLOSED",
+		ran: "no",
+		message: `The run was closed before ${ref.jobId} (${ref.program}). Make jobs before run.close(), or open another run.`,
+	});
+}

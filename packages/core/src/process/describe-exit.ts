@@ -1,0 +1,9 @@
+import type { ProcessExit } from "../world.ts";
+
+/** How a process ended, as part of a sentence. */
+export function describeExit(exit: ProcessExit | undefined): string {
+	if (exit === undefined) return "was sent SIGKILL and is still there";
+	return exit.kind === "code"
+		? `exited with code ${exit.code}`
+		: `was ended by ${exit.signal}`;
+}

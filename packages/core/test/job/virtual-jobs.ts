@@ -1,0 +1,41 @@
+import type { JobOptions } from "../../src/job/job-options.ts";
+import { JobQueue, type QueueLimits } from "../../src/job/job-queue.ts";
+import { Jobs } from "../../src/job/jobs.ts";
+import { formatMarker, markerOf } from "../../src/marker.ts";
+import {
+	type FakeProgram,
+	type VirtualWorld,
+	virtualWorld,
+} from "../../src/testing.ts";
+
+export interface VirtualJobs extends VirtualWorld {
+	readonly jobs: Jobs;
+	/** Makes a job of the program. */
+	job(options?: JobOptions): ReturnType<Jobs["job"]>;
+	/** What a job ended with, while time passes. */
+	outcomeOf(promise: Promise<unknown>): Promise<unknown>;
+}
+
+/** Jobs in a world in memory, all of one program. */
+export function virtualJobs(
+	program: FakeProgram,
+	limits: QueueLimits = { concurrency: 2, queueLimit: 10 },
+): VirtualJobs {
+	const virtual = virtualWorld();
+	const { host, world, registry, clock } = virtual;
+	host.install("program", program);
+	const jobs = new Jobs({
+		world,
+		queue: new JobQueue(limits),
+		runDirectory: "/virtual",
+		marker: formatMarker(markerOf(registry.runId, host.self, "virtual")),
+		environment: {},
+	});
+	return {
+		...virtual,
+		jobs,
+		job: (options) => jobs.job(["program", "argument"], options),
+		outcomeOf: (promise) =>
+			clock.advanceUntil(promise.catch((error: unknown) => error)),
+	};
+}
