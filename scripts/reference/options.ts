@@ -79,7 +79,7 @@ function row(of: OptionType, property: Property): string[] {
 		`\`${option}\``,
 		group === undefined
 			? `\`${type}\``
-			: `[\`${type}\`](#${group.title.toLowerCase()})`,
+			: `[\`${type}\`](#${headingOf(group.title)})`,
 		byDefault,
 		limits(option, type, of.checks[option]),
 		!left?.reason ? meaning : `${meaning} *${left.reason}*`,
@@ -117,4 +117,9 @@ function limits(
 		return `${quantity(option, least)} to ${quantity(option, most)}`;
 	const unlimited = check?.(Number.POSITIVE_INFINITY) === undefined;
 	return `${quantity(option, least)} to 24.8 days${unlimited ? ", or `Infinity` for no limit" : ""}`;
+}
+
+/** As pages name a heading in an address. */
+function headingOf(title: string): string {
+	return title.toLowerCase().replaceAll(".", "");
 }
