@@ -1,4 +1,5 @@
 import type { ErrorCode, Ran } from "./error-codes.ts";
+import type { RemoteError } from "./errors.ts";
 import type { WorkerRef } from "./pool-events.ts";
 
 /** In every event about one call. */
@@ -47,6 +48,8 @@ export type CallEvent =
 			readonly message: string | undefined;
 			/** Whether it may have begun. */
 			readonly ran: Ran | undefined;
+			/** What a command that failed reported of it, as its type and traceback. */
+			readonly remote: RemoteError | undefined;
 			/** What `observe.args` returned of its arguments; `undefined` without it. */
 			readonly args?: unknown;
 			readonly attempts: number;

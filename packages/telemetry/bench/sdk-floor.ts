@@ -59,6 +59,7 @@ function follow(follower: PoolInstrument, callId: string): void {
 		code: undefined,
 		message: undefined,
 		ran: undefined,
+		remote: undefined,
 		attempts: 1,
 		totalMs: 2,
 	});

@@ -1,5 +1,5 @@
 import type { CallOutcome } from "../call-events.ts";
-import type { SnakepitError } from "../errors.ts";
+import { type SnakepitError, ToolError } from "../errors.ts";
 import type { ObserveOptions } from "../options.ts";
 import type { Clock } from "../world.ts";
 import type { Call } from "./call.ts";
@@ -119,6 +119,7 @@ export class CallReports {
 				code: error?.code,
 				message: error?.message,
 				ran: error?.ran,
+				remote: error instanceof ToolError ? error.remote : undefined,
 				args: this.#argsOf(call),
 				attempts: call.attempts,
 				totalMs,

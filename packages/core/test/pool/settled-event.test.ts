@@ -21,11 +21,13 @@ test("call.settled has the code and the message of the error and whether the cal
 			code: undefined,
 			message: undefined,
 			ran: undefined,
+			remote: undefined,
 		},
 		{
 			code: "TOOL_FAILED",
 			message: expect.stringContaining("no paper"),
 			ran: "maybe",
+			remote: { message: expect.stringContaining("no paper") },
 		},
 		{
 			code: "WORKER_EXITED",

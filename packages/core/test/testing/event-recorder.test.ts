@@ -24,6 +24,7 @@ const settled: SnakepitEvent = {
 	code: undefined,
 	message: undefined,
 	ran: undefined,
+	remote: undefined,
 	attempts: 1,
 	totalMs: 1,
 };
