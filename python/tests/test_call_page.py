@@ -129,3 +129,21 @@ def test_an_answer_larger_than_the_page_is_not_kept(path: str) -> None:
     assert not page.keep(bytes(4071))
     assert page.keep(bytes(4070))
     assert kept(path) == (1, [bytes(4070)])
+
+
+def test_what_is_about_to_be_overwritten_is_not_shown_any_more(path: str) -> None:
+    page = CallPage(path)
+    memory = page._page
+    shown: list[tuple[int, list[bytes]]] = []
+
+    class Watched:
+        def __setitem__(self, at: slice, data: bytes) -> None:
+            shown.append(kept(path))
+            memory[at] = data
+
+    page._page = Watched()  # type: ignore[assignment]
+    assert page.keep(b"first")
+    assert page.keep(b"second")
+    assert not page.keep(bytes(4096))
+    assert page.keep(b"third")
+    assert shown == [(1, []), (1, [b"first"]), (2, [])]

@@ -85,11 +85,7 @@ class CallPage:
         into it from either side; an acquisition does not overtake the release before
         it, so two locks do.
         """
-        if self._fence is None:
-            self._words[_BEGUN] = number
-        else:
-            with self._fence:
-                self._words[_BEGUN] = number
+        self._store(_BEGUN, number)
 
     def may_begin(self, number: int) -> bool:
         """Returns whether a call that was announced may begin; False if it was taken
@@ -113,15 +109,22 @@ class CallPage:
             return False
         if begin == ANSWERS_AT:
             self._round += ROUND
-        kept = self._round + end - ANSWERS_AT
-        # The host must not see the second store without the first.
+            # Before its first answer is written over one of the round before.
+            self._store(_KEPT, self._round)
+        data = size.to_bytes(LENGTH_BYTES, "little") + answer
         if self._fence is None:
-            self._page[begin:end] = size.to_bytes(LENGTH_BYTES, "little") + answer
-            self._words[_KEPT] = kept
+            self._page[begin:end] = data
         else:
             with self._fence:
-                self._page[begin:end] = size.to_bytes(LENGTH_BYTES, "little") + answer
-            with self._fence:
-                self._words[_KEPT] = kept
+                self._page[begin:end] = data
+        self._store(_KEPT, self._round + end - ANSWERS_AT)
         self._end = end
         return True
+
+    def _store(self, word: int, value: int) -> None:
+        """Stores a word after what was stored before."""
+        if self._fence is None:
+            self._words[word] = value
+        else:
+            with self._fence:
+                self._words[word] = value
