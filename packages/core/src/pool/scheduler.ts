@@ -86,7 +86,11 @@ export class Scheduler {
 
 	/** The worker behind whose call this one is sent; `undefined` where it has to wait here. */
 	busyWorkerFor(call: Call): Worker | undefined {
-		if (this.isPaused || this.#waiting.size > 0 || !this.#hasRoom())
+		if (
+			this.#dispatch === "paused" ||
+			this.#waiting.size > 0 ||
+			!this.#hasRoom()
+		)
 			return undefined;
 		const incarnation = call.session?.incarnation;
 		return this.ahead.workerFor(
@@ -106,7 +110,8 @@ export class Scheduler {
 
 	/** Takes the next waiting call that may be sent behind the one that a worker runs. */
 	callBehind(worker: Worker): Call | undefined {
-		if (this.isPaused || this.#waiting.size === 0) return undefined;
+		if (this.#dispatch === "paused" || this.#waiting.size === 0)
+			return undefined;
 		if (!this.ahead.hasRoom(worker)) return undefined;
 		if (this.#pace.isReached) {
 			this.#pace.postpone(worker);
@@ -123,7 +128,7 @@ export class Scheduler {
 	/** Whether one more call, without a session, would not be refused for want of room. */
 	get takesOneMore(): boolean {
 		if (this.#capacity.size > 0 || this.#hasRoom()) return true;
-		if (this.isPaused) return false;
+		if (this.#dispatch === "paused") return false;
 		// Nothing can wait, and there is no worker: one comes without a call only where some are always there.
 		const expectsWorker = this.#size.min > 0 && this.#outlook === "open";
 		return this.#queueLimit === 0 && this.#workers.size === 0 && !expectsWorker;
@@ -143,7 +148,7 @@ export class Scheduler {
 
 	/** The worker that runs a call now: one that may, has room, and is not for a call that came before. */
 	workerFor(call: Call): Worker | undefined {
-		if (this.isPaused) return undefined;
+		if (this.#dispatch === "paused") return undefined;
 		if (this.#pace.postponed.size > 0 && this.#waiting.size === 0)
 			this.#pace.release();
 		const incarnation = call.session?.incarnation;
@@ -174,7 +179,7 @@ export class Scheduler {
 		const { incarnation } = worker.ref;
 		this.#outlook = "open";
 		this.#workers.set(incarnation, worker);
-		if (this.isPaused || !worker.hasCapacity) {
+		if (this.#dispatch === "paused" || !worker.hasCapacity) {
 			this.#capacity.remove(worker);
 			return undefined;
 		}
@@ -216,7 +221,9 @@ export class Scheduler {
 	/** A worker was given a call. */
 	noteLoad(worker: Worker): void {
 		const mayTakeMore =
-			!this.isPaused && worker.hasCapacity && !this.#reserved.has(worker);
+			this.#dispatch === "running" &&
+			worker.hasCapacity &&
+			!this.#reserved.has(worker);
 		if (mayTakeMore) this.#capacity.put(worker, worker.callsRunning);
 		else this.#capacity.remove(worker);
 	}

@@ -119,7 +119,8 @@ export class Worker {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
+		const { size } = this.#calls.attempts;
+		return size < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation.hasEnded === true;

@@ -21,7 +21,7 @@ test.runIf(process.platform === "linux")(
 		});
 		expect({ status, stderr }).toEqual({
 			status: 64,
-			stderr: "snakepit-native: usage: snakepit-native lifeline|guard ...\n",
+			stderr: "snakepit-native: usage: snakepit-native lifeline|guard|run ...\n",
 		});
 	},
 );
