@@ -1,5 +1,6 @@
 import type { PoolAct } from "@snakepit/control";
 import type { Command } from "commander";
+import { CommandFailed } from "../command/command-failed.ts";
 import {
 	aboutRun,
 	attached,
@@ -129,6 +130,8 @@ export function addLiveCommands(
 		.option("--max <number>", "at most", wholeNumber)
 		.action((options: Options) => {
 			const { min, max } = options;
+			if (min === undefined && max === undefined)
+				throw new CommandFailed("usage", "Say --min or --max, or both.");
 			return act("resize", options, undefined, { min, max });
 		});
 	inPool("drain", "close a pool when its calls have ended")

@@ -1,5 +1,5 @@
 import type { ControlClient, ServedTick } from "@snakepit/control";
-import { plainText } from "./plain-text.ts";
+import { fitted, plainText } from "./plain-text.ts";
 import { topView } from "./top-view.ts";
 
 const CLEAR = "\u001b[H\u001b[2J";
@@ -53,7 +53,7 @@ function draw(
 	const rows = terminal.rows || 24;
 	const fits = topView(state)
 		.slice(0, Math.max(1, rows - 1))
-		.map((line) => line.slice(0, columns));
+		.map((line) => fitted(line, columns));
 	const [verdict = "", ...rest] = fits;
 	const code = COLOURS[state.verdict.level];
 	const first = color ? `\u001b[${code}m${verdict}\u001b[0m` : verdict;

@@ -146,6 +146,7 @@ describe("of a living run", () => {
 			],
 			[["call", "echo", "numbers"], 2, /key=value/],
 			[["resize", "--max", "many"], 2, /not a whole number/],
+			[["resize"], 2, /Say --min or --max/],
 			[["recycle"], 2, /missing required argument/],
 		] as const) {
 			const ended = await snakepit(host, ...args);
@@ -167,7 +168,12 @@ describe("of a living run", () => {
 		const top = [...SNAKEPIT, "top", "--data-dir", host.dataDir] as const;
 		const plain = started(top);
 		const drawn = started(["python3", "-c", IN_TERMINAL, ...top]);
+		const narrow = started([
+			...(["python3", "-c", IN_TERMINAL, "sh", "-c"] as const),
+			...['stty cols 12; exec "$@"', "sh", ...top],
+		]);
 		await drawn.shows(`${CLEAR}\u001b[32m2 workers, 0 busy`);
+		await narrow.shows(`${CLEAR}\u001b[32m2 workers, …\u001b[0m\r\n`);
 		await plain.shows(/^\S+Z 2 workers, 0 busy; no call waits\.\n/);
 		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
 		await drawn.shows(`${CLEAR}\u001b[33mlines: 1 call waits, all 2 are busy`);

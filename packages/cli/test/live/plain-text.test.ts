@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { CommandFailed } from "../../src/command/command-failed.ts";
 import { callArguments } from "../../src/live/call-arguments.ts";
-import { duration, plainText, table } from "../../src/live/plain-text.ts";
+import {
+	duration,
+	fitted,
+	plainText,
+	table,
+} from "../../src/live/plain-text.ts";
 
 test("what a worker prints cannot move the cursor, clear the screen, end a line or turn its direction", () => {
 	expect(plainText("a\u001b[2Jb\rc\u009b31m\u202ed\u0000")).toBe(
@@ -10,6 +15,12 @@ test("what a worker prints cannot move the cursor, clear the screen, end a line 
 	expect(plainText("tabs\tand\nbreaks, ünïcödé 🐍")).toBe(
 		"tabs\tand\nbreaks, ünïcödé 🐍",
 	);
+});
+
+test("a line that is cut says so", () => {
+	expect(["12345", "123456"].map((line) => fitted(line, 5))).toEqual([
+		...["12345", "1234…"],
+	]);
 });
 
 test("a table has columns of the width that they need", () => {
