@@ -3,7 +3,8 @@ import { plainText } from "../live/plain-text.ts";
 
 /** Something that ended otherwise than its host wanted. */
 export interface ShownIncident {
-	readonly wallMs: number;
+	/** `undefined` where the host died before it could record when. */
+	readonly wallMs: number | undefined;
 	readonly runId: string;
 	readonly text: string;
 }
@@ -23,12 +24,10 @@ const OF_EVENTS: readonly string[] = ["atMs", "ofRun", "runId", "sequence"];
 
 /** The incidents of a run: what protections did, workers that ended by themselves or were killed, and the end of the host. */
 export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
-	const { runId, clean, endedAt, endedBy, killed, workers } = run;
+	const { runId, endedAt, workers } = run;
 	const ofWorkers = workers.flatMap((worker) => {
 		const { end, endedAt: wallMs } = worker;
-		return end === undefined ||
-			wallMs === undefined ||
-			IN_ORDER.includes(end.reason)
+		return end === undefined || IN_ORDER.includes(end.reason)
 			? []
 			: [{ wallMs, runId, text: workerText(worker, end) }];
 	});
@@ -48,17 +47,19 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 			text: [type.replace(/[._]/g, " "), ...details].join(", "),
 		};
 	});
+	const death = hostDeath(run);
 	const ofHost =
-		clean === false && endedAt !== undefined
-			? [
-					{
-						wallMs: endedAt,
-						runId,
-						text: `the host was gone: ended by ${endedBy ?? "nobody"}, ${killed} processes killed`,
-					},
-				]
-			: [];
+		death === undefined ? [] : [{ wallMs: endedAt, runId, text: death }];
 	return [...ofWorkers, ...noted, ...ofHost];
+}
+
+/** How a host ended that did not close its run; `undefined` of a run that lives, or ended in order. */
+export function hostDeath(run: RunHistory): string | undefined {
+	const { state, clean, endedBy, killed } = run;
+	if (state === "host_died")
+		return "its host died; the next program that starts cleans up after it";
+	if (clean !== false) return undefined;
+	return `its host died: cleaned up by ${endedBy ?? "nobody"}, ${killed} processes killed`;
 }
 
 function workerText(
@@ -66,9 +67,13 @@ function workerText(
 	{ exit, killer, lastCommand, reason, tail }: End,
 ): string {
 	const last = tail?.at(-1);
+	const by = killer === "none" ? "" : `, killed by ${killer}`;
+	const how =
+		reason === "host_died"
+			? `ended with its host (${killer})`
+			: `${reason}${exitText(exit)}${by}`;
 	return [
-		`worker ${workerId} of ${pool} (pid ${identity?.pid ?? "none"}): ${reason}${exitText(exit)}`,
-		...(killer === "none" ? [] : [`killed by ${killer}`]),
+		`worker ${workerId} of ${pool} (pid ${identity?.pid ?? "none"}): ${how}`,
 		...(lastCommand === undefined ? [] : [`last call ${lastCommand}`]),
 		...(last === undefined ? [] : [`last line: ${plainText(last)}`]),
 	].join(", ");

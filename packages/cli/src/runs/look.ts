@@ -5,6 +5,7 @@ export interface SeenWorker {
 	readonly workerId: string;
 	readonly pool: string;
 	readonly pid: number | undefined;
+	readonly startedAt: number;
 	/** `left`: it lives, and its host does not. */
 	readonly condition: "starting" | "lives" | "left" | "ended";
 }
@@ -30,23 +31,23 @@ export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
 	const { runId, owner, program, startedAt, endedAt } = run;
 	const condition =
 		endedAt !== undefined ? "ended" : isAlive(owner) ? "lives" : "dead";
-	const workers = run.workers.map(
-		({ workerId, pool, identity, status }): SeenWorker => {
-			const lives = identity !== undefined && isAlive(identity);
-			return {
-				workerId,
-				pool,
-				pid: identity?.pid,
-				condition: lives
-					? condition === "lives"
-						? "lives"
-						: "left"
-					: status === "reserved" && condition === "lives"
-						? "starting"
-						: "ended",
-			};
-		},
-	);
+	const workers = run.workers.map((worker): SeenWorker => {
+		const { workerId, pool, identity, status } = worker;
+		const lives = identity !== undefined && isAlive(identity);
+		return {
+			workerId,
+			pool,
+			pid: identity?.pid,
+			startedAt: worker.activatedAt ?? worker.reservedAt,
+			condition: lives
+				? condition === "lives"
+					? "lives"
+					: "left"
+				: status === "reserved" && condition === "lives"
+					? "starting"
+					: "ended",
+		};
+	});
 	return {
 		...{ runId, condition, startedAt, endedAt, workers },
 		pid: owner.pid,

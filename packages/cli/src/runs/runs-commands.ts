@@ -1,9 +1,9 @@
 import type { RunHistory } from "@snakepit/core/inspect";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
 import { coloured, duration, moment, write } from "../command/output.ts";
 import { table } from "../live/plain-text.ts";
-import { incidentsOf } from "./incidents.ts";
+import { hostDeath, incidentsOf } from "./incidents.ts";
 import { type SeenRun, seen, verdictOn } from "./look.ts";
 
 interface RunsFlags {
@@ -18,6 +18,11 @@ export function addRuns(
 	program: Command,
 	wholeNumber: (text: string) => number,
 ): void {
+	const runs = (text: string): number => {
+		const number = wholeNumber(text);
+		if (number === 0) throw new InvalidArgumentError("It must be 1 or more.");
+		return number;
+	};
 	const add = (name: string, description: string): Command =>
 		program
 			.command(name)
@@ -28,13 +33,13 @@ export function addRuns(
 		.option("-a, --all", "also runs that have ended")
 		.action(ps);
 	add("history", "list how runs began and ended, latest first")
-		.option("--runs <number>", "at most so many", wholeNumber, 20)
+		.option("--runs <number>", "at most so many", runs, 20)
 		.action(history);
 	add(
 		"incidents",
 		"list what ended otherwise than its host wanted, latest first",
 	)
-		.option("--runs <number>", "of at most so many runs", wholeNumber, 200)
+		.option("--runs <number>", "of at most so many runs", runs, 200)
 		.action(incidents);
 }
 
@@ -57,7 +62,8 @@ const PS_TITLES = ["RUN", "PROGRAM, POOL", "WORKER", "PID", "STATE", "AGE"];
 
 function psRows(run: SeenRun): readonly (readonly string[])[] {
 	const { runId, condition, pid, program, startedAt, endedAt } = run;
-	const age = duration((endedAt ?? Date.now()) - startedAt);
+	const now = Date.now();
+	const age = duration((endedAt ?? now) - startedAt);
 	const workers = run.workers.filter((each) => each.condition !== "ended");
 	return [
 		[runId, program ?? "", "(host)", String(pid), condition, age],
@@ -67,7 +73,7 @@ function psRows(run: SeenRun): readonly (readonly string[])[] {
 			worker.workerId,
 			String(worker.pid ?? ""),
 			worker.condition,
-			"",
+			duration(now - worker.startedAt),
 		]),
 	];
 }
@@ -105,7 +111,7 @@ async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
 				run.runId,
 				run.program?.name ?? "",
 				moment(run.startedAt),
-				run.endedAt === undefined ? "" : duration(run.endedAt - run.startedAt),
+				lasted(run),
 				String(run.workerCount),
 				endOf(run),
 			]),
@@ -113,23 +119,32 @@ async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
 	);
 }
 
-function endOf({ clean, endedBy, endedAt, killed }: RunHistory): string {
-	if (endedAt === undefined) return "";
-	if (clean === true) return "in order";
-	return `its host was gone: ended by ${endedBy ?? "nobody"}, ${killed} processes killed`;
+function lasted({ state, startedAt, endedAt }: RunHistory): string {
+	if (endedAt !== undefined) return duration(endedAt - startedAt);
+	return state === "host_died" ? "unknown" : "";
 }
+
+function endOf(run: RunHistory): string {
+	return run.clean === true ? "in order" : (hostDeath(run) ?? "");
+}
+
+/** Incidents without a time come first. Finite, so that two of them compare as equal. */
+const LATEST = Number.MAX_SAFE_INTEGER;
 
 async function incidents({ dataDir, json, runs }: RunsFlags): Promise<void> {
 	const found = (await Array.fromAsync(await read(dataDir, runs)))
 		.flatMap(incidentsOf)
-		.toSorted((a, b) => b.wallMs - a.wallMs);
+		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(found, undefined, 2));
 	if (found.length === 0)
 		return write("Nothing ended otherwise than its host wanted.");
 	write(
 		lines([
 			["TIME", "RUN", "WHAT"],
-			...found.map(({ wallMs, runId, text }) => [moment(wallMs), runId, text]),
+			...found.map(({ wallMs, runId, text }) => [
+				wallMs === undefined ? "unknown" : moment(wallMs),
+				...[runId, text],
+			]),
 		]),
 	);
 }

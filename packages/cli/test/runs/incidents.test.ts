@@ -32,7 +32,7 @@ test("a worker that ended in order is no incident, any other is, with how, by wh
 					lastCommand: "mean",
 					tail: ["first", "\u001b[31mred"],
 				}),
-				{ ...worker("exited"), endedAt: undefined },
+				{ ...worker("exited"), end: undefined },
 			],
 		}),
 	).toEqual([
@@ -54,6 +54,6 @@ test("what a protection did, and the end of a host, are incidents", () => {
 		}),
 	).toEqual([
 		"protection process killed, protection guard, pid 9",
-		"the host was gone: ended by reaper:bcdefgh, 2 processes killed",
+		"its host died: cleaned up by reaper:bcdefgh, 2 processes killed",
 	]);
 });

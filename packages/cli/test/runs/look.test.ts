@@ -18,6 +18,8 @@ function run(
 			workerId: `w-${index}`,
 			pool: "p",
 			status,
+			reservedAt: 1_100,
+			activatedAt: status === "reserved" ? undefined : 1_200,
 			identity: status === "reserved" ? undefined : identity(index + 2),
 		})),
 	} as unknown as RunHistory;
@@ -65,6 +67,11 @@ test("what lives is judged by the processes, not by what was recorded", () => {
 	expect(conditions(run(["ended"], 2_000))).toEqual(["ended", "ended"]);
 	// It could not be killed when the run was settled.
 	expect(conditions(run(["active"], 2_000), 2)).toEqual(["ended", "left"]);
+});
+
+test("a worker began when it was started, or, until then, when its place was reserved", () => {
+	const { workers } = seen(run(["active", "reserved"]), alive(1, 2));
+	expect(workers.map(({ startedAt }) => startedAt)).toEqual([1_200, 1_100]);
 });
 
 test.each([

@@ -37,14 +37,17 @@ async function ended(host: ChildProcess, by: "its input" | "SIGKILL") {
 }
 
 function snakepit(dataDir: string, ...args: readonly string[]) {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const { status, stdout, stderr } = spawnSync(
-		program,
-		[...before, ...args, "--data-dir", dataDir],
-		{ encoding: "utf8" },
-	);
+	const { stderr, ...rest } = outcome([...args, "--data-dir", dataDir]);
 	expect(stderr).toBe("");
-	return { status, stdout };
+	return rest;
+}
+
+function outcome(args: readonly string[]) {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const { status, stdout, stderr } = spawnSync(program, [...before, ...args], {
+		encoding: "utf8",
+	});
+	return { status, stdout, stderr };
 }
 
 test(
@@ -75,7 +78,7 @@ test(
 			new RegExp(` host\\.ts +\\(host\\) +${host.pid} +lives `),
 		);
 		expect(rest).toHaveLength(2);
-		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives$/);
+		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives +\d+m?s$/);
 		const { verdict: said, runs } = JSON.parse(
 			snakepit(dataDir, "ps", "--json").stdout,
 		);
@@ -91,18 +94,39 @@ test(
 );
 
 test(
-	"a host that was killed is dead at once, and an incident when another program has cleaned up after it",
+	"a host that was killed is dead and an incident at once, and also when another program has cleaned up after it",
 	async () => {
 		const dataDir = place();
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
+		expect(snakepit(dataDir, "history").stdout).toMatch(
+			/ unknown +1 +its host died; the next program that starts cleans up after it\n/,
+		);
+		const before = snakepit(dataDir, "incidents").stdout;
+		expect(before).toMatch(
+			/\nunknown +\w+ +worker waiting-0 of waiting \(pid \d+\): ended with its host \(lifeline\)\n/,
+		);
+		expect(before).toMatch(/\nunknown +\w+ +its host died; /);
 		await ended(await hostIn(dataDir, 1), "its input");
 		const { stdout } = snakepit(dataDir, "incidents");
 		expect(stdout).toMatch(/^TIME +RUN +WHAT\n/);
-		expect(stdout).toMatch(/the host was gone: ended by reaper:/);
+		expect(stdout).toMatch(/ended with its host \(lifeline\)\n/);
+		expect(stdout).toMatch(/its host died: cleaned up by reaper:/);
 		const found = JSON.parse(snakepit(dataDir, "incidents", "--json").stdout);
 		expect(found.length).toBeGreaterThanOrEqual(1);
-		expect(snakepit(dataDir, "history").stdout).toMatch(/ended by reaper:/);
+		expect(snakepit(dataDir, "history").stdout).toMatch(
+			/cleaned up by reaper:/,
+		);
+	},
+	PATIENCE_MS,
+);
+
+test.each(["history", "incidents"])(
+	"%s of no run is refused in the words of the command",
+	(command) => {
+		const { status, stdout, stderr } = outcome([command, "--runs", "0"]);
+		expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+		expect(stderr).toMatch(/--runs <number>.*'0' is invalid. It must be 1 or/);
 	},
 	PATIENCE_MS,
 );
