@@ -259,6 +259,18 @@ describe("a pool of servers", () => {
 		});
 	});
 
+	test("says how a server ended that ends at its start", async () => {
+		const pool = pooled({
+			command: ["sh", "-c", "echo oops >&2; exit 4"],
+		});
+		await expect(pool).rejects.toMatchObject({
+			code: "WORKER_EXITED_EARLY",
+			message: expect.stringMatching(
+				/exited with code 4 before it was ready\.[\s\S]*\n {2}\| oops$/,
+			),
+		});
+	});
+
 	test("replaces a server when a lease disposes of its connection", async () => {
 		const { pool } = await pooled();
 		const before = pool.workers()[0]?.pid;

@@ -137,6 +137,18 @@ describe("a pool of servers", () => {
 		expect(asked).toEqual([1]);
 	});
 
+	test("says how a server ended that ends at its start", async () => {
+		const pool = pooled({
+			command: ["sh", "-c", "echo oops >&2; exit 4"],
+		});
+		await expect(pool).rejects.toMatchObject({
+			code: "WORKER_EXITED_EARLY",
+			message: expect.stringMatching(
+				/exited with code 4 before it was ready\.[\s\S]*\n {2}\| oops$/,
+			),
+		});
+	});
+
 	test("replaces a server that is killed in a call", async () => {
 		const { pool, events } = await pooled(everything);
 		const call = pool
@@ -146,7 +158,13 @@ describe("a pool of servers", () => {
 			await new Promise((resolve) => setImmediate(resolve));
 		const pid = pool.workers()[0]?.pid ?? 0;
 		process.kill(pid, "SIGKILL");
-		expect(await call).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+		expect(await call).toMatchObject({
+			code: "WORKER_EXITED",
+			ran: "maybe",
+			message: expect.stringContaining(
+				"was ended by SIGKILL while it ran this call",
+			),
+		});
 		expect(await pool.execute("echo", { message: "again" })).toMatchObject({
 			content: [{ text: "Echo: again" }],
 		});

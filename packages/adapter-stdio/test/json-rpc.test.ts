@@ -144,6 +144,41 @@ describe("a pool of it", () => {
 		expect(await pool.execute("ask")).toMatchObject({ code: -32601 });
 	});
 
+	test.each([
+		["exit 7", "exited with code 7 while it ran this call"],
+		["kill -KILL $$", "was ended by SIGKILL while it ran this call"],
+		["kill -SEGV $$", "was ended by SIGSEGV while it ran this call"],
+	])(
+		"whose program ends in a call by `%s` says so in the error",
+		async (end, words) => {
+			const { pool } = await pooled({
+				command: ["sh", "-c", `read call; echo oops >&2; ${end}`],
+			});
+			await expect(pool.execute("work")).rejects.toMatchObject({
+				code: "WORKER_EXITED",
+				ran: "maybe",
+				message: expect.stringMatching(
+					new RegExp(`${words}\\b[^]*\\n {2}\\| oops$`),
+				),
+			});
+		},
+	);
+
+	test("whose program ends at its start says how", async () => {
+		const pool = pooled({
+			command: ["sh", "-c", "echo oops >&2; exit 4"],
+			ready: async (client, signal) => ({
+				hello: await client.request("hello", {}, { signal }),
+			}),
+		});
+		await expect(pool).rejects.toMatchObject({
+			code: "WORKER_EXITED_EARLY",
+			message: expect.stringMatching(
+				/exited with code 4 before it was ready\.[\s\S]*\n {2}\| oops$/,
+			),
+		});
+	});
+
 	test("goes on after a stray line, which it logs", async () => {
 		const { pool, events } = await pooled();
 		expect(await pool.execute("garble")).toBe("went on");

@@ -1,6 +1,7 @@
 import type { WorkerLostError } from "../errors.ts";
+import { goneWithin } from "../process/gone-within.ts";
 import { QUIET_MS } from "../process/read-output.ts";
-import type { Clock } from "../world.ts";
+import type { Clock, StartedProcess } from "../world.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
 import type { Attempt } from "./worker-parts.ts";
 
@@ -58,14 +59,17 @@ export class RunningCalls {
 		this.#waiting.delete(answered.resolve);
 	}
 
-	/** Ends those that get no answer, if their worker runs on then. */
+	/** Ends those that get no answer, if their worker runs on for a second: an exit that follows at once explains more. */
 	async loseUnanswered(
+		process: Pick<StartedProcess, "exited">,
 		clock: Clock,
-		runsOn: () => boolean,
 		error: () => WorkerLostError,
 	): Promise<void> {
-		await this.lastAnswers(clock);
-		if (runsOn()) this.lose(error);
+		const [gone] = await Promise.all([
+			goneWithin(process, QUIET_MS, clock),
+			this.lastAnswers(clock),
+		]);
+		if (!gone) this.lose(error);
 	}
 
 	/** Ends those that are left. */

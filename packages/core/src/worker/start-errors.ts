@@ -6,8 +6,10 @@ import type { Worker } from "./worker.ts";
 import { outputTailOf } from "./worker-lost.ts";
 
 export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
-	const why =
-		worker.cause.verdict === "" ? "" : ` because ${worker.cause.verdict}`;
+	const { verdict } = worker.cause;
+	// A worker that is not ready is ended by SIGKILL only: with any other exit it ended by itself.
+	const killed = exit.kind === "signal" && exit.signal === "SIGKILL";
+	const why = killed && verdict !== "" ? ` because ${verdict}` : "";
 	return new StartError({
 		code: "WORKER_EXITED_EARLY",
 		ran: "no",

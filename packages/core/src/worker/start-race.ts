@@ -14,7 +14,7 @@ export interface Handshake {
 	readonly launchedMs: number;
 }
 
-/** After the control channel closed, the exit follows at once, unless the program only closed descriptor 3. */
+/** What fails because the process is ending fails a moment before its exit is seen. One that runs on is awaited no longer. */
 const EXIT_PATIENCE_MS = 1_000;
 
 /**
@@ -39,7 +39,9 @@ export async function raceToReady(
 	void ended(worker, process).catch(end.reject);
 	const going = steps(startAbort.signal);
 	try {
-		return await Promise.race([going, end.promise]);
+		return await Promise.race([going, end.promise]).finally(() =>
+			timer.cancel(),
+		);
 	} catch (error) {
 		startAbort.abort(error);
 		going
@@ -47,19 +49,18 @@ export async function raceToReady(
 			.catch(
 				() => {}, // It failed as well, or could not be closed: the process ends in any case.
 			);
-		throw channelClosed(error) ? await exitInstead(error) : error;
+		throw explainsItself(error) ? error : await exitInstead(error);
 	} finally {
-		timer.cancel();
 		end.promise.catch(() => {}); // Its rejection is handled also when it lost the race.
 	}
 
-	/** A channel that closes announces an exit, and the exit explains more. */
-	async function exitInstead(error: StartError): Promise<StartError> {
+	/** A conversation that fails may announce an exit, and the exit explains more. */
+	async function exitInstead(error: unknown): Promise<unknown> {
 		return await new Promise((resolve) => {
 			const patience = clock.after(EXIT_PATIENCE_MS, () => resolve(error));
-			void process.exited.then((exit) => {
+			end.promise.catch((ending: unknown) => {
 				patience.cancel();
-				resolve(exitedEarly(worker, exit));
+				resolve(ending);
 			});
 		});
 	}
@@ -75,6 +76,7 @@ async function ended(worker: Worker, process: StartedProcess): Promise<never> {
 	throw exitedEarly(worker, exit);
 }
 
-function channelClosed(error: unknown): error is StartError {
-	return error instanceof StartError && error.code === "WORKER_EXITED_EARLY";
+/** What a program or its adapter says of a failed start explains more than an exit. */
+function explainsItself(error: unknown): boolean {
+	return error instanceof StartError && error.code !== "WORKER_EXITED_EARLY";
 }

@@ -271,11 +271,11 @@ export class Worker {
 			return;
 		}
 		if (manner === "dumped") belongings.output.expectStacks();
-		// It runs on, and a call that gets no answer need not wait for its end.
+		// If it runs on, a call that gets no answer need not wait for its end.
 		if (manner === "ending")
 			void this.#calls.loseUnanswered(
+				belongings.process,
 				this.#world.clock,
-				() => this.#state === "stopping",
 				() => outputLost(this),
 			);
 		const outcome = this.#end.climb(belongings, this.#connection, manner);

@@ -272,7 +272,7 @@ test("a start that fails while the pool is open is on standard error; one that c
 	);
 	fails = true;
 	virtual.adapter.workers[0]?.crash();
-	await virtual.clock.advance(500);
+	await virtual.clock.advance(2_000);
 	await virtual.close();
 	const failures = virtual.events.of("worker.start_failed");
 	expect(failures.length).toBeGreaterThan(0);

@@ -59,8 +59,9 @@ describe("a scripted adapter", () => {
 	});
 
 	test("its start fails, hangs or ends early as the script says", async () => {
+		const fails = start({ connect: connectFails("nobody answers") });
 		await expect(
-			start({ connect: connectFails("nobody answers") }).starting,
+			fails.clock.advanceUntil(fails.starting),
 		).rejects.toMatchObject({ code: "CONNECT_FAILED" });
 		const never = start({ connect: neverConnects });
 		await expect(

@@ -130,6 +130,29 @@ describe("output that ends", () => {
 		]);
 	});
 
+	test("and that its adapter reports explains less than the exit that follows", async () => {
+		const { worker, process, clock } = await readyScene(conversing);
+		const call = new Call();
+		worker.begin(call);
+		process.output.stdout.resume();
+		process.output.stdout.end();
+		await clock.settle();
+		worker.conversationOver("it has ended its output");
+		await clock.advance(999);
+		expect(call.losses).toEqual([]);
+		process.exit(7);
+		await clock.advanceUntil(worker.gone);
+		expect(call.losses).toMatchObject([
+			{
+				code: "WORKER_EXITED",
+				message: expect.stringContaining(
+					"exited with code 7 while it ran this call",
+				),
+			},
+		]);
+		expect(clock.pending()).toBe(0);
+	});
+
 	test("before the worker is ready is the end of its start", async () => {
 		const { worker, process, clock } = await startingScene(conversing);
 		process.output.stdout.resume();

@@ -79,17 +79,19 @@ test("a worker that is ready in time wins, and nothing of the race is left", asy
 	expect(made.closed).toBe(0);
 });
 
-test("a step that fails fails the start with its own error, and aborts the signal", async () => {
+test("a step that fails while the process runs on fails the start with its own error a second later, and aborts the signal at once", async () => {
 	const failure = new Error("wrong number");
 	let reason: unknown;
-	const outcome = await race(async (signal) => {
+	const outcome = race(async (signal) => {
 		signal.addEventListener("abort", () => {
 			reason = signal.reason;
 		});
 		throw failure;
 	});
-	expect(outcome).toBe(failure);
+	await bench.clock.settle();
 	expect(reason).toBe(failure);
+	expect(await bench.clock.advanceUntil(outcome)).toBe(failure);
+	expect(bench.clock.now()).toBe(1_000);
 	expect(bench.clock.pending()).toBe(0);
 });
 
@@ -163,17 +165,44 @@ describe("an exit", () => {
 		},
 	);
 
-	test("explains a control channel that closed just before", async () => {
+	test.each([
+		["a control channel that closed", channelClosed()],
+		["a conversation that failed", new Error("write EPIPE")],
+	])("explains %s just before", async (_what, error) => {
 		const outcome = race(async () => {
-			throw channelClosed();
+			throw error;
 		});
 		await bench.clock.advance(999);
 		process.exit(70);
 		await bench.clock.settle();
 		expect(await outcome).toMatchObject({
+			code: "WORKER_EXITED_EARLY",
 			message: expect.stringContaining("exited with code 70"),
 		});
 		expect(bench.clock.pending()).toBe(0);
+	});
+
+	test("does not replace what the program or its adapter said of the start", async () => {
+		const refused = new StartError({
+			code: "WORKER_REFUSED",
+			ran: "no",
+			message: "no numpy",
+		});
+		const outcome = race(async () => {
+			throw refused;
+		});
+		process.exit(1);
+		expect(await bench.clock.advanceUntil(outcome)).toBe(refused);
+		expect(bench.clock.now()).toBe(0);
+	});
+
+	test("is awaited also when the deadline passes meanwhile", async () => {
+		const failure = new Error("wrong number");
+		const connecting = Promise.withResolvers<Handshake>();
+		const outcome = race(() => connecting.promise);
+		await bench.clock.advance(TIMEOUT_MS - 1);
+		connecting.reject(failure);
+		expect(await bench.clock.advanceUntil(outcome)).toBe(failure);
 	});
 
 	test("that does not follow a closed control channel is awaited for a second, no longer", async () => {

@@ -48,6 +48,7 @@ describe("with a process", () => {
 				message: expect.stringMatching(/could not connect: .*BigInt/),
 				cause: expect.any(TypeError),
 			},
+			afterMs: 1_000,
 		},
 		{
 			when: "the ready line is malformed",
@@ -131,6 +132,24 @@ describe("with a process", () => {
 				),
 				cause: expect.objectContaining({ message: "wrong number" }),
 			},
+			afterMs: 1_000,
+		},
+		{
+			when: "the program exits while its conversation breaks",
+			script: {
+				boot: prints(() => {}),
+				connect: async (worker: ScriptedWorker) => {
+					worker.process.exit(4);
+					worker.breakConversation("write EPIPE");
+					throw new Error("write EPIPE");
+				},
+			},
+			expected: {
+				code: "WORKER_EXITED_EARLY",
+				message: expect.stringMatching(
+					/exited with code 4 before it was ready\.\n.*\n {2}\| last output/,
+				),
+			},
 		},
 		{
 			when: "connecting never ends",
@@ -201,7 +220,7 @@ describe("with a process", () => {
 			code: "CONNECT_FAILED",
 		});
 		expect(bench.host.living()).toHaveLength(1);
-		expect(bench.clock.now()).toBe(100);
+		expect(bench.clock.now()).toBe(1_100);
 	});
 
 	test("a program that is ready only after its time is up is not spoken to any more", async () => {
