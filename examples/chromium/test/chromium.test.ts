@@ -65,7 +65,7 @@ describe.skipIf(process.platform !== "linux" || !hasChromium())(
 			expect(await title()).toBe("here");
 			expect(pool.workers()[0]?.pid).not.toBe(pid);
 			expect(membersOf(new Set([pid]))).toEqual([]);
-		});
+		}, 120_000);
 
 		test("every process of its browsers is gone when the host is killed", async () => {
 			await using host = await markedHost(

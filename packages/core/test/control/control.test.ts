@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { attach, type RunUpdate } from "@snakepit/control";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { VERSION } from "../../src/os/gen/version.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 import type { RunRecord } from "../../src/registry/process-registry.ts";
@@ -203,10 +203,7 @@ test("each way of turning control off leaves nothing to attach to", async () => 
 			(client) => client.run.runId,
 			({ code }) => code,
 		);
-	const env = { ...process.env };
-	onTestFinished(() => {
-		process.env = env;
-	});
+	onTestFinished(() => void vi.unstubAllEnvs());
 	for (const [control, production, variable, isOn] of [
 		[undefined, "production", undefined, false],
 		[undefined, "production", "1", true],
@@ -216,12 +213,12 @@ test("each way of turning control off leaves nothing to attach to", async () => 
 		[true, "test", "0", false],
 		[false, "test", "1", false],
 	] as const) {
-		process.env = { ...env, NODE_ENV: production };
-		if (variable !== undefined) process.env["SNAKEPIT_CONTROL"] = variable;
+		vi.stubEnv("NODE_ENV", production);
+		vi.stubEnv("SNAKEPIT_CONTROL", variable);
 		await using run = await openRun({ dataDir, control });
 		expect(await attached()).toBe(isOn ? run.runId : "NO_SUCH_RUN");
 	}
-	process.env["SNAKEPIT_CONTROL"] = "yes";
+	vi.stubEnv("SNAKEPIT_CONTROL", "yes");
 	await expect(openRun({ dataDir })).rejects.toMatchObject({
 		code: "INVALID_OPTION",
 	});
