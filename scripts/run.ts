@@ -30,15 +30,27 @@ export function must(
 		throw new Error(`Failed with ${status}: ${command} ${args.join(" ")}`);
 }
 
-/** Runs a command while this program goes on, showing what it prints, and returns its exit code. */
+/** How a command ended that had a deadline. */
+export type Ending = { readonly status: number } | "killed at the deadline";
+
+/** Runs a command while this program goes on, showing what it prints. It is killed at the deadline, after `onDeadline`. */
 export async function runBeside(
 	command: string,
 	args: string[],
-	env: NodeJS.ProcessEnv = process.env,
-): Promise<number> {
+	env: NodeJS.ProcessEnv,
+	deadline: AbortSignal,
+	onDeadline: () => void,
+): Promise<Ending> {
 	const child = spawn(command, args, { cwd: root, env, stdio: "inherit" });
+	const end = (): void => {
+		onDeadline();
+		child.kill("SIGKILL");
+	};
+	deadline.addEventListener("abort", end, { once: true });
 	const [status] = await once(child, "close");
-	return status ?? 1;
+	deadline.removeEventListener("abort", end);
+	if (deadline.aborted) return "killed at the deadline";
+	return { status: status ?? 1 };
 }
 
 /** Runs a command while this program goes on, and returns its exit code and what it printed. */

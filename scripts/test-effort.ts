@@ -6,6 +6,11 @@ export function isThorough(): boolean {
 	return process.env[THOROUGH] === "1";
 }
 
+/** A run of vitest that takes longer hangs. It takes 7 minutes on two cores, and in full 40. */
+export function longestRunMs(): number {
+	return (isThorough() ? 180 : 40) * 60_000;
+}
+
 /** How often a test repeats something at random: `all` in `check`, `few` in `test`. */
 export function rounds(all: number, few: number): number {
 	return isThorough() ? all : few;

@@ -7,6 +7,9 @@ export const TEST = "SNAKEPIT_TEST";
 /** Names the test, where pytest runs it. */
 export const PYTHON_TEST = "PYTEST_CURRENT_TEST";
 
+/** Names the file that has the tests which are running, for one line each. */
+export const RUNNING_TESTS = "SNAKEPIT_RUNNING_TESTS";
+
 const VARIABLES: readonly string[] = [TEST_RUN, TEST];
 
 /**

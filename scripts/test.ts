@@ -12,8 +12,8 @@ import { reportLeftovers } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { must, root, runBeside, runQuietly } from "./run.ts";
-import { THOROUGH } from "./test-effort.ts";
-import { TEST_RUN } from "./test-mark.ts";
+import { isThorough, longestRunMs } from "./test-effort.ts";
+import { RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";
 
 interface Count {
 	passed: number;
@@ -59,19 +59,31 @@ const pytestEnded = runQuietly(
 );
 
 // It slows every test down, so that only `check` measures it.
-const coverage = process.env[THOROUGH] === "1" ? ["--coverage"] : [];
+const coverage = isThorough() ? ["--coverage"] : [];
 const vitestJson = join(results, "vitest.json");
 console.log("\nvitest");
 // Not the script in node_modules/.bin: with the NODE_PATH that it sets, packages are found from everywhere.
 const vitestProgram = join(root, "node_modules/vitest/vitest.mjs");
-const vitestStatus = await runBeside(
+const runningTests = join(results, "running-tests");
+const longestMs = longestRunMs();
+const vitestEnding = await runBeside(
 	process.execPath,
 	[
 		...[vitestProgram, "run", ...coverage, "--reporter=default"],
 		...["--reporter=json", `--outputFile.json=${vitestJson}`],
+		`--reporter=${join(root, "scripts/running-tests.ts")}`,
 	],
-	marked("vitest"),
+	{ ...marked("vitest"), [RUNNING_TESTS]: runningTests },
+	AbortSignal.timeout(longestMs),
+	() => {
+		console.error(
+			`\nvitest has not ended after ${longestMs / 60_000} minutes:`,
+		);
+		console.error(readFileSync(runningTests, "utf8"));
+	},
 );
+const vitestStatus =
+	vitestEnding === "killed at the deadline" ? 1 : vitestEnding.status;
 const vitest = count("vitest", vitestStatus, vitestCount);
 const leftByVitest = await reportLeftovers("vitest", runOf("vitest"));
 reportCleanupCoverage();
