@@ -14,7 +14,7 @@ import type {
 	HostProgram,
 	WorkerRecord,
 } from "../registry/process-registry.ts";
-import { RunFile } from "../registry/run-file.ts";
+import { READERS_TIMEOUT_MS, RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
 import { type RunName, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
@@ -125,7 +125,7 @@ export class LedgerClaim implements RunClaim {
 			claimedBy: claimantName(parts.claimant),
 		};
 		const path = runPath(parts.directory.runs, name, "db");
-		this.#file = RunFile.open(parts.sqlite, path);
+		this.#file = RunFile.open(parts.sqlite, path, READERS_TIMEOUT_MS);
 		try {
 			this.#file.writeEnds([], 0, this.#run);
 		} catch (error) {

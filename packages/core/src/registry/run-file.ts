@@ -23,8 +23,11 @@ export const APPLICATION_ID = 0x736e6b70;
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 /** Nobody else writes a run file: the event loop does not wait for a stranger that locks it. */
 const BUSY_TIMEOUT_MS = 25;
-/** Until workers are in it, a failed write fails the start of a pool: another program's start may just read it, on a busy machine for longer. */
-const FIRST_BUSY_TIMEOUT_MS = 2_000;
+/**
+ * Another program's start may just read the file, on a busy machine for longer. Until workers are in it, a failed write
+ * fails the start of a pool; of a dead run, it gives the claim away.
+ */
+export const READERS_TIMEOUT_MS = 2_000;
 
 /** What a commit outlives from the moment on in which it returns. */
 export type Outlives =
@@ -68,8 +71,8 @@ export class RunFile {
 		let file: RunFile | undefined;
 		try {
 			const identity = makeFile(path, "");
-			const connection = connect(sqlite, path, FIRST_BUSY_TIMEOUT_MS);
-			file = new RunFile(path, identity, connection, FIRST_BUSY_TIMEOUT_MS);
+			const connection = connect(sqlite, path, READERS_TIMEOUT_MS);
+			file = new RunFile(path, identity, connection, READERS_TIMEOUT_MS);
 			shareFile(connection);
 			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
 			upgrade(connection);
@@ -96,13 +99,17 @@ export class RunFile {
 	}
 
 	/** Opens a file that was read before, and brings one of an older version up to date. Throws what SQLite throws. */
-	static open(sqlite: Sqlite, path: string): RunFile {
-		const connection = connect(sqlite, path, BUSY_TIMEOUT_MS);
+	static open(
+		sqlite: Sqlite,
+		path: string,
+		busyTimeoutMs: number = BUSY_TIMEOUT_MS,
+	): RunFile {
+		const connection = connect(sqlite, path, busyTimeoutMs);
 		try {
 			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(connection);
 			const identity = identityOf(path);
-			return new RunFile(path, identity, connection, BUSY_TIMEOUT_MS);
+			return new RunFile(path, identity, connection, busyTimeoutMs);
 		} catch (error) {
 			connection.client.close();
 			throw error;

@@ -122,15 +122,24 @@ export function removeFreeLock(
 	if (lock instanceof RunLock) lock.release("removed");
 }
 
-/** Takes a lock if it is free; never waits. */
+/**
+ * Of two that try at once, one gets it: it waits so long for the other, which has no more than the first half of the
+ * lock and gives that up.
+ */
+const RACE_TIMEOUT_MS = 100;
+
+/** Takes a lock if it is free; waits only for others that try to. */
 export function takeLock(sqlite: Sqlite, path: string): LockAttempt {
 	const before = identityAt(path);
 	if (before === undefined) return "missing";
 	let connection: SqliteConnection | undefined;
 	try {
-		connection = sqlite.open(path, { readonly: false, busyTimeoutMs: 0 });
+		const busyTimeoutMs = RACE_TIMEOUT_MS;
+		connection = sqlite.open(path, { readonly: false, busyTimeoutMs });
 		// Nothing is ever written: no journal beside it.
 		connection.client.pragma("journal_mode = MEMORY");
+		// In the exclusive mode a connection that failed to lock keeps what others read with.
+		connection.client.pragma("locking_mode = NORMAL");
 		connection.client.exec("BEGIN EXCLUSIVE");
 	} catch (error) {
 		connection?.client.close();

@@ -15,6 +15,7 @@ import { readRunFile } from "../../src/registry/read-run-file.ts";
 import type { RunLock } from "../../src/registry/run-lock.ts";
 import { takeLock } from "../../src/registry/run-lock.ts";
 import { runPath } from "../../src/registry/run-name.ts";
+import { readFor } from "../registry/reading-program.ts";
 import { blindTo, CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
 import { craftRun, deadOwner, workerRow } from "./crafted-run.ts";
 import { machine } from "./hosts.ts";
@@ -228,6 +229,18 @@ test("a run that can be read and not be written is spared: no claim, no kill", a
 	expect(claimRun(bench, name)).toEqual(spared("unreadable"));
 	holder.exec("rollback");
 	expect(claimRun(bench, name).kind).toBe("claimed");
+});
+
+test("a start that reads the run for 300 ms does not give it away: the claim and its end are written after it", async () => {
+	const bench = reaperBench();
+	const { name, path } = await craftRun(bench.dataDir);
+	const first = await readFor(path, 300);
+	const outcome = claimRun(bench, name);
+	expect(outcome.kind).toBe("claimed");
+	await first.exited;
+	const second = await readFor(path, 300);
+	expect(settled(outcome)).toEqual({ over: true });
+	await second.exited;
 });
 
 test("a settlement that cannot be written is done again by the next start", async () => {

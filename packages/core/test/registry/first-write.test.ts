@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createRequire } from "node:module";
-import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
@@ -10,38 +7,10 @@ import { reserved } from "../../src/registry/worker-life.ts";
 import { SeededRandom, VirtualClock } from "../../src/testing.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
+import { readFor } from "./reading-program.ts";
 
 /** Far shorter than the first commit waits. */
 const HELD_MS = 300;
-
-/** Reads the file for so long, or until it is ended: as the start of another program on a busy machine. */
-const READER = `
-const { parentPort, workerData } = require("node:worker_threads");
-const Database = require(workerData.module);
-const database = new Database(workerData.path, { readonly: true });
-database.exec("begin");
-database.prepare("select * from runs").get();
-parentPort.postMessage("reads");
-Atomics.wait(workerData.over, 0, 0, workerData.heldMs);
-database.close();
-`;
-
-async function readFor(
-	path: string,
-	heldMs?: number,
-): Promise<{ end: () => void; exited: Promise<unknown> }> {
-	const over = new Int32Array(new SharedArrayBuffer(4));
-	const module = createRequire(import.meta.url).resolve("better-sqlite3");
-	const workerData = { module, path, heldMs, over };
-	const reader = new Worker(READER, { eval: true, workerData });
-	const exited = once(reader, "exit");
-	await once(reader, "message");
-	const end = (): void => {
-		Atomics.store(over, 0, 1);
-		Atomics.notify(over, 0);
-	};
-	return { end, exited };
-}
 
 async function newFile(): Promise<{
 	file: RunFile;
