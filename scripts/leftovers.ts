@@ -25,10 +25,20 @@ const MOST_LOOKS = 10;
 /** Whether processes can be looked for here. */
 export const leftoversAreSeen: boolean = process.platform === "linux";
 
-/** Ends what the tests of a run have left, and prints it. Returns the failures that it counts for. */
+/** Whether a process with the mark of a run is the runner's own. */
+type IsRunner = (entry: TableEntry) => boolean;
+
+const nothingElse: IsRunner = () => false;
+
+/**
+ * Ends what the tests of a run have left, and prints it. Returns the failures that it counts for.
+ *
+ * The caller is never a leftover, and `isRunner` names what else belongs to the runner of the tests.
+ */
 export async function reportLeftovers(
 	name: string,
 	run: string,
+	isRunner: IsRunner = nothingElse,
 ): Promise<number> {
 	if (!leftoversAreSeen) {
 		console.log(
@@ -36,7 +46,7 @@ export async function reportLeftovers(
 		);
 		return 0;
 	}
-	let left = await leftoversOf(run);
+	let left = await leftoversOf(run, DYING_MS, isRunner);
 	if (left.length === 0) return 0;
 	console.error(
 		`\n${name} left processes behind, which are ended now: counted as one failure`,
@@ -47,7 +57,7 @@ export async function reportLeftovers(
 			console.error(shownLeftover(each));
 			endLeftover(each);
 		}
-		left = await leftoversOf(run, KILLED_MS);
+		left = await leftoversOf(run, KILLED_MS, isRunner);
 	}
 	for (const each of left) console.error(`still there: ${shownLeftover(each)}`);
 	return 1;
@@ -75,10 +85,11 @@ export function leftoverOf(
 export async function leftoversOf(
 	run: string,
 	dyingMs: number = DYING_MS,
+	isRunner: IsRunner = nothingElse,
 ): Promise<readonly Leftover[]> {
 	const deadline = performance.now() + dyingMs;
 	while (true) {
-		const found = look(run);
+		const found = look(run, isRunner);
 		if (found.length === 0 || performance.now() > deadline) return found;
 		await pause(LOOK_MS);
 	}
@@ -105,10 +116,28 @@ export function shownLeftover({
 	return `pid ${pid}, group ${groupId}: ${command}\n  begun in ${test}`;
 }
 
-function look(run: string): readonly Leftover[] {
+/** What every process with the mark of a run does at the moment, for the end of a run that hangs. */
+export function shownRun(run: string): string {
+	return look(run, nothingElse)
+		.map((each) => `${shownLeftover(each)}\n  ${stateOf(each.pid)}\n`)
+		.join("");
+}
+
+/** Whether it runs, sleeps or is stopped, and where in the kernel it waits. */
+function stateOf(pid: number): string {
+	try {
+		const status = readFileSync(`/proc/${pid}/status`, "utf8");
+		const state = /^State:\s*(.*)$/m.exec(status)?.[1] ?? "unknown";
+		return `${state}, in ${readFileSync(`/proc/${pid}/wchan`, "utf8") || "unknown"}`;
+	} catch {
+		return "it has ended";
+	}
+}
+
+function look(run: string, isRunner: IsRunner): readonly Leftover[] {
 	const table = new LinuxProc();
 	return table.entries().flatMap((entry) => {
-		if (entry.pid === process.pid) return [];
+		if (entry.pid === process.pid || isRunner(entry)) return [];
 		const variables = table.environment(entry.pid, [
 			TEST_RUN,
 			TEST,

@@ -53,13 +53,21 @@ export async function runBeside(
 	return { status: status ?? 1 };
 }
 
-/** Runs a command while this program goes on, and returns its exit code and what it printed. */
-export async function runQuietly(
+/** A command under way whose output is kept. */
+export interface QuietRun {
+	/** Its exit code. */
+	readonly exited: Promise<number>;
+	/** What it and the processes that have its output printed, when the last of them has ended. */
+	readonly printed: Promise<string>;
+}
+
+/** Runs a command while this program goes on, and keeps what it prints. */
+export function runQuietly(
 	command: string,
 	args: string[],
 	cwd: string,
 	env: NodeJS.ProcessEnv = process.env,
-): Promise<{ status: number; printed: string }> {
+): QuietRun {
 	const child = spawn(command, args, {
 		cwd,
 		env,
@@ -72,6 +80,8 @@ export async function runQuietly(
 			printed += text;
 		});
 	}
-	const [status] = await once(child, "close");
-	return { status: status ?? 1, printed };
+	return {
+		exited: once(child, "exit").then(([status]) => status ?? 1),
+		printed: once(child, "close").then(() => printed),
+	};
 }

@@ -34,12 +34,6 @@ export default class RunningTests implements Reporter {
 		this.#write();
 	}
 
-	onTestRunEnd(): void {
-		this.#running.clear();
-		this.#running.set(root, "no test: every file has ended, vitest has not");
-		this.#write();
-	}
-
 	#set(moduleId: string, what: string): void {
 		this.#running.set(moduleId, what);
 		this.#write();

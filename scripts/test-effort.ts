@@ -6,9 +6,9 @@ export function isThorough(): boolean {
 	return process.env[THOROUGH] === "1";
 }
 
-/** A run of vitest that takes longer hangs. It takes 7 minutes on two cores, and in full 40. */
+/** A run of vitest that takes longer hangs. On two cores it takes 7 minutes, and much longer in full. */
 export function longestRunMs(): number {
-	return (isThorough() ? 180 : 40) * 60_000;
+	return (isThorough() ? 180 : 30) * 60_000;
 }
 
 /** How often a test repeats something at random: `all` in `check`, `few` in `test`. */

@@ -10,6 +10,9 @@ export const PYTHON_TEST = "PYTEST_CURRENT_TEST";
 /** Names the file that has the tests which are running, for one line each. */
 export const RUNNING_TESTS = "SNAKEPIT_RUNNING_TESTS";
 
+/** Names the file that has the number of failures that leftovers count for, if there were some. */
+export const LEFTOVERS = "SNAKEPIT_TEST_LEFTOVERS";
+
 const VARIABLES: readonly string[] = [TEST_RUN, TEST];
 
 /**

@@ -8,12 +8,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { cleanupPaths } from "../vitest.config.ts";
-import { reportLeftovers } from "./leftovers.ts";
+import { leftoversAreSeen, reportLeftovers, shownRun } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
 import { must, root, runBeside, runQuietly } from "./run.ts";
 import { isThorough, longestRunMs } from "./test-effort.ts";
-import { RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";
+import { LEFTOVERS, RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";
 
 interface Count {
 	passed: number;
@@ -48,7 +48,7 @@ const marked = (name: string): NodeJS.ProcessEnv => ({
 // It runs beside vitest, and what it prints is shown after it. Most tests wait for
 // other processes, so that each runner has more tests under way than there are cores.
 const pytestXml = join(results, "pytest.xml");
-const pytestEnded = runQuietly(
+const pytestRun = runQuietly(
 	python,
 	[
 		...["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
@@ -65,6 +65,7 @@ console.log("\nvitest");
 // Not the script in node_modules/.bin: with the NODE_PATH that it sets, packages are found from everywhere.
 const vitestProgram = join(root, "node_modules/vitest/vitest.mjs");
 const runningTests = join(results, "running-tests");
+const leftoversSeen = join(results, "leftovers");
 const longestMs = longestRunMs();
 const vitestEnding = await runBeside(
 	process.execPath,
@@ -72,26 +73,35 @@ const vitestEnding = await runBeside(
 		...[vitestProgram, "run", ...coverage, "--reporter=default"],
 		...["--reporter=json", `--outputFile.json=${vitestJson}`],
 		`--reporter=${join(root, "scripts/running-tests.ts")}`,
+		`--reporter=${join(root, "scripts/ended-tests.ts")}`,
 	],
-	{ ...marked("vitest"), [RUNNING_TESTS]: runningTests },
+	{
+		...marked("vitest"),
+		[RUNNING_TESTS]: runningTests,
+		[LEFTOVERS]: leftoversSeen,
+	},
 	AbortSignal.timeout(longestMs),
 	() => {
 		console.error(
 			`\nvitest has not ended after ${longestMs / 60_000} minutes:`,
 		);
 		console.error(readFileSync(runningTests, "utf8"));
+		if (leftoversAreSeen) console.error(shownRun(runOf("vitest")));
 	},
 );
 const vitestStatus =
 	vitestEnding === "killed at the deadline" ? 1 : vitestEnding.status;
 const vitest = count("vitest", vitestStatus, vitestCount);
-const leftByVitest = await reportLeftovers("vitest", runOf("vitest"));
+const leftByVitest =
+	(await reportLeftovers("vitest", runOf("vitest"))) +
+	(existsSync(leftoversSeen) ? 1 : 0);
 reportCleanupCoverage();
 
-const { status: pytestStatus, printed } = await pytestEnded;
-console.log(`\npytest\n${printed}`);
-const pytest = count("pytest", pytestStatus, pytestCount);
+const pytestStatus = await pytestRun.exited;
+// Its output ends with the last process that holds it.
 const leftByPytest = await reportLeftovers("pytest", runOf("pytest"));
+console.log(`\npytest\n${await pytestRun.printed}`);
+const pytest = count("pytest", pytestStatus, pytestCount);
 
 const passed = vitest.passed + pytest.passed;
 const failed = vitest.failed + leftByVitest + pytest.failed + leftByPytest;

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
 	endLeftover,
 	type Leftover,
@@ -8,6 +8,7 @@ import {
 	leftoversAreSeen,
 	leftoversOf,
 	shownLeftover,
+	shownRun,
 } from "../../../../scripts/leftovers.ts";
 import { TEST, TEST_RUN, testMark } from "../../../../scripts/test-mark.ts";
 import type { TableEntry } from "../../src/os/process-table.ts";
@@ -111,3 +112,19 @@ test.runIf(leftoversAreSeen)("what is just dying is waited for", async () => {
 	child.stdin.end();
 	expect(await looked).toEqual([]);
 });
+
+test.runIf(leftoversAreSeen)(
+	"the processes of a run that hangs are shown with their states",
+	async () => {
+		const run = `hangs-${process.pid}`;
+		const child = spawn("sleep", ["1000"], {
+			stdio: "ignore",
+			env: { ...process.env, [TEST_RUN]: run },
+		});
+		onTestFinished(() => void child.kill("SIGKILL"));
+		await once(child, "spawn");
+		child.kill("SIGSTOP");
+		await vi.waitFor(() => expect(shownRun(run)).toContain("T (stopped)"));
+		expect(shownRun(run)).toContain(`pid ${child.pid}, group`);
+	},
+);

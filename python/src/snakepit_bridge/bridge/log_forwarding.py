@@ -23,7 +23,7 @@ __all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
 MAX_MESSAGE = 16 << 10
 MAX_TRACEBACK = 64 << 10
 # How long a tool waits for an important record to leave, and how often it looks.
-MAX_WAIT_S = 0.05
+MAX_WAIT_S = 0.5
 PAUSE_S = 0.0002
 
 
