@@ -113,8 +113,8 @@ export async function makeCallsAhead(
 			strike === undefined
 				? [chance.of(0.2) ? "work_async" : "work", [number]]
 				: ["work", [number, strike.step, strike.how, strike.ms]];
-		const idempotentRetries = mostBegins(number) - 1;
-		return pool.execute(tool, args, { ...options, idempotentRetries }).then(
+		const retry = { attempts: mostBegins(number) };
+		return pool.execute(tool, args, { ...options, retry }).then(
 			() => note(number, "ok"),
 			(error) => {
 				if (!(error instanceof SnakepitError)) throw error;

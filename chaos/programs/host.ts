@@ -84,7 +84,7 @@ const orders = {
 		retries: number = 0,
 		times: number = options.size,
 	): Promise<void> => {
-		const settings = { idempotentRetries: retries };
+		const settings = { retry: { attempts: 1 + retries } };
 		const call = () => pool.execute(tool, args, settings);
 		await Promise.all(Array.from({ length: times }, call));
 	},

@@ -68,6 +68,10 @@ import {
 	REPLACE_CHECKS,
 } from "../../packages/core/src/pool/pool-control.ts";
 import {
+	RETRY_CHECKS,
+	RETRY_DEFAULTS,
+} from "../../packages/core/src/pool/retry.ts";
+import {
 	PROGRAM_CHECKS,
 	PROGRAM_DEFAULTS,
 } from "../../packages/core/src/program-options.ts";
@@ -170,6 +174,13 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		`${core}/pool/call-options.ts`,
 		EXECUTE_CHECKS,
 		plainly(EXECUTE_DEFAULTS),
+	),
+	group(
+		"retry",
+		"RetryOptions",
+		`${core}/pool/retry.ts`,
+		RETRY_CHECKS,
+		plainly(RETRY_DEFAULTS),
 	),
 	taken("pool.map", "MapOptions", `${core}/pool/map-options.ts`, MAP_CHECKS, {
 		...plainly(MAP_DEFAULTS),

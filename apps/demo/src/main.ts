@@ -159,7 +159,7 @@ async function readDigits(
 			"read",
 			{ pixels, group },
 			// If its worker dies, the call is made again on another one.
-			{ idempotentRetries: 2 },
+			{ retry: { attempts: 3 } },
 		);
 		answers[index] = (answers[index] ?? 0) + 1;
 		done += 1;

@@ -70,7 +70,7 @@ function rowFor(variant: OurVariant, how: string, size: number): Row {
 			const begin = performance.now();
 			// A child of this process that nobody has waited for yet: the pid is its own.
 			process.kill(worker.pid, "SIGKILL");
-			await pool.execute("echo", [0], { idempotentRetries: 3 });
+			await pool.execute("echo", [0], { retry: { attempts: 4 } });
 			const without_capacity_ms = performance.now() - begin;
 			await whole;
 			return { without_capacity_ms, whole_again_ms: performance.now() - begin };

@@ -159,7 +159,7 @@ export class Callers {
 				: {}),
 			...(chance.of(0.15) ? { queueTimeoutMs: chance.below(300) } : {}),
 			...(chance.of(0.3) ? { priority: chance.below(3) - 1 } : {}),
-			...(chance.of(0.3) ? { idempotentRetries: 1 + chance.below(2) } : {}),
+			...(chance.of(0.3) ? { retry: { attempts: 2 + chance.below(2) } } : {}),
 		};
 		const give = (): void => abort.abort(new Error("on purpose"));
 		const impatience = (): void => {

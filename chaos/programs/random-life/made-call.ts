@@ -155,8 +155,8 @@ export function contradictions(
 	const pids = begun.get(tag) ?? [];
 	const times = pids.length;
 	const seen = callId === undefined ? undefined : observer.calls.get(callId);
-	const { input, idempotentRetries = 0 } = options;
-	const retries = input === undefined ? idempotentRetries : 0;
+	const { input, retry } = options;
+	const retries = input === undefined && retry ? retry.attempts - 1 : 0;
 	const code = seen?.settled[0]?.code;
 	const worker = observer.workers.get(seen?.dispatched.at(-1) ?? "");
 	const isLost = outcome === "WORKER_EXITED" || outcome === "WORKER_HUNG";

@@ -39,7 +39,7 @@ describe("a worker", () => {
 		const { pool } = await pooled({ command });
 		await pool.execute("POST /echo", 1);
 		process.kill(pool.workers()[0]?.pid ?? 0, "SIGKILL");
-		const retried = { idempotentRetries: 1 };
+		const retried = { retry: { attempts: 2 } };
 		expect(await pool.execute("POST /echo", 2, retried)).toEqual({ echoed: 2 });
 	});
 

@@ -34,10 +34,12 @@ export type CallEvent =
 				readonly ranMs: number;
 			})
 	| (CallRef & {
-			/** The call will be attempted again. */
+			/** The call will be attempted again, after a pause. */
 			readonly type: "call.retried";
+			/** The attempt that failed. */
 			readonly attempt: number;
 			readonly because: ErrorCode;
+			readonly pauseMs: number;
 	  })
 	| (CallRef & {
 			/** The call has ended for its caller. */

@@ -60,7 +60,7 @@ export interface QueueErrorCodes {
 export interface WorkerLostErrorCodes {
 	/**
 	 * The worker died while it ran the call.
-	 * @remedy The message has its exit and last lines of output; `idempotentRetries` repeats such calls.
+	 * @remedy The message has its exit and last lines of output; `retry` repeats such calls.
 	 */
 	readonly WORKER_EXITED: "maybe";
 	/**

@@ -46,7 +46,7 @@ export type {
 	ReplaceOptions,
 } from "./pool/pool-control.ts";
 export type { Pool, PoolSession } from "./pool/pool-interface.ts";
-
+export type { RetryOptions } from "./pool/retry.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
 export type {
 	ArgsOf,

@@ -9,6 +9,7 @@ import {
 	show,
 	wholeNumber,
 } from "../option-check.ts";
+import { isRetry, type RetryOptions } from "./retry.ts";
 
 /** What a caller can say about one call. */
 export interface ExecuteOptions {
@@ -21,11 +22,10 @@ export interface ExecuteOptions {
 	/** Calls with a higher priority run first; among equals, those that came first. @default 0 */
 	readonly priority?: number | undefined;
 	/**
-	 * Declares the call idempotent, and says how often it may be made again when a
-	 * worker dies under it. Of no effect with `input`, whose items can be read once.
-	 * @default 0
+	 * Declares the call idempotent, and says when and how often it may be made again. Of no effect with `input`, whose
+	 * items can be read once.
 	 */
-	readonly idempotentRetries?: number | undefined;
+	readonly retry?: RetryOptions | undefined;
 	/** Items that the command reads while it runs. */
 	readonly input?: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/** W3C trace context and baggage headers. */
@@ -48,7 +48,7 @@ const isHeaders: Check = (value) =>
 		: "must be an object with string values";
 
 /** What is left out. */
-export const EXECUTE_DEFAULTS = { priority: 0, idempotentRetries: 0 } as const;
+export const EXECUTE_DEFAULTS = { priority: 0 } as const;
 
 export const EXECUTE_CHECKS: Readonly<Record<keyof ExecuteOptions, Check>> = {
 	signal: optional(isSignal),
@@ -59,7 +59,7 @@ export const EXECUTE_CHECKS: Readonly<Record<keyof ExecuteOptions, Check>> = {
 		value === Number.POSITIVE_INFINITY ? undefined : milliseconds(0)(value),
 	),
 	priority: optional(wholeNumber(-1_000_000, 1_000_000)),
-	idempotentRetries: optional(wholeNumber(0, 10)),
+	retry: optional(isRetry),
 	input: optional(isIterable),
 	traceContext: optional(isHeaders),
 };

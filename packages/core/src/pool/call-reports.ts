@@ -87,7 +87,7 @@ export class CallReports {
 		instrument?.released(error, attempt.ran);
 	}
 
-	retried(call: Call, because: SnakepitError): void {
+	retried(call: Call, because: SnakepitError, pauseMs: number): void {
 		const { pool, clock, hub } = this.#setting;
 		hub.emit({
 			type: "call.retried",
@@ -97,6 +97,7 @@ export class CallReports {
 			command: call.command,
 			attempt: call.attempts,
 			because: because.code,
+			pauseMs,
 		});
 		call.instrument?.retried(because);
 	}
@@ -128,12 +129,17 @@ export class CallReports {
 
 	/** What listeners may see of the arguments of a call. */
 	#argsOf({ command, args }: Call): unknown {
-		const { clock, hub, redact } = this.#setting;
+		const { redact } = this.#setting;
+		return redact && this.guard("observe.args", () => redact(command, args));
+	}
+
+	/** Runs code of the caller; `undefined` when it throws, which is reported. */
+	guard<Value>(of: string, run: () => Value): Value | undefined {
 		try {
-			return redact?.(command, args);
+			return run();
 		} catch (error) {
-			const wallMs = clock.wall();
-			hub.emit({ type: "listener.threw", wallMs, of: "observe.args", error });
+			const { clock, hub } = this.#setting;
+			hub.emit({ type: "listener.threw", wallMs: clock.wall(), of, error });
 			return undefined;
 		}
 	}

@@ -5,6 +5,7 @@ import type { Timer } from "../world.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
 import { NOWHERE, type Waiting } from "./priority-queue.ts";
+import type { RetryOptions } from "./retry.ts";
 import type { Session } from "./session-table.ts";
 import type { Work } from "./work.ts";
 
@@ -26,6 +27,8 @@ export type CallState =
 			readonly attempt: CallAttempt;
 	  }
 	| { readonly kind: "running"; readonly attempt: CallAttempt }
+	/** An attempt failed; the next one begins when the timer ends. */
+	| { readonly kind: "pausing"; readonly timer: Timer }
 	| { readonly kind: "settled" };
 
 /** One call of a caller, from its acceptance to its one settlement. */
@@ -39,7 +42,8 @@ export interface Call extends Waiting {
 	readonly signal: AbortSignal | undefined;
 	readonly input: CallInput | undefined;
 	readonly traceContext: Readonly<Record<string, string>>;
-	readonly idempotentRetries: number;
+	/** How its caller has it retried; `undefined` unless it is idempotent. */
+	readonly retry: RetryOptions | undefined;
 	readonly queueTimeoutMs: number;
 	readonly acceptedMs: number;
 	/** On the monotonic clock; `undefined` without a deadline. */
@@ -89,10 +93,7 @@ export function newCall(
 		input: input === undefined ? undefined : new CallInput(input),
 		traceContext: options.traceContext ?? NO_HEADERS,
 		// An input stream is read once: such a call cannot be made again.
-		idempotentRetries:
-			input === undefined
-				? (options.idempotentRetries ?? EXECUTE_DEFAULTS.idempotentRetries)
-				: 0,
+		retry: input === undefined ? options.retry : undefined,
 		queueTimeoutMs: options.queueTimeoutMs ?? queue.timeoutMs,
 		acceptedMs: nowMs,
 		deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,

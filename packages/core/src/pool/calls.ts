@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import type { SnakepitError, StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
-import type { Clock, ProcessHost } from "../world.ts";
+import type { Clock, ProcessHost, Random } from "../world.ts";
 import { type Call, type CallerContext, newCall } from "./call.ts";
 import type { AttemptListener, CallAttempt } from "./call-attempt.ts";
 import { aborted, noWorker, poolClosed, queueFull } from "./call-errors.ts";
@@ -10,6 +10,7 @@ import { checkCall, type ExecuteOptions } from "./call-options.ts";
 import type { CallReports } from "./call-reports.ts";
 import { type GiveUp, watchCall } from "./call-watch.ts";
 import { Dispatch } from "./dispatch.ts";
+import { failedAttempt } from "./failed-attempt.ts";
 import {
 	checkLease,
 	LEASE,
@@ -33,6 +34,7 @@ interface CallsSetting {
 	readonly size: Readonly<PoolSize>;
 	readonly clock: Clock;
 	readonly host: ProcessHost;
+	readonly random: Random;
 	/** How many calls that waited are sent in one turn of the event loop. */
 	readonly dispatchesAtOnce: number;
 	readonly sessions: SessionTable;
@@ -209,7 +211,7 @@ export class Calls implements AttemptListener {
 			call,
 			error === undefined
 				? { kind: "answered", answer }
-				: { kind: "failed", error },
+				: failedAttempt(call, error, nowMs, this.#setting),
 			nowMs,
 		);
 	}
@@ -250,8 +252,8 @@ export class Calls implements AttemptListener {
 				this.dispatch.wait(call, nowMs);
 				break;
 			case "retry":
-				this.#setting.reports.retried(call, step.because);
-				this.dispatch.seekWorker(call, nowMs);
+				this.#setting.reports.retried(call, step.because, step.pauseMs);
+				this.dispatch.seekWorkerAfter(step.pauseMs, call, nowMs);
 				break;
 			case "succeed":
 				this.#settle(call, nowMs, undefined, step.answer);
@@ -284,7 +286,8 @@ export class Calls implements AttemptListener {
 		if (state.kind === "waiting") {
 			state.timer?.cancel();
 			this.scheduler.leave(call);
-		} else if (state.kind === "running" && error !== undefined)
+		} else if (state.kind === "pausing") state.timer.cancel();
+		else if (state.kind === "running" && error !== undefined)
 			state.attempt.cancel(error, options.calls.cancelGraceMs, clock);
 		if (call.session !== undefined) sessions.done(call.session);
 		reports.settled(call, error, nowMs);

@@ -86,6 +86,19 @@ export class Dispatch {
 		);
 	}
 
+	/** Again after an attempt that failed, and a pause. */
+	seekWorkerAfter(pauseMs: number, call: Call, nowMs: number): void {
+		if (pauseMs === 0) {
+			this.seekWorker(call, nowMs);
+			return;
+		}
+		const { clock } = this.#setting;
+		const timer = clock.after(pauseMs, () =>
+			this.seekWorker(call, clock.now()),
+		);
+		call.state = { kind: "pausing", timer };
+	}
+
 	/** Gives a worker what waits for it, as far as it has room and the pace allows. */
 	serve(worker: Worker): void {
 		const { clock, happened } = this.#setting;

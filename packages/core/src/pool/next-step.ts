@@ -3,7 +3,10 @@ import {
 	type SnakepitError,
 	WorkerLostError,
 } from "../errors.ts";
+import type { Call } from "./call.ts";
 import { asBegun } from "./call-errors.ts";
+import type { FailedAttempt } from "./failed-attempt.ts";
+import { pauseBeforeRetry, type RetryOptions } from "./retry.ts";
 
 /** What can happen to a call. */
 export type Occurrence<Worker> =
@@ -16,7 +19,7 @@ export type Occurrence<Worker> =
 	/** Its worker answered. */
 	| { readonly kind: "answered"; readonly answer: unknown }
 	/** The attempt failed, or its worker is gone. */
-	| { readonly kind: "failed"; readonly error: SnakepitError }
+	| FailedAttempt
 	/** It shall end, whatever it does: aborted, past its deadline, refused by what became of the pool. */
 	| { readonly kind: "given_up"; readonly error: SnakepitError };
 
@@ -34,8 +37,12 @@ export type Step<Worker> =
 	/** Is sent ahead, to wait in a worker. */
 	| { readonly kind: "send_ahead"; readonly worker: Worker }
 	| { readonly kind: "wait" }
-	/** Makes another attempt: a worker is looked for. */
-	| { readonly kind: "retry"; readonly because: SnakepitError }
+	/** Makes another attempt after the pause: a worker is looked for. */
+	| {
+			readonly kind: "retry";
+			readonly because: SnakepitError;
+			readonly pauseMs: number;
+	  }
 	| { readonly kind: "refuse"; readonly why: "queue_full" | "session_lost" }
 	| { readonly kind: "succeed"; readonly answer: unknown }
 	| { readonly kind: "fail"; readonly error: SnakepitError }
@@ -45,14 +52,15 @@ export type Step<Worker> =
 /** What the decision depends on; a `Call` has it. */
 export interface Progress {
 	readonly state: {
-		readonly kind: "waiting" | "ahead" | "running" | "settled";
+		readonly kind: Call["state"]["kind"];
 	};
 	/** How often it was tried, the attempt that is judged included. */
 	readonly attempts: number;
 	/** How many of those are over and may have begun. */
 	readonly begun: number;
-	/** How often its caller allows work that may have begun to be done again. */
-	readonly idempotentRetries: number;
+	/** How its caller allows work that may have begun to be done again. */
+	readonly retry: RetryOptions | undefined;
+	readonly deadlineMs: number | undefined;
 	readonly work: { readonly begun: boolean };
 	readonly input: { readonly opened: "no" | "yes" } | undefined;
 }
@@ -84,7 +92,7 @@ export function nextStep<Worker>(
 		case "answered":
 			return { kind: "succeed", answer: occurrence.answer };
 		case "failed":
-			return stepAfterFailure(call, occurrence.error);
+			return stepAfterFailure(call, occurrence);
 		case "given_up":
 			return { kind: "fail", error: occurrence.error };
 	}
@@ -93,18 +101,26 @@ export function nextStep<Worker>(
 /**
  * Work that never began is tried again, a few times. Work that may have begun is
  * tried again only as often as its caller allowed by declaring it idempotent, so
- * that a poisonous input does not take worker after worker down.
+ * that a poisonous input does not take worker after worker down. A pause that would
+ * outlast the deadline is not begun.
  */
-function stepAfterFailure(call: Progress, error: SnakepitError): Step<never> {
-	const { attempts, begun, idempotentRetries } = call;
+function stepAfterFailure(
+	call: Progress,
+	{ error, byCaller, nowMs, fraction }: FailedAttempt,
+): Step<never> {
+	const { attempts, begun, retry, deadlineMs } = call;
 	// What was delivered or read already cannot be taken back.
 	const isSpent = call.work.begun || call.input?.opened === "yes";
 	const isRepeatable =
 		error.ran === "no"
 			? attempts - begun < MAX_UNBEGUN_ATTEMPTS
-			: begun <= idempotentRetries;
-	return isWorkersEnd(error) && isRepeatable && !isSpent
-		? { kind: "retry", because: error }
+			: begun < (retry?.attempts ?? 1);
+	const pauseMs = pauseBeforeRetry(retry, begun, fraction);
+	const isInTime =
+		pauseMs === 0 || deadlineMs === undefined || nowMs + pauseMs < deadlineMs;
+	const isRetried = byCaller === "accepted" || isWorkersEnd(error);
+	return isRetried && isRepeatable && isInTime && !isSpent
+		? { kind: "retry", because: error, pauseMs }
 		: { kind: "fail", error: begun > 0 ? asBegun(error) : error };
 }
 

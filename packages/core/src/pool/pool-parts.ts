@@ -43,6 +43,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		size,
 		clock,
 		host,
+		random: world.random,
 		dispatchesAtOnce: setting.dispatchesAtOnce,
 		sessions,
 		reports: new CallReports({

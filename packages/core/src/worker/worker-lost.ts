@@ -15,7 +15,7 @@ export function workerLost(
 	return new WorkerLostError({
 		code: codeOf(reason),
 		ran: "maybe",
-		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (idempotentRetries).${outputTailOf(worker)}`,
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} while it ran this call. The work may have begun: retry only if it is idempotent (retry).${outputTailOf(worker)}`,
 	});
 }
 
@@ -24,7 +24,7 @@ export function outputLost(worker: Worker): WorkerLostError {
 	return new WorkerLostError({
 		code: "WORKER_EXITED",
 		ran: "maybe",
-		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.cause.verdict}. The work may have begun: retry only if it is idempotent (idempotentRetries).${outputTailOf(worker)}`,
+		message: `Worker ${worker.ref.workerId} (pid ${worker.pid}) cannot answer this call any more: ${worker.cause.verdict}. The work may have begun: retry only if it is idempotent (retry).${outputTailOf(worker)}`,
 	});
 }
 

@@ -121,9 +121,7 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 							const times = callId === undefined ? 0 : (began.get(callId) ?? 0);
 							if (end.kind === "value") expect(times).toBeGreaterThan(0);
 							else if (end.ran === "no") expect(times).toBe(0);
-							expect(times).toBeLessThanOrEqual(
-								1 + (options.idempotentRetries ?? 0),
-							);
+							expect(times).toBeLessThanOrEqual(options.retry?.attempts ?? 1);
 						}),
 					);
 				};
@@ -140,7 +138,7 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 									{
 										signal: controller.signal,
 										priority: happening.priority,
-										idempotentRetries: happening.retries,
+										retry: { attempts: 1 + happening.retries },
 										timeoutMs,
 										queueTimeoutMs,
 									},

@@ -32,7 +32,7 @@ test("an error that an adapter throws again and again is not changed by a call t
 		},
 	});
 	const tried = outcome(
-		pool.execute("unlucky", "tried", { idempotentRetries: 1 }),
+		pool.execute("unlucky", "tried", { retry: { attempts: 2 } }),
 	);
 	await clock.advance(30_000);
 	expect(await tried).toMatchObject({

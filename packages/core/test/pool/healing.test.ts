@@ -56,7 +56,7 @@ test("a call that is declared idempotent is made again on another worker", async
 				crashes-- > 0 ? scripts.crash(call) : scripts.echo(call),
 		},
 	});
-	const call = pool.execute("sometimes", "x", { idempotentRetries: 2 });
+	const call = pool.execute("sometimes", "x", { retry: { attempts: 3 } });
 	await clock.advance(1_000);
 	expect(await call).toBe("x");
 	expect(events.of("call.retried")).toMatchObject([
@@ -73,7 +73,7 @@ test("a poisonous input takes down as many workers as its caller allowed, and no
 		{ size: 4 },
 	);
 	const poison = outcome(
-		pool.execute("crash", undefined, { idempotentRetries: 2 }),
+		pool.execute("crash", undefined, { retry: { attempts: 3 } }),
 	);
 	await clock.advance(30_000);
 	expect(await poison).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
@@ -210,7 +210,7 @@ test("a call that was tried before is never reported as not begun", async () => 
 		{ start: { maxRestarts: 3, backoffMs: 10 } },
 	);
 	const tried = outcome(
-		pool.execute("crash", undefined, { idempotentRetries: 5 }),
+		pool.execute("crash", undefined, { retry: { attempts: 6 } }),
 	);
 	const waited = outcome(pool.execute("echo", 1));
 	await clock.advance(10_000);

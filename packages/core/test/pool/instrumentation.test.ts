@@ -57,7 +57,7 @@ test("an instrument follows a call from its acceptance to its settlement, throug
 		{ instruments: [instrument] },
 	);
 	const call = pool.execute("sometimes", 1, {
-		idempotentRetries: 1,
+		retry: { attempts: 2 },
 		traceContext: { given: "1" },
 	});
 	await clock.advance(1_000);

@@ -67,7 +67,7 @@ test("what a task throws reaches its caller as it is, and is a failure in events
 		};
 		expect(
 			await pool
-				.use(task, { idempotentRetries: 3 })
+				.use(task, { retry: { attempts: 4 } })
 				.catch((caught: unknown) => caught),
 		).toBe(error);
 		expect(runs).toBe(1);
@@ -88,7 +88,7 @@ test("a task whose worker dies is lost with it, and runs again only where that i
 	let runs = 0;
 	const again = pool.use(
 		(client, lease) => (++runs === 1 ? dying() : numberOf(client, lease)),
-		{ idempotentRetries: 1 },
+		{ retry: { attempts: 2 } },
 	);
 	await clock.advance(10_000);
 	expect(await again).toBe(3);

@@ -14,7 +14,7 @@ test("a call that may have begun once is reported so, however the next attempts 
 		},
 	});
 	const call = outcome(
-		pool.execute("unlucky", undefined, { idempotentRetries: 1 }),
+		pool.execute("unlucky", undefined, { retry: { attempts: 2 } }),
 	);
 	await clock.advance(30_000);
 	expect(await call).toMatchObject({ code: "WORKER_REPLACED", ran: "maybe" });
@@ -33,7 +33,7 @@ test("attempts that never began take nothing from how often a call may be made a
 			},
 		},
 	});
-	const call = pool.execute("unlucky", "x", { idempotentRetries: 1 });
+	const call = pool.execute("unlucky", "x", { retry: { attempts: 2 } });
 	await clock.advance(30_000);
 	expect(await call).toBe("x");
 	await close();

@@ -44,7 +44,7 @@ const EXECUTE: LeftOut<ExecuteOptions> = {
 	timeoutMs: undefined,
 	queueTimeoutMs: undefined,
 	priority: undefined,
-	idempotentRetries: undefined,
+	retry: undefined,
 	input: undefined,
 	traceContext: undefined,
 };

@@ -34,7 +34,7 @@ test("a call that is aborted by a listener in its retry is not made again", asyn
 	const abort = new AbortController();
 	pool.on("call.retried", () => abort.abort());
 	const call = outcome(
-		pool.execute("crash", 1, { signal: abort.signal, idempotentRetries: 3 }),
+		pool.execute("crash", 1, { signal: abort.signal, retry: { attempts: 4 } }),
 	);
 	await clock.advance(20_000);
 	expect(await call).toMatchObject({ code: "CALL_ABORTED" });

@@ -95,7 +95,7 @@ describe("a map reports", () => {
 			},
 		});
 		const retried = collected(
-			pool.map("sometimes", ["x"], { idempotentRetries: 1 }),
+			pool.map("sometimes", ["x"], { retry: { attempts: 2 } }),
 		);
 		expect(await clock.advanceUntil(retried)).toEqual(["x"]);
 		const late = outcome(collected(pool.map("hang", [1], { timeoutMs: 20 })));

@@ -3,8 +3,10 @@ import {
 	ConnectionBrokenError,
 	InputError,
 	type SnakepitError,
+	ToolError,
 	WorkerLostError,
 } from "../../src/errors.ts";
+import type { FailedAttempt } from "../../src/pool/failed-attempt.ts";
 import {
 	nextStep,
 	type Occurrence,
@@ -16,7 +18,8 @@ const call = (tried: Partial<Progress> = {}): Progress => ({
 	state: { kind: "waiting" },
 	attempts: 0,
 	begun: 0,
-	idempotentRetries: 0,
+	retry: undefined,
+	deadlineMs: undefined,
 	work: { begun: false },
 	input: undefined,
 	...tried,
@@ -27,6 +30,9 @@ const lost = (ran: "no" | "maybe") =>
 const broken = new ConnectionBrokenError({
 	ran: "no",
 	message: "",
+});
+const toolFailed = new ToolError({
+	...{ ran: "maybe", message: "", remote: { type: "IOError", message: "" } },
 });
 const refused = new InputError({
 	code: "TOOL_NOT_FOUND",
@@ -39,12 +45,21 @@ const sessionGone = new WorkerLostError({
 	message: "",
 });
 
+const failed = (
+	error: SnakepitError,
+	more: Partial<FailedAttempt> = {},
+): FailedAttempt => ({
+	kind: "failed",
+	...{ error, nowMs: 0, byCaller: "not accepted", fraction: 1 },
+	...more,
+});
+
 const EVERY: readonly Occurrence<string>[] = [
 	{ kind: "worker_found", worker: "w" },
 	{ kind: "no_worker", queue: "open", process: "there" },
 	{ kind: "no_worker", queue: "full", process: "gone" },
 	{ kind: "answered", answer: 1 },
-	{ kind: "failed", error: lost("no") },
+	failed(lost("no")),
 	{ kind: "given_up", error: lost("no") },
 ];
 
@@ -97,16 +112,16 @@ describe("after an attempt that failed", () => {
 		error: SnakepitError,
 		attempts: number,
 		begun: number,
-		idempotentRetries = 9,
+		retries = 9,
 		spent: Partial<Progress> = {},
 	) =>
 		nextStep(
 			call({
 				state: { kind: "running" },
-				...{ attempts, begun, idempotentRetries },
+				...{ attempts, begun, retry: { attempts: 1 + retries } },
 				...spent,
 			}),
-			{ kind: "failed", error },
+			failed(error),
 		).kind;
 
 	test("a call is made again only when its worker was lost", () => {
@@ -138,9 +153,67 @@ describe("after an attempt that failed", () => {
 		expect(after(lost("no"), 1, 0, 9, unread)).toBe("retry");
 	});
 
+	test("a failure of the command is retried only if its caller accepts it, as often as it allows", () => {
+		const running = (begun: number) =>
+			call({
+				...{ state: { kind: "running" }, attempts: begun, begun },
+				retry: { attempts: 2 },
+			});
+		const byCaller = "accepted";
+		expect(nextStep(running(1), failed(toolFailed)).kind).toBe("fail");
+		expect(nextStep(running(1), failed(toolFailed, { byCaller })).kind).toBe(
+			"retry",
+		);
+		expect(nextStep(running(2), failed(toolFailed, { byCaller })).kind).toBe(
+			"fail",
+		);
+	});
+
+	test.each([
+		[1, 1, 100],
+		[2, 1, 200],
+		[3, 1, 400],
+		[3, 0, 200],
+		[9, 1, 25_600],
+		[10, 1, 30_000],
+	])(
+		"%i attempts that may have begun, and %d by chance, are followed by a pause of %i ms",
+		(begun, fraction, pauseMs) => {
+			const running = call({
+				...{ state: { kind: "running" }, attempts: begun, begun },
+				retry: { attempts: 100, backoffMs: 100 },
+			});
+			const error = lost("maybe");
+			expect(nextStep(running, failed(error, { fraction }))).toEqual({
+				...{ kind: "retry", because: error, pauseMs },
+			});
+		},
+	);
+
+	test("a call that did not begin does not pause", () => {
+		const running = call({
+			...{ state: { kind: "running" }, attempts: 1 },
+			retry: { attempts: 2, backoffMs: 100 },
+		});
+		expect(nextStep(running, failed(lost("no")))).toMatchObject({ pauseMs: 0 });
+	});
+
+	test("a pause that would outlast the deadline is not begun: the call fails with its error", () => {
+		const running = (deadlineMs: number) =>
+			call({
+				...{ state: { kind: "running" }, attempts: 1, begun: 1, deadlineMs },
+				retry: { attempts: 2, backoffMs: 100 },
+			});
+		const at = failed(lost("maybe"), { nowMs: 50 });
+		expect(nextStep(running(151), at).kind).toBe("retry");
+		expect(nextStep(running(150), at)).toEqual({
+			...{ kind: "fail", error: at.error },
+		});
+	});
+
 	test("the error says that the work may have begun if any attempt did", () => {
 		const running = call({ state: { kind: "running" }, attempts: 2, begun: 1 });
-		const step = nextStep(running, { kind: "failed", error: refused });
+		const step = nextStep(running, failed(refused));
 		expect(step).toMatchObject({
 			kind: "fail",
 			error: { code: "TOOL_NOT_FOUND", ran: "maybe" },
@@ -150,7 +223,7 @@ describe("after an attempt that failed", () => {
 
 	test("the error says that the work did not begin if no attempt did", () => {
 		const running = call({ state: { kind: "running" }, attempts: 1 });
-		const step = nextStep(running, { kind: "failed", error: refused });
+		const step = nextStep(running, failed(refused));
 		expect(step).toEqual({ kind: "fail", error: refused });
 		expect(step.kind === "fail" && step.error.ran).toBe("no");
 	});

@@ -113,7 +113,7 @@ test("a call that is to be made again waits until the pool is resumed", async ()
 			},
 		},
 	});
-	const call = pool.execute("sometimes", "x", { idempotentRetries: 1 });
+	const call = pool.execute("sometimes", "x", { retry: { attempts: 2 } });
 	await clock.advance(1);
 	pool.pause();
 	await clock.advance(1_000);

@@ -100,7 +100,7 @@ test("every call settles exactly once, whatever crashes, is aborted, times out, 
 							const options = {
 								signal: controller.signal,
 								priority: happening.priority,
-								idempotentRetries: happening.retries,
+								retry: { attempts: 1 + happening.retries },
 								...(happening.timeoutMs === undefined
 									? {}
 									: { timeoutMs: happening.timeoutMs }),

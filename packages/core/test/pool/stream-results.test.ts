@@ -129,7 +129,9 @@ test("a stream that is refused or aborted has the reason as its result", async (
 
 test("the result is that of the attempt that came to its end", async () => {
 	const { pool, clock, close } = await virtualPool({ commands });
-	const stream = pool.stream("crashOnce", undefined, { idempotentRetries: 1 });
+	const stream = pool.stream("crashOnce", undefined, {
+		retry: { attempts: 2 },
+	});
 	const items = Array.fromAsync(stream);
 	await clock.advance(10_000);
 	expect(await items).toEqual([1]);

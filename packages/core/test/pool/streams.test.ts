@@ -103,7 +103,9 @@ test("several items may be asked for at once", async () => {
 
 test("a stream whose worker dies throws once, after the items it had, and is never made again", async () => {
 	const { pool, clock, close, events } = await virtualPool({ commands });
-	const stream = pool.stream("crashAfter", undefined, { idempotentRetries: 3 });
+	const stream = pool.stream("crashAfter", undefined, {
+		retry: { attempts: 4 },
+	});
 	expect(await stream.next()).toEqual({ done: false, value: 1 });
 	const failed = outcome(stream.next());
 	await clock.advance(1_000);
@@ -187,7 +189,7 @@ test("what a lost worker still sends after its call was made again is not of the
 	await clock.advance(1_000);
 	await opened;
 	const read = Array.fromAsync(
-		pool.stream("count", 2, { idempotentRetries: 1 }),
+		pool.stream("count", 2, { retry: { attempts: 2 } }),
 	);
 	await clock.advance(0);
 	adapter.workers[0]?.crash();

@@ -46,7 +46,7 @@ describe("a call whose worker is gone", () => {
 				{
 					code: "WORKER_EXITED",
 					message: expect.stringMatching(
-						new RegExp(`${words} it ran this call.*idempotentRetries`),
+						new RegExp(`${words} it ran this call.*\\(retry\\)`),
 					),
 				},
 			]);

@@ -112,7 +112,7 @@ test(
 		const { pool, dataDir } = await openTracedPool(receiver.url);
 		const marker = join(dataDir, "marker");
 		expect(
-			await pool.execute("fragile", { marker }, { idempotentRetries: 1 }),
+			await pool.execute("fragile", { marker }, { retry: { attempts: 2 } }),
 		).toBe("alive");
 		const call = await receiver.until("call fragile");
 		const isOfIt = ({ traceId }: ReceivedSpan): boolean =>

@@ -94,7 +94,7 @@ export async function everything(
 	});
 
 	const retried = settle(
-		pool.execute("sometimes", 1, { idempotentRetries: 1 }),
+		pool.execute("sometimes", 1, { retry: { attempts: 2 } }),
 	);
 	await clock.advance(5_000);
 	await retried;

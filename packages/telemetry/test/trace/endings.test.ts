@@ -111,7 +111,7 @@ test("the trace of a killed worker: the failed attempt, the retry linked to it, 
 		sometimes: (call) =>
 			crashes-- > 0 ? scripts.crash(call) : scripts.echo(call),
 	});
-	const call = pool.execute("sometimes", "x", { idempotentRetries: 1 });
+	const call = pool.execute("sometimes", "x", { retry: { attempts: 2 } });
 	await clock.advance(1_000);
 	expect(await call).toBe("x");
 	const spans = await sdk.spans();

@@ -1,0 +1,56 @@
+import type { ToolError } from "../errors.ts";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	milliseconds,
+	optional,
+	wholeNumber,
+} from "../option-check.ts";
+import { backoffMs } from "../worker/backoff.ts";
+
+/** Declares a call idempotent: the pool may make it again when it fails. */
+export interface RetryOptions {
+	/** How often the call may be made, the first time included. */
+	readonly attempts: number;
+	/** The pause before the second attempt. It doubles before each further one, up to 30 s, and is shortened at random by up to half. @default 0 ms */
+	readonly backoffMs?: number | undefined;
+	/**
+	 * Whether a failure of the command itself is retried, too. Without it, only the death or loss of a worker is. If it
+	 * throws, the call is not retried.
+	 */
+	readonly on?: ((error: ToolError) => boolean) | undefined;
+}
+
+export const RETRY_DEFAULTS = { backoffMs: 0 } as const;
+
+export const RETRY_CHECKS: Readonly<Record<keyof RetryOptions, Check>> = {
+	attempts: wholeNumber(1, 100),
+	backoffMs: optional(milliseconds(0)),
+	on: optional(aFunction),
+};
+
+/** @throws OptionsError when it is an object with options that are not right. */
+export const isRetry: Check = (value) => {
+	if (typeof value !== "object" || value === null) return "must be an object";
+	checkOptions("pool.execute retry", value, RETRY_CHECKS);
+	return undefined;
+};
+
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * How long a call pauses before it is made again.
+ *
+ * @param begun how many attempts may have begun; none is no reason to pause.
+ * @param fraction a number from 0 to 1, so that calls that failed together do not return together.
+ */
+export function pauseBeforeRetry(
+	retry: RetryOptions | undefined,
+	begun: number,
+	fraction: number,
+): number {
+	const firstMs = retry?.backoffMs ?? RETRY_DEFAULTS.backoffMs;
+	const mostMs = Math.max(firstMs, LONGEST_PAUSE_MS);
+	return backoffMs(begun + 1, firstMs, mostMs, fraction);
+}
