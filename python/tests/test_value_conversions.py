@@ -12,7 +12,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from datetime import datetime, time, timedelta, timezone
+from datetime import datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 
 import msgpack
@@ -62,6 +62,20 @@ class Point:
 Pair = collections.namedtuple("Pair", "left right")
 
 
+class Nowhere(tzinfo):
+    """A zone without an offset."""
+
+    def utcoffset(self, _: datetime | None) -> None: ...
+
+    def dst(self, _: datetime | None) -> None: ...
+
+    def tzname(self, _: datetime | None) -> None: ...
+
+
+class Moment(datetime):
+    """Like `pandas.Timestamp`."""
+
+
 class Later:
     def __await__(self) -> Iterator[None]:
         yield
@@ -83,6 +97,11 @@ class Later:
         (collections.Counter("aab"), {"a": 2, "b": 1}),
         (Name("n"), "n"),
         ({Name("k"): 1}, {"k": 1}),
+        (Moment(2024, 1, 1, 12, 0, 0, 5), datetime(2024, 1, 1, 12, 0, 0, 5)),
+        (
+            Moment(1969, 1, 1, 12, 0, 0, 5, tzinfo=timezone.utc),
+            datetime(1969, 1, 1, 12, 0, 0, 5, tzinfo=timezone.utc),
+        ),
         (
             datetime(2024, 1, 1, 12, tzinfo=timezone(timedelta(hours=2))),
             datetime(2024, 1, 1, 10, tzinfo=timezone.utc),
@@ -118,6 +137,8 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (Frame(), "$.a[1]", "to_dict() of it"),
         (NaTType(), "$.a[1]", "None in its place"),
         (Model(), "$.a[1]", ".model_dump()"),
+        (datetime(2024, 1, 1, tzinfo=Nowhere()), "$.a[1]", "no offset from UTC"),
+        ((1, datetime(2024, 1, 1, tzinfo=Nowhere())), "$.a[1][1]", "no offset"),
         ("\ud800", "$.a[1]", "surrogate"),
         ({"\ud800": 1}, '$.a[1]["\\ud800"]', "surrogate"),
         ({"b c": {"d": object()}}, '$.a[1]["b c"].d', "plain data"),
@@ -136,6 +157,19 @@ def test_what_has_no_image_is_refused_with_its_path(
         encode({"a": [0, value]})
     assert caught.value.path == path
     assert remedy in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        [datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=timezone.utc)],
+        [datetime(2024, 1, 1), Moment(2024, 1, 2)],
+        [datetime(2024, 1, 1), None],
+        [datetime(2024, 1, 1), [datetime(2024, 1, 1)], {"a": datetime(2024, 1, 1)}],
+    ],
+)
+def test_a_list_of_dates_and_other_values_arrives_as_it_was(mixed: Any) -> None:
+    assert decode(encode(mixed)) == mixed
 
 
 def test_a_cycle_is_called_a_cycle() -> None:
@@ -160,7 +194,8 @@ def test_101_levels_are_too_many() -> None:
         ("d605929101c0", "$<key 0>", "cannot be a key"),
         ("d6079301c301", "$[1]", "equals another item"),
         ("c7050594" + "01c0c3c0", "$<key 1>", "equals another key"),
-        ("81a161d7027fffffffffffffff", "$.a", "years 1 to 9999"),
+        ("81a161c70cff000000000000010000000000", "$.a", "years 1 to 9999"),
+        ("92d6ff0000000081a161d7047fffffffffffffff", "$[1].a", "years 1 to 9999"),
         ("91d40863", "$[0]", "without dtype"),
     ],
 )

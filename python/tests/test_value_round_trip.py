@@ -33,6 +33,7 @@ VALUES = st.recursive(
     SCALARS,
     lambda inner: (
         st.lists(inner)
+        | st.lists(st.datetimes())
         | st.lists(inner).map(tuple)
         | st.dictionaries(st.text(), inner)
         | st.dictionaries(HASHABLE, inner)

@@ -60,10 +60,15 @@ BY_HAND = {
     "map": "82a16201a16181a16391c3",
     "map of numbers": "c7110594" + "01a36f6e65" + "fea96d696e75732074776f",
     "__proto__": "c70c0592a95f5f70726f746f5f5f01",
-    "epoch": "d7020000000000000000",
-    "instant before the epoch": "d702ffffffffffffffff",
+    "epoch": "d6ff00000000",
+    "instant": "d7ff" + f"{123456000 << 34 | 1709209815:016x}",
+    "instant before the epoch": "c70cff" + f"{999999000:08x}" + "f" * 16,
     "date": "c70a03" + b"2024-02-29".hex(),
-    "date and time": "c71304" + b"2024-02-29T12:30:15".hex(),
+    "date and time": "d704" + f"{1709209815 * 10**6:016x}",
+    "dates and times": "c7290a93"
+    + f"c70cff00000000{-62135596800 + 2**64:016x}"
+    + f"d7ff{120000 << 34 | 1709209815:016x}"
+    + f"c70cff{999999000:08x}{253402300799:016x}",
     "empty tuple": "d40690",
     "set": "c7030791a161",
     "array of int16": "c70d0893a5696e7431369101c4020102",

@@ -2,8 +2,9 @@ import { InputError } from "@snakepit/core";
 import { DTYPES, isDType } from "./dtype.ts";
 import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
 import { ImageReader, MalformedImage } from "./image-reader.ts";
+import { readDateTime, readDateTimes, readInstant } from "./moments.ts";
 import { littleEndian, NdArray } from "./nd-array.ts";
-import { PlainDate, PlainDateTime } from "./plain-date.ts";
+import { PlainDate } from "./plain-date.ts";
 import { Tuple } from "./tuple.ts";
 
 /** An array of numbers is written with two levels of its own, which do not count for the sender. */
@@ -168,6 +169,7 @@ class Decoder {
 
 	#extension(size: number): unknown {
 		const type = this.#reader.byte();
+		if (type === EXTENSION.instant) return readInstant(this.#reader, size);
 		return this.#reader.inside(size, () => this.#content(type, size));
 	}
 
@@ -176,12 +178,12 @@ class Decoder {
 		switch (type) {
 			case EXTENSION.bigInteger:
 				return safeWhereItFits(bigInteger(reader.binary(size)));
-			case EXTENSION.instant:
-				return this.#instant(size);
 			case EXTENSION.date:
 				return PlainDate.from(reader.text(size));
 			case EXTENSION.dateTime:
-				return PlainDateTime.from(reader.text(size));
+				return readDateTime(reader, size);
+			case EXTENSION.dateTimes:
+				return readDateTimes(reader, this.#arrayHeader());
 			case EXTENSION.map:
 				return this.#map();
 			case EXTENSION.tuple:
@@ -197,19 +199,6 @@ class Decoder {
 					`the unknown extension type ${type}; update @snakepit/adapter-python`,
 				);
 		}
-	}
-
-	#instant(size: number): Date {
-		if (size !== 8) this.#reader.fail(`an instant of ${size} bytes`);
-		const us = this.#reader.signedLong();
-		// Rounded down; `/` rounds towards zero.
-		const ms = (us - (((us % 1000n) + 1000n) % 1000n)) / 1000n;
-		const date = new Date(Number(ms));
-		if (Number.isNaN(date.getTime()))
-			this.#reader.fail(
-				`an instant outside the range of Date: ${us} microseconds`,
-			);
-		return date;
 	}
 
 	#tuple(): Tuple {

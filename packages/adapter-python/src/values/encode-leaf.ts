@@ -7,6 +7,7 @@ import {
 } from "./extension-types.ts";
 import { Float } from "./float.ts";
 import { EXTENSION_GUESS, type ImageWriter } from "./image-writer.ts";
+import { encodeDateTime } from "./moments.ts";
 import { NdArray } from "./nd-array.ts";
 import { describe, NoImage } from "./no-image.ts";
 import { PlainDate, PlainDateTime } from "./plain-date.ts";
@@ -55,8 +56,7 @@ export function encodeLeaf(
 	else if (value instanceof Float) writer.float(value.value);
 	else if (value instanceof PlainDate)
 		encodeText(writer, EXTENSION.date, value.toString());
-	else if (value instanceof PlainDateTime)
-		encodeText(writer, EXTENSION.dateTime, value.toString());
+	else if (value instanceof PlainDateTime) encodeDateTime(writer, value);
 	else if (value instanceof NdArray) encodeNdArray(writer, value, attachment);
 	else return false;
 	return true;
@@ -113,9 +113,8 @@ function encodeInstant(writer: ImageWriter, value: Date): void {
 			`is ${value.toISOString()}, which is outside the years 1 to 9999 of Python's datetime`,
 		);
 	}
-	const bytes = Buffer.allocUnsafe(8);
-	bytes.writeBigInt64BE(BigInt(ms) * 1000n);
-	writer.extension(EXTENSION.instant, bytes.length, () => writer.raw(bytes));
+	const seconds = Math.floor(ms / 1000);
+	writer.timestamp(seconds, (ms - seconds * 1000) * 1_000_000);
 }
 
 /** Writes ASCII text as the content of an extension. */

@@ -7,6 +7,7 @@ import {
 	ImageWriter,
 	SMALL_IMAGE_BYTES,
 } from "./image-writer.ts";
+import { areDateTimes, encodeDateTimes } from "./moments.ts";
 import { describe, NoImage, propertyPlace, within } from "./no-image.ts";
 import { Tuple } from "./tuple.ts";
 
@@ -120,7 +121,7 @@ class Encoder {
 			prototype === Object.prototype || prototype === Array.prototype;
 		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
 		this.enter(value);
-		if (prototype === Array.prototype) this.items(value as unknown[]);
+		if (prototype === Array.prototype) this.list(value as unknown[]);
 		else if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
 		else if (Array.isArray(value)) this.items(value);
 		else if (value instanceof Map) this.map(value);
@@ -146,6 +147,11 @@ class Encoder {
 
 	private listInside(type: number, items: readonly unknown[]): void {
 		this.writer.extension(type, EXTENSION_GUESS, () => this.items(items));
+	}
+
+	private list(items: readonly unknown[]): void {
+		if (areDateTimes(items)) encodeDateTimes(this.writer, items);
+		else this.items(items);
 	}
 
 	private items(items: readonly unknown[]): void {

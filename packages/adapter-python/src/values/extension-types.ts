@@ -1,7 +1,8 @@
 /** The extension types of the value image (docs/values.md). */
 export const EXTENSION = {
+	/** -1, MessagePack's own timestamp. */
+	instant: 0xff,
 	bigInteger: 1,
-	instant: 2,
 	date: 3,
 	dateTime: 4,
 	map: 5,
@@ -9,6 +10,7 @@ export const EXTENSION = {
 	set: 7,
 	ndArray: 8,
 	attached: 9,
+	dateTimes: 10,
 } as const;
 
 /** Containers inside each other; a value that is deeper is a mistake or an attack. */

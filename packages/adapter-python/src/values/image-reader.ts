@@ -18,6 +18,8 @@ const KEY_SLOTS = 64;
 
 /** Reads the parts of MessagePack formats, never past the end. */
 export class ImageReader {
+	/** Of the timestamp that was read last. */
+	nanoseconds = 0;
 	readonly #bytes: Buffer;
 	readonly #floats: DataView | undefined;
 	/** The keys that were read: the records of a list have the same ones. */
@@ -89,6 +91,21 @@ export class ImageReader {
 		return high < 0x200000
 			? high * TWO_TO_32 + this.#bytes.readUInt32BE(at + 4)
 			: this.#bytes.readBigUInt64BE(at);
+	}
+
+	/** Reads MessagePack's timestamp of so many bytes: its seconds since the Unix epoch, and {@link nanoseconds}. */
+	timestamp(size: number): number {
+		if (size !== 4 && size !== 8 && size !== 12)
+			this.fail(`a timestamp of ${size} bytes`);
+		const at = this.#take(size);
+		const first = this.#bytes.readUInt32BE(at);
+		this.nanoseconds = 0;
+		if (size === 4) return first;
+		this.nanoseconds = size === 8 ? first >>> 2 : first;
+		if (this.nanoseconds > 999_999_999)
+			this.fail(`a timestamp with ${this.nanoseconds} nanoseconds`);
+		const high = size === 8 ? first & 3 : this.#bytes.readInt32BE(at + 4);
+		return high * TWO_TO_32 + this.#bytes.readUInt32BE(at + size - 4);
 	}
 
 	float32(): number {

@@ -1,3 +1,4 @@
+import { EXTENSION } from "./extension-types.ts";
 import { NoImage } from "./no-image.ts";
 
 /** As much as most images have. */
@@ -62,6 +63,28 @@ export class ImageWriter {
 			this.bytes.writeBigInt64BE(value, this.length + 1);
 		}
 		this.length += 9;
+	}
+
+	/** Writes MessagePack's timestamp, in its shortest format. */
+	timestamp(seconds: number, nanoseconds: number): void {
+		this.reserve(15);
+		const high = Math.floor(seconds / TWO_TO_32);
+		const low = seconds - high * TWO_TO_32;
+		if (high === 0 && nanoseconds === 0) this.words(0xd6, [low]);
+		else if (high >= 0 && high < 4)
+			this.words(0xd7, [nanoseconds * 4 + high, low]);
+		else {
+			this.byte(0xc7);
+			this.words(12, [nanoseconds, high, low]);
+		}
+	}
+
+	/** Writes one byte, the type of a timestamp, and numbers of 4 bytes, for which there is room. */
+	private words(format: number, words: readonly number[]): void {
+		this.bytes[this.length++] = format;
+		this.bytes[this.length++] = EXTENSION.instant;
+		for (const word of words)
+			this.length = this.bytes.writeUInt32BE(word >>> 0, this.length);
 	}
 
 	float(value: number): void {

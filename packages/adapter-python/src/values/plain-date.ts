@@ -19,9 +19,10 @@ export class PlainDate {
 
 	/** @throws RangeError when the day does not exist. */
 	constructor(year: number, month: number, day: number) {
-		this.year = wholeBetween("year", year, 1, 9999);
-		this.month = wholeBetween("month", month, 1, 12);
-		this.day = wholeBetween("day", day, 1, daysInMonth(year, month));
+		checkDay(year, month, day);
+		this.year = year;
+		this.month = month;
+		this.day = day;
 	}
 
 	/**
@@ -72,10 +73,10 @@ export class PlainDateTime {
 		second = 0,
 		microsecond = 0,
 	) {
-		const date = new PlainDate(year, month, day);
-		this.year = date.year;
-		this.month = date.month;
-		this.day = date.day;
+		checkDay(year, month, day);
+		this.year = year;
+		this.month = month;
+		this.day = day;
 		this.hour = wholeBetween("hour", hour, 0, 23);
 		this.minute = wholeBetween("minute", minute, 0, 59);
 		this.second = wholeBetween("second", second, 0, 59);
@@ -118,6 +119,44 @@ export class PlainDateTime {
 	toJSON(): string {
 		return this.toString();
 	}
+}
+
+/** The seconds from 1970-01-01T00:00:00 to a date and time. */
+export function secondsOf(value: PlainDateTime): number {
+	const { year, month, day, hour, minute, second } = value;
+	// The calendar repeats every 400 years, and `UTC` takes a year below 100 for one of the 20th century.
+	const later = Date.UTC(year + 400, month - 1, day, hour, minute, second);
+	return later / 1000 - SECONDS_OF_400_YEARS;
+}
+
+/**
+ * The date and time so many seconds and microseconds after 1970-01-01T00:00:00.
+ *
+ * @throws RangeError when it is outside the years 1 to 9999.
+ */
+export function dateTimeAfter(
+	seconds: number,
+	microsecond: number,
+): PlainDateTime {
+	const date = new Date(seconds * 1000);
+	return new PlainDateTime(
+		date.getUTCFullYear(),
+		date.getUTCMonth() + 1,
+		date.getUTCDate(),
+		date.getUTCHours(),
+		date.getUTCMinutes(),
+		date.getUTCSeconds(),
+		microsecond,
+	);
+}
+
+const SECONDS_OF_400_YEARS = 146_097 * 86_400;
+
+/** @throws RangeError when the day does not exist. */
+function checkDay(year: number, month: number, day: number): void {
+	wholeBetween("year", year, 1, 9999);
+	wholeBetween("month", month, 1, 12);
+	wholeBetween("day", day, 1, daysInMonth(year, month));
 }
 
 /** Days of a month of the proleptic Gregorian calendar; months count from 1. */

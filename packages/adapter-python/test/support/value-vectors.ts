@@ -75,6 +75,12 @@ const VALUES: Readonly<Record<string, unknown>> = {
 	"date and time with microseconds": PlainDateTime.from(
 		"2024-02-29T12:30:15.00012",
 	),
+	"first date and time": new PlainDateTime(1, 1, 1),
+	"dates and times": [
+		new PlainDateTime(1, 1, 1),
+		PlainDateTime.from("2024-02-29T12:30:15.00012"),
+		PlainDateTime.from("9999-12-31T23:59:59.999999"),
+	],
 	"empty tuple": Tuple.of(),
 	tuple: Tuple.of<unknown>(1, "a", Tuple.of(2.5)),
 	"empty set": new Set(),

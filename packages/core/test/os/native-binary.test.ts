@@ -21,7 +21,8 @@ test.runIf(process.platform === "linux")(
 		});
 		expect({ status, stderr }).toEqual({
 			status: 64,
-			stderr: "snakepit-native: usage: snakepit-native lifeline|guard|run ...\n",
+			stderr:
+				"snakepit-native: usage: snakepit-native lifeline|guard|run ...\n",
 		});
 	},
 );

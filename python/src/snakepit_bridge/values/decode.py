@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import date, datetime
 from typing import Any, Protocol
 
 import msgpack
 
 from snakepit_bridge.values import extension_types as ext
-from snakepit_bridge.values.moments import instant_of, read_date, read_date_time
+from snakepit_bridge.values.moments import (
+    TO_DATETIME,
+    instant_of,
+    read_date,
+    read_date_time,
+    read_date_times,
+)
 from snakepit_bridge.values.no_image import (
     Path,
     Refused,
@@ -18,9 +26,11 @@ from snakepit_bridge.values.numpy_image import revive_array
 
 __all__ = ["Attached", "decode"]
 
-_SIMPLE = frozenset({type(None), bool, int, float, str, bytes})
+_SIMPLE = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # A shorter image is first read as if it had no extensions, which few have.
 _SHORT = 4 << 10
+# For msgpack: an instant as its own class, which has no bounds.
+_TO_TIMESTAMP = 0
 
 
 class Attached(Protocol):
@@ -52,14 +62,29 @@ def decode(image: bytes, root: str = "$", attachment: Attached | None = None) ->
     """
     if len(image) < _SHORT:
         try:
-            return msgpack.unpackb(image, ext_hook=_extension, strict_map_key=True)
+            return msgpack.unpackb(
+                image, ext_hook=_leaf, strict_map_key=True, timestamp=TO_DATETIME
+            )
         except Exception:  # noqa: BLE001 - `_decode` finds out what it is
             return _decode(image, root, attachment)
     return _decode(image, root, attachment)
 
 
-def _extension(_code: int, _data: bytes) -> Any:
-    raise ValueError("an extension")
+def _big_integer(data: bytes) -> int:
+    return int.from_bytes(data, "big", signed=True)
+
+
+# Extensions that contain no other values. They raise ValueError.
+_LEAVES: dict[int, Callable[[bytes], Any]] = {
+    ext.BIG_INTEGER: _big_integer,
+    ext.DATE: read_date,
+    ext.DATE_TIME: read_date_time,
+    ext.DATE_TIMES: read_date_times,
+}
+
+
+def _leaf(code: int, data: bytes) -> Any:
+    return _LEAVES[code](data)
 
 
 def _decode(image: bytes, root: str, attachment: Attached | None) -> Any:
@@ -73,20 +98,32 @@ def _decode(image: bytes, root: str, attachment: Attached | None) -> Any:
 
 
 def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
-    """Returns what MessagePack alone makes of it, and if there are extensions."""
+    """Returns a value with most of its extensions as they are, and if there are any."""
     extensions = False
 
-    def keep(code: int, data: bytes) -> Any:
+    def read(code: int, data: bytes) -> Any:
         nonlocal extensions
+        if code in _LEAVES:
+            try:
+                return _LEAVES[code](data)
+            except ValueError:
+                pass  # It is read again where its path is known.
         extensions = True
         return msgpack.ExtType(code, data)
 
+    def unpack(timestamp: int) -> Any:
+        return msgpack.unpackb(
+            image, ext_hook=read, strict_map_key=True, timestamp=timestamp
+        )
+
     try:
-        value = msgpack.unpackb(image, ext_hook=keep, strict_map_key=True)
+        try:
+            return unpack(TO_DATETIME), extensions
+        except (OverflowError, ValueError):  # an instant that no datetime has
+            return unpack(_TO_TIMESTAMP), True
     except Exception as error:  # noqa: BLE001 - msgpack has several of its own
         problem = f"is not a value image: {type(error).__name__} {error}".rstrip()
         raise Refused(path, problem) from None
-    return value, extensions
 
 
 class _Decoder:
@@ -111,18 +148,17 @@ class _Decoder:
                         value[key] = self.revive(item, place, depth + 1)
         elif type(value) is msgpack.ExtType:
             return self._extension(value.code, value.data, path, depth)
+        elif type(value) is msgpack.Timestamp:
+            try:
+                return instant_of(value)
+            except ValueError as error:
+                raise Refused(path, str(error)) from None
         return value
 
     def _extension(self, code: int, data: bytes, path: Path, depth: int) -> Any:
         try:
-            if code == ext.BIG_INTEGER:
-                return int.from_bytes(data, "big", signed=True)
-            if code == ext.INSTANT and len(data) == 8:
-                return instant_of(int.from_bytes(data, "big", signed=True))
-            if code == ext.DATE:
-                return read_date(data.decode())
-            if code == ext.DATE_TIME:
-                return read_date_time(data.decode())
+            if code in _LEAVES:
+                return _LEAVES[code](data)
             if code == ext.ND_ARRAY:
                 return self._array(data, path)
             if code == ext.ATTACHED:

@@ -15,7 +15,11 @@ from typing import Any, Protocol
 import msgpack
 
 from snakepit_bridge.values import extension_types as ext
-from snakepit_bridge.values.moments import microseconds_of
+from snakepit_bridge.values.moments import (
+    date_time_bytes,
+    date_times_bytes,
+    timestamp_of,
+)
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.no_image import (
     Path,
@@ -32,7 +36,7 @@ from snakepit_bridge.values.short import pack_short
 
 __all__ = ["Attachment", "encode"]
 
-_PLAIN = frozenset({type(None), bool, int, float, str, bytes})
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # With an attachment the size of bytes matters.
 _PLAIN_BUT_BYTES = _PLAIN - {bytes}
 _TEXT = frozenset({str})
@@ -72,22 +76,28 @@ def encode(
         )
         try:
             return _pack(image)
-        except UnicodeEncodeError:
-            _find_bad_text(value, None)
-            raise
+        except (UnicodeEncodeError, TypeError):
+            raise _unwritable(value, None) from None
     except Refused as refused:
         raise refused.to_error(root) from None
 
 
 def _pack(image: object) -> bytes:
     packed: bytes = msgpack.packb(
-        image, strict_types=True, use_bin_type=True, default=_big_integer
+        image, strict_types=True, use_bin_type=True, datetime=True, default=_extended
     )
     return packed
 
 
-def _big_integer(value: int) -> Any:
-    """Called by msgpack for what is left: integers of more than 64 bits."""
+def _extended(value: int | date) -> Any:
+    """Called by msgpack for what is left.
+
+    That is integers of more than 64 bits, dates, and datetimes without zone.
+    """
+    if isinstance(value, datetime):
+        return msgpack.ExtType(ext.DATE_TIME, date_time_bytes(value))
+    if isinstance(value, date):
+        return msgpack.ExtType(ext.DATE, value.isoformat().encode())
     # One bit more than the magnitude needs, for the sign; -2**n does without.
     bits = (value if value >= 0 else ~value).bit_length() + 1
     data = value.to_bytes((bits + 7) // 8, "big", signed=True)
@@ -106,7 +116,9 @@ class _Encoder:
         if kind in self._plain:
             return value
         if kind is list:
-            return self._items(value, path, ancestors)  # type: ignore[arg-type]
+            items = self._items(value, path, ancestors)  # type: ignore[arg-type]
+            packed = date_times_bytes(items)
+            return items if packed is None else msgpack.ExtType(ext.DATE_TIMES, packed)
         if kind is dict:
             return self._mapping(value, path, ancestors)  # type: ignore[arg-type]
         return self._extended(value, path, ancestors)
@@ -164,7 +176,7 @@ class _Encoder:
         if isinstance(value, datetime):
             return _moment(value, path)
         if isinstance(value, date):
-            return msgpack.ExtType(ext.DATE, value.isoformat().encode())
+            return _extended(value)
         if isinstance(value, enum.Enum):
             raise _no_image(value, path)
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -217,21 +229,24 @@ def _subclass_text(key: object) -> object:
 def _moment(value: datetime, path: Path) -> Any:
     if value != value:  # noqa: PLR0124 - so is pandas.NaT
         raise _no_image(value, path)
-    if value.utcoffset() is None:
-        text = value.isoformat(
-            timespec="microseconds" if value.microsecond else "seconds"
-        )
-        return msgpack.ExtType(ext.DATE_TIME, text.encode())
-    microseconds = microseconds_of(value)
-    return msgpack.ExtType(ext.INSTANT, microseconds.to_bytes(8, "big", signed=True))
+    return _extended(value) if value.tzinfo is None else timestamp_of(value)
+
+
+def _unwritable(value: object, path: Path) -> Exception:
+    """Returns the error about what msgpack could not write."""
+    # A module that few values need.
+    from snakepit_bridge.values.unwritable import find_unwritable
+
+    return find_unwritable(value, path) or TypeError(
+        f"msgpack cannot write {value!r:.80}"
+    )
 
 
 def _extension(code: int, items: list[Any], value: object, path: Path) -> Any:
     try:
         return msgpack.ExtType(code, _pack(items))
-    except UnicodeEncodeError:
-        _find_bad_text(value, path)
-        raise
+    except (UnicodeEncodeError, TypeError):
+        raise _unwritable(value, path) from None
 
 
 def _enter(
@@ -277,24 +292,3 @@ def _remedy(value: object) -> str:
     if hasattr(value, "__next__"):
         return "send list() of it, or make the tool a generator"
     return "send plain data, such as str() of it or its fields as a dict"
-
-
-def _find_bad_text(value: object, path: Path) -> None:
-    """Raises `Refused` about the first text with a lone surrogate."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise Refused(
-                path,
-                "is text with a lone surrogate, which no encoding carries; "
-                "send bytes, or mend it with errors='replace'",
-            ) from None
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for i, item in enumerate(value):
-            _find_bad_text(item, (path, i))
-    elif isinstance(value, dict):
-        for i, (key, item) in enumerate(value.items()):
-            place = key_place(key) if isinstance(key, str) else entry_place(i, key)
-            _find_bad_text(key, (path, place))
-            _find_bad_text(item, (path, place))

@@ -1,7 +1,7 @@
 """The MessagePack extension types of the value image, and its limits."""
 
+# An instant is MessagePack's own timestamp, which is extension -1.
 BIG_INTEGER = 1
-INSTANT = 2
 DATE = 3
 DATE_TIME = 4
 MAP = 5
@@ -9,6 +9,7 @@ TUPLE = 6
 SET = 7
 ND_ARRAY = 8
 ATTACHED = 9
+DATE_TIMES = 10
 
 # More containers within each other than this have no image.
 MAX_DEPTH = 100

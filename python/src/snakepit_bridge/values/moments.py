@@ -1,16 +1,41 @@
 """Instants, dates, and dates with a time, as the image writes them."""
 
 import re
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
+from itertools import repeat
+from operator import add, sub
+from typing import Any
 
-__all__ = ["instant_of", "microseconds_of", "read_date", "read_date_time"]
+import msgpack
+
+__all__ = [
+    "TO_DATETIME",
+    "date_time_bytes",
+    "date_times_bytes",
+    "instant_of",
+    "microseconds_of",
+    "read_date",
+    "read_date_time",
+    "read_date_times",
+    "timestamp_of",
+]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_PLAIN_EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
-_DATE_TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?\Z", re.ASCII
-)
+# For msgpack: an instant as a datetime, and not as its own class.
+TO_DATETIME = 3
+_DATE = re.compile(rb"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
+
+
+def timestamp_of(instant: datetime) -> msgpack.Timestamp:
+    """Returns MessagePack's timestamp of an aware `datetime`.
+
+    msgpack makes those of plain datetimes itself; this is for instances of subclasses.
+    """
+    seconds, rest = divmod(microseconds_of(instant), 1_000_000)
+    return msgpack.Timestamp(seconds, rest * 1000)
 
 
 def microseconds_of(instant: datetime) -> int:
@@ -18,41 +43,82 @@ def microseconds_of(instant: datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-def instant_of(microseconds: int) -> datetime:
+def instant_of(timestamp: msgpack.Timestamp) -> datetime:
     """Returns the instant, in UTC.
 
     Raises:
         ValueError: it is not within the years 1 to 9999.
     """
     try:
-        return _EPOCH + timedelta(microseconds=microseconds)
+        return _EPOCH + timedelta(0, timestamp.seconds, timestamp.nanoseconds // 1000)
     except OverflowError:
         raise ValueError(
             "is an instant outside the years 1 to 9999, which no datetime has"
         ) from None
 
 
-def read_date(text: str) -> date:
+def read_date(data: bytes) -> date:
     """Reads `YYYY-MM-DD`.
 
     Raises:
         ValueError: the text has another form, or the day does not exist.
     """
-    if _DATE.match(text) is None:
-        raise ValueError(f"is not a date as YYYY-MM-DD: {text[:40]!r}")
-    return date.fromisoformat(text)
+    if _DATE.match(data) is None:
+        raise ValueError(f"is not a date as YYYY-MM-DD: {data[:40]!r}")
+    return date.fromisoformat(data.decode())
 
 
-def read_date_time(text: str) -> datetime:
-    """Reads `YYYY-MM-DDTHH:MM:SS`, with up to six digits of a second.
+def date_time_bytes(value: datetime) -> bytes:
+    """Returns the microseconds from 1970-01-01T00:00:00 to a naive `datetime`, in 8 bytes."""
+    return ((value - _PLAIN_EPOCH) // _MICROSECOND).to_bytes(8, "big", signed=True)
+
+
+def read_date_time(data: bytes) -> datetime:
+    """Reads a date and time without zone.
 
     Raises:
-        ValueError: the text has another form, or the moment does not exist.
+        ValueError: it has not 8 bytes, or is not within the years 1 to 9999.
     """
-    match = _DATE_TIME.match(text)
-    if match is None:
+    if len(data) != 8:
+        raise ValueError(f"is a date and time of {len(data)} bytes, not 8")
+    microseconds = int.from_bytes(data, "big", signed=True)
+    try:
+        return _PLAIN_EPOCH + timedelta(0, 0, microseconds)
+    except OverflowError:
         raise ValueError(
-            f"is not a date and time as YYYY-MM-DDTHH:MM:SS.ffffff: {text[:40]!r}"
+            "is a date and time outside the years 1 to 9999, which no datetime has"
+        ) from None
+
+
+# msgpack's C code writes and reads zoned datetimes ten times as fast as we do the others.
+
+
+def date_times_bytes(values: Sequence[Any]) -> bytes | None:
+    """Returns a list of naive datetimes as MessagePack's timestamps of the same in UTC.
+
+    Returns:
+        None for any other list.
+    """
+    if not values or type(values[0]) is not datetime or values[0].tzinfo is not None:
+        return None
+    try:
+        since = map(sub, values, repeat(_PLAIN_EPOCH))
+        packed: bytes = msgpack.packb(
+            list(map(add, repeat(_EPOCH), since)), strict_types=True, datetime=True
         )
-    fraction = (match[2] or "").ljust(6, "0")
-    return datetime.fromisoformat(match[1]).replace(microsecond=int(fraction))
+    except TypeError:
+        return None
+    return packed
+
+
+def read_date_times(data: bytes) -> list[datetime]:
+    """Reads a list of naive datetimes.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        values: list[Any] = msgpack.unpackb(data, timestamp=TO_DATETIME)
+        return list(map(add, repeat(_PLAIN_EPOCH), map(sub, values, repeat(_EPOCH))))
+    except Exception:  # noqa: BLE001 - msgpack has several of its own
+        raise ValueError("is not a list of dates and times") from None

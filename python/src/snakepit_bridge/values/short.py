@@ -4,6 +4,7 @@ takes longer than packing such a value."""
 from __future__ import annotations
 
 import threading
+from datetime import datetime
 from typing import Any
 
 import msgpack
@@ -11,7 +12,7 @@ import msgpack
 __all__ = ["pack_short"]
 
 # What such a value is, or consists of.
-_PLAIN = frozenset({type(None), bool, int, float, str})
+_PLAIN = frozenset({type(None), bool, int, float, str, datetime})
 _TEXT = frozenset({str})
 _MOST_LEVELS = 4
 _LONGEST_TEXT = 16 << 10
@@ -27,15 +28,17 @@ class _Packers(threading.local):
         self.renew()
 
     def renew(self) -> None:
-        self.pack = msgpack.Packer(strict_types=True, use_bin_type=True).pack
+        self.pack = msgpack.Packer(
+            strict_types=True, use_bin_type=True, datetime=True
+        ).pack
 
 
 _packers = _Packers()
 
 
 def pack_short(value: object) -> bytes | None:
-    """Returns the image of None, a truth value, a number or a text, or of lists and
-    dicts of these; None if it is another value, or MessagePack cannot write it."""
+    """Returns the image of None, a truth value, a number, a text or an instant, or of
+    lists and dicts of these; None if it is another value, or msgpack cannot write it."""
     if type(value) is str:
         if len(value) > _LONGEST_TEXT:
             return None
@@ -43,7 +46,7 @@ def pack_short(value: object) -> bytes | None:
         return None
     try:
         packed: bytes = _packers.pack(value)
-    except (OverflowError, UnicodeEncodeError):
+    except (OverflowError, ValueError, TypeError):
         return None
     if len(packed) > _LARGEST_IMAGE:
         _packers.renew()
