@@ -14,7 +14,7 @@ from support.type_aliases import type_aliases
 
 from snakepit_bridge.tools.annotations.check import Mismatch
 from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
-from snakepit_bridge.tools.annotations.named import TypedDictCheck, json_schema
+from snakepit_bridge.tools.annotations.named import ObjectCheck, json_schema
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.no_image import path_text
@@ -101,9 +101,9 @@ def test_one_within_itself_is_looked_at_all_the_way_down() -> None:
 
 def test_one_that_is_reached_in_several_ways_is_made_once() -> None:
     check = compile_annotation(A)
-    assert isinstance(check, TypedDictCheck)
+    assert isinstance(check, ObjectCheck)
     within = check.items["b"]
-    assert isinstance(within, TypedDictCheck)
+    assert isinstance(within, ObjectCheck)
     assert within.items["b"] is within
     assert within.items["a"] is check
 

@@ -12,7 +12,7 @@ import pytest
 
 from snakepit_bridge import NdArray
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import TypedDictCheck
+from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.typescript.text import comment, labels, literal, name, type_name
 from snakepit_bridge.typescript.type_writer import TypeWriter
 
@@ -151,7 +151,7 @@ def test_an_annotation_is_what_can_be_sent_and_what_can_come_back(
 
 def test_a_typed_dict_has_its_keys_and_is_named_where_it_is_within_itself() -> None:
     check = compile_annotation(Box)
-    assert isinstance(check, TypedDictCheck)
+    assert isinstance(check, ObjectCheck)
     assert TypeWriter(sent=True).fields(check) == [
         "label: string",
         f"size?: {FLOAT} | undefined",
@@ -161,7 +161,7 @@ def test_a_typed_dict_has_its_keys_and_is_named_where_it_is_within_itself() -> N
     answered = TypeWriter(sent=False, names=names).fields(check)
     assert answered == ["label: string", "size?: number", "inside?: BoxResult"]
     odd = compile_annotation(Odd)
-    assert isinstance(odd, TypedDictCheck)
+    assert isinstance(odd, ObjectCheck)
     assert TypeWriter(sent=False).fields(odd) == [f'"a b": {INT}', '"new": string']
 
 
@@ -181,7 +181,7 @@ def test_what_stands_in_no_type_is_not_imported(
     assert writer.members(compile_annotation(annotation))[0] == written
     assert writer.imports == imports
     assert writer.written(compile_annotation(Box | Any)) == "unknown"
-    assert not writer.dicts
+    assert not writer.objects
 
 
 def test_integers_that_are_said_to_be_safe_come_back_as_numbers() -> None:

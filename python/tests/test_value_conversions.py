@@ -5,14 +5,11 @@ from __future__ import annotations
 import array
 import collections
 import dataclasses
-import decimal
 import enum
-import pathlib
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
-from datetime import datetime, time, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 import msgpack
@@ -119,14 +116,6 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
     ("value", "path", "remedy"),
     [
         (object(), "$.a[1]", "plain data"),
-        (Point(1), "$.a[1]", "dataclasses.asdict()"),
-        (Colour.RED, "$.a[1]", ".value"),
-        (Pair(1, 2), "$.a[1]", "._asdict()"),
-        (decimal.Decimal(1), "$.a[1]", "str()"),
-        (uuid.UUID(int=1), "$.a[1]", "str()"),
-        (pathlib.PurePath("x"), "$.a[1]", "str()"),
-        (1j, "$.a[1]", "plain data"),
-        (time(1), "$.a[1]", "plain data"),
         (iter([1]), "$.a[1]", "generator"),
         (Later(), "$.a[1]", "awaited"),
         (array.array("i", [1]), "$.a[1]", "plain data"),
@@ -136,7 +125,6 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (numpy.datetime64("2024-01-01"), "$.a[1]", "numpy array"),
         (Frame(), "$.a[1]", "to_dict() of it"),
         (NaTType(), "$.a[1]", "None in its place"),
-        (Model(), "$.a[1]", ".model_dump()"),
         (datetime(2024, 1, 1, tzinfo=Nowhere()), "$.a[1]", "no offset from UTC"),
         ((1, datetime(2024, 1, 1, tzinfo=Nowhere())), "$.a[1][1]", "no offset"),
         ("\ud800", "$.a[1]", "surrogate"),

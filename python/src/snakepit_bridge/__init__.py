@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from snakepit_bridge.values.nd_array import NdArray
     from snakepit_bridge.values.no_image import NoImage
+    from snakepit_bridge.values.own_types import decoder, encoder
 
 __all__ = [
     "Call",
@@ -41,6 +42,8 @@ __all__ = [
     "NoImage",
     "__version__",
     "current_call",
+    "decoder",
+    "encoder",
     "on_shutdown",
     "on_startup",
     "tool",
@@ -57,6 +60,8 @@ _HOMES = {
     "NdArray": "values.nd_array",
     "NoImage": "values.no_image",
     "current_call": "calls.context",
+    "decoder": "values.own_types",
+    "encoder": "values.own_types",
     "on_shutdown": "tools.declaration",
     "on_startup": "tools.declaration",
     "tool": "tools.declaration",

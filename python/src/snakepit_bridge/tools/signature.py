@@ -8,8 +8,13 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Schema
-from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.annotations.check import (
+    AnyCheck,
+    Check,
+    Schema,
+    Unsupported,
+)
+from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
@@ -217,7 +222,7 @@ def _generates(function: Callable[..., Any]) -> bool:
 def _described(annotation: Any) -> Check:
     """Returns the check of an answer, which serves descriptions only."""
     try:
-        return compile_annotation(annotation, applied=False)
+        return compile_annotation(annotation, answered=True)
     except Unsupported:
         # Whether a value can cross is decided by the value; a subclass may.
         return AnyCheck()

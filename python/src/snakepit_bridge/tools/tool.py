@@ -8,8 +8,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check
-from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.annotations.check import Check, Unsupported
+from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Iterator
 from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.typescript.object_types import (
+    conditions,
+    object_names,
+    object_types,
+)
 from snakepit_bridge.typescript.text import comment, labels, name
 from snakepit_bridge.typescript.type_writer import TypeWriter
-from snakepit_bridge.typescript.typed_dicts import conditions, dict_names, dict_types
 
 __all__ = ["tools_module"]
 
@@ -31,12 +35,12 @@ def tools_module(
     tools = list(tools)
     taken = TypeWriter(sent=True)
     answered = TypeWriter(sent=False, safe_integers=safe_integers)
-    # Twice: typed dicts get their names when all of them are known.
+    # Twice: object types get their names when all of them are known.
     _methods(tools, taken, answered)
-    dicts_taken, dicts_answered = dict_names(taken, answered)
-    taken, answered = taken.another(dicts_taken), answered.another(dicts_answered)
+    names_taken, names_answered = object_names(taken, answered)
+    taken, answered = taken.another(names_taken), answered.another(names_answered)
     methods = _methods(tools, taken, answered)
-    types = dict_types(taken, answered)
+    types = object_types(taken, answered)
     names = ", ".join(sorted(taken.imports | answered.imports))
     imports = (
         ["", f'import type {{ {names} }} from "@snakepit/adapter-python";']
@@ -96,7 +100,7 @@ def _description(tool: Tool, taken: TypeWriter) -> str:
         paragraphs.append(reads)
     paragraphs.append(conditions(_checked(tool)))
     # But exported, for callers that make one.
-    taken.dicts = {**other_writer.dicts, **taken.dicts}
+    taken.objects = {**other_writer.objects, **taken.objects}
     return "\n\n".join(filter(None, paragraphs))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
@@ -13,6 +15,7 @@ from snakepit_bridge.tools.annotations.containers import (
     SetCheck,
     TupleCheck,
 )
+from snakepit_bridge.tools.annotations.decoded import DecodedCheck
 from snakepit_bridge.tools.annotations.leaves import (
     ArrayCheck,
     BytesCheck,
@@ -20,11 +23,12 @@ from snakepit_bridge.tools.annotations.leaves import (
     LiteralCheck,
     ScalarCheck,
 )
-from snakepit_bridge.tools.annotations.named import TypedDictCheck
+from snakepit_bridge.tools.annotations.named import ObjectCheck
+from snakepit_bridge.tools.annotations.standard import EnumCheck, WrittenCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.typescript.text import literal, name, type_name
 
-__all__ = ["IMPORTED", "TypeWriter", "union"]
+__all__ = ["IMPORTED", "TypeWriter", "plain_name", "union"]
 
 _SCALARS = {
     type(None): ["null"],
@@ -54,7 +58,7 @@ class TypeWriter:
 
     Attributes:
         imports: classes of `@snakepit/adapter-python` that were written.
-        dicts: typed dicts whose names were written, by their classes.
+        objects: object types whose names were written, by their classes.
     """
 
     def __init__(
@@ -62,22 +66,22 @@ class TypeWriter:
         *,
         sent: bool,
         safe_integers: bool = False,
-        names: Mapping[type, str] | None = None,
+        names: Mapping[Any, str] | None = None,
     ) -> None:
         """Starts with nothing written.
 
         Args:
             sent: whether TypeScript sends the values; otherwise it receives them.
             safe_integers: every integer that TypeScript receives is a `number`.
-            names: names of typed dicts; the default is that of the class.
+            names: names of object types; the default is that of the class.
         """
         self.imports: set[str] = set()
-        self.dicts: dict[type, TypedDictCheck] = {}
+        self.objects: dict[Any, ObjectCheck] = {}
         self._sent = sent
         self._safe_integers = safe_integers
         self._names = names or {}
 
-    def another(self, names: Mapping[type, str] | None = None) -> TypeWriter:
+    def another(self, names: Mapping[Any, str] | None = None) -> TypeWriter:
         """Returns a writer with the same settings, and with these names or the same ones."""
         return TypeWriter(
             sent=self._sent,
@@ -85,12 +89,12 @@ class TypeWriter:
             names=self._names if names is None else names,
         )
 
-    def dict_name(self, kind: type) -> str:
-        """Returns the name of a typed dict."""
-        return self._names.get(kind) or type_name(kind.__name__)
+    def name_of(self, kind: Any, name: str) -> str:
+        """Returns the name of an object type, whose plain name is given."""
+        return self._names.get(kind) or name
 
-    def fields(self, check: TypedDictCheck) -> list[str]:
-        """Returns `name: type` of each key of a typed dict."""
+    def fields(self, check: ObjectCheck) -> list[str]:
+        """Returns `name: type` of each key of an object type."""
         return [
             self.field(key, item, required=key in check.required)
             for key, item in check.items.items()
@@ -107,18 +111,18 @@ class TypeWriter:
             check: the annotation.
             hashed: whether it is a key or an item of a set, which cannot be a list.
         """
-        imports, dicts = set(self.imports), dict(self.dicts)
+        imports, objects = set(self.imports), dict(self.objects)
         members = self._members(check, hashed)
         if members == ["unknown"]:
             # What parts of a union need is not written.
-            self.imports, self.dicts = imports, dicts
+            self.imports, self.objects = imports, objects
         else:
             self.imports |= IMPORTED.intersection(m.split("<")[0] for m in members)
         return members
 
     def _members(self, check: Check, hashed: bool) -> list[str]:
         match check:
-            case ConstrainedCheck():
+            case ConstrainedCheck() | DecodedCheck():
                 return self.members(check.inner, hashed=hashed)
             case UnionCheck():
                 return union(
@@ -126,11 +130,16 @@ class TypeWriter:
                     for member in check.members
                     for part in self.members(member, hashed=hashed)
                 )
-            case LiteralCheck():
+            case LiteralCheck() | EnumCheck():
                 return union(map(literal, check.values))
             case ScalarCheck():
                 safe = self._safe_integers and check.kind is int
                 return ["number"] if safe else _SCALARS[check.kind]
+            case WrittenCheck():
+                members = check.sent if self._sent else check.received
+                # An object arrives as a dict, which Python has in no set.
+                is_dict = hashed and self._sent and members[0].startswith("{")
+                return ["never"] if is_dict else [*members]
             case FloatCheck():
                 return ["number", "bigint", "Float"] if self._sent else ["number"]
             case BytesCheck():
@@ -143,16 +152,16 @@ class TypeWriter:
                 return [f"Tuple<{self.written(check.item, hashed=True)}>"]
             case SequenceCheck(name="tuple") if hashed or not self._sent:
                 return [f"Tuple<{self.written(check.item, hashed=hashed)}>"]
-            case SequenceCheck() if self._sent or check.name == "list":
+            case SequenceCheck() if self._sent or check.name in ("list", "deque"):
                 return [self._list(check.item)]
             case TupleCheck():
                 return [self._tuple(check, hashed)]
             case SetCheck():
                 kind = "ReadonlySet" if self._sent else "Set"
                 return [f"{kind}<{self.written(check.item, hashed=True)}>"]
-            case TypedDictCheck():
-                self.dicts.setdefault(check.kind, check)
-                return [self.dict_name(check.kind)]
+            case ObjectCheck():
+                self.objects.setdefault(check.kind, check)
+                return [self.name_of(check.kind, plain_name(check))]
             case DictCheck():
                 return self._dict(check)
             case _:
@@ -202,6 +211,11 @@ class TypeWriter:
         if self._sent:
             return [*objects, f"ReadonlyMap<{key}, {item}>"]
         return objects if text == keys else [*objects, f"Map<{key}, {item}>"]
+
+
+def plain_name(check: ObjectCheck) -> str:
+    """Returns the name of an object type: `PageUser` of `Page[User]`."""
+    return type_name(re.sub(r"[\[\], |]", "", check.expected))
 
 
 def union(members: Iterable[str]) -> list[str]:

@@ -7,8 +7,7 @@ code does the writing.
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Protocol
 
@@ -21,25 +20,21 @@ from snakepit_bridge.values.moments import (
     timestamp_of,
 )
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.no_image import (
-    Path,
-    Refused,
-    entry_place,
-    key_place,
-)
-from snakepit_bridge.values.numpy_image import (
-    array_parts,
-    imported_numpy,
-    numpy_scalar,
-)
+from snakepit_bridge.values.no_image import Path, Refused, entry_place, key_place
+from snakepit_bridge.values.numpy_image import array_parts, imported_numpy, numpy_scalar
 from snakepit_bridge.values.short import pack_short
 
-__all__ = ["Attachment", "encode"]
+__all__ = ["FORMS", "Attachment", "PlainForm", "encode"]
 
+PlainForm = Callable[[Any], object]
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # With an attachment the size of bytes matters.
 _PLAIN_BUT_BYTES = _PLAIN - {bytes}
 _TEXT = frozenset({str})
+
+
+# By type: what makes plain data of a value; None where it has an image of its own.
+FORMS: dict[type, PlainForm | None] = {}
 
 
 class Attachment(Protocol):
@@ -74,10 +69,7 @@ def encode(
             if kind in _PLAIN_BUT_BYTES
             else _Encoder(attachment).image(value, None, ())
         )
-        try:
-            return _pack(image)
-        except (UnicodeEncodeError, TypeError):
-            raise _unwritable(value, None) from None
+        return _pack_or_refuse(image, None)
     except Refused as refused:
         raise refused.to_error(root) from None
 
@@ -132,13 +124,18 @@ class _Encoder:
         return [self.image(item, (path, i), ancestors) for i, item in enumerate(items)]
 
     def _mapping(
-        self, entries: Mapping[Any, Any], path: Path, ancestors: tuple[object, ...]
+        self,
+        entries: Mapping[Any, Any],
+        path: Path,
+        ancestors: tuple[object, ...],
+        origin: object = None,
     ) -> Any:
-        ancestors = _enter(entries, path, ancestors)
+        ancestors = _enter(entries if origin is None else origin, path, ancestors)
         if not _TEXT.issuperset(map(type, entries)) or "__proto__" in entries:
-            keys = [_subclass_text(key) for key in entries]
+            keys = [_plain_key(key) for key in entries]
             if not _TEXT.issuperset(map(type, keys)) or "__proto__" in keys:
                 return self._other_map(entries, path, ancestors)
+            _check_distinct(keys, path, "keys")
             entries = dict(zip(keys, entries.values(), strict=True))
         plain = self._plain
         if plain.issuperset(map(type, entries.values())):
@@ -157,11 +154,16 @@ class _Encoder:
         for i, (key, item) in enumerate(entries.items()):
             flat.append(self.image(key, (path, f"<key {i}>"), ancestors))
             flat.append(self.image(item, (path, entry_place(i, key)), ancestors))
-        return _extension(ext.MAP, flat, entries, path)
+        if any(map(_form_of, set(map(type, entries)) - _PLAIN)):
+            _check_distinct([_pack(key) for key in flat[::2]], path, "keys")
+        return _extension(ext.MAP, flat, path)
 
     def _extended(
         self, value: object, path: Path, ancestors: tuple[object, ...]
     ) -> Any:
+        form = _form_of(type(value))
+        if form is not None:
+            return self._formed(form(value), value, path, ancestors)
         numpy = imported_numpy()
         if isinstance(value, NdArray):
             return self._array(value.dtype, list(value.shape), value.data)
@@ -177,17 +179,31 @@ class _Encoder:
             return _moment(value, path)
         if isinstance(value, date):
             return _extended(value)
-        if isinstance(value, enum.Enum):
-            raise _no_image(value, path)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return self._bytes(value)
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        if isinstance(value, tuple):
             items = self._items(value, path, ancestors)
-            return _extension(ext.TUPLE, items, value, path)
+            return _extension(ext.TUPLE, items, path)
         if isinstance(value, (set, frozenset)):
-            items = self._items(list(value), path, ancestors)
-            return _extension(ext.SET, items, value, path)
+            return self._set(list(value), path, ancestors)
         return self._subclass(value, path, ancestors)
+
+    def _formed(
+        self, plain: object, value: object, path: Path, ancestors: tuple[object, ...]
+    ) -> Any:
+        if plain is value:
+            raise Refused(path, "is what its @encoder returned, which must be another")
+        if type(plain) is dict:
+            return self._mapping(plain, path, ancestors, value)
+        return self.image(plain, path, ancestors)
+
+    def _set(
+        self, items: list[object], path: Path, ancestors: tuple[object, ...]
+    ) -> Any:
+        images = self._items(items, path, ancestors)
+        if any(map(_form_of, set(map(type, items)) - _PLAIN)):
+            _check_distinct([_pack(image) for image in images], path, "items")
+        return _extension(ext.SET, images, path)
 
     def _subclass(
         self, value: object, path: Path, ancestors: tuple[object, ...]
@@ -219,11 +235,29 @@ class _Encoder:
         return bytes(data)
 
 
-def _subclass_text(key: object) -> object:
-    """Makes plain text of a subclass's instance; an enumeration's member stays."""
-    if isinstance(key, str) and not isinstance(key, enum.Enum):
-        return str.__str__(key)
-    return key
+def _form_of(kind: type) -> PlainForm | None:
+    try:
+        return FORMS[kind]
+    except KeyError:
+        from snakepit_bridge.values.plain_form import find_form
+
+    # A program may make classes all the time.
+    if len(FORMS) >= 1000:
+        FORMS.clear()
+    form = FORMS[kind] = find_form(kind)
+    return form
+
+
+def _plain_key(key: object) -> object:
+    """Makes plain text of a key that is a subclass's instance or is sent as text."""
+    form = _form_of(type(key))
+    plain = key if form is None else form(key)
+    return str.__str__(plain) if isinstance(plain, str) else key
+
+
+def _check_distinct(images: list[Any], path: Path, what: str) -> None:
+    if len(set(images)) < len(images):
+        raise Refused(path, f"has {what} that would be the same for the host")
 
 
 def _moment(value: datetime, path: Path) -> Any:
@@ -232,21 +266,19 @@ def _moment(value: datetime, path: Path) -> Any:
     return _extended(value) if value.tzinfo is None else timestamp_of(value)
 
 
-def _unwritable(value: object, path: Path) -> Exception:
-    """Returns the error about what msgpack could not write."""
-    # A module that few values need.
-    from snakepit_bridge.values.unwritable import find_unwritable
-
-    return find_unwritable(value, path) or TypeError(
-        f"msgpack cannot write {value!r:.80}"
-    )
+def _extension(code: int, items: list[Any], path: Path) -> Any:
+    return msgpack.ExtType(code, _pack_or_refuse(items, path, code == ext.MAP))
 
 
-def _extension(code: int, items: list[Any], value: object, path: Path) -> Any:
+def _pack_or_refuse(image: object, path: Path, is_map: bool = False) -> bytes:
     try:
-        return msgpack.ExtType(code, _pack(items))
+        return _pack(image)
     except (UnicodeEncodeError, TypeError):
-        raise _unwritable(value, path) from None
+        # A module that few values need.
+        from snakepit_bridge.values.unwritable import find_unwritable
+
+        refused = find_unwritable(image, path, is_map)
+        raise refused or TypeError(f"msgpack cannot write {image!r:.80}") from None
 
 
 def _enter(
@@ -262,33 +294,6 @@ def _enter(
 
 
 def _no_image(value: object, path: Path) -> Refused:
-    kind = type(value)
-    name = kind.__qualname__
-    if kind.__module__ != "builtins":
-        name = f"{kind.__module__}.{name}"
-    article = "an" if name[0] in "aeiouAEIOU" else "a"
-    return Refused(
-        path, f"is {article} {name}, which cannot be sent to the host; {_remedy(value)}"
-    )
+    from snakepit_bridge.values.refusals import no_image
 
-
-def _remedy(value: object) -> str:
-    if hasattr(value, "__dataclass_fields__"):
-        return "send dataclasses.asdict() of it"
-    if hasattr(value, "_asdict"):
-        return "send its ._asdict(), or tuple() of it"
-    if isinstance(value, enum.Enum):
-        return "send its .value or .name"
-    if hasattr(value, "model_dump"):
-        return "send its .model_dump()"
-    if type(value).__name__ == "NaTType":
-        return "send None in its place"
-    if hasattr(value, "to_numpy") and hasattr(value, "to_dict"):
-        return "send it as a numpy array, or to_dict() of it"
-    if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
-        return "send it as a numpy array"
-    if hasattr(value, "__await__"):
-        return "send what it gives when it is awaited, in an async function"
-    if hasattr(value, "__next__"):
-        return "send list() of it, or make the tool a generator"
-    return "send plain data, such as str() of it or its fields as a dict"
+    return no_image(value, path)

@@ -8,8 +8,14 @@ from snakepit_bridge.values.no_image import Path, Refused, entry_place, key_plac
 __all__ = ["find_unwritable"]
 
 
-def find_unwritable(value: object, path: Path) -> Refused | None:
-    """Returns what is wrong with the first text or datetime that msgpack cannot write."""
+def find_unwritable(value: object, path: Path, is_map: bool = False) -> Refused | None:
+    """Returns what is wrong with the first text or datetime that msgpack cannot write.
+
+    Args:
+        value: what is to be packed.
+        path: where it is.
+        is_map: whether it is the list of keys and values that a map is written as.
+    """
     if isinstance(value, str):
         try:
             value.encode()
@@ -28,18 +34,24 @@ def find_unwritable(value: object, path: Path) -> Refused | None:
     return next(
         filter(
             None,
-            (find_unwritable(part, inside) for part, inside in _parts(value, path)),
+            (
+                find_unwritable(part, inside)
+                for part, inside in _parts(value, path, is_map)
+            ),
         ),
         None,
     )
 
 
-def _parts(value: object, path: Path) -> Iterable[tuple[object, Path]]:
-    if isinstance(value, (list, tuple, set, frozenset)):
+def _parts(value: object, path: Path, is_map: bool) -> Iterable[tuple[object, Path]]:
+    if isinstance(value, list) and is_map:
+        for i, (key, item) in enumerate(zip(value[::2], value[1::2], strict=True)):
+            yield key, (path, f"<key {i}>")
+            yield item, (path, entry_place(i, key))
+    elif isinstance(value, list):
         for i, item in enumerate(value):
             yield item, (path, i)
     elif isinstance(value, dict):
-        for i, (key, item) in enumerate(value.items()):
-            place = key_place(key) if isinstance(key, str) else entry_place(i, key)
-            yield key, (path, place)
-            yield item, (path, place)
+        for key, item in value.items():
+            yield key, (path, key_place(key))
+            yield item, (path, key_place(key))

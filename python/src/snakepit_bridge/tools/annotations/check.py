@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from snakepit_bridge.values.no_image import Path
 
 if TYPE_CHECKING:
     from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 
-__all__ = ["AnyCheck", "Check", "Mismatch", "Schema", "type_name"]
+__all__ = [
+    "REJECTIONS",
+    "AnyCheck",
+    "Check",
+    "Mismatch",
+    "Schema",
+    "Unsupported",
+    "Within",
+    "type_name",
+]
 
 Schema: TypeAlias = dict[str, Any]
+
+# What the code of a type raises about a value that it does not take.
+REJECTIONS = (ValueError, TypeError, AssertionError, ArithmeticError)
 
 
 class Mismatch(Exception):
@@ -22,13 +34,21 @@ class Mismatch(Exception):
         path: where it is.
         expected: what is required there.
         got: what is there.
+        problem: the whole message; made of the two by default.
     """
 
-    def __init__(self, path: Path, expected: str, got: str) -> None:
-        super().__init__(f"expected {expected}, got {got}")
+    def __init__(
+        self, path: Path, expected: str, got: str, problem: str | None = None
+    ) -> None:
+        super().__init__(problem or f"expected {expected}, got {got}")
         self.path = path
         self.expected = expected
         self.got = got
+        self.problem = problem
+
+
+class Unsupported(Exception):
+    """No value that can cross has this type."""
 
 
 class Check:
@@ -75,6 +95,38 @@ class AnyCheck(Check):
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
         return {}
+
+
+class Within(NamedTuple):
+    """Where an annotation occurs.
+
+    Attributes:
+        compile: returns the check of an annotation that occurs there.
+        aliases: the aliases around it.
+        made: the checks of the types with a name so far: one that contains itself is the
+            same check again.
+        applied: whether values will be checked.
+        answered: whether it is what a tool returns.
+    """
+
+    compile: Callable[[Any, Within], Check]
+    aliases: tuple[Any, ...]
+    made: dict[Any, Check]
+    applied: bool
+    answered: bool
+
+    def part(self, annotation: Any) -> Check:
+        """Returns the check of a part; in a description, one that is not known is any.
+
+        Raises:
+            Unsupported: no value that can cross has this type.
+        """
+        if self.applied:
+            return self.compile(annotation, self)
+        try:
+            return self.compile(annotation, self)
+        except Unsupported:
+            return AnyCheck()
 
 
 def type_name(value: object) -> str:

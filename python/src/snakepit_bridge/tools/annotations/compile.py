@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc
+import enum
 import sys
 import types
 import typing
-from typing import Any, NamedTuple
+from typing import Any
 
-from snakepit_bridge.tools.annotations.check import AnyCheck, Check
+from snakepit_bridge.tools.annotations.check import (
+    AnyCheck,
+    Check,
+    Unsupported,
+    Within,
+)
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
     SequenceCheck,
@@ -23,15 +30,11 @@ from snakepit_bridge.tools.annotations.leaves import (
     LiteralCheck,
     NdArrayCheck,
 )
-from snakepit_bridge.tools.annotations.named import AliasCheck, TypedDictCheck
+from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
 
 __all__ = ["Unsupported", "compile_annotation"]
-
-
-class Unsupported(Exception):
-    """No value that can cross has this type."""
 
 
 _SIMPLE: dict[Any, Check] = {
@@ -47,6 +50,7 @@ _SIMPLE: dict[Any, Check] = {
 }
 _LISTS = {
     list: "list",
+    collections.deque: "deque",
     collections.abc.Sequence: "Sequence",
     collections.abc.Collection: "Collection",
     collections.abc.Iterable: "Iterable",
@@ -58,43 +62,27 @@ _DICTS = {
     collections.abc.MutableMapping: "Mapping",
 }
 _LITERALS = frozenset({str, int, bool, type(None)})
-# An alias can contain itself with other parameters each time, endlessly.
-_GENERIC_LEVELS = 8
 # Wrappers that do not change the type.
 _TRANSPARENT = frozenset({"Required", "NotRequired", "ReadOnly", "Final"})
 
 
-def compile_annotation(annotation: Any, *, applied: bool = True) -> Check:
+def compile_annotation(annotation: Any, *, answered: bool = False) -> Check:
     """Returns the check of an annotation whose names are resolved.
 
     Args:
         annotation: the annotation.
-        applied: whether values will be checked. If not, the check only describes
-            them, and constraints that cannot be checked are left out.
+        answered: whether it is what a tool returns. Such values are not checked: the
+            check only describes them, and constraints that cannot be checked are left
+            out.
 
     Raises:
         Unsupported: no value that can cross has this type, or its metadata has a
             constraint that cannot be checked.
     """
-    return _compile(annotation, _Within((), {}, applied))
+    return _compile(annotation, Within(_compile, (), {}, not answered, answered))
 
 
-class _Within(NamedTuple):
-    """Where an annotation occurs.
-
-    Attributes:
-        aliases: the aliases around it.
-        made: the checks of the typed dicts and aliases so far: one that contains
-            itself is the same check again.
-        applied: whether values will be checked.
-    """
-
-    aliases: tuple[Any, ...]
-    made: dict[Any, Check]
-    applied: bool
-
-
-def _compile(annotation: Any, within: _Within) -> Check:
+def _compile(annotation: Any, within: Within) -> Check:
     try:
         simple = _SIMPLE.get(annotation)
     except TypeError:  # not hashable
@@ -123,7 +111,7 @@ def _compile(annotation: Any, within: _Within) -> Check:
 
 
 def _generic(
-    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: _Within
+    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: Within
 ) -> Check:
     name = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
     if hasattr(annotation, "__metadata__"):
@@ -132,7 +120,7 @@ def _generic(
         return _compile(arguments[0], within)
     if origin is typing.Union or origin is types.UnionType:
         return UnionCheck([_compile(member, within) for member in arguments])
-    if origin is typing.Literal and _LITERALS.issuperset(map(type, arguments)):
+    if origin is typing.Literal and all(map(_is_literal, arguments)):
         return LiteralCheck(arguments)
     if origin is tuple:
         bare = annotation in (tuple, typing.Tuple)  # noqa: UP006 - what was written
@@ -147,12 +135,23 @@ def _generic(
     numpy = sys.modules.get("numpy")
     if numpy is not None and origin is numpy.ndarray:
         return ArrayCheck(_dtype(arguments))
+    if isinstance(origin, type):
+        from snakepit_bridge.tools.annotations.classes import class_check
+
+        check = class_check(origin, arguments, annotation, within)
+        if check is not None:
+            return check
     raise Unsupported(
         f"no value that can cross is a {_written(annotation)}; {_remedy(annotation)}"
     )
 
 
-def _annotated(annotation: Any, metadata: tuple[Any, ...], within: _Within) -> Check:
+def _is_literal(value: object) -> bool:
+    plain = value.value if isinstance(value, enum.Enum) else value
+    return type(plain) in _LITERALS
+
+
+def _annotated(annotation: Any, metadata: tuple[Any, ...], within: Within) -> Check:
     # Three modules that few tools need.
     from snakepit_bridge.tools.annotations.constrained import Unsuited, constrained
     from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
@@ -172,11 +171,11 @@ def _annotated(annotation: Any, metadata: tuple[Any, ...], within: _Within) -> C
     return check
 
 
-def _part(arguments: tuple[Any, ...], index: int, within: _Within) -> Check:
+def _part(arguments: tuple[Any, ...], index: int, within: Within) -> Check:
     return _compile(arguments[index], within) if arguments else AnyCheck()
 
 
-def _tuple(arguments: tuple[Any, ...], within: _Within) -> Check:
+def _tuple(arguments: tuple[Any, ...], within: Within) -> Check:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return SequenceCheck(_compile(arguments[0], within), "tuple")
     # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
@@ -189,7 +188,7 @@ def _is_typed_dict(annotation: Any) -> bool:
     return isinstance(annotation, type) and hasattr(annotation, "__required_keys__")
 
 
-def _typed_dict(annotation: Any, within: _Within) -> Check:
+def _typed_dict(annotation: Any, within: Within) -> Check:
     if annotation in within.made:
         return within.made[annotation]
     hints = typing.get_type_hints(annotation, include_extras=True)
@@ -200,72 +199,18 @@ def _typed_dict(annotation: Any, within: _Within) -> Check:
             required.add(key)
         elif wrapper == "NotRequired":
             required.discard(key)
-    check = TypedDictCheck(annotation, frozenset(required))
+    check = ObjectCheck(annotation, annotation.__name__)
+    check.required = frozenset(required)
     within.made[annotation] = check
     check.items = {key: _compile(hint, within) for key, hint in hints.items()}
     return check
 
 
-def _alias(annotation: Any, alias: Any, value: Any, within: _Within) -> Check:
-    """Compiles an alias, and its parameters where it is generic."""
-    place = _place(annotation)
-    if place in within.made:
-        return within.made[place]
-    if within.aliases.count(alias) >= _GENERIC_LEVELS:
-        raise Unsupported(
-            f"the alias {alias.__name__} contains itself with other parameters "
-            f"each time, {_GENERIC_LEVELS} levels deep"
-        )
-    check = AliasCheck(alias.__name__, place)
-    within.made[place] = check
-    inside = within._replace(aliases=(*within.aliases, alias))
-    check.target = _compile(value, inside)
-    if _is_endless(check):
-        raise Unsupported(f"the alias {alias.__name__} stands for itself")
-    # What was compiled meanwhile has the check of the alias.
-    within.made[place] = check.target
-    return check.target
+def _alias(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
+    # A module that few tools need.
+    from snakepit_bridge.tools.annotations.aliases import alias_check
 
-
-def _is_endless(alias: AliasCheck) -> bool:
-    """Returns whether an alias leads to itself before any value is looked into."""
-    from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
-
-    waiting, seen = [alias.target], set[Check]()
-    while waiting:
-        check = waiting.pop()
-        if check is alias:
-            return True
-        if check in seen:
-            continue
-        seen.add(check)
-        if isinstance(check, AliasCheck):
-            waiting.append(check.target)
-        elif isinstance(check, (UnionCheck, ConstrainedCheck)):
-            waiting += check.parts
-    return False
-
-
-class _Identity:
-    """Stands for an object that cannot be hashed."""
-
-    def __init__(self, annotation: Any) -> None:
-        # A reference: otherwise another object could get its id.
-        self._annotation = annotation
-
-    def __hash__(self) -> int:
-        return id(self._annotation)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self._annotation is other._annotation
-
-
-def _place(annotation: Any) -> Any:
-    try:
-        hash(annotation)
-    except TypeError:  # because of its metadata
-        return _Identity(annotation)
-    return annotation
+    return alias_check(annotation, alias, value, within)
 
 
 def _dtype(arguments: tuple[Any, ...]) -> str | None:
@@ -287,10 +232,11 @@ def _written(annotation: Any) -> str:
 
 
 def _remedy(annotation: Any) -> str:
-    if hasattr(annotation, "__dataclass_fields__"):
-        return "annotate it with a TypedDict of the same fields"
-    if isinstance(annotation, type) and hasattr(annotation, "_fields"):
-        return "annotate it with tuple[...]"
-    if "Literal" in str(annotation) or hasattr(annotation, "__members__"):
+    if "Literal" in str(annotation):
         return "annotate it with Literal[...] of plain values"
+    if isinstance(annotation, type):
+        return (
+            "docs/values.md lists the types that can cross; for others declare a "
+            "@decoder, or use Any"
+        )
     return "docs/values.md lists the types that can cross; Any accepts all of them"

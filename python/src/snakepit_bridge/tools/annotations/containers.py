@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,11 +36,11 @@ class SequenceCheck(Check):
     """`list[X]`, `tuple[X, ...]`, and `Sequence[X]` and wider ones.
 
     Lists and tuples arrive for each of them: the host may be able to send only one.
-    They are converted where `list` or `tuple` is required.
+    They are converted where `list`, `tuple` or `deque` is required.
 
     Attributes:
         item: the check of each item.
-        name: `list`, `tuple`, or the name of a protocol that both have.
+        name: `list`, `tuple`, `deque`, or the name of a protocol that both have.
     """
 
     def __init__(self, item: Check, name: str = "list") -> None:
@@ -47,7 +48,7 @@ class SequenceCheck(Check):
         self.name = name
         self.expected = f"{name}[{item.expected}{', ...' * (name == 'tuple')}]"
         self.parts = (item,)
-        self._kind: Any = {"list": list, "tuple": tuple}.get(name)
+        self._kind: Any = {"list": list, "tuple": tuple, "deque": deque}.get(name)
         self.samples = ((self._kind or list)(),)
 
     def check(self, value: Any, path: Path) -> Any:

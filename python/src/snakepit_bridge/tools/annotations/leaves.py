@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timezone
+from enum import Enum
 from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
@@ -100,16 +101,21 @@ class BytesCheck(Check):
 
 
 class LiteralCheck(Check):
-    """`Literal[...]`: one of these values, of the same type."""
+    """`Literal[...]`: one of these values, of the same type; for an enum's member its value.
+
+    Attributes:
+        values: what is sent for them.
+    """
 
     def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = self.samples = values
-        self.expected = "one of " + ", ".join(map(repr, values))
+        self.samples = values
+        self.values = [v.value if isinstance(v, Enum) else v for v in values]
+        self.expected = "one of " + ", ".join(map(repr, self.values))
 
     def check(self, value: Any, path: Path) -> Any:
-        for allowed in self.values:
-            if type(value) is type(allowed) and value == allowed:
-                return value
+        for sent, allowed in zip(self.values, self.samples or (), strict=True):
+            if type(value) is type(sent) and value == sent:
+                return value if sent is allowed else allowed
         got = repr(value) if isinstance(value, (str, int)) else type_name(value)
         raise Mismatch(path, self.expected, got[:200])
 

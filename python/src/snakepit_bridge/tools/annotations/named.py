@@ -14,8 +14,8 @@ __all__ = [
     "OUTCOMES",
     "AliasCheck",
     "NamedCheck",
+    "ObjectCheck",
     "SchemaDefinitions",
-    "TypedDictCheck",
     "json_schema",
 ]
 
@@ -26,6 +26,7 @@ class _Refusal(NamedTuple):
     path: Path | None
     expected: str
     got: str
+    problem: str | None
 
 
 class _Outcomes(threading.local):
@@ -67,12 +68,14 @@ class NamedCheck(Check):
                 known[place] = self.look(value, path)
             except Mismatch as mismatch:
                 inside = None if mismatch.path is path else mismatch.path
-                known[place] = _Refusal(inside, mismatch.expected, mismatch.got)
+                known[place] = _Refusal(
+                    inside, mismatch.expected, mismatch.got, mismatch.problem
+                )
         outcome = known[place]
         if type(outcome) is not _Refusal:
             return outcome
         where = path if outcome.path is None else outcome.path
-        raise Mismatch(where, outcome.expected, outcome.got)
+        raise Mismatch(where, *outcome[1:])
 
     def look(self, value: Any, path: Path) -> Any:
         """Checks a value, as `check` does, without what is known of it."""
@@ -86,22 +89,28 @@ class NamedCheck(Check):
         raise NotImplementedError
 
 
-class TypedDictCheck(NamedCheck):
-    """A `TypedDict`: a dict with these keys, and no others.
+class ObjectCheck(NamedCheck):
+    """An object with these properties, and no others.
 
     Attributes:
-        kind: the class.
-        items: the checks of the keys, set later: they may contain this one.
-        required: the keys that must be there.
+        kind: the class; hashable.
+        items: the checks of the properties, set later: they may contain this one.
+        required: the properties that must be there.
+        documentation: what the class says about itself.
     """
 
     samples = ({},)
 
-    def __init__(self, kind: type, required: frozenset[str]) -> None:
-        self.kind: type = kind
+    def __init__(self, kind: Any, expected: str) -> None:
+        self.kind = kind
+        self.expected = expected
         self.items: Mapping[str, Check] = {}
-        self.required = required
-        self.expected = kind.__name__
+        self.required: frozenset[str] = frozenset()
+        # Not `__doc__`: a class without a docstring inherits that of its base.
+        documentation = getattr(kind, "__origin__", kind).__dict__.get("__doc__") or ""
+        # A dataclass or named tuple without one has its signature.
+        is_made = documentation.startswith(f"{expected}(")
+        self.documentation: str = "" if is_made else documentation
 
     def look(self, value: Any, path: Path) -> Any:
         if type(value) is not dict:

@@ -1,17 +1,17 @@
-"""Writes typed dicts as TypeScript types with a name, so that they can contain themselves."""
+"""Writes object types as TypeScript types with a name, so that they can contain themselves."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
-from snakepit_bridge.typescript.text import comment, object_type, type_name
-from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter
+from snakepit_bridge.typescript.text import comment, object_type
+from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter, plain_name
 
-__all__ = ["conditions", "dict_names", "dict_types"]
+__all__ = ["conditions", "object_names", "object_types"]
 
 _WIDTH = 80
 # A type of one of these names would hide what is written.
@@ -25,18 +25,20 @@ _TAKEN = IMPORTED | {
 
 
 class _Written(NamedTuple):
-    """A typed dict in one direction."""
+    """An object type in one direction."""
 
+    name: str
+    documentation: str
     fields: list[str]
     conditions: str
     imports: set[str]
-    within: frozenset[type]
+    within: frozenset[Any]
 
 
-def dict_names(
+def object_names(
     taken: TypeWriter, answered: TypeWriter
-) -> tuple[dict[type, str], dict[type, str]]:
-    """Returns the names of the typed dicts that tools take, and of those that they return.
+) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Returns the names of the object types that tools take, and of those that they return.
 
     One that is the same in both directions has one name.
 
@@ -50,22 +52,22 @@ def dict_names(
         kind for kind in {*sent} & {*got} - apart if sent[kind].within & apart
     }:
         apart |= more
-    names: tuple[dict[type, str], dict[type, str]] = ({}, {})
+    names: tuple[dict[Any, str], dict[Any, str]] = ({}, {})
     used = set(_TAKEN)
     for kind in {**sent, **got}:
         ends = ("Argument", "Result") if kind in apart else ("", "")
-        name = type_name(kind.__name__)
+        wanted_name = name = (sent.get(kind) or got[kind]).name
         count = 1
         while not used.isdisjoint(wanted := [f"{name}{end}" for end in ends]):
             count += 1
-            name = f"{type_name(kind.__name__)}{count}"
+            name = f"{wanted_name}{count}"
         used.update(wanted)
         names[0][kind], names[1][kind] = wanted
     return names
 
 
-def dict_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
-    """Returns the lines of the typed dicts that were written, and of those in them.
+def object_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
+    """Returns the lines of the object types that were written, and of those in them.
 
     The writers import what these name from then on.
     """
@@ -73,33 +75,37 @@ def dict_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
     types: dict[str, list[str]] = {}
     for kind in {**sent, **got}:
         for writer, found in ((taken, sent), (answered, got)):
-            name = writer.dict_name(kind)
-            if kind in found and name not in types:
+            if kind not in found:
+                continue
+            name = writer.name_of(kind, found[kind].name)
+            if name not in types:
                 writer.imports |= found[kind].imports
-                types[name] = list(_lines(name, kind, found[kind]))
+                types[name] = list(_lines(name, found[kind]))
     return [line for lines in types.values() for line in ["", *lines]]
 
 
-def _reached(writer: TypeWriter) -> dict[type, _Written]:
-    """Returns the typed dicts that were written, and those in them."""
-    found: dict[type, _Written] = {}
-    waiting = list(writer.dicts.items())
+def _reached(writer: TypeWriter) -> dict[Any, _Written]:
+    """Returns the object types that were written, and those in them."""
+    found: dict[Any, _Written] = {}
+    waiting = list(writer.objects.items())
     for kind, check in waiting:
         if kind not in found:
             part = writer.another()
             fields = part.fields(check)
-            within = frozenset(part.dicts)
             found[kind] = _Written(
-                fields, conditions(check.items.items()), part.imports, within
+                name=plain_name(check),
+                documentation=check.documentation,
+                fields=fields,
+                conditions=conditions(check.items.items()),
+                imports=part.imports,
+                within=frozenset(part.objects),
             )
-            waiting += part.dicts.items()
+            waiting += part.objects.items()
     return found
 
 
-def _lines(name: str, kind: type, written: _Written) -> Iterator[str]:
-    # Not `__doc__`: a class without a docstring inherits that of `dict`.
-    documented = kind.__dict__.get("__doc__")
-    documented = inspect.cleandoc(documented) if documented else ""
+def _lines(name: str, written: _Written) -> Iterator[str]:
+    documented = inspect.cleandoc(written.documentation)
     yield from comment("\n\n".join(filter(None, [documented, written.conditions])))
     line = f"export type {name} = {object_type(written.fields)};"
     if len(line) <= _WIDTH:

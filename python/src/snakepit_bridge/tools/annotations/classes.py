@@ -1,0 +1,28 @@
+"""Checks of classes: those of the standard library, records, models, and a program's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snakepit_bridge.tools.annotations.check import Check, Within
+from snakepit_bridge.tools.annotations.decoded import own_check
+from snakepit_bridge.tools.annotations.standard import standard_check
+
+__all__ = ["class_check"]
+
+
+def class_check(
+    kind: type, arguments: tuple[Any, ...], annotation: Any, within: Within
+) -> Check | None:
+    """Returns the check of a class; None where it is not known what it is sent as.
+
+    Args:
+        kind: the class.
+        arguments: what is given for its type parameters.
+        annotation: the class with these.
+        within: where it occurs.
+
+    Raises:
+        Unsupported: no value that can cross is an instance.
+    """
+    return own_check(kind, within) or standard_check(kind)

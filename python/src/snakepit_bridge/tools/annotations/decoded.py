@@ -1,0 +1,70 @@
+"""Checks of types that a function of the program makes of what was sent."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from snakepit_bridge.tools.annotations.check import (
+    REJECTIONS,
+    Check,
+    Mismatch,
+    Schema,
+    Within,
+)
+from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.values.no_image import Path
+from snakepit_bridge.values.own_types import DECODERS, ENCODERS
+
+__all__ = ["DecodedCheck", "own_check"]
+
+
+class DecodedCheck(Check):
+    """A type with a `decoder`.
+
+    Attributes:
+        inner: the check of what the decoder takes.
+    """
+
+    def __init__(self, kind: type, inner: Check, decode: Callable[[Any], Any]) -> None:
+        self.expected = kind.__name__
+        self.inner = inner
+        self.parts = (inner,)
+        self._decode = decode
+
+    def check(self, value: Any, path: Path) -> Any:
+        checked = self.inner.check(value, path)
+        try:
+            return self._decode(checked)
+        except REJECTIONS as error:
+            reason = str(error) or type(error).__name__
+            problem = f"not a {self.expected}: {reason}"
+            raise Mismatch(path, self.expected, problem, problem) from None
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        return self.inner.schema(definitions)
+
+
+def own_check(kind: type, within: Within) -> Check | None:
+    """Returns the check of a type with a decoder, or the description of one with an
+    encoder; None where the program has none for it.
+
+    Raises:
+        Unsupported: no value that can cross is what the decoder takes.
+    """
+    if within.answered:
+        found = (ENCODERS[base] for base in kind.__mro__ if base in ENCODERS)
+        encode = next(found, None)
+        if encode is None:
+            return None
+        return within.part(_hints(encode).get("return", Any))
+    decode = DECODERS.get(kind)
+    if decode is None:
+        return None
+    taken = [hint for name, hint in _hints(decode).items() if name != "return"]
+    return DecodedCheck(kind, within.part(taken[0] if taken else Any), decode)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    return typing.get_type_hints(function, include_extras=True)

@@ -1,0 +1,85 @@
+"""Encoders and decoders of a program's own types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any, TypeVar
+
+from snakepit_bridge.values.encode import FORMS, PlainForm
+
+__all__ = [
+    "DECODERS",
+    "ENCODERS",
+    "decoder",
+    "encoder",
+]
+
+# By the type: the functions under `encoder`, and those under `decoder`.
+ENCODERS: dict[type, PlainForm] = {}
+DECODERS: dict[Any, Callable[[Any], Any]] = {}
+_OWN_IMAGE = (
+    *(type(None), bool, int, float, str, bytes, bytearray, memoryview),
+    *(list, tuple, dict, set, frozenset, date, datetime),
+)
+
+_Kind = TypeVar("_Kind")
+_Encoder = TypeVar("_Encoder", bound=Callable[..., object])
+_Decoder = TypeVar("_Decoder", bound=Callable[..., object])
+
+
+def encoder(kind: type[_Kind]) -> Callable[[_Encoder], _Encoder]:
+    """Registers a function that makes plain data of a type's instances, to be sent.
+
+    The function takes an instance (also one of a subclass without its own encoder) and
+    returns any value that can be sent. Its return annotation is the type in the
+    generated TypeScript. It replaces what a dataclass or model would be sent as.
+
+    Args:
+        kind: the type.
+
+    Raises:
+        TypeError: it is a type that can be sent as it is, such as `str`, or no type.
+    """
+    if not isinstance(kind, type):
+        raise TypeError(f"@encoder needs a type, as in @encoder(Money), got {kind!r}")
+    if kind in _OWN_IMAGE:
+        raise TypeError(
+            f"{kind.__name__} is sent as it is; make a subclass, and an encoder for that"
+        )
+
+    def register(function: _Encoder) -> _Encoder:
+        ENCODERS[kind] = function
+        FORMS.clear()
+        return function
+
+    return register
+
+
+def decoder(function: _Decoder) -> _Decoder:
+    """Registers a function that makes an argument of what a caller sent.
+
+    Its return annotation is the type: a tool's parameter with that annotation gets what
+    the function returns. The annotation of its parameter is what a caller sends, which
+    is checked before. `ValueError`, `TypeError` and `AssertionError` from the function
+    reject the argument with their message.
+
+    Raises:
+        TypeError: it has not one parameter and a return annotation that is a class.
+    """
+    import inspect
+    import typing
+
+    hints = typing.get_type_hints(function, include_extras=True)
+    kind = hints.get("return")
+    if len(inspect.signature(function).parameters) != 1 or not isinstance(kind, type):
+        raise TypeError(
+            f"@decoder is for a function of one parameter whose return annotation is "
+            f"the class that it makes, as (text: str) -> Money; got {function!r}"
+        )
+    if kind in _OWN_IMAGE:
+        raise TypeError(
+            f"a {kind.__name__} arrives as it is; make a subclass, and a decoder for that"
+        )
+    DECODERS[kind] = function
+    return function

@@ -1,0 +1,33 @@
+"""Errors about what cannot be sent to the host."""
+
+from __future__ import annotations
+
+from snakepit_bridge.values.no_image import Path, Refused
+
+__all__ = ["no_image"]
+
+
+def no_image(value: object, path: Path) -> Refused:
+    """Returns the error about a value of a type that cannot be sent."""
+    kind = type(value)
+    name = kind.__qualname__
+    if kind.__module__ != "builtins":
+        name = f"{kind.__module__}.{name}"
+    article = "an" if name[0] in "aeiouAEIOU" else "a"
+    return Refused(
+        path, f"is {article} {name}, which cannot be sent to the host; {_remedy(value)}"
+    )
+
+
+def _remedy(value: object) -> str:
+    if type(value).__name__ == "NaTType":
+        return "send None in its place"
+    if hasattr(value, "to_numpy") and hasattr(value, "to_dict"):
+        return "send it as a numpy array, or to_dict() of it"
+    if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
+        return "send it as a numpy array"
+    if hasattr(value, "__await__"):
+        return "send what it gives when it is awaited, in an async function"
+    if hasattr(value, "__next__"):
+        return "send list() of it, or make the tool a generator"
+    return "send plain data, such as str() of it or its fields as a dict, or declare an @encoder"
