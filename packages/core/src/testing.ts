@@ -54,13 +54,14 @@ export {
 	connectFails,
 	neverAnswers,
 	neverConnects,
-	type ScriptName,
+	type Scripts,
 	scripts,
 	staysPut,
 } from "./testing/scripted-commands.ts";
 export type {
 	ScriptedCall,
 	ScriptedCommand,
+	ScriptedCommands,
 } from "./testing/scripted-connection.ts";
 export { ScriptedWorker } from "./testing/scripted-worker.ts";
 export { SeededRandom } from "./testing/seeded-random.ts";

@@ -6,21 +6,22 @@ import type {
 	WorkerProcess,
 	WorkerSlot,
 } from "../adapter.ts";
+import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { startAsWorker, writeReady } from "./fake-control-channel.ts";
 import type { FakeProcess, FakeProgram } from "./fake-process.ts";
 import {
-	type ScriptedCommand,
+	type ScriptedCommands,
 	scriptedConnection,
 } from "./scripted-connection.ts";
 import type { ScriptedAhead } from "./scripted-queue.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 
 /** What a scripted adapter does; whatever is left out works at once. */
-export interface ScriptedAdapterOptions {
+export interface ScriptedAdapterOptions<Tools extends ToolMap = UntypedTools> {
 	/** Default `scripted`. */
 	readonly name?: string | undefined;
 	/** By name. A function or async function answers `execute`, an async generator `stream`. */
-	readonly commands?: Readonly<Record<string, ScriptedCommand>> | undefined;
+	readonly commands?: ScriptedCommands<Tools> | undefined;
 	readonly prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
 	/** What the program does before it is ready; `attempt` counts the starts of this adapter from 1. */
 	readonly boot?:

@@ -1,56 +1,61 @@
-import type { ScriptedCall, ScriptedCommand } from "./scripted-connection.ts";
+import type { ScriptedCall } from "./scripted-connection.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
-export type ScriptName =
-	| "echo"
-	| "whoami"
-	| "fail"
-	| "work"
-	| "hang"
-	| "hangIgnoringAbort"
-	| "crash"
-	| "breakConversation"
-	| "count"
-	| "silent"
-	| "relay";
+// biome-ignore lint/suspicious/noExplicitAny: it stands for a command of any type.
+type Given = any;
 
-/** Ready-made scripts for `scriptedAdapter`, each named by its one habit. */
-export const scripts: Readonly<Record<ScriptName, ScriptedCommand>> = {
+/** What the ready-made scripts are: each stands for a command of any type that it can answer. */
+export type Scripts = {
 	/** Answers with its arguments. */
-	echo: async ({ args }: ScriptedCall): Promise<unknown> => args,
+	readonly echo: (call: ScriptedCall) => Promise<Given>;
 	/** Answers with the incarnation that ran it. */
+	readonly whoami: (call: ScriptedCall) => Promise<string>;
+	/** Throws an error with its arguments as the message. */
+	readonly fail: (call: ScriptedCall) => Promise<never>;
+	/** Takes as many milliseconds of the machine's clock as its argument, unless aborted. */
+	readonly work: (call: ScriptedCall) => Promise<Given>;
+	/** Never answers; rejects when aborted. */
+	readonly hang: (call: ScriptedCall) => Promise<never>;
+	/** Never answers, whatever happens. */
+	readonly hangIgnoringAbort: (call: ScriptedCall) => Promise<never>;
+	/** Takes the whole process down. */
+	readonly crash: (call: ScriptedCall) => Promise<never>;
+	/** Breaks the conversation while the process runs on. */
+	readonly breakConversation: (call: ScriptedCall) => Promise<never>;
+	/** Streams the numbers from 0 to its argument minus 1. */
+	readonly count: (call: ScriptedCall) => AsyncGenerator<number, Given>;
+	/** A stream without a single item; ends when aborted. */
+	readonly silent: (call: ScriptedCall) => AsyncGenerator<never, Given>;
+	/** Streams back what it is given as input. */
+	readonly relay: (call: ScriptedCall) => AsyncGenerator<Given, Given>;
+};
+
+/** Ready-made scripts for `scriptedAdapter`. */
+export const scripts: Scripts = {
+	echo: async ({ args }: ScriptedCall): Promise<unknown> => args,
 	whoami: async ({ worker }: ScriptedCall): Promise<string> =>
 		worker.slot.incarnation,
-	/** Throws an error with its arguments as the message. */
 	fail: async ({ args }: ScriptedCall): Promise<never> => {
 		throw new RangeError(typeof args === "string" ? args : "on purpose");
 	},
-	/** Takes as many milliseconds of the machine's clock as its argument, unless aborted. */
 	work: ({ args, worker, signal }: ScriptedCall): Promise<unknown> =>
 		Promise.race([worker.process.sleep(Number(args)), untilAborted(signal)]),
-	/** Never answers; rejects when aborted. */
 	hang: ({ signal }: ScriptedCall): Promise<never> => untilAborted(signal),
-	/** Never answers, whatever happens. */
 	hangIgnoringAbort: (): Promise<never> => new Promise(() => undefined),
-	/** Takes the whole process down. */
 	crash: ({ worker }: ScriptedCall): Promise<never> => {
 		worker.crash();
 		return new Promise(() => undefined);
 	},
-	/** Breaks the conversation while the process runs on. */
 	breakConversation: ({ worker }: ScriptedCall): Promise<never> => {
 		worker.breakConversation();
 		return new Promise(() => undefined);
 	},
-	/** Streams the numbers from 0 to its argument minus 1. */
 	count: async function* ({ args }: ScriptedCall): AsyncGenerator<number> {
 		for (let item = 0; item < Number(args); item++) yield item;
 	},
-	/** A stream without a single item; ends when aborted. */
 	silent: async function* ({ signal }: ScriptedCall): AsyncGenerator<never> {
 		yield await untilAborted(signal);
 	},
-	/** Streams back what it is given as input. */
 	relay: async function* ({ input }: ScriptedCall): AsyncGenerator<unknown> {
 		yield* input ?? [];
 	},

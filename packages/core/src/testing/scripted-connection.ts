@@ -6,19 +6,31 @@ import {
 	SnakepitError,
 	ToolError,
 } from "../errors.ts";
+import type { ArgsOf, CommandOf, ResultOf, ToolMap } from "../pool/tools.ts";
 import type { ScriptedAdapterOptions } from "./scripted-adapter.ts";
 import { ScriptedQueue } from "./scripted-queue.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
 /** One call as its script sees it. */
-export interface ScriptedCall extends CallOptions {
+export interface ScriptedCall<Args = unknown> extends CallOptions {
 	readonly command: string;
-	readonly args: unknown;
+	readonly args: Args;
 	readonly worker: ScriptedWorker;
 }
 
 /** A command as a script: a value, a promise, or an async iterable for a stream. */
 export type ScriptedCommand = (call: ScriptedCall) => unknown;
+
+/** Scripts by the name of their command: each takes what its tool takes, and answers what its tool answers. */
+export type ScriptedCommands<Tools extends ToolMap> = {
+	readonly [Command in CommandOf<Tools>]?:
+		| ScriptedTool<ArgsOf<Tools, Command>, ResultOf<Tools, Command>>
+		| undefined;
+};
+
+type ScriptedTool<Args, Result> = (
+	call: ScriptedCall<Args>,
+) => Result | PromiseLike<Result>;
 
 /** The conversation with one scripted worker. */
 export function scriptedConnection(

@@ -4,6 +4,7 @@ import { EventHub } from "../pool/event-hub.ts";
 import { Instrumentation } from "../pool/instrumentation.ts";
 import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
 import type { Pool } from "../pool/pool-interface.ts";
+import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
@@ -14,8 +15,9 @@ import {
 } from "./scripted-adapter.ts";
 import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 
-export interface VirtualPool extends VirtualWorld {
-	readonly pool: Pool;
+export interface VirtualPool<Tools extends ToolMap = UntypedTools>
+	extends VirtualWorld {
+	readonly pool: Pool<Tools>;
 	/** Opens it, and ends it with the program, as its run does. */
 	readonly life: OwnedPool["life"];
 	readonly adapter: ScriptedAdapter;
@@ -23,14 +25,15 @@ export interface VirtualPool extends VirtualWorld {
 	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
 }
 
-/** A pool in a world in memory, not opened yet. `options` may set anything but the adapter. */
-export function closedVirtualPool(
-	script: ScriptedAdapterOptions,
+/** A pool in a world in memory, not opened yet. `given` may set anything but the adapter. */
+export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
+	script: ScriptedAdapterOptions<NoInfer<Tools>>,
 	given: Omit<PoolOptions, "adapter"> = {},
 	seed = 1,
 	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
-): VirtualPool {
-	const adapter = scriptedAdapter(script);
+): VirtualPool<Tools> {
+	// A worker finds its scripts by name, whatever they take.
+	const adapter = scriptedAdapter(script as ScriptedAdapterOptions);
 	const virtual = virtualWorld({ seed, adapters: [adapter] });
 	const options = resolveOptions(
 		{
@@ -96,14 +99,18 @@ export function closedVirtualPool(
 	};
 }
 
-/** A pool in a world in memory, with its minimum of workers ready. */
-export async function virtualPool(
-	script: ScriptedAdapterOptions,
+/**
+ * A pool in a world in memory, with its minimum of workers ready.
+ *
+ * `virtualPool<Tools>` checks the scripts against the tools' types, and its pool is a `Pool<Tools>`.
+ */
+export async function virtualPool<Tools extends ToolMap = UntypedTools>(
+	script: ScriptedAdapterOptions<NoInfer<Tools>>,
 	given: Omit<PoolOptions, "adapter"> = {},
 	seed = 1,
 	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
-): Promise<VirtualPool> {
-	const made = closedVirtualPool(script, given, seed, dispatchesAtOnce);
+): Promise<VirtualPool<Tools>> {
+	const made = closedVirtualPool<Tools>(script, given, seed, dispatchesAtOnce);
 	await Promise.all([made.life.open(), made.clock.advance(0)]);
 	return made;
 }

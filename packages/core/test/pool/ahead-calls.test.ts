@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import type { AttemptInstrument, Instrument } from "../../src/instrument.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
-import { virtualPool } from "./virtual-pool.ts";
+import { type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
-type Target = Awaited<ReturnType<typeof virtualPool>>["pool"];
+type Target = VirtualPool["pool"];
 
 /** A pool that knows its tool to be quick. */
 async function quickPool(
 	work: (call: ScriptedCall) => unknown,
 	options: Parameters<typeof virtualPool>[1] = {},
 	size = 1,
-): ReturnType<typeof virtualPool> {
+): Promise<VirtualPool> {
 	const opened = await virtualPool(
 		{ commands: { work }, ahead: { gapMs: 0 } },
 		{ size, ...options },

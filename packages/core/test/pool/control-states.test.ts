@@ -4,11 +4,11 @@ import {
 	scripts,
 	staysPut,
 } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 const commands = { work: scripts.work };
 
-type Scene = Awaited<ReturnType<typeof virtualPool>>;
+type Scene = VirtualPool;
 
 /** Brings the only worker into a state, and the pool with it. */
 const STATES: Readonly<

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 const commands = {
 	echo: scripts.echo,
@@ -10,7 +10,7 @@ const commands = {
 	hang: scripts.hang,
 };
 
-type Scene = Awaited<ReturnType<typeof virtualPool>>;
+type Scene = VirtualPool;
 
 function incarnations({ pool }: Scene): readonly string[] {
 	return pool.workers().map(({ incarnation }) => incarnation);

@@ -160,7 +160,7 @@ test.each([watchdog(), guard()] as const)(
 			"snakepit.worker.exit.signal": "SIGKILL",
 		});
 		expect(Object.keys(own[0]?.attributes ?? {}).sort()).toEqual(
-			catalogued("protection.started"),
+			catalogued("protection.started", protection.name),
 		);
 	},
 );

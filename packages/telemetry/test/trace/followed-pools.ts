@@ -1,8 +1,12 @@
 import type { SnakepitError } from "@snakepit/core";
-import { type VirtualPool, virtualPool } from "@snakepit/core/testing";
+import {
+	type ScriptedAdapterOptions,
+	type VirtualPool,
+	virtualPool,
+} from "@snakepit/core/testing";
 import { telemetry } from "../../src/index.ts";
 
-type Commands = NonNullable<Parameters<typeof virtualPool>[0]["commands"]>;
+type Commands = NonNullable<ScriptedAdapterOptions["commands"]>;
 
 /** Pools in memory that telemetry follows, with commands of the test's own. */
 export class FollowedPools {
