@@ -1,7 +1,5 @@
-import { constants } from "node:fs";
 import { availableParallelism } from "node:os";
-import { basename } from "node:path";
-import { OptionsError, StartError } from "@snakepit/core";
+import { StartError } from "@snakepit/core";
 import {
 	type Adapter,
 	type Connection,
@@ -11,6 +9,7 @@ import {
 	type WorkerProcess,
 	type WorkerSlot,
 } from "@snakepit/core/adapter";
+import type { LayerReport } from "@snakepit/core/protection";
 import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import { loadTransport } from "./channel/load-transport.ts";
 import type { Conversation } from "./conversation/conversation.ts";
@@ -28,14 +27,13 @@ import {
 	type SearchSetting,
 	usualSources,
 } from "./interpreter/interpreter-sources.ts";
-import { reach, reachProblem } from "./interpreter/reach.ts";
 import { requireBridge } from "./interpreter/refusals.ts";
 import { RememberedFacts } from "./interpreter/remembered-facts.ts";
 import type { PythonOptions, ResolvedOptions } from "./options.ts";
+import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { CallPage } from "./shared-memory/call-page.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
-import type { PythonStartErrorCode } from "./start-error-codes.ts";
 import {
 	type LaunchHost,
 	launchSpec,
@@ -128,6 +126,19 @@ class PythonWorkers implements PythonAdapter {
 		requireBridge(choice, this.options.kind.transport.extra);
 		await transport;
 		this.interpreter = choice;
+	}
+
+	async inspect(): Promise<LayerReport> {
+		const { inspectPython } = await import("./interpreter/inspect-python.ts");
+		if (this.options.environment !== undefined)
+			return {
+				layer: this.name,
+				status: "available",
+				detail:
+					"the environment is made when a pool starts, with compiled files; it is not looked at here",
+			};
+		const setting = this.searchSetting();
+		return inspectPython(this.namedSources(setting), setting, this.options);
 	}
 
 	notes(): readonly string[] {
@@ -223,7 +234,7 @@ class PythonWorkers implements PythonAdapter {
 		setting: SearchSetting,
 		signal: AbortSignal,
 	): Promise<readonly InterpreterSource[]> {
-		const { python, environment } = this.options;
+		const { environment } = this.options;
 		if (environment !== undefined) {
 			requireBridgeAmong(environment.requirements, setting.env);
 			const made = await environment.make(signal);
@@ -236,6 +247,11 @@ class PythonWorkers implements PythonAdapter {
 				),
 			];
 		}
+		return this.namedSources(setting);
+	}
+
+	private namedSources(setting: SearchSetting): readonly InterpreterSource[] {
+		const { python } = this.options;
 		return python === undefined
 			? usualSources(setting)
 			: [
@@ -255,38 +271,4 @@ class PythonWorkers implements PythonAdapter {
 			cwd: cwd ?? process.cwd(),
 		};
 	}
-}
-
-/** @throws OptionsError when the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
-function requireDirectory({ cwd, kind }: ResolvedOptions): void {
-	if (cwd === undefined) return;
-	const problem = reachProblem(reach(cwd, constants.X_OK));
-	if (problem === "") return;
-	throw new OptionsError({
-		code: "INVALID_OPTION",
-		ran: "no",
-		message: `${kind.maker}: ${cwd} ("cwd") cannot be the working directory: ${problem}.`,
-	});
-}
-
-/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file, or this user may not read it. */
-function requireTools({ tools }: ResolvedOptions): void {
-	if (!("file" in tools)) return;
-	const found = reach(tools.file);
-	if (found.kind === "reached") return;
-	if (found.kind === "forbidden") {
-		throw new StartError<PythonStartErrorCode>({
-			code: "TOOLS_IMPORT_FAILED",
-			ran: "no",
-			message: `The file ${tools.file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
-		});
-	}
-	const module = tools.file.endsWith(".py")
-		? ""
-		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;
-	throw new StartError<PythonStartErrorCode>({
-		code: "TOOLS_IMPORT_FAILED",
-		ran: "no",
-		message: `There is no file ${tools.file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
-	});
 }

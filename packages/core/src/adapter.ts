@@ -5,6 +5,7 @@ import type {
 	ListenerAddress,
 	PreloadPlace,
 } from "./launch-spec.ts";
+import type { LayerReport } from "./protection.ts";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
@@ -40,6 +41,8 @@ export interface Adapter<Client = unknown> {
 	 * forms of it.
 	 */
 	describe?(signal: AbortSignal): Promise<readonly CommandDescription[]>;
+	/** Looks whether its workers can start on this machine, and what slows that down; for `doctor`. Leaves nothing behind. */
+	inspect?(): Promise<LayerReport>;
 	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
 	/**

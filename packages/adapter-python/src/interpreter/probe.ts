@@ -53,12 +53,14 @@ try:
         bridge = found.group(1) if found else "unknown"
         compiled = os.path.dirname(cache_from_source(spec.origin))
         watched += [spec.origin, os.path.join(os.path.dirname(spec.origin), "_version.py"), compiled]
-        place = compiled if os.path.isdir(compiled) else os.path.dirname(spec.origin)
+        place = compiled
+        while not os.path.isdir(place):
+            place = os.path.dirname(place)
         if os.path.exists(cache_from_source(spec.origin)):
             pass
         elif sys.dont_write_bytecode:
             uncompiled = "PYTHONDONTWRITEBYTECODE is set"
-        elif sys.pycache_prefix is None and not os.access(place, os.W_OK):
+        elif not os.access(place, os.W_OK):
             uncompiled = "this user may not write to " + place
 except Exception:
     pass

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import {
 	chmodSync,
 	existsSync,
@@ -19,6 +19,7 @@ import {
 } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { bench } from "../support/environments.ts";
+import { PYTHON } from "../support/pythons.ts";
 
 const program = fileURLToPath(
 	new URL("../programs/make-environment.ts", import.meta.url),
@@ -147,6 +148,41 @@ test("a builder that takes too long is ended, and says so", {
 		message: expect.stringContaining("buildTimeoutMs"),
 	});
 });
+
+const WHEEL = `
+import sys, zipfile
+info = "nothing-1.0.dist-info/"
+with zipfile.ZipFile(sys.argv[1], "w") as wheel:
+    wheel.writestr("nothing/__init__.py", "")
+    wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: nothing\\nVersion: 1.0\\n")
+    wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr(info + "RECORD", "")
+`;
+
+// Without uv, pip is put into the environment first, which takes ten seconds of processor time.
+test.runIf(hasUv() || isThorough())(
+	"what is installed is compiled, also where workers may not keep compiled files",
+	{ timeout: 120_000 },
+	async () => {
+		vi.stubEnv("PYTHONDONTWRITEBYTECODE", "1");
+		onTestFinished(() => void vi.unstubAllEnvs());
+		const { root, options } = bench();
+		const wheel = join(root, "nothing-1.0-py3-none-any.whl");
+		await execute(PYTHON, ["-c", WHEEL, wheel]);
+		const requirements = [`nothing @ file://${wheel}`];
+		const environment = pythonEnvironment({ ...options, requirements });
+		const { python } = await environment.make();
+		const { stdout } = await execute(python, [
+			"-c",
+			"import nothing, os; print(os.path.exists(nothing.__cached__))",
+		]);
+		expect(stdout.trim()).toBe("True");
+	},
+);
+
+function hasUv(): boolean {
+	return spawnSync("uv", ["--version"], { stdio: "ignore" }).status === 0;
+}
 
 test("a directory that others can write to is refused: what lies in it is executed", async () => {
 	const { root, options } = bench();

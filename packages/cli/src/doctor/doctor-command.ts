@@ -2,7 +2,7 @@ import type { Protection } from "@snakepit/core/protection";
 import type { Command } from "commander";
 import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
 import { write } from "../command/output.ts";
-import { installedTelemetry } from "./installed-telemetry.ts";
+import { installedPython, installedTelemetry } from "./installed-packages.ts";
 
 interface DoctorFlags {
 	readonly dataDir?: string;
@@ -23,8 +23,9 @@ export function addDoctor(program: Command): void {
 			`
 Changes nothing. Ends with 1 when a layer that every pool needs does not work.
 
-Where @snakepit/telemetry is installed in this directory it also reports whether an OpenTelemetry SDK gets what
-telemetry exports. Load the SDK as your program does:
+Where @snakepit/adapter-python is installed in this directory it also reports which Python workers run on, and whether
+each start compiles the bridge or tools.py anew. Where @snakepit/telemetry is installed it reports whether an
+OpenTelemetry SDK gets what telemetry exports. Load the SDK as your program does:
 NODE_OPTIONS="--import ./instrumentation.js" snakepit doctor`,
 		)
 		.action(examine);
@@ -34,16 +35,21 @@ async function examine({ dataDir, json }: DoctorFlags): Promise<void> {
 	const { doctor, formatDoctorReport } = await import("@snakepit/core/inspect");
 	const { guard, watchdog } = await import("@snakepit/watchdog");
 	const protections: readonly Protection[] = [watchdog(), guard()];
+	const adapters = await installedPython(process.cwd());
 	const layers = await doctor({
 		dataDir,
+		adapters,
 		protections,
 		instruments: await installedTelemetry(process.cwd()),
 	});
 	write(
 		json ? JSON.stringify(layers, undefined, 2) : formatDoctorReport(layers),
 	);
-	// A pool starts without a protection or telemetry, but not without any other layer.
-	const optional = ["telemetry", ...protections.map(({ name }) => name)];
+	// A pool starts without a protection or telemetry, and not every pool is of Python; but none without any other layer.
+	const optional = [
+		"telemetry",
+		...[...protections, ...adapters].map(({ name }) => name),
+	];
 	if (
 		layers.some(
 			({ layer, status }) =>

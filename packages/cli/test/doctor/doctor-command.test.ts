@@ -100,6 +100,26 @@ test("a misspelt argument is answered with the usage", () => {
 	expect(help.stdout).toMatch(/Usage: snakepit doctor/);
 });
 
+test("where the adapter for Python is installed, its interpreter is reported, and none is no failure", () => {
+	const program = temporaryDirectory();
+	mkdirSync(join(program, "node_modules/@snakepit"), { recursive: true });
+	symlinkSync(
+		join(import.meta.dirname, "../../../adapter-python"),
+		join(program, "node_modules/@snakepit/adapter-python"),
+	);
+	const { status, stdout } = doctor(
+		["--data-dir", temporaryDirectory(), "--json"],
+		{ VIRTUAL_ENV: join(program, "no-environment") },
+		program,
+	);
+	expect(status).toBe(0);
+	const layers = JSON.parse(stdout) as readonly LayerReport[];
+	expect(layers.find(({ layer }) => layer === "python")).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("no-environment"),
+	});
+});
+
 test("where telemetry is installed, an SDK that gets nothing from it is named with the remedy, and is no failure", () => {
 	const program = temporaryDirectory();
 	mkdirSync(join(program, "node_modules/@snakepit"), { recursive: true });

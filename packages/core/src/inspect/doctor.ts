@@ -1,16 +1,25 @@
+import type { Adapter } from "../adapter.ts";
 import type { Instrument } from "../instrument.ts";
-import { type Check, checkOptions } from "../option-check.ts";
+import { type Check, checkOptions, optional } from "../option-check.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import type { LayerReport, Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
 import { RUN_CHECKS } from "../run/run-options.ts";
-import { asError, attempt, examine, inspectInstrument } from "./examine.ts";
+import {
+	asError,
+	attempt,
+	examine,
+	inspectAdapter,
+	inspectInstrument,
+} from "./examine.ts";
 
 /** What is examined. */
 export interface DoctorOptions {
 	/** Where the ledger is; the user's state directory by default. */
 	readonly dataDir?: string | undefined;
+	/** Those that pools would be given; each that can is asked about this machine. */
+	readonly adapters?: readonly Adapter[] | undefined;
 	/** Those that a pool would be given; each is asked about this machine. */
 	readonly protections?: readonly Protection[] | undefined;
 	/** Those that a pool would be given, such as `telemetry()`; each is asked about this program. */
@@ -19,6 +28,12 @@ export interface DoctorOptions {
 
 export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
 	dataDir: RUN_CHECKS.dataDir,
+	adapters: optional((value) =>
+		Array.isArray(value) &&
+		value.every((each) => POOL_CHECKS.adapter(each) === undefined)
+			? undefined
+			: "must be an array of adapters",
+	),
 	protections: RUN_CHECKS.protections,
 	instruments: POOL_CHECKS.instruments,
 };
@@ -34,7 +49,12 @@ export const DOCTOR_CHECKS: Readonly<Record<keyof DoctorOptions, Check>> = {
 export async function doctor(
 	options: DoctorOptions = {},
 ): Promise<readonly LayerReport[]> {
-	const { dataDir, protections = [], instruments = [] } = options;
+	const {
+		dataDir,
+		adapters = [],
+		protections = [],
+		instruments = [],
+	} = options;
 	checkOptions("doctor", options, DOCTOR_CHECKS);
 	const machine = attempt(() => {
 		assertPlatform(process.platform);
@@ -43,6 +63,7 @@ export async function doctor(
 	const sqlite = await loadSqlite().catch(asError);
 	return [
 		...(await examine(machine, sqlite, dataDir, protections)),
+		...(await Promise.all(adapters.map(inspectAdapter))).flat(),
 		...instruments.flatMap((instrument) => inspectInstrument(instrument)),
 	];
 }

@@ -1,3 +1,4 @@
+import type { Adapter } from "../adapter.ts";
 import type { Instrument } from "../instrument.ts";
 import { DEFAULTS } from "../option-defaults.ts";
 import type { CensusHost } from "../os/census.ts";
@@ -127,6 +128,18 @@ async function inspect(protection: Protection): Promise<LayerReport> {
 		return await protection.inspect();
 	} catch (error) {
 		return unavailable(protection.name, asError(error));
+	}
+}
+
+/** The report of one adapter; empty when it has nothing to report. */
+export async function inspectAdapter(
+	adapter: Adapter,
+): Promise<readonly LayerReport[]> {
+	try {
+		const report = await adapter.inspect?.();
+		return report === undefined ? [] : [report];
+	} catch (error) {
+		return [unavailable(adapter.name, asError(error))];
 	}
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import type { Adapter } from "../../src/adapter.ts";
 import { doctor } from "../../src/inspect/doctor.ts";
 import { exitHooks, lifeline } from "../../src/inspect/examine.ts";
 import { formatDoctorReport } from "../../src/inspect/format-report.ts";
@@ -189,6 +190,36 @@ test("instruments are asked about this program: what they say, or that they coul
 		{ layer: "instrument", status: "unavailable", detail: "broken" },
 	]);
 });
+
+test("adapters are asked about this machine: what they say, or that they could not", async () => {
+	const report = { layer: "a", status: "available", detail: "works" } as const;
+	const adapter = { launch: never, connect: never };
+	const layers = await doctor({
+		dataDir: temporaryDirectory(),
+		adapters: [
+			{ ...adapter, name: "a", inspect: async () => report },
+			{ ...adapter, name: "b" },
+			{
+				...adapter,
+				name: "c",
+				inspect: async () => {
+					throw new Error("broken");
+				},
+			},
+		],
+	});
+	expect(layers.slice(-2)).toEqual([
+		report,
+		{ layer: "c", status: "unavailable", detail: "broken" },
+	]);
+	await expect(doctor({ adapters: [{} as Adapter] })).rejects.toMatchObject({
+		code: "INVALID_OPTION",
+	});
+});
+
+function never(): never {
+	throw new Error("No worker is started.");
+}
 
 test("the report is written in columns, what helps below", () => {
 	expect(formatDoctorReport([])).toBe("");

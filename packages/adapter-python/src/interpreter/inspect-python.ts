@@ -1,0 +1,69 @@
+import type { LayerReport } from "@snakepit/core/protection";
+import type { ResolvedOptions } from "../options.ts";
+import { runProgram } from "../programs/run-program.ts";
+import { choiceNote, chooseInterpreter } from "./choose-interpreter.ts";
+import type {
+	InterpreterSource,
+	SearchSetting,
+} from "./interpreter-sources.ts";
+import { requireBridge } from "./refusals.ts";
+
+/** Python reads a few directories; a slow disk is all it can wait for. */
+const LOOK_TIMEOUT_MS = 20_000;
+
+/** For the bridge and each file that is named: its directory, and why Python cannot keep what it compiles there. */
+const PROGRAM = `
+import json, os, sys
+from importlib.util import cache_from_source, find_spec
+kept = []
+for source in [find_spec("snakepit_bridge").origin, *sys.argv[1:]]:
+    compiled = place = cache_from_source(source)
+    while not os.path.isdir(place):
+        place = os.path.dirname(place)
+    why = None
+    if not os.path.exists(source) or os.path.exists(compiled):
+        pass
+    elif sys.dont_write_bytecode:
+        why = "PYTHONDONTWRITEBYTECODE is set"
+    elif not os.access(place, os.W_OK):
+        why = "this user may not write to " + place
+    if why is not None:
+        kept.append([os.path.dirname(source), why])
+print(json.dumps(kept))
+`;
+
+/**
+ * Reports which Python the workers would run on, whether it has the bridge, and whether it keeps what it compiles: if
+ * not, every start of a worker compiles the bridge and the tools anew.
+ */
+export async function inspectPython(
+	sources: readonly InterpreterSource[],
+	setting: SearchSetting,
+	{ tools, kind }: Pick<ResolvedOptions, "tools" | "kind">,
+): Promise<LayerReport> {
+	const { signal } = new AbortController();
+	const choice = await chooseInterpreter(sources, setting, signal);
+	requireBridge(choice, kind.transport.extra);
+	const files = "file" in tools ? [tools.file] : [];
+	const done = await runProgram(choice.program, ["-c", PROGRAM, ...files], {
+		...setting,
+		signal,
+		timeoutMs: LOOK_TIMEOUT_MS,
+	});
+	if (done.kind === "missing" || done.code !== 0)
+		throw new Error(`${choice.program}: ${done.problem}`);
+	const uncompiled = JSON.parse(
+		done.stdout.trimEnd().split("\n").at(-1) ?? "",
+	) as readonly (readonly [directory: string, why: string])[];
+	const report = { layer: kind.name, status: "available" } as const;
+	const note = choiceNote(choice);
+	if (uncompiled.length === 0)
+		return { ...report, detail: `${note} It keeps what it compiles.` };
+	const [, why = ""] = uncompiled[0] ?? [];
+	const directories = [...new Set(uncompiled.map(([directory]) => directory))];
+	return {
+		...report,
+		detail: `${note} Each start of a worker compiles ${directories.join(" and ")} anew, which makes it slower: there are no compiled files, and ${why}.`,
+		remedy: `${why.startsWith("PYTHON") ? "Unset PYTHONDONTWRITEBYTECODE for the workers" : "Set PYTHONPYCACHEPREFIX for the workers to a directory that this user may write to"}, or compile once, as a user who may write there: ${choice.program} -m compileall -q ${directories.map((each) => JSON.stringify(each)).join(" ")}`,
+	};
+}

@@ -1,0 +1,40 @@
+import { constants } from "node:fs";
+import { basename } from "node:path";
+import { OptionsError, StartError } from "@snakepit/core";
+import { reach, reachProblem } from "./interpreter/reach.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { PythonStartErrorCode } from "./start-error-codes.ts";
+
+/** @throws OptionsError when the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
+export function requireDirectory({ cwd, kind }: ResolvedOptions): void {
+	if (cwd === undefined) return;
+	const problem = reachProblem(reach(cwd, constants.X_OK));
+	if (problem === "") return;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `${kind.maker}: ${cwd} ("cwd") cannot be the working directory: ${problem}.`,
+	});
+}
+
+/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file, or this user may not read it. */
+export function requireTools({ tools }: ResolvedOptions): void {
+	if (!("file" in tools)) return;
+	const found = reach(tools.file);
+	if (found.kind === "reached") return;
+	if (found.kind === "forbidden") {
+		throw new StartError<PythonStartErrorCode>({
+			code: "TOOLS_IMPORT_FAILED",
+			ran: "no",
+			message: `The file ${tools.file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
+		});
+	}
+	const module = tools.file.endsWith(".py")
+		? ""
+		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;
+	throw new StartError<PythonStartErrorCode>({
+		code: "TOOLS_IMPORT_FAILED",
+		ran: "no",
+		message: `There is no file ${tools.file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
+	});
+}
