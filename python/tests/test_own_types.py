@@ -95,7 +95,7 @@ def test_the_annotations_of_both_are_the_types_in_typescript() -> None:
     [
         ([5], r"\$\.x\[0\]: expected tuple\[int, str\], got list of 1"),
         ([5, 6], r"\$\.x\[0\]\[1\]: expected str, got int"),
-        ([-1, "EUR"], r"\$\.x\[0\]: not a Money: less than nothing"),
+        ([-1, "EUR"], r"\$\.x\[0\]: not a valid Money: less than nothing"),
     ],
 )
 def test_what_a_decoder_does_not_take_is_refused_with_its_path(

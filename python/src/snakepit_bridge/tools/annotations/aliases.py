@@ -9,10 +9,10 @@ from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.tools.annotations.named import AliasCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 
-__all__ = ["alias_check", "place_of"]
+__all__ = ["GENERIC_LEVELS", "alias_check", "place_of"]
 
 # An alias can contain itself with other parameters each time, endlessly.
-_GENERIC_LEVELS = 8
+GENERIC_LEVELS = 8
 
 
 def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
@@ -24,10 +24,10 @@ def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Chec
     place = place_of(annotation)
     if place in within.made:
         return within.made[place]
-    if within.aliases.count(alias) >= _GENERIC_LEVELS:
+    if within.aliases.count(alias) >= GENERIC_LEVELS:
         raise Unsupported(
             f"the alias {alias.__name__} contains itself with other parameters "
-            f"each time, {_GENERIC_LEVELS} levels deep"
+            f"each time, {GENERIC_LEVELS} levels deep"
         )
     check = AliasCheck(alias.__name__, place)
     within.made[place] = check

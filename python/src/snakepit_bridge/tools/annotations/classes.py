@@ -6,6 +6,7 @@ from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Within
 from snakepit_bridge.tools.annotations.decoded import own_check
+from snakepit_bridge.tools.annotations.records import record_check
 from snakepit_bridge.tools.annotations.standard import standard_check
 
 __all__ = ["class_check"]
@@ -25,4 +26,8 @@ def class_check(
     Raises:
         Unsupported: no value that can cross is an instance.
     """
-    return own_check(kind, within) or standard_check(kind)
+    return (
+        own_check(kind, within)
+        or standard_check(kind)
+        or record_check(kind, arguments, annotation, within)
+    )

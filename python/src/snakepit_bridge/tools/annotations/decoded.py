@@ -39,7 +39,7 @@ class DecodedCheck(Check):
             return self._decode(checked)
         except REJECTIONS as error:
             reason = str(error) or type(error).__name__
-            problem = f"not a {self.expected}: {reason}"
+            problem = f"not a valid {self.expected}: {reason}"
             raise Mismatch(path, self.expected, problem, problem) from None
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
@@ -99,7 +99,7 @@ class ObjectCheck(NamedCheck):
         documentation: what the class says about itself.
     """
 
-    samples = ({},)
+    samples: Sequence[Any] | None = ({},)
 
     def __init__(self, kind: Any, expected: str) -> None:
         self.kind = kind
@@ -107,9 +107,10 @@ class ObjectCheck(NamedCheck):
         self.items: Mapping[str, Check] = {}
         self.required: frozenset[str] = frozenset()
         # Not `__doc__`: a class without a docstring inherits that of its base.
-        documentation = getattr(kind, "__origin__", kind).__dict__.get("__doc__") or ""
+        own = getattr(kind, "__origin__", kind)
+        documentation = own.__dict__.get("__doc__") or ""
         # A dataclass or named tuple without one has its signature.
-        is_made = documentation.startswith(f"{expected}(")
+        is_made = documentation.startswith(f"{own.__name__}(")
         self.documentation: str = "" if is_made else documentation
 
     def look(self, value: Any, path: Path) -> Any:

@@ -17,6 +17,7 @@ from snakepit_bridge.tools.annotations.check import (
     type_name,
 )
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.tools.annotations.unions import ConditionUnmet
 from snakepit_bridge.values.durations import read_duration
 from snakepit_bridge.values.no_image import Path, key_place
 
@@ -78,7 +79,7 @@ class TextCheck(WrittenCheck):
             return self._read(value)
         # decimal's own error is an ArithmeticError.
         except (ValueError, ArithmeticError):
-            raise Mismatch(path, self._form, "other text") from None
+            raise ConditionUnmet(path, self._form, "other text") from None
 
 
 class DecimalCheck(TextCheck):
@@ -128,7 +129,8 @@ class EnumCheck(WrittenCheck):
                 return member
         got = repr(value) if isinstance(value, (str, int)) else type_name(value)
         expected = f"{self.expected} (one of {self._texts})"
-        raise Mismatch(path, expected, got[:200])
+        is_near = type(value) in map(type, self.values)
+        raise (ConditionUnmet if is_near else Mismatch)(path, expected, got[:200])
 
     def _found(self, value: Any) -> Any:
         try:

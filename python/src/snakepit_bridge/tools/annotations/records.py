@@ -1,0 +1,187 @@
+"""Classes that are made of fields: dataclasses, named tuples, attrs, structs of msgspec."""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from snakepit_bridge.tools.annotations.aliases import GENERIC_LEVELS, place_of
+from snakepit_bridge.tools.annotations.check import (
+    REJECTIONS,
+    Check,
+    Mismatch,
+    Unsupported,
+    Within,
+)
+from snakepit_bridge.tools.annotations.named import ObjectCheck
+from snakepit_bridge.values.no_image import Path
+
+__all__ = ["RecordCheck", "record_check"]
+
+
+class _Field(NamedTuple):
+    """A field in one direction.
+
+    Attributes:
+        name: what it is called on the other side.
+        keyword: what the class's initializer calls it; None if it takes no such argument.
+        annotation: its type there.
+        required: whether it is there always.
+    """
+
+    name: str
+    keyword: str | None
+    annotation: Any
+    required: bool
+
+
+class RecordCheck(ObjectCheck):
+    """A class that is made of an object with its fields, and of no other properties."""
+
+    samples: Sequence[Any] | None = None
+
+    def __init__(self, kind: Any, expected: str) -> None:
+        super().__init__(kind, expected)
+        self.keywords: dict[str, str | None] = {}
+
+    def look(self, value: Any, path: Path) -> Any:
+        given = super().look(value, path)
+        arguments = {
+            keyword: item
+            for name, item in given.items()
+            if (keyword := self.keywords[name]) is not None
+        }
+        try:
+            return self.kind(**arguments)
+        except REJECTIONS as error:
+            problem = (
+                f"not a valid {self.expected}: {str(error) or type(error).__name__}"
+            )
+            raise Mismatch(path, self.expected, problem, problem) from None
+
+
+def record_check(
+    kind: Any, arguments: tuple[Any, ...], annotation: Any, within: Within
+) -> Check | None:
+    """Returns the check of a class that is made of fields; None if it is no such class.
+
+    Args:
+        kind: the class.
+        arguments: what is given for its type parameters.
+        annotation: the class with these.
+        within: where it occurs.
+
+    Raises:
+        Unsupported: no value that can cross has the type of a field, or the types of its
+            fields cannot be resolved.
+    """
+    read = _reader(kind)
+    if read is None:
+        return None
+    place = place_of(annotation)
+    if place in within.made:
+        return within.made[place]
+    if within.aliases.count(kind) >= GENERIC_LEVELS:
+        raise Unsupported(
+            f"{kind.__name__} contains itself with other parameters each time, "
+            f"{GENERIC_LEVELS} levels deep"
+        )
+    try:
+        fields = list(read(kind, within.answered))
+    except Exception as error:
+        raise Unsupported(
+            f"the annotations of {kind.__name__} cannot be resolved: "
+            f"{type(error).__name__}: {error}; import what they name at run time too"
+        ) from error
+    parameters = getattr(kind, "__parameters__", ())
+    given = dict(zip(parameters, arguments, strict=False))
+    check = RecordCheck(annotation, _name(kind, arguments))
+    within.made[place] = check
+    check.required = frozenset(field.name for field in fields if field.required)
+    check.keywords = {field.name: field.keyword for field in fields}
+    inside = within._replace(aliases=(*within.aliases, kind)) if arguments else within
+    check.items = {
+        field.name: inside.part(_filled(field.annotation, given)) for field in fields
+    }
+    return check
+
+
+def _reader(kind: Any) -> Any:
+    if hasattr(kind, "__dataclass_fields__"):
+        return _of_dataclass
+    if hasattr(kind, "__attrs_attrs__"):
+        return _of_attrs
+    if hasattr(kind, "__struct_encode_fields__"):
+        return _of_struct
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _of_named_tuple
+    return None
+
+
+def _of_dataclass(kind: Any, answered: bool) -> Iterator[_Field]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    missing = sys.modules["dataclasses"].MISSING
+    for name, field in kind.__dataclass_fields__.items():
+        hint = hints.get(name, Any)
+        match field._field_type.name:
+            case "_FIELD" if answered or field.init:
+                no_default = field.default is field.default_factory is missing
+                yield _Field(name, name, hint, answered or no_default)
+            case "_FIELD_INITVAR" if not answered:
+                # The hint is an `InitVar`.
+                yield _Field(name, name, hint.type, field.default is missing)
+
+
+def _of_named_tuple(kind: Any, answered: bool) -> Iterator[_Field]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for name in kind._fields:
+        required = answered or name not in kind._field_defaults
+        yield _Field(name, name, hints.get(name, Any), required)
+
+
+def _of_attrs(kind: Any, answered: bool) -> Iterator[_Field]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    nothing = sys.modules["attr"].NOTHING
+    for field in kind.__attrs_attrs__:
+        hint = hints.get(field.name, Any)
+        if not answered and field.converter is not None:
+            # Whatever that takes.
+            hint = Any
+        if answered or field.init:
+            required = answered or field.default is nothing
+            yield _Field(field.alias, field.alias, hint, required)
+
+
+def _of_struct(kind: Any, answered: bool) -> Iterator[_Field]:
+    msgspec: Any = sys.modules["msgspec"]
+    config = kind.__struct_config__
+    if config.tag is not None:
+        yield _Field(config.tag_field, None, Literal[config.tag], True)
+    for field in msgspec.structs.fields(kind):
+        members = typing.get_args(field.type)
+        # What is unset is not sent.
+        can_lack = msgspec.UnsetType in members
+        hint = field.type
+        if can_lack:
+            hint = typing.Union[tuple(m for m in members if m is not msgspec.UnsetType)]  # noqa: UP007 - of a tuple
+        required = not can_lack if answered else field.required
+        yield _Field(field.encode_name, field.name, hint, required)
+
+
+def _name(kind: Any, arguments: tuple[Any, ...]) -> str:
+    if not arguments:
+        return str(kind.__name__)
+    names = (getattr(argument, "__name__", str(argument)) for argument in arguments)
+    return f"{kind.__name__}[{', '.join(names)}]"
+
+
+def _filled(hint: Any, given: dict[Any, Any]) -> Any:
+    """Returns an annotation with types in the place of type parameters."""
+    if isinstance(hint, typing.TypeVar):
+        return given.get(hint, hint)
+    parameters = () if isinstance(hint, type) else getattr(hint, "__parameters__", ())
+    if not given or not parameters:
+        return hint
+    return hint[tuple(given.get(parameter, parameter) for parameter in parameters)]
