@@ -36,6 +36,7 @@ export function http(options: HttpOptions): Adapter<HttpClient> {
 	const listening = new Listening(options);
 	return {
 		name: options.name ?? "http",
+		madeFrom: options,
 		launch: (slot) => listening.launch(slot),
 		connect: async (process, signal) => {
 			const address = await listening.address(process, signal);

@@ -30,6 +30,7 @@ export function lsp(options: LspOptions): LspAdapter {
 	const documents = new DocumentStore(maxDocumentBytes);
 	return {
 		name: options.name ?? "lsp",
+		madeFrom: options,
 		documents,
 		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: (process) => converse(process, options, documents),

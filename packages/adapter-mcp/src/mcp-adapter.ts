@@ -36,6 +36,7 @@ export function mcp(options: McpOptions): Adapter<Client> {
 	const lists = new Set<ToolList>();
 	return {
 		name: options.name ?? "mcp",
+		madeFrom: options,
 		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: async (process, signal) => {
 			const { tools, connection } = await converse(process, options, signal);

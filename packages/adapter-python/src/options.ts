@@ -91,7 +91,8 @@ export interface ResolvedOptions {
 	readonly env: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv);
 	readonly cwd: string | undefined;
 	readonly threadsPerWorker: number | "inherit" | undefined;
-	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+	/** A pool that is kept while its module is loaded again gets those of the latest load. */
+	readonly hostFunctions: Map<string, HostFunction>;
 	/** What takes the options, and how frames travel. */
 	readonly kind: AdapterKind;
 	readonly preload: ResolvedPreload | "auto" | "off";

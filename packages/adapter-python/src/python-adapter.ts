@@ -34,6 +34,7 @@ import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { CallPage } from "./shared-memory/call-page.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
+import { comparedOptions } from "./worker/compared-options.ts";
 import {
 	type LaunchHost,
 	launchSpec,
@@ -96,6 +97,7 @@ function loadConversation(): Promise<
 
 class PythonWorkers implements PythonAdapter {
 	readonly name: string;
+	readonly madeFrom: unknown;
 	private readonly options: ResolvedOptions;
 	private interpreter: Choice | undefined;
 	/** Those of ended workers are removed when another one starts. */
@@ -104,6 +106,13 @@ class PythonWorkers implements PythonAdapter {
 	constructor(options: ResolvedOptions) {
 		this.options = options;
 		this.name = options.kind.name;
+		this.madeFrom = comparedOptions(options);
+	}
+
+	adopt(next: PythonAdapter): void {
+		const { hostFunctions } = (next as PythonWorkers).options;
+		for (const [name, run] of hostFunctions)
+			this.options.hostFunctions.set(name, run);
 	}
 
 	async prepare(signal: AbortSignal): Promise<void> {

@@ -43,6 +43,10 @@ export interface Adapter<Client = unknown> {
 	describe?(signal: AbortSignal): Promise<readonly CommandDescription[]>;
 	/** Looks whether its workers can start on this machine, and what slows that down; for `doctor`. Leaves nothing behind. */
 	inspect?(): Promise<LayerReport>;
+	/** The options that it was made from, for `sharedPool`: with equal ones a pool is kept when its module is loaded again. Absent: by its own fields, and functions of each load differ. */
+	readonly madeFrom?: unknown;
+	/** Takes over the functions of this program from an adapter with equal {@link madeFrom}, as a module that was loaded again made it. */
+	adopt?(next: Adapter): void;
 	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
 	/**

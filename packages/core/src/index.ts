@@ -63,3 +63,4 @@ export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
 export type { JobReport } from "./run/run-job.ts";
 export type { RunOptions } from "./run/run-options.ts";
+export { sharedPool } from "./run/shared-pool.ts";

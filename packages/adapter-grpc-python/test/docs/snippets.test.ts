@@ -37,6 +37,7 @@ const PAGES = rows(
 		"docs/quickstart.md",
 		"docs/calling.md",
 		"docs/operating.md",
+		"docs/development.md",
 		"packages/adapter-python/README.md",
 		"packages/adapter-grpc-python/README.md",
 	],

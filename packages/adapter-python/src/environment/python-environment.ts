@@ -46,6 +46,10 @@ export interface PythonEnvironmentOptions {
 export interface PythonEnvironment {
 	/** What is installed, as it was given; `undefined` where that is not known before it is made. */
 	readonly requirements?: readonly string[] | undefined;
+	/** The interpreter that it is for, where it was given. */
+	readonly python?: string | undefined;
+	/** Where environments are kept, where it was given. */
+	readonly directory?: string | undefined;
 	/**
 	 * Makes it, or finds it made. Two simultaneous calls, also in two programs, get the same one, made once.
 	 *
@@ -106,6 +110,8 @@ export function pythonEnvironment(
 	const texts = Object.freeze([...options.requirements]);
 	return Object.freeze({
 		requirements: texts,
+		python,
+		directory,
 		async make(
 			signal: AbortSignal = new AbortController().signal,
 		): Promise<MadeEnvironment> {

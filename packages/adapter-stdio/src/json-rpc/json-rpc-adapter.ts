@@ -23,6 +23,7 @@ export function jsonRpc(options: JsonRpcOptions): Adapter<JsonRpcClient> {
 	checkJsonRpcOptions(options);
 	return {
 		name: options.name ?? "json-rpc",
+		madeFrom: options,
 		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: async (process, signal) =>
 			await converse(process, options, signal),

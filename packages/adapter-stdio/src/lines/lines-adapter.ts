@@ -45,6 +45,7 @@ export function lines(options: LinesOptions): Adapter {
 	checkOptions("lines", options, LINES_CHECKS);
 	return {
 		name: options.name ?? "lines",
+		madeFrom: options,
 		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
 		connect: async (process) => converse(process, options),
 	};

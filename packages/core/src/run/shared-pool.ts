@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Adapter } from "../adapter.ts";
+import { OptionsError } from "../errors.ts";
+import type { SnakepitListener } from "../events.ts";
+import { checkOptions } from "../option-check.ts";
+import type { PoolOptions } from "../options.ts";
+import type { Pool } from "../pool/pool-interface.ts";
+import type { ToolMap, UntypedTools } from "../pool/tools.ts";
+import { POOL_CHECKS } from "../resolve-options.ts";
+import { createPool } from "./open-run.ts";
+import { RUN_CHECKS, type RunOptions } from "./run-options.ts";
+
+/** Options of a pool that the modules of a program share; its name is the one that it is asked for by. */
+export type SharedPoolOptions<Client = unknown> = Omit<
+	PoolOptions<Client>,
+	"name"
+> &
+	RunOptions;
+
+/** A pool, and what it was asked for with. */
+interface Shared {
+	readonly compared: unknown;
+	readonly adapter: Adapter;
+	readonly pool: Promise<Pool>;
+	/** That of the latest request. */
+	onEvent: SnakepitListener | undefined;
+}
+
+/** On the global object, so that every copy of this module finds the same ones: a bundler may load it again. */
+const KEY = Symbol.for("snakepit.sharedPools");
+
+const { name: nameCheck, ...OTHER_CHECKS } = POOL_CHECKS;
+const CHECKS = { ...OTHER_CHECKS, ...RUN_CHECKS };
+
+/**
+ * Returns the pool of this name that the program has, or makes it: a module that a development server loads again gets
+ * the same pool, with the same workers.
+ *
+ * Options that describe other workers replace the pool: the new one is ready before the old one is closed, which lets
+ * its calls finish. Plain values are compared by content, functions and class instances by identity; those in `onEvent`,
+ * and the `hostFunctions` of `python()`, are taken from the latest request without another pool. Options of the run count
+ * when a pool is made. After `close()` the next request makes another one.
+ *
+ * @param name names the pool in the program, in events and in metrics.
+ * @throws as `createPool`. Where a pool cannot be replaced, the one that there is stays, and the next request tries again.
+ */
+export async function sharedPool<
+	Tools extends ToolMap = UntypedTools,
+	Client = unknown,
+>(
+	name: string,
+	options: SharedPoolOptions<Client>,
+): Promise<Pool<Tools, Client>> {
+	check(name, options);
+	const pools = sharedPools();
+	const current = pools.get(name);
+	const compared = comparable(options);
+	if (current !== undefined && isDeepStrictEqual(current.compared, compared)) {
+		current.onEvent = options.onEvent;
+		if (current.adapter !== options.adapter)
+			current.adapter.adopt?.(options.adapter);
+		return (await current.pool) as Pool<Tools, Client>;
+	}
+	const made = Promise.withResolvers<Pool>();
+	const shared: Shared = {
+		compared,
+		adapter: options.adapter,
+		pool: made.promise,
+		onEvent: options.onEvent,
+	};
+	pools.set(name, shared);
+	try {
+		const pool = await successor(name, current, options, shared);
+		const forget = (): void => {
+			if (pools.get(name) === shared) pools.delete(name);
+		};
+		pool.on("pool.closing", forget);
+		made.resolve(pool);
+	} catch (error) {
+		if (pools.get(name) === shared) {
+			if (current === undefined) pools.delete(name);
+			else pools.set(name, current);
+		}
+		made.reject(error);
+	}
+	return (await made.promise) as Pool<Tools, Client>;
+}
+
+/** Makes a pool in the place of another, and closes that when this one is ready. */
+async function successor(
+	name: string,
+	current: Shared | undefined,
+	options: SharedPoolOptions,
+	shared: Shared,
+): Promise<Pool> {
+	const given = { ...options, name, ...relay(options.onEvent, shared) };
+	// One that could not be made has left nothing.
+	const old = await current?.pool.catch(() => undefined);
+	if (old === undefined) return await createPool(given);
+	try {
+		const pool = await createPool(given);
+		// Its calls may take their time; a failure of its end is reported by its events.
+		old.close().catch(() => {});
+		return pool;
+	} catch (error) {
+		if (!isConflict(error)) throw error;
+		// The run has other options: it ends with its last pool, and the new pool opens another.
+		await old.close();
+		return await createPool(given);
+	}
+}
+
+/** Calls the listener of the latest request. */
+function relay(
+	first: SnakepitListener | undefined,
+	shared: Shared,
+): Pick<PoolOptions, "onEvent"> {
+	if (first === undefined) return {};
+	const { takes } = first;
+	const listener: SnakepitListener = (event) => shared.onEvent?.(event);
+	return { onEvent: Object.assign(listener, takes && { takes }) };
+}
+
+/** What another pool is needed for when it changes. */
+function comparable({
+	adapter,
+	onEvent,
+	...options
+}: SharedPoolOptions): object {
+	const ofPool = Object.entries(options).filter(
+		([option, value]) => option in POOL_CHECKS && value !== undefined,
+	);
+	const { name, madeFrom } = adapter;
+	return {
+		...Object.fromEntries(ofPool),
+		adapter: madeFrom === undefined ? adapter : { name, madeFrom },
+		onEvent: onEvent && { takes: onEvent.takes },
+	};
+}
+
+function check(name: string, options: SharedPoolOptions): void {
+	const wrong =
+		nameCheck(name) ?? (name === undefined ? "is needed" : undefined);
+	if (wrong !== undefined)
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `sharedPool(name, options): the name ${wrong}.`,
+		});
+	checkOptions("sharedPool", options, CHECKS);
+}
+
+function isConflict(error: unknown): boolean {
+	return error instanceof OptionsError && error.code === "RUN_OPTION_CONFLICT";
+}
+
+function sharedPools(): Map<string, Shared> {
+	const all = globalThis as { [KEY]?: Map<string, Shared> };
+	all[KEY] ??= new Map();
+	return all[KEY];
+}
