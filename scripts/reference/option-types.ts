@@ -26,6 +26,7 @@ import {
 	PYTHON_CHECKS,
 	SHARED_MEMORY_CHECKS,
 } from "../../packages/adapter-python/src/resolve-options.ts";
+import { SOURCE_CHECKS } from "../../packages/adapter-python/src/tool-sources.ts";
 import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
 import { JSON_RPC_DEFAULTS } from "../../packages/adapter-stdio/src/json-rpc/options.ts";
 import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines/lines-adapter.ts";
@@ -232,6 +233,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		PYTHON_CHECKS,
 		pythonDefaults(),
 	),
+	group("tools", "ToolSource", `${python}/options.ts`, SOURCE_CHECKS),
 	group("preload", "PreloadOptions", `${python}/options.ts`, PRELOAD_CHECKS),
 	group(
 		"sharedMemory",

@@ -13,6 +13,7 @@ export {
 	type PreloadOptions,
 	type PythonOptions,
 	type SharedMemoryOptions,
+	type ToolSource,
 	type WorkerEnv,
 } from "./options.ts";
 export { type PythonAdapter, python } from "./python-adapter.ts";

@@ -10,11 +10,8 @@ export type WorkerEnv = Readonly<Record<string, string | undefined>>;
 
 /** Python workers: what they execute, in which interpreter and surroundings, and how values reach them. */
 export interface PythonOptions {
-	/** The tools: path or `file:` URL of a `.py` file, or a module and where to look for it. Relative paths begin at the working directory of this program. */
-	readonly tools:
-		| string
-		| URL
-		| { readonly module: string; readonly path?: string | URL };
+	/** The tools: path or `file:` URL of a `.py` file, or a module and where to look for it, or several of these. Relative paths begin at the working directory of this program. */
+	readonly tools: string | URL | ToolSource | readonly ToolSource[];
 	/** Directories put in front of Python's module path, in order. */
 	readonly toolPath?: readonly (string | URL)[] | undefined;
 	/** The interpreter, or a wrapper that runs one, by path or by name in `PATH`; executed as it is given. By default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
@@ -68,6 +65,18 @@ export interface PythonOptions {
 		| undefined;
 }
 
+/** Where tools are: a module or a file. */
+export interface ToolSource {
+	/** A Python module, by name. */
+	readonly module?: string | undefined;
+	/** The directory that the module is in, where it is not installed. */
+	readonly path?: string | URL | undefined;
+	/** Path or `file:` URL of a `.py` file, in place of a module. */
+	readonly file?: string | URL | undefined;
+	/** Names of functions that are tools as they are, for example `["sqrt"]` of the module `math`. Nothing else there is a tool then. By default the tools that it declares. */
+	readonly expose?: readonly string[] | undefined;
+}
+
 /** What a preloaded parent imports. */
 export interface PreloadOptions {
 	/** Names of Python modules; the bridge is always among them. */
@@ -82,9 +91,15 @@ export interface SharedMemoryOptions {
 	readonly limitBytes?: number | undefined;
 }
 
+/** Where tools are, absolute. */
+export type ResolvedSource = (
+	| { readonly module: string }
+	| { readonly file: string }
+) & { readonly expose?: readonly string[] };
+
 /** The options, complete. */
 export interface ResolvedOptions {
-	readonly tools: { readonly module: string } | { readonly file: string };
+	readonly tools: readonly ResolvedSource[];
 	readonly toolPath: readonly string[];
 	readonly python: string | undefined;
 	readonly environment: PythonEnvironment | undefined;

@@ -19,22 +19,25 @@ export function requireDirectory({ cwd, kind }: ResolvedOptions): void {
 
 /** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file, or this user may not read it. */
 export function requireTools({ tools }: ResolvedOptions): void {
-	if (!("file" in tools)) return;
-	const found = reach(tools.file);
+	for (const source of tools) if ("file" in source) requireFile(source.file);
+}
+
+function requireFile(file: string): void {
+	const found = reach(file);
 	if (found.kind === "reached") return;
 	if (found.kind === "forbidden") {
 		throw new StartError<PythonStartErrorCode>({
 			code: "TOOLS_IMPORT_FAILED",
 			ran: "no",
-			message: `The file ${tools.file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
+			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
 		});
 	}
-	const module = tools.file.endsWith(".py")
+	const module = file.endsWith(".py")
 		? ""
-		: ` A module of Python's is { module: ${JSON.stringify(basename(tools.file))} }.`;
+		: ` A module of Python's is { module: ${JSON.stringify(basename(file))} }.`;
 	throw new StartError<PythonStartErrorCode>({
 		code: "TOOLS_IMPORT_FAILED",
 		ran: "no",
-		message: `There is no file ${tools.file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
+		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
 	});
 }

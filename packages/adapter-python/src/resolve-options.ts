@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { OptionsError } from "@snakepit/core";
 import {
 	aFunction,
@@ -20,6 +19,8 @@ import {
 	type SharedMemoryOptions,
 	type WorkerEnv,
 } from "./options.ts";
+import { absolute, isPath } from "./paths.ts";
+import { isTools, resolveSources } from "./tool-sources.ts";
 
 /** Below it error messages do not fit. */
 const LEAST_MESSAGE_BYTES = 1024 * 1024;
@@ -29,25 +30,8 @@ const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
 /** A smaller message costs less than a file. */
 const LEAST_SHARED_BYTES = 4096;
 
-const isPath: Check = (value) =>
-	isUrl(value)
-		? isFileUrl(value)
-			? undefined
-			: "must be a file: URL"
-		: nonEmptyText(value) === undefined
-			? undefined
-			: "must be a path or a file: URL";
-
 export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
-	tools: (value) =>
-		isPlainObject(value)
-			? (nonEmptyText(value["module"]) ?? optional(isPath)(value["path"])) ===
-				undefined
-				? undefined
-				: "must have a module, and a path where it is not installed"
-			: isPath(value) === undefined
-				? undefined
-				: "must be a path or a file: URL of a .py file, or { module }",
+	tools: isTools,
 	toolPath: optional((value) =>
 		Array.isArray(value) && value.every((item) => isPath(item) === undefined)
 			? undefined
@@ -130,18 +114,10 @@ export function resolveOptions(
 			message: `${maker}: "python" and "environment" both name an interpreter; give one of them.`,
 		});
 	}
-	const { tools } = given;
-	const isModule = typeof tools === "object" && !(tools instanceof URL);
-	const besideModule =
-		isModule && tools.path !== undefined ? [absolute(tools.path)] : [];
+	const { sources, path } = resolveSources(maker, given.tools);
 	return Object.freeze({
-		tools: Object.freeze(
-			isModule ? { module: tools.module } : { file: absolute(tools) },
-		),
-		toolPath: Object.freeze([
-			...besideModule,
-			...(given.toolPath ?? []).map(absolute),
-		]),
+		tools: sources,
+		toolPath: Object.freeze([...path, ...(given.toolPath ?? []).map(absolute)]),
 		python: given.python?.includes("/") ? resolve(given.python) : given.python,
 		environment: given.environment,
 		env:
@@ -188,27 +164,6 @@ function resolveSharedMemory(
 		fromBytes: given?.fromBytes ?? fromBytes,
 		limitBytes: given?.limitBytes ?? limitBytes,
 	});
-}
-
-function absolute(path: string | URL): string {
-	return isUrl(path) ? fileURLToPath(path) : resolve(path);
-}
-
-/** A URL, or the text of one, as `import.meta.resolve()` gives it. */
-function isUrl(value: unknown): value is string | URL {
-	return (
-		value instanceof URL ||
-		(typeof value === "string" && /^[a-z][a-z\d+.-]*:\/\//i.test(value))
-	);
-}
-
-function isFileUrl(url: string | URL): boolean {
-	try {
-		fileURLToPath(url);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -57,7 +57,7 @@ class FakeHost:
                 "protocol": {"min": 1, "max": 1},
                 "hostPackage": "fake-host 1.2.3",
                 "socket": self.socket_path,
-                "tools": {"file" if is_file else "module": str(tools)},
+                "tools": [{"file" if is_file else "module": str(tools)}],
                 "toolPath": [],
                 "callsPerWorker": 1,
                 "maxMessageBytes": 64 << 20,

@@ -36,6 +36,7 @@ const PAGES = rows(
 		"README.md",
 		"docs/quickstart.md",
 		"docs/calling.md",
+		"docs/existing-code.md",
 		"docs/operating.md",
 		"docs/development.md",
 		"packages/adapter-python/README.md",

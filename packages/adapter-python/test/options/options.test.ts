@@ -30,7 +30,26 @@ test.each<[string, unknown, RegExp]>([
 		/"tools" must be a path or a file: URL/,
 	],
 	["INVALID_OPTION", { tools: "file://%2F/a.py" }, /"tools"/],
-	["INVALID_OPTION", { tools: { module: "" } }, /"tools" must have a module/],
+	["INVALID_OPTION", { tools: { module: "" } }, /"module" must be/],
+	["INVALID_OPTION", { tools: {} }, /"tools" must be a path.*\{ module \}/],
+	["INVALID_OPTION", { tools: [] }, /"tools" must be/],
+	["INVALID_OPTION", { tools: ["a.py"] }, /"tools" must be/],
+	["INVALID_OPTION", { tools: { module: "a", file: "a.py" } }, /"tools"/],
+	[
+		"INVALID_OPTION",
+		{ tools: { file: "a.py", path: "a" } },
+		/leave "path" out/,
+	],
+	[
+		"INVALID_OPTION",
+		{ tools: { module: "math", expose: [] } },
+		/"expose" must be an array of at least one name/,
+	],
+	[
+		"UNKNOWN_OPTION",
+		{ tools: { module: "math", exposes: ["sqrt"] } },
+		/did you mean.*"expose"/i,
+	],
 	[
 		"INVALID_OPTION",
 		{ tools: "a.py", env: { TOKEN: "a secret", A: 1 } },
@@ -113,19 +132,26 @@ test.each<[string, unknown, RegExp]>([
 
 test("tools are a path, a URL, or a module with a path of its own", () => {
 	const file = resolve("tools.py");
-	expect(resolveOptions({ tools: "tools.py" }).tools).toEqual({ file });
-	expect(resolveOptions({ tools: pathToFileURL(file) }).tools).toEqual({
-		file,
-	});
+	expect(resolveOptions({ tools: "tools.py" }).tools).toEqual([{ file }]);
+	expect(resolveOptions({ tools: pathToFileURL(file) }).tools).toEqual([
+		{ file },
+	]);
 	// What import.meta.resolve() gives.
-	expect(resolveOptions({ tools: pathToFileURL(file).href }).tools).toEqual({
-		file,
-	});
+	expect(resolveOptions({ tools: pathToFileURL(file).href }).tools).toEqual([
+		{ file },
+	]);
 	const resolved = resolveOptions({
 		tools: { module: "a.b", path: pathToFileURL(resolve("lib")).href },
 		toolPath: ["other"],
 	});
-	expect(resolved.tools).toEqual({ module: "a.b" });
+	expect(resolved.tools).toEqual([{ module: "a.b" }]);
+	const several = resolveOptions({
+		tools: [{ module: "math", expose: ["sqrt"] }, { file: "tools.py" }],
+	});
+	expect(several.tools).toEqual([
+		{ module: "math", expose: ["sqrt"] },
+		{ file },
+	]);
 	expect(resolved.toolPath).toEqual([
 		join(process.cwd(), "lib"),
 		join(process.cwd(), "other"),

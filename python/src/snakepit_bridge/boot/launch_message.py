@@ -7,6 +7,32 @@ from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
 TRANSPORTS = ("grpc", "framed")
 
 
+class ToolSource:
+    """Where tools are.
+
+    Attributes:
+        module: The name of a module; None for a file.
+        file: The path of a file; None for a module.
+        expose: The names of functions that are tools as they are; None where the
+            source declares its tools.
+    """
+
+    def __init__(self, source: object) -> None:
+        if not isinstance(source, dict) or ("module" in source) == ("file" in source):
+            raise LaunchInvalid("payload.tools names neither a module nor a file")
+        self.module = _text(source, "module") if "module" in source else None
+        self.file = None if self.module else _text(source, "file")
+        expose = source.get("expose")
+        if expose is not None and not isinstance(expose, list):
+            raise LaunchInvalid("payload.tools has an expose that is not a list")
+        self.expose = None if expose is None else [str(name) for name in expose]
+
+    @property
+    def place(self) -> str:
+        """The module or the file."""
+        return self.module or self.file or ""
+
+
 class Launch:
     """The launch message, checked (docs/bridge-protocol.md, section 1)."""
 
@@ -58,10 +84,9 @@ class Launch:
         self.host_package = str(payload.get("hostPackage") or "the host's package")
         self.socket = _text(payload, "socket")
         tools = payload.get("tools")
-        if not isinstance(tools, dict) or len(tools) != 1:
-            raise LaunchInvalid("payload.tools names neither a module nor a file")
-        self.tools_module = _text(tools, "module") if "module" in tools else None
-        self.tools_file = None if self.tools_module else _text(tools, "file")
+        if not isinstance(tools, list) or not tools:
+            raise LaunchInvalid("payload.tools is not a list with an entry")
+        self.tools = [ToolSource(source) for source in tools]
         tool_path = payload.get("toolPath", [])
         if not isinstance(tool_path, list):
             raise LaunchInvalid("payload.toolPath is not a list")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from collections.abc import Iterable
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
@@ -20,7 +21,7 @@ from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
-from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
+from snakepit_bridge.tools.toolbox import Hook, Toolbox, ToolsInvalid
 
 __all__ = ["work"]
 
@@ -62,7 +63,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         )
         forwarder.begin(bridge.ident)
         main.run()
-        _run_shutdown_hooks(toolbox, main)
+        _run_hooks(toolbox.shutdown_hooks(), main)
         if tracing is not None:
             tracing.close(TELEMETRY_GRACE_S)
         bridge.close()
@@ -90,34 +91,38 @@ def _load_tools(launch: Launch) -> Toolbox:
     # A preloaded parent may have added them already.
     if sys.path[: len(launch.tool_path)] != launch.tool_path:
         sys.path[:0] = launch.tool_path
-    wanted = launch.tools_module or launch.tools_file or ""
-    try:
-        if launch.tools_module is not None:
-            module = load_module(launch.tools_module)
-        else:
-            module = load_file(wanted)
-        return Toolbox(module)
-    except (NoSource, ToolsInvalid) as error:
-        raise StartFailed(
-            "TOOLS_IMPORT_FAILED",
-            f"the tools cannot be imported from {wanted}: {error}",
-        ) from error
-    except BaseException as error:  # sys.exit() at import is no way to leave
-        raise StartFailed(
-            "TOOLS_IMPORT_FAILED",
-            f"the tools cannot be imported from {wanted}: "
-            f"{type(error).__name__}: {error}",
-            _users_traceback(error),
-        ) from error
+    toolbox = Toolbox()
+    for source in launch.tools:
+        try:
+            if source.module is not None:
+                module = load_module(source.module)
+            else:
+                module = load_file(source.place)
+            toolbox.add(module, source.expose)
+        except (NoSource, ToolsInvalid) as error:
+            raise StartFailed(
+                "TOOLS_IMPORT_FAILED",
+                f"the tools cannot be imported from {source.place}: {error}",
+            ) from error
+        except BaseException as error:  # sys.exit() at import is no way to leave
+            raise StartFailed(
+                "TOOLS_IMPORT_FAILED",
+                f"the tools cannot be imported from {source.place}: "
+                f"{type(error).__name__}: {error}",
+                _users_traceback(error),
+            ) from error
+    return toolbox
 
 
 def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
     try:
         for hook in toolbox.startup_hooks():
             main.complete(invoke(hook))
-    except ToolsInvalid as error:
-        raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
     except BaseException as error:
+        # What was entered is left, as with `with`.
+        _run_hooks(toolbox.exit_hooks(), main)
+        if isinstance(error, ToolsInvalid):
+            raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
         raise StartFailed(
             "STARTUP_HOOK_FAILED",
             f"a start-up hook failed: {type(error).__name__}: {error}",
@@ -130,8 +135,8 @@ def _users_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
 
 
-def _run_shutdown_hooks(toolbox: Toolbox, main: MainThread) -> None:
-    for hook in toolbox.shutdown_hooks():
+def _run_hooks(hooks: Iterable[Hook], main: MainThread) -> None:
+    for hook in hooks:
         try:
             main.complete(invoke(hook))
         except BaseException:

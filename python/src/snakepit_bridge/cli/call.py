@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
         "tool or arguments; 66 the tools cannot be loaded; 73 the results cannot be written. What tools print goes to standard error, and so does what a generator returns after its last item.",
     )
-    parser.add_argument("target", metavar="FILE_OR_MODULE")
+    parser.add_argument("target", metavar="FILE_OR_MODULE[:NAME,...]")
     parser.add_argument("tool", metavar="TOOL")
     parser.add_argument(
         "pairs",

@@ -19,16 +19,25 @@ __all__ = ["load_target", "load_tools"]
 def load_target(target: str, main: MainThread) -> Toolbox:
     """Imports a file or module and runs its start-up hooks.
 
+    Args:
+        target: the file or module. After a colon, names of functions that are exposed
+            as they are: `math:sqrt,pow`.
+        main: runs the hooks.
+
     Raises:
         CommandFailed: that fails.
     """
+    place, colon, names = target.rpartition(":")
+    expose = names.split(",") if colon else None
+    place = place if colon else target
+    toolbox = Toolbox()
     try:
-        if target.endswith(".py") or os.sep in target:
-            module = load_file(target)
+        if place.endswith(".py") or os.sep in place:
+            module = load_file(place)
         else:
             sys.path.insert(0, os.getcwd())
-            module = load_module(target)
-        toolbox = Toolbox(module)
+            module = load_module(place)
+        toolbox.add(module, expose)
         for hook in toolbox.startup_hooks():
             main.complete(hook())
     except (NoSource, ToolsInvalid) as error:

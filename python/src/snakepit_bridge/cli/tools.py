@@ -18,7 +18,7 @@ from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["tools_command"]
 
-USAGE = "usage: python -m snakepit_bridge tools FILE_OR_MODULE [--json]\n"
+USAGE = "usage: python -m snakepit_bridge tools FILE_OR_MODULE[:NAME,...] [--json]\n"
 
 
 def tools_command(arguments: list[str]) -> int:

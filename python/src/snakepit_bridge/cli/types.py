@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0; 1 FILE is stale; 66 the tools cannot be loaded; 73 FILE "
         "or standard output cannot be written. What tools print goes to standard error.",
     )
-    parser.add_argument("target", metavar="FILE_OR_MODULE")
+    parser.add_argument("target", metavar="FILE_OR_MODULE[:NAME,...]")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--output",

@@ -36,10 +36,11 @@ def preload(launch: PreloadLaunch) -> None:
     for name in launch.modules:
         _import(name)
     if launch.imports_tools:
-        if launch.tools_module is not None:
-            _import(launch.tools_module)
-        else:
-            _import(launch.tools_file or "", keep_file)
+        for source in launch.tools:
+            if source.module is not None:
+                _import(source.module)
+            else:
+                _import(source.place, keep_file)
 
 
 def _import(name: str, by: Callable[[str], object] = importlib.import_module) -> None:

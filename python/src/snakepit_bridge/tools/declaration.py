@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, overload
 
 __all__ = [
     "MARK",
+    "NO_INPUT",
     "HookMark",
     "ToolMark",
     "ToolsetMark",
@@ -25,8 +26,12 @@ _Class = TypeVar("_Class", bound=type)
 class ToolMark:
     """On a function: it is a tool."""
 
-    def __init__(self, name: str | None, takes_input: object) -> None:
+    def __init__(
+        self, name: str | None, takes_input: object, *, foreign: bool = False
+    ) -> None:
         self.name = name
+        # Not written as a tool: nobody annotated it for a host.
+        self.foreign = foreign
         # The type of an input item; `NO_INPUT` where there is no input stream.
         self.takes_input = takes_input
 
@@ -93,11 +98,15 @@ def toolset(cls: _Class, /) -> _Class: ...
 @overload
 def toolset(*, prefix: str = "") -> Callable[[_Class], _Class]: ...
 def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:
-    """Makes the methods of a class that are decorated with `tool` callable.
+    """Makes the methods of a class callable: one instance per worker.
 
-    Each worker makes one instance when it starts, without arguments, in its
-    main thread: load a model in `__init__`. Methods under `on_startup` and
-    `on_shutdown` are hooks.
+    Each worker makes it when it starts, without arguments, in its main thread, and
+    enters it if it is a context manager, asynchronous or not: load a model there. It
+    leaves it when it leaves. Methods under `on_startup` and `on_shutdown` are hooks.
+
+    The tools are the methods under `tool`. If there are none, they are all public
+    methods but those that are inherited from another module, and methods named `setup`
+    and `teardown` are hooks.
 
     Args:
         cls: what to decorate, when used bare: `@toolset`.

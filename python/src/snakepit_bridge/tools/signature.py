@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import typing
@@ -52,14 +53,19 @@ class Signature:
             chunk; None where the annotation says nothing, or None.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        """Reads the signature of a function or bound method.
+    def __init__(self, function: Callable[..., Any], *, foreign: bool = False) -> None:
+        """Reads the signature of a function or bound method. One that has none, as some
+        builtins, takes any arguments.
+
+        Args:
+            function: what to read.
+            foreign: it was not written as a tool: an annotation that cannot be
+                resolved, or whose type no value has that crosses, requires nothing.
 
         Raises:
-            SignatureInvalid: an annotation cannot be resolved, or no value that
-                crosses has its type.
+            SignatureInvalid: such an annotation of a function that was.
         """
-        hints = _hints(function)
+        hints = _foreign_hints(function) if foreign else _hints(function)
         self.positional: list[tuple[str, Check, Path]] = []
         self.named: dict[str, Check] = {}
         self.only_positional: list[str] = []
@@ -68,7 +74,7 @@ class Signature:
         self._defaults: dict[str, Any] = {}
         self.rest: Check | None = None
         self.other: Check | None = None
-        for parameter in inspect.signature(function).parameters.values():
+        for parameter in _parameters(function):
             self._add(parameter, hints)
         self._exact = self._exact_types()
         self._needed = frozenset(self.required)
@@ -212,6 +218,36 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
             f"its annotations cannot be resolved: {type(error).__name__}: {error}; "
             "import what they name at run time too"
         ) from error
+
+
+def _foreign_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the annotations that a tool could have."""
+    # A class is called like its constructor.
+    is_class = isinstance(function, type)
+    try:
+        hints = _hints(vars(function)["__init__"] if is_class else function)
+    except (SignatureInvalid, KeyError):
+        return {}
+    usable = {}
+    for name, annotation in hints.items():
+        with contextlib.suppress(Unsupported):
+            if name != "return":
+                compile_annotation(annotation)
+            usable[name] = annotation
+    if is_class:
+        usable.pop("return", None)
+    return usable
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:
+        # A builtin: what it takes, it says when it is called.
+        return [
+            inspect.Parameter("arguments", _KINDS.VAR_POSITIONAL),
+            inspect.Parameter("named", _KINDS.VAR_KEYWORD),
+        ]
 
 
 def _generates(function: Callable[..., Any]) -> bool:

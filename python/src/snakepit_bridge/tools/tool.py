@@ -13,7 +13,7 @@ from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 
-__all__ = ["Tool", "ToolKind"]
+__all__ = ["Tool", "ToolKind", "qualified_name"]
 
 
 class ToolKind(enum.Enum):
@@ -55,16 +55,17 @@ class Tool:
         """
         self.name = name
         self.function = function
-        self.qualified_name = _qualified_name(function)
-        self.signature = Signature(function)
+        self.qualified_name = qualified_name(function)
+        self.signature = Signature(function, foreign=mark.foreign)
         self.kind = _kind(function, self.signature)
         self.input = _input(mark)
         self.description = inspect.getdoc(function) or ""
 
 
-def _qualified_name(function: Callable[..., Any]) -> str:
+def qualified_name(function: Callable[..., Any]) -> str:
+    """Returns `module.QualifiedName`."""
     # A `functools.partial` has neither.
-    module = getattr(function, "__module__", "")
+    module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{module}.{name}"
 

@@ -1,0 +1,126 @@
+"""What a module or a class offers: what is marked, listed, exposed or public."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from snakepit_bridge.tools.declaration import (
+    MARK,
+    NO_INPUT,
+    HookMark,
+    ToolMark,
+    ToolsetMark,
+)
+
+__all__ = ["Mark", "ToolsInvalid", "exposed", "listed", "mark_of", "marked", "methods"]
+
+Mark: TypeAlias = ToolMark | ToolsetMark | HookMark
+_HOOKS = {"setup": "startup", "teardown": "shutdown"}
+
+
+class ToolsInvalid(Exception):
+    """A module's tools cannot be offered as they are declared."""
+
+
+def mark_of(item: object) -> Any:
+    """Returns what a decorator noted on a function or class; None if nothing."""
+    # Not getattr: some objects have an answer for every name.
+    if isinstance(item, type):
+        return vars(item).get(MARK)
+    try:
+        mark = inspect.getattr_static(item, MARK, None)
+        if mark is None and isinstance(item, (staticmethod, classmethod)):
+            mark = inspect.getattr_static(item.__func__, MARK, None)
+        if mark is None and inspect.ismethod(item):
+            mark = inspect.getattr_static(item.__func__, MARK, None)
+    except AttributeError:
+        return None
+    return mark
+
+
+def marked(module: ModuleType) -> list[tuple[object, Any]]:
+    """Returns what the names of a module lead to, each once, with its mark."""
+    found: dict[int, object] = {id(item): item for item in vars(module).values()}
+    return [(item, mark_of(item)) for item in found.values()]
+
+
+def listed(module: ModuleType) -> Iterator[tuple[object, Mark]]:
+    """Yields what `TOOLS = [...]` of a module lists and no decorator marks.
+
+    Raises:
+        ToolsInvalid: it lists something else than functions.
+    """
+    functions = vars(module).get("TOOLS", ())
+    if not isinstance(functions, (list, tuple)):
+        raise ToolsInvalid(
+            f"TOOLS of {module.__name__} is a list of functions, not {functions!r:.60}"
+        )
+    for item in functions:
+        if isinstance(item, type) or not callable(item):
+            raise ToolsInvalid(
+                f"TOOLS of {module.__name__} lists functions, and {item!r:.60} is "
+                "none; a class becomes a toolset with @toolset"
+            )
+        if mark_of(item) is None:
+            yield item, ToolMark(None, NO_INPUT)
+
+
+def exposed(module: ModuleType, names: list[str]) -> Iterator[tuple[object, Mark]]:
+    """Yields the functions of a module that the host names.
+
+    Raises:
+        ToolsInvalid: there is none of a name, or it cannot be called.
+    """
+    for name in names:
+        try:
+            item = getattr(module, name)
+        except AttributeError:
+            import difflib
+
+            near = difflib.get_close_matches(name, dir(module), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ToolsInvalid(
+                f"{module.__name__} has no {name!r}, which expose names{hint}"
+            ) from None
+        if not callable(item):
+            raise ToolsInvalid(
+                f"{module.__name__}.{name}, which expose names, is a "
+                f"{type(item).__name__} and cannot be called; expose functions only"
+            )
+        yield item, mark_of(item) or ToolMark(name, NO_INPUT, foreign=True)
+
+
+def methods(cls: type) -> Iterator[tuple[str, Mark]]:
+    """Yields the names of a toolset's tools and hooks, in the order of their definition.
+
+    They are the methods under a decorator. If none of these is a tool, all public
+    methods are, and `setup` and `teardown` are hooks; those that the class inherits
+    from another module are not.
+    """
+    found = [
+        (name, mark)
+        for name in _names(cls.__mro__)
+        if (mark := mark_of(getattr(cls, name, None))) is not None
+    ]
+    yield from found
+    if any(isinstance(mark, ToolMark) for _, mark in found):
+        return
+    own = [base for base in cls.__mro__ if base.__module__ == cls.__module__]
+    for name in _names(own):
+        item = getattr(cls, name, None)
+        if name.startswith("_") or isinstance(item, type) or not callable(item):
+            continue
+        if mark_of(item) is None:
+            hook = _HOOKS.get(name)
+            yield name, HookMark(hook) if hook else ToolMark(name, NO_INPUT)
+
+
+def _names(classes: list[type] | tuple[type, ...]) -> list[str]:
+    """Returns the names of classes in the order of their definition, bases first."""
+    names: dict[str, None] = {}
+    for base in reversed(classes):
+        names.update(dict.fromkeys(vars(base)))
+    return list(names)
