@@ -44,7 +44,7 @@ export async function inspectPython(
 	const { signal } = new AbortController();
 	const choice = await chooseInterpreter(sources, setting, signal);
 	requireBridge(choice, kind.transport.extra);
-	const files = "file" in tools ? [tools.file] : [];
+	const files = tools.flatMap((each) => ("file" in each ? [each.file] : []));
 	const done = await runProgram(choice.program, ["-c", PROGRAM, ...files], {
 		...setting,
 		signal,
