@@ -1,40 +1,4 @@
 import {
-	PYTHON_GRPC_CHECKS,
-	DEFAULTS as PYTHON_GRPC_DEFAULTS,
-} from "../../packages/adapter-grpc-python/src/options.ts";
-import {
-	HTTP_CHECKS,
-	HTTP_DEFAULTS,
-} from "../../packages/adapter-http/src/options.ts";
-import {
-	LSP_CHECKS,
-	LSP_DEFAULTS,
-} from "../../packages/adapter-lsp/src/options.ts";
-import { MCP_CHECKS } from "../../packages/adapter-mcp/src/options.ts";
-import {
-	MCP_HTTP_CHECKS,
-	SERVE_CHECKS,
-	SERVE_DEFAULTS,
-} from "../../packages/adapter-mcp/src/server/options.ts";
-import {
-	ENVIRONMENT_CHECKS,
-	ENVIRONMENT_DEFAULTS,
-} from "../../packages/adapter-python/src/environment/python-environment.ts";
-import { DEFAULTS as PYTHON_DEFAULTS } from "../../packages/adapter-python/src/options.ts";
-import {
-	PRELOAD_CHECKS,
-	PYTHON_CHECKS,
-	SHARED_MEMORY_CHECKS,
-} from "../../packages/adapter-python/src/resolve-options.ts";
-import { SOURCE_CHECKS } from "../../packages/adapter-python/src/tool-sources.ts";
-import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
-import { JSON_RPC_DEFAULTS } from "../../packages/adapter-stdio/src/json-rpc/options.ts";
-import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines/lines-adapter.ts";
-import {
-	STDIO_CHECKS,
-	STDIO_DEFAULTS,
-} from "../../packages/adapter-stdio/src/stdio-options.ts";
-import {
 	ATTACH_CHECKS,
 	ATTACH_DEFAULTS,
 } from "../../packages/control/src/attach.ts";
@@ -47,7 +11,6 @@ import {
 	JOB_CHECKS,
 	JOB_DEFAULTS,
 } from "../../packages/core/src/job/job-options.ts";
-import type { Check } from "../../packages/core/src/option-check.ts";
 import { DEFAULTS } from "../../packages/core/src/option-defaults.ts";
 import {
 	EXECUTE_CHECKS,
@@ -73,10 +36,6 @@ import {
 	RETRY_DEFAULTS,
 } from "../../packages/core/src/pool/retry.ts";
 import {
-	PROGRAM_CHECKS,
-	PROGRAM_DEFAULTS,
-} from "../../packages/core/src/program-options.ts";
-import {
 	OBSERVE_CHECKS,
 	POOL_CHECKS,
 } from "../../packages/core/src/resolve-options.ts";
@@ -98,35 +57,17 @@ import {
 	WATCHDOG_CHECKS,
 	WATCHDOG_DEFAULTS,
 } from "../../packages/watchdog/src/watchdog/options.ts";
-import { commentsOf } from "./declared.ts";
-import { quantity } from "./quantity.ts";
-
-/** What an option is when it is left out, and why. */
-export interface Left {
-	readonly value: unknown;
-	/** Said beside the value. */
-	readonly and?: string;
-	readonly reason?: string;
-}
-
-/** One interface of options, and what the code that takes it knows of them. */
-export interface OptionType {
-	/** What takes it, or the option that it is the value of. */
-	readonly title: string;
-	readonly level: 2 | 3;
-	readonly file: string;
-	readonly name: string;
-	readonly defaults: Readonly<Record<string, Left>>;
-	readonly checks: Readonly<Record<string, Check>>;
-}
+import { ADAPTER_OPTION_TYPES } from "./adapter-option-types.ts";
+import {
+	group,
+	groupsOf,
+	type OptionType,
+	plainly,
+	taken,
+} from "./option-type.ts";
 
 const core = "packages/core/src";
 const python = "packages/adapter-python/src";
-const grpc = "packages/adapter-grpc-python/src";
-const stdio = "packages/adapter-stdio/src";
-const http = "packages/adapter-http/src";
-const lsp = "packages/adapter-lsp/src";
-const mcp = "packages/adapter-mcp/src";
 const control = "packages/control/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
@@ -226,96 +167,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		ATTACH_CHECKS,
 		plainly(ATTACH_DEFAULTS),
 	),
-	taken(
-		"python",
-		"PythonOptions",
-		`${python}/options.ts`,
-		PYTHON_CHECKS,
-		pythonDefaults(),
-	),
-	group("tools", "ToolSource", `${python}/options.ts`, SOURCE_CHECKS),
-	group("preload", "PreloadOptions", `${python}/options.ts`, PRELOAD_CHECKS),
-	group(
-		"sharedMemory",
-		"SharedMemoryOptions",
-		`${python}/options.ts`,
-		SHARED_MEMORY_CHECKS,
-		plainly(PYTHON_DEFAULTS.sharedMemory),
-	),
-	taken(
-		"pythonEnvironment",
-		"PythonEnvironmentOptions",
-		`${python}/environment/python-environment.ts`,
-		ENVIRONMENT_CHECKS,
-		ENVIRONMENT_DEFAULTS,
-	),
-	taken(
-		"pythonGrpc",
-		"PythonGrpcOptions",
-		`${grpc}/options.ts`,
-		PYTHON_GRPC_CHECKS,
-		{
-			transport: {
-				value: PYTHON_GRPC_DEFAULTS.transport,
-				reason: commentsOf(`${grpc}/options.ts`, "DEFAULTS")["transport"] ?? "",
-			},
-		},
-	),
-	taken(
-		"jsonRpc",
-		"JsonRpcOptions",
-		`${stdio}/json-rpc/options.ts`,
-		JSON_RPC_CHECKS,
-		plainly(JSON_RPC_DEFAULTS),
-	),
-	taken(
-		"lines",
-		"LinesOptions",
-		`${stdio}/lines/lines-adapter.ts`,
-		LINES_CHECKS,
-	),
-	taken(
-		"jsonRpc, lines and lsp",
-		"StdioOptions",
-		`${stdio}/stdio-options.ts`,
-		STDIO_CHECKS,
-		plainly(STDIO_DEFAULTS),
-	),
-	taken(
-		"lsp",
-		"LspOptions",
-		`${lsp}/options.ts`,
-		LSP_CHECKS,
-		plainly(LSP_DEFAULTS),
-	),
-	taken(
-		"http",
-		"HttpOptions",
-		`${http}/options.ts`,
-		HTTP_CHECKS,
-		plainly(HTTP_DEFAULTS),
-	),
-	taken("mcp", "McpOptions", `${mcp}/options.ts`, MCP_CHECKS),
-	taken(
-		"serveMcp",
-		"ServeMcpOptions",
-		`${mcp}/server/options.ts`,
-		SERVE_CHECKS,
-		plainly(SERVE_DEFAULTS),
-	),
-	group(
-		"serveMcp.http",
-		"McpHttpOptions",
-		`${mcp}/server/options.ts`,
-		MCP_HTTP_CHECKS,
-	),
-	taken(
-		"programs of adapters",
-		"ProgramOptions",
-		`${core}/program-options.ts`,
-		PROGRAM_CHECKS,
-		plainly(PROGRAM_DEFAULTS),
-	),
+	...ADAPTER_OPTION_TYPES,
 	taken(
 		"watchdog",
 		"WatchdogOptions",
@@ -354,69 +206,3 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	taken("doctor", "DoctorOptions", `${core}/inspect/doctor.ts`, DOCTOR_CHECKS),
 	taken("encodeValue", "EncodeOptions", `${python}/values/encode-value.ts`, {}),
 ];
-
-/** What a function takes. */
-function taken(
-	title: string,
-	name: string,
-	file: string,
-	checks: OptionType["checks"],
-	defaults: OptionType["defaults"] = {},
-): OptionType {
-	return { title, level: 2, file, name, defaults, checks };
-}
-
-/** The value of one option. */
-function group(...of: Parameters<typeof taken>): OptionType {
-	return { ...taken(...of), level: 3 };
-}
-
-/** Groups that have their numbers and words in the table of defaults, each with its interface. */
-function groupsOf(
-	file: string,
-	groups: Readonly<Record<string, string>>,
-): readonly OptionType[] {
-	return Object.entries(groups).map(([title, name]) => {
-		const rows = Object.entries(DEFAULTS).flatMap(([key, row]) =>
-			key.startsWith(`${title}.`)
-				? [[key.slice(title.length + 1), row] as const]
-				: [],
-		);
-		const checks = rows.map(([option, { check }]) => [option, check]);
-		return group(
-			title,
-			name,
-			file,
-			Object.fromEntries(checks),
-			Object.fromEntries(rows),
-		);
-	});
-}
-
-/** The reasons stand in the table as comments. */
-function pythonDefaults(): Readonly<Record<string, Left>> {
-	const reasons = commentsOf(`${python}/options.ts`, "DEFAULTS");
-	const { streamCredit, sharedMemory: _group, ...rest } = PYTHON_DEFAULTS;
-	const { chunks, smallBytes } = streamCredit;
-	return Object.fromEntries(
-		Object.entries({
-			...plainly(rest),
-			streamCredit: {
-				value: chunks,
-				and: `and more of small ones, as long as all together have less than ${quantity("smallBytes", smallBytes)}`,
-			},
-			sharedMemory: { value: undefined },
-		}).map(([option, left]) => [
-			option,
-			{ ...left, reason: reasons[option] ?? "" },
-		]),
-	);
-}
-
-function plainly(
-	values: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, Left>> {
-	return Object.fromEntries(
-		Object.entries(values).map(([option, value]) => [option, { value }]),
-	);
-}

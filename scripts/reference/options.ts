@@ -7,7 +7,8 @@ import {
 	exportedOptionTypes,
 	type Property,
 } from "./declared.ts";
-import { type Left, OPTION_TYPES, type OptionType } from "./option-types.ts";
+import type { Left, OptionType } from "./option-type.ts";
+import { OPTION_TYPES } from "./option-types.ts";
 import { grouped, page, table } from "./page.ts";
 import { quantity } from "./quantity.ts";
 

@@ -32,9 +32,11 @@ export class EndCause {
 		return true;
 	}
 
-	/** It ended by itself, whatever it was to be ended for later. */
-	surprise(): void {
-		if (this.#reason !== "host_exit") this.#reason = "exited";
+	/** Its process is gone, in this state. One that only drained ended by itself, whatever it was to be ended for later. */
+	exitedIn(state: WorkerState): void {
+		if (state === "starting") this.presume("start_failed");
+		if (state === "draining" && this.#reason !== "host_exit")
+			this.#reason = "exited";
 	}
 
 	/** A signal reached it. */

@@ -110,17 +110,15 @@ export class Worker {
 		return this.#calls.taken;
 	}
 	get readyMs(): number {
-		return this.#readyAt === undefined
-			? 0
-			: this.#world.clock.now() - this.#readyAt;
+		const now = this.#world.clock.now();
+		return now - (this.#readyAt ?? now);
 	}
 	/** Whether it takes new calls. With output that has ended, it is about to end, or to be ended. */
 	get takesCalls(): boolean {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		const { size } = this.#calls.attempts;
-		return size < this.slot.callsPerWorker && this.takesCalls;
+		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation.hasEnded === true;
@@ -285,9 +283,7 @@ export class Worker {
 	}
 
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
-		if (this.#state === "starting") this.#end.cause.presume("start_failed");
-		// It had calls, and was not asked yet: that is no end in order.
-		if (this.#state === "draining") this.#end.cause.surprise();
+		this.#end.cause.exitedIn(this.#state);
 		this.#step("process_exited");
 		this.#departure ??= this.#settle(belongings, exit);
 	}
@@ -296,9 +292,9 @@ export class Worker {
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const parts = { calls: this.#calls, end: this.#end };
-		const estate = { belongings, ...parts, listener: this.#listener };
-		await settleWorker(this, estate, exit, this.#world);
+		const own = { calls: this.#calls, end: this.#end };
+		const parts = { belongings, ...own, listener: this.#listener };
+		await settleWorker(this, parts, exit, this.#world);
 		this.#gone.resolve();
 	}
 }

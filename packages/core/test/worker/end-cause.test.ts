@@ -68,10 +68,21 @@ test("a conversation that broke is the reason only when this program had to kill
 test("one that ends while it drains has ended by itself, but for the exit of the host", () => {
 	const surprised = new EndCause();
 	surprised.presume("recycled");
-	surprised.surprise();
+	surprised.exitedIn("draining");
 	expect(surprised.reason).toBe("exited");
 	const dying = new EndCause();
 	dying.presume("host_exit");
-	dying.surprise();
+	dying.exitedIn("draining");
 	expect(dying.reason).toBe("host_exit");
+});
+
+test("one that ends in its start, and of which nothing else was decided, has failed to start", () => {
+	const failed = new EndCause();
+	failed.exitedIn("starting");
+	expect(failed.reason).toBe("start_failed");
+	const closed = new EndCause();
+	closed.presume("closed");
+	closed.exitedIn("starting");
+	closed.exitedIn("stopping");
+	expect(closed.reason).toBe("closed");
 });

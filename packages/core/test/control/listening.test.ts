@@ -1,0 +1,109 @@
+/** Which runs can be attached to, and who may. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { attach } from "@snakepit/control";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { EventHub } from "../../src/pool/event-hub.ts";
+import type { RunRecord } from "../../src/registry/process-registry.ts";
+import { openRun } from "../../src/run/open-run.ts";
+import { RunControl } from "../../src/run/run-control.ts";
+import { EventRecorder } from "../../src/testing.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+
+test("each way of turning control off leaves nothing to attach to", async () => {
+	const dataDir = temporaryDirectory();
+	const attached = async (): Promise<unknown> =>
+		attach({ dataDir }).then(
+			(client) => client.run.runId,
+			({ code }) => code,
+		);
+	onTestFinished(() => void vi.unstubAllEnvs());
+	for (const [control, production, variable, isOn] of [
+		[undefined, "production", undefined, false],
+		[undefined, "production", "1", true],
+		[undefined, "test", undefined, true],
+		[undefined, "test", "0", false],
+		[true, "production", undefined, true],
+		[true, "test", "0", false],
+		[false, "test", "1", false],
+	] as const) {
+		vi.stubEnv("NODE_ENV", production);
+		vi.stubEnv("SNAKEPIT_CONTROL", variable);
+		await using run = await openRun({ dataDir, control });
+		expect(await attached()).toBe(isOn ? run.runId : "NO_SUCH_RUN");
+	}
+	vi.stubEnv("SNAKEPIT_CONTROL", "yes");
+	await expect(openRun({ dataDir })).rejects.toMatchObject({
+		code: "INVALID_OPTION",
+	});
+});
+
+test("several runs are listed, and the beginning of an id names one", async () => {
+	const dataDirs = [temporaryDirectory(), temporaryDirectory()];
+	const runs = await Promise.all(
+		dataDirs.map((dataDir) => openRun({ dataDir, control: true })),
+	);
+	onTestFinished(async () => {
+		for (const run of runs) await run.close();
+	});
+	await expect(attach()).rejects.toMatchObject({ code: "SEVERAL_RUNS" });
+	for (const wrong of [{ run: "" }, { silentMs: 0 }, { runs: "a" }])
+		await expect(attach(wrong as object)).rejects.toMatchObject({
+			code: "INVALID_OPTION",
+		});
+	for (const { runId } of runs)
+		expect((await attach({ run: runId })).run.runId).toBe(runId);
+	await expect(attach({ run: "zzzzzzzz" })).rejects.toMatchObject({
+		code: "NO_SUCH_RUN",
+		message: expect.stringContaining(runs[0]?.runId ?? "?"),
+	});
+});
+
+test("a run that cannot listen goes on without, and says why", async () => {
+	const hub = new EventHub();
+	const { events, record } = new EventRecorder();
+	hub.subscribe(record);
+	await using run = await openRun({ dataDir: temporaryDirectory() });
+	const { clock, random } = run.infrastructure;
+	const control = new RunControl({
+		...{ hub, clock, random, dataDir: run.dataDir, protections: [] },
+		record: () => run.registry.runs()[0] as RunRecord,
+		runDirectory: join(run.dataDir, "nowhere"),
+		program: { name: "a test", node: "", snakepit: "" },
+		scopes: ["read"],
+	});
+	await control.listen();
+	control.close();
+	expect(events).toMatchObject([
+		{
+			...{ type: "control.unavailable", runId: run.runId },
+			reason: expect.stringContaining("nowhere"),
+		},
+	]);
+});
+
+test.runIf(process.getuid?.() === 0)(
+	"another user can neither connect nor read the token",
+	async () => {
+		const dataDir = temporaryDirectory();
+		await using run = await openRun({ dataDir, control: true });
+		const { runDirectory } = run.infrastructure;
+		const { stdout } = spawnSync(
+			process.execPath,
+			[
+				"--input-type=module",
+				"--eval",
+				`import { readFileSync } from "node:fs";
+				import { connect } from "node:net";
+				process.setgroups([]);
+				process.setgid(65534);
+				process.setuid(65534);
+				try { readFileSync(process.argv[1] + "/control.json"); } catch ({ code }) { console.log(code); }
+				connect(process.argv[1] + "/control.sock").on("error", ({ code }) => console.log(code));`,
+				runDirectory,
+			],
+			{ encoding: "utf8", cwd: "/" },
+		);
+		expect(stdout).toBe("EACCES\nEACCES\n");
+	},
+);
