@@ -56,13 +56,18 @@ export function environment(
 const interpreterOf = (directory: string): string =>
 	join(directory, "bin/python");
 
+/** Longer than any install takes: a registry that stops to answer must not stop a run of tests. */
+const LONGEST_MS = 600_000;
+
 /** @returns the exit code of what makes it. */
 function make(directory: string, install: string[], content = ""): number {
 	const stamp = createHash("sha256")
 		.update(readFileSync(builder))
 		.update(JSON.stringify([install, content]))
 		.digest("hex");
-	return run(basePython(), [builder, directory, stamp, ...install]);
+	return run(basePython(), [builder, directory, stamp, ...install], {
+		timeout: LONGEST_MS,
+	});
 }
 
 function basePython(): string {

@@ -15,6 +15,12 @@ export function run(
 		stdio: "inherit",
 		...options,
 	});
+	if (error !== undefined && "code" in error && error.code === "ETIMEDOUT") {
+		console.error(
+			`Ended after ${options.timeout} ms: ${command} ${args.join(" ")}`,
+		);
+		return 1;
+	}
 	if (error) throw new Error(`${command} did not start`, { cause: error });
 	return status ?? 1;
 }

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
+from snakepit_bridge.calls.local_run import run_locally
 from snakepit_bridge.cli.command import (
     INTERRUPTED,
     TOOL_FAILED,
@@ -23,7 +24,7 @@ from snakepit_bridge.cli.command import (
 )
 from snakepit_bridge.cli.json_values import from_json, to_json
 from snakepit_bridge.cli.load_target import load_target
-from snakepit_bridge.cli.local_call import run_locally
+from snakepit_bridge.cli.local_call import local_call
 from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.annotations.check import Mismatch
@@ -170,7 +171,8 @@ def _run(
     results: TextIO,
 ) -> None:
     try:
-        run = run_locally(tool, given, main, items=items, timeout=timeout)
+        call = local_call(tool, items, timeout)
+        run = run_locally(tool, given, call, main.loop.run_until_complete)
         while True:
             try:
                 value = next(run)

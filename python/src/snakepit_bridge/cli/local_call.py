@@ -1,23 +1,19 @@
-"""One call without a host, in this process."""
+"""The call that a command of this process makes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 from snakepit_bridge.calls.input_stream import InputStream
-from snakepit_bridge.calls.trampoline import drive, invoke
-from snakepit_bridge.threads.main_thread import MainThread
-from snakepit_bridge.tools.binding import bind
-from snakepit_bridge.tools.tool import Tool, ToolKind
-from snakepit_bridge.values.decode import decode
+from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
 
-__all__ = ["run_locally"]
+__all__ = ["local_call"]
 
 
 class _NoHost:
@@ -33,51 +29,17 @@ class _NoHost:
         """Nothing was sent."""
 
 
-def run_locally(
-    tool: Tool,
-    given: Any,
-    main: MainThread,
-    *,
-    items: Iterable[Any] | None = None,
-    timeout: float | None = None,
-) -> Generator[Any, None, Any]:
-    """Runs a tool; yields its result or its chunks, as they would arrive.
+def local_call(tool: Tool, items: Iterable[Any] | None, timeout: float | None) -> Call:
+    """Makes a call that no host made.
 
-    Returns what a generator returns after its last chunk; None in any other case.
+    Args:
+        tool: the tool that is called.
+        items: those of the input stream; None for no stream.
+        timeout: seconds until its deadline; None for none.
 
     Raises:
-        ArgumentsInvalid: the arguments do not fit.
-        NoImage: an argument, an item or an answer cannot cross.
+        NoImage: an item cannot cross.
     """
-    positional, keywords = bind(tool.signature, decode(encode(given)))
-    CURRENT.set(_call(tool, items, timeout))
-    made = invoke(tool.function, *positional, **keywords)
-    if tool.kind is ToolKind.FUNCTION:
-        yield _crossed(made)
-    elif tool.kind is ToolKind.COROUTINE:
-        yield _crossed(main.loop.run_until_complete(drive(made)))
-    elif tool.kind is ToolKind.GENERATOR:
-        steps = iter(made)
-        while True:
-            try:
-                yield _crossed(invoke(next, steps))
-            except StopIteration as end:
-                return _crossed(end.value)
-    else:
-        generator = aiter(made)
-        while True:
-            try:
-                yield _crossed(main.loop.run_until_complete(drive(anext(generator))))
-            except StopAsyncIteration:
-                break
-    return None
-
-
-def _crossed(value: object) -> Any:
-    return decode(encode(value))
-
-
-def _call(tool: Tool, items: Iterable[Any] | None, timeout: float | None) -> Call:
     cancellation = Cancellation()
     if items is None:
         stream = InputStream(cancellation)

@@ -1,15 +1,4 @@
-"""A call without a host, to test what a tool does with `current_call()`.
-
-    from snakepit_bridge.testing import call_context
-
-    def test_it_asks_the_host() -> None:
-        with call_context(host_functions={"price": lambda article: 3}):
-            assert total(["pen", "ink"]) == 6
-
-`@tool` leaves a function as it is: a test calls it like any other. Of the call
-everything is there that a worker gives it; its arguments are the test's own
-affair, and are not checked against the annotations.
-"""
+"""A call that no host made, for the code of a test."""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""Fixtures for the tests of tools; pytest finds them where this package is installed.
+
+`snakepit_call(...)` makes a call current until the test ends, and returns it.
+`snakepit_tools` is the tools of one file, as a worker loads them: `tools.py` beside
+pytest's configuration, or what the setting `snakepit_tools` names.
+"""
+
+# Every run of pytest in this environment imports this file: the rest is imported by
+# the fixtures.
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from snakepit_bridge.testing import LocalCall
+    from snakepit_bridge.testing.loaded_tools import LoadedTools
+
+__all__ = ["pytest_addoption", "snakepit_call", "snakepit_tools"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the setting `snakepit_tools`."""
+    parser.addini(
+        "snakepit_tools",
+        "file of the tools for the fixture snakepit_tools, from the root directory",
+        default="tools.py",
+    )
+
+
+@pytest.fixture
+def snakepit_call() -> Iterator[Callable[..., LocalCall]]:
+    """Makes a call current for the rest of the test.
+
+    Takes what `snakepit_bridge.testing.call_context` takes.
+    """
+    from snakepit_bridge.testing import call_context
+
+    with contextlib.ExitStack() as calls:
+        yield lambda *args, **options: calls.enter_context(
+            call_context(*args, **options)
+        )
+
+
+@pytest.fixture(scope="session")
+def snakepit_tools(request: pytest.FixtureRequest) -> Iterator[LoadedTools]:
+    """The tools of a file, loaded once as by a worker: its start-up hooks have run.
+
+    `snakepit_tools.call(name, arguments)` and `snakepit_tools.stream(name, arguments)`
+    do what `call_tool` and `stream_tool` of `snakepit_bridge.testing` do.
+    """
+    from snakepit_bridge.testing.loaded_tools import load_tools_of
+
+    path = request.config.rootpath / request.config.getini("snakepit_tools")
+    with load_tools_of(str(path)) as tools:
+        yield tools

@@ -1,0 +1,36 @@
+"""Tools without a host, for their tests.
+
+    from snakepit_bridge.testing import call_context, call_tool
+
+    def test_the_prices_are_the_hosts() -> None:
+        with call_context(host_functions={"price": lambda article: 3}):
+            assert total(["pen", "ink"]) == 6
+
+    def test_a_list_is_needed() -> None:
+        with pytest.raises(ArgumentsInvalid):
+            call_tool(total, {"articles": 3})
+
+`@tool` leaves a function as it is: a test calls it like any other, and within
+`call_context` it finds everything that a worker gives it with `current_call()`.
+`call_tool` and `stream_tool` do more of what a worker does: arguments cross as from
+a host and are checked against the annotations, and answers cross as to a host.
+
+With pytest, the fixtures `snakepit_call` and `snakepit_tools` do the same.
+"""
+
+from snakepit_bridge.testing.call_context import (
+    HostFunction,
+    LocalCall,
+    call_context,
+)
+from snakepit_bridge.testing.tool_calls import call_tool, stream_tool
+from snakepit_bridge.tools.binding import ArgumentsInvalid
+
+__all__ = [
+    "ArgumentsInvalid",
+    "HostFunction",
+    "LocalCall",
+    "call_context",
+    "call_tool",
+    "stream_tool",
+]

@@ -1,0 +1,164 @@
+"""One call of a tool as a worker makes it, for the code of a test."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any
+
+from snakepit_bridge.calls.local_run import run_locally
+from snakepit_bridge.testing.call_context import HostFunction, call_context
+from snakepit_bridge.tools.declaration import MARK, ToolMark
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = [
+    "call_tool",
+    "refuse_answers",
+    "refuse_streams",
+    "run_tool",
+    "stream_tool",
+    "tool_of",
+]
+
+
+def call_tool(
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any] | list[Any] | None = None,
+    *,
+    session: dict[str, Any] | None = None,
+    timeout: float | None = None,
+    input: Iterable[object] | None = None,
+    host_functions: Mapping[str, HostFunction] | None = None,
+    trace_context: Mapping[str, str] | None = None,
+) -> Any:
+    """Calls a tool that answers once, as a worker does.
+
+    The arguments cross as from a host and are checked against the annotations; the
+    answer crosses as to a host. An asynchronous tool runs in an event loop of its own,
+    so that no other one may run in this thread: in an asynchronous test, await the
+    tool itself within `call_context`.
+
+    Args:
+        function: the function under `@tool`, or a method of a toolset's instance.
+        arguments: by name, or a list; none by default.
+        session: see `call_context`, as the rest.
+
+    Returns:
+        What the host would get: a tuple for a tuple, text for a `Decimal`, and so on.
+
+    Raises:
+        ArgumentsInvalid: the arguments do not fit.
+        NoImage: an argument, an item or the answer cannot cross.
+        TypeError: the tool streams.
+
+    Whatever the tool raises is raised here, too.
+    """
+    tool = tool_of(function)
+    refuse_streams(tool)
+    made = _run_alone(
+        tool,
+        arguments,
+        session=session,
+        timeout=timeout,
+        input=input,
+        host_functions=host_functions,
+        trace_context=trace_context,
+    )
+    with contextlib.closing(made):
+        return next(made)
+
+
+def stream_tool(
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any] | list[Any] | None = None,
+    *,
+    session: dict[str, Any] | None = None,
+    timeout: float | None = None,
+    input: Iterable[object] | None = None,
+    host_functions: Mapping[str, HostFunction] | None = None,
+    trace_context: Mapping[str, str] | None = None,
+) -> Generator[Any, None, Any]:
+    """Calls a tool that streams, as a worker does; see `call_tool`.
+
+    Returns:
+        A generator of the items as they would arrive. It returns what the tool's
+        generator returns, so that `result = yield from stream_tool(...)` has both.
+
+    Raises:
+        TypeError: the tool answers once.
+    """
+    tool = tool_of(function)
+    refuse_answers(tool)
+    return _run_alone(
+        tool,
+        arguments,
+        session=session,
+        timeout=timeout,
+        input=input,
+        host_functions=host_functions,
+        trace_context=trace_context,
+    )
+
+
+def run_tool(
+    tool: Tool,
+    arguments: Mapping[str, Any] | list[Any] | None,
+    complete: Callable[[Any], Any],
+    **context: Any,
+) -> Generator[Any, None, Any]:
+    """Runs a tool; yields its answer, or its items, as they would arrive.
+
+    Args:
+        tool: the tool.
+        arguments: by name, or a list.
+        complete: runs a coroutine to its end, each time in the same loop.
+        context: what `call_context` takes.
+    """
+    given = {} if arguments is None else arguments
+    with call_context(tool.name, **context) as call:
+        return (yield from run_locally(tool, given, call, complete))
+
+
+def _run_alone(
+    tool: Tool, arguments: Mapping[str, Any] | list[Any] | None, **context: Any
+) -> Generator[Any, None, Any]:
+    """Runs a tool with an event loop of its own, which is made when it is needed."""
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def complete(coroutine: Any) -> Any:
+        if not loops:
+            loops.append(asyncio.new_event_loop())
+        return loops[0].run_until_complete(coroutine)
+
+    try:
+        return (yield from run_tool(tool, arguments, complete, **context))
+    finally:
+        for loop in loops:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+def tool_of(function: Callable[..., Any]) -> Tool:
+    """Returns the tool that a function under `@tool` is.
+
+    Raises:
+        TypeError: it is none.
+    """
+    mark = getattr(function, MARK, None)
+    if not isinstance(mark, ToolMark):
+        named = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"{named} is no tool; decorate it with @tool")
+    return Tool(mark.name or function.__name__, function, mark)
+
+
+def refuse_streams(tool: Tool) -> None:
+    """Raises TypeError for a tool that streams."""
+    if tool.kind.streams:
+        raise TypeError(f"{tool.name} answers with a stream; use stream_tool()")
+
+
+def refuse_answers(tool: Tool) -> None:
+    """Raises TypeError for a tool that answers once."""
+    if not tool.kind.streams:
+        raise TypeError(f"{tool.name} answers once; use call_tool()")
