@@ -227,10 +227,6 @@ class Limits:
 @pytest.mark.parametrize(
     ("annotation", "says"),
     [
-        (Annotated[int, pydantic.AfterValidator(is_even)], "AfterValidator"),
-        (Annotated[int, pydantic.BeforeValidator(is_even)], "BeforeValidator"),
-        (pydantic.constr(strip_whitespace=True), "strip_whitespace is not supported"),
-        (Annotated[int, pydantic.Field(max_digits=3)], "max_digits is not supported"),
         (Annotated[int, OwnConstraint()], "OwnConstraint"),
         (Annotated[int, Checker()], "its validate is not called"),
         (Annotated[int, Limits()], "max is not supported"),

@@ -15,7 +15,6 @@ from snakepit_bridge.tools.annotations.containers import (
     SetCheck,
     TupleCheck,
 )
-from snakepit_bridge.tools.annotations.decoded import DecodedCheck
 from snakepit_bridge.tools.annotations.leaves import (
     ArrayCheck,
     BytesCheck,
@@ -121,8 +120,10 @@ class TypeWriter:
         return members
 
     def _members(self, check: Check, hashed: bool) -> list[str]:
+        if check.described is not None:
+            return self.members(check.described, hashed=hashed)
         match check:
-            case ConstrainedCheck() | DecodedCheck():
+            case ConstrainedCheck():
                 return self.members(check.inner, hashed=hashed)
             case UnionCheck():
                 return union(

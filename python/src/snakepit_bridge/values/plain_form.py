@@ -62,7 +62,7 @@ def find_form(kind: type) -> PlainForm | None:
 
 def _of_fields(kind: type) -> PlainForm | None:
     """Returns what makes an object of a record's fields."""
-    if hasattr(kind, "__pydantic_serializer__"):
+    if hasattr(kind, "__pydantic_fields__"):
         return _of_model(kind)
     if hasattr(kind, "__dataclass_fields__"):
         fields = kind.__dataclass_fields__.values()

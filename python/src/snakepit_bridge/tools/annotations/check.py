@@ -58,12 +58,14 @@ class Check:
         expected: the annotation as a person would write it.
         exact: types whose values pass as they are, without a look at each.
         parts: the checks of what its values contain; none where they have a name.
+        described: the check of what is sent for its values, where that is another type.
         samples: values that pass, or behave as such; None where any type may pass.
     """
 
     expected: str = "Any"
     exact: frozenset[type] = frozenset()
     parts: Sequence[Check] = ()
+    described: Check | None = None
     samples: Sequence[Any] | None = None
 
     def check(self, value: Any, path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Within
@@ -28,6 +29,16 @@ def class_check(
     """
     return (
         own_check(kind, within)
+        or _model_check(kind, annotation, within)
         or standard_check(kind)
         or record_check(kind, arguments, annotation, within)
     )
+
+
+def _model_check(kind: type, annotation: Any, within: Within) -> Check | None:
+    # Only a program that uses pydantic has models.
+    if "pydantic" not in sys.modules:
+        return None
+    from snakepit_bridge.tools.annotations.models import model_check
+
+    return model_check(kind, annotation, within)

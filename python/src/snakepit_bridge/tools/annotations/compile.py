@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import collections.abc
+import contextlib
 import enum
 import sys
 import types
@@ -115,10 +116,13 @@ def _generic(
 ) -> Check:
     name = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
     if hasattr(annotation, "__metadata__"):
-        return _annotated(arguments[0], annotation.__metadata__, within)
+        return _annotated(annotation, arguments[0], within)
     if name in _TRANSPARENT:
         return _compile(arguments[0], within)
     if origin is typing.Union or origin is types.UnionType:
+        if sum(hasattr(member, "__pydantic_validator__") for member in arguments) > 1:
+            with contextlib.suppress(Unsupported):
+                return _by_pydantic(annotation, None, within)
         return UnionCheck([_compile(member, within) for member in arguments])
     if origin is typing.Literal and all(map(_is_literal, arguments)):
         return LiteralCheck(arguments)
@@ -151,24 +155,43 @@ def _is_literal(value: object) -> bool:
     return type(plain) in _LITERALS
 
 
-def _annotated(annotation: Any, metadata: tuple[Any, ...], within: Within) -> Check:
+def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
     # Three modules that few tools need.
     from snakepit_bridge.tools.annotations.constrained import Unsuited, constrained
     from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
 
-    check = _compile(annotation, within)
+    metadata = annotation.__metadata__
+    if any(
+        type(item).__module__ == "pydantic.fields" and item.discriminator
+        for item in metadata
+    ):
+        return _by_pydantic(annotation, inner, within)
+    check = _compile(inner, within)
     for item in metadata:
         try:
             for constraint in constraints_of(item):
                 check = constrained(check, constraint)
         except (Uncheckable, Unsuited) as error:
-            if within.applied:
-                raise Unsupported(
-                    f"{item!r:.120} cannot be checked: {error}; use annotated_types "
-                    "(Gt, Ge, Lt, Le, Interval, MultipleOf, Len, Predicate, Timezone), "
-                    "or remove it and check the value in the tool"
-                ) from None
+            if not within.applied:
+                continue
+            problem = f"{item!r:.120} cannot be checked: {error}"
+            if type(item).__module__.startswith("pydantic."):
+                try:
+                    return _by_pydantic(annotation, inner, within)
+                except Unsupported as unsupported:
+                    problem += f"; {unsupported}"
+            raise Unsupported(
+                f"{problem}; use annotated_types "
+                "(Gt, Ge, Lt, Le, Interval, MultipleOf, Len, Predicate, Timezone), "
+                "or remove it and check the value in the tool"
+            ) from None
     return check
+
+
+def _by_pydantic(annotation: Any, inner: Any, within: Within) -> Check:
+    from snakepit_bridge.tools.annotations.models import validated
+
+    return validated(annotation, inner, within)
 
 
 def _part(arguments: tuple[Any, ...], index: int, within: Within) -> Check:

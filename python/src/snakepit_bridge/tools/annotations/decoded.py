@@ -21,20 +21,16 @@ __all__ = ["DecodedCheck", "own_check"]
 
 
 class DecodedCheck(Check):
-    """A type with a `decoder`.
-
-    Attributes:
-        inner: the check of what the decoder takes.
-    """
+    """A type with a `decoder`, described by what that takes."""
 
     def __init__(self, kind: type, inner: Check, decode: Callable[[Any], Any]) -> None:
         self.expected = kind.__name__
-        self.inner = inner
+        self.described = inner
         self.parts = (inner,)
         self._decode = decode
 
     def check(self, value: Any, path: Path) -> Any:
-        checked = self.inner.check(value, path)
+        checked = self.parts[0].check(value, path)
         try:
             return self._decode(checked)
         except REJECTIONS as error:
@@ -43,7 +39,7 @@ class DecodedCheck(Check):
             raise Mismatch(path, self.expected, problem, problem) from None
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
-        return self.inner.schema(definitions)
+        return self.parts[0].schema(definitions)
 
 
 def own_check(kind: type, within: Within) -> Check | None:

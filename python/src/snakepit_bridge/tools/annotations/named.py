@@ -20,6 +20,9 @@ __all__ = [
 ]
 
 
+_DEFINITIONS = "#/$defs/"
+
+
 class _Refusal(NamedTuple):
     """Why a value did not pass; `path` is None where it was the value itself."""
 
@@ -176,7 +179,23 @@ class SchemaDefinitions:
             # It comes before what it contains, which may refer to it.
             self._schemas[name] = {}
             self._schemas[name] = check.definition(self)
-        return {"$ref": f"#/$defs/{name}"}
+        return {"$ref": f"{_DEFINITIONS}{name}"}
+
+    def included(self, schema: Schema) -> Schema:
+        """Returns a schema that has definitions of its own, which are added to these."""
+        own = schema.pop("$defs", {})
+        names: dict[str, str] = {}
+        for wanted, definition in own.items():
+            # The same one of another part is the same definition.
+            key = (wanted, repr(definition))
+            if key not in self._names:
+                self._names[key] = self._free_name(wanted)
+                self._schemas[self._names[key]] = {}
+            names[wanted] = self._names[key]
+        for wanted, definition in own.items():
+            self._schemas[names[wanted]] = _renamed(definition, names)
+        renamed: Schema = _renamed(schema, names)
+        return renamed
 
     def added_to(self, schema: Schema) -> Schema:
         """Returns a schema with the definitions that it refers to."""
@@ -190,6 +209,17 @@ class SchemaDefinitions:
             count += 1
             name = f"{wanted}{count}"
         return name
+
+
+def _renamed(part: Any, names: Mapping[str, str]) -> Any:
+    """Returns a part of a schema with other names of definitions."""
+    if isinstance(part, dict):
+        return {key: _renamed(value, names) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_renamed(item, names) for item in part]
+    if isinstance(part, str) and part.startswith(_DEFINITIONS):
+        return f"{_DEFINITIONS}{names[part.removeprefix(_DEFINITIONS)]}"
+    return part
 
 
 def json_schema(check: Check) -> Schema:

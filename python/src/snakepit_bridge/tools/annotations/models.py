@@ -1,0 +1,209 @@
+"""Models and other types of pydantic, which checks their values itself."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
+
+import pydantic
+import pydantic_core
+from pydantic.json_schema import GenerateJsonSchema
+
+from snakepit_bridge.tools.annotations.aliases import place_of
+from snakepit_bridge.tools.annotations.check import (
+    AnyCheck,
+    Check,
+    Mismatch,
+    Schema,
+    Unsupported,
+    Within,
+)
+from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
+from snakepit_bridge.tools.annotations.unions import UnionCheck
+from snakepit_bridge.values.no_image import Path, key_place, path_text
+
+__all__ = ["ModelCheck", "model_check", "validated"]
+
+_MOST_ERRORS = 5
+_BY_SCHEMA = {"string": str, "integer": int, "number": float, "boolean": bool}
+
+
+class _Descriptions(dict[Any, Check]):
+    """The descriptions of models so far, apart from what is applied to values."""
+
+
+class _Schema(GenerateJsonSchema):
+    ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012 - its type
+
+
+class ModelCheck(Check):
+    """An annotation that pydantic applies, through a `TypeAdapter`."""
+
+    def __init__(self, annotation: Any, expected: str, within: Within) -> None:
+        try:
+            self._adapter: Any = pydantic.TypeAdapter(annotation)
+        except Exception as error:
+            raise Unsupported(
+                f"pydantic cannot validate {expected}: "
+                f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            ) from error
+        self.expected = expected
+        self._answered = within.answered
+
+    def described_by(self, described: Check) -> None:
+        """Takes what is known of the values, for their types in TypeScript."""
+        self.described = described
+        self.parts = (described,)
+
+    def check(self, value: Any, path: Path) -> Any:
+        try:
+            return self._adapter.validate_python(value)
+        except pydantic.ValidationError as error:
+            raise self._mismatch(error, path) from None
+
+    def _mismatch(self, error: pydantic.ValidationError, path: Path) -> Mismatch:
+        """Returns the first error with its path, and the texts of some others."""
+        first, *others = error.errors(
+            include_url=False, include_context=False, include_input=False
+        )
+        problem = first["msg"]
+        for other in others[: _MOST_ERRORS - 1]:
+            place = path_text(_place(other["loc"], None), "").lstrip(".")
+            problem += f"; {place}: {other['msg']}" if place else f"; {other['msg']}"
+        if len(others) >= _MOST_ERRORS:
+            problem += f"; and {len(others) + 1 - _MOST_ERRORS} more"
+        where = _place(first["loc"], path)
+        return Mismatch(where, self.expected, first["msg"], problem)
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        mode: Any = "serialization" if self._answered else "validation"
+        try:
+            schema = self._adapter.json_schema(mode=mode, schema_generator=_Schema)
+        except pydantic.PydanticUserError:
+            # It has a part for which pydantic has no schema, such as an array.
+            return (self.described or AnyCheck()).schema(definitions)
+        return definitions.included(schema)
+
+
+def model_check(kind: Any, annotation: Any, within: Within) -> Check | None:
+    """Returns the check of a class that pydantic knows; None if it does not.
+
+    Raises:
+        Unsupported: pydantic cannot validate it.
+    """
+    # A dataclass of pydantic's has only the validator.
+    hooks = ("__get_pydantic_core_schema__", "__pydantic_validator__")
+    if not any(hasattr(kind, hook) for hook in hooks):
+        return None
+    if isinstance(within.made, _Descriptions):
+        return _described(kind, annotation, within)
+    place = place_of(annotation)
+    if place not in within.made:
+        check = ModelCheck(annotation, kind.__name__, within)
+        within.made[place] = check
+        check.described_by(_described(kind, annotation, _describing(within)))
+    return within.made[place]
+
+
+def validated(annotation: Any, inner: Any, within: Within) -> Check:
+    """Returns the check of any annotation that pydantic is to apply.
+
+    Args:
+        annotation: a union, or `Annotated` with metadata of pydantic.
+        inner: what describes its values; None for a union.
+        within: where it occurs.
+
+    Raises:
+        Unsupported: pydantic cannot validate it.
+    """
+    is_description = isinstance(within.made, _Descriptions)
+    inside = within if is_description else _describing(within)
+    if inner is None:
+        members = typing.get_args(annotation)
+        described: Check = UnionCheck([inside.part(member) for member in members])
+    else:
+        described = inside.part(inner)
+    if is_description:
+        return described
+    check = ModelCheck(annotation, described.expected, within)
+    check.described_by(described)
+    return check
+
+
+def _describing(within: Within) -> Within:
+    made: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
+    return within._replace(applied=False, made=made)
+
+
+def _place(loc: tuple[int | str, ...], path: Path) -> Path:
+    for part in loc:
+        path = (path, part if isinstance(part, int) else key_place(part))
+    return path
+
+
+class _Property(NamedTuple):
+    name: str
+    annotation: Any
+    required: bool
+
+
+def _described(kind: Any, annotation: Any, within: Within) -> Check:
+    place = place_of(annotation)
+    if place in within.made:
+        return within.made[place]
+    fields = getattr(kind, "__pydantic_fields__", None)
+    if fields is None:
+        return _by_schema(kind)
+    if issubclass(kind, pydantic.RootModel):
+        # One that contains itself is any value inside.
+        within.made[place] = AnyCheck()
+        within.made[place] = within.part(fields["root"].annotation)
+        return within.made[place]
+    check = ObjectCheck(kind, kind.__name__)
+    within.made[place] = check
+    properties = list(_answered(kind) if within.answered else _taken(kind))
+    check.required = frozenset(p.name for p in properties if p.required)
+    check.items = {p.name: within.part(p.annotation) for p in properties}
+    return check
+
+
+def _taken(kind: Any) -> Iterator[_Property]:
+    for name, field in kind.__pydantic_fields__.items():
+        alias = field.validation_alias or field.alias or name
+        if isinstance(alias, pydantic.AliasChoices):
+            texts = [choice for choice in alias.choices if isinstance(choice, str)]
+            alias = texts[0] if texts else name
+        if isinstance(alias, str) and field.init is not False:
+            yield _Property(alias, _whole(field), field.is_required())
+
+
+def _answered(kind: Any) -> Iterator[_Property]:
+    for name, field in kind.__pydantic_fields__.items():
+        if not field.exclude and not field.init_var:
+            alias = field.serialization_alias or field.alias or name
+            yield _Property(alias, _whole(field), True)
+    for name, decorator in kind.__pydantic_decorators__.computed_fields.items():
+        info = decorator.info
+        function = getattr(info.wrapped_property, "fget", None)
+        # Otherwise it is a `cached_property`.
+        hints = typing.get_type_hints(function or info.wrapped_property.func)
+        yield _Property(info.alias or name, hints.get("return", Any), True)
+
+
+def _whole(field: Any) -> Any:
+    """Returns the annotation of a field with its metadata."""
+    parts = (field.annotation, *field.metadata)
+    return Annotated[parts] if field.metadata else field.annotation
+
+
+def _by_schema(kind: Any) -> Check:
+    """Returns the check that describes a type without fields, such as a kind of text."""
+    from snakepit_bridge.tools.annotations.compile import compile_annotation
+
+    try:
+        schema = pydantic.TypeAdapter(kind).json_schema(schema_generator=_Schema)
+    except (pydantic.PydanticUserError, pydantic_core.SchemaError):
+        return AnyCheck()
+    written = _BY_SCHEMA.get(schema.get("type", ""))
+    return AnyCheck() if written is None else compile_annotation(written)
