@@ -42,6 +42,8 @@ def test_a_missing_dependency_is_named_with_the_remedy(
     assert missing in failure["message"]
     install = f"{sys.executable} -m pip install --upgrade"
     assert f'{install} "snakepit-bridge[grpc]"\n' in failure["detail"]
+    unpublished = '"CLONE/python[grpc]" instead' in failure["detail"]
+    assert unpublished == (__version__ == "0.0.0")
     assert "python() of @snakepit/adapter-python" in failure["detail"]
 
 

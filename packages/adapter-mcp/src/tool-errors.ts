@@ -14,10 +14,13 @@ export function toolFailed(tool: string, result: CallToolResult): ToolError {
 	return failed(tool, "MCP tool error", message, result);
 }
 
+/** What the SDK puts before a message; many servers send it with theirs, too. */
+const PREFIX = /^(MCP error -?\d+: )+/;
+
 /** What a request came to, as an error of Snakepit. */
 export function translate(error: unknown, tool: string): SnakepitError {
 	if (error instanceof SnakepitError) return error;
-	const { message } = error as Error;
+	const message = (error as Error).message.replace(PREFIX, "");
 	if (!(error instanceof McpError) || error.code === ErrorCode.ConnectionClosed)
 		return new ConnectionBrokenError({ ran: "maybe", message, cause: error });
 	if (error.code === ErrorCode.InvalidParams)

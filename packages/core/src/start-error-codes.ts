@@ -44,8 +44,8 @@ export interface StartErrorCodes {
 	 */
 	readonly DESCRIPTORS_UNSUPPORTED: "no";
 	/**
-	 * The worker exited before it was ready.
-	 * @remedy The message has its last lines of output.
+	 * The worker exited, or closed the channel on which it was to say that it is ready, before it was.
+	 * @remedy The message has its exit status or signal, and its last lines of output.
 	 */
 	readonly WORKER_EXITED_EARLY: "no";
 	/**

@@ -83,6 +83,7 @@ test("a Python without the bridge, with the command that installs it", async () 
 	expect(error.message).toContain(
 		`${python} -m pip install "${REQUIREMENT}==${VERSION.split(".", 2).join(".")}.*"`,
 	);
+	expect(error.message.includes('"CLONE/python')).toBe(VERSION === "0.0.0");
 });
 
 test("a bridge of another release, before any worker is started, with both remedies", async () => {

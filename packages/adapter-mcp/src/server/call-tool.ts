@@ -1,11 +1,11 @@
 import {
 	type CallToolResult,
 	ErrorCode,
-	McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { type Pool, SnakepitError, ToolError } from "@snakepit/core";
 import { asText, fromJson, toJson } from "./json-values.ts";
 import type { ServedTool } from "./options.ts";
+import { requestError } from "./request-error.ts";
 
 /** How one call is made and reported. */
 export interface CallSetting {
@@ -37,7 +37,7 @@ export async function callTool(
 	} catch (error) {
 		if (!(error instanceof SnakepitError)) throw error;
 		if (error.code === "TOOL_NOT_FOUND")
-			throw new McpError(ErrorCode.InvalidParams, error.message);
+			throw requestError(ErrorCode.InvalidParams, error.message);
 		const text = failureText(error, setting.tracebacks);
 		return { isError: true, content: [{ type: "text", text }] };
 	}

@@ -3,7 +3,6 @@ import {
 	CallToolRequestSchema,
 	ErrorCode,
 	ListToolsRequestSchema,
-	McpError,
 	type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Pool } from "@snakepit/core";
@@ -14,6 +13,7 @@ import {
 	type ServedTool,
 	type ServeMcpOptions,
 } from "./options.ts";
+import { requestError } from "./request-error.ts";
 
 /** A server for one client, which has to be connected. */
 export function toolServer(
@@ -42,7 +42,7 @@ export function toolServer(
 		({ params }, { signal, sendNotification, _meta }) => {
 			const tool = offered.get(params.name);
 			if (tool === undefined)
-				throw new McpError(
+				throw requestError(
 					ErrorCode.InvalidParams,
 					`There is no tool "${params.name}". There is ${[...offered.keys()].join(", ") || "none"}.`,
 				);

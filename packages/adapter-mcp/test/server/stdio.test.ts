@@ -120,7 +120,13 @@ test("what fails in Python, or is called wrongly, is a result that says so, with
 	const wrong = await call("mean", { numbers: ["x"] });
 	expect(wrong).toMatchObject({ isError: true });
 	expect(JSON.stringify(wrong.content)).toMatch(/INVALID_ARGUMENTS.*numbers/);
-	await expect(call("absent", {})).rejects.toThrow(/There is no tool "absent"/);
+	await expect(call("absent", {})).rejects.toMatchObject({
+		code: -32602,
+		// As the SDK's client writes it, once.
+		message: expect.stringMatching(
+			/^MCP error -32602: There is no tool "absent"/,
+		),
+	});
 });
 
 test("log records are notifications", async () => {

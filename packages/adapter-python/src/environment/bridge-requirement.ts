@@ -1,5 +1,6 @@
 import { StartError } from "@snakepit/core";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
+import { cloneNote } from "../worker/same-release.ts";
 import { type Requirement, readRequirement } from "./environment-key.ts";
 
 const BRIDGE = "snakepit-bridge";
@@ -26,7 +27,7 @@ export function requireBridgeAmong(
 	throw new StartError<PythonStartErrorCode>({
 		code: "BRIDGE_MISSING",
 		ran: "no",
-		message: `The environment was not made: its requirements (${texts.join(", ") || "none"}) do not have ${BRIDGE}, without which its Python cannot be a worker. Add "${BRIDGE}" to the requirements of pythonEnvironment(), also where another one depends on it.`,
+		message: `The environment was not made: its requirements (${texts.join(", ") || "none"}) do not have ${BRIDGE}, without which its Python cannot be a worker. Add "${BRIDGE}" to the requirements of pythonEnvironment(), also where another one depends on it.${cloneNote()}`,
 	});
 }
 

@@ -4,6 +4,7 @@ import type {
 	PythonStartErrorCode,
 } from "../start-error-codes.ts";
 import {
+	cloneNote,
 	fittingBridge,
 	isSameRelease,
 	releaseMismatch,
@@ -89,7 +90,7 @@ export function requireBridge(choice: Choice, extra?: string): void {
 		throw new StartError<PythonStartErrorCode>({
 			code: "BRIDGE_MISSING",
 			ran: "no",
-			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,
+			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),${cloneNote(extra)}\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,
 		});
 	}
 	if (!isSameRelease(bridge)) {

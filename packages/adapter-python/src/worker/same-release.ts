@@ -41,6 +41,17 @@ export function fittingBridge(
 	return `snakepit-bridge${extras}==${releaseOf(adapter)}.*`;
 }
 
+/** Which version a build has that was never published. */
+const UNPUBLISHED = "0.0.0";
+
+/** Where the bridge is for a package that was built in a clone; empty for a published one. */
+export function cloneNote(extra?: string, adapter: string = VERSION): string {
+	const extras = extra === undefined ? "" : `[${extra}]`;
+	return adapter === UNPUBLISHED
+		? `\n(This build of Snakepit was not published, and neither was its bridge: install "CLONE/python${extras}" instead, where CLONE is the clone that it was built in.)`
+		: "";
+}
+
 /** The packages do not match: which has which version, and how to fix it. */
 export function releaseMismatch(
 	who: string,

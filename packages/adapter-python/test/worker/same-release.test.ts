@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { VERSION } from "../../src/gen/version.ts";
 import {
+	cloneNote,
 	fittingBridge,
 	isSameRelease,
 	releaseMismatch,
@@ -24,6 +25,11 @@ test.each([
 test("the command asks for any bridge of this release", () => {
 	expect(fittingBridge(undefined, "0.3.7")).toBe("snakepit-bridge==0.3.*");
 	expect(fittingBridge("grpc", "2.3.7")).toBe("snakepit-bridge[grpc]==2.*");
+});
+
+test("only a build that was never published says where its bridge is instead of on PyPI", () => {
+	expect(cloneNote("grpc", "0.0.0")).toContain('install "CLONE/python[grpc]"');
+	expect(cloneNote("grpc", "0.1.0")).toBe("");
 });
 
 test("a bridge whose version cannot be read has one remedy", () => {

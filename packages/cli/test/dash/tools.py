@@ -4,6 +4,7 @@ import ctypes
 import logging
 import sys
 import time
+from collections.abc import Iterator
 from typing import Literal
 
 from snakepit_bridge import tool
@@ -81,3 +82,9 @@ def report(items: int) -> int:
             log.error("item %s could not be read: unexpected end of file", item)
         time.sleep(0.05)
     return items
+
+
+@tool
+def countdown(start: int) -> Iterator[int]:
+    """Counts down to 1."""
+    yield from range(start, 0, -1)

@@ -8,6 +8,7 @@ import type {
 } from "@snakepit/control/server";
 import type { SnakepitEventType, SnakepitListener } from "../events.ts";
 import type { WorkerUsage } from "../instrument.ts";
+import { type CallShape, CallShapes } from "./call-shapes.ts";
 import type { Pool } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
@@ -51,12 +52,15 @@ class LookedAtPool implements VisiblePool {
 	readonly #pool: Pool;
 	readonly #setting: PoolSetting;
 	readonly #parts: PoolParts;
+	readonly #shapes: CallShapes;
 
 	constructor(pool: Pool, setting: PoolSetting, parts: PoolParts) {
 		this.name = pool.name;
 		this.#pool = pool;
 		this.#setting = setting;
 		this.#parts = parts;
+		const { options, world } = setting;
+		this.#shapes = new CallShapes(options.adapter, world.clock);
 	}
 
 	look(): PoolSnapshot {
@@ -107,12 +111,27 @@ class LookedAtPool implements VisiblePool {
 		signal,
 	}: CallParameters): Promise<unknown> {
 		const options = { timeoutMs, signal };
+		const shape = (await this.#shapes.of(command, signal)) ?? "unary";
 		try {
-			return await this.#pool.execute(command, args, options);
+			return await this.#called(shape, command, args, options);
 		} catch (error) {
 			const { code } = error as { code?: unknown };
 			if (code !== "WRONG_SHAPE") throw error;
 		}
+		// The adapter could not say, or the tools are others now.
+		const other = shape === "unary" ? "stream" : "unary";
+		this.#shapes.learn(command, other);
+		return await this.#called(other, command, args, options);
+	}
+
+	async #called(
+		shape: CallShape,
+		command: string,
+		args: unknown,
+		options: Pick<CallParameters, "timeoutMs" | "signal">,
+	): Promise<unknown> {
+		if (shape === "unary")
+			return await this.#pool.execute(command, args, options);
 		const items: unknown[] = [];
 		for await (const item of this.#pool.stream(command, args, options)) {
 			items.push(item);

@@ -134,6 +134,7 @@ TRANSPORTS = {
     "grpc": "snakepit_bridge.bridge.grpc_transport.server",
     "framed": "snakepit_bridge.bridge.framed_transport.server",
 }
+UNPUBLISHED = "0.0.0"
 DEPENDENCIES = ("msgpack", "snakepit_bridge._gen.bridge_pb2")
 WITHOUT_GRPC = (
     'In a pythonEnvironment(), list "snakepit-bridge[grpc]". '
@@ -162,6 +163,16 @@ def import_bridge(transport: str) -> None:
             gc.enable()
 
 
+def _clone_note(extra: str) -> str:
+    """Says where the bridge is if it was never published; empty for a release."""
+    return (
+        "(This build of Snakepit was not published: install "
+        f'"CLONE/python{extra}" instead, where CLONE is the clone of its repository.)\n'
+        if __version__ == UNPUBLISHED
+        else ""
+    )
+
+
 def check_dependencies(transport: str) -> None:
     """Imports what a transport needs; raises `StartFailed` if it is not installed."""
     # gRPC takes time and memory to import, so the framed transport does without it.
@@ -183,9 +194,9 @@ def check_dependencies(transport: str) -> None:
         raise StartFailed(
             "BRIDGE_MISSING",
             f"the bridge cannot be imported: {type(error).__name__}: {error}",
-            f'{install} "snakepit-bridge[grpc]"\n{WITHOUT_GRPC}'
+            f'{install} "snakepit-bridge[grpc]"\n{_clone_note("[grpc]")}{WITHOUT_GRPC}'
             if transport == "grpc"
-            else f"{install} snakepit-bridge",
+            else f"{install} snakepit-bridge\n{_clone_note('')}".rstrip(),
         ) from None
     finally:
         del os.environ[GRPC_FORK_SUPPORT]
