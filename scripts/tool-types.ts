@@ -9,6 +9,8 @@ const digits = await digitsEnvironment().make();
 writeTypes(digits.python, "apps/demo/src/digits.py", "gen/digits.ts");
 const kinds = "packages/adapter-python/test/typescript/typed.py";
 writeTypes(developmentPython(), kinds, "gen/typed.ts");
+const templates = "packages/cli/templates/tools.py";
+writeTypes(developmentPython(), templates, "tools.ts");
 
 /** @param output seen from the directory of the tools. */
 function writeTypes(python: string, tools: string, output: string): void {

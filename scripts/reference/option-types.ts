@@ -2,6 +2,7 @@ import {
 	ATTACH_CHECKS,
 	ATTACH_DEFAULTS,
 } from "../../packages/control/src/attach.ts";
+import { REAP_CHECKS } from "../../packages/core/src/cleanup/reap-dead-runs.ts";
 import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
@@ -204,5 +205,11 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		plainly(READ_DEFAULTS),
 	),
 	taken("doctor", "DoctorOptions", `${core}/inspect/doctor.ts`, DOCTOR_CHECKS),
+	taken(
+		"reapDeadRuns",
+		"ReapOptions",
+		`${core}/cleanup/reap-dead-runs.ts`,
+		REAP_CHECKS,
+	),
 	taken("encodeValue", "EncodeOptions", `${python}/values/encode-value.ts`, {}),
 ];

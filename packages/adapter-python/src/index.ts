@@ -16,7 +16,7 @@ export {
 	type ToolSource,
 	type WorkerEnv,
 } from "./options.ts";
-export { type PythonAdapter, python } from "./python-adapter.ts";
+export { findPython, type PythonAdapter, python } from "./python-adapter.ts";
 export type {
 	PythonStartError,
 	PythonStartErrorCode,

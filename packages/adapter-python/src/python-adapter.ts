@@ -68,6 +68,18 @@ export function python(options: PythonOptions): PythonAdapter {
 }
 
 /**
+ * Finds the interpreter that the workers of such an adapter would be, and proves that it has the bridge.
+ *
+ * @throws OptionsError; StartError `PYTHON_NOT_FOUND`, `PYTHON_UNUSABLE`, `PYTHON_TOO_OLD`, `BRIDGE_MISSING`,
+ *   `VERSION_MISMATCH`, or `TOOLS_IMPORT_FAILED` where the file of the tools does not exist.
+ */
+export async function findPython(options: PythonOptions): Promise<string> {
+	const workers = new PythonWorkers(resolveOptions(options, PYTHON));
+	await workers.prepare(new AbortController().signal);
+	return workers.chosen().program;
+}
+
+/**
  * The same with another name and transport, for packages that build on this one.
  *
  * @throws OptionsError
@@ -227,7 +239,7 @@ class PythonWorkers implements PythonAdapter {
 		}
 	}
 
-	private chosen(): Choice {
+	chosen(): Choice {
 		if (this.interpreter !== undefined) return this.interpreter;
 		throw new TypeError(
 			`${this.options.kind.maker}: prepare() must have resolved before launch().`,

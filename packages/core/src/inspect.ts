@@ -8,7 +8,13 @@ export type {
 } from "./cleanup/cleanup-report.ts";
 export type { SparedProcess } from "./cleanup/orphan-search.ts";
 export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
+export { findDeadRuns } from "./inspect/find-dead-runs.ts";
 export { formatDoctorReport } from "./inspect/format-report.ts";
+export type {
+	FoundDeadRun,
+	LivingRun,
+	ReaperFindings,
+} from "./inspect/look-as-reaper.ts";
 export {
 	type HistoryOptions,
 	type RunHistory,

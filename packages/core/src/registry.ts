@@ -1,6 +1,11 @@
-// The ledger without a pool: what `run.infrastructure` has, and the settlement of a dead run from outside of any host.
+// The ledger without a pool: what `run.infrastructure` has, and the clean-up after dead runs from outside of any host.
 
 export type { AuditRule, AuditStatistics } from "./audit/auditor.ts";
+export {
+	type DeadRunsReport,
+	type ReapOptions,
+	reapDeadRuns,
+} from "./cleanup/reap-dead-runs.ts";
 export {
 	type RunSettlement,
 	type SettledRun,

@@ -1,10 +1,13 @@
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError } from "commander";
+import { addCompletion } from "../completion/completion-command.ts";
 import { addDash } from "../dash/dash-command.ts";
 import { addDoctor } from "../doctor/doctor-command.ts";
 import { VERSION } from "../gen/version.ts";
+import { addInit } from "../init/init-command.ts";
 import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
 import { addRuns } from "../runs/runs-commands.ts";
+import { addTypes } from "../types/types-command.ts";
 import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
 
 /** Runs a command other than `run`, and sets the exit status of this process. */
@@ -29,12 +32,18 @@ export async function main(args: readonly string[]): Promise<void> {
 	program
 		.command("run")
 		.usage("[--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]")
+		.option("--grace <time>", "from SIGTERM to SIGKILL")
+		.option("--with-stdin", "also when nobody can write to standard input")
+		.option("--verbose", "report what was ended, and why")
 		.description("run a command so that nothing of it stays behind");
-	addMcp(program, wholeNumber);
-	addLiveCommands(program, wholeNumber);
-	addDash(program, wholeNumber);
-	addRuns(program, wholeNumber);
+	addMcp(program);
+	addLiveCommands(program);
+	addDash(program);
+	addRuns(program);
 	addDoctor(program);
+	addInit(program);
+	addTypes(program);
+	addCompletion(program);
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {
@@ -49,10 +58,4 @@ function explained(error: unknown): number {
 		return error.exitCode === 0 ? 0 : EXIT_STATUS.usage;
 	process.stderr.write(`snakepit: ${(error as Error).message}\n`);
 	return EXIT_STATUS[error instanceof CommandFailed ? error.failure : "failed"];
-}
-
-function wholeNumber(text: string): number {
-	if (!/^\d{1,9}$/.test(text))
-		throw new InvalidArgumentError("It is not a whole number.");
-	return Number(text);
 }

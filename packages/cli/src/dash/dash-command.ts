@@ -1,11 +1,9 @@
 import type { Command } from "commander";
+import { portNumber } from "../command/numbers.ts";
 import type { DashOptions } from "./dash.ts";
 
 /** Adds `snakepit dash`. */
-export function addDash(
-	program: Command,
-	wholeNumber: (text: string) => number,
-): void {
+export function addDash(program: Command): void {
 	program
 		.command("dash")
 		.description("open a page that shows running programs, and runs that ended")
@@ -14,7 +12,7 @@ export function addDash(
 		.option(
 			"--port <number>",
 			"of the page; any free one by default",
-			wholeNumber,
+			portNumber,
 		)
 		.option("--no-open", "only print the address")
 		.option("--json", "print the address as JSON, and do not open it")

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { CommandFailed } from "../command/command-failed.ts";
+import { packageDirectory } from "../command/package-directory.ts";
 import { type DashServer, serveDash } from "./dash-server.ts";
 import { readRuns } from "./history.ts";
 import { openInBrowser } from "./open-in-browser.ts";
@@ -32,7 +31,7 @@ export const systemClock: DashClock = {
  */
 export async function dash(
 	options: DashOptions,
-	page: string = builtPage(),
+	page: string = packageDirectory("dist/page"),
 ): Promise<void> {
 	if (!existsSync(page))
 		throw new CommandFailed(
@@ -77,11 +76,4 @@ async function listening(
 			`The dashboard cannot listen on port ${port} (${message}). Choose another with --port, or leave it out.`,
 		);
 	}
-}
-
-function builtPage(): string {
-	const manifest = createRequire(import.meta.url).resolve(
-		"@snakepit/cli/package.json",
-	);
-	return join(dirname(manifest), "dist/page");
 }

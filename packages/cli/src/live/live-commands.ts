@@ -1,6 +1,8 @@
 import type { PoolAct } from "@snakepit/control";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/command-failed.ts";
+import { positiveNumber, wholeNumber } from "../command/numbers.ts";
+import { plainText } from "../wording/plain-text.ts";
 import {
 	aboutRun,
 	attached,
@@ -10,7 +12,6 @@ import {
 } from "./attached.ts";
 import { callArguments } from "./call-arguments.ts";
 import { type LogsOptions, logs } from "./logs.ts";
-import { plainText } from "./plain-text.ts";
 import type { Terminal, TopOptions } from "./top.ts";
 
 type Options = LiveOptions & {
@@ -21,7 +22,6 @@ type Options = LiveOptions & {
 /** Adds the commands about a run that lives: they look at it, act on it and make calls. */
 export function addLiveCommands(
 	program: Command,
-	wholeNumber: (text: string) => number,
 	terminal: Terminal = process.stdout,
 ): void {
 	const command = (usage: string, description: string): Command =>
@@ -73,7 +73,7 @@ export function addLiveCommands(
 		"call <tool> [arguments...]",
 		"make a call, with arguments as key=value",
 	)
-		.option("--timeout <ms>", "how long it may take", wholeNumber)
+		.option("--timeout <ms>", "how long it may take", positiveNumber)
 		.action(async (tool: string, pairs: string[], options: Options) => {
 			const args = callArguments(pairs);
 			await attached(options, "call", async (client) => {

@@ -1,5 +1,5 @@
 import type { ControlClient, LogLine } from "@snakepit/control";
-import { plainText } from "./plain-text.ts";
+import { plainText } from "../wording/plain-text.ts";
 import type { Terminal } from "./top.ts";
 
 export interface LogsOptions {

@@ -1,5 +1,7 @@
 import { addCounts, quantileMs, type ServedTick } from "@snakepit/control";
-import { duration, megabytes, plainText, table } from "./plain-text.ts";
+import { table } from "../command/table.ts";
+import { bytes, duration } from "../wording/figures.ts";
+import { plainText } from "../wording/plain-text.ts";
 
 type PoolSnapshot = ServedTick["run"]["pools"][number];
 type WorkerSnapshot = PoolSnapshot["workers"][number];
@@ -64,7 +66,7 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 		worker.workerId,
 		`${worker.state}${silent}`,
 		worker.pid === null ? "-" : String(worker.pid),
-		usage === null ? "-" : megabytes(usage.residentBytes),
+		usage === null ? "-" : bytes(usage.residentBytes),
 		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
 		String(worker.callsTaken),
 		oldest === undefined

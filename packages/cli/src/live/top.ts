@@ -1,5 +1,6 @@
 import type { ControlClient, ServedTick } from "@snakepit/control";
-import { fitted, plainText } from "./plain-text.ts";
+import { fitted } from "../command/table.ts";
+import { plainText } from "../wording/plain-text.ts";
 import { topView } from "./top-view.ts";
 
 const CLEAR = "\u001b[H\u001b[2J";

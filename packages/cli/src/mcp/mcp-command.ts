@@ -1,6 +1,9 @@
 import { Console } from "node:console";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/command-failed.ts";
+import { inFlags } from "../command/in-flags.ts";
+import { portNumber, positiveNumber } from "../command/numbers.ts";
+import { loadPeers } from "../command/peer-packages.ts";
 import { tokenIn } from "./token-file.ts";
 
 interface McpFlags {
@@ -14,10 +17,7 @@ interface McpFlags {
 }
 
 /** Adds `snakepit mcp TOOLS.PY`. */
-export function addMcp(
-	program: Command,
-	wholeNumber: (text: string) => number,
-): void {
+export function addMcp(program: Command): void {
 	program
 		.command("mcp")
 		.argument("<file>", "the tools, such as tools.py")
@@ -28,12 +28,17 @@ export function addMcp(
 			"--python <path>",
 			"the interpreter; found like that of python() by default",
 		)
-		.option("--workers <number>", "how many calls run at once", wholeNumber, 1)
+		.option(
+			"--workers <number>",
+			"how many calls run at once",
+			positiveNumber,
+			1,
+		)
 		.option("--name <name>", "how the server introduces itself")
 		.option(
 			"--http <port>",
 			"over HTTP on 127.0.0.1, 0 for a free port",
-			wholeNumber,
+			portNumber,
 		)
 		.option(
 			"--token-file <path>",
@@ -44,7 +49,7 @@ export function addMcp(
 			"--data-dir <path>",
 			"where the ledger is; the user's state directory by default",
 		)
-		.action(serve);
+		.action((file: string, flags: McpFlags) => inFlags(serve(file, flags)));
 }
 
 async function serve(file: string, flags: McpFlags): Promise<void> {
@@ -78,18 +83,14 @@ async function serve(file: string, flags: McpFlags): Promise<void> {
 }
 
 /** Whoever only runs commands does not install them. */
-async function load() {
-	try {
+function load() {
+	const names = ["adapter-python", "adapter-mcp"].map(
+		(name) => `@snakepit/${name}`,
+	);
+	return loadPeers([...names, "@modelcontextprotocol/sdk"], async () => {
 		const { createPool } = await import("@snakepit/core");
 		const { python } = await import("@snakepit/adapter-python");
 		const { serveMcp } = await import("@snakepit/adapter-mcp/server");
 		return { createPool, python, serveMcp };
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND")
-			throw error;
-		throw new CommandFailed(
-			"failed",
-			`A package is missing: ${(error as Error).message}. Run: npm install @snakepit/adapter-python @snakepit/adapter-mcp @modelcontextprotocol/sdk`,
-		);
-	}
+	});
 }

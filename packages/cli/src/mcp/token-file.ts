@@ -9,6 +9,8 @@ import {
 import { CommandFailed } from "../command/command-failed.ts";
 
 const TOKEN_BYTES = 32;
+const SHORTEST_TOKEN = 32;
+const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 const OTHERS = 0o077;
 
 /** The token in a file that nobody else may read. Makes the file if there is none. */
@@ -27,7 +29,13 @@ export function tokenIn(path: string): string {
 				"failed",
 				`Others may read ${path}. Run: chmod 600 ${path}`,
 			);
-		return readFileSync(file, "utf8").trim();
+		const token = readFileSync(file, "utf8").trim();
+		if (!TOKEN.test(token))
+			throw new CommandFailed(
+				"failed",
+				`The token in ${path} must be ${SHORTEST_TOKEN} visible ASCII characters or more. Write another one, or remove the file and it is made.`,
+			);
+		return token;
 	} finally {
 		closeSync(file);
 	}

@@ -1,4 +1,5 @@
 import type { RunHistory } from "@snakepit/core/inspect";
+import { counted } from "../wording/figures.ts";
 
 /** A worker of a run, as it is now. */
 export interface SeenWorker {
@@ -80,7 +81,7 @@ export function verdictOn(runs: readonly SeenRun[]): Verdict {
 		...(left === 0
 			? []
 			: [
-					`${counted(left, "worker")} of hosts that are gone ${left === 1 ? "is" : "are"} left, and ${left === 1 ? "is" : "are"} ended when the next program starts`,
+					`${counted(left, "worker")} of hosts that are gone ${left === 1 ? "is" : "are"} left, and ${left === 1 ? "is" : "are"} ended when the next program starts, or by snakepit reap`,
 				]),
 		...(dead.length === 0 || left > 0
 			? []
@@ -89,8 +90,4 @@ export function verdictOn(runs: readonly SeenRun[]): Verdict {
 				]),
 	].join("; ");
 	return { isGood: left === 0, text: `${text}.` };
-}
-
-function counted(count: number, what: string): string {
-	return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

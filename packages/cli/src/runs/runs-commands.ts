@@ -1,10 +1,13 @@
 import type { RunHistory } from "@snakepit/core/inspect";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
-import { coloured, duration, moment, write } from "../command/output.ts";
-import { table } from "../live/plain-text.ts";
-import { hostDeath, incidentsOf } from "./incidents.ts";
+import { positiveNumber } from "../command/numbers.ts";
+import { coloured, write } from "../command/output.ts";
+import { table } from "../command/table.ts";
+import { dayAndTime, duration } from "../wording/figures.ts";
+import { endText, incidentsOf } from "./incidents.ts";
 import { type SeenRun, seen, verdictOn } from "./look.ts";
+import { addReap } from "./reap-command.ts";
 
 interface RunsFlags {
 	readonly all?: boolean;
@@ -14,15 +17,7 @@ interface RunsFlags {
 }
 
 /** Adds `snakepit ps`, `history` and `incidents`, which need no living run. */
-export function addRuns(
-	program: Command,
-	wholeNumber: (text: string) => number,
-): void {
-	const runs = (text: string): number => {
-		const number = wholeNumber(text);
-		if (number === 0) throw new InvalidArgumentError("It must be 1 or more.");
-		return number;
-	};
+export function addRuns(program: Command): void {
 	const add = (name: string, description: string): Command =>
 		program
 			.command(name)
@@ -33,14 +28,15 @@ export function addRuns(
 		.option("-a, --all", "also runs that have ended")
 		.action(ps);
 	add("history", "list how runs began and ended, latest first")
-		.option("--runs <number>", "at most so many", runs, 20)
+		.option("--runs <number>", "at most so many", positiveNumber, 20)
 		.action(history);
 	add(
 		"incidents",
 		"list what ended otherwise than its host wanted, latest first",
 	)
-		.option("--runs <number>", "of at most so many runs", runs, 200)
+		.option("--runs <number>", "of at most so many runs", positiveNumber, 200)
 		.action(incidents);
+	addReap(program);
 }
 
 async function ps({ all = false, dataDir, json }: RunsFlags): Promise<void> {
@@ -110,10 +106,10 @@ async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
 			...found.map((run) => [
 				run.runId,
 				run.program?.name ?? "",
-				moment(run.startedAt),
+				dayAndTime(run.startedAt),
 				lasted(run),
 				String(run.workerCount),
-				endOf(run),
+				endText(run),
 			]),
 		]),
 	);
@@ -122,10 +118,6 @@ async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
 function lasted({ state, startedAt, endedAt }: RunHistory): string {
 	if (endedAt !== undefined) return duration(endedAt - startedAt);
 	return state === "host_died" ? "unknown" : "";
-}
-
-function endOf(run: RunHistory): string {
-	return run.clean === true ? "in order" : (hostDeath(run) ?? "");
 }
 
 /** Incidents without a time come first. Finite, so that two of them compare as equal. */
@@ -142,7 +134,7 @@ async function incidents({ dataDir, json, runs }: RunsFlags): Promise<void> {
 		lines([
 			["TIME", "RUN", "WHAT"],
 			...found.map(({ wallMs, runId, text }) => [
-				wallMs === undefined ? "unknown" : moment(wallMs),
+				wallMs === undefined ? "unknown" : dayAndTime(wallMs),
 				...[runId, text],
 			]),
 		]),

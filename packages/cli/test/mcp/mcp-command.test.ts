@@ -6,6 +6,8 @@ import {
 	readFileSync,
 	rmSync,
 	statSync,
+	symlinkSync,
+	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +24,9 @@ const TOOLS = join(
 );
 const PYTHON = join(import.meta.dirname, "../../../../python/.venv/bin/python");
 
+/** Each starts Node, and that starts Python. */
+const PATIENCE_MS = 120_000;
+
 function place(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
 	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -36,25 +41,29 @@ function mcp(dataDir: string, ...args: readonly string[]) {
 	];
 }
 
-test("snakepit mcp serves a file of tools, also below snakepit run", async () => {
-	const [command, ...args] = run(mcp(place(), "--name", "mine"));
-	const client = new Client({ name: "test", version: "1" });
-	const faults: Error[] = [];
-	client.onerror = (error) => faults.push(error);
-	await client.connect(
-		new StdioClientTransport({ command, args, stderr: "ignore" }),
-	);
-	expect(client.getServerVersion()?.name).toBe("mine");
-	expect(
-		await client.callTool({ name: "mean", arguments: { numbers: [1, 3] } }),
-	).toMatchObject({ content: [{ text: "2" }] });
-	// It prints, which must not come between the messages.
-	expect(
-		await client.callTool({ name: "fails", arguments: { message: "x" } }),
-	).toMatchObject({ isError: true, content: [{ text: "ValueError: x" }] });
-	expect(faults).toEqual([]);
-	await client.close();
-});
+test(
+	"snakepit mcp serves a file of tools, also below snakepit run",
+	async () => {
+		const [command, ...args] = run(mcp(place(), "--name", "mine"));
+		const client = new Client({ name: "test", version: "1" });
+		const faults: Error[] = [];
+		client.onerror = (error) => faults.push(error);
+		await client.connect(
+			new StdioClientTransport({ command, args, stderr: "ignore" }),
+		);
+		expect(client.getServerVersion()?.name).toBe("mine");
+		expect(
+			await client.callTool({ name: "mean", arguments: { numbers: [1, 3] } }),
+		).toMatchObject({ content: [{ text: "2" }] });
+		// It prints, which must not come between the messages.
+		expect(
+			await client.callTool({ name: "fails", arguments: { message: "x" } }),
+		).toMatchObject({ isError: true, content: [{ text: "ValueError: x" }] });
+		expect(faults).toEqual([]);
+		await client.close();
+	},
+	PATIENCE_MS,
+);
 
 test("snakepit mcp --http makes a token that only this user can read, and serves whoever brings it", async () => {
 	const file = join(place(), "token");
@@ -99,6 +108,8 @@ test.each([
 	[["mcp"], 2, /missing required argument/],
 	[["mcp", TOOLS, "--http", "0"], 2, /need each other/],
 	[["mcp", TOOLS, "--workers", "x"], 2, /not a whole number/],
+	[["mcp", TOOLS, "--workers", "0"], 2, /must be 1 or more/],
+	[["mcp", TOOLS, "--http", "70000"], 2, /at most 65535/],
 	[["bogus"], 2, /unknown command 'bogus'/],
 	[[], 2, /Usage: snakepit/],
 ])("%j ends with %i, and says why", (args, status, message) => {
@@ -108,13 +119,41 @@ test.each([
 	expect(ended.stderr).toMatch(message);
 });
 
-test("a file that does not exist is named", () => {
+/** Fails, and says why in words of the command alone. */
+function refused(...args: readonly string[]): string {
 	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const ended = spawnSync(
+	const { status, stdout, stderr } = spawnSync(
 		program,
-		[...before, "mcp", "absent.py", "--python", PYTHON, "--data-dir", place()],
+		[...before, "mcp", ...args, "--data-dir", place()],
 		{ encoding: "utf8" },
 	);
-	expect(ended).toMatchObject({ status: 1, stdout: "" });
-	expect(ended.stderr).toContain("absent.py");
-});
+	expect({ status, stdout }, stderr).toEqual({ status: 1, stdout: "" });
+	expect(stderr).not.toMatch(
+		/option|pythonEnvironment|createPool|serveMcp|new URL|\{ module/,
+	);
+	return stderr;
+}
+
+test(
+	"what is wrong with a file, the Python or a token is said with the flags of the command",
+	() => {
+		expect(refused("absent.py", "--python", PYTHON)).toMatch(
+			/no file \S+absent\.py\. /,
+		);
+		expect(refused(TOOLS, "--python", "/absent/python")).toMatch(
+			/--python names it.*another Python by --python\./s,
+		);
+		const python = join(place(), "python");
+		// What it answers when it is asked about itself: an interpreter that has no bridge.
+		symlinkSync("/usr/bin/python3", python);
+		expect(refused(TOOLS, "--python", python)).toMatch(
+			/has no snakepit_bridge.*or name another Python by --python\./s,
+		);
+		const token = join(place(), "token");
+		writeFileSync(token, "short", { mode: 0o600 });
+		expect(
+			refused(TOOLS, "--python", PYTHON, "--http", "0", "--token-file", token),
+		).toContain("32 visible ASCII characters");
+	},
+	PATIENCE_MS,
+);

@@ -14,6 +14,7 @@ const worker = (reason: string, end: object = {}) => ({
 function texts(run: object): readonly string[] {
 	return incidentsOf({
 		...{ runId: "abcdefg", workers: [], incidents: [], clean: true, killed: 0 },
+		state: "terminated",
 		...run,
 	} as unknown as RunHistory).map(({ text }) => text);
 }
@@ -36,8 +37,8 @@ test("a worker that ended in order is no incident, any other is, with how, by wh
 			],
 		}),
 	).toEqual([
-		"worker w-1 of p (pid 7): exited, exit status 3",
-		"worker w-1 of p (pid 7): exited, SIGKILL, killed by unknown, last call mean, last line: \\x1b[31mred",
+		"w-1 (pid 7) ended with status 3: exited",
+		"w-1 (pid 7) ended by SIGKILL: exited, ended by unknown; its last call was mean; last line: red",
 	]);
 });
 
@@ -47,13 +48,13 @@ test("what a protection did, and the end of a host, are incidents", () => {
 			incidents: [
 				{
 					...{ type: "protection.process_killed", wallMs: 3, ofRun: "abcdefg" },
-					...{ protection: "guard", pid: 9, startTime: undefined },
+					...{ protection: "guard", pid: 9, foundBy: "group" },
 				},
 			],
 			...{ clean: false, endedAt: 8, endedBy: "reaper:bcdefgh", killed: 2 },
 		}),
 	).toEqual([
-		"protection process killed, protection guard, pid 9",
-		"its host died: cleaned up by reaper:bcdefgh, 2 processes killed",
+		"protection guard ended pid 9, found by group",
+		"died. Its program did not close it; the start of run bcdefgh cleaned up after it, and ended 2 processes.",
 	]);
 });

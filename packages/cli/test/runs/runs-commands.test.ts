@@ -78,7 +78,7 @@ test(
 			new RegExp(` host\\.ts +\\(host\\) +${host.pid} +lives `),
 		);
 		expect(rest).toHaveLength(2);
-		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives +\d+m?s$/);
+		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives +\d.* m?s$/);
 		const { verdict: said, runs } = JSON.parse(
 			snakepit(dataDir, "ps", "--json").stdout,
 		);
@@ -87,7 +87,7 @@ test(
 		await ended(host, "its input");
 		expect(snakepit(dataDir, "ps").stdout).toBe("No run lives.\n");
 		expect(snakepit(dataDir, "ps", "-a").stdout).toContain("ended");
-		expect(snakepit(dataDir, "history").stdout).toMatch(/ 2 +in order\n/);
+		expect(snakepit(dataDir, "history").stdout).toMatch(/ 2 +ended in order\n/);
 		expect(snakepit(dataDir, "incidents").stdout).toMatch(/^Nothing ended/);
 	},
 	PATIENCE_MS,
@@ -100,22 +100,24 @@ test(
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
 		expect(snakepit(dataDir, "history").stdout).toMatch(
-			/ unknown +1 +its host died; the next program that starts cleans up after it\n/,
+			/ unknown +1 +died. Its program is gone and did not close it\. .*, or snakepit reap, cleans up after it\.\n/,
 		);
 		const before = snakepit(dataDir, "incidents").stdout;
 		expect(before).toMatch(
-			/\nunknown +\w+ +worker waiting-0 of waiting \(pid \d+\): ended with its host \(lifeline\)\n/,
+			/\nunknown +\w+ +waiting-0 \(pid \d+\) ended: host died, ended by lifeline\n/,
 		);
-		expect(before).toMatch(/\nunknown +\w+ +its host died; /);
+		expect(before).toMatch(/\nunknown +\w+ +died\. Its program is gone/);
 		await ended(await hostIn(dataDir, 1), "its input");
 		const { stdout } = snakepit(dataDir, "incidents");
 		expect(stdout).toMatch(/^TIME +RUN +WHAT\n/);
-		expect(stdout).toMatch(/ended with its host \(lifeline\)\n/);
-		expect(stdout).toMatch(/its host died: cleaned up by reaper:/);
+		expect(stdout).toMatch(/ended: host died, ended by lifeline\n/);
+		expect(stdout).toMatch(
+			/died\. .*; the start of run \w{7} cleaned up after it in /,
+		);
 		const found = JSON.parse(snakepit(dataDir, "incidents", "--json").stdout);
 		expect(found.length).toBeGreaterThanOrEqual(1);
 		expect(snakepit(dataDir, "history").stdout).toMatch(
-			/cleaned up by reaper:/,
+			/the start of run \w{7} cleaned up/,
 		);
 	},
 	PATIENCE_MS,

@@ -1,7 +1,7 @@
 import type { ControlledEvent, ServedTick, Verdict } from "@snakepit/control";
 import type { PageUpdate } from "../../src/dash/follow-run.ts";
 import type { ListedRun } from "../../src/dash/run-source.ts";
-import { incidentOf, type ShownIncident } from "./incidents.ts";
+import { incidentOf, type ShownIncident } from "../../src/wording/incidents.ts";
 import { type Bin, withSample } from "./samples.ts";
 import { type SettledCall, settledCall } from "./settled-calls.ts";
 

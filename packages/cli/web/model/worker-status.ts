@@ -1,7 +1,6 @@
 import type { WorkerSnapshot } from "@snakepit/control";
 
-/** What people look at first; each has a colour and a word. */
-export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
+import type { Tone } from "../../src/wording/incidents.ts";
 
 export interface WorkerStatus {
 	readonly word: string;

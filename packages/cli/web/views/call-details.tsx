@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { dayAndTime, duration } from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
+import { dayAndTime, duration } from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import type { RunView } from "../model/page-state.ts";
 import { fragmentOf } from "../model/route.ts";
 import type { SettledCall } from "../model/settled-calls.ts";
@@ -29,7 +29,7 @@ export function CallDetails({
 				<Settled call={settled} />
 			) : running !== undefined && worker !== undefined ? (
 				<p>
-					{inertStart(running.command, 200)} runs on {worker.workerId} for{" "}
+					{plainStart(running.command, 200)} runs on {worker.workerId} for{" "}
 					{duration(running.forMs)}
 					{running.cancelled && "; its caller is gone"}.
 				</p>
@@ -52,7 +52,7 @@ function Settled({ call }: { readonly call: SettledCall }) {
 			<dl>
 				<dt>Command</dt>
 				<dd>
-					{inertStart(call.command, 200)} on pool {call.pool}
+					{plainStart(call.command, 200)} on pool {call.pool}
 				</dd>
 				<dt>Outcome</dt>
 				<dd>
@@ -76,7 +76,7 @@ function Settled({ call }: { readonly call: SettledCall }) {
 					<>
 						<dt>Arguments</dt>
 						<dd>
-							<code>{inertStart(JSON.stringify(args), 2_000)}</code>
+							<code>{plainStart(JSON.stringify(args), 2_000)}</code>
 						</dd>
 					</>
 				)}
@@ -90,10 +90,10 @@ function Settled({ call }: { readonly call: SettledCall }) {
 				)}
 			</dl>
 			{call.message !== undefined && (
-				<pre class="error">{inertStart(call.message, TEXT_CHARACTERS)}</pre>
+				<pre class="error">{plainStart(call.message, TEXT_CHARACTERS)}</pre>
 			)}
 			{call.traceback !== undefined && (
-				<pre>{inertStart(call.traceback, TEXT_CHARACTERS)}</pre>
+				<pre>{plainStart(call.traceback, TEXT_CHARACTERS)}</pre>
 			)}
 		</>
 	);

@@ -1,5 +1,5 @@
-import { duration, timeOfDay, whole } from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
+import { duration, timeOfDay, whole } from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import type { RunView } from "../model/page-state.ts";
 import { fragmentOf } from "../model/route.ts";
 import type { SettledCall } from "../model/settled-calls.ts";
@@ -73,7 +73,7 @@ function CallRow({
 			<th scope="row">
 				<a href={fragmentOf("calls", { call: call.callId })}>{call.callId}</a>
 			</th>
-			<td data-label="Command">{inertStart(call.command, NAME_CHARACTERS)}</td>
+			<td data-label="Command">{plainStart(call.command, NAME_CHARACTERS)}</td>
 			<td data-label="Outcome">
 				<span class="badge" data-tone={isFine ? "good" : "bad"}>
 					{call.outcome.replace("_", " ")}

@@ -1,8 +1,8 @@
 import { useEffect, useReducer, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { timeOfDay } from "../../src/wording/figures.ts";
 import type { ChartData } from "../model/chart-data.ts";
-import { timeOfDay } from "../model/figures.ts";
 
 const HEIGHT = 200;
 const FONT = "12px system-ui, sans-serif";

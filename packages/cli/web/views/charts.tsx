@@ -1,4 +1,6 @@
 import { useState } from "preact/hooks";
+import { bytes, duration, rate, whole } from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import {
 	latencyData,
 	memoryData,
@@ -9,8 +11,6 @@ import {
 	commandRows,
 	type HistogramBar,
 } from "../model/command-rows.ts";
-import { bytes, duration, rate, whole } from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
 import { type Bin, latest } from "../model/samples.ts";
 import { Chart } from "./chart.tsx";
 
@@ -54,7 +54,7 @@ export function ChartsView({ bins }: { readonly bins: readonly Bin[] }) {
 					format={rate}
 				/>
 				<Chart
-					title={`Duration of ${inertStart(name, NAME_CHARACTERS)}`}
+					title={`Duration of ${plainStart(name, NAME_CHARACTERS)}`}
 					data={latencyData(shown, key)}
 					format={duration}
 				/>
@@ -113,7 +113,7 @@ function Commands({
 									aria-pressed={row.key === chosen}
 									onClick={() => choose(row.key === chosen ? "" : row.key)}
 								>
-									{inertStart(row.command, NAME_CHARACTERS)}
+									{plainStart(row.command, NAME_CHARACTERS)}
 								</button>
 							</th>
 							<td data-label="Calls/s" class="number">

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import { dayAndTime, duration } from "../../src/wording/figures.ts";
 import type { RunFeed } from "../feed/run-feed.ts";
-import { dayAndTime, duration } from "../model/figures.ts";
 import type { PageState } from "../model/page-state.ts";
 import { applyTheme, storedTheme, THEMES } from "../theme.ts";
 

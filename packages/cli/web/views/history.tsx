@@ -1,13 +1,13 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { useEffect, useState } from "preact/hooks";
-import { get, type RequestError } from "../feed/requests.ts";
-import { counted, dayAndTime, duration } from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
+import { counted, dayAndTime, duration } from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import {
 	type HistoryEntry,
 	historyEntries,
 	runEnd,
-} from "../model/run-history.ts";
+} from "../../src/wording/run-history.ts";
+import { get, type RequestError } from "../feed/requests.ts";
 
 const TEXT_CHARACTERS = 4_000;
 
@@ -74,7 +74,7 @@ function Run({
 				{end.detail !== undefined && <p>{end.detail}</p>}
 				{run.program && (
 					<p class="facts">
-						<code>{inertStart(run.program.cwd, 400)}</code>
+						<code>{plainStart(run.program.cwd, 400)}</code>
 						<span>Node {run.program.node}</span>
 					</p>
 				)}
@@ -95,11 +95,11 @@ function Entry({ entry }: { readonly entry: HistoryEntry }) {
 		<li data-tone={entry.tone}>
 			<time>{entry.wallMs === undefined ? "" : dayAndTime(entry.wallMs)}</time>
 			<div>
-				<p>{inertStart(entry.text, TEXT_CHARACTERS)}</p>
+				<p>{plainStart(entry.text, TEXT_CHARACTERS)}</p>
 				{entry.lines.length > 0 && (
 					<details>
 						<summary>Its last lines</summary>
-						<pre>{inertStart(entry.lines.join("\n"), TEXT_CHARACTERS)}</pre>
+						<pre>{plainStart(entry.lines.join("\n"), TEXT_CHARACTERS)}</pre>
 					</details>
 				)}
 			</div>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { timeOfDay, whole } from "../model/figures.ts";
-import type { ShownIncident } from "../model/incidents.ts";
-import { inertStart } from "../model/inert-text.ts";
+import { timeOfDay, whole } from "../../src/wording/figures.ts";
+import type { ShownIncident } from "../../src/wording/incidents.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import type { RunView } from "../model/page-state.ts";
 import { fragmentOf } from "../model/route.ts";
 
@@ -52,12 +52,12 @@ function Incident({
 			<time>{timeOfDay(wallMs)}</time>
 			<div>
 				<p>
-					{inertStart(text, TEXT_CHARACTERS)} <small>{type}</small>
+					{plainStart(text, TEXT_CHARACTERS)} <small>{type}</small>
 				</p>
 				{lines.length > 0 && (
 					<details>
 						<summary>Its last lines</summary>
-						<pre>{inertStart(lines.join("\n"), TEXT_CHARACTERS)}</pre>
+						<pre>{plainStart(lines.join("\n"), TEXT_CHARACTERS)}</pre>
 					</details>
 				)}
 				{workerId && tone === "bad" && (

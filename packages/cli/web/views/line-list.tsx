@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { timeOfDay } from "../model/figures.ts";
-import { inert } from "../model/inert-text.ts";
+import { timeOfDay } from "../../src/wording/figures.ts";
+import { plainText } from "../../src/wording/plain-text.ts";
 import { type NumberedLine, rowsInSight } from "../model/log-lines.ts";
 
 /** Each line is one row of this height; a chosen line is shown whole below. */
@@ -102,7 +102,7 @@ function Row({
 				<time>{timeOfDay(line.wallMs)}</time> <b>{line.workerId}</b>{" "}
 				<span>
 					{line.level !== null && `${line.level} `}
-					{inert(start)}
+					{plainText(start)}
 				</span>
 			</button>
 		</li>
@@ -129,7 +129,9 @@ function WholeLine({
 			<p class="facts">
 				<span>{line.workerId}</span>
 				<span>
-					{line.logger === null ? line.from : `logger ${inert(line.logger)}`}
+					{line.logger === null
+						? line.from
+						: `logger ${plainText(line.logger)}`}
 				</span>
 				{callId !== null && (
 					<button type="button" class="link" onClick={() => showCall(callId)}>
@@ -138,7 +140,7 @@ function WholeLine({
 				)}
 			</p>
 			<pre>
-				{inert(line.text)}
+				{plainText(line.text)}
 				{missing > 0 && `\n… ${missing} more characters`}
 				{cut && "\n… the line was longer, and is cut"}
 			</pre>

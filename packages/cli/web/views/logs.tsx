@@ -1,8 +1,8 @@
 import type { RunSnapshot } from "@snakepit/control";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { whole } from "../../src/wording/figures.ts";
 import { followLogs, type LogState, NO_LOG } from "../feed/log-feed.ts";
 import { Store } from "../feed/store.ts";
-import { whole } from "../model/figures.ts";
 import { NO_LINES, withText } from "../model/log-lines.ts";
 import { fragmentOf } from "../model/route.ts";
 import { LineList } from "./line-list.tsx";

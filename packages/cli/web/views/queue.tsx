@@ -1,6 +1,6 @@
 import type { QueueSnapshot } from "@snakepit/control";
-import { counted, duration, whole } from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
+import { counted, duration, whole } from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 
 const SHOWN = 8;
 const NAME_CHARACTERS = 100;
@@ -59,7 +59,7 @@ export function Queue({
 				title="By command"
 				total={looked}
 				rows={byCommand.map(({ command, waiting }) => ({
-					name: inertStart(command, NAME_CHARACTERS),
+					name: plainStart(command, NAME_CHARACTERS),
 					waiting,
 				}))}
 			/>

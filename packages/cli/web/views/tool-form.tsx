@@ -1,8 +1,8 @@
 import type { ToolSnapshot } from "@snakepit/control";
 import { useMemo, useState } from "preact/hooks";
+import { duration } from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import { post, type RequestError, runPath } from "../feed/requests.ts";
-import { duration } from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
 import { type FormField, formArgs, formFields } from "../model/schema-form.ts";
 import { usePage } from "./page-context.ts";
 
@@ -55,8 +55,8 @@ export function ToolForm({
 	};
 	return (
 		<section class="tool" aria-label={tool.name}>
-			<h2>{inertStart(tool.name, 200)}</h2>
-			{tool.description && <p>{inertStart(tool.description, 2_000)}</p>}
+			<h2>{plainStart(tool.name, 200)}</h2>
+			{tool.description && <p>{plainStart(tool.description, 2_000)}</p>}
 			<form onSubmit={submitted} noValidate>
 				{fields.map((field) => (
 					<Field
@@ -92,7 +92,7 @@ export function ToolForm({
 							<small>took {duration(outcome.tookMs)}, seen from here</small>
 						</p>
 						<pre class="result">
-							{inertStart(outcome.text, RESULT_CHARACTERS)}
+							{plainStart(outcome.text, RESULT_CHARACTERS)}
 						</pre>
 					</>
 				)}
@@ -100,11 +100,11 @@ export function ToolForm({
 					<>
 						<pre class="error">
 							{outcome.error.code}:{" "}
-							{inertStart(outcome.error.message, RESULT_CHARACTERS)}
+							{plainStart(outcome.error.message, RESULT_CHARACTERS)}
 						</pre>
 						{outcome.error.traceback && (
 							<pre>
-								{inertStart(outcome.error.traceback, RESULT_CHARACTERS)}
+								{plainStart(outcome.error.traceback, RESULT_CHARACTERS)}
 							</pre>
 						)}
 					</>

@@ -1,7 +1,7 @@
 import type { RunSnapshot, ToolSnapshot } from "@snakepit/control";
 import { useEffect, useState } from "preact/hooks";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import { get, type RequestError, runPath } from "../feed/requests.ts";
-import { inertStart } from "../model/inert-text.ts";
 import { fragmentOf } from "../model/route.ts";
 import { ToolForm } from "./tool-form.tsx";
 
@@ -56,9 +56,9 @@ export function ToolsView({
 									href={fragmentOf("tools", { pool, tool: tool.name })}
 									aria-current={tool === chosen ? "true" : undefined}
 								>
-									{inertStart(tool.name, 200)}
+									{plainStart(tool.name, 200)}
 								</a>{" "}
-								<small>{inertStart(firstLine(tool.description), 200)}</small>
+								<small>{plainStart(firstLine(tool.description), 200)}</small>
 							</li>
 						))}
 					</ul>

@@ -9,8 +9,8 @@ import {
 	duration,
 	processors,
 	whole,
-} from "../model/figures.ts";
-import { inertStart } from "../model/inert-text.ts";
+} from "../../src/wording/figures.ts";
+import { plainStart } from "../../src/wording/plain-text.ts";
 import { fragmentOf } from "../model/route.ts";
 import { recycleWords, workerStatus } from "../model/worker-status.ts";
 import { ActButton } from "./act-button.tsx";
@@ -183,14 +183,14 @@ function Running({ worker: { running } }: { readonly worker: WorkerSnapshot }) {
 			{running.slice(0, SHOWN_CALLS).map((call) => (
 				<div key={call.callId}>
 					<a href={fragmentOf("calls", { call: call.callId })}>
-						{inertStart(call.command, NAME_CHARACTERS)}
+						{plainStart(call.command, NAME_CHARACTERS)}
 					</a>{" "}
 					for {duration(call.forMs)}
 					{call.cancelled && <small> cancelled</small>}
 					{call.sessionId && (
 						<small>
 							{" "}
-							session {inertStart(call.sessionId, NAME_CHARACTERS)}
+							session {plainStart(call.sessionId, NAME_CHARACTERS)}
 						</small>
 					)}
 				</div>

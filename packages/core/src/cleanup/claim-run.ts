@@ -14,10 +14,10 @@ import type { SparedReason } from "../run-events.ts";
 import { MarkerClaim } from "./marker-claim.ts";
 import {
 	type ClaimParts,
-	claimantName,
 	LedgerClaim,
 	type RunClaim,
 	reportIncidents,
+	runOfClaimant,
 } from "./run-claim.ts";
 import { judgeOwner } from "./run-owner.ts";
 
@@ -142,8 +142,8 @@ function isClaimedBesideUs(
 		.some(
 			({ runId, ownerKey }) =>
 				ownerKey === ownKey &&
-				runId !== claimant.runId &&
-				claimedBy === claimantName({ kind: "reaper", runId }),
+				runId !== runOfClaimant(claimant) &&
+				claimedBy === `reaper:${runId}`,
 		);
 }
 

@@ -40,9 +40,9 @@ export class MarkerClaim implements RunClaim {
 		readonly setAside?: SetAsideFile;
 	} {
 		const { claimant } = this.#parts;
-		// Left to the next start of a program, which reports where it is: a watchdog has no listeners.
+		// A watchdog leaves it to the next start of a program, which reports where it is.
 		const path =
-			complete && claimant.kind === "reaper"
+			complete && claimant.kind !== "watchdog"
 				? this.#setAside(claimant.report)
 				: undefined;
 		this.#lock.release(path === undefined ? "kept" : "removed");

@@ -2,6 +2,7 @@ import type { SnakepitEvent } from "../events.ts";
 import type { CensusHost } from "../os/census.ts";
 import { removeFreeLock } from "../registry/run-lock.ts";
 import { formatRunName, ownerKey, type RunName } from "../registry/run-name.ts";
+import type { RunId } from "../run-id.ts";
 import { type ClaimOutcome, claimRun } from "./claim-run.ts";
 import type {
 	CleanupReport,
@@ -14,7 +15,7 @@ import { endOrphans } from "./end-orphans.ts";
 import { UnrecordedClaim } from "./marker-claim.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";
 import type { KillLimits, ProcessKiller } from "./process-killer.ts";
-import type { ClaimParts, RunClaim } from "./run-claim.ts";
+import { type ClaimParts, type RunClaim, runOfClaimant } from "./run-claim.ts";
 import { type ReapedProcess, settle } from "./settlement.ts";
 import { findUnrecordedRuns } from "./unrecorded-runs.ts";
 
@@ -22,6 +23,8 @@ export interface ReaperParts extends ClaimParts {
 	readonly host: CensusHost;
 	readonly killer: ProcessKiller;
 	readonly strategy: CleanupStrategy | undefined;
+	/** Only this run; every dead one when left out. */
+	readonly only?: RunId | undefined;
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
@@ -41,7 +44,9 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const { clock } = parts;
 	const begunAt = clock.now();
 	const send = sender(parts);
-	send({ type: "cleanup.started", runId: parts.claimant.runId });
+	const isWanted = wantedBy(parts);
+	const runId = runOfClaimant(parts.claimant);
+	if (runId !== undefined) send({ type: "cleanup.started", runId });
 	removeStrayLocks(parts);
 
 	const { claims: recorded, sparedRuns, known } = claimAll(parts);
@@ -51,7 +56,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 		marked: parts.host.marked(),
 		directoryKey: parts.directory.key,
 		self: parts.host.self,
-		isKnown: (name) => known.has(formatRunName(name)),
+		isKnown: (name) => !isWanted(name) || known.has(formatRunName(name)),
 		observe: (pid) => parts.host.observe(pid),
 	});
 	const claims = [
@@ -98,9 +103,10 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 		setAside,
 		durationMs: clock.now() - begunAt,
 	};
+	if (runId === undefined) return report;
 	send({
 		type: "cleanup.finished",
-		runId: parts.claimant.runId,
+		runId,
 		durationMs: report.durationMs,
 		deadRuns: report.deadRuns.length,
 		found: report.found,
@@ -120,9 +126,10 @@ function claimAll(parts: ReaperParts): {
 	const sparedRuns: SparedRun[] = [];
 	const known = new Set<string>();
 	const ownKey = ownerKey(parts.host.self);
+	const isWanted = wantedBy(parts);
 	for (const name of parts.directory.openRuns()) {
 		// Of this very process: its other threads, or a second copy of this package.
-		if (name.ownerKey === ownKey) continue;
+		if (name.ownerKey === ownKey || !isWanted(name)) continue;
 		const outcome = claimRun(parts, name);
 		if (outcome.kind === "claimed") claims.push(outcome.claim);
 		if (outcome.kind === "spared")
@@ -130,6 +137,10 @@ function claimAll(parts: ReaperParts): {
 		if (!isWithoutRecord(outcome)) known.add(formatRunName(name));
 	}
 	return { claims, sparedRuns, known };
+}
+
+function wantedBy({ only }: ReaperParts): (name: RunName) => boolean {
+	return ({ runId }) => only === undefined || runId === only;
 }
 
 /** What cannot be read says nothing, and of a run that is over nothing was to be left. */
@@ -175,16 +186,13 @@ function strategyGate({
 }
 
 /** A lock without a run protects nothing: its owner died between the two. */
-function removeStrayLocks({
-	sqlite,
-	directory,
-	clock,
-	host,
-}: ReaperParts): void {
+function removeStrayLocks(parts: ReaperParts): void {
+	const { sqlite, directory, clock, host } = parts;
+	const isWanted = wantedBy(parts);
 	const isOwn = (name: RunName): boolean =>
 		name.ownerKey === ownerKey(host.self);
 	for (const name of directory.strayLocks(clock.wall(), STRAY_LOCK_AGE_MS)) {
-		if (isOwn(name)) continue;
+		if (isOwn(name) || !isWanted(name)) continue;
 		removeFreeLock({ sqlite, directory }, name);
 	}
 }

@@ -61,6 +61,12 @@ export type Claimant =
 			readonly runId: RunId;
 			readonly report: (incident: Incident) => void;
 	  }
+	/** A process without a run of its own, as `snakepit reap`. */
+	| {
+			readonly kind: "command";
+			readonly pid: number;
+			readonly report: (incident: Incident) => void;
+	  }
 	/** A watchdog has no listeners: what it saw stays in the file, and the next start reports it. */
 	| {
 			readonly kind: "watchdog";
@@ -69,11 +75,14 @@ export type Claimant =
 	  };
 
 /** As it is written into the ledger. */
-export function claimantName({
-	kind,
-	runId,
-}: Pick<Claimant, "kind" | "runId">): string {
-	return `${kind}:${runId}`;
+export function claimantName(claimant: Claimant): string {
+	const { kind } = claimant;
+	return `${kind}:${kind === "command" ? claimant.pid : claimant.runId}`;
+}
+
+/** The run that cleans up; a command has none. */
+export function runOfClaimant(claimant: Claimant): RunId | undefined {
+	return claimant.kind === "command" ? undefined : claimant.runId;
 }
 
 /** What claiming needs. */
@@ -149,7 +158,7 @@ export class LedgerClaim implements RunClaim {
 		// The evidence is removed after it is recorded.
 		if (over) host.remove(directoriesOf(runDirectory, runId));
 		this.#file.close(over ? "is_over" : "goes_on");
-		const retired = over && claimant.kind === "reaper";
+		const retired = over && claimant.kind !== "watchdog";
 		if (retired) directory.retire(this.#name);
 		this.#lock.release(retired ? "removed" : "kept");
 		return { over };
@@ -198,7 +207,7 @@ export class LedgerClaim implements RunClaim {
 			const incidents = joinIncidents(seen, [
 				...(seen.length === 0 ? [] : this.#endedBefore()),
 				// A watchdog's are among `witnessed`; a reaper reports them itself.
-				...(claimant.kind === "reaper" ? ended : []),
+				...(claimant.kind === "watchdog" ? [] : ended),
 			]);
 			const run: StoredRun = {
 				...this.#run,
@@ -220,7 +229,7 @@ export class LedgerClaim implements RunClaim {
 					: run,
 				incidents,
 			);
-			if (claimant.kind === "reaper")
+			if (claimant.kind !== "watchdog")
 				reportIncidents(this.#file, run.runId, claimant.report);
 			return true;
 		} catch {

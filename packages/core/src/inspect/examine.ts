@@ -9,8 +9,10 @@ import { findStateDirectory } from "../os/state-directory.ts";
 import type { LayerReport, Protection } from "../protection.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
+import { NOTHING_FOUND } from "./find-dead-runs.ts";
 import { inspectLedger } from "./ledger-report.ts";
-import { lookAsReaper, reaperReport } from "./reaper-report.ts";
+import { lookAsReaper } from "./look-as-reaper.ts";
+import { reaperReport } from "./reaper-report.ts";
 
 /** Reports the state of every layer, of a machine and a database that may not be usable. */
 export async function examine(
@@ -111,8 +113,6 @@ function ledgerAndReaper(
 			: reaperReport(findings),
 	];
 }
-
-const NOTHING_FOUND = { living: 0, dead: 0, orphans: 0, unclear: 0 };
 
 function auditor(host: CensusHost | undefined): LayerReport {
 	if (host === undefined) return withoutTable("auditor");

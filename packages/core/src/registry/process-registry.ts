@@ -100,7 +100,7 @@ export interface RunRecord {
 	readonly endedAt: number | undefined;
 	/** `true` when its own host ended it in order; `undefined` while it lives. */
 	readonly clean: boolean | undefined;
-	/** `host`, or what cleaned up after it: `reaper:RUNID` of a later run, `watchdog:RUNID` of its own. */
+	/** `host`, or what cleaned up after it: `reaper:RUNID` of a later run, `watchdog:RUNID` of its own, `command:PID` of `snakepit reap`. */
 	readonly endedBy: string | undefined;
 	/** How many processes had to be killed after the host was gone. */
 	readonly killed: number;

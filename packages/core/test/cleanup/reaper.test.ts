@@ -16,7 +16,7 @@ import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
 import type { RunId } from "../../src/run-id.ts";
-import { reaperBench, sqlite, start } from "./bench.ts";
+import { CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
 import {
 	type CraftedRun,
 	craftRun,
@@ -80,7 +80,7 @@ test("a dead run's workers are ended, its rows, its end and its directory settle
 		run: {
 			state: "terminated",
 			clean: false,
-			endedBy: `reaper:${bench.claimant.runId}`,
+			endedBy: `reaper:${CLAIMANT}`,
 			claimedBy: undefined,
 			killed: 2,
 		},

@@ -57,7 +57,7 @@ const programs = [...foldersOf("apps"), "bench", "chaos"];
  * or speak of it.
  */
 const KNOW_THEIR_PLACE: readonly string[] = [
-	"packages/cli/src/dash/dash.ts",
+	"packages/cli/src/command/package-directory.ts",
 	"packages/cli/src/run/run.ts",
 	"packages/cli/src/command/snakepit.ts",
 	"packages/core/src/os/native-binary.ts",

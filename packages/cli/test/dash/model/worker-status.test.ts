@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { workerSnapshot } from "../../../../control/test/fake-run.ts";
-import { bytes, duration } from "../../../web/model/figures.ts";
+import { bytes, duration } from "../../../src/wording/figures.ts";
 import {
 	recycleWords,
 	workerStatus,

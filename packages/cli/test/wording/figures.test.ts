@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytes, duration, rate } from "../../../web/model/figures.ts";
+import { bytes, duration, rate } from "../../src/wording/figures.ts";
 
 test.each([
 	[0, "0 ms"],

@@ -10,7 +10,7 @@ const CONTROLS =
  * Text of a worker as it is shown: without colours and cursor movements, with other control characters as pictures, so
  * that nothing is hidden or turned around. Line breaks and tabs stay.
  */
-export function inert(text: string): string {
+export function plainText(text: string): string {
 	return text.replace(ESCAPES, "").replace(CONTROLS, (character) => {
 		const code = character.charCodeAt(0);
 		if (code < 0x20) return String.fromCharCode(0x2400 + code);
@@ -19,9 +19,9 @@ export function inert(text: string): string {
 	});
 }
 
-/** Inert text with a limit; what is missing is counted. */
-export function inertStart(text: string, characters: number): string {
-	const start = inert(text.slice(0, characters));
+/** The start of such a text; what is missing is counted. */
+export function plainStart(text: string, characters: number): string {
+	const start = plainText(text.slice(0, characters));
 	const missing = text.length - characters;
 	return missing > 0
 		? `${start} … (${missing.toLocaleString("en")} more characters)`

@@ -1,8 +1,7 @@
 import type { ControlledEvent } from "@snakepit/control";
 import type { RunHistory } from "@snakepit/core/inspect";
-import { duration } from "./figures.ts";
-import { exitWords, incidentOf } from "./incidents.ts";
-import type { Tone } from "./worker-status.ts";
+import { counted, duration } from "./figures.ts";
+import { exitWords, IN_ORDER, incidentOf, type Tone } from "./incidents.ts";
 
 /** How a run is or was, in a word and a sentence. */
 export interface RunEnd {
@@ -12,12 +11,12 @@ export interface RunEnd {
 }
 
 export function runEnd(run: RunHistory): RunEnd {
-	const { state, clean, endedBy, cleanupMs } = run;
+	const { state, clean, endedBy, cleanupMs, killed } = run;
 	if (state === "host_died")
 		return {
 			...{ word: "died", tone: "bad" },
 			detail:
-				"Its program is gone and did not close it. The next program that opens a run in this directory cleans up after it.",
+				"Its program is gone and did not close it. The next program that opens a run in this directory, or snakepit reap, cleans up after it.",
 		};
 	if (state !== "terminated")
 		return { word: words(state), tone: "active", detail: undefined };
@@ -26,8 +25,16 @@ export function runEnd(run: RunHistory): RunEnd {
 	const took = cleanupMs === undefined ? "" : ` in ${duration(cleanupMs)}`;
 	return {
 		...{ word: "died", tone: "bad" },
-		detail: `Its program did not close it. ${endedBy ?? "Nobody yet"} cleaned up after it${took}.`,
+		detail: `Its program did not close it; ${cleanerWords(endedBy)} cleaned up after it${took}, and ended ${counted(killed, "process", "processes")}.`,
 	};
+}
+
+/** Who cleaned up after a run, as the ledger has it, in words. */
+function cleanerWords(endedBy: string | undefined): string {
+	const [kind, id] = endedBy?.split(":") ?? [];
+	if (kind === "reaper") return `the start of run ${id}`;
+	if (kind === "command") return `snakepit reap (pid ${id})`;
+	return kind === "watchdog" ? "its watchdog" : "nobody";
 }
 
 /** A worker of a run and how it ended, or something that went wrong. */
@@ -54,9 +61,6 @@ export function historyEntries(run: RunHistory): readonly HistoryEntry[] {
 		(a, b) => (b.wallMs ?? last) - (a.wallMs ?? last) || 0,
 	);
 }
-
-/** Ends that nothing is wrong with. */
-const IN_ORDER: readonly string[] = ["closed", "recycled", "restarted"];
 
 function workerEntry(worker: RunHistory["workers"][number]): HistoryEntry {
 	const { incarnation, workerId, identity, endedAt, end, status } = worker;

@@ -1,11 +1,11 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
-import { historyEntries, runEnd } from "../../../web/model/run-history.ts";
+import { historyEntries, runEnd } from "../../src/wording/run-history.ts";
 
 const run = (more: Readonly<Record<string, unknown>>): RunHistory =>
 	({
 		...{ state: "terminated", clean: false, endedBy: "reaper:abcdefg" },
-		...{ cleanupMs: 12, workers: [], incidents: [] },
+		...{ killed: 2, cleanupMs: 12, workers: [], incidents: [] },
 		...more,
 	}) as unknown as RunHistory;
 const worker = (
@@ -17,7 +17,17 @@ const worker = (
 });
 
 test.each([
-	[{}, "died", /did not close it. reaper:abcdefg cleaned up after it in 12 ms/],
+	[
+		{},
+		"died",
+		/did not close it; the start of run abcdefg cleaned up after it in 12 ms, and ended 2 processes/,
+	],
+	[
+		{ endedBy: "command:77" },
+		"died",
+		/; snakepit reap \(pid 77\) cleaned up after it/,
+	],
+	[{ endedBy: "watchdog:abcdefg" }, "died", /; its watchdog cleaned up/],
 	[{ state: "host_died" }, "died", /^Its program is gone/],
 	[{ clean: true }, "ended in order", undefined],
 	[{ state: "shutting_down" }, "shutting down", undefined],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inert, inertStart } from "../../../web/model/inert-text.ts";
+import { plainStart, plainText } from "../../src/wording/plain-text.ts";
 
 test.each([
 	["plain text\n\tindented", "plain text\n\tindented"],
@@ -12,18 +12,18 @@ test.each([
 	["\u202eturned\u202c", "<U+202E>turned<U+202C>"],
 	["\x9b31m", "<U+009B>31m"],
 ])("%j is shown as %j", (text, shown) => {
-	expect(inert(text)).toBe(shown);
+	expect(plainText(text)).toBe(shown);
 });
 
 test("a long text is cut, and says how much is missing", () => {
-	expect(inertStart("abcdef", 6)).toBe("abcdef");
-	expect(inertStart("x".repeat(5_000), 3)).toBe(
+	expect(plainStart("abcdef", 6)).toBe("abcdef");
+	expect(plainStart("x".repeat(5_000), 3)).toBe(
 		"xxx … (4,997 more characters)",
 	);
 });
 
 test("a text made to be slow is not", () => {
 	const start = performance.now();
-	inert("\x1b]".repeat(50_000) + "\x1b[".repeat(50_000));
+	plainText("\x1b]".repeat(50_000) + "\x1b[".repeat(50_000));
 	expect(performance.now() - start).toBeLessThan(5_000);
 });

@@ -1,6 +1,8 @@
 import type { ControlledEvent } from "@snakepit/control";
 import { counted, duration } from "./figures.ts";
-import type { Tone } from "./worker-status.ts";
+
+/** What people look at first; on the page each has a colour. */
+export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
 
 /** One event that people want to know of. */
 export interface ShownIncident {
@@ -23,8 +25,8 @@ interface Words {
 	readonly lines?: readonly string[];
 }
 
-/** Ends of workers that their pool or program wanted. */
-const IN_ORDER: readonly unknown[] = [
+/** Why workers end where their pool or program wanted it. */
+export const IN_ORDER: readonly unknown[] = [
 	"closed",
 	"recycled",
 	"restarted",

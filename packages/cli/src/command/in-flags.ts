@@ -1,0 +1,28 @@
+import { CommandFailed } from "./command-failed.ts";
+
+/** What the adapter's messages call its options, and what takes their place. */
+const WORDS: readonly (readonly [words: RegExp, flag: string])[] = [
+	[/the adapter's option "python"/g, "--python"],
+	[/ \(the adapter's option "tools"\)/g, ""],
+	[/the option dataDir/g, "--data-dir"],
+	// The command has no place for these.
+	[/; new URL\([^)]*\) begins beside the program/g, ""],
+	[/ A module of Python's is \{ module: [^}]*\}\./g, ""],
+	[/, or have it among the requirements of a pythonEnvironment\(\)/g, ""],
+	[/ \(a pythonEnvironment\(\) does [^)]*\)/g, ""],
+];
+
+/** Passes on what a command comes to; an error of the adapter is in the words of the command's flags then. */
+export async function inFlags(running: Promise<void>): Promise<void> {
+	try {
+		await running;
+	} catch (error) {
+		if (error instanceof CommandFailed || !(error instanceof Error))
+			throw error;
+		const message = WORDS.reduce(
+			(text, [words, flag]) => text.replace(words, flag),
+			error.message,
+		);
+		throw new CommandFailed("failed", message);
+	}
+}

@@ -1,0 +1,17 @@
+/** A line of so many columns at most; one that is cut ends with `…`. */
+export function fitted(line: string, columns: number): string {
+	return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+}
+
+/** Rows as columns of the width that they need; the last is not filled up. */
+export function table(rows: readonly (readonly string[])[]): readonly string[] {
+	const widths = (rows[0] ?? []).map((_, column) =>
+		Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+	);
+	return rows.map((row) =>
+		row
+			.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+			.join("  ")
+			.trimEnd(),
+	);
+}

@@ -1,0 +1,75 @@
+import type { Command, Option } from "commander";
+
+/** What a shell can complete for a value. */
+export type ValueKind =
+	| { readonly kind: "file" | "directory" | "anything" }
+	| { readonly kind: "words"; readonly words: readonly string[] };
+
+/** An option of a command. */
+export interface OptionWords {
+	/** As it is written: `-a`, `--all`. */
+	readonly names: readonly string[];
+	readonly description: string;
+	/** `undefined` where it takes none. */
+	readonly value: ValueKind | undefined;
+}
+
+/** A command, as far as a shell has to know it. */
+export interface CommandWords {
+	readonly name: string;
+	readonly description: string;
+	readonly options: readonly OptionWords[];
+	/** In their order; the last of a list stands for all that follow. */
+	readonly values: readonly ValueKind[];
+}
+
+const HELP: OptionWords = {
+	names: ["-h", "--help"],
+	description: "print what it takes",
+	value: undefined,
+};
+
+/** What the parser knows of all commands. */
+export function commandWords(program: Command): readonly CommandWords[] {
+	return program.commands.map((command) => ({
+		name: command.name(),
+		description: command.description(),
+		options: optionsOf(command),
+		values: command.registeredArguments.map((argument) =>
+			valueKind(argument.argChoices, argument.name()),
+		),
+	}));
+}
+
+/** The options of a command; those of the program come before a command. */
+export function optionsOf(command: Command): readonly OptionWords[] {
+	const own = command.options
+		.filter(({ hidden }) => !hidden)
+		.map((option) => ({
+			names: [option.short, option.long].flatMap((name) => name ?? []),
+			description: option.description,
+			value: takesValue(option)
+				? valueKind(
+						option.argChoices,
+						/[<[](.+?)[>\]]/.exec(option.flags)?.[1] ?? "",
+						option.long,
+					)
+				: undefined,
+		}));
+	return [...own, HELP];
+}
+
+function takesValue({ required, optional }: Option): boolean {
+	return required || optional;
+}
+
+function valueKind(
+	choices: readonly string[] | undefined,
+	placeholder: string,
+	option: string | undefined = undefined,
+): ValueKind {
+	if (choices !== undefined) return { kind: "words", words: choices };
+	if (option === "--data-dir" || placeholder === "folder")
+		return { kind: "directory" };
+	return { kind: /^(file|path)$/.test(placeholder) ? "file" : "anything" };
+}

@@ -1,0 +1,34 @@
+import { type Command, Option } from "commander";
+import { write } from "../command/output.ts";
+import { packageDirectory } from "../command/package-directory.ts";
+import { VERSION } from "../gen/version.ts";
+import { TEMPLATES, type TemplateName, writeProject } from "./project.ts";
+
+/** Adds `snakepit init`. */
+export function addInit(program: Command): void {
+	program
+		.command("init")
+		.argument("[folder]", "the project; it is made, or must be empty", ".")
+		.addOption(
+			new Option("--template <name>", "what the project is")
+				.choices(Object.keys(TEMPLATES))
+				.default("plain"),
+		)
+		.description("write a new project, which calls Python from TypeScript")
+		.action((folder: string, { template }: { template: TemplateName }) => {
+			const files = writeProject(
+				folder,
+				template,
+				packageDirectory("templates"),
+			);
+			write(`Wrote ${files.join(", ")}. Next:
+${folder === "." ? "" : `  cd ${folder}\n`}  npm install
+  python3 -m venv .venv
+  .venv/bin/pip install snakepit-bridge
+  npm start`);
+			if (VERSION === "0.0.0")
+				write(
+					'This build of Snakepit was not published: install the packages and the bridge as CONTRIBUTING.md of the clone says ("Install from a clone").',
+				);
+		});
+}

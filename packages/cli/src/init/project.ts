@@ -1,0 +1,97 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { CommandFailed } from "../command/command-failed.ts";
+import { VERSION } from "../gen/version.ts";
+
+export type TemplateName = "plain" | "express" | "mcp";
+
+/** What a new project can be, and the packages from elsewhere that it needs. */
+export const TEMPLATES: Readonly<
+	Record<TemplateName, Readonly<Record<string, string>>>
+> = {
+	plain: {},
+	express: { express: "^5.3.0" },
+	mcp: { "@modelcontextprotocol/sdk": "^1.32.2" },
+};
+
+/** A folder with these only counts as empty. */
+const IGNORED: readonly string[] = [".git", ".DS_Store"];
+
+/**
+ * Writes a new project into a folder that is empty, or makes the folder.
+ *
+ * @param templates the directory of the templates.
+ * @returns the names of its files.
+ * @throws CommandFailed if something is there already; nothing is written then.
+ */
+export function writeProject(
+	folder: string,
+	template: TemplateName,
+	templates: string,
+): readonly string[] {
+	mkdirSync(folder, { recursive: true });
+	const there = readdirSync(folder).filter((name) => !IGNORED.includes(name));
+	if (there.length > 0)
+		throw new CommandFailed(
+			"failed",
+			`${folder} is not empty (${there.slice(0, 5).join(", ")}${there.length > 5 ? ", …" : ""}). Nothing was written. Name a new folder: snakepit init my-project`,
+		);
+	const files = projectFiles(resolve(folder), template, templates);
+	for (const [name, text] of files)
+		writeFileSync(join(folder, name), text, { flag: "wx" });
+	return files.map(([name]) => name);
+}
+
+function projectFiles(
+	folder: string,
+	template: TemplateName,
+	templates: string,
+): readonly (readonly [name: string, text: string])[] {
+	const read = (name: string): string =>
+		readFileSync(join(templates, name), "utf8");
+	const name = packageName(folder);
+	const readme = read(`${template}.md`)
+		.replaceAll("NAME", name)
+		.replaceAll("FOLDER", folder);
+	return [
+		["package.json", `${JSON.stringify(manifest(name, template), null, 2)}\n`],
+		["main.ts", read(`${template}.ts`)],
+		["tools.py", read("tools.py")],
+		["tools.ts", read("tools.ts")],
+		["README.md", readme],
+		[".gitignore", "node_modules/\n.venv/\n__pycache__/\n"],
+	];
+}
+
+function manifest(name: string, template: TemplateName): object {
+	const ours = (...names: readonly string[]): Record<string, string> =>
+		Object.fromEntries(
+			names.map((each) => [`@snakepit/${each}`, `^${VERSION}`]),
+		);
+	return {
+		name,
+		private: true,
+		type: "module",
+		// It runs TypeScript as it is.
+		engines: { node: ">=22.18" },
+		scripts: {
+			start: "node main.ts",
+			types: "snakepit types tools.py --output tools.ts",
+		},
+		dependencies: {
+			...ours("adapter-python", "core"),
+			...(template === "mcp" ? ours("adapter-mcp") : {}),
+			...TEMPLATES[template],
+		},
+		devDependencies: ours("cli"),
+	};
+}
+
+/** The name of the folder, as far as npm takes it. */
+function packageName(folder: string): string {
+	const name = basename(folder)
+		.toLowerCase()
+		.replace(/[^a-z0-9._-]+/g, "-")
+		.replace(/^[._-]+|[._-]+$/g, "");
+	return name === "" ? "my-project" : name;
+}

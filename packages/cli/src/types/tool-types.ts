@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { CommandFailed } from "../command/command-failed.ts";
+
+const MOST_BYTES = 2 ** 26;
+const execute = promisify(execFile);
+
+/**
+ * The TypeScript types of a file of tools, which Python imports for it.
+ *
+ * @throws CommandFailed with what Python says.
+ */
+export async function toolTypes(python: string, file: string): Promise<string> {
+	try {
+		const args = ["-m", "snakepit_bridge", "types", file];
+		const { stdout } = await execute(python, args, { maxBuffer: MOST_BYTES });
+		return stdout;
+	} catch (error) {
+		const { stderr = "", message } = error as Error & { stderr?: string };
+		throw new CommandFailed("failed", stderr.trim() || message);
+	}
+}
+
+/** Writes a text unless the file has it already: what watches the file need not look. Returns whether it wrote. */
+export function writeIfChanged(path: string, text: string): boolean {
+	try {
+		if (readFileSync(path, "utf8") === text) return false;
+	} catch {
+		// There is none yet.
+	}
+	writeFileSync(path, text);
+	return true;
+}

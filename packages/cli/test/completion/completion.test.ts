@@ -1,0 +1,169 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+const [program, ...before] = SNAKEPIT_IN_NODE;
+
+function script(shell: string): string {
+	const { status, stdout, stderr } = spawnSync(
+		program,
+		[...before, "completion", shell],
+		{ encoding: "utf8" },
+	);
+	expect(status, stderr).toBe(0);
+	return stdout;
+}
+
+/** A directory with a script of completions, a file and a directory. */
+function place(shell: string): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	writeFileSync(join(path, "completions"), script(shell));
+	writeFileSync(join(path, "tools of mine.py"), "");
+	mkdirSync(join(path, "folder"));
+	return path;
+}
+
+function output(
+	shell: string,
+	args: readonly string[],
+	cwd: string,
+	input?: string,
+): string {
+	const { stdout, stderr, error } = spawnSync(shell, args, {
+		...{ cwd, encoding: "utf8", timeout: 60_000 },
+		...(input !== undefined && { input }),
+		env: { PATH: process.env["PATH"], HOME: cwd, TERM: "dumb" },
+	});
+	if (error !== undefined) throw error;
+	expect(stderr.replaceAll("\r", "")).not.toMatch(/error|not found|syntax/i);
+	return stdout;
+}
+
+const CASES: readonly (readonly [
+	words: readonly string[],
+	completed: readonly string[],
+])[] = [
+	[["hi"], ["history"]],
+	[["re"], ["reap", "recycle", "restart", "resume", "resize"]],
+	[
+		["reap", "--d"],
+		["--dry-run", "--data-dir"],
+	],
+	[
+		["history", "-"],
+		["--data-dir", "--json", "--runs", "-h", "--help"],
+	],
+	[["ps", "--data-dir", ""], ["folder"]],
+	[["init", "--template", "ex"], ["express"]],
+	[
+		["completion", ""],
+		["bash", "zsh", "fish"],
+	],
+	[["mcp", "too"], ["tools of mine.py"]],
+	[["mcp", "--python", "x", "--workers", "2", "too"], ["tools of mine.py"]],
+	[
+		["run", "--"],
+		["--grace", "--with-stdin", "--verbose", "--help"],
+	],
+	[["run", "--", "cat", "too"], ["tools of mine.py"]],
+	[["pause", "x", ""], []],
+];
+
+test("bash completes commands, options, their values and files", () => {
+	const cwd = place("bash");
+	const calls = CASES.map(([words]) => {
+		const line = ["snakepit", ...words];
+		const quoted = line.map((word) => `'${word}'`).join(" ");
+		return `COMP_WORDS=(${quoted}); COMP_CWORD=${line.length - 1}; _snakepit; for each in "\${COMPREPLY[@]}"; do echo "$each"; done; echo .`;
+	});
+	const stdout = output(
+		"bash",
+		["--norc", "--noprofile", "-c", `. ./completions\n${calls.join("\n")}`],
+		cwd,
+	);
+	const completed = stdout
+		.split(".\n")
+		.slice(0, -1)
+		.map((lines) => lines.split("\n").filter((line) => line !== ""));
+	expect(
+		completed.map((words, index) => [CASES[index]?.[0], words.toSorted()]),
+	).toEqual(CASES.map(([words, all]) => [words, all.toSorted()]));
+});
+
+/** Types into a shell in a terminal. */
+const TYPES = "import pty, sys; pty.spawn(sys.argv[1:])";
+
+test("in a terminal, Tab in bash completes what is typed", () => {
+	const cwd = place("bash");
+	const typed = [
+		"source ./completions",
+		// What is completed is shown as it arrives.
+		'snakepit() { printf "<%s>" "$@"; echo; }',
+		"snakepit hist\t --ru\t7 --da\tfol\t",
+		"snakepit mcp to\t",
+		"exit",
+		"",
+	].join("\n");
+	const shown = output(
+		"python3",
+		["-c", TYPES, "bash", "--norc", "--noprofile", "-i"],
+		cwd,
+		typed,
+	);
+	expect(shown).toContain("<history><--runs><7><--data-dir><folder/>");
+	expect(shown).toContain("<mcp><tools of mine.py>");
+});
+
+describe.each(["zsh", "fish"])("%s", (shell) => {
+	const isThere = spawnSync(shell, ["--version"]).status === 0;
+	test.runIf(isThere)(
+		`takes the script${isThere ? "" : " (it is not installed)"}`,
+		() => {
+			const cwd = place(shell);
+			if (shell === "zsh") {
+				const typed = [
+					"autoload -Uz compinit && compinit -u -D",
+					"source ./completions",
+					'snakepit() { printf "<%s>" "$@"; echo; }',
+					"snakepit hist\t --run\t7",
+					"exit",
+					"",
+				].join("\n");
+				const args = ["-c", TYPES, "zsh", "-f", "-i"];
+				expect(output("python3", args, cwd, typed)).toContain(
+					"<history><--runs><7>",
+				);
+				return;
+			}
+			const completed = (line: string): readonly string[] =>
+				output(
+					"fish",
+					["-N", "-c", `source ./completions; complete -C '${line}'`],
+					cwd,
+				)
+					.trim()
+					.split("\n")
+					.map((each) => each.split("\t")[0] ?? "");
+			expect(completed("snakepit hi")).toEqual(["history"]);
+			expect(completed("snakepit reap --d").toSorted()).toEqual([
+				...["--data-dir", "--dry-run"],
+			]);
+			expect(completed("snakepit init --template ex")).toEqual(["express"]);
+			expect(completed("snakepit mcp too")).toEqual(["tools of mine.py"]);
+		},
+	);
+});
+
+test("another shell is a usage error", () => {
+	const { status, stderr } = spawnSync(
+		program,
+		[...before, "completion", "csh"],
+		{ encoding: "utf8" },
+	);
+	expect(status).toBe(2);
+	expect(stderr).toContain("bash, zsh, fish");
+});

@@ -1,0 +1,93 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import {
+	Host,
+	isAlive,
+	temporaryDirectory,
+} from "../../../core/test/cleanup/hosts.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+const PATIENCE_MS = 120_000;
+
+function reap(dataDir: string, ...flags: readonly string[]) {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const args = [...before, "reap", "--data-dir", dataDir, ...flags];
+	const { status, stdout, stderr } = spawnSync(program, args, {
+		encoding: "utf8",
+	});
+	return { status, stdout, stderr };
+}
+
+test(
+	"reap ends what killed programs left: --dry-run lists it, --run ends that of one",
+	async () => {
+		const dataDir = temporaryDirectory();
+		const hosts = [1, 2].map(
+			() => new Host({ dataDir, workers: ["sleeps.sh"] }),
+		);
+		const [first, second] = await Promise.all(hosts.map((host) => host.up()));
+		if (first === undefined || second === undefined) throw new Error("Two.");
+		expect(reap(dataDir)).toEqual({
+			...{ status: 0, stdout: "No dead run was left.\n", stderr: "" },
+		});
+		expect(reap(dataDir, "--run", first.runId)).toMatchObject({
+			status: 5,
+			stderr: expect.stringContaining(`its program has pid ${first.self.pid}`),
+		});
+		await Promise.all(hosts.map((host) => host.kill()));
+
+		const planned = reap(dataDir, "--dry-run");
+		expect(planned.status, planned.stderr).toBe(1);
+		const [verdict, titles, ...rows] = planned.stdout.trimEnd().split("\n");
+		expect(verdict).toBe(
+			"Would clean up after 2 dead runs and end 2 processes.",
+		);
+		expect(titles).toMatch(/^RUN +PROGRAM +PID +WHAT$/);
+		expect(rows).toHaveLength(2);
+		for (const { runId, pids } of [first, second])
+			expect(planned.stdout).toMatch(
+				new RegExp(
+					`^${runId} +host-program.ts +${pids[0]} +would be ended$`,
+					"m",
+				),
+			);
+		expect([...first.pids, ...second.pids].map(isAlive)).toEqual([true, true]);
+
+		const one = reap(dataDir, "--run", first.runId, "--json");
+		expect(one.status, one.stderr).toBe(0);
+		expect(JSON.parse(one.stdout)).toMatchObject({
+			verdict: { isGood: true },
+			deadRuns: [first.runId],
+			processes: [
+				{
+					...{ runId: first.runId, program: "host-program.ts" },
+					...{ pid: first.pids[0], outcome: "ended_on_term" },
+				},
+			],
+			sparedRuns: [],
+		});
+		expect([...first.pids, ...second.pids].map(isAlive)).toEqual([false, true]);
+		expect(reap(dataDir, "--run", first.runId)).toMatchObject({
+			status: 3,
+			stderr: expect.stringContaining("snakepit history"),
+		});
+
+		const rest = reap(dataDir);
+		expect(rest.stdout).toMatch(
+			/^Cleaned up after 1 dead run and ended 1 process\.\n/,
+		);
+		expect(rest.status).toBe(0);
+		expect(second.pids.map(isAlive)).toEqual([false]);
+		const [program, ...before] = SNAKEPIT_IN_NODE;
+		const { stdout } = spawnSync(
+			program,
+			[...before, "history", "--data-dir", dataDir],
+			{ encoding: "utf8" },
+		);
+		expect(
+			stdout.match(/; snakepit reap \(pid \d+\) cleaned up/g),
+		).toHaveLength(2);
+		expect(stdout.trimEnd().split("\n")).toHaveLength(3);
+	},
+	PATIENCE_MS,
+);

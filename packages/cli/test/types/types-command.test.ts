@@ -1,0 +1,108 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+	copyFileSync,
+	mkdtempSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { developmentPython } from "../../../../scripts/python-environment.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+const PATIENCE_MS = 120_000;
+const TEMPLATES = join(import.meta.dirname, "../../templates");
+const [program, ...before] = SNAKEPIT_IN_NODE;
+
+/** A directory with the tools of a new project. */
+function place(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	copyFileSync(join(TEMPLATES, "tools.py"), join(path, "tools.py"));
+	return path;
+}
+
+function argumentsOf(...args: readonly string[]): readonly string[] {
+	const python = ["--python", developmentPython()];
+	return [...before, "types", "tools.py", ...python, ...args];
+}
+
+function types(cwd: string, ...args: readonly string[]) {
+	const { status, stdout, stderr } = spawnSync(program, argumentsOf(...args), {
+		...{ cwd, encoding: "utf8" },
+	});
+	return { status, stdout, stderr };
+}
+
+test(
+	"the types are printed or written; those of new projects are up to date",
+	() => {
+		const cwd = place();
+		const text = readFileSync(join(TEMPLATES, "tools.ts"), "utf8");
+		expect(types(cwd)).toEqual({ status: 0, stdout: text, stderr: "" });
+		expect(types(cwd, "--output", "out.ts").stdout).toBe("Wrote out.ts.\n");
+		expect(readFileSync(join(cwd, "out.ts"), "utf8")).toBe(text);
+		expect(types(cwd, "--output", "out.ts").stdout).toBe(
+			"out.ts is up to date.\n",
+		);
+		expect(types(cwd, "--watch")).toMatchObject({
+			...{ status: 2, stderr: expect.stringContaining("needs --output") },
+		});
+		writeFileSync(join(cwd, "tools.py"), "def broken(:\n");
+		expect(types(cwd, "--output", "out.ts")).toMatchObject({
+			...{ status: 1, stderr: expect.stringContaining("SyntaxError") },
+		});
+		expect(readFileSync(join(cwd, "out.ts"), "utf8")).toBe(text);
+	},
+	PATIENCE_MS,
+);
+
+test(
+	"--watch writes them again when a file beside the tools is changed or replaced, and outlives a syntax error",
+	async () => {
+		const cwd = place();
+		const child = spawn(program, argumentsOf("--output", "out.ts", "--watch"), {
+			cwd,
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+		onTestFinished(() => void child.kill("SIGKILL"));
+		/** Waits for the next text that it prints. */
+		const prints = async (stream: "stdout" | "stderr", text: string) => {
+			let printed = "";
+			while (!printed.includes(text)) {
+				const [chunk] = await once(child[stream], "data");
+				printed += chunk;
+			}
+		};
+		const written = () => readFileSync(join(cwd, "out.ts"), "utf8");
+		await prints("stdout", "Wrote out.ts.");
+		expect(written()).toContain("greet(");
+
+		const tools = "from snakepit_bridge import tool\nfrom part import Number\n";
+		const again = prints("stdout", "Wrote out.ts.");
+		writeFileSync(join(cwd, "part.py"), "Number = int\n");
+		writeFileSync(
+			join(cwd, "new.py"),
+			`${tools}@tool\ndef twice(n: Number) -> None: ...\n`,
+		);
+		renameSync(join(cwd, "new.py"), join(cwd, "tools.py"));
+		await again;
+		expect(written()).toMatch(/twice\([^;]*n: number/);
+
+		const failed = prints("stderr", "SyntaxError");
+		writeFileSync(join(cwd, "part.py"), "Number = (\n");
+		await failed;
+		const last = prints("stdout", "Wrote out.ts.");
+		writeFileSync(join(cwd, "part.py"), "Number = str\n");
+		await last;
+		expect(written()).toMatch(/twice\([^;]*n: string/);
+		const end = once(child, "exit");
+		child.kill("SIGTERM");
+		expect(await end).toEqual([null, "SIGTERM"]);
+	},
+	PATIENCE_MS,
+);
