@@ -102,6 +102,8 @@ export interface ToolSnapshot {
 	readonly argumentsSchema: unknown;
 	/** Whether it answers with a stream; absent where the adapter cannot say. */
 	readonly shape?: "unary" | "stream" | undefined;
+	/** How many calls a worker runs together, as a batch; absent where each is by itself. */
+	readonly batchMax?: number | undefined;
 }
 
 /** Time, as the program has it. Its timers keep no program open. */

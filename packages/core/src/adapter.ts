@@ -84,6 +84,8 @@ export interface CommandDescription {
 	readonly argumentsSchema: unknown;
 	/** One result for `execute`, or items for `stream`; absent where that is not known. */
 	readonly shape?: "unary" | "stream" | undefined;
+	/** How many calls a worker runs together, as a batch; absent where each is by itself. */
+	readonly batchMax?: number | undefined;
 }
 
 /** A place in the pool. A worker that dies leaves its slot to the next incarnation. */

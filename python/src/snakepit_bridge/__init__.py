@@ -17,10 +17,12 @@ from snakepit_bridge._version import __version__
 # Type checkers take this name for `typing.TYPE_CHECKING`, which costs an import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.batch_call import current_batch
     from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
     from snakepit_bridge.calls.context import Call, current_call
     from snakepit_bridge.calls.host_calls import HostCallFailed
     from snakepit_bridge.calls.input_stream import InputFailed, InputStream
+    from snakepit_bridge.tools.batch import Batch
     from snakepit_bridge.tools.declaration import (
         on_shutdown,
         on_startup,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.values.own_types import decoder, encoder
 
 __all__ = [
+    "Batch",
     "Call",
     "CallCancelled",
     "CancelReason",
@@ -41,6 +44,7 @@ __all__ = [
     "NdArray",
     "NoImage",
     "__version__",
+    "current_batch",
     "current_call",
     "decoder",
     "encoder",
@@ -51,6 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Batch": "tools.batch",
     "Call": "calls.context",
     "CallCancelled": "calls.cancelled",
     "CancelReason": "calls.cancelled",
@@ -59,6 +64,7 @@ _HOMES = {
     "InputStream": "calls.input_stream",
     "NdArray": "values.nd_array",
     "NoImage": "values.no_image",
+    "current_batch": "calls.batch_call",
     "current_call": "calls.context",
     "decoder": "values.own_types",
     "encoder": "values.own_types",

@@ -402,6 +402,8 @@ export interface Tool {
   /** JSON Schema 2020-12, as JSON text. */
   argumentsSchemaJson: string;
   resultSchemaJson: string;
+  /** How many calls its function takes at once; absent where each call is by itself. */
+  batchMax?: number | undefined;
 }
 
 export interface HostSignal {
@@ -2622,7 +2624,15 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
 };
 
 function createBaseTool(): Tool {
-  return { name: "", description: "", shape: 0, takesInput: false, argumentsSchemaJson: "", resultSchemaJson: "" };
+  return {
+    name: "",
+    description: "",
+    shape: 0,
+    takesInput: false,
+    argumentsSchemaJson: "",
+    resultSchemaJson: "",
+    batchMax: undefined,
+  };
 }
 
 export const Tool: MessageFns<Tool> = {
@@ -2644,6 +2654,9 @@ export const Tool: MessageFns<Tool> = {
     }
     if (message.resultSchemaJson !== "") {
       writer.uint32(50).string(message.resultSchemaJson);
+    }
+    if (message.batchMax !== undefined) {
+      writer.uint32(56).uint32(message.batchMax);
     }
     return writer;
   },
@@ -2707,6 +2720,14 @@ export const Tool: MessageFns<Tool> = {
             }
 
             message.resultSchemaJson = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.batchMax = reader.uint32();
             continue;
           }
         }

@@ -7,6 +7,8 @@ export interface ToolDescription {
 	readonly description: string;
 	/** One result for `execute`, or chunks for `stream`. */
 	readonly shape: "unary" | "stream";
+	/** How many calls its function takes at once; absent where each call is by itself. */
+	readonly batchMax?: number | undefined;
 	/** Whether it reads an input stream. */
 	readonly takesInput: boolean;
 	/** JSON Schema 2020-12 of the arguments, by name. */
@@ -27,6 +29,7 @@ function descriptionOf(tool: Tool): ToolDescription {
 		name: tool.name,
 		description: tool.description,
 		shape: tool.shape === ToolShape.TOOL_SHAPE_STREAM ? "stream" : "unary",
+		batchMax: tool.batchMax,
 		takesInput: tool.takesInput,
 		argumentsSchema: JSON.parse(tool.argumentsSchemaJson),
 		resultSchema: JSON.parse(tool.resultSchemaJson),

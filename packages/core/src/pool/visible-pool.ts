@@ -143,9 +143,11 @@ class LookedAtPool implements VisiblePool {
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined {
 		const { adapter } = this.#setting.options;
 		return adapter.describe?.(signal).then((commands) =>
-			commands.map(({ name, description, argumentsSchema, shape }) => ({
-				...{ name, description, argumentsSchema, shape },
-			})),
+			commands.map(
+				({ name, description, argumentsSchema, shape, batchMax }) => ({
+					...{ name, description, argumentsSchema, shape, batchMax },
+				}),
+			),
 		);
 	}
 }

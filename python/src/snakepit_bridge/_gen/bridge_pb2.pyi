@@ -384,20 +384,22 @@ class DescribeResponse(_message.Message):
     def __init__(self, tools: _Optional[_Iterable[_Union[Tool, _Mapping]]] = ..., bridge_version: _Optional[str] = ..., python_version: _Optional[str] = ...) -> None: ...
 
 class Tool(_message.Message):
-    __slots__ = ("name", "description", "shape", "takes_input", "arguments_schema_json", "result_schema_json")
+    __slots__ = ("name", "description", "shape", "takes_input", "arguments_schema_json", "result_schema_json", "batch_max")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     TAKES_INPUT_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     RESULT_SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
+    BATCH_MAX_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     shape: ToolShape
     takes_input: bool
     arguments_schema_json: str
     result_schema_json: str
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., shape: _Optional[_Union[ToolShape, str]] = ..., takes_input: bool = ..., arguments_schema_json: _Optional[str] = ..., result_schema_json: _Optional[str] = ...) -> None: ...
+    batch_max: int
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., shape: _Optional[_Union[ToolShape, str]] = ..., takes_input: bool = ..., arguments_schema_json: _Optional[str] = ..., result_schema_json: _Optional[str] = ..., batch_max: _Optional[int] = ...) -> None: ...
 
 class HostSignal(_message.Message):
     __slots__ = ("hello", "ping", "describe", "health", "leave")

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterable
 
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
@@ -23,6 +24,7 @@ from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
@@ -44,6 +46,18 @@ def _call_page(path: str | None) -> CallPage | None:
         # The host finds no page and sends each call when the one before is over.
         _logger.warning("there is no room for the page of calls: %s", error)
         return None
+
+
+def _warn_of_batches_of_one(tools: Iterable[Tool], calls_per_worker: int) -> None:
+    sizes = {tool.name: tool.batch.max for tool in tools if tool.batch is not None}
+    if calls_per_worker == 1 < max(sizes.values(), default=1):
+        _logger.warning(
+            "%s could run up to %d calls together, and this worker gets 1 at a time; "
+            "set callsPerWorker of the pool to %d",
+            ", ".join(sizes),
+            max(sizes.values()),
+            max(sizes.values()),
+        )
 
 
 def _nothing() -> None:
@@ -72,7 +86,9 @@ class BridgeThread:
             tracing,
             _call_page(launch.call_page),
         )
-        runner = Runner(parts.main, launch.calls_per_worker, self._calls)
+        tools = toolbox.tools.values()
+        _warn_of_batches_of_one(tools, launch.calls_per_worker)
+        runner = Runner(parts.main, launch.calls_per_worker, self._calls, tools)
         self._conversation = Conversation(toolbox.tools, self._calls, runner)
         self._loop = parts.bridge_loop()
         self._transport: Transport | None = None

@@ -143,6 +143,12 @@ class CallTable:
         if self._on_settled is not None:
             self._on_settled()
 
+    def later(self, delay_s: float, callback: Callable[[], None]) -> None:
+        """Calls back in the bridge's thread, in so many seconds."""
+        loop = self._loop
+        if loop is not None:
+            call_soon(loop, lambda: loop.call_later(delay_s, callback))
+
     def send_host_call(self, call_id: int, reply: Reply, argument: bytes) -> int:
         """Sends a host call on behalf of a call, and returns its number.
 

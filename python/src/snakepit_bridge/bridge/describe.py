@@ -32,4 +32,5 @@ def _tool(tool: Tool) -> pb.Tool:
         takes_input=tool.input is not None,
         arguments_schema_json=json.dumps(tool.signature.schema()),
         result_schema_json=json.dumps(json_schema(tool.signature.result)),
+        batch_max=None if tool.batch is None else tool.batch.max,
     )

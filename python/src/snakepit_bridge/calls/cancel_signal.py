@@ -10,18 +10,25 @@ import asyncio
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
+from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.trampoline import TRAMPOLINES
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.main_thread import MainThread
 
 __all__ = [
     "is_cleaning_up",
     "listen_for_cancel_signal",
     "may_raise",
     "send_cancel_signal",
+    "task_interrupt",
 ]
 
 # Interrupted between two lines, code of these modules would keep a lock for ever, or
@@ -48,6 +55,28 @@ def send_cancel_signal() -> None:
     main = threading.main_thread().ident
     if main is not None:
         signal.pthread_kill(main, CANCEL_SIGNAL)
+
+
+def task_interrupt(
+    main: MainThread, cancellation: Cancellation, task: asyncio.Task[None]
+) -> Callable[[], None]:
+    """Cancels the task, once; if that has no effect, the loop is blocked."""
+    asked = False
+
+    def cancel() -> None:
+        cancellation.by_signal = False
+        task.cancel()
+
+    def interrupt() -> None:
+        nonlocal asked
+        if not asked:
+            asked = True
+            cancellation.by_signal = True
+            main.submit_to_loop(cancel)
+        elif cancellation.by_signal:
+            send_cancel_signal()
+
+    return interrupt
 
 
 def _on_signal(_signal: int, frame: FrameType | None) -> None:

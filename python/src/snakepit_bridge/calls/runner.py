@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.cancel_signal import send_cancel_signal
+from snakepit_bridge.calls.cancel_signal import send_cancel_signal, task_interrupt
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.run_tool import (
@@ -22,12 +21,24 @@ from snakepit_bridge.calls.run_tool import (
 )
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.turns import Turns, TurnTable
+from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.batches import Batches
     from snakepit_bridge.calls.tool_threads import ToolThreads
 
 __all__ = ["Runner", "run_in_thread"]
+
+
+class RunnerTable(TurnTable, Protocol):
+    """The table of calls, as what runs them needs it."""
+
+    tracing: Tracing | None
+
+    def later(self, delay_s: float, callback: Callable[[], None]) -> None:
+        """Calls back in the bridge's thread; may be called in any thread."""
 
 
 class Runner:
@@ -35,16 +46,25 @@ class Runner:
     the main thread as well, or in threads if several may run at once."""
 
     def __init__(
-        self, main: MainThread, calls_per_worker: int, table: TurnTable
+        self,
+        main: MainThread,
+        calls_per_worker: int,
+        table: RunnerTable,
+        tools: Iterable[Tool] = (),
     ) -> None:
         """To be called in the main thread: calls see its context variables."""
         self._main = main
+        self._context = copy_context()
         self._threads: ToolThreads | None = None
+        self._batches: Batches | None = None
         if calls_per_worker > 1:
             from snakepit_bridge.calls.tool_threads import ToolThreads
 
             self._threads = ToolThreads(calls_per_worker)
-        self._context = copy_context()
+            if any(tool.batch is not None for tool in tools):
+                from snakepit_bridge.calls.batches import Batches
+
+                self._batches = Batches(main, self._threads, table, self._context)
         self._turns = None if table.page is None else Turns(main, self._start)
         if self._turns is not None:
             table.on_over = self._turns.over
@@ -58,7 +78,9 @@ class Runner:
 
     def _start(self, running: RunningCall) -> None:
         running.context = self._context.copy()
-        if running.tool.kind.is_async:
+        if self._batches is not None and running.tool.batch is not None:
+            self._batches.submit(running, running.tool.batch)
+        elif running.tool.kind.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
             self._threads.submit(functools.partial(run_in_thread, running))
@@ -103,7 +125,7 @@ class Runner:
         running.context.run(CURRENT.set, running.call)
         task = running.context.run(self._main.loop.create_task, self._run_task(running))
         # This keeps the task while the call runs: a loop holds no reference to it.
-        running.interrupt = self._task_interrupt(running, task)
+        running.interrupt = task_interrupt(self._main, running.cancellation, task)
 
     async def _run_task(self, running: RunningCall) -> None:
         if not running.begin():
@@ -112,27 +134,6 @@ class Runner:
             running.settle(await run_coroutine(running))
         else:
             running.settle(await run_async_generator(running, running.credit))
-
-    def _task_interrupt(
-        self, running: RunningCall, task: asyncio.Task[None]
-    ) -> Callable[[], None]:
-        """Cancels the task, once; if that has no effect, the loop is blocked."""
-        asked = False
-
-        def cancel() -> None:
-            running.cancellation.by_signal = False
-            task.cancel()
-
-        def interrupt() -> None:
-            nonlocal asked
-            if not asked:
-                asked = True
-                running.cancellation.by_signal = True
-                self._main.submit_to_loop(cancel)
-            elif running.cancellation.by_signal:
-                send_cancel_signal()
-
-        return interrupt
 
 
 # ------------------------------------------------------------ synchronous, threads

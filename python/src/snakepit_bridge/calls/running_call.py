@@ -130,11 +130,12 @@ class RunningCall:
         self._end(taken_back(call_id))
         return False
 
-    def enter(self) -> Arguments:
+    def enter(self, batch: ToolSpan | None = None) -> Arguments:
         """Makes the current context the call's own; returns what to call the tool with.
 
         To be called once, after `begin` and before the tool's code, in a copy of
-        `context` or in `context` itself.
+        `context` or in `context` itself. `batch` is the span of the batch in which the
+        call runs.
 
         Raises:
             CallRefused: the arguments cannot be decoded.
@@ -143,7 +144,7 @@ class RunningCall:
         CURRENT.set(self.call)
         tracing = self._sink.tracing
         if tracing is not None:
-            self._span = tracing.begin(self.tool, self.call)
+            self._span = tracing.begin(self.tool, self.call, batch)
         given = None
         try:
             if self._arguments:
@@ -175,7 +176,8 @@ class RunningCall:
     def settle(self, frame: TerminalFrame) -> None:
         """Ends a call that began, with its terminal frame; only the first one counts.
 
-        To be called by what runs the call: nothing else ends a call that began.
+        To be called by what runs the call or its batch: nothing else ends a call that
+        began.
         """
         if self.state is not _ENDED:
             self.state = _ENDED

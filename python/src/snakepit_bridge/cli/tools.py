@@ -44,6 +44,8 @@ def _listed(tool: Tool) -> Iterator[str]:
     shape = " (stream)" if tool.kind.streams else ""
     if tool.signature.stream_result is not None:
         shape = f" (stream, returns {tool.signature.stream_result.expected})"
+    if tool.batch is not None:
+        shape = f" (batches of up to {tool.batch.max})"
     result = tool.signature.result.expected
     yield f"{tool.name}({tool.signature.written()}) -> {result}{shape}"
     if tool.description:
@@ -55,6 +57,7 @@ def _described(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "streams": tool.kind.streams,
+        "batchMax": None if tool.batch is None else tool.batch.max,
         "takesInput": tool.input is not None,
         "input": None if tool.input is None else json_schema(tool.input),
         "arguments": tool.signature.schema(),

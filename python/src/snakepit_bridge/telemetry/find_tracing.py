@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import os
 import sys
+from collections.abc import Sequence
 
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
@@ -53,10 +54,17 @@ class _TracingOnDemand:
         self._loaded: Tracing | None = None
         self._has_failed = False
 
-    def begin(self, tool: Tool, call: Call) -> ToolSpan | None:
+    def begin(
+        self, tool: Tool, call: Call, batch: ToolSpan | None = None
+    ) -> ToolSpan | None:
         """See `Tracing`."""
         tracing = self._load() if call.trace_context else self._used()
-        return None if tracing is None else tracing.begin(tool, call)
+        return None if tracing is None else tracing.begin(tool, call, batch)
+
+    def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
+        """See `Tracing`."""
+        tracing = self._used()
+        return None if tracing is None else tracing.begin_batch(tool, calls)
 
     def carrier(self) -> dict[str, str]:
         """See `Tracing`."""

@@ -17,6 +17,7 @@ CODE_FUNCTION_NAME: Final = "code.function.name"
 WORKER_ID: Final = "snakepit.worker.id"
 CALL_NUMBER: Final = "snakepit.call.number"
 TOOL_KIND: Final = "snakepit.tool.kind"
+BATCH_SIZE: Final = "snakepit.batch.size"
 
 # --------------------------------------------------------- of a tool's span, at its end
 ERROR_TYPE: Final = "error.type"

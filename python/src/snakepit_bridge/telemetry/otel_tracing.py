@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 
 from opentelemetry import context, trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
@@ -16,6 +17,7 @@ from snakepit_bridge.calls.context import Call
 from snakepit_bridge.telemetry import names, sdk
 from snakepit_bridge.telemetry.callers_context import callers_context
 from snakepit_bridge.telemetry.outcome import outcome
+from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["OtelTracing"]
@@ -38,7 +40,9 @@ class OtelTracing:
         self._incarnation = incarnation
         self._tracer = trace.get_tracer(names.SCOPE, __version__)
 
-    def begin(self, tool: Tool, call: Call) -> OtelToolSpan | None:
+    def begin(
+        self, tool: Tool, call: Call, batch: ToolSpan | None = None
+    ) -> OtelToolSpan | None:
         """See `Tracing`."""
         has_provider = _may_have_provider()
         if not call.trace_context and not has_provider:
@@ -48,7 +52,7 @@ class OtelTracing:
         try:
             current = callers_context(call.trace_context, current)
             if has_provider:
-                span = self._start_span(tool, call, current)
+                span = self._start_span(tool, call, current, batch)
                 if span.get_span_context().is_valid:
                     # A sampler may leave it out: then the caller's stays current.
                     current = trace.set_span_in_context(span, current)
@@ -61,8 +65,47 @@ class OtelTracing:
         context.attach(current)
         return None if span is None else OtelToolSpan(span)
 
+    def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> OtelToolSpan | None:
+        """See `Tracing`."""
+        if not _may_have_provider():
+            return None
+        try:
+            span = self._start_batch(tool, calls)
+            # Never detached, as that of a call.
+            context.attach(trace.set_span_in_context(span))
+        except BaseException:  # noqa: BLE001 - samplers and processors are user code
+            _say_once("a span could not be begun")
+            return None
+        return OtelToolSpan(span)
+
+    def _start_batch(self, tool: Tool, calls: Sequence[Call]) -> trace.Span:
+        nothing = context.Context()
+        callers = [
+            trace.get_current_span(
+                callers_context(call.trace_context, nothing)
+            ).get_span_context()
+            for call in calls
+        ]
+        return self._tracer.start_span(
+            f"{tool.name} batch",
+            # It has several callers, so it is a part of no caller's trace.
+            nothing,
+            trace.SpanKind.INTERNAL,
+            {
+                names.CODE_FUNCTION_NAME: tool.qualified_name,
+                names.TOOL_KIND: tool.kind.value,
+                names.BATCH_SIZE: len(calls),
+                names.WORKER_ID: self._worker_id,
+            },
+            [trace.Link(caller) for caller in callers if caller.is_valid],
+        )
+
     def _start_span(
-        self, tool: Tool, call: Call, current: context.Context
+        self,
+        tool: Tool,
+        call: Call,
+        current: context.Context,
+        batch: ToolSpan | None,
     ) -> trace.Span:
         return self._tracer.start_span(
             tool.name,
@@ -76,6 +119,7 @@ class OtelTracing:
                 names.CALL_NUMBER: call.call_id,
                 names.WORKER_ID: self._worker_id,
             },
+            batch.links() if isinstance(batch, OtelToolSpan) else None,
         )
 
     def carrier(self) -> dict[str, str]:
@@ -111,6 +155,10 @@ class OtelToolSpan:
 
     def __init__(self, span: trace.Span) -> None:
         self._span = span
+
+    def links(self) -> list[trace.Link]:
+        """Returns what refers to it."""
+        return [trace.Link(self._span.get_span_context())]
 
     def end(self, frame: pb.WorkerFrame | None, reason: CancelReason | None) -> None:
         """See `ToolSpan`."""

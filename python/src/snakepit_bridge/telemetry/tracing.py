@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -13,10 +14,10 @@ __all__ = ["ToolSpan", "Tracing"]
 
 
 class ToolSpan(Protocol):
-    """The span of one call's tool."""
+    """The span of one call's tool, or of a batch."""
 
     def end(self, frame: pb.WorkerFrame | None, reason: CancelReason | None) -> None:
-        """Ends it by the call's terminal frame, None for a result; called once.
+        """Ends it by the terminal frame, None for a result; called once.
 
         Never raises. User code may run in it, and so never in the bridge's thread.
         """
@@ -25,11 +26,21 @@ class ToolSpan(Protocol):
 class Tracing(Protocol):
     """Installed telemetry. None of its methods raises, whatever an SDK does."""
 
-    def begin(self, tool: Tool, call: Call) -> ToolSpan | None:
+    def begin(
+        self, tool: Tool, call: Call, batch: ToolSpan | None = None
+    ) -> ToolSpan | None:
         """Makes the caller's context current, and starts the span in it.
+
+        It has a link to the span of the batch in which the call runs, if there is one.
 
         Both stay in the current `contextvars.Context`, which is the call's own.
         User code may run in it, and so never in the bridge's thread.
+        """
+
+    def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
+        """Starts the span of a batch, with links to its callers, and makes it current.
+
+        The same holds of it as of `begin`.
         """
 
     def carrier(self) -> dict[str, str]:

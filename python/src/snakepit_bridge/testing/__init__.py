@@ -15,21 +15,30 @@
 `call_tool` and `stream_tool` do more of what a worker does: arguments cross as from
 a host and are checked against the annotations, and answers cross as to a host.
 
+The function of a batch takes a list, and what it returns is read as a worker does:
+
+    with batch_context(2):
+        assert batch_answers(lengths(["pen", "water"]), 2) == [3, 5]
+
 With pytest, the fixtures `snakepit_call` and `snakepit_tools` do the same.
 """
 
+from snakepit_bridge.testing.batch_context import batch_context
 from snakepit_bridge.testing.call_context import (
     HostFunction,
     LocalCall,
     call_context,
 )
 from snakepit_bridge.testing.tool_calls import call_tool, stream_tool
+from snakepit_bridge.tools.batch import batch_answers
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 
 __all__ = [
     "ArgumentsInvalid",
     "HostFunction",
     "LocalCall",
+    "batch_answers",
+    "batch_context",
     "call_context",
     "call_tool",
     "stream_tool",

@@ -17,7 +17,7 @@ from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["HostFunction", "LocalCall", "call_context"]
+__all__ = ["HostFunction", "LocalCall", "call_context", "current"]
 
 HostFunction = Callable[[Any], object]
 _CALL_ID = 1
@@ -86,22 +86,28 @@ def call_context(
         NoImage: an item of the input cannot cross.
     """
     cancellation = Cancellation()
-    host = _Host(host_functions or {})
     call = LocalCall(
         _CALL_ID,
         tool,
         session=session,
         deadline=None if timeout is None else time.monotonic() + timeout,
         trace_context=trace_context or {},
-        host=host,
+        host=_Host(host_functions or {}),
         input_stream=None if input is None else _stream(input, cancellation),
         cancellation=cancellation,
         # Which of the two the tool is, is seen where it matters.
         is_async=False,
     )
+    with current(call):
+        yield call
+
+
+@contextmanager
+def current(call: Call) -> Iterator[None]:
+    """Makes a call current meanwhile."""
     token = CURRENT.set(call)
     try:
-        yield call
+        yield
     finally:
         CURRENT.reset(token)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+if TYPE_CHECKING:
+    from snakepit_bridge.tools.batch import Batch
 
 __all__ = [
     "MARK",
@@ -27,13 +30,19 @@ class ToolMark:
     """On a function: it is a tool."""
 
     def __init__(
-        self, name: str | None, takes_input: object, *, foreign: bool = False
+        self,
+        name: str | None,
+        takes_input: object,
+        batch: Batch | None = None,
+        *,
+        foreign: bool = False,
     ) -> None:
         self.name = name
         # Not written as a tool: nobody annotated it for a host.
         self.foreign = foreign
         # The type of an input item; `NO_INPUT` where there is no input stream.
         self.takes_input = takes_input
+        self.batch = batch
 
 
 class ToolsetMark:
@@ -62,7 +71,10 @@ NO_INPUT: Final = _NoInput()
 def tool(function: _Function, /) -> _Function: ...
 @overload
 def tool(
-    *, name: str | None = None, takes_input: object = NO_INPUT
+    *,
+    name: str | None = None,
+    takes_input: object = NO_INPUT,
+    batch: Batch | None = None,
 ) -> Callable[[_Function], _Function]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -70,6 +82,7 @@ def tool(
     *,
     name: str | None = None,
     takes_input: object = NO_INPUT,
+    batch: Batch | None = None,
 ) -> Callable[..., Any]:
     """Makes a function, or a method of a `toolset`, callable from the host.
 
@@ -82,13 +95,15 @@ def tool(
         name: what the host calls it; the function's own name by default.
         takes_input: the type of an item of the input stream that the tool
             reads from `current_call().input`; without it there is none.
+        batch: how many calls the function takes at once, as one list; without
+            it, one call.
 
     Raises:
         TypeError: the decorated object cannot be called.
     """
 
     def mark(target: _Function) -> _Function:
-        return _marked(target, ToolMark(name, takes_input), "tool")
+        return _marked(target, ToolMark(name, takes_input, batch), "tool")
 
     return mark if function is None else mark(function)
 

@@ -20,7 +20,7 @@ from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
 
-__all__ = ["Signature", "SignatureInvalid"]
+__all__ = ["Signature", "SignatureInvalid", "resolved_hints"]
 
 _KINDS = inspect.Parameter
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
@@ -53,19 +53,27 @@ class Signature:
             chunk; None where the annotation says nothing, or None.
     """
 
-    def __init__(self, function: Callable[..., Any], *, foreign: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        hints: dict[str, Any] | None = None,
+        *,
+        foreign: bool = False,
+    ) -> None:
         """Reads the signature of a function or bound method. One that has none, as some
         builtins, takes any arguments.
 
         Args:
             function: what to read.
+            hints: the types of its parameters; by default those that it has.
             foreign: it was not written as a tool: an annotation that cannot be
                 resolved, or whose type no value has that crosses, requires nothing.
 
         Raises:
             SignatureInvalid: such an annotation of a function that was.
         """
-        hints = _foreign_hints(function) if foreign else _hints(function)
+        if hints is None:
+            hints = _foreign_hints(function) if foreign else resolved_hints(function)
         self.positional: list[tuple[str, Check, Path]] = []
         self.named: dict[str, Check] = {}
         self.only_positional: list[str] = []
@@ -207,7 +215,12 @@ class Signature:
         return _described(annotation)
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the annotations of a function, by name.
+
+    Raises:
+        SignatureInvalid: one cannot be resolved.
+    """
     try:
         # A method has its annotations on the function, a partial where it leads.
         target = inspect.unwrap(function)
@@ -225,7 +238,7 @@ def _foreign_hints(function: Callable[..., Any]) -> dict[str, Any]:
     # A class is called like its constructor.
     is_class = isinstance(function, type)
     try:
-        hints = _hints(vars(function)["__init__"] if is_class else function)
+        hints = resolved_hints(vars(function)["__init__"] if is_class else function)
     except (SignatureInvalid, KeyError):
         return {}
     usable = {}

@@ -40,9 +40,11 @@ class Tool:
     Attributes:
         name: what the host calls it.
         qualified_name: the function's `module.QualifiedName`.
-        function: the function, or the method bound to its toolset.
+        function: runs one call: the function, or the method bound to its toolset.
         kind: how it runs and answers.
-        signature: its arguments.
+        signature: the arguments of one call.
+        batch: how many calls run together; None where each is by itself.
+        together: the function that runs a batch.
         input: the check of an item of its input stream; None if it has none.
         description: its docstring.
     """
@@ -54,12 +56,33 @@ class Tool:
             SignatureInvalid: it cannot be called by a host.
         """
         self.name = name
-        self.function = function
+        self.function = self.together = function
         self.qualified_name = qualified_name(function)
-        self.signature = Signature(function, foreign=mark.foreign)
+        self.batch = mark.batch
+        self.signature = _signature(function, mark)
         self.kind = _kind(function, self.signature)
         self.input = _input(mark)
+        if self.batch is not None:
+            self._take_one_call()
         self.description = inspect.getdoc(function) or ""
+
+    def _take_one_call(self) -> None:
+        if self.kind.streams or self.input is not None:
+            raise SignatureInvalid(
+                "a batch returns one list; it cannot yield, nor read an input stream"
+            )
+        # Few tools are batches, and each import is a part of every start.
+        from snakepit_bridge.calls.batch_of_one import batch_of_one
+
+        self.function = batch_of_one(self.together, self.kind.is_async)
+
+
+def _signature(function: Callable[..., Any], mark: ToolMark) -> Signature:
+    if mark.batch is None:
+        return Signature(function, foreign=mark.foreign)
+    from snakepit_bridge.tools.batch import each_signature
+
+    return each_signature(function)
 
 
 def qualified_name(function: Callable[..., Any]) -> str:

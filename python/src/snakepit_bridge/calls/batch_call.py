@@ -1,0 +1,84 @@
+"""The calls that the function of a batch runs, as it sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.context import Call, current_call
+from snakepit_bridge.calls.input_stream import InputStream
+
+__all__ = ["BatchCall", "current_batch"]
+
+_NO_CALL = 0
+
+
+def current_batch() -> tuple[Call, ...]:
+    """Returns the calls that this code runs for, in the order of the list.
+
+    Each has its own deadline, session and trace context, and says whether its caller
+    has left. In a tool that is no batch there is one.
+
+    Raises:
+        RuntimeError: no call runs here.
+    """
+    call = current_call()
+    return call.calls if isinstance(call, BatchCall) else (call,)
+
+
+class _NoHost:
+    """A batch has no caller of its own."""
+
+    def send_host_call(self, *_: object) -> NoReturn:
+        raise _refusal()
+
+    def drop_host_call(self, host_call_id: int) -> None:
+        """Nothing was sent."""
+
+
+class BatchCall(Call):
+    """What `current_call()` returns in the function of a batch.
+
+    Its deadline is the last one of its calls; it is cancelled when every caller has
+    left. It belongs to no session, and asks the host for nothing.
+
+    Attributes:
+        calls: those of the batch, in the order of the list.
+    """
+
+    __slots__ = ("calls",)
+
+    def __init__(
+        self, calls: Sequence[Call], cancellation: Cancellation, is_async: bool
+    ) -> None:
+        deadlines = [call.deadline for call in calls if call.deadline is not None]
+        super().__init__(
+            _NO_CALL,
+            calls[0].tool,
+            _NoHost(),
+            cancellation,
+            is_async,
+            deadline=max(deadlines) if len(deadlines) == len(calls) else None,
+        )
+        self.calls = tuple(calls)
+
+    @property
+    def input(self) -> InputStream:
+        """Refused: a batch reads no input stream."""
+        raise _refusal()
+
+    def host(self, function: str, argument: object = None) -> Any:
+        """Refused: only one of the calls can ask."""
+        raise _refusal()
+
+    async def host_async(self, function: str, argument: object = None) -> Any:
+        """Refused: only one of the calls can ask."""
+        raise _refusal()
+
+
+def _refusal() -> RuntimeError:
+    return RuntimeError(
+        "a batch runs for several callers; use one of current_batch(), as in "
+        "current_batch()[0].host(...)"
+    )
