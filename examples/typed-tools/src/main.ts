@@ -1,0 +1,43 @@
+import { fileURLToPath } from "node:url";
+import { python, pythonEnvironment } from "@snakepit/adapter-python";
+import { createPool, InputError } from "@snakepit/core";
+import type { Order, Tools } from "./gen/tools.ts";
+
+const here = (path: string): string =>
+	fileURLToPath(new URL(path, import.meta.url));
+
+/** Has pydantic and the bridge, as the one that is made here has. */
+const [interpreter] = process.argv.slice(2);
+await using pool = await createPool<Tools>({
+	adapter: python({
+		tools: here("../tools.py"),
+		...(interpreter === undefined
+			? {
+					environment: pythonEnvironment({
+						requirements: [here("../../../python"), "pydantic>=2.11"],
+					}),
+				}
+			: { python: interpreter }),
+	}),
+	size: 1,
+});
+
+for await (const { name, price } of pool.stream("products", { size: "small" }))
+	console.log(`${name} ${price}`);
+
+const order: Order = {
+	id: "0d9e2b0a-6f0e-4f6c-8a57-0f3a5b1c2d3e",
+	lines: [{ product: "cup", quantity: 2 }, { product: "pot" }],
+	payment: { kind: "invoice", payableWithin: "P30D" },
+};
+const { net, gross, delivery } = await pool.execute("quote", { order });
+console.log(`${net} net, ${gross} gross, in ${delivery}`);
+
+try {
+	const lines = [{ product: "cup", quantity: 0 }];
+	await pool.execute("quote", { order: { ...order, lines } });
+} catch (error) {
+	if (!(error instanceof InputError)) throw error;
+	console.log(`${error.code} ${error.path}`);
+	console.log(error.message);
+}
