@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import collections.abc
-import contextlib
 import enum
 import sys
 import types
@@ -32,7 +31,6 @@ from snakepit_bridge.tools.annotations.leaves import (
     NdArrayCheck,
 )
 from snakepit_bridge.tools.annotations.named import ObjectCheck
-from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
 
 __all__ = ["Unsupported", "compile_annotation"]
@@ -120,10 +118,7 @@ def _generic(
     if name in _TRANSPARENT:
         return _compile(arguments[0], within)
     if origin is typing.Union or origin is types.UnionType:
-        if sum(hasattr(member, "__pydantic_validator__") for member in arguments) > 1:
-            with contextlib.suppress(Unsupported):
-                return _by_pydantic(annotation, None, within)
-        return UnionCheck([_compile(member, within) for member in arguments])
+        return _union(annotation, arguments, within)
     if origin is typing.Literal and all(map(_is_literal, arguments)):
         return LiteralCheck(arguments)
     if origin is tuple:
@@ -186,6 +181,19 @@ def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
                 "or remove it and check the value in the tool"
             ) from None
     return check
+
+
+def _union(annotation: Any, arguments: tuple[Any, ...], within: Within) -> Check:
+    # A module that not all tools need.
+    from snakepit_bridge.tools.annotations.unions import UnionCheck
+
+    if sum(hasattr(member, "__pydantic_validator__") for member in arguments) > 1:
+        try:
+            return _by_pydantic(annotation, None, within)
+        except Unsupported:
+            # It has members that pydantic does not know.
+            pass
+    return UnionCheck([_compile(member, within) for member in arguments])
 
 
 def _by_pydantic(annotation: Any, inner: Any, within: Within) -> Check:
