@@ -1,0 +1,134 @@
+"""Types that are sent as others, and whatever carries values."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import time, timedelta
+from decimal import Decimal
+from enum import Enum, Flag, IntEnum
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import attrs
+import msgspec
+from pydantic import BaseModel
+from snakepit_bridge import current_call, decoder, encoder, tool
+
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Size(IntEnum):
+    SMALL = 1
+    LARGE = 2
+
+
+class Access(Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Corner(NamedTuple):
+    x: float
+    y: float
+
+
+@dataclass
+class Box:
+    corner: Corner
+    colour: Colour | None
+    sizes: dict[Colour, Size]
+
+
+@attrs.define
+class Job:
+    wait: timedelta
+    _key: UUID
+
+
+class Shape(msgspec.Struct, tag=True, rename="camel"):
+    outer_edge: Decimal
+
+
+class Model(BaseModel):
+    id: UUID
+    waits: list[timedelta]
+    colour: Colour
+
+
+class Money:
+    def __init__(self, cents: int) -> None:
+        self.cents = cents
+
+
+@encoder(Money)
+def write(money: Money) -> str:
+    return f"{money.cents} ct"
+
+
+@decoder
+def read(text: str) -> Money:
+    return Money(int(text.removesuffix(" ct")))
+
+
+@dataclass
+class Row:
+    """A field for each row of the table in docs/values.md."""
+
+    colour: Colour
+    size: Size
+    access: Access
+    decimal: Decimal
+    uuid: UUID
+    path: Path
+    address: IPv4Address
+    wait: timedelta
+    at: time
+    number: complex
+    steps: range
+    queue: deque[UUID]
+    box: Box
+    job: Job
+    shape: Shape
+    model: Model
+    money: Money
+    either: Decimal | Colour | None
+
+
+@tool
+def crossed(rows: list[Row]) -> list[Row]:
+    """Returns the rows, if each part is of its type."""
+    kinds = [
+        *(Colour, Size, Access, Decimal, UUID, Path, IPv4Address, timedelta, time),
+        *(complex, range, deque, Box, Job, Shape, Model, Money),
+    ]
+    for row in rows:
+        for value, kind in zip(vars(row).values(), kinds, strict=False):
+            if not isinstance(value, kind):
+                raise TypeError(f"{value!r} is no {kind.__name__}")
+    return rows
+
+
+@tool
+def boxes(count: int) -> Iterator[Box]:
+    for number in range(count):
+        yield Box(Corner(number, 0.5), Colour.RED, {Colour.GREEN: Size.LARGE})
+
+
+@tool(takes_input=Shape)
+def edges() -> Decimal:
+    return sum((shape.outer_edge for shape in current_call().input), Decimal())
+
+
+@tool
+def asked(wait: timedelta) -> Any:
+    return current_call().host("ask", {"wait": wait, "who": Corner(1, 2)})
+
+
+@tool
+def sent(value: Any) -> str:
+    return repr(value)
