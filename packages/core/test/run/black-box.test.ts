@@ -28,14 +28,18 @@ function pool(
 		adapter: {
 			name: "talks",
 			launch: () => ({ executable: "/bin/sh", args: ["-c", script] }),
-			connect: async ({ pid, exited }) => ({
-				execute: async () => {
-					process.kill(pid, "SIGUSR1");
-					await exited;
-					return await new Promise(() => {});
-				},
-				[Symbol.asyncDispose]: async () => {},
-			}),
+			connect: async (worker, signal) => {
+				// Before this line the trap may not be set: the signal would end the shell itself.
+				await worker.line(/^up$/, "stdout", signal);
+				return {
+					execute: async () => {
+						process.kill(worker.pid, "SIGUSR1");
+						await worker.exited;
+						return await new Promise(() => {});
+					},
+					[Symbol.asyncDispose]: async () => {},
+				};
+			},
 		},
 	});
 }
