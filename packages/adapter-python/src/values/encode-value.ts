@@ -121,8 +121,13 @@ class Encoder {
 			prototype === Object.prototype || prototype === Array.prototype;
 		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
 		this.enter(value);
-		if (prototype === Array.prototype) this.list(value as unknown[]);
-		else if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
+		if (prototype === Array.prototype) {
+			const items = value as unknown[];
+			// Most lists are ruled out without a call.
+			if (typeof items[0] === "object" && areDateTimes(items))
+				encodeDateTimes(this.writer, items);
+			else this.items(items);
+		} else if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
 		else if (Array.isArray(value)) this.items(value);
 		else if (value instanceof Map) this.map(value);
 		else if (value instanceof Set) this.listInside(EXTENSION.set, [...value]);
@@ -147,11 +152,6 @@ class Encoder {
 
 	private listInside(type: number, items: readonly unknown[]): void {
 		this.writer.extension(type, EXTENSION_GUESS, () => this.items(items));
-	}
-
-	private list(items: readonly unknown[]): void {
-		if (areDateTimes(items)) encodeDateTimes(this.writer, items);
-		else this.items(items);
 	}
 
 	private items(items: readonly unknown[]): void {

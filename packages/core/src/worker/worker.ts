@@ -118,7 +118,8 @@ export class Worker {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
+		const { size } = this.#calls.attempts;
+		return size < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation.hasEnded === true;
@@ -225,8 +226,7 @@ export class Worker {
 
 	/** Kills the group at once, in this very turn. For the exit of the host. */
 	killNow(): void {
-		if (this.#state === "exited") return;
-		this.#end.killNow(this.#belongings?.process);
+		if (this.#state !== "exited") this.#end.killNow(this.#belongings?.process);
 	}
 
 	#step(occurrence: WorkerOccurrence): void {
