@@ -65,7 +65,10 @@ def _bind_keywords(signature: Signature, given: dict[Any, Any]) -> Arguments:
         check = signature.named.get(name, signature.other)
         if check is None or not isinstance(name, str):
             raise _unexpected(signature, name)
-        keywords[name] = check.check(value, (None, key_place(name)))
+        passes = type(value) in check.exact
+        keywords[name] = (
+            value if passes else check.check(value, (None, key_place(name)))
+        )
     for name in signature.required:
         if name not in keywords:
             raise _missing(signature, name)

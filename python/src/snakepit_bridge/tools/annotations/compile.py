@@ -231,9 +231,9 @@ def _typed_dict(annotation: Any, within: Within) -> Check:
         elif wrapper == "NotRequired":
             required.discard(key)
     check = ObjectCheck(annotation, annotation.__name__)
-    check.required = frozenset(required)
     within.made[annotation] = check
-    check.items = {key: _compile(hint, within) for key, hint in hints.items()}
+    items = {key: _compile(hint, within) for key, hint in hints.items()}
+    check.complete(items, required)
     return check
 
 

@@ -163,8 +163,10 @@ def _described(kind: Any, annotation: Any, within: Within) -> Check:
     check = ObjectCheck(kind, kind.__name__)
     within.made[place] = check
     properties = list(_answered(kind) if within.answered else _taken(kind))
-    check.required = frozenset(p.name for p in properties if p.required)
-    check.items = {p.name: within.part(p.annotation) for p in properties}
+    check.complete(
+        {p.name: within.part(p.annotation) for p in properties},
+        [p.name for p in properties if p.required],
+    )
     return check
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
@@ -97,7 +97,7 @@ class ObjectCheck(NamedCheck):
 
     Attributes:
         kind: the class; hashable.
-        items: the checks of the properties, set later: they may contain this one.
+        items: the checks of the properties.
         required: the properties that must be there.
         documentation: what the class says about itself.
     """
@@ -109,6 +109,8 @@ class ObjectCheck(NamedCheck):
         self.expected = expected
         self.items: Mapping[str, Check] = {}
         self.required: frozenset[str] = frozenset()
+        # Of each property: its check, the types that need none, and its place.
+        self._known: dict[str, tuple[Check, frozenset[type], str]] = {}
         # Not `__doc__`: a class without a docstring inherits that of its base.
         own = getattr(kind, "__origin__", kind)
         documentation = own.__dict__.get("__doc__") or ""
@@ -116,23 +118,35 @@ class ObjectCheck(NamedCheck):
         is_made = documentation.startswith(f"{own.__name__}(")
         self.documentation: str = "" if is_made else documentation
 
+    def complete(self, items: Mapping[str, Check], required: Iterable[str]) -> None:
+        """Takes the properties, which may contain this check."""
+        self.items = items
+        self.required = frozenset(required)
+        self._known = {
+            key: (check, check.exact, key_place(key)) for key, check in items.items()
+        }
+
     def look(self, value: Any, path: Path) -> Any:
         if type(value) is not dict:
             raise self.mismatch(value, path)
-        checked: dict[str, Any] = {}
+        checked: dict[str, Any] | None = None
         for key, item in value.items():
-            check = self.items.get(key) if isinstance(key, str) else None
-            if check is None:
-                known = ", ".join(self.items)
+            known = self._known.get(key)
+            if known is None:
+                keys = ", ".join(self.items)
                 place = f"the key {key!r:.80}"
-                raise Mismatch(path, f"{self.expected} (keys: {known})", place)
-            checked[key] = check.check(item, (path, key_place(key)))
-        for key in self.items:
-            if key in self.required and key not in checked:
-                expected = self.items[key].expected
-                raise Mismatch((path, key_place(key)), expected, "nothing")
-        same = all(checked[key] is item for key, item in value.items())
-        return value if same else checked
+                raise Mismatch(path, f"{self.expected} (keys: {keys})", place)
+            check, exact, place = known
+            if type(item) not in exact:
+                made = check.check(item, (path, place))
+                if made is not item:
+                    checked = dict(value) if checked is None else checked
+                    checked[key] = made
+        if not self.required <= value.keys():
+            missing = next(k for k in self.items if k in self.required - value.keys())
+            expected = self.items[missing].expected
+            raise Mismatch((path, key_place(missing)), expected, "nothing")
+        return value if checked is None else checked
 
     def definition(self, definitions: SchemaDefinitions) -> Schema:
         items = self.items.items()

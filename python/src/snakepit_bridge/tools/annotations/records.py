@@ -44,15 +44,14 @@ class RecordCheck(ObjectCheck):
 
     def __init__(self, kind: Any, expected: str) -> None:
         super().__init__(kind, expected)
+        # What the initializer calls a field, where that is another name; None where it
+        # takes no such argument.
         self.keywords: dict[str, str | None] = {}
 
     def look(self, value: Any, path: Path) -> Any:
-        given = super().look(value, path)
-        arguments = {
-            keyword: item
-            for name, item in given.items()
-            if (keyword := self.keywords[name]) is not None
-        }
+        arguments = super().look(value, path)
+        if self.keywords:
+            arguments = self._renamed(arguments)
         try:
             return self.kind(**arguments)
         except REJECTIONS as error:
@@ -60,6 +59,10 @@ class RecordCheck(ObjectCheck):
                 f"not a valid {self.expected}: {str(error) or type(error).__name__}"
             )
             raise Mismatch(path, self.expected, problem, problem) from None
+
+    def _renamed(self, given: dict[str, Any]) -> dict[str, Any]:
+        pairs = ((self.keywords.get(name, name), item) for name, item in given.items())
+        return {keyword: item for keyword, item in pairs if keyword is not None}
 
 
 def record_check(
@@ -99,12 +102,14 @@ def record_check(
     given = dict(zip(parameters, arguments, strict=False))
     check = RecordCheck(annotation, _name(kind, arguments))
     within.made[place] = check
-    check.required = frozenset(field.name for field in fields if field.required)
-    check.keywords = {field.name: field.keyword for field in fields}
     inside = within._replace(aliases=(*within.aliases, kind)) if arguments else within
-    check.items = {
-        field.name: inside.part(_filled(field.annotation, given)) for field in fields
+    check.keywords = {
+        field.name: field.keyword for field in fields if field.name != field.keyword
     }
+    check.complete(
+        {field.name: inside.part(_filled(field.annotation, given)) for field in fields},
+        [field.name for field in fields if field.required],
+    )
     return check
 
 
