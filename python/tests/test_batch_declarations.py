@@ -11,9 +11,15 @@ from typing import Any, TypedDict
 import pytest
 from support.command_line import run
 
-from snakepit_bridge import Batch, current_batch, current_call
+from snakepit_bridge import Batch, current_batch, current_call, tool
 from snakepit_bridge.bridge.describe import describe
-from snakepit_bridge.testing import batch_answers, batch_context
+from snakepit_bridge.testing import (
+    ArgumentsInvalid,
+    batch_answers,
+    batch_context,
+    call_tool,
+)
+from snakepit_bridge.tools.batch import BatchResultInvalid
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.signature import SignatureInvalid
 from snakepit_bridge.tools.tool import Tool
@@ -157,6 +163,35 @@ def test_a_batch_is_tested_as_any_function() -> None:
     assert (length, str(error)) == (3, "nothing")
     assert calls[0].session == {"text": "pen"}
     assert [call.call_id for call in calls] == [1, 2]
+
+
+@tool(batch=Batch(max=8))
+def counted(texts: list[str]) -> list[int | Exception]:
+    if texts == ["short"]:
+        return []
+    (call,) = current_batch()
+    if call.session is not None:
+        call.session["calls"] = call.session.get("calls", 0) + 1
+    return lengths(texts)
+
+
+@tool(batch=Batch(max=8))
+async def counted_later(texts: list[str]) -> list[int | Exception]:
+    return counted(texts)
+
+
+@pytest.mark.parametrize("function", [counted, counted_later])
+def test_call_tool_runs_a_batch_of_one(function: Callable[..., Any]) -> None:
+    session: dict[str, Any] = {}
+    assert call_tool(function, ["pen"], session=session) == 3
+    assert call_tool(function, {"texts": "water"}, session=session) == 5
+    assert session["calls"] == 2
+    with pytest.raises(ValueError, match="nothing"):
+        call_tool(function, [""])
+    with pytest.raises(BatchResultInvalid, match="1 calls returned 0 answers"):
+        call_tool(function, ["short"])
+    with pytest.raises(ArgumentsInvalid, match=r"\$\.texts"):
+        call_tool(function, [["pen"]])
 
 
 ANSWERS: list[tuple[object, list[object]]] = [

@@ -1,5 +1,4 @@
-"""Calls that a tool runs together: each gets its own answer, its own error, its own
-end."""
+"""Calls that a tool runs together: each has its own answer or error, and ends alone."""
 
 from __future__ import annotations
 
@@ -35,10 +34,13 @@ TOOLS = """
             raise ValueError("for all")
         return [KeyError(item) if item == "error" else item for item in items]
 
+    def block() -> None:
+        current_call().logger.info("blocks")
+        os.read(reader, 1)
+
     def answer(items: list[Any]) -> list[Any]:
         if "block" in items:
-            current_call().logger.info("blocks")
-            os.read(reader, 1)
+            block()
         return worked(items)
 
     @tool(batch=Batch(max=4, wait_ms=0))
@@ -47,9 +49,10 @@ TOOLS = """
 
     @tool(batch=Batch(max=4, wait_ms=0))
     async def later(items: list[str]) -> list[str | Exception]:
+        if "block the loop" in items:
+            block()
         if "block" in items:
-            current_call().logger.info("blocks")
-            await asyncio.to_thread(os.read, reader, 1)
+            await asyncio.to_thread(block)
         return worked(items)
 
     @tool
@@ -227,14 +230,17 @@ def test_a_call_that_is_cancelled_while_it_waits_is_taken_out(
     assert conversation.call("found_sizes") == [1, 2]
 
 
-@KINDS
+@pytest.mark.parametrize(
+    ("tool", "blocks"),
+    [("together", "block"), ("later", "block"), ("later", "block the loop")],
+)
 def test_a_call_that_is_cancelled_in_a_batch_ends_at_once_and_the_batch_runs_on(
-    shared: Host, tool: str
+    shared: Host, tool: str, blocks: str
 ) -> None:
     conversation = fresh(shared)
     first = conversation.begin(tool, ["block"])
     assert conversation.logs.get(timeout=30).message == "blocks"
-    calls = [conversation.begin(tool, [item]) for item in ("a", "block")]
+    calls = [conversation.begin(tool, [item]) for item in ("a", blocks)]
     conversation.begin("release")
     assert conversation.logs.get(timeout=30).message == "blocks"
     conversation.cancel(calls[0])
@@ -242,7 +248,7 @@ def test_a_call_that_is_cancelled_in_a_batch_ends_at_once_and_the_batch_runs_on(
     left = settled(conversation, [calls[0]])[calls[0]]
     assert (left.kind, left.began) == (pb.FAILURE_KIND_CANCELLED, True)
     conversation.begin("release")
-    assert settled(conversation, [calls[1]]) == {calls[1]: "block"}
+    assert settled(conversation, [calls[1]]) == {calls[1]: blocks}
     assert conversation.call("found_sizes") == [1, 2]
     assert first not in calls
 

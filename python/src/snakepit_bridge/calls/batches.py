@@ -62,7 +62,8 @@ class Batches:
         submit = self._main.submit_to_loop if is_async else self._threads.submit
         context = self._context.copy()
         tracing = self._table.tracing
-        batch = RunningBatch(tool, calls, context, tracing, submit)
+        # A thread is free while others wait for the batch: each of them could have one.
+        batch = RunningBatch(tool, calls, context, tracing, self._threads.submit)
         over = functools.partial(self._queues[tool.name].over, len(calls))
         if is_async:
             submit(functools.partial(self._start_task, batch, context, over))

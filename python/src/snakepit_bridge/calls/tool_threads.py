@@ -101,16 +101,24 @@ class ToolThreads:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._idle = threading.Semaphore(0)
+        self._lock = threading.Lock()
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Runs work in one of the threads; called in the thread that reads."""
+        """Runs work in one of the threads; may be called in any thread."""
         self._work.put(work)
         if len(self._threads) < self._most and not self._idle.acquire(blocking=False):
+            self._add_thread()
+
+    def _add_thread(self) -> None:
+        with self._lock:
+            number = len(self._threads)
+            if number == self._most:
+                return
             # A daemon, so that a tool that never ends does not keep the worker alive.
-            name = f"tool-{len(self._threads)}"
+            name = f"tool-{number}"
             thread = threading.Thread(target=self._run, name=name, daemon=True)
             self._threads.append(thread)
-            thread.start()
+        thread.start()
 
     def _run(self) -> None:
         while True:
