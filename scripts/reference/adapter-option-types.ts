@@ -25,6 +25,7 @@ import {
 	PRELOAD_CHECKS,
 	PYTHON_CHECKS,
 	SHARED_MEMORY_CHECKS,
+	WATCH_CHECKS,
 } from "../../packages/adapter-python/src/resolve-options.ts";
 import { SOURCE_CHECKS } from "../../packages/adapter-python/src/tool-sources.ts";
 import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
@@ -67,6 +68,7 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 	),
 	group("tools", "ToolSource", `${python}/options.ts`, SOURCE_CHECKS),
 	group("preload", "PreloadOptions", `${python}/options.ts`, PRELOAD_CHECKS),
+	group("watch", "WatchOptions", `${python}/options.ts`, WATCH_CHECKS),
 	group(
 		"sharedMemory",
 		"SharedMemoryOptions",

@@ -21,6 +21,7 @@ export {
 	type SharedMemoryOptions,
 	type ToolDescription,
 	Tuple,
+	type WatchOptions,
 	type WorkerEnv,
 } from "@snakepit/adapter-python";
 export { DEFAULTS, type PythonGrpcOptions, type Transport } from "./options.ts";

@@ -14,6 +14,7 @@ export {
 	type PythonOptions,
 	type SharedMemoryOptions,
 	type ToolSource,
+	type WatchOptions,
 	type WorkerEnv,
 } from "./options.ts";
 export { findPython, type PythonAdapter, python } from "./python-adapter.ts";

@@ -55,6 +55,12 @@ export interface PythonOptions {
 	 * where numpy sees them without a copy. `"off"`: everything is sent.
 	 */
 	readonly sharedMemory?: SharedMemoryOptions | "off" | undefined;
+	/**
+	 * Replaces the workers when a file that they have loaded is saved: each new one is ready before the old one is asked
+	 * to leave, and calls are finished. Where the new ones cannot be started, the old ones stay. With `types` it keeps the
+	 * TypeScript types of the tools up to date, too. By default `true` where `NODE_ENV` is `development`.
+	 */
+	readonly watch?: boolean | WatchOptions | undefined;
 	/** Records of Python's `logging` below it are not sent. @default "info" */
 	readonly logLevel?:
 		| "debug"
@@ -75,6 +81,12 @@ export interface ToolSource {
 	readonly file?: string | URL | undefined;
 	/** Names of functions that are tools as they are, for example `["sqrt"]` of the module `math`. Nothing else there is a tool then. By default the tools that it declares. */
 	readonly expose?: readonly string[] | undefined;
+}
+
+/** What follows the tools while they are written. */
+export interface WatchOptions {
+	/** The TypeScript module that `python -m snakepit_bridge types --output` makes: written when the pool starts, and again with each reload. */
+	readonly types?: string | URL | undefined;
 }
 
 /** What a preloaded parent imports. */
@@ -115,6 +127,7 @@ export interface ResolvedOptions {
 	readonly streamCredit: StreamCredit;
 	readonly sharedMemory: Complete<SharedMemoryOptions> | "off";
 	readonly logLevel: NonNullable<PythonOptions["logLevel"]>;
+	readonly watch: { readonly types: string | undefined } | "off";
 }
 
 /** What a preloaded parent imports besides the bridge. */

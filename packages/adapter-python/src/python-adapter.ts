@@ -6,6 +6,7 @@ import {
 	ConnectionBrokenError,
 	type LaunchSpec,
 	type PreloadPlace,
+	type ReloadablePool,
 	type WorkerProcess,
 	type WorkerSlot,
 } from "@snakepit/core/adapter";
@@ -14,7 +15,6 @@ import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import { loadTransport } from "./channel/load-transport.ts";
 import type { Conversation } from "./conversation/conversation.ts";
 import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
-import { cacheDirectory } from "./environment/environments-directory.ts";
 import {
 	choiceNote,
 	chooseInterpreter,
@@ -28,12 +28,13 @@ import {
 	usualSources,
 } from "./interpreter/interpreter-sources.ts";
 import { requireBridge } from "./interpreter/refusals.ts";
-import { RememberedFacts } from "./interpreter/remembered-facts.ts";
+import { rememberedFacts } from "./interpreter/remembered-facts.ts";
 import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { CallPage } from "./shared-memory/call-page.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
+import { WatchedSources } from "./watch/watched-sources.ts";
 import { comparedOptions } from "./worker/compared-options.ts";
 import {
 	type LaunchHost,
@@ -91,15 +92,6 @@ export function pythonAdapter(
 	return new PythonWorkers(resolveOptions(options, kind));
 }
 
-/** Nothing where this user has no private cache: then Python is asked each time. */
-function rememberedFacts(): RememberedFacts | undefined {
-	try {
-		return new RememberedFacts(cacheDirectory("interpreters", process.env));
-	} catch {
-		return undefined;
-	}
-}
-
 /** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
 function loadConversation(): Promise<
 	typeof import("./conversation/conversation.ts")
@@ -111,6 +103,7 @@ class PythonWorkers implements PythonAdapter {
 	readonly name: string;
 	readonly madeFrom: unknown;
 	private readonly options: ResolvedOptions;
+	private readonly watched: WatchedSources | undefined;
 	private interpreter: Choice | undefined;
 	/** Those of ended workers are removed when another one starts. */
 	private conversations: readonly Conversation[] = [];
@@ -118,6 +111,8 @@ class PythonWorkers implements PythonAdapter {
 	constructor(options: ResolvedOptions) {
 		this.options = options;
 		this.name = options.kind.name;
+		this.watched =
+			options.watch === "off" ? undefined : new WatchedSources(options);
 		this.madeFrom = comparedOptions(options);
 	}
 
@@ -169,6 +164,10 @@ class PythonWorkers implements PythonAdapter {
 			: [choiceNote(choice), ...compileNotes(choice)];
 	}
 
+	watch(pool: ReloadablePool): () => void {
+		return this.watched?.watch(pool) ?? (() => {});
+	}
+
 	launch(slot: WorkerSlot): LaunchSpec {
 		return launchSpec(slot, this.chosen(), this.options, this.host());
 	}
@@ -194,6 +193,7 @@ class PythonWorkers implements PythonAdapter {
 			maxMessageBytes,
 			streamCredit,
 			hostFunctions,
+			sources: this.watched?.note,
 			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
 			callPage: callPage === undefined ? undefined : CallPage.open(callPage),
 		});

@@ -17,6 +17,7 @@ import {
 	type PythonOptions,
 	type ResolvedOptions,
 	type SharedMemoryOptions,
+	type WatchOptions,
 	type WorkerEnv,
 } from "./options.ts";
 import { absolute, isPath } from "./paths.ts";
@@ -78,6 +79,11 @@ export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 			? undefined
 			: 'must be an object, or "off"',
 	),
+	watch: optional((value) =>
+		typeof value === "boolean" || isPlainObject(value)
+			? undefined
+			: "must be true, false or { types }",
+	),
 	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
 };
 
@@ -87,6 +93,10 @@ export const PRELOAD_CHECKS: Readonly<Record<keyof PreloadOptions, Check>> = {
 		value.every((name) => nonEmptyText(name) === undefined)
 			? undefined
 			: "must be an array of names of modules",
+};
+
+export const WATCH_CHECKS: Readonly<Record<keyof WatchOptions, Check>> = {
+	types: optional(isPath),
 };
 
 export const SHARED_MEMORY_CHECKS: Readonly<
@@ -136,6 +146,7 @@ export function resolveOptions(
 				: { chunks: given.streamCredit, smallBytes: 0 },
 		sharedMemory: resolveSharedMemory(maker, given.sharedMemory),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
+		watch: resolveWatch(maker, given.watch),
 	});
 }
 
@@ -163,6 +174,20 @@ function resolveSharedMemory(
 	return Object.freeze({
 		fromBytes: given?.fromBytes ?? fromBytes,
 		limitBytes: given?.limitBytes ?? limitBytes,
+	});
+}
+
+/** A development server sets `NODE_ENV`, and its user expects what is saved to run. Nothing else watches files unasked. */
+function resolveWatch(
+	maker: string,
+	given: PythonOptions["watch"] = process.env["NODE_ENV"] === "development",
+): ResolvedOptions["watch"] {
+	if (given === false) return "off";
+	const options = given === true ? {} : given;
+	checkOptions(`${maker} watch`, options, WATCH_CHECKS);
+	const { types } = options;
+	return Object.freeze({
+		types: types === undefined ? undefined : absolute(types),
 	});
 }
 

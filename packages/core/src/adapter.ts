@@ -50,6 +50,11 @@ export interface Adapter<Client = unknown> {
 	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
 	notes?(): readonly string[];
 	/**
+	 * Is called once when the pool is open, by an adapter whose program may change while it runs, as source files do.
+	 * Returns what is called when the pool begins to close.
+	 */
+	watch?(pool: ReloadablePool): () => void;
+	/**
 	 * Says what to execute for one slot. Called again for every start, so what is
 	 * made once belongs in `prepare`. An answer that takes its time has as much as
 	 * `start.timeoutMs`.
@@ -74,6 +79,25 @@ export interface Adapter<Client = unknown> {
 		process: WorkerProcess,
 		signal: AbortSignal,
 	): Promise<Connection<Client>>;
+}
+
+/** A pool whose program may change. */
+export interface ReloadablePool {
+	/**
+	 * Replaces every worker by one that has the program as it is now: the new one is ready before the old one is asked to
+	 * leave, and calls of the old one are finished. Workers that could not be started before are tried again. One at a
+	 * time. Never rejects.
+	 *
+	 * @param files what changed, for people.
+	 * @param parent whether the preloaded parent has the program, too.
+	 * @returns why a worker could not be started; the old ones stay then.
+	 */
+	reload(
+		files: readonly string[],
+		parent: "kept" | "renewed",
+	): Promise<Error | undefined>;
+	/** Calls `action` once after `ms` milliseconds; does not hold the program open. */
+	after(ms: number, action: () => void): { cancel(): void };
 }
 
 /** What a worker can be asked for. */

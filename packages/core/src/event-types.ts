@@ -39,6 +39,8 @@ const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"pool.resized": true,
 	"pool.recycle_requested": true,
 	"pool.restart_requested": true,
+	"pool.reloaded": true,
+	"pool.reload_failed": true,
 	"pool.restart_budget_spent": true,
 	"pool.adapter_noted": true,
 	"preload.started": true,

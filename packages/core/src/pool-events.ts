@@ -95,6 +95,22 @@ export type PoolEvent =
 			readonly workerId: string;
 	  })
 	| {
+			/** Every worker was replaced by one that has the program as it is since these files changed. */
+			readonly type: "pool.reloaded";
+			readonly pool: string;
+			/** What changed, as the adapter names it. */
+			readonly files: readonly string[];
+			/** Until the last new worker was ready, in milliseconds; the old ones may still finish their calls. */
+			readonly durationMs: number;
+	  }
+	| {
+			/** The program changed, and no worker could be started with it: the old workers stay. The next change is tried again. */
+			readonly type: "pool.reload_failed";
+			readonly pool: string;
+			readonly files: readonly string[];
+			readonly error: Error;
+	  }
+	| {
 			/** Workers ended too often; the pool waits before it starts another. */
 			readonly type: "pool.restart_budget_spent";
 			readonly pool: string;

@@ -4,7 +4,8 @@ import { pythonGrpc } from "../../src/index.ts";
 
 const [tools = "", python = "", dataDir = ""] = process.argv.slice(2);
 const pool = await createPool({
-	adapter: pythonGrpc({ tools, python }),
+	// Nor does what watches the tools.
+	adapter: pythonGrpc({ tools, python, watch: true }),
 	size: 2,
 	dataDir,
 });

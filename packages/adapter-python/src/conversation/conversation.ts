@@ -11,35 +11,21 @@ import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
-import type { CallPage } from "../shared-memory/call-page.ts";
-import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
 import { CallsAhead } from "./calls-ahead.ts";
 import { cancellationOf } from "./cancellation.ts";
 import { ChunkStream } from "./chunk-stream.ts";
+import type { ConversationSetting } from "./conversation-setting.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { conversationBroken } from "./failure-error.ts";
 import { encodeFrame, type HostMessage } from "./frame-codec.ts";
-import { type HostFunction, HostFunctions } from "./host-functions.ts";
+import { HostFunctions } from "./host-functions.ts";
 import { IncomingFrames } from "./incoming-frames.ts";
 import {
 	abortedBefore,
 	type CallAnswers,
 	OngoingCall,
 } from "./ongoing-call.ts";
-
-/** What a conversation is held under. */
-export interface ConversationSetting {
-	/** How many calls the worker takes at once. */
-	readonly callsAtOnce: number;
-	readonly maxMessageBytes: number;
-	readonly streamCredit: StreamCredit;
-	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
-	/** How large values are handed over; `undefined` where they are sent. */
-	readonly sharedMemory: SharedMemory | undefined;
-	/** Where the worker notes which call it began last; `undefined` where none is sent ahead. */
-	readonly callPage: CallPage | undefined;
-}
 
 /** The process at the other end, as far as a conversation needs it. */
 export interface ConversationProcess
@@ -88,6 +74,7 @@ export class Conversation implements Connection, FrameListener {
 			calls: this.calls,
 			hostFunctions: this.hostFunctions,
 			log: (record) => process.log(record),
+			sources: setting.sources,
 			discard: (value) => this.discard(value),
 			malformed: (problem, cause) => this.break(problem, cause),
 		});

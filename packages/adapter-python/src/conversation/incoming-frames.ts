@@ -6,6 +6,7 @@ import {
 	isCompact,
 	RESULT_HEAD_BYTES,
 } from "./compact-frame.ts";
+import type { ConversationSetting } from "./conversation-setting.ts";
 import { decodeFrame, type WorkerMessage } from "./frame-codec.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { logRecordOf } from "./log-record.ts";
@@ -16,6 +17,8 @@ interface FramesSetting {
 	readonly calls: ReadonlyMap<number, OngoingCall>;
 	readonly hostFunctions: HostFunctions;
 	readonly log: (record: WorkerLogRecord) => void;
+	/** Source files that the worker has loaded. */
+	readonly sources?: ConversationSetting["sources"];
 	/** Removes what came beside a value that nobody will read. */
 	readonly discard: (value: ValueImage) => void;
 	/** The frame cannot be read. */
@@ -32,7 +35,7 @@ export class IncomingFrames {
 
 	/** The frame lies from `begin` to `end`; its bytes are lent. */
 	take(bytes: Uint8Array, begin: number, end: number): void {
-		const { calls, hostFunctions, malformed } = this.#setting;
+		const { calls, hostFunctions, sources, malformed } = this.#setting;
 		const size = end - begin;
 		if (size > RESULT_HEAD_BYTES && isCompact(bytes, begin)) {
 			const call = calls.get(callOfCompactResult(bytes, begin));
@@ -49,12 +52,17 @@ export class IncomingFrames {
 		}
 		if (message.$case === "hostCallCancel")
 			hostFunctions.drop(message.value.hostCallId);
+		else if (message.$case === "sources")
+			sources?.(message.value.files, message.value.sinceUs / 1_000);
 		else this.#ofCall(message);
 	}
 
 	/** A frame about a call; about one that is over it crossed with the end of that, and is dropped. */
 	#ofCall(
-		message: Exclude<WorkerMessage, { readonly $case: "hostCallCancel" }>,
+		message: Exclude<
+			WorkerMessage,
+			{ readonly $case: "hostCallCancel" | "sources" }
+		>,
 	): void {
 		const { calls, hostFunctions, log, discard } = this.#setting;
 		const call = calls.get(message.value.callId);

@@ -247,6 +247,7 @@ export interface WorkerFrame {
     /** Over gRPC only, as in `HostFrame`. */
     { $case: "ping"; value: PingResponse }
     | { $case: "batch"; value: WorkerFrames }
+    | { $case: "sources"; value: Sources }
     | undefined;
 }
 
@@ -351,6 +352,17 @@ export interface HostCall_TraceContextEntry {
 /** Nobody waits for this host call any more. */
 export interface HostCallCancel {
   hostCallId: number;
+}
+
+/**
+ * Source files that modules of this worker were loaded from; each is sent once, and only
+ * where the launch message has `watch`.
+ */
+export interface Sources {
+  /** Absolute paths. */
+  files: string[];
+  /** Each was loaded after this moment, in microseconds since the Unix epoch. */
+  sinceUs: number;
 }
 
 /** One record of Python's `logging`. */
@@ -1392,6 +1404,9 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
       case "batch":
         WorkerFrames.encode(message.frame.value, writer.uint32(82).fork()).join();
         break;
+      case "sources":
+        Sources.encode(message.frame.value, writer.uint32(98).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1487,6 +1502,14 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
             }
 
             message.frame = { $case: "batch", value: WorkerFrames.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.frame = { $case: "sources", value: Sources.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -2247,6 +2270,63 @@ export const HostCallCancel: MessageFns<HostCallCancel> = {
             }
 
             message.hostCallId = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSources(): Sources {
+  return { files: [], sinceUs: 0 };
+}
+
+export const Sources: MessageFns<Sources> = {
+  encode(message: Sources, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.files) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.sinceUs !== 0) {
+      writer.uint32(16).uint64(message.sinceUs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Sources {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSources();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.files.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.sinceUs = longToNumber(reader.uint64());
             continue;
           }
         }

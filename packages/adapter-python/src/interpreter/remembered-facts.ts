@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { cacheDirectory } from "../environment/environments-directory.ts";
 import { VERSION } from "../gen/version.ts";
 import type { InterpreterFacts } from "./interpreter.ts";
 import type { SearchSetting } from "./interpreter-sources.ts";
@@ -114,5 +115,14 @@ function changedMs(place: string): number {
 		return statSync(place, { throwIfNoEntry: false })?.ctimeMs ?? 0;
 	} catch {
 		return Number.POSITIVE_INFINITY;
+	}
+}
+
+/** Nothing where this user has no private cache: then Python is asked each time. */
+export function rememberedFacts(): RememberedFacts | undefined {
+	try {
+		return new RememberedFacts(cacheDirectory("interpreters", process.env));
+	} catch {
+		return undefined;
 	}
 }

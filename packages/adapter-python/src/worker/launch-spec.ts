@@ -167,6 +167,7 @@ function commonPayload(
 		startTimeoutMs,
 		silenceWarnMs: SILENCE_WARN_MS,
 		logLevel: LOG_LEVELS[options.logLevel],
+		...(options.watch !== "off" && { watch: options.watch }),
 	};
 }
 

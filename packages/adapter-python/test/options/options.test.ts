@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { OptionsError } from "@snakepit/core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
 	type PythonOptions,
 	python,
@@ -210,6 +210,28 @@ test("what was resolved cannot be changed", () => {
 		expect(Object.isFrozen(part)).toBe(true);
 });
 
+test("files are watched where that is asked for, and in a development server unless it is not", () => {
+	const watchOf = (watch?: PythonOptions["watch"]) =>
+		resolveOptions({ tools: "a.py", watch }).watch;
+	onTestFinished(() => void vi.unstubAllEnvs());
+	for (const [mode, byDefault] of [
+		["development", { types: undefined }],
+		["production", "off"],
+		["test", "off"],
+		[undefined, "off"],
+	] as const) {
+		vi.stubEnv("NODE_ENV", mode);
+		expect(watchOf()).toEqual(byDefault);
+		expect(watchOf(true)).toEqual({ types: undefined });
+		expect(watchOf(false)).toBe("off");
+	}
+	expect(watchOf({ types: new URL("file:///a/tools.ts") })).toEqual({
+		types: "/a/tools.ts",
+	});
+	for (const wrong of ["yes", { tpes: "a.ts" }, { types: 1 }])
+		expect(() => watchOf(wrong as never)).toThrow(OptionsError);
+});
+
 /** Every option by its name: the compiler checks that they may be undefined. */
 type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
 
@@ -227,6 +249,7 @@ test("an option that is undefined is one that is left out", () => {
 		streamCredit: undefined,
 		sharedMemory: undefined,
 		logLevel: undefined,
+		watch: undefined,
 	};
 	const sharedMemory: LeftOut<SharedMemoryOptions> = {
 		fromBytes: undefined,

@@ -29,6 +29,7 @@ export class PoolLife {
 	readonly #setting: PoolLifeSetting;
 	#state: LifeState = { kind: "starting" };
 	#afterwards: Afterwards = "goes_on";
+	#endWatch: () => void = () => {};
 	/** Aborted when the pool is closed. */
 	readonly #preparing = new AbortController();
 
@@ -80,6 +81,7 @@ export class PoolLife {
 			workers: workerSet.workers().length,
 			durationMs: clock.now() - begunMs,
 		});
+		this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
 	}
 
 	/** Idempotent; a second call that is forced kills what the first still waits for. */
@@ -100,6 +102,7 @@ export class PoolLife {
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.#preparing.abort();
+		this.#endWatch();
 		this.#state = { kind: "closing", closed: promise };
 		this.#end(
 			manner,

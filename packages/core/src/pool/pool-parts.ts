@@ -64,6 +64,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		runDirectories: setting.runDirectories,
 		calls,
 		sessions,
+		renewParent: setting.renewParent,
 	});
 	const life = new PoolLife({
 		pool,

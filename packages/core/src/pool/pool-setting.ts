@@ -22,6 +22,8 @@ export interface PoolSetting {
 	readonly cleanupReport: CleanupReport;
 	/** What the auditor of the run counted so far. */
 	readonly audit: () => AuditStatistics;
+	/** The next worker is forked from another preloaded parent, if from any. */
+	readonly renewParent: () => void;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
 }

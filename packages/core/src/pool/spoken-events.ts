@@ -32,6 +32,8 @@ export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
 	"worker.exited",
 	"worker.start_failed",
 	"preload.ended",
+	"pool.reloaded",
+	"pool.reload_failed",
 ];
 
 /**
@@ -64,6 +66,10 @@ export class SpokenEvents {
 				return event.how === "lost"
 					? `[snakepit] The preloaded parent of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it; the next start has another.`
 					: undefined;
+			case "pool.reloaded":
+				return `[snakepit] Pool ${event.pool} has new workers since ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
+			case "pool.reload_failed":
+				return `[snakepit] Pool ${event.pool} keeps its workers: none could be started since ${changedFiles(event.files)}. The next save tries again.`;
 			default:
 				return undefined;
 		}
@@ -109,6 +115,14 @@ function startText({
 	return bounded(
 		`[snakepit] Worker ${workerId} could not be started: ${withoutLastLines(error.message)}`,
 	);
+}
+
+function changedFiles(files: readonly string[]): string {
+	const [first = "", ...others] = files.map((file) =>
+		file.slice(file.lastIndexOf("/") + 1),
+	);
+	const more = others.length === 0 ? "" : ` and ${others.length} more`;
+	return `${first}${more} changed`;
 }
 
 function recordText({

@@ -7,6 +7,7 @@ import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { Calls } from "./calls.ts";
 import { Recycler } from "./recycler.ts";
+import { Reloads } from "./reloads.ts";
 import { Replacements } from "./replacements.ts";
 import { RestartGovernor } from "./restart-governor.ts";
 import type { SessionTable } from "./session-table.ts";
@@ -37,6 +38,8 @@ export interface WorkerSetSetting {
 	/** What the workers run. */
 	readonly calls: Calls;
 	readonly sessions: SessionTable;
+	/** The next worker is forked from another preloaded parent, if from any. */
+	readonly renewParent: () => void;
 }
 
 /**
@@ -46,6 +49,8 @@ export interface WorkerSetSetting {
 export class WorkerSet implements WorkerListener {
 	/** Those that somebody asks for. */
 	readonly replacements: Replacements;
+	/** Those that a change of the program asks for. */
+	readonly reloads: Reloads;
 	readonly #setting: WorkerSetSetting;
 	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
@@ -99,13 +104,21 @@ export class WorkerSet implements WorkerListener {
 		this.#succession = new Succession({
 			...{ ...parts, starts: this.#starts, replaced: this.#replaced },
 		});
-		this.replacements = new Replacements({
+		const replacing = {
 			pool: options.name,
 			slots: this.#slots,
 			starts: this.#starts,
 			succession: this.#succession,
 			governor: this.#governor,
 			isOpen: () => this.#phase === "open",
+		};
+		const { clock, host, emit } = world;
+		const { renewParent } = setting;
+		this.reloads = new Reloads({
+			...{ ...replacing, size, clock, host, emit, renewParent },
+		});
+		this.replacements = new Replacements({
+			...replacing,
 			workersOf: ({ index }) =>
 				this.workers().filter(({ slot }) => slot.index === index),
 			fill: () => this.fill(),

@@ -41,6 +41,11 @@ export class PreloadedSource implements ProcessSource {
 	#state: State = { step: "preloads", serving: undefined };
 	#begun = 0;
 	#losses = 0;
+	/** A parent that was started before the latest renewal does not count any more. */
+	#renewals = 0;
+	/** Workers of each parent that are not gone. */
+	readonly #workers = new Map<PreloadedParent, number>();
+	readonly #retired = new Set<PreloadedParent>();
 	readonly #living = new Set<PreloadedParent>();
 	readonly #starting = new AbortController();
 
@@ -69,6 +74,21 @@ export class PreloadedSource implements ProcessSource {
 		}
 	}
 
+	/** The next start has another parent, as if there had been none yet; this one ends when its workers have. */
+	renew(): void {
+		const state = this.#state;
+		if (state.step === "released") return;
+		this.#renewals++;
+		this.#losses = 0;
+		this.#state = { step: "preloads", serving: undefined };
+		if (state.step === "preloads")
+			void state.serving?.then((parent) => {
+				if (parent === undefined) return;
+				this.#retired.add(parent);
+				this.#releaseUnneeded(parent);
+			});
+	}
+
 	/** Ends the parent; resolves when nothing of it is left. Its workers have ended before. */
 	async release(): Promise<void> {
 		const state = this.#state;
@@ -90,15 +110,31 @@ export class PreloadedSource implements ProcessSource {
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
 		const known: { identity?: ProcessIdentity } = {};
+		this.#count(parent, 1);
 		try {
-			return await parent.fork(spec, (identity) => {
+			const worker = await parent.fork(spec, (identity) => {
 				known.identity = identity;
 				record(identity);
 			});
+			void worker.exited.then(() => this.#count(parent, -1));
+			return worker;
 		} catch (error) {
+			this.#count(parent, -1);
 			if (known.identity !== undefined || !parent.isLost) throw error;
 			return await this.#setting.world.source.start(spec, record);
 		}
+	}
+
+	#count(parent: PreloadedParent, more: 1 | -1): void {
+		this.#workers.set(parent, (this.#workers.get(parent) ?? 0) + more);
+		this.#releaseUnneeded(parent);
+	}
+
+	#releaseUnneeded(parent: PreloadedParent): void {
+		if (!this.#retired.has(parent)) return;
+		if ((this.#workers.get(parent) ?? 0) > 0) return;
+		this.#retired.delete(parent);
+		if (this.#living.has(parent)) void parent.release();
 	}
 
 	#parent(): Promise<Parent> {
@@ -114,11 +150,12 @@ export class PreloadedSource implements ProcessSource {
 		const { clock, emit } = world;
 		const place = this.#place();
 		const restarts = this.#begun++;
+		const renewals = this.#renewals;
 		const begunMs = clock.now();
 		try {
 			const spec = this.#preload(place);
 			if (spec === undefined) {
-				this.#goCold();
+				this.#goCold(renewals);
 				return undefined;
 			}
 			assertPlatform(world.host.platform);
@@ -126,7 +163,7 @@ export class PreloadedSource implements ProcessSource {
 				this.#setting,
 				place,
 				spec,
-				() => this.#lost(),
+				() => this.#lost(renewals),
 				this.#starting.signal,
 			);
 			this.#watch(parent);
@@ -140,7 +177,7 @@ export class PreloadedSource implements ProcessSource {
 			});
 			return parent;
 		} catch (error) {
-			this.#refused(error);
+			this.#refused(error, renewals);
 			return undefined;
 		}
 	}
@@ -170,6 +207,8 @@ export class PreloadedSource implements ProcessSource {
 		this.#living.add(parent);
 		void parent.ended.then((exit) => {
 			this.#living.delete(parent);
+			this.#workers.delete(parent);
+			this.#retired.delete(parent);
 			world.emit({
 				type: "preload.ended",
 				wallMs: world.clock.wall(),
@@ -182,8 +221,8 @@ export class PreloadedSource implements ProcessSource {
 	}
 
 	/** The next start has another one. */
-	#lost(): void {
-		if (this.#state.step !== "preloads") return;
+	#lost(renewals: number): void {
+		if (this.#state.step !== "preloads" || renewals !== this.#renewals) return;
 		this.#state = { step: "preloads", serving: undefined };
 		if (++this.#losses < MOST_LOSSES) return;
 		this.#refused(
@@ -192,12 +231,13 @@ export class PreloadedSource implements ProcessSource {
 				ran: "no",
 				message: `It was lost ${this.#losses} times.`,
 			}),
+			renewals,
 		);
 	}
 
-	#refused(error: unknown): void {
-		if (this.#state.step === "released") return;
-		this.#goCold();
+	#refused(error: unknown, renewals: number): void {
+		if (this.#state.step === "released" || renewals !== this.#renewals) return;
+		this.#goCold(renewals);
 		const { options, world } = this.#setting;
 		const code: ErrorCode =
 			error instanceof SnakepitError ? error.code : "PRELOAD_FAILED";
@@ -210,8 +250,9 @@ export class PreloadedSource implements ProcessSource {
 		});
 	}
 
-	#goCold(): void {
-		if (this.#state.step === "preloads") this.#state = { step: "cold" };
+	#goCold(renewals: number): void {
+		if (this.#state.step === "preloads" && renewals === this.#renewals)
+			this.#state = { step: "cold" };
 	}
 }
 

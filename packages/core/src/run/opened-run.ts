@@ -173,6 +173,7 @@ export class OpenedRun implements Run {
 				...{ adapter, options, world, ...inherited },
 				gate: new StartGate(options.start.concurrency),
 			}),
+			renewParent: () => preloaded?.renew(),
 			release: async () => {
 				await preloaded?.release();
 				this.#pools.delete(member);

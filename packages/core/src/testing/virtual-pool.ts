@@ -84,6 +84,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 			marker: "virtual",
 			environment: {},
 		}),
+		renewParent: () => {},
 		release: async () => instrumentation?.detach(),
 	});
 	return {

@@ -9,6 +9,8 @@ export const CONTROL_EVENTS: Pick<
 	| "pool.resized"
 	| "pool.recycle_requested"
 	| "pool.restart_requested"
+	| "pool.reloaded"
+	| "pool.reload_failed"
 > = {
 	"pool.paused": {
 		group: "process",
@@ -50,5 +52,19 @@ export const CONTROL_EVENTS: Pick<
 		severity: "warn",
 		line: ({ by, workerId }) => `${by} restarts ${workerId}`,
 		attributes: { ...CONTROL, "snakepit.worker.id": "workerId" },
+	},
+	"pool.reloaded": {
+		group: "process",
+		severity: "info",
+		line: ({ pool, files, durationMs }) =>
+			`pool ${pool} has new workers since ${counted(files.length, "file")} changed (${Math.round(durationMs)} ms)`,
+		attributes: POOL,
+	},
+	"pool.reload_failed": {
+		group: "process",
+		severity: "warn",
+		line: ({ pool, files, error }) =>
+			`pool ${pool} keeps its workers, none could be started since ${counted(files.length, "file")} changed: ${error.message}`,
+		attributes: POOL,
 	},
 };

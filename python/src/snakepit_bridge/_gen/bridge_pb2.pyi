@@ -195,7 +195,7 @@ class SessionEnd(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class WorkerFrame(_message.Message):
-    __slots__ = ("result", "chunk", "end", "failure", "input_credit", "host_call", "host_call_cancel", "log", "ping", "batch")
+    __slots__ = ("result", "chunk", "end", "failure", "input_credit", "host_call", "host_call_cancel", "log", "ping", "batch", "sources")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
@@ -206,6 +206,7 @@ class WorkerFrame(_message.Message):
     LOG_FIELD_NUMBER: _ClassVar[int]
     PING_FIELD_NUMBER: _ClassVar[int]
     BATCH_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
     result: Result
     chunk: Chunk
     end: End
@@ -216,7 +217,8 @@ class WorkerFrame(_message.Message):
     log: Log
     ping: PingResponse
     batch: WorkerFrames
-    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ..., ping: _Optional[_Union[PingResponse, _Mapping]] = ..., batch: _Optional[_Union[WorkerFrames, _Mapping]] = ...) -> None: ...
+    sources: Sources
+    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ..., ping: _Optional[_Union[PingResponse, _Mapping]] = ..., batch: _Optional[_Union[WorkerFrames, _Mapping]] = ..., sources: _Optional[_Union[Sources, _Mapping]] = ...) -> None: ...
 
 class WorkerFrames(_message.Message):
     __slots__ = ("frames",)
@@ -330,6 +332,14 @@ class HostCallCancel(_message.Message):
     HOST_CALL_ID_FIELD_NUMBER: _ClassVar[int]
     host_call_id: int
     def __init__(self, host_call_id: _Optional[int] = ...) -> None: ...
+
+class Sources(_message.Message):
+    __slots__ = ("files", "since_us")
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    SINCE_US_FIELD_NUMBER: _ClassVar[int]
+    files: _containers.RepeatedScalarFieldContainer[str]
+    since_us: int
+    def __init__(self, files: _Optional[_Iterable[str]] = ..., since_us: _Optional[int] = ...) -> None: ...
 
 class Log(_message.Message):
     __slots__ = ("call_id", "logger", "level", "message", "time_us", "traceback", "trace_id", "span_id", "handled")

@@ -97,6 +97,12 @@ class Launch:
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
         self.log_level = _integer(payload, "logLevel", 20)
         self.shared_memory = _shared_memory(payload)
+        watch = payload.get("watch")
+        if watch is not None and not isinstance(watch, dict):
+            raise LaunchInvalid("payload.watch is not an object")
+        self.watches = watch is not None
+        types = watch.get("types") if watch else None
+        self.types_file = types if isinstance(types, str) else None
         self.call_page = _text(payload, "callPage") if "callPage" in payload else None
 
 

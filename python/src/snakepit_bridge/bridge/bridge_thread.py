@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
@@ -21,6 +21,7 @@ from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
+from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.call_soon import call_soon
@@ -108,6 +109,17 @@ class BridgeThread:
     def ident(self) -> int | None:
         """The thread's number; None before `start`."""
         return self._thread.ident
+
+    def after_each_call(self, action: Callable[[], None]) -> None:
+        """Has `action` called, in any thread, when a call is over; before `start`."""
+        before = self._calls.on_over
+
+        def on_over(running: RunningCall) -> None:
+            if before is not None:
+                before(running)
+            action()
+
+        self._calls.on_over = on_over
 
     def start(self) -> None:
         """Listens.

@@ -51,6 +51,12 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         _check_descriptors(channel, lifeline)
         listen_for_cancel_signal()
         bridge = BridgeThread(launch, toolbox, parts, tracing)
+        if launch.watches:
+            from snakepit_bridge.development.source_report import SourceReport
+
+            sources = SourceReport(parts.outbox)
+            sources.look()
+            bridge.after_each_call(sources.look)
         bridge.start()
         channel.ready(
             {
@@ -62,6 +68,10 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
             }
         )
         forwarder.begin(bridge.ident)
+        if launch.types_file is not None:
+            from snakepit_bridge.development.types_file import keep_types
+
+            keep_types(launch.types_file, launch.tools[0], toolbox.tools.values())
         main.run()
         _run_hooks(toolbox.shutdown_hooks(), main)
         if tracing is not None:

@@ -6,14 +6,16 @@ import argparse
 import itertools
 import os
 import shlex
+from collections.abc import Iterable
 from typing import TextIO
 
 from snakepit_bridge.cli.command import STALE, CommandFailed, run_command, write_results
 from snakepit_bridge.cli.load_target import load_tools
 from snakepit_bridge.cli.written_file import write_file
+from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.typescript.tools_module import tools_module
 
-__all__ = ["types_command"]
+__all__ = ["types_command", "types_text"]
 
 
 def types_command(arguments: list[str]) -> int:
@@ -23,11 +25,8 @@ def types_command(arguments: list[str]) -> int:
 
 
 def _types(options: argparse.Namespace, results: TextIO) -> None:
-    # The same text wherever it is made, and one line.
-    command = _command(os.path.basename(options.target), options.safe_integers)
-    command = command if command.isprintable() else ascii(command)[1:-1]
     tools = load_tools(options.target).values()
-    text = tools_module(tools, command, safe_integers=options.safe_integers)
+    text = types_text(options.target, tools, safe_integers=options.safe_integers)
     if options.check is not None:
         again = ("--output", options.check)
         command = _command(options.target, options.safe_integers, *again)
@@ -37,6 +36,14 @@ def _types(options: argparse.Namespace, results: TextIO) -> None:
     else:
         # TypeScript source is UTF-8, whatever the terminal is.
         write_results(results, text.encode())
+
+
+def types_text(target: str, tools: Iterable[Tool], *, safe_integers: bool) -> str:
+    """Returns the TypeScript module with the types of the tools of a file or module."""
+    # The same text wherever it is made, and one line.
+    command = _command(os.path.basename(target), safe_integers)
+    command = command if command.isprintable() else ascii(command)[1:-1]
+    return tools_module(tools, command, safe_integers=safe_integers)
 
 
 def _parser() -> argparse.ArgumentParser:

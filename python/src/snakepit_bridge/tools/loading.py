@@ -6,9 +6,13 @@ import importlib
 import importlib.util
 import os
 import sys
+import time
 from types import ModuleType
 
 __all__ = ["NoSource", "keep_file", "load_file", "load_module"]
+
+# This module is loaded before any tool, in seconds since the epoch.
+BEGUN_S = time.time()
 
 # By path: what a preloaded parent has loaded, and its workers do not load again.
 _kept: dict[str, ModuleType] = {}

@@ -1,0 +1,21 @@
+import type { CallPage } from "../shared-memory/call-page.ts";
+import type { SharedMemory } from "../shared-memory/shared-memory.ts";
+import type { StreamCredit } from "./credit-window.ts";
+import type { HostFunction } from "./host-functions.ts";
+
+/** What a conversation is held under. */
+export interface ConversationSetting {
+	/** How many calls the worker takes at once. */
+	readonly callsAtOnce: number;
+	readonly maxMessageBytes: number;
+	readonly streamCredit: StreamCredit;
+	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+	/** Source files that the worker has loaded, after a moment in milliseconds since the Unix epoch. */
+	readonly sources?:
+		| ((files: readonly string[], sinceMs: number) => void)
+		| undefined;
+	/** How large values are handed over; `undefined` where they are sent. */
+	readonly sharedMemory: SharedMemory | undefined;
+	/** Where the worker notes which call it began last; `undefined` where none is sent ahead. */
+	readonly callPage: CallPage | undefined;
+}

@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import type { ReloadablePool } from "../../src/adapter.ts";
+import { scripts } from "../../src/testing.ts";
+import { closedVirtualPool, type VirtualPool } from "./virtual-pool.ts";
+
+const commands = { work: scripts.work, crash: scripts.crash };
+
+/** A pool whose adapter reports changes, and refuses to launch while its program is broken. */
+async function watched(
+	given: Parameters<typeof closedVirtualPool>[1] = {},
+): Promise<
+	VirtualPool & {
+		readonly reload: (file?: string) => Promise<Error | undefined>;
+		readonly program: { state: "whole" | "broken" };
+		readonly ends: () => number;
+	}
+> {
+	const scene = closedVirtualPool({ commands }, given);
+	const { adapter } = scene;
+	const program: { state: "whole" | "broken" } = { state: "whole" };
+	const launch = adapter.launch.bind(adapter);
+	let reloadable: ReloadablePool | undefined;
+	let ends = 0;
+	Object.assign(adapter, {
+		launch: (...args: Parameters<typeof launch>) => {
+			if (program.state === "broken") throw new Error("invalid syntax");
+			return launch(...args);
+		},
+		watch: (pool: ReloadablePool) => {
+			reloadable = pool;
+			return () => void ends++;
+		},
+	});
+	await Promise.all([scene.life.open(), scene.clock.advance(0)]);
+	return {
+		...scene,
+		program,
+		ends: () => ends,
+		reload: async (file = "/project/tools.py") =>
+			await reloadable?.reload([file], "kept"),
+	};
+}
+
+const incarnations = ({ pool }: Pick<VirtualPool, "pool">): readonly string[] =>
+	pool.workers().map(({ incarnation }) => incarnation);
+
+test("a reload replaces every worker, and is over when the new ones are ready: old ones finish their calls", async () => {
+	const scene = await watched({ size: 2 });
+	const { pool, clock, events, close, reload } = scene;
+	const before = incarnations(scene);
+	const call = pool.execute("work", 60_000);
+	await clock.advanceUntil(reload());
+	await clock.advanceUntil(reload("/project/other.py"));
+	expect(events.of("pool.reloaded")).toMatchObject([
+		{ pool: "scripted", files: ["/project/tools.py"] },
+		{ files: ["/project/other.py"] },
+	]);
+	const now = incarnations(scene);
+	expect(now.filter((each) => before.includes(each))).toHaveLength(1);
+	await clock.advanceUntil(call);
+	await clock.advance(1_000);
+	expect(incarnations(scene)).toHaveLength(2);
+	expect(before.filter((each) => incarnations(scene).includes(each))).toEqual(
+		[],
+	);
+	expect(
+		events.of("worker.exited").every(({ callsLost }) => callsLost === 0),
+	).toBe(true);
+	await close();
+	events.assertPaired();
+});
+
+test("where no worker can be started the old ones stay and work, and the next reload tries again", async () => {
+	const scene = await watched({ size: 2 });
+	const { pool, clock, events, close, reload, program } = scene;
+	const before = incarnations(scene);
+	program.state = "broken";
+	const error = await clock.advanceUntil(reload());
+	expect(error?.message).toContain("invalid syntax");
+	expect(events.of("pool.reload_failed")).toMatchObject([
+		{ files: ["/project/tools.py"], error },
+	]);
+	expect(incarnations(scene)).toEqual(before);
+	// What the first one cannot load, no other is tried with.
+	expect(events.of("worker.start_failed")).toHaveLength(1);
+	await clock.advanceUntil(pool.execute("work", 1));
+	program.state = "whole";
+	expect(await clock.advanceUntil(reload())).toBeUndefined();
+	await clock.advance(1_000);
+	expect(incarnations(scene).some((each) => before.includes(each))).toBe(false);
+	await close();
+});
+
+test("workers that died while the program was broken are there after the reload that repairs it", async () => {
+	const scene = await watched({ size: 1, start: { maxRestarts: 1 } });
+	const { pool, clock, events, close, reload, program } = scene;
+	program.state = "broken";
+	await pool.execute("crash").catch(() => {});
+	await clock.advance(5_000);
+	expect(events.of("pool.restart_budget_spent")).toHaveLength(1);
+	expect(pool.workers()).toEqual([]);
+	program.state = "whole";
+	expect(await clock.advanceUntil(reload())).toBeUndefined();
+	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
+	await close();
+});
+
+test("a pool that closes ends the watch first, and reloads no more", async () => {
+	const { clock, events, close, reload, ends } = await watched();
+	const late = reload();
+	expect(ends()).toBe(0);
+	await close();
+	expect(ends()).toBe(1);
+	await late;
+	expect(await clock.advanceUntil(reload())).toBeUndefined();
+	expect(events.of("pool.reloaded")).toEqual([]);
+	expect(events.of("pool.reload_failed")).toEqual([]);
+});

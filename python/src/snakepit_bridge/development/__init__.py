@@ -1,0 +1,1 @@
+"""What a worker does only while its tools are being written."""

@@ -1,0 +1,46 @@
+"""Keeps a TypeScript module with the types of the tools up to date."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+
+from snakepit_bridge.boot.launch_message import ToolSource
+from snakepit_bridge.cli.types import types_text
+from snakepit_bridge.cli.written_file import write_file
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["keep_types"]
+
+_logger = logging.getLogger(__name__)
+_FLAG = "--safe-integers"
+
+
+def keep_types(path: str, source: ToolSource, tools: Iterable[Tool]) -> None:
+    """Writes the file unless it is up to date; never raises.
+
+    Args:
+        path: The TypeScript module. One that was made with `--safe-integers` is made so
+            again.
+        source: Where the tools are, the first place if there are several.
+        tools: The tools.
+    """
+    try:
+        current = _read(path)
+        safe_integers = _FLAG in current.split("\n", 1)[0]
+        names = "" if source.expose is None else f":{','.join(source.expose)}"
+        target = f"{source.place}{names}"
+        text = types_text(target, tools, safe_integers=safe_integers)
+        if text != current:
+            write_file(os.path.abspath(path), text)
+    except Exception as error:  # noqa: BLE001 - the tools work without it
+        _logger.warning("the types of the tools were not written: %s", error)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
