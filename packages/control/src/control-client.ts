@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { ControlError } from "./control-error.ts";
 import type {
 	ControlledEvent,
@@ -8,6 +8,7 @@ import type {
 import { readEventStream } from "./event-stream-reader.ts";
 import type { FoundRun } from "./find-runs.ts";
 import type { LogFilter, LogLine } from "./logs.ts";
+import { http } from "./node-http.ts";
 import type { ServedState, ServedTick } from "./watchers.ts";
 
 /** What a stream of events brings. */
@@ -49,7 +50,7 @@ export interface ControlClientSetting {
 export class ControlClient implements Disposable {
 	readonly run: FoundRun;
 	readonly #setting: ControlClientSetting;
-	readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+	readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 4 });
 
 	constructor(setting: ControlClientSetting) {
 		this.run = setting.run;
@@ -198,7 +199,7 @@ export class ControlClient implements Disposable {
 		const { promise, resolve, reject } =
 			Promise.withResolvers<IncomingMessage>();
 		const text = body === undefined ? "" : JSON.stringify(body);
-		const sent = request({
+		const sent = http.request({
 			...{ socketPath, method, path, agent: this.#agent },
 			...(signal && { signal }),
 			headers: {

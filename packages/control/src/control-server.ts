@@ -1,13 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import {
-	createServer,
-	type IncomingMessage,
-	type ServerResponse,
-} from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ControlClock, ControlledRun } from "./controlled-run.ts";
 import { IDLE_MS, STREAMS } from "./limits.ts";
 import { followLogs } from "./logs.ts";
+import { http } from "./node-http.ts";
 import { answerPoolRequest } from "./pool-requests.ts";
 import { RecordStream } from "./record-stream.ts";
 import { type Refusal, type Route, routeOf, scopeRefusal } from "./route.ts";
@@ -41,7 +38,7 @@ class HttpControlServer implements ControlServer {
 	/** Connections, and what ends those on which no request is under way. */
 	readonly #idle = new Map<Socket, { cancel(): void }>();
 	#phase: "open" | "closed" = "open";
-	readonly #http = createServer((request, response) => {
+	readonly #http = http.createServer((request, response) => {
 		void this.#answer(request, response);
 	});
 

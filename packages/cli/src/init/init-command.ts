@@ -1,8 +1,11 @@
 import { type Command, Option } from "commander";
 import { write } from "../command/output.ts";
-import { packageDirectory } from "../command/package-directory.ts";
 import { VERSION } from "../gen/version.ts";
-import { TEMPLATES, type TemplateName, writeProject } from "./project.ts";
+import { TEMPLATES, type TemplateName } from "./templates.ts";
+
+interface Flags {
+	readonly template: TemplateName;
+}
 
 /** Adds `snakepit init`. */
 export function addInit(program: Command): void {
@@ -15,12 +18,9 @@ export function addInit(program: Command): void {
 				.default("plain"),
 		)
 		.description("write a new project, which calls Python from TypeScript")
-		.action((folder: string, { template }: { template: TemplateName }) => {
-			const files = writeProject(
-				folder,
-				template,
-				packageDirectory("templates"),
-			);
+		.action(async (folder: string, { template }: Flags) => {
+			const { writeProject } = await import("./project.ts");
+			const files = writeProject(folder, template);
 			write(`Wrote ${files.join(", ")}. Next:
 ${folder === "." ? "" : `  cd ${folder}\n`}  npm install
   python3 -m venv .venv

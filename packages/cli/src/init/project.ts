@@ -1,18 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { CommandFailed } from "../command/command-failed.ts";
+import { packageDirectory } from "../command/package-directory.ts";
 import { VERSION } from "../gen/version.ts";
-
-export type TemplateName = "plain" | "express" | "mcp";
-
-/** What a new project can be, and the packages from elsewhere that it needs. */
-export const TEMPLATES: Readonly<
-	Record<TemplateName, Readonly<Record<string, string>>>
-> = {
-	plain: {},
-	express: { express: "^5.3.0" },
-	mcp: { "@modelcontextprotocol/sdk": "^1.32.2" },
-};
+import { TEMPLATES, type TemplateName } from "./templates.ts";
 
 /** A folder with these only counts as empty. */
 const IGNORED: readonly string[] = [".git", ".DS_Store"];
@@ -20,14 +11,12 @@ const IGNORED: readonly string[] = [".git", ".DS_Store"];
 /**
  * Writes a new project into a folder that is empty, or makes the folder.
  *
- * @param templates the directory of the templates.
  * @returns the names of its files.
  * @throws CommandFailed if something is there already; nothing is written then.
  */
 export function writeProject(
 	folder: string,
 	template: TemplateName,
-	templates: string,
 ): readonly string[] {
 	mkdirSync(folder, { recursive: true });
 	const there = readdirSync(folder).filter((name) => !IGNORED.includes(name));
@@ -36,7 +25,7 @@ export function writeProject(
 			"failed",
 			`${folder} is not empty (${there.slice(0, 5).join(", ")}${there.length > 5 ? ", …" : ""}). Nothing was written. Name a new folder: snakepit init my-project`,
 		);
-	const files = projectFiles(resolve(folder), template, templates);
+	const files = projectFiles(resolve(folder), template);
 	for (const [name, text] of files)
 		writeFileSync(join(folder, name), text, { flag: "wx" });
 	return files.map(([name]) => name);
@@ -45,8 +34,8 @@ export function writeProject(
 function projectFiles(
 	folder: string,
 	template: TemplateName,
-	templates: string,
 ): readonly (readonly [name: string, text: string])[] {
+	const templates = packageDirectory("templates");
 	const read = (name: string): string =>
 		readFileSync(join(templates, name), "utf8");
 	const name = packageName(folder);

@@ -23,7 +23,8 @@ export function bytes(count: number): string {
 
 /** A whole number with separators. */
 export function whole(count: number): string {
-	return Math.round(count).toLocaleString("en");
+	// Intl would be loaded for it: 20 ms of a command that takes 200.
+	return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** A rate: small ones with a decimal. */

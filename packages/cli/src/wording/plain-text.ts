@@ -1,3 +1,5 @@
+import { whole } from "./figures.ts";
+
 /** Escape sequences of terminals: colours, cursor movements, titles, links. */
 const ESCAPES =
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
@@ -23,7 +25,5 @@ export function plainText(text: string): string {
 export function plainStart(text: string, characters: number): string {
 	const start = plainText(text.slice(0, characters));
 	const missing = text.length - characters;
-	return missing > 0
-		? `${start} … (${missing.toLocaleString("en")} more characters)`
-		: start;
+	return missing > 0 ? `${start} … (${whole(missing)} more characters)` : start;
 }

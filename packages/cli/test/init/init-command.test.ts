@@ -19,7 +19,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { VERSION } from "../../src/gen/version.ts";
-import { TEMPLATES, type TemplateName } from "../../src/init/project.ts";
+import { TEMPLATES, type TemplateName } from "../../src/init/templates.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const PATIENCE_MS = 120_000;
