@@ -33,7 +33,7 @@ const LAST_COMMENT = new RegExp(`${COMMENT}$`);
  */
 export function declaredInterface(file: string, name: string): Declared {
 	const head = new RegExp(
-		`export interface ${name}(<[^{]*>)? (extends [^{]*)?\\{`,
+		`export interface ${name}(<[^{]*>)?\\s+(extends [^{]*)?\\{`,
 	);
 	const found = head.exec(sourceOf(file))?.[0];
 	const { before, body } = parts(file, found ?? `export interface ${name} {`);

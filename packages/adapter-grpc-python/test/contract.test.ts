@@ -22,6 +22,16 @@ const commands: ContractCommands = {
 		items: [0, 1, 2],
 		result: { total: 3 },
 	},
+	report: {
+		command: "report",
+		args: {},
+		reports: [
+			{ fraction: 0.5, message: "half" },
+			{ fraction: undefined, message: "" },
+			{ fraction: 1, message: "whole" },
+		],
+		result: "reported",
+	},
 	strayLine: { command: "say", args: { text: "aloud" }, result: "aloud" },
 	leaveSlowly: { command: "linger", args: { seconds: 0.3 } },
 	endless: {

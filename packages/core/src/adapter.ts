@@ -1,5 +1,6 @@
 import type { AsyncResource } from "node:async_hooks";
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { CallProgress } from "./call-progress.ts";
 import type {
 	LaunchSpec,
 	ListenerAddress,
@@ -11,6 +12,7 @@ import type { ProcessExit } from "./world.ts";
 
 export { brandAs } from "./brand.ts";
 export { callAborted } from "./call-aborted.ts";
+export type { CallProgress } from "./call-progress.ts";
 export { ConnectionBrokenError } from "./errors.ts";
 export type {
 	LaunchDescriptor,
@@ -282,6 +284,12 @@ export interface CallOptions {
 	readonly sessionId: string | undefined;
 	/** Items that the command reads while it runs. An adapter that does not support them refuses the call: `InputError`, `NOT_OFFERED`. */
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
+	/**
+	 * To be called with each report of progress of the command; absent where the caller wants none. The pool drops what
+	 * comes too often, and after the end. Resolves when it would deliver another report at once: a program that can be
+	 * made to wait is asked for its newest one then.
+	 */
+	readonly onProgress?: ((progress: CallProgress) => Promise<void>) | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
 	readonly traceContext: Readonly<Record<string, string>>;
 	/** To be called before the call settles, with how long the command ran in the worker, where that was measured there. */

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.batch_call import current_batch
     from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
-    from snakepit_bridge.calls.context import Call, current_call
+    from snakepit_bridge.calls.context import Call, current_call, progress
     from snakepit_bridge.calls.host_calls import HostCallFailed
     from snakepit_bridge.calls.input_stream import InputFailed, InputStream
     from snakepit_bridge.tools.batch import Batch
@@ -50,6 +50,7 @@ __all__ = [
     "encoder",
     "on_shutdown",
     "on_startup",
+    "progress",
     "tool",
     "toolset",
 ]
@@ -70,6 +71,7 @@ _HOMES = {
     "encoder": "values.own_types",
     "on_shutdown": "tools.declaration",
     "on_startup": "tools.declaration",
+    "progress": "calls.context",
     "tool": "tools.declaration",
     "toolset": "tools.declaration",
 }

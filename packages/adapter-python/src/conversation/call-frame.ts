@@ -117,6 +117,7 @@ export function callFrame(
 			streamCredit: credit?.chunks,
 			streamBytes: credit?.smallBytes ?? 0,
 			hasInput: options.input !== undefined,
+			wantsProgress: options.onProgress !== undefined,
 		},
 	});
 	return { frame, memory };

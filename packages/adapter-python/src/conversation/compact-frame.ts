@@ -21,17 +21,18 @@ export const RESULT_HEAD_BYTES = 13;
 /** What a call may have besides its arguments. */
 export type CompactFields = Pick<
 	CallOptions,
-	"timeoutMs" | "sessionId" | "input" | "traceContext"
+	"timeoutMs" | "sessionId" | "input" | "onProgress" | "traceContext"
 >;
 
 /** How many bytes precede the arguments of a call in its compact frame; `undefined` when it cannot have one. */
 export function compactCallHead(
 	number: number,
 	tool: string,
-	{ timeoutMs, sessionId, input, traceContext }: CompactFields,
+	{ timeoutMs, sessionId, input, onProgress, traceContext }: CompactFields,
 ): number | undefined {
-	if (input !== undefined || number > HIGHEST_NUMBER || !fits(tool))
-		return undefined;
+	// What is rare is left to protobuf.
+	if (input !== undefined || onProgress !== undefined) return undefined;
+	if (number > HIGHEST_NUMBER || !fits(tool)) return undefined;
 	let bytes = CALL_HEAD_BYTES + tool.length;
 	if (timeoutMs !== undefined) bytes += 4;
 	if (sessionId !== undefined) {

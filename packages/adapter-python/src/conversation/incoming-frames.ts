@@ -85,6 +85,9 @@ export class IncomingFrames {
 			case "inputCredit":
 				call?.inputCredit(message.value.chunks);
 				break;
+			case "progress":
+				call?.progress(message.value);
+				break;
 			case "hostCall":
 				if (call !== undefined) hostFunctions.begin(call, message.value);
 				break;

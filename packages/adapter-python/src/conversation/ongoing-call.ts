@@ -5,6 +5,7 @@ import {
 	type End,
 	type Failure,
 	FailureKind,
+	type Progress,
 	type Result,
 } from "../gen/bridge.ts";
 import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
@@ -166,6 +167,25 @@ export class OngoingCall {
 		} else if (end.value.length === 0) {
 			if (this.finish(argumentsFree)) this.answers.resolve(null);
 		} else this.answer(end, argumentsFree, "chunk");
+	}
+
+	/** The tool reports how far it is; it sends no other report until this one is taken. */
+	progress({ fraction, message }: Progress): void {
+		const { onProgress } = this.options;
+		if (onProgress === undefined) {
+			this.conversation.violated(
+				`progress of call ${this.number}, which asked for none`,
+			);
+			return;
+		}
+		if (this.state.kind !== "running") return;
+		void onProgress({ fraction, message }).then(() => {
+			if (this.state.kind === "running")
+				this.conversation.send(
+					{ $case: "progressTaken", value: { callId: this.number } },
+					"the receipt of a report",
+				);
+		});
 	}
 
 	/** It was taken back before it began. */

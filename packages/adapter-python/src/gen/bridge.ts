@@ -116,6 +116,7 @@ export interface HostFrame {
      */
     { $case: "ping"; value: PingRequest }
     | { $case: "batch"; value: HostFrames }
+    | { $case: "progressTaken"; value: ProgressTaken }
     | undefined;
 }
 
@@ -182,6 +183,8 @@ export interface Call {
   resultSegment: string;
   /** Segments that the host let go of. Their names do not come again. */
   segmentsGone: string[];
+  /** The caller wants reports of progress. Without it the worker sends none. */
+  wantsProgress: boolean;
 }
 
 export interface Call_TraceContextEntry {
@@ -228,6 +231,11 @@ export interface HostFailure {
   message: string;
 }
 
+/** The host wants another report of progress. */
+export interface ProgressTaken {
+  callId: number;
+}
+
 /** The session is over: drop its dictionary. */
 export interface SessionEnd {
   sessionId: string;
@@ -247,6 +255,7 @@ export interface WorkerFrame {
     /** Over gRPC only, as in `HostFrame`. */
     { $case: "ping"; value: PingResponse }
     | { $case: "batch"; value: WorkerFrames }
+    | { $case: "progress"; value: Progress }
     | { $case: "sources"; value: Sources }
     | undefined;
 }
@@ -295,6 +304,17 @@ export interface End {
   value: Uint8Array;
   /** The large parts of the value, where there are any: as those of a chunk. */
   attachment: Attachment | undefined;
+}
+
+/**
+ * How far a call is. Only one is out at a time: the next is sent after a
+ * `ProgressTaken`, or right before the terminal frame.
+ */
+export interface Progress {
+  callId: number;
+  /** From 0 to 1; absent where the tool cannot say. */
+  fraction?: number | undefined;
+  message: string;
 }
 
 export interface Failure {
@@ -504,6 +524,9 @@ export const HostFrame: MessageFns<HostFrame> = {
       case "batch":
         HostFrames.encode(message.frame.value, writer.uint32(82).fork()).join();
         break;
+      case "progressTaken":
+        ProgressTaken.encode(message.frame.value, writer.uint32(90).fork()).join();
+        break;
     }
     return writer;
   },
@@ -599,6 +622,14 @@ export const HostFrame: MessageFns<HostFrame> = {
             }
 
             message.frame = { $case: "batch", value: HostFrames.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.frame = { $case: "progressTaken", value: ProgressTaken.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -742,6 +773,7 @@ function createBaseCall(): Call {
     streamBytes: 0,
     resultSegment: "",
     segmentsGone: [],
+    wantsProgress: false,
   };
 }
 
@@ -782,6 +814,9 @@ export const Call: MessageFns<Call> = {
     }
     for (const v of message.segmentsGone) {
       writer.uint32(98).string(v!);
+    }
+    if (message.wantsProgress !== false) {
+      writer.uint32(104).bool(message.wantsProgress);
     }
     return writer;
   },
@@ -896,6 +931,14 @@ export const Call: MessageFns<Call> = {
             }
 
             message.segmentsGone.push(reader.string());
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.wantsProgress = reader.bool();
             continue;
           }
         }
@@ -1321,6 +1364,52 @@ export const HostFailure: MessageFns<HostFailure> = {
   },
 };
 
+function createBaseProgressTaken(): ProgressTaken {
+  return { callId: 0 };
+}
+
+export const ProgressTaken: MessageFns<ProgressTaken> = {
+  encode(message: ProgressTaken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== 0) {
+      writer.uint32(8).uint64(message.callId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProgressTaken {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProgressTaken();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.callId = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseSessionEnd(): SessionEnd {
   return { sessionId: "" };
 }
@@ -1403,6 +1492,9 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
         break;
       case "batch":
         WorkerFrames.encode(message.frame.value, writer.uint32(82).fork()).join();
+        break;
+      case "progress":
+        Progress.encode(message.frame.value, writer.uint32(90).fork()).join();
         break;
       case "sources":
         Sources.encode(message.frame.value, writer.uint32(98).fork()).join();
@@ -1502,6 +1594,14 @@ export const WorkerFrame: MessageFns<WorkerFrame> = {
             }
 
             message.frame = { $case: "batch", value: WorkerFrames.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.frame = { $case: "progress", value: Progress.decode(reader, reader.uint32()) };
             continue;
           }
           case 12: {
@@ -1793,6 +1893,74 @@ export const End: MessageFns<End> = {
             }
 
             message.attachment = Attachment.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseProgress(): Progress {
+  return { callId: 0, fraction: undefined, message: "" };
+}
+
+export const Progress: MessageFns<Progress> = {
+  encode(message: Progress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== 0) {
+      writer.uint32(8).uint64(message.callId);
+    }
+    if (message.fraction !== undefined) {
+      writer.uint32(17).double(message.fraction);
+    }
+    if (message.message !== "") {
+      writer.uint32(26).string(message.message);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Progress {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProgress();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.callId = longToNumber(reader.uint64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.fraction = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.message = reader.string();
             continue;
           }
         }

@@ -20,6 +20,14 @@ test.each<[string, (worker: FakeWorker) => void]>([
 		(worker) =>
 			worker.say({ $case: "inputCredit", value: { callId: 1, chunks: 1 } }),
 	],
+	[
+		"progress of a call that asked for none",
+		(worker) =>
+			worker.say({
+				$case: "progress",
+				value: { callId: 1, fraction: 0.5, message: "" },
+			}),
+	],
 	["a result for a stream", (worker) => worker.result(2, "x")],
 	[
 		"more chunks than there is credit",

@@ -35,6 +35,7 @@ test.each([
 	["a session whose name is not ASCII", "echo", { sessionId: "é" }],
 	["a session with a long name", "echo", { sessionId: "s".repeat(256) }],
 	["an input stream", "echo", { input: [1] }],
+	["reports of progress", "echo", { onProgress: async () => {} }],
 	["baggage", "echo", { traceContext: { traceparent: "00", baggage: "a=1" } }],
 	["a name that is not ASCII", "höre", {}],
 	["a long name", "t".repeat(256), {}],

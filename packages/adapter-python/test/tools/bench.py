@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any
 
-from snakepit_bridge import current_call, on_shutdown, tool
+from snakepit_bridge import current_call, on_shutdown, progress, tool
 
 produced = 0
 lingering = 0.0
@@ -28,6 +28,14 @@ def linger(seconds: float) -> None:
 def say(text: str) -> str:
     print(text)
     return text
+
+
+@tool
+def report() -> str:
+    progress(0.5, "half")
+    progress(None)
+    progress(1, "whole")
+    return "reported"
 
 
 @tool

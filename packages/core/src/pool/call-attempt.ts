@@ -5,17 +5,18 @@ import {
 	type Connection,
 	NOT_BEGUN,
 } from "../adapter.ts";
+import type { CallProgress } from "../call-progress.ts";
 import {
 	CallAbortedError,
 	ConnectionBrokenError,
-	SnakepitError,
-	ToolError,
+	type SnakepitError,
 } from "../errors.ts";
 import type { AttemptInstrument, Ran } from "../instrument.ts";
 import { afterRunning } from "../patience.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Attempt, AttemptView } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
+import { noConnection, translate } from "./attempt-errors.ts";
 import type { Call } from "./call.ts";
 import type { Attempted } from "./work.ts";
 
@@ -160,6 +161,7 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 			backCall: call.instrument && this.#backCall,
 			ranFor: this.#ranFor,
 			beganAgo: call.instrument && this.#beganAgo,
+			onProgress: call.progress && ((progress) => this.#progressed(progress)),
 		};
 		const { work, command, args, context } = call;
 		try {
@@ -221,6 +223,14 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 		return this.instrument?.backCall(backCall, run) ?? run();
 	};
 
+	/** A call that reports is known to have begun. What an attempt reports when its call is settled, or it is over, is dropped. */
+	#progressed(progress: CallProgress): Promise<void> {
+		if (this.isAhead) this.#listener.attemptBeganEarly(this);
+		return this.#state.kind === "running" && this.call.progress !== undefined
+			? this.call.progress.report(progress)
+			: new Promise(() => {});
+	}
+
 	readonly #ranFor = (ms: number): void => {
 		this.measuredMs = ms;
 	};
@@ -263,30 +273,4 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 		// A worker that is gone has forgotten it already.
 		this.worker.finish(this);
 	}
-}
-
-function noConnection(): ConnectionBrokenError {
-	return new ConnectionBrokenError({
-		ran: "no",
-		message: "the worker has no connection",
-	});
-}
-
-/** Translates foreign errors, here and nowhere else. */
-function translate(
-	error: unknown,
-	{ call, worker }: CallAttempt,
-): SnakepitError {
-	if (error instanceof SnakepitError) return error;
-	const cause = error instanceof Error ? error : new Error(String(error));
-	return new ToolError({
-		ran: "maybe",
-		message: `"${call.command}" failed on worker ${worker.ref.workerId}: ${cause.message}`,
-		cause: error,
-		remote: {
-			type: cause.name,
-			message: cause.message,
-			traceback: cause.stack,
-		},
-	});
 }

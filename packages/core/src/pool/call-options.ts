@@ -1,5 +1,7 @@
+import type { CallProgress } from "../call-progress.ts";
 import { OptionsError } from "../errors.ts";
 import {
+	aFunction,
 	type Check,
 	checkOptions,
 	milliseconds,
@@ -28,6 +30,12 @@ export interface ExecuteOptions {
 	readonly retry?: RetryOptions | undefined;
 	/** Items that the command reads while it runs. */
 	readonly input?: AsyncIterable<unknown> | Iterable<unknown> | undefined;
+	/**
+	 * Called while the command runs with what it reports of its progress, in the asynchronous context of the call: the
+	 * first report at once, and then at most ten a second, of which the newest counts. Never after the end. What it throws
+	 * is reported as an event and has no effect on the call.
+	 */
+	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 	/** W3C trace context and baggage headers. */
 	readonly traceContext?: Readonly<Record<string, string>> | undefined;
 }
@@ -61,6 +69,7 @@ export const EXECUTE_CHECKS: Readonly<Record<keyof ExecuteOptions, Check>> = {
 	priority: optional(wholeNumber(-1_000_000, 1_000_000)),
 	retry: optional(isRetry),
 	input: optional(isIterable),
+	onProgress: optional(aFunction),
 	traceContext: optional(isHeaders),
 };
 

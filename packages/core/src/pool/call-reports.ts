@@ -6,6 +6,7 @@ import type { Call } from "./call.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
+import { ProgressReports } from "./progress-reports.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
 
 export interface CallReportsSetting {
@@ -31,6 +32,13 @@ export class CallReports {
 	accepted(call: Call, queued: number): void {
 		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
 		call.instrument = instrumentation?.accept(call);
+		const { onProgress, context } = call;
+		if (onProgress !== undefined)
+			call.progress = new ProgressReports(clock, (progress) =>
+				this.guard("onProgress", () =>
+					context.runInAsyncScope(onProgress, undefined, progress),
+				),
+			);
 		statistics.accepted++;
 		if (hub.hasListener("call.accepted"))
 			hub.emit({
@@ -100,10 +108,12 @@ export class CallReports {
 			pauseMs,
 		});
 		call.instrument?.retried(because);
+		call.progress?.retried();
 	}
 
 	settled(call: Call, error: SnakepitError | undefined, nowMs: number): void {
 		const { pool, clock, hub, statistics } = this.#setting;
+		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
 		statistics.outcomes[outcome]++;

@@ -5,6 +5,7 @@ import type { Timer } from "../world.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
 import { NOWHERE, type Waiting } from "./priority-queue.ts";
+import type { ProgressReports } from "./progress-reports.ts";
 import type { RetryOptions } from "./retry.ts";
 import type { Session } from "./session-table.ts";
 import type { Work } from "./work.ts";
@@ -41,6 +42,7 @@ export interface Call extends Waiting {
 	readonly context: CallerContext;
 	readonly signal: AbortSignal | undefined;
 	readonly input: CallInput | undefined;
+	readonly onProgress: ExecuteOptions["onProgress"];
 	readonly traceContext: Readonly<Record<string, string>>;
 	/** How its caller has it retried; `undefined` unless it is idempotent. */
 	readonly retry: RetryOptions | undefined;
@@ -56,6 +58,8 @@ export interface Call extends Waiting {
 	timesTakenBack: number;
 	/** `undefined` unless the pool has instruments. */
 	instrument: CallInstrument | undefined;
+	/** `undefined` unless its caller wants reports. */
+	progress: ProgressReports | undefined;
 	/** Stops waiting for its abort and its deadline; `undefined` when it has neither. */
 	unwatch: (() => void) | undefined;
 }
@@ -91,6 +95,7 @@ export function newCall(
 		context,
 		signal: options.signal,
 		input: input === undefined ? undefined : new CallInput(input),
+		onProgress: options.onProgress,
 		traceContext: options.traceContext ?? NO_HEADERS,
 		// An input stream is read once: such a call cannot be made again.
 		retry: input === undefined ? options.retry : undefined,
@@ -102,6 +107,7 @@ export function newCall(
 		begun: 0,
 		timesTakenBack: 0,
 		instrument: undefined,
+		progress: undefined,
 		unwatch: undefined,
 	};
 }

@@ -8,7 +8,7 @@ import type { Work } from "./work.ts";
 export const LEASE = "lease";
 
 /** What can be said about one lease. A retried one runs its task again, with another worker. */
-export type LeaseOptions = Omit<ExecuteOptions, "input">;
+export type LeaseOptions = Omit<ExecuteOptions, "input" | "onProgress">;
 
 /** A worker that a task has to itself, as far as `callsPerWorker` allows. */
 export interface Lease {
@@ -34,7 +34,7 @@ export function checkLease(task: unknown, options: LeaseOptions): void {
 			ran: "no",
 			message: `pool.use: the task ${wrong}, got ${show(task)}.`,
 		});
-	const { input: _input, ...checks } = EXECUTE_CHECKS;
+	const { input: _input, onProgress: _onProgress, ...checks } = EXECUTE_CHECKS;
 	checkOptions("pool.use", options, checks);
 }
 

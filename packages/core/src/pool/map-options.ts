@@ -20,8 +20,9 @@ export interface MapProgress {
 	readonly total: number | undefined;
 }
 
-/** What a caller can say about many calls of one command. Of each it can say what `ExecuteOptions` has, but for `input`. */
-export interface MapOptions extends Omit<ExecuteOptions, "input"> {
+/** What a caller can say about many calls of one command. Of each it can say what `ExecuteOptions` has, but for `input` and its reports of progress. */
+export interface MapOptions
+	extends Omit<ExecuteOptions, "input" | "onProgress"> {
 	/** How many items are with the pool at once, at most. */
 	readonly concurrency?: number | undefined;
 	/** `"input"`: the results come in the order of their items. `"completion"`: as they are there. @default "input" */

@@ -6,14 +6,10 @@ import type {
 } from "../events.ts";
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
-import type {
-	Affinity,
-	ExecuteOptions,
-	SessionOptions,
-} from "./call-options.ts";
+import type { Affinity, SessionOptions } from "./call-options.ts";
 import type { CallStream } from "./call-stream.ts";
 import type { CloseOptions } from "./close-options.ts";
-import type { LeaseTask } from "./lease.ts";
+import type { LeaseOptions, LeaseTask } from "./lease.ts";
 import type { Items, MapOptions } from "./map-options.ts";
 import type {
 	ControlOptions,
@@ -76,7 +72,7 @@ export interface ToolCaller<
 	 */
 	use<Result>(
 		task: LeaseTask<Client, Result>,
-		options?: Omit<ExecuteOptions, "input">,
+		options?: LeaseOptions,
 	): Promise<Result>;
 }
 

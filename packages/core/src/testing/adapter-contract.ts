@@ -2,11 +2,13 @@ import { AsyncResource } from "node:async_hooks";
 import type {
 	Adapter,
 	CallOptions,
+	CallProgress,
 	Connection,
 	WorkerProcess,
 } from "../adapter.ts";
 import { callCases } from "./adapter-contract-calls.ts";
 import { endingCases } from "./adapter-contract-endings.ts";
+import { progressCases } from "./adapter-contract-progress.ts";
 import { streamCases } from "./adapter-contract-streams.ts";
 import { type ContractCase, within } from "./contract-case.ts";
 
@@ -46,6 +48,14 @@ export interface ContractCommands {
 		| undefined;
 	/** A stream that yields nothing until it is aborted. */
 	readonly silent?: ContractCommand | undefined;
+	/** Reports its progress, and then answers with `result`: of an adapter whose programs can report it. */
+	readonly report?:
+		| (ContractCommand & {
+				/** What it reports, in this order: two or more. */
+				readonly reports: readonly CallProgress[];
+				readonly result: unknown;
+		  })
+		| undefined;
 	/** Runs on after an abort, and nothing says when it is done: of an adapter whose protocol does not confirm a cancel. */
 	readonly unconfirmed?: ContractCommand | undefined;
 	/** Writes a line that is not of the protocol, and then answers with `result`: of an adapter that does not mind. */
@@ -141,6 +151,7 @@ export function adapterContract(
 	return [
 		...callCases(onBench, harness.commands, harness.callsPerWorker ?? 1),
 		...streamCases(onBench, harness.commands),
+		...progressCases(onBench, harness.commands),
 		...endingCases(onBench, harness.commands),
 	];
 }

@@ -46,6 +46,7 @@ const EXECUTE: LeftOut<ExecuteOptions> = {
 	priority: undefined,
 	retry: undefined,
 	input: undefined,
+	onProgress: undefined,
 	traceContext: undefined,
 };
 const SESSION: LeftOut<SessionOptions> = {

@@ -11,6 +11,7 @@ import {
 } from "../../src/testing.ts";
 import { FLAWS, type Flaw } from "./contract-flaws.ts";
 import { habitCommands, habits, leaves } from "./contract-habits.ts";
+import { PROGRESS_FLAWS } from "./progress-flaws.ts";
 
 function flawed(scripted: ScriptedAdapter, flaw: Flaw): Adapter {
 	return {
@@ -22,7 +23,7 @@ function flawed(scripted: ScriptedAdapter, flaw: Flaw): Adapter {
 	};
 }
 
-describe.each(Object.entries(FLAWS))(
+describe.each(Object.entries({ ...FLAWS, ...PROGRESS_FLAWS }))(
 	"an adapter that %s",
 	(_name, { flaw, breaks }) => {
 		test.concurrent("breaks exactly these cases of the contract", async ({

@@ -1,3 +1,4 @@
+import type { CallProgress } from "../../src/call-progress.ts";
 import { CallAbortedError } from "../../src/errors.ts";
 import type {
 	ContractCommands,
@@ -7,6 +8,11 @@ import type {
 } from "../../src/testing.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
+const reports: readonly CallProgress[] = [
+	{ fraction: 0.5, message: "half" },
+	{ fraction: undefined, message: "" },
+	{ fraction: 1, message: "whole" },
+];
 const slow = new WeakSet<ScriptedWorker>();
 
 /** Scripts with the habits that the contract has cases for. */
@@ -35,6 +41,10 @@ export const habits: Readonly<Record<string, ScriptedCommand>> = {
 		return "the last";
 	},
 	leaveSlowly: ({ worker }: ScriptedCall) => void slow.add(worker),
+	report: async ({ onProgress }: ScriptedCall) => {
+		for (const progress of reports) void onProgress?.(progress);
+		return "reported";
+	},
 };
 
 /** What a worker does when it is asked to leave. */
@@ -45,11 +55,17 @@ export async function leaves(worker: ScriptedWorker): Promise<void> {
 
 export const habitCommands: Pick<
 	ContractCommands,
-	"unconfirmed" | "strayLine" | "endOutput" | "lastAnswer" | "leaveSlowly"
+	| "unconfirmed"
+	| "strayLine"
+	| "endOutput"
+	| "lastAnswer"
+	| "leaveSlowly"
+	| "report"
 > = {
 	unconfirmed: { command: "unconfirmed", args: 1 },
 	strayLine: { command: "strayLine", args: 1, result: "answered" },
 	endOutput: { command: "endOutput", args: 1 },
 	lastAnswer: { command: "lastAnswer", args: 1, result: "the last" },
 	leaveSlowly: { command: "leaveSlowly", args: 1 },
+	report: { command: "report", args: 1, reports, result: "reported" },
 };

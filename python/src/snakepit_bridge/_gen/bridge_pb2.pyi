@@ -64,7 +64,7 @@ BYE_REASON_BUSY: ByeReason
 BYE_REASON_MALFORMED: ByeReason
 
 class HostFrame(_message.Message):
-    __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end", "ping", "batch")
+    __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end", "ping", "batch", "progress_taken")
     CALL_FIELD_NUMBER: _ClassVar[int]
     CANCEL_FIELD_NUMBER: _ClassVar[int]
     CREDIT_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +75,7 @@ class HostFrame(_message.Message):
     SESSION_END_FIELD_NUMBER: _ClassVar[int]
     PING_FIELD_NUMBER: _ClassVar[int]
     BATCH_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_TAKEN_FIELD_NUMBER: _ClassVar[int]
     call: Call
     cancel: Cancel
     credit: Credit
@@ -85,7 +86,8 @@ class HostFrame(_message.Message):
     session_end: SessionEnd
     ping: PingRequest
     batch: HostFrames
-    def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ..., ping: _Optional[_Union[PingRequest, _Mapping]] = ..., batch: _Optional[_Union[HostFrames, _Mapping]] = ...) -> None: ...
+    progress_taken: ProgressTaken
+    def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ..., ping: _Optional[_Union[PingRequest, _Mapping]] = ..., batch: _Optional[_Union[HostFrames, _Mapping]] = ..., progress_taken: _Optional[_Union[ProgressTaken, _Mapping]] = ...) -> None: ...
 
 class HostFrames(_message.Message):
     __slots__ = ("frames",)
@@ -104,7 +106,7 @@ class Attachment(_message.Message):
     def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
-    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone")
+    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone", "wants_progress")
     class TraceContextEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -124,6 +126,7 @@ class Call(_message.Message):
     STREAM_BYTES_FIELD_NUMBER: _ClassVar[int]
     RESULT_SEGMENT_FIELD_NUMBER: _ClassVar[int]
     SEGMENTS_GONE_FIELD_NUMBER: _ClassVar[int]
+    WANTS_PROGRESS_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     tool: str
     arguments: bytes
@@ -136,7 +139,8 @@ class Call(_message.Message):
     stream_bytes: int
     result_segment: str
     segments_gone: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ...) -> None: ...
+    wants_progress: bool
+    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ..., wants_progress: bool = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ("call_id", "reason")
@@ -188,6 +192,12 @@ class HostFailure(_message.Message):
     message: str
     def __init__(self, host_call_id: _Optional[int] = ..., code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
+class ProgressTaken(_message.Message):
+    __slots__ = ("call_id",)
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    call_id: int
+    def __init__(self, call_id: _Optional[int] = ...) -> None: ...
+
 class SessionEnd(_message.Message):
     __slots__ = ("session_id",)
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -195,7 +205,7 @@ class SessionEnd(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class WorkerFrame(_message.Message):
-    __slots__ = ("result", "chunk", "end", "failure", "input_credit", "host_call", "host_call_cancel", "log", "ping", "batch", "sources")
+    __slots__ = ("result", "chunk", "end", "failure", "input_credit", "host_call", "host_call_cancel", "log", "ping", "batch", "progress", "sources")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
@@ -206,6 +216,7 @@ class WorkerFrame(_message.Message):
     LOG_FIELD_NUMBER: _ClassVar[int]
     PING_FIELD_NUMBER: _ClassVar[int]
     BATCH_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     result: Result
     chunk: Chunk
@@ -217,8 +228,9 @@ class WorkerFrame(_message.Message):
     log: Log
     ping: PingResponse
     batch: WorkerFrames
+    progress: Progress
     sources: Sources
-    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ..., ping: _Optional[_Union[PingResponse, _Mapping]] = ..., batch: _Optional[_Union[WorkerFrames, _Mapping]] = ..., sources: _Optional[_Union[Sources, _Mapping]] = ...) -> None: ...
+    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., input_credit: _Optional[_Union[Credit, _Mapping]] = ..., host_call: _Optional[_Union[HostCall, _Mapping]] = ..., host_call_cancel: _Optional[_Union[HostCallCancel, _Mapping]] = ..., log: _Optional[_Union[Log, _Mapping]] = ..., ping: _Optional[_Union[PingResponse, _Mapping]] = ..., batch: _Optional[_Union[WorkerFrames, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., sources: _Optional[_Union[Sources, _Mapping]] = ...) -> None: ...
 
 class WorkerFrames(_message.Message):
     __slots__ = ("frames",)
@@ -261,6 +273,16 @@ class End(_message.Message):
     value: bytes
     attachment: Attachment
     def __init__(self, call_id: _Optional[int] = ..., arguments_free: bool = ..., value: _Optional[bytes] = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("call_id", "fraction", "message")
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    FRACTION_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    call_id: int
+    fraction: float
+    message: str
+    def __init__(self, call_id: _Optional[int] = ..., fraction: _Optional[float] = ..., message: _Optional[str] = ...) -> None: ...
 
 class Failure(_message.Message):
     __slots__ = ("call_id", "kind", "message", "error", "began", "path", "arguments_free")

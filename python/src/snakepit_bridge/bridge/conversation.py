@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
@@ -22,6 +22,9 @@ from snakepit_bridge.calls.shared_memory import AttachmentInvalid
 from snakepit_bridge.failures.failure import CallRefused, not_transferable, refused
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.no_image import NoImage
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.progress_reports import ProgressReports
 
 __all__ = ["Conversation"]
 
@@ -62,6 +65,7 @@ class Conversation:
             "host_result": self._host_result,
             "host_failure": self._host_failure,
             "session_end": self._session_end,
+            "progress_taken": self._progress_taken,
         }
 
     def receive(self, frame: pb.HostFrame | CompactCall) -> None:
@@ -183,6 +187,7 @@ class Conversation:
             input_stream=self._input_stream(frame, tool, cancellation)
             if has_input
             else None,
+            progress=self._progress(frame) if frame.wants_progress else None,
         )
         credit = Credit(frame.stream_credit, frame.stream_bytes) if streams else None
         return RunningCall(
@@ -191,6 +196,12 @@ class Conversation:
 
     def _session(self, session_id: str | None) -> dict[str, Any] | None:
         return self._sessions.setdefault(session_id, {}) if session_id else None
+
+    def _progress(self, frame: pb.Call) -> ProgressReports:
+        # Few workers need it.
+        from snakepit_bridge.calls.progress_reports import ProgressReports
+
+        return ProgressReports(frame.call_id, self.calls.send)
 
     def _input_stream(
         self, frame: pb.Call, tool: Tool, cancellation: Cancellation
@@ -232,6 +243,11 @@ class Conversation:
         reply = self.calls.reply(frame.host_call_id)
         if reply is not None:
             reply.failure(frame.code, frame.message)
+
+    def _progress_taken(self, frame: pb.ProgressTaken) -> None:
+        running = self.calls.running.get(frame.call_id)
+        if running is not None and running.call._progress is not None:
+            running.call._progress.taken()
 
     def _session_end(self, frame: pb.SessionEnd) -> None:
         self._sessions.pop(frame.session_id, None)

@@ -63,6 +63,11 @@ class BatchCall(Call):
         )
         self.calls = tuple(calls)
 
+    def progress(self, fraction: float | None, message: str = "") -> None:
+        """Reports how far the batch is, to the caller of each call."""
+        for call in self.calls:
+            call.progress(fraction, message)
+
     @property
     def input(self) -> InputStream:
         """Refused: a batch reads no input stream."""

@@ -36,8 +36,7 @@ __all__ = ["RunningCall"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
-# Held for a moment while a call begins or is cancelled. One for all calls: it costs
-# less than a lock for each.
+# Held while a call begins or is cancelled. One for all costs less than one for each.
 _LOCK = threading.Lock()
 # A global is found faster than a member of an enumeration.
 _WAITING, _RUNNING, _ENDED = CallState
@@ -186,6 +185,8 @@ class RunningCall:
     def _end(self, frame: TerminalFrame) -> None:
         if self._stream_file is not None:
             self._stream_file.close()
+        if self.call._progress is not None:
+            self.call._progress.end()
         memory, self._memory = self._memory, None
         if memory is not None and not isinstance(frame, bytes):
             memory.end(frame)

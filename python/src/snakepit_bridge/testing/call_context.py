@@ -13,6 +13,7 @@ from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call, refuse_to_block_the_loop
 from snakepit_bridge.calls.host_calls import Reply
 from snakepit_bridge.calls.input_stream import InputStream
+from snakepit_bridge.calls.progress_reports import checked_report
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import NoImage
@@ -24,7 +25,21 @@ _CALL_ID = 1
 
 
 class LocalCall(Call):
-    """A call that no host made: what `current_call()` returns within `call_context`."""
+    """A call that no host made: what `current_call()` returns within `call_context`.
+
+    Attributes:
+        reports: what the tool reported of its progress, all of it: fraction and
+            message of each report.
+    """
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        """Called by `call_context`."""
+        super().__init__(*args, **given)
+        self.reports: list[tuple[float | None, str]] = []
+
+    def progress(self, fraction: float | None, message: str = "") -> None:
+        """Adds a report to `reports`."""
+        self.reports.append(checked_report(fraction, message))
 
     def cancel(self, reason: CancelReason = CancelReason.CALLER) -> None:
         """Cancels the call, as its caller would.
