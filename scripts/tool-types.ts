@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { digitsEnvironment } from "../apps/demo/src/environment.ts";
 import { developmentPython } from "./python-environment.ts";
 import { must, root } from "./run.ts";
+import { tablesPython } from "./tables-python.ts";
 
 const digits = await digitsEnvironment().make();
 writeTypes(digits.python, "apps/demo/src/digits.py", "gen/digits.ts");
@@ -11,6 +12,11 @@ const kinds = "packages/adapter-python/test/typescript/typed.py";
 writeTypes(developmentPython(), kinds, "gen/typed.ts");
 const templates = "packages/cli/templates/tools.py";
 writeTypes(developmentPython(), templates, "tools.ts");
+const withTables = tablesPython();
+if (withTables !== undefined) {
+	const tables = "packages/adapter-python/test/tables/tables.py";
+	writeTypes(withTables, tables, "gen/tables.ts");
+}
 
 /** @param output seen from the directory of the tools. */
 function writeTypes(python: string, tools: string, output: string): void {

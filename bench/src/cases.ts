@@ -9,6 +9,7 @@ import { smallCall } from "./cases/small-call.ts";
 import { soak } from "./cases/soak.ts";
 import { start } from "./cases/start.ts";
 import { streams } from "./cases/streams.ts";
+import { tables } from "./cases/tables.ts";
 import { telemetry } from "./cases/telemetry.ts";
 import { threads } from "./cases/threads.ts";
 import { throughput } from "./cases/throughput.ts";
@@ -22,6 +23,7 @@ export const cases: readonly Case[] = [
 	threads,
 	poolCost,
 	values,
+	tables,
 	streams,
 	start,
 	replace,

@@ -9,7 +9,7 @@ import enum
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 import msgpack
@@ -43,6 +43,25 @@ class NaTType:
     """Like that of `pandas.NaT`: a date that is missing, which numpy takes."""
 
     def to_numpy(self) -> object: ...
+
+
+class Tensor:
+    """Like that of torch."""
+
+    def __init__(self, device: int, problem: str | None = None) -> None:
+        self.device = device
+        self.problem = problem
+        self.array = numpy.arange(6, dtype="float32").reshape(2, 3)
+
+    def cpu(self) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.problem is not None:
+            raise BufferError(self.problem)
+        return self.array.__dlpack__(**options)
 
 
 class Model:
@@ -90,6 +109,13 @@ class Later:
         (numpy.float64(0.1), 0.1),
         (numpy.bool_(True), True),
         (numpy.str_("a"), "a"),
+        (numpy.datetime64("2024-02-29"), date(2024, 2, 29)),
+        (numpy.datetime64("2024-02"), date(2024, 2, 1)),
+        (numpy.datetime64("2024-02-29T12", "h"), datetime(2024, 2, 29, 12)),
+        (
+            numpy.datetime64("2024-02-29T12:30:15.123456789"),
+            datetime(2024, 2, 29, 12, 30, 15, 123456),
+        ),
         (collections.OrderedDict(a=1), {"a": 1}),
         (collections.Counter("aab"), {"a": 2, "b": 1}),
         (Name("n"), "n"),
@@ -122,7 +148,10 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (numpy.array(["x"]), "$.a[1]", "astype()"),
         (numpy.array([None]), "$.a[1]", "astype()"),
         (numpy.ma.masked_array([1], [True]), "$.a[1]", "filled()"),
-        (numpy.datetime64("2024-01-01"), "$.a[1]", "numpy array"),
+        (numpy.datetime64("NaT"), "$.a[1]", "None in its place"),
+        (numpy.array(["NaT"], "datetime64"), "$.a[1]", "astype()"),
+        (Tensor(2), "$.a[1]", "send .cpu() of it"),
+        (Tensor(1, "requires grad"), "$.a[1]", "numpy cannot read: requires grad"),
         (Frame(), "$.a[1]", "to_dict() of it"),
         (NaTType(), "$.a[1]", "None in its place"),
         (datetime(2024, 1, 1, tzinfo=Nowhere()), "$.a[1]", "no offset from UTC"),
@@ -206,6 +235,12 @@ def test_an_array_arrives_as_nd_array_where_numpy_is_missing() -> None:
     wire = encode(numpy.arange(3, dtype="int8")).hex()
     output = subprocess.check_output([sys.executable, "-c", program, wire], text=True)
     assert output == f"NdArray('int8', (3,), 3 bytes) {wire}\n"
+
+
+def test_a_tensor_in_the_memory_of_the_processor_arrives_as_an_array() -> None:
+    back = decode(encode([Tensor(1)]))[0]
+    assert back.dtype == "float32"
+    assert back.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_numpy_is_not_imported_for_values_that_need_none() -> None:

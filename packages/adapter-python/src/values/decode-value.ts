@@ -1,4 +1,5 @@
 import { InputError } from "@snakepit/core";
+import { tableOfBytes } from "./arrow-table.ts";
 import { DTYPES, isDType } from "./dtype.ts";
 import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
 import { ImageReader, MalformedImage } from "./image-reader.ts";
@@ -194,6 +195,8 @@ class Decoder {
 				return this.#ndArray();
 			case EXTENSION.attached:
 				return this.#attached();
+			case EXTENSION.table:
+				return this.#table();
 			default:
 				return reader.fail(
 					`the unknown extension type ${type}; update @snakepit/adapter-python`,
@@ -232,6 +235,13 @@ class Decoder {
 		}
 		const { size, parts: perElement } = DTYPES[dtype];
 		return new NdArray(dtype, shape, littleEndian(bytes, size / perElement));
+	}
+
+	#table(): unknown {
+		const bytes = this.#value();
+		return bytes instanceof Uint8Array
+			? tableOfBytes(bytes)
+			: this.#reader.fail("a table without its bytes");
 	}
 
 	#attached(): Uint8Array {

@@ -13,10 +13,15 @@ export type DType =
 	| "float32"
 	| "float64"
 	| "complex64"
-	| "complex128";
+	| "complex128"
+	| TimeDType;
+
+/** Times and durations, as whole numbers of a unit; a missing one (NaT) is the smallest `bigint`. */
+type TimeDType =
+	`${"datetime64" | "timedelta64"}[${"D" | "h" | "m" | "s" | "ms" | "us" | "ns"}]`;
 
 /** How the elements of each dtype are stored: complex numbers as pairs of real and imaginary part, `float16` as its bits. */
-export interface DTypeData {
+export interface DTypeData extends Readonly<Record<TimeDType, BigInt64Array>> {
 	readonly bool: Uint8Array;
 	readonly int8: Int8Array;
 	readonly int16: Int16Array;
@@ -56,6 +61,8 @@ interface DTypeLayout {
 	readonly parts: 1 | 2;
 }
 
+const TIME: DTypeLayout = { size: 8, view: BigInt64Array, parts: 1 };
+
 export const DTYPES: Readonly<Record<DType, DTypeLayout>> = {
 	bool: { size: 1, view: Uint8Array, parts: 1 },
 	int8: { size: 1, view: Int8Array, parts: 1 },
@@ -71,6 +78,20 @@ export const DTYPES: Readonly<Record<DType, DTypeLayout>> = {
 	float64: { size: 8, view: Float64Array, parts: 1 },
 	complex64: { size: 8, view: Float32Array, parts: 2 },
 	complex128: { size: 16, view: Float64Array, parts: 2 },
+	"datetime64[D]": TIME,
+	"datetime64[h]": TIME,
+	"datetime64[m]": TIME,
+	"datetime64[s]": TIME,
+	"datetime64[ms]": TIME,
+	"datetime64[us]": TIME,
+	"datetime64[ns]": TIME,
+	"timedelta64[D]": TIME,
+	"timedelta64[h]": TIME,
+	"timedelta64[m]": TIME,
+	"timedelta64[s]": TIME,
+	"timedelta64[ms]": TIME,
+	"timedelta64[us]": TIME,
+	"timedelta64[ns]": TIME,
 };
 
 export function isDType(name: string): name is DType {

@@ -1,4 +1,5 @@
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
+import { bytesOfTable, isArrow } from "./arrow-table.ts";
 import { dtypeOf } from "./dtype.ts";
 import {
 	EXTENSION,
@@ -58,6 +59,7 @@ export function encodeLeaf(
 		encodeText(writer, EXTENSION.date, value.toString());
 	else if (value instanceof PlainDateTime) encodeDateTime(writer, value);
 	else if (value instanceof NdArray) encodeNdArray(writer, value, attachment);
+	else if (isArrow(value)) encodeTable(writer, value, attachment);
 	else return false;
 	return true;
 }
@@ -77,6 +79,19 @@ function encodeNdArray(
 		for (const extent of value.shape) writer.integer(extent);
 		writeBytes(writer, bytes, offset);
 	});
+}
+
+function encodeTable(
+	writer: ImageWriter,
+	value: object,
+	attachment: AttachmentSink | undefined,
+): void {
+	const bytes = bytesOfTable(value);
+	const offset = attachment?.take(bytes);
+	const inside = offset === undefined ? bytes.byteLength : 0;
+	writer.extension(EXTENSION.table, inside + EXTENSION_GUESS, () =>
+		writeBytes(writer, bytes, offset),
+	);
 }
 
 function encodeBinary(

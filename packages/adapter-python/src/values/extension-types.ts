@@ -3,6 +3,7 @@ export const EXTENSION = {
 	/** -1, MessagePack's own timestamp. */
 	instant: 0xff,
 	bigInteger: 1,
+	table: 2,
 	date: 3,
 	dateTime: 4,
 	map: 5,

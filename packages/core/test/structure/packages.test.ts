@@ -57,6 +57,7 @@ const programs = [...foldersOf("apps"), "bench", "chaos"];
  * or speak of it.
  */
 const KNOW_THEIR_PLACE: readonly string[] = [
+	"packages/adapter-python/src/values/arrow-table.ts",
 	"packages/cli/src/command/package-directory.ts",
 	"packages/cli/src/run/run.ts",
 	"packages/cli/src/command/snakepit.ts",

@@ -11,6 +11,7 @@ from typing import Any
 
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy, revive_array
+from snakepit_bridge.values.tables import is_table, table_as, table_of_rows
 
 __all__ = ["from_json", "to_json"]
 
@@ -51,6 +52,9 @@ def _plain(value: Any) -> Any:
     numpy = imported_numpy()
     if numpy is not None and isinstance(value, numpy.ndarray):
         return _plain_binary(NdArray(*array_parts(value)))
+    if is_table(value):
+        rows = table_as(value, "pyarrow", "Table").to_pylist()  # type: ignore[attr-defined]
+        return {"$table": _plain(rows)}
     return value
 
 
@@ -85,6 +89,12 @@ def _array(parts: Any) -> object:
     if isinstance(data, list):
         return _array_of_numbers(dtype, shape, data)
     return revive_array(dtype, shape, base64.b64decode(data, validate=True))
+
+
+def _table(rows: Any) -> object:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("must be an array of objects, one for each row")
+    return table_of_rows([_value(row) for row in rows])
 
 
 def _array_of_numbers(dtype: str, shape: list[int], numbers: list[Any]) -> object:
@@ -125,4 +135,5 @@ _TAGS: dict[str, Any] = {
     "$set": lambda items: set(map(_value, items)),
     "$map": lambda items: {_value(key): _value(item) for key, item in items},
     "$ndarray": _array,
+    "$table": _table,
 }

@@ -15,7 +15,7 @@ __all__ = ["conditions", "object_names", "object_types"]
 
 _WIDTH = 80
 # A type of one of these names would hide what is written.
-_TAKEN = IMPORTED | {
+_TAKEN = IMPORTED.keys() | {
     "Tools",
     *("Array", "ReadonlyArray", "Set", "ReadonlySet", "Map", "ReadonlyMap"),
     *("Record", "Partial", "Date", "AsyncIterable", "ArrayBuffer", "Uint8Array"),

@@ -13,7 +13,7 @@ from snakepit_bridge.typescript.object_types import (
     object_types,
 )
 from snakepit_bridge.typescript.text import comment, labels, name
-from snakepit_bridge.typescript.type_writer import TypeWriter
+from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter
 
 __all__ = ["tools_module"]
 
@@ -41,12 +41,7 @@ def tools_module(
     taken, answered = taken.another(names_taken), answered.another(names_answered)
     methods = _methods(tools, taken, answered)
     types = object_types(taken, answered)
-    names = ", ".join(sorted(taken.imports | answered.imports))
-    imports = (
-        ["", f'import type {{ {names} }} from "@snakepit/adapter-python";']
-        if names
-        else []
-    )
+    imports = _imports(taken.imports | answered.imports)
     lines = [
         f"// Made by `{command}`.",
         *imports,
@@ -58,6 +53,19 @@ def tools_module(
         *types,
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _imports(names: set[str]) -> list[str]:
+    """Returns the lines that import these types, after an empty one."""
+    sources: dict[str, list[str]] = {}
+    for imported in sorted(names):
+        written, source = IMPORTED[imported]
+        sources.setdefault(source, []).append(written)
+    lines = [
+        f'import type {{ {", ".join(written)} }} from "{source}";'
+        for source, written in sorted(sources.items())
+    ]
+    return ["", *lines] if lines else []
 
 
 def _methods(tools: list[Tool], taken: TypeWriter, answered: TypeWriter) -> list[str]:

@@ -49,14 +49,21 @@ _VIEWS = {
     "float32": "Float32Array",
     "float64": "Float64Array",
 }
-IMPORTED = frozenset({"Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple"})
+# Names of types, and how they are imported: what, and from where.
+IMPORTED = {
+    **{
+        name: (name, "@snakepit/adapter-python")
+        for name in ("Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple")
+    },
+    "ArrowTable": ("Table as ArrowTable", "apache-arrow"),
+}
 
 
 class TypeWriter:
     """Writes types for one direction: all that a tool takes, or all that it can return.
 
     Attributes:
-        imports: classes of `@snakepit/adapter-python` that were written.
+        imports: names of `IMPORTED` that were written.
         objects: object types whose names were written, by their classes.
     """
 
@@ -116,7 +123,7 @@ class TypeWriter:
             # What parts of a union need is not written.
             self.imports, self.objects = imports, objects
         else:
-            self.imports |= IMPORTED.intersection(m.split("<")[0] for m in members)
+            self.imports |= IMPORTED.keys() & {m.split("<")[0] for m in members}
         return members
 
     def _members(self, check: Check, hashed: bool) -> list[str]:
@@ -179,6 +186,8 @@ class TypeWriter:
         return f"{name(key)}?: {' | '.join(members)}"
 
     def _array(self, dtype: str | None) -> list[str]:
+        if dtype in ArrayCheck.of_times:
+            return ["NdArray"]
         array = "NdArray" if dtype is None else f'NdArray<"{dtype}">'
         if not self._sent:
             return [array]

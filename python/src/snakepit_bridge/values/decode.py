@@ -161,6 +161,8 @@ class _Decoder:
                 return _LEAVES[code](data)
             if code == ext.ND_ARRAY:
                 return self._array(data, path)
+            if code == ext.TABLE:
+                return self._table(data, path)
             if code == ext.ATTACHED:
                 attachment, begin, end = self._attached(data, path)
                 return attachment.copy(begin, end)
@@ -213,6 +215,18 @@ class _Decoder:
         ):
             raise ValueError("is an array without dtype, shape and bytes")
         return revive_array(dtype, shape, elements)
+
+    def _table(self, data: bytes, path: Path) -> object:
+        stream, _ = _unpack(data, path)
+        if type(stream) is msgpack.ExtType and stream.code == ext.ATTACHED:
+            attachment, begin, end = self._attached(stream.data, path)
+            stream = attachment.view(begin, end)
+        if type(stream) not in (bytes, memoryview):
+            raise ValueError("is a table without its bytes")
+        # A module that few programs need.
+        from snakepit_bridge.values.tables import revive_table
+
+        return revive_table(stream)
 
     def _attached(self, data: bytes, path: Path) -> tuple[Attached, int, int]:
         place, _ = _unpack(data, path)

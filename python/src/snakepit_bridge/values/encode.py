@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import msgpack
 
 from snakepit_bridge.values import extension_types as ext
-from snakepit_bridge.values.moments import (
-    date_time_bytes,
-    date_times_bytes,
-    timestamp_of,
-)
+from snakepit_bridge.values import moments
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.no_image import Path, Refused, entry_place, key_place
-from snakepit_bridge.values.numpy_image import array_parts, imported_numpy, numpy_scalar
+from snakepit_bridge.values.numpy_image import (
+    bytes_of_table,
+    numpy_scalar,
+    parts_of_array,
+)
 from snakepit_bridge.values.short import pack_short
 
 __all__ = ["FORMS", "Attachment", "PlainForm", "encode"]
@@ -87,7 +87,7 @@ def _extended(value: int | date) -> Any:
     That is integers of more than 64 bits, dates, and datetimes without zone.
     """
     if isinstance(value, datetime):
-        return msgpack.ExtType(ext.DATE_TIME, date_time_bytes(value))
+        return msgpack.ExtType(ext.DATE_TIME, moments.date_time_bytes(value))
     if isinstance(value, date):
         return msgpack.ExtType(ext.DATE, value.isoformat().encode())
     # One bit more than the magnitude needs, for the sign; -2**n does without.
@@ -109,7 +109,7 @@ class _Encoder:
             return value
         if kind is list:
             items = self._items(value, path, ancestors)  # type: ignore[arg-type]
-            packed = date_times_bytes(items)
+            packed = moments.date_times_bytes(items)
             return items if packed is None else msgpack.ExtType(ext.DATE_TIMES, packed)
         if kind is dict:
             return self._mapping(value, path, ancestors)  # type: ignore[arg-type]
@@ -164,19 +164,24 @@ class _Encoder:
         form = _form_of(type(value))
         if form is not None:
             return self._formed(form(value), value, path, ancestors)
-        numpy = imported_numpy()
+        if isinstance(value, datetime):
+            if value != value:  # noqa: PLR0124 - so is pandas.NaT
+                raise _no_image(value, path)
+            return moments.plain_datetime(value)
         if isinstance(value, NdArray):
             return self._array(value.dtype, list(value.shape), value.data)
-        if numpy is not None and isinstance(value, numpy.ndarray):
-            try:
-                return self._array(*array_parts(value))
-            except ValueError as error:
-                raise Refused(path, str(error)) from None
-        scalar = numpy_scalar(value)
+        try:
+            array = parts_of_array(value)
+            if array is not None:
+                return self._array(*array)
+            table = bytes_of_table(value)
+            if table is not None:
+                return msgpack.ExtType(ext.TABLE, _pack(self._bytes(table)))
+            scalar = numpy_scalar(value)
+        except ValueError as error:
+            raise Refused(path, str(error)) from None
         if scalar is not None:
             return self.image(scalar, path, ancestors)
-        if isinstance(value, datetime):
-            return _moment(value, path)
         if isinstance(value, date):
             return _extended(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -258,12 +263,6 @@ def _plain_key(key: object) -> object:
 def _check_distinct(images: list[Any], path: Path, what: str) -> None:
     if len(set(images)) < len(images):
         raise Refused(path, f"has {what} that would be the same for the host")
-
-
-def _moment(value: datetime, path: Path) -> Any:
-    if value != value:  # noqa: PLR0124 - so is pandas.NaT
-        raise _no_image(value, path)
-    return _extended(value) if value.tzinfo is None else timestamp_of(value)
 
 
 def _extension(code: int, items: list[Any], path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 # An instant is MessagePack's own timestamp, which is extension -1.
 BIG_INTEGER = 1
+TABLE = 2
 DATE = 3
 DATE_TIME = 4
 MAP = 5

@@ -14,11 +14,10 @@ __all__ = [
     "date_time_bytes",
     "date_times_bytes",
     "instant_of",
-    "microseconds_of",
+    "plain_datetime",
     "read_date",
     "read_date_time",
     "read_date_times",
-    "timestamp_of",
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -29,18 +28,14 @@ TO_DATETIME = 3
 _DATE = re.compile(rb"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 
 
-def timestamp_of(instant: datetime) -> msgpack.Timestamp:
-    """Returns MessagePack's timestamp of an aware `datetime`.
-
-    msgpack makes those of plain datetimes itself; this is for instances of subclasses.
-    """
-    seconds, rest = divmod(microseconds_of(instant), 1_000_000)
-    return msgpack.Timestamp(seconds, rest * 1000)
-
-
-def microseconds_of(instant: datetime) -> int:
-    """Returns the microseconds since the Unix epoch of an aware `datetime`."""
-    return (instant - _EPOCH) // _MICROSECOND
+def plain_datetime(value: datetime) -> datetime:
+    """Returns an instance of a subclass, such as `pandas.Timestamp`, as a datetime itself."""
+    return datetime(
+        *(value.year, value.month, value.day),
+        *(value.hour, value.minute, value.second, value.microsecond),
+        tzinfo=value.tzinfo,
+        fold=value.fold,
+    )
 
 
 def instant_of(timestamp: msgpack.Timestamp) -> datetime:

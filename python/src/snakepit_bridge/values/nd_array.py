@@ -22,6 +22,11 @@ ITEM_SIZES = {
     "float64": 8,
     "complex64": 8,
     "complex128": 16,
+    **{
+        f"{kind}[{unit}]": 8
+        for kind in ("datetime64", "timedelta64")
+        for unit in ("D", "h", "m", "s", "ms", "us", "ns")
+    },
 }
 
 

@@ -1,8 +1,9 @@
-"""Arrays and scalars of numpy, which is imported only where it is needed."""
+"""Arrays, scalars and tables of other libraries; each is imported only where it is needed."""
 
 from __future__ import annotations
 
 import sys
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray, check_parts
@@ -10,12 +11,53 @@ from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray, check_parts
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["array_parts", "imported_numpy", "numpy_scalar", "revive_array"]
+__all__ = [
+    "array_parts",
+    "bytes_of_table",
+    "imported_numpy",
+    "numpy_scalar",
+    "parts_of_array",
+    "revive_array",
+]
+
+
+_TABLE_LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def imported_numpy() -> Any:
     """Returns numpy if this program uses it, else None: only then are there arrays."""
     return sys.modules.get("numpy")
+
+
+def parts_of_array(value: object) -> tuple[str, list[int], memoryview] | None:
+    """Returns dtype, shape and elements of an array or a tensor; None if it is neither.
+
+    Raises:
+        ValueError: its elements have no image, or are not in the memory of the processor.
+    """
+    numpy = imported_numpy()
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        return array_parts(value)
+    if not hasattr(type(value), "__dlpack_device__"):
+        return None
+    # A module that few programs need.
+    from snakepit_bridge.values.tensors import array_of_tensor
+
+    return array_parts(array_of_tensor(value))
+
+
+def bytes_of_table(value: object) -> memoryview | None:
+    """Returns a table as a stream of Arrow's IPC format; None if the value is no table.
+
+    Raises:
+        ValueError: Arrow cannot hold it.
+    """
+    if not any(library in sys.modules for library in _TABLE_LIBRARIES):
+        return None
+    # A module that few programs need.
+    from snakepit_bridge.values.tables import is_table, table_bytes
+
+    return table_bytes(value) if is_table(value) else None
 
 
 def array_parts(
@@ -42,18 +84,38 @@ def array_parts(
     return name, list(array.shape), elements
 
 
-def numpy_scalar(value: object) -> bool | int | float | None:
-    """Returns the Python number that a numpy scalar equals; None if it is none."""
+def numpy_scalar(value: object) -> bool | int | float | date | timedelta | None:
+    """Returns the Python value that a numpy scalar equals; None if it is none.
+
+    Raises:
+        ValueError: it is NaT.
+    """
     numpy = imported_numpy()
     if numpy is None or not isinstance(value, numpy.generic):
         return None
     if isinstance(value, numpy.bool_):
         return bool(value)
-    if isinstance(value, numpy.integer) and not isinstance(value, numpy.timedelta64):
+    if isinstance(value, (numpy.datetime64, numpy.timedelta64)):
+        return _time_scalar(value)
+    if isinstance(value, numpy.integer):
         return int(value)
     if isinstance(value, (numpy.float16, numpy.float32, numpy.float64)):
         return float(value)
     return None
+
+
+def _time_scalar(value: Any) -> date | timedelta | None:
+    numpy = imported_numpy()
+    if numpy.isnat(value):
+        raise ValueError("is a missing time (NaT); send None in its place")
+    unit, _ = numpy.datetime_data(value.dtype)
+    is_instant = isinstance(value, numpy.datetime64)
+    whole_days = is_instant and unit in ("Y", "M", "W", "D")
+    if unit == "generic" or (not is_instant and unit in ("Y", "M")):
+        return None
+    found = value.astype(f"{value.dtype.kind}8[{'D' if whole_days else 'us'}]").item()
+    # A number where it is outside what Python has.
+    return found if isinstance(found, (date, timedelta)) else None
 
 
 def revive_array(dtype: str, shape: list[int], data: bytes | memoryview) -> object:

@@ -22,6 +22,10 @@ def no_image(value: object, path: Path) -> Refused:
 def _remedy(value: object) -> str:
     if type(value).__name__ == "NaTType":
         return "send None in its place"
+    if hasattr(value, "to_frame"):
+        return "send .to_frame() of it, a table of one column, or .to_numpy()"
+    if hasattr(value, "collect_schema"):
+        return "send .collect() of it"
     if hasattr(value, "to_numpy") and hasattr(value, "to_dict"):
         return "send it as a numpy array, or to_dict() of it"
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):

@@ -1,4 +1,4 @@
-"""Checks of classes: those of the standard library, records, models, and a program's own."""
+"""Checks of classes: a program's own, and those of the standard library and of others."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def class_check(
         or _model_check(kind, annotation, within)
         or standard_check(kind)
         or record_check(kind, arguments, annotation, within)
+        or _library_check(kind)
     )
 
 
@@ -42,3 +43,10 @@ def _model_check(kind: type, annotation: Any, within: Within) -> Check | None:
     from snakepit_bridge.tools.annotations.models import model_check
 
     return model_check(kind, annotation, within)
+
+
+def _library_check(kind: type) -> Check | None:
+    # Modules that few tools need.
+    from snakepit_bridge.tools.annotations.tables import library_check
+
+    return library_check(kind)

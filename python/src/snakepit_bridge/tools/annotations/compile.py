@@ -253,7 +253,7 @@ def _dtype(arguments: tuple[Any, ...]) -> str | None:
         return None
     name = scalars[0].__name__.rstrip("_")
     # An abstract one, such as `numpy.floating`: any dtype passes.
-    return name if name in ITEM_SIZES else None
+    return name if name in ITEM_SIZES or name in ArrayCheck.of_times else None
 
 
 def _written(annotation: Any) -> str:

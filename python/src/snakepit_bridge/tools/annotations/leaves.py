@@ -130,13 +130,20 @@ class _Sized:
         return 0
 
 
+def _names(dtype: str) -> tuple[str, str]:
+    """Returns the name of a dtype with and without its unit."""
+    return dtype, dtype.partition("[")[0]
+
+
 class ArrayCheck(Check):
     """`numpy.ndarray` and `NDArray[dtype]`.
 
     Attributes:
         dtype: the name of the only dtype that passes; None where any does.
+        of_times: those that stand for a dtype of each unit.
     """
 
+    of_times = ("datetime64", "timedelta64")
     samples = (_Sized(),)
 
     def __init__(self, dtype: str | None) -> None:
@@ -146,7 +153,7 @@ class ArrayCheck(Check):
     def check(self, value: Any, path: Path) -> Any:
         numpy = imported_numpy()
         is_array = numpy is not None and isinstance(value, numpy.ndarray)
-        if is_array and self.dtype in (None, value.dtype.name):
+        if is_array and self.dtype in (None, *_names(value.dtype.name)):
             return value
         raise self.mismatch(value, path)
 
@@ -154,7 +161,7 @@ class ArrayCheck(Check):
         # JSON has no such type: this is how the command line writes one.
         properties: Schema = {
             "dtype": {"type": "string"}
-            if self.dtype is None
+            if self.dtype in (None, *self.of_times)
             else {"const": self.dtype},
             "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
             "data": {

@@ -1,0 +1,128 @@
+import { fileURLToPath } from "node:url";
+import { python } from "@snakepit/adapter-python";
+import { tablesPython } from "../../../scripts/tables-python.ts";
+import {
+	type Case,
+	type Figures,
+	lower,
+	type Row,
+	ratio,
+	type Setting,
+} from "../case.ts";
+import { openPoolOf } from "../contestants/ours.ts";
+
+const ROWS = 200_000;
+const TIMES = 100_000;
+
+/** What crosses, and the tools that give and take it. */
+interface Crossing {
+	readonly name: string;
+	/** What the worker makes. */
+	readonly kind: string;
+	readonly count: number;
+	readonly give: string;
+	readonly take: string;
+}
+
+const times = (kind: string): Crossing => ({
+	name: `${TIMES.toLocaleString("en")} ${kind}`,
+	kind,
+	count: TIMES,
+	give: "give",
+	take: "take",
+});
+
+const texts = times("texts");
+const instants = times("instants");
+const datesAndTimes = times("dates and times");
+const records: Crossing = {
+	name: 'data frame, to_dict("records")',
+	kind: "frame",
+	count: ROWS,
+	give: "give_records",
+	take: "take_records",
+};
+const arrow: Crossing = {
+	...records,
+	name: "data frame, Arrow",
+	give: "give",
+	take: "take_frame",
+};
+
+export const tables: Case = {
+	name: "tables",
+	title: "Tables and times",
+	about: `A data frame of pandas with ${ROWS.toLocaleString("en")} rows of four columns (a whole number, a float, a text and a time), as a table and as a list of objects, and lists of ${TIMES.toLocaleString("en")} times and of the same times as text. The time of one call of a warm worker: to the host, and from the host back to the worker, which makes a data frame of it again.`,
+	figures: {
+		give_ms: lower("to the host", "ms"),
+		take_ms: lower("to the worker", "ms"),
+	},
+	plot: "give_ms",
+	rows: [arrow, records, texts, instants, datesAndTimes].map(
+		(crossing): Row => ({
+			name: crossing.name,
+			kind: crossing === texts ? "bare" : "ours",
+			measure: (setting) => measure(crossing, setting),
+		}),
+	),
+	aims: (["give_ms", "take_ms"] as const).flatMap((figure) => [
+		ratio(
+			`${figure}: Arrow, of the time of records`,
+			figure,
+			[arrow.name, records.name],
+			{ atMost: 0.1 },
+		),
+		...[instants, datesAndTimes].map(({ name }) =>
+			ratio(
+				`${figure}: ${name}, of the time of texts`,
+				figure,
+				[name, texts.name],
+				{ atMost: 3 },
+			),
+		),
+	]),
+};
+
+async function measure(
+	{ kind, count, give, take }: Crossing,
+	{ pace }: Setting,
+): Promise<Figures> {
+	const interpreter = tablesPython();
+	if (interpreter === undefined)
+		throw new Error("pandas and pyarrow could not be installed");
+	const tools = fileURLToPath(
+		new URL("../python/table_tools.py", import.meta.url),
+	);
+	await using pool = await openPoolOf({
+		adapter: python({
+			python: interpreter,
+			tools,
+			maxMessageBytes: 256 * 1024 * 1024,
+		}),
+		size: 1,
+	});
+	await pool.execute("make", [kind, count]);
+	const value = await pool.execute(give);
+	const figures = {
+		give_ms: await leastMs(pace.measureMs, () => pool.execute(give)),
+		take_ms: await leastMs(pace.measureMs, () => pool.execute(take, [value])),
+	};
+	if ((await pool.execute(take, [value])) !== count)
+		throw new Error("not all of it arrived");
+	return figures;
+}
+
+/** The least time of three calls at least: others on the machine only add to it. */
+async function leastMs(
+	ms: number,
+	call: () => Promise<unknown>,
+): Promise<number> {
+	const begin = performance.now();
+	let least = Number.POSITIVE_INFINITY;
+	for (let i = 0; i < 3 || performance.now() - begin < ms; i++) {
+		const before = performance.now();
+		await call();
+		least = Math.min(least, performance.now() - before);
+	}
+	return least;
+}

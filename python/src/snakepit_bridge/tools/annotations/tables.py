@@ -1,0 +1,83 @@
+"""Checks of tables and tensors of other libraries, which convert what arrives."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from snakepit_bridge.tools.annotations.check import Check, Mismatch, type_name
+from snakepit_bridge.tools.annotations.leaves import ArrayCheck
+from snakepit_bridge.tools.annotations.standard import WrittenCheck
+from snakepit_bridge.values.no_image import Path
+from snakepit_bridge.values.tables import TABLES, is_table, table_as
+
+__all__ = ["TableCheck", "TensorCheck", "library_check"]
+
+# JSON has no such type: this is how the command line writes one.
+_SCHEMA = {
+    "type": "object",
+    "properties": {"$table": {"type": "array", "items": {"type": "object"}}},
+    "required": ["$table"],
+}
+
+
+class TableCheck(WrittenCheck):
+    """A table of pandas, polars or pyarrow, made of the table that arrives."""
+
+    sent = ("ArrowTable",)
+    received = ("ArrowTable",)
+
+    def __init__(self, kind: type, module: str, name: str) -> None:
+        super().__init__(kind, _SCHEMA)
+        self._module, self._name = module, name
+        self.expected = f"{module}.{name}"
+
+    def check(self, value: Any, path: Path) -> Any:
+        if not is_table(value):
+            raise Mismatch(path, f"a table for {self.expected}", type_name(value))
+        try:
+            return table_as(value, self._module, self._name)
+        except ValueError as error:
+            raise Mismatch(path, self.expected, "a table", str(error)) from None
+
+
+class TensorCheck(ArrayCheck):
+    """A tensor of a library that takes one by DLPack, made of the array that arrives."""
+
+    def __init__(self, kind: type, module: str, make: Callable[[Any], Any]) -> None:
+        super().__init__(None)
+        self._kind = kind
+        self._make = make
+        self.expected = f"{module}.{kind.__name__}"
+
+    def check(self, value: Any, path: Path) -> Any:
+        if isinstance(value, self._kind):
+            return value
+        array = super().check(value, path)
+        try:
+            return self._make(array)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            got = type_name(value)
+            problem = f"{got} is no {self.expected}: {error}"
+            raise Mismatch(path, self.expected, got, problem) from None
+
+
+def library_check(kind: type) -> Check | None:
+    """Returns the check of a class of a table or a tensor; None for any other class."""
+    for module, name in TABLES:
+        if kind is getattr(sys.modules.get(module), name, None):
+            return TableCheck(kind, module, name)
+    if not hasattr(kind, "__dlpack__"):
+        return None
+    library = kind.__module__.partition(".")[0]
+    # numpy's own, torch's and CuPy's are at the top; that of jax is not.
+    for module in (library, f"{library}.numpy"):
+        try:
+            make = getattr(importlib.import_module(module), "from_dlpack", None)
+        except ImportError:
+            make = None
+        if make is not None:
+            return TensorCheck(kind, library, make)
+    return None

@@ -1,0 +1,48 @@
+"""Tensors of torch, jax, CuPy and others, which share their memory by DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["array_of_tensor"]
+
+# DLPack's numbers of devices whose memory the processor reads: its own, and what CUDA and
+# ROCm have pinned there.
+_READABLE = (1, 3, 11)
+
+
+def array_of_tensor(tensor: Any) -> Any:
+    """Returns a tensor as an array of numpy's over the same memory.
+
+    Raises:
+        ValueError: its memory is elsewhere, numpy has no such elements, or there is no
+            numpy.
+    """
+    kind = type(tensor)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    device, _ = tensor.__dlpack_device__()
+    if int(device) not in _READABLE:
+        raise ValueError(
+            f"is a {name} in the memory of another device; {_remedy(tensor)}"
+        )
+    try:
+        import numpy
+    except ImportError:
+        raise ValueError(
+            f"is a {name}, which is sent as an array of numpy's; pip install numpy"
+        ) from None
+    try:
+        return numpy.from_dlpack(tensor)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"is a {name} that numpy cannot read: {error}; "
+            "convert it first, as with .detach() or .float()"
+        ) from None
+
+
+def _remedy(tensor: Any) -> str:
+    if hasattr(tensor, "cpu"):
+        return "send .cpu() of it"
+    if hasattr(tensor, "get"):
+        return "send .get() of it"
+    return "copy it to the processor first, as with jax.device_get()"
