@@ -1,5 +1,6 @@
 import type { Case } from "./case.ts";
 import { batch } from "./cases/batch.ts";
+import { callsTogether } from "./cases/calls-together.ts";
 import { heartbeat } from "./cases/heartbeat.ts";
 import { ledger } from "./cases/ledger.ts";
 import { manyCalls } from "./cases/many-calls.ts";
@@ -20,6 +21,7 @@ export const cases: readonly Case[] = [
 	smallCall,
 	throughput,
 	batch,
+	callsTogether,
 	threads,
 	poolCost,
 	values,

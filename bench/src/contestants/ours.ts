@@ -52,7 +52,7 @@ export function ourName(variant: string, manner: Manner = "sync"): string {
 export function ourAdapter(
 	{ options }: OurVariant,
 	{ python }: Setting,
-	tools: "tools" | "numpy_tools" = "tools",
+	tools: "tools" | "numpy_tools" | "embedder" = "tools",
 ): PythonGrpcAdapter {
 	return pythonGrpc({
 		python,

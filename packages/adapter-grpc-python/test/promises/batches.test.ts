@@ -1,120 +1,17 @@
-import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
 	createPool,
-	type ExecuteOptions,
-	type Pool,
-	type PoolOptions,
 	type SnakepitError,
-	type SnakepitEvent,
 	ToolError,
 	WorkerLostError,
 } from "@snakepit/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
-import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
-import { pythonGrpc } from "../../src/index.ts";
+import { Batches, batchesAdapter, MAX } from "../support/batches.ts";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 
-const TOOLS = fileURLToPath(new URL("batches.py", import.meta.url));
-const MAX = 4;
 /** An ordinary function and an `async def`. */
 const KINDS = rows(["together", "later"], (tool) => tool === "together");
-
-/** One worker whose batches print what they begin, and wait at a pipe. */
-class Batches {
-	readonly pool: Pool;
-	readonly events: SnakepitEvent[] = [];
-	readonly tool: string;
-	readonly #gate: string;
-	readonly #waits: (() => void)[] = [];
-
-	private constructor(pool: Pool, tool: string, gate: string) {
-		this.pool = pool;
-		this.tool = tool;
-		this.#gate = gate;
-	}
-
-	static async open(
-		transport: "grpc" | "framed",
-		tool: string,
-		options: Partial<PoolOptions> = {},
-	): Promise<Batches> {
-		let opened: Batches | undefined;
-		const gate = join(scratch(), "gate");
-		execFileSync("mkfifo", ["-m", "600", gate]);
-		const pool = await createPool({
-			adapter: pythonGrpc({
-				transport,
-				tools: TOOLS,
-				python: PYTHON,
-				env: { GATE: gate },
-			}),
-			size: 1,
-			callsPerWorker: 2 * MAX,
-			dataDir: scratch(),
-			output: { echo: "none" },
-			onEvent: (event) => opened?.note(event),
-			...options,
-		});
-		opened = new Batches(pool, tool, gate);
-		onTestFinished(() => pool.close({ drainMs: 0 }));
-		return opened;
-	}
-
-	call(item: string, options?: ExecuteOptions): Promise<unknown> {
-		const answer = this.pool.execute(this.tool, [item], options);
-		answer.catch(() => {});
-		return answer;
-	}
-
-	note(event: SnakepitEvent): void {
-		this.events.push(event);
-		for (const check of this.#waits) check();
-	}
-
-	/** Unblocks one batch, after the worker has read every call that was sent to it. */
-	async release(): Promise<void> {
-		if (this.#hasRoom) await this.pool.execute("other", [""]);
-		writeFileSync(this.#gate, "x");
-	}
-
-	get #hasRoom(): boolean {
-		return this.pool.statistics().calls.waiting === 0;
-	}
-
-	/** Waits for an event, which may have come already. */
-	async until(holds: (event: SnakepitEvent) => boolean): Promise<void> {
-		await new Promise<void>((resolve) => {
-			const check = () => {
-				if (this.events.some(holds)) resolve();
-			};
-			this.#waits.push(check);
-			check();
-		});
-	}
-
-	/** Waits until a batch with this item has begun. */
-	began(item: string): Promise<void> {
-		return this.until(
-			(event) =>
-				event.type === "worker.output" && event.line.split(" ").includes(item),
-		);
-	}
-
-	/** The items of each batch, up to the one with this item. What a worker prints may arrive after its answers. */
-	async begunUpTo(item: string): Promise<readonly string[][]> {
-		await this.began(item);
-		return this.events.flatMap((event) =>
-			event.type === "worker.output" && event.line.startsWith("began ")
-				? [event.line.split(" ").slice(1)]
-				: [],
-		);
-	}
-}
 
 /** The error of a call. */
 async function errorOf(call: Promise<unknown>): Promise<SnakepitError> {
@@ -310,11 +207,7 @@ test("large arguments of a batch cross as those of single calls", async () => {
 });
 
 test("the description of a tool says how many calls it takes at once", async () => {
-	const adapter = pythonGrpc({
-		tools: TOOLS,
-		python: PYTHON,
-		env: { GATE: "/dev/null" },
-	});
+	const adapter = batchesAdapter("grpc", "/dev/null");
 	const pool = await createPool({
 		adapter,
 		size: 1,

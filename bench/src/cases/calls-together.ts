@@ -1,0 +1,104 @@
+import {
+	aim,
+	type Case,
+	higher,
+	type Lookup,
+	lower,
+	type Row,
+	ratio,
+} from "../case.ts";
+import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
+import { openPoolOf, ourAdapter } from "../contestants/ours.ts";
+import { measureLatency, measureThroughput } from "../measure/latency.ts";
+import { SMALL_TEXT } from "./small-call.ts";
+
+const CALLERS = 64;
+/** As in embedder.py. */
+const MAX = 32;
+const PASS_MS = 5;
+const TEXT_MS = 0.1;
+/** What the device allows: a call each, and full batches without a pause. */
+const ALONE_MS = PASS_MS + TEXT_MS;
+const MOST_PER_S = (1000 * MAX) / (PASS_MS + TEXT_MS * MAX);
+
+interface Way {
+	readonly name: string;
+	readonly tool: string;
+	readonly callsPerWorker: number;
+}
+
+const single: Way = {
+	name: "each call by itself",
+	tool: "embed_one",
+	callsPerWorker: 1,
+};
+const batches: readonly Way[] = [MAX, 2 * MAX].map((callsPerWorker) => ({
+	name: `batches of ${MAX}, callsPerWorker ${callsPerWorker}`,
+	tool: "embed_together",
+	callsPerWorker,
+}));
+
+export const callsTogether: Case = {
+	name: "calls-together",
+	title: "Calls that run together",
+	about: `One worker whose device runs one pass at a time, of ${PASS_MS} ms and ${TEXT_MS} ms for each text (it sleeps). ${CALLERS} callers, each with one text at a time: by themselves, and under \`@tool(batch=Batch(max=${MAX}, wait_ms=5))\`. Then one caller alone.`,
+	figures: {
+		calls_per_s: higher(`${CALLERS} callers`, "calls/s"),
+		p50_us: lower("one caller, p50", "us"),
+	},
+	plot: "calls_per_s",
+	rows: ourVariants.flatMap((variant) =>
+		[single, ...batches].map((way) => rowFor(variant, way)),
+	),
+	aims: ourVariants.flatMap(({ name }) => [
+		...batches.flatMap((way) => [
+			ratio(
+				`${name}: ${way.name}, calls a second against ${single.name}`,
+				"calls_per_s",
+				[rowName(name, way), rowName(name, single)],
+				{ atLeast: 10 },
+			),
+			{
+				text: `${name}: ${way.name}, of the calls that the device allows`,
+				unit: "x",
+				value: (of: Lookup) =>
+					of(rowName(name, way), "calls_per_s") / MOST_PER_S,
+			},
+			{
+				text: `${name}: ${way.name}, one caller: p50 above that of ${single.name}`,
+				unit: "us",
+				atMost: 500,
+				value: (of: Lookup) =>
+					of(rowName(name, way), "p50_us") -
+					of(rowName(name, single), "p50_us"),
+			},
+		]),
+		aim(
+			`${name}: ${single.name}, one caller: p50 (the pass takes ${ALONE_MS} ms)`,
+			"us",
+			[rowName(name, single), "p50_us"],
+		),
+	]),
+};
+
+function rowName(variant: string, { name }: Way): string {
+	return `${variant}: ${name}`;
+}
+
+function rowFor(variant: OurVariant, way: Way): Row {
+	return {
+		name: rowName(variant.name, way),
+		kind: "ours",
+		measure: async (setting) => {
+			await using pool = await openPoolOf({
+				adapter: ourAdapter(variant, setting, "embedder"),
+				size: 1,
+				callsPerWorker: way.callsPerWorker,
+			});
+			const call = () => pool.execute(way.tool, [SMALL_TEXT]);
+			const callsPerS = await measureThroughput(call, CALLERS, setting.pace);
+			const { p50_us = Number.NaN } = await measureLatency(call, setting.pace);
+			return { calls_per_s: callsPerS, p50_us };
+		},
+	};
+}

@@ -1,0 +1,35 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { python, pythonEnvironment } from "@snakepit/adapter-python";
+import { createPool } from "@snakepit/core";
+import { embeddingServer } from "./embedding-server.ts";
+import type { Tools } from "./gen/tools.ts";
+
+const here = (path: string): string =>
+	fileURLToPath(new URL(path, import.meta.url));
+
+/** The interpreter has numpy and the bridge, as the one that is made here has. */
+const [port = "8080", interpreter] = process.argv.slice(2);
+await using pool = await createPool<Tools>({
+	adapter: python({
+		tools: here("../embedder.py"),
+		...(interpreter === undefined
+			? {
+					environment: pythonEnvironment({
+						requirements: [here("../../../python"), "numpy>=1.26"],
+					}),
+				}
+			: { python: interpreter }),
+	}),
+	size: 1,
+	// A batch that runs, and the next one.
+	callsPerWorker: 2 * 32,
+});
+const server = embeddingServer(pool).listen(Number(port), "127.0.0.1");
+await once(server, "listening");
+console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+
+await once(process, "SIGTERM");
+server.close();
+await once(server, "close");

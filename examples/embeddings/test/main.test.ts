@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const example = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string): string =>
+	readFileSync(join(example, path), "utf8");
+
+const python = join(example, "../../python/.venv/bin/python");
+const hasNumpy =
+	spawnSync(python, ["-c", "import numpy"], { stdio: "ignore" }).status === 0;
+const why = hasNumpy ? "" : " (skipped: numpy is not installed)";
+
+describe.skipIf(!hasNumpy)(`the server${why}`, () => {
+	const home = mkdtempSync(join(tmpdir(), "snakepit-example-"));
+	let server: ChildProcess;
+	let url = "";
+
+	beforeAll(async () => {
+		server = spawn(
+			process.execPath,
+			["--conditions=snakepit-source", "src/main.ts", "0", python],
+			{
+				cwd: example,
+				env: { ...process.env, XDG_STATE_HOME: home },
+				stdio: ["ignore", "pipe", "inherit"],
+			},
+		);
+		const lines = createInterface({ input: server.stdout as never });
+		[url] = (await once(lines, "line")) as [string];
+	}, 60_000);
+
+	afterAll(() => {
+		server.kill("SIGKILL");
+		rmSync(home, { recursive: true, force: true });
+	});
+
+	const post = (body: string): Promise<Response> =>
+		fetch(`${url}/embeddings`, { method: "POST", body });
+	const embed = async (...input: string[]): Promise<number[][]> => {
+		const response = await post(JSON.stringify({ input }));
+		expect(response.status).toBe(200);
+		return ((await response.json()) as { embeddings: number[][] }).embeddings;
+	};
+	const work = async () =>
+		(await (await fetch(`${url}/work`)).json()) as {
+			texts: number;
+			passes: number;
+		};
+
+	test("each text gets its own embedding, whatever runs with it", async () => {
+		const texts = Array.from({ length: 64 }, (_, n) => `text number ${n}`);
+		const alone: number[][] = [];
+		for (const text of texts) alone.push(...(await embed(text)));
+		const answers = await Promise.all(
+			texts.map((text, n) => embed(text, texts[63 - n] as string)),
+		);
+		for (const [n, [first = [], second = []]] of answers.entries()) {
+			expect(distance(first, alone[n])).toBeLessThan(1e-5);
+			expect(distance(second, alone[63 - n])).toBeLessThan(1e-5);
+		}
+		expect(distance(alone[0] as number[], alone[1])).toBeGreaterThan(0.1);
+	});
+
+	test("the texts of a request take few passes", async () => {
+		const before = await work();
+		await embed(...Array.from({ length: 128 }, (_, n) => `text ${n}`));
+		const after = await work();
+		expect(after.texts - before.texts).toBe(128);
+		expect(after.passes - before.passes).toBeLessThan(64);
+	});
+
+	test("a text without words is refused, and one of another request is not", async () => {
+		const [refused, [vector = []]] = await Promise.all([
+			post('{"input": ["a word", " "]}'),
+			embed("a word"),
+		]);
+		expect(refused.status).toBe(422);
+		expect(await refused.json()).toEqual({
+			error: "a text without words has no embedding",
+		});
+		expect(vector).toHaveLength(64);
+	});
+
+	test.each([
+		['{"input": "a text"}', 400, /must be a list of texts/],
+		["{", 400, /not JSON/],
+		[JSON.stringify({ input: Array(257).fill("") }), 400, /has 257 texts/],
+		["x".repeat(1_000_001), 413, /has 1000001 bytes/],
+	])("%.20s is refused", async (body, status, message) => {
+		const response = await post(body);
+		expect(response.status).toBe(status);
+		expect(((await response.json()) as { error: string }).error).toMatch(
+			message,
+		);
+	});
+
+	test("it ends by SIGTERM, with its worker", async () => {
+		server.kill("SIGTERM");
+		expect(await once(server, "close")).toEqual([0, null]);
+	});
+});
+
+function distance(a: readonly number[], b: readonly number[] = []): number {
+	return Math.hypot(...a.map((value, at) => value - (b[at] ?? Number.NaN)));
+}
+
+test.skipIf(!hasNumpy)(
+	`the types in TypeScript are those of its tools${why}`,
+	() => {
+		const { status, stderr } = spawnSync(
+			python,
+			[
+				...["-m", "snakepit_bridge", "types", "embedder.py"],
+				...["--check", "src/gen/tools.ts"],
+			],
+			{ cwd: example, encoding: "utf8" },
+		);
+		expect(stderr).toBe("");
+		expect(status).toBe(0);
+	},
+	60_000,
+);
+
+test("the snippets of its README are parts of its files", () => {
+	const snippets = [
+		...read("README.md").matchAll(/^```(?:ts|python)\n([\s\S]*?)^```$/gm),
+	];
+	expect(snippets).toHaveLength(2);
+	const sources = read("embedder.py") + read("src/embedding-server.ts");
+	for (const [, code = ""] of snippets) expect(sources).toContain(code);
+});
