@@ -9,6 +9,7 @@ import pydantic
 import pytest
 from support.models import (
     Address,
+    Booking,
     Camel,
     Cat,
     Dog,
@@ -90,6 +91,11 @@ def test_typescript_has_the_fields_of_each_direction() -> None:
     ]
     assert fields(Page[Address], sent=False) == ["items: Address[]"]
     assert fields(Place, sent=True) == ["x: number", "y?: number | undefined"]
+    assert fields(Booking, sent=False) == [
+        "made: Date | PlainDateTime",
+        "day: PlainDate",
+        "before: Booking | null",
+    ]
     assert fields(Everything, sent=False)[-1] == "site: string"
     for pet in (Pet, Cat | Dog):
         writer = TypeWriter(sent=True)

@@ -17,6 +17,7 @@ from pydantic import Field
 from support.case_name import case_name
 from support.models import (
     Address,
+    Booking,
     Camel,
     Cat,
     Colour,
@@ -73,6 +74,8 @@ BOTH_WAYS: list[Any] = [
         User(name="ann", age=30, address=Address(street="Main", number=1), tags={"a"}),
     ),
     (Camel, {"firstName": "a", "lastName": ""}, Camel.model_validate({"firstName": "a"})),
+    (Booking, {"made": NOON, "day": date(2024, 1, 2), "before": None},
+     Booking(made=NOON, day=date(2024, 1, 2))),
     (Node, {"value": 1, "children": [{"value": 2, "children": []}]},
      Node(value=1, children=[Node(value=2)])),
     (Page[Address], {"items": [{"street": "a", "number": 1}]},

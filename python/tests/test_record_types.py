@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypedDict, TypeVar
 
 import annotated_types as at
 import attrs
@@ -18,13 +18,14 @@ import msgspec
 import pytest
 from support.case_name import case_name
 from support.signatures import taking
+from typing_extensions import NotRequired, Self
 
 from snakepit_bridge import NoImage
 from snakepit_bridge.tools.annotations.check import Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import ObjectCheck, json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
-from snakepit_bridge.tools.signature import SignatureInvalid
+from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 from snakepit_bridge.typescript.type_writer import TypeWriter
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -81,6 +82,31 @@ class Growing(Generic[T]):
     inside: Growing[list[T]] | None = None
 
 
+@dataclass
+class Points(Page[Point]):
+    name: str = ""
+
+
+@dataclass
+class Pages(Page[list[T]], Generic[T]):
+    first: T | None = None
+
+
+class Kept(TypedDict, Generic[T]):
+    value: T
+    past: NotRequired[list[T]]
+
+
+class KeptPoint(Kept[Point]):
+    note: str
+
+
+@dataclass
+class Chain:
+    value: int
+    rest: Self | None = None
+
+
 class Size(NamedTuple):
     width: int
     height: int = 1
@@ -128,6 +154,35 @@ BOTH_WAYS: list[Any] = [
         Page([Point(1.0, 2.0)]),
     ),
     (Page[int], {"items": [1], "following": 2}, Page([1], 2)),
+    (
+        Points,
+        {
+            "items": [{"x": 1.0, "y": 2.0, "colour": None}],
+            "following": None,
+            "name": "",
+        },
+        Points([Point(1.0, 2.0)]),
+    ),
+    (
+        Pages[Decimal],
+        {"items": [["1"]], "following": None, "first": "2"},
+        Pages([[Decimal(1)]], None, Decimal(2)),
+    ),
+    (
+        Kept[Colour],
+        {"value": "red", "past": ["red"]},
+        {"value": Colour.RED, "past": [Colour.RED]},
+    ),
+    (
+        KeptPoint,
+        {"value": {"x": 1.0, "y": 2.0, "colour": None}, "note": "a"},
+        {"value": Point(1.0, 2.0), "note": "a"},
+    ),
+    (
+        Chain,
+        {"value": 1, "rest": {"value": 2, "rest": None}},
+        Chain(1, Chain(2)),
+    ),
     (Size, {"width": 2, "height": 3}, Size(2, 3)),
     (Untyped, {"left": 1, "right": "a"}, Untyped(1, "a")),
     (
@@ -213,6 +268,12 @@ def test_fields_that_only_one_direction_has() -> None:
         (Account, {"owner": "a", "opening": "1", "balance": "1"}, "$.x[0]: expected Account (keys: owner, opening)"),
         (Tree, {"name": "a", "children": [{"name": 1}]}, "$.x[0].children[0].name: expected str"),
         (Page[int], {"items": ["a"]}, "$.x[0].items[0]: expected int, got str"),
+        (Points, {"items": [5]}, "$.x[0].items[0]: expected Point, got int"),
+        (Pages[int], {"items": [5]}, "$.x[0].items[0]: expected list[int], got int"),
+        (Pages[int], {"items": [], "first": "a"}, "$.x[0].first: expected int | None, got str"),
+        (Kept[int], {"value": 1, "past": [""]}, "$.x[0].past[0]: expected int, got str"),
+        (KeptPoint, {"value": 1, "note": ""}, "$.x[0].value: expected Point, got int"),
+        (Chain, {"value": 1, "rest": {}}, "$.x[0].rest.value: expected int, got nothing"),
         (Size, {"width": 1.5}, "$.x[0].width: expected int, got float"),
         (Job, {"name": "long name"}, "$.x[0]: not a valid Job: Length of 'name' must be <= 3"),
         (Job, {"name": "a", "priority": "x"}, "$.x[0]: not a valid Job: invalid literal for int()"),
@@ -306,9 +367,36 @@ def test_typescript_has_the_fields_of_each_direction() -> None:
     assert written(Page[Point], sent=False) == {
         "PagePoint": ["items: Point[]", "following: Point | null"]
     }
+    assert written(KeptPoint, sent=False) == {
+        "KeptPoint": ["value: Point", "past?: Point[]", "note: string"]
+    }
     assert written(Circle, sent=False) == {
         "Circle": ['type: "Circle"', "outerRadius: number", "label?: string"]
     }
+
+
+def test_the_schema_has_defaults_as_they_are_sent() -> None:
+    def tool(
+        point: Point = Point(1.0),  # noqa: B008 - it is not changed
+        colours: tuple[Colour, ...] = (Colour.RED,),
+        wait: timedelta = timedelta(0),
+        data: bytes = b"",
+        other: object = object(),
+    ) -> None: ...
+
+    signature = Signature(tool)
+    defaults = {
+        name: described.get("default", "none")
+        for name, described in signature.schema()["properties"].items()
+    }
+    assert defaults == {
+        "point": {"x": 1.0, "y": 0.0, "colour": None},
+        "colours": ("red",),
+        "wait": "PT0S",
+        "data": "none",
+        "other": "none",
+    }
+    assert "wait: timedelta = 'PT0S', data: bytes = ...," in signature.written()
 
 
 def test_only_a_written_docstring_is_the_documentation() -> None:

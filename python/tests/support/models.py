@@ -14,9 +14,11 @@ import numpy
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from typing_extensions import Self
 
 __all__ = [
     "Address",
+    "Booking",
     "Camel",
     "Cat",
     "Colour",
@@ -86,6 +88,12 @@ class Camel(BaseModel):
 
     first_name: str
     last_name: str = ""
+
+
+class Booking(BaseModel):
+    made: pydantic.AwareDatetime
+    day: pydantic.PastDate
+    before: Self | None = None
 
 
 class Node(BaseModel):

@@ -17,6 +17,7 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
 
@@ -79,6 +80,7 @@ class Signature:
         self.only_positional: list[str] = []
         self.required: list[str] = []
         self.required_positional = 0
+        # As a host would send them.
         self._defaults: dict[str, Any] = {}
         self.rest: Check | None = None
         self.other: Check | None = None
@@ -197,8 +199,10 @@ class Signature:
             self.only_positional.append(name)
         if required:
             self.required.append(name)
-        elif _is_json(parameter.default):
-            self._defaults[name] = parameter.default
+        else:
+            # Some have no image or no JSON, and an encoder may raise anything.
+            with contextlib.suppress(Exception):
+                self._defaults[name] = _as_json(parameter.default)
 
     def _result(self, annotation: Any, streams: frozenset[str]) -> Check:
         origin = typing.get_origin(annotation) or annotation
@@ -284,12 +288,12 @@ def _compiled(what: str, annotation: Any) -> Check:
         raise SignatureInvalid(f"{what}: {error}") from None
 
 
-def _is_json(value: object) -> bool:
-    if type(value) in (dict, list, str, int, float, bool, type(None)):
-        try:
-            encode(value)
-            json.dumps(value, allow_nan=False)
-            return True
-        except (TypeError, ValueError):
-            return False
-    return False
+def _as_json(value: object) -> Any:
+    """Returns a default as a host would send it.
+
+    Raises:
+        Exception: it cannot be sent, or JSON has no such value.
+    """
+    plain = decode(encode(value))
+    json.dumps(plain, allow_nan=False)
+    return plain

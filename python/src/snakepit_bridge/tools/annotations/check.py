@@ -109,6 +109,7 @@ class Within(NamedTuple):
             same check again.
         applied: whether values will be checked.
         answered: whether it is what a tool returns.
+        owner: the class around it, which `Self` stands for; None outside of one.
     """
 
     compile: Callable[[Any, Within], Check]
@@ -116,6 +117,7 @@ class Within(NamedTuple):
     made: dict[Any, Check]
     applied: bool
     answered: bool
+    owner: Any = None
 
     def part(self, annotation: Any) -> Check:
         """Returns the check of a part; in a description, one that is not known is any.

@@ -32,6 +32,7 @@ def class_check(
         or _model_check(kind, annotation, within)
         or standard_check(kind)
         or record_check(kind, arguments, annotation, within)
+        or _scalar_check(kind, within)
         or _library_check(kind)
     )
 
@@ -43,6 +44,14 @@ def _model_check(kind: type, annotation: Any, within: Within) -> Check | None:
     from snakepit_bridge.tools.annotations.models import model_check
 
     return model_check(kind, annotation, within)
+
+
+def _scalar_check(kind: type, within: Within) -> Check | None:
+    if "numpy" not in sys.modules:
+        return None
+    from snakepit_bridge.tools.annotations.numpy_scalars import scalar_check
+
+    return scalar_check(kind, within)
 
 
 def _library_check(kind: type) -> Check | None:

@@ -30,7 +30,6 @@ from snakepit_bridge.tools.annotations.leaves import (
     LiteralCheck,
     NdArrayCheck,
 )
-from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
 
 __all__ = ["Unsupported", "compile_annotation"]
@@ -45,16 +44,23 @@ _SIMPLE: dict[Any, Check] = {
     bytes: BytesCheck(bytes),
     bytearray: BytesCheck(bytearray),
     memoryview: BytesCheck(memoryview),
+    getattr(typing, "LiteralString", str): SCALARS[str],
     NdArray: NdArrayCheck(),
 }
 _LISTS = {
     list: "list",
+    collections.abc.MutableSequence: "list",
     collections.deque: "deque",
     collections.abc.Sequence: "Sequence",
     collections.abc.Collection: "Collection",
     collections.abc.Iterable: "Iterable",
 }
-_SETS = {set: set, frozenset: frozenset, collections.abc.Set: set}
+_SETS = {
+    set: set,
+    frozenset: frozenset,
+    collections.abc.Set: set,
+    collections.abc.MutableSet: set,
+}
 _DICTS = {
     dict: "dict",
     collections.abc.Mapping: "Mapping",
@@ -100,8 +106,6 @@ def _compile(annotation: Any, within: Within) -> Check:
         # Generic, as numpy's NDArray: its parameters are given now.
         value = alias.__value__[typing.get_args(annotation)]
         return _alias(annotation, alias, value, within)
-    if _is_typed_dict(annotation):
-        return _typed_dict(annotation, within)
     origin = typing.get_origin(annotation)
     arguments = typing.get_args(annotation)
     if origin is None:
@@ -112,11 +116,14 @@ def _compile(annotation: Any, within: Within) -> Check:
 def _generic(
     origin: Any, arguments: tuple[Any, ...], annotation: Any, within: Within
 ) -> Check:
-    name = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
     if hasattr(annotation, "__metadata__"):
         return _annotated(annotation, arguments[0], within)
+    # A class of the program may have the name of a special form.
+    name = None if isinstance(origin, type) else getattr(origin, "_name", None)
     if name in _TRANSPARENT:
         return _compile(arguments[0], within)
+    if name == "Self" and within.owner is not None:
+        return _compile(within.owner, within)
     if origin is typing.Union or origin is types.UnionType:
         return _union(annotation, arguments, within)
     if origin is typing.Literal and all(map(_is_literal, arguments)):
@@ -212,29 +219,6 @@ def _tuple(arguments: tuple[Any, ...], within: Within) -> Check:
     # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
     parts = () if arguments == ((),) else arguments
     return TupleCheck([_compile(part, within) for part in parts])
-
-
-def _is_typed_dict(annotation: Any) -> bool:
-    # By an attribute: `typing` does not know the class of typing_extensions.
-    return isinstance(annotation, type) and hasattr(annotation, "__required_keys__")
-
-
-def _typed_dict(annotation: Any, within: Within) -> Check:
-    if annotation in within.made:
-        return within.made[annotation]
-    hints = typing.get_type_hints(annotation, include_extras=True)
-    required = set(annotation.__required_keys__)
-    for key, hint in hints.items():
-        wrapper = getattr(typing.get_origin(hint), "_name", None)
-        if wrapper == "Required":
-            required.add(key)
-        elif wrapper == "NotRequired":
-            required.discard(key)
-    check = ObjectCheck(annotation, annotation.__name__)
-    within.made[annotation] = check
-    items = {key: _compile(hint, within) for key, hint in hints.items()}
-    check.complete(items, required)
-    return check
 
 
 def _alias(annotation: Any, alias: Any, value: Any, within: Within) -> Check:

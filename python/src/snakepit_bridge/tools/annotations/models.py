@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
+from datetime import date, datetime
 from typing import Annotated, Any, NamedTuple
 
 import pydantic
@@ -26,7 +27,8 @@ from snakepit_bridge.values.no_image import Path, key_place, path_text
 __all__ = ["ModelCheck", "model_check", "validated"]
 
 _MOST_ERRORS = 5
-_BY_SCHEMA = {"string": str, "integer": int, "number": float, "boolean": bool}
+_BY_TYPE = {"string": str, "integer": int, "number": float, "boolean": bool}
+_BY_FORMAT = {"date": date, "date-time": datetime}
 
 
 class _Descriptions(dict[Any, Check]):
@@ -163,8 +165,9 @@ def _described(kind: Any, annotation: Any, within: Within) -> Check:
     check = ObjectCheck(kind, kind.__name__)
     within.made[place] = check
     properties = list(_answered(kind) if within.answered else _taken(kind))
+    inside = within._replace(owner=annotation)
     check.complete(
-        {p.name: within.part(p.annotation) for p in properties},
+        {p.name: inside.part(p.annotation) for p in properties},
         [p.name for p in properties if p.required],
     )
     return check
@@ -207,5 +210,7 @@ def _by_schema(kind: Any) -> Check:
         schema = pydantic.TypeAdapter(kind).json_schema(schema_generator=_Schema)
     except (pydantic.PydanticUserError, pydantic_core.SchemaError):
         return AnyCheck()
-    written = _BY_SCHEMA.get(schema.get("type", ""))
-    return AnyCheck() if written is None else compile_annotation(written)
+    plain = _BY_FORMAT.get(schema.get("format", "")) or _BY_TYPE.get(
+        schema.get("type", "")
+    )
+    return AnyCheck() if plain is None else compile_annotation(plain)

@@ -1,11 +1,11 @@
-"""Classes that are made of fields: dataclasses, named tuples, attrs, structs of msgspec."""
+"""Classes that are made of fields: typed dicts, dataclasses, named tuples, attrs, structs of msgspec."""
 
 from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from snakepit_bridge.tools.annotations.aliases import GENERIC_LEVELS, place_of
 from snakepit_bridge.tools.annotations.check import (
@@ -15,6 +15,7 @@ from snakepit_bridge.tools.annotations.check import (
     Unsupported,
     Within,
 )
+from snakepit_bridge.tools.annotations.generics import field_hints
 from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.values.no_image import Path
 
@@ -35,6 +36,9 @@ class _Field(NamedTuple):
     keyword: str | None
     annotation: Any
     required: bool
+
+
+_Hints: TypeAlias = Mapping[str, Any]
 
 
 class RecordCheck(ObjectCheck):
@@ -92,28 +96,32 @@ def record_check(
             f"{GENERIC_LEVELS} levels deep"
         )
     try:
-        fields = list(read(kind, within.answered))
+        fields = list(read(kind, field_hints(kind, arguments), within.answered))
     except Exception as error:
         raise Unsupported(
             f"the annotations of {kind.__name__} cannot be resolved: "
             f"{type(error).__name__}: {error}; import what they name at run time too"
         ) from error
-    parameters = getattr(kind, "__parameters__", ())
-    given = dict(zip(parameters, arguments, strict=False))
-    check = RecordCheck(annotation, _name(kind, arguments))
+    name = _name(kind, arguments)
+    if read is _of_typed_dict:
+        check = ObjectCheck(annotation, name)
+    else:
+        check = RecordCheck(annotation, name)
+        check.keywords = {f.name: f.keyword for f in fields if f.name != f.keyword}
     within.made[place] = check
-    inside = within._replace(aliases=(*within.aliases, kind)) if arguments else within
-    check.keywords = {
-        field.name: field.keyword for field in fields if field.name != field.keyword
-    }
+    aliases = (*within.aliases, kind) if arguments else within.aliases
+    inside = within._replace(aliases=aliases, owner=annotation)
     check.complete(
-        {field.name: inside.part(_filled(field.annotation, given)) for field in fields},
+        {field.name: inside.part(field.annotation) for field in fields},
         [field.name for field in fields if field.required],
     )
     return check
 
 
 def _reader(kind: Any) -> Any:
+    # By an attribute: `typing` does not know the class of typing_extensions.
+    if hasattr(kind, "__required_keys__"):
+        return _of_typed_dict
     if hasattr(kind, "__dataclass_fields__"):
         return _of_dataclass
     if hasattr(kind, "__attrs_attrs__"):
@@ -125,8 +133,15 @@ def _reader(kind: Any) -> Any:
     return None
 
 
-def _of_dataclass(kind: Any, answered: bool) -> Iterator[_Field]:
-    hints = typing.get_type_hints(kind, include_extras=True)
+def _of_typed_dict(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
+    said: dict[Any, bool] = {"Required": True, "NotRequired": False}
+    for name, hint in hints.items():
+        wrapper = getattr(typing.get_origin(hint), "_name", "")
+        required = said.get(wrapper, name in kind.__required_keys__)
+        yield _Field(name, name, hint, required)
+
+
+def _of_dataclass(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
     missing = sys.modules["dataclasses"].MISSING
     for name, field in kind.__dataclass_fields__.items():
         hint = hints.get(name, Any)
@@ -139,15 +154,13 @@ def _of_dataclass(kind: Any, answered: bool) -> Iterator[_Field]:
                 yield _Field(name, name, hint.type, field.default is missing)
 
 
-def _of_named_tuple(kind: Any, answered: bool) -> Iterator[_Field]:
-    hints = typing.get_type_hints(kind, include_extras=True)
+def _of_named_tuple(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
     for name in kind._fields:
         required = answered or name not in kind._field_defaults
         yield _Field(name, name, hints.get(name, Any), required)
 
 
-def _of_attrs(kind: Any, answered: bool) -> Iterator[_Field]:
-    hints = typing.get_type_hints(kind, include_extras=True)
+def _of_attrs(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
     nothing = sys.modules["attr"].NOTHING
     for field in kind.__attrs_attrs__:
         hint = hints.get(field.name, Any)
@@ -159,16 +172,16 @@ def _of_attrs(kind: Any, answered: bool) -> Iterator[_Field]:
             yield _Field(field.alias, field.alias, hint, required)
 
 
-def _of_struct(kind: Any, answered: bool) -> Iterator[_Field]:
+def _of_struct(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
     msgspec: Any = sys.modules["msgspec"]
     config = kind.__struct_config__
     if config.tag is not None:
         yield _Field(config.tag_field, None, Literal[config.tag], True)
     for field in msgspec.structs.fields(kind):
-        members = typing.get_args(field.type)
+        hint = hints[field.name]
+        members = typing.get_args(hint)
         # What is unset is not sent.
         can_lack = msgspec.UnsetType in members
-        hint = field.type
         if can_lack:
             hint = typing.Union[tuple(m for m in members if m is not msgspec.UnsetType)]  # noqa: UP007 - of a tuple
         required = not can_lack if answered else field.required
@@ -180,13 +193,3 @@ def _name(kind: Any, arguments: tuple[Any, ...]) -> str:
         return str(kind.__name__)
     names = (getattr(argument, "__name__", str(argument)) for argument in arguments)
     return f"{kind.__name__}[{', '.join(names)}]"
-
-
-def _filled(hint: Any, given: dict[Any, Any]) -> Any:
-    """Returns an annotation with types in the place of type parameters."""
-    if isinstance(hint, typing.TypeVar):
-        return given.get(hint, hint)
-    parameters = () if isinstance(hint, type) else getattr(hint, "__parameters__", ())
-    if not given or not parameters:
-        return hint
-    return hint[tuple(given.get(parameter, parameter) for parameter in parameters)]
