@@ -107,6 +107,7 @@ def test_a_value_of_the_annotated_type_passes_as_it_is(
     [
         (float, 1, 1.0),
         (list[float], [1, 2.5], [1.0, 2.5]),
+        (set[float], {1, 2.5}, {1.0, 2.5}),
         (dict[str, float], {"a": 1}, {"a": 1.0}),
         (float | None, 1, 1.0),
         (float | int, 1, 1),
@@ -169,6 +170,11 @@ def test_of_a_union_the_member_counts_that_takes_the_value_as_it_is(
         (None, 0, "$.x: expected None, got int"),
         (date, datetime(2024, 1, 1), "expected date, got datetime without a zone"),
         (list[float], [1.0, "a"], "$.x[1]: expected float, got str"),
+        (
+            list[float],
+            [1.0, 10**400],
+            "$.x[1]: expected float, got an int beyond its range",
+        ),
         (list[float], {1.0}, "$.x: expected list[float], got set"),
         (set[list[int]], {(1,)}, "$.x[0]: expected list[int], got tuple"),
         (dict[list[int], int], {(1,): 1}, "$.x<key 0>: expected list[int], got tuple"),

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
+from snakepit_bridge.tools.annotations.leaves import FloatCheck
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.no_image import Path, key_place
 
 __all__ = ["DictCheck", "SequenceCheck", "SetCheck", "TupleCheck"]
+
+_NUMBERS = frozenset({int, float})
 
 
 def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | None:
     """Returns the items for the tool; None if they are those of `values`."""
     if item.exact.issuperset(map(type, values)):
         return None
+    if type(item) is FloatCheck and _NUMBERS.issuperset(map(type, values)):
+        # One that is too large is found below, with its path.
+        with contextlib.suppress(OverflowError):
+            return list(map(float, values))
     checked = [item.check(value, (path, i)) for i, value in enumerate(values)]
     changed = any(a is not b for a, b in zip(checked, values, strict=True))
     return checked if changed else None
