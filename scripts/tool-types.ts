@@ -16,6 +16,8 @@ const withTables = tablesPython();
 if (withTables !== undefined) {
 	const tables = "packages/adapter-python/test/tables/tables.py";
 	writeTypes(withTables, tables, "gen/tables.ts");
+	const job = "examples/pandas-job/tools.py";
+	writeTypes(withTables, job, "src/gen/tools.ts");
 }
 
 /** @param output seen from the directory of the tools. */

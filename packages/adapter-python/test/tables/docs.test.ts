@@ -30,7 +30,7 @@ test.runIf(PYTHON)(
 				env: {
 					...process.env,
 					VIRTUAL_ENV: dirname(dirname(PYTHON ?? "")),
-					XDG_DATA_HOME: directory,
+					XDG_STATE_HOME: directory,
 				},
 			},
 		);
