@@ -17,6 +17,7 @@ import {
 } from "@snakepit/core/adapter";
 import { VERSION } from "./gen/version.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
+import { progressOf } from "./progress.ts";
 import { noInput, toolFailed, translate } from "./tool-errors.ts";
 import { ToolList } from "./tool-list.ts";
 import { WorkerTransport } from "./worker-transport.ts";
@@ -75,11 +76,22 @@ async function converse(
 	const call = async (
 		tool: string,
 		args: unknown,
-		{ signal, input }: Pick<CallOptions, "signal" | "input">,
-		onprogress?: (progress: Progress) => void,
+		{
+			signal,
+			input,
+			onProgress,
+		}: Pick<CallOptions, "signal" | "input" | "onProgress">,
+		asChunk?: (progress: Progress) => void,
 	): Promise<CallToolResult> => {
 		if (input !== undefined) throw noInput();
 		if (signal.aborted) throw callAborted(tool, signal, "unused");
+		// A server is asked for reports only where somebody reads them.
+		const onprogress =
+			(onProgress ?? asChunk) &&
+			((progress: Progress) => {
+				asChunk?.(progress);
+				void onProgress?.(progressOf(progress));
+			});
 		try {
 			await tools.mustHave(tool);
 			const result = (await client.callTool(
@@ -108,8 +120,8 @@ async function converse(
 		},
 		execute: (tool, args, options) => call(tool, args, options),
 		stream: (tool, args, options) =>
-			streamed(options.signal, (signal, onprogress) =>
-				call(tool, args, { ...options, signal }, onprogress),
+			streamed(options.signal, (signal, asChunk) =>
+				call(tool, args, { ...options, signal }, asChunk),
 			),
 		leave: async () => await client.close(),
 		[Symbol.asyncDispose]: async () => await client.close(),
@@ -150,7 +162,7 @@ async function* streamed(
 	outer: AbortSignal,
 	call: (
 		signal: AbortSignal,
-		onprogress: (progress: Progress) => void,
+		asChunk: (progress: Progress) => void,
 	) => Promise<CallToolResult>,
 ): AsyncGenerator<Progress, CallToolResult> {
 	const closed = new AbortController();

@@ -10,6 +10,10 @@ import { server } from "./servers.ts";
 
 const everything: McpOptions = { command: server("everything") };
 const long = "trigger-long-running-operation";
+const said = (text: string) => ({ content: [{ type: "text", text }] });
+const longDone = said(
+	"Long running operation completed. Duration: 0.3 seconds, Steps: 3.",
+);
 
 describe("mcp() with the server `everything` keeps the adapter contract", () => {
 	const contract = adapterContract({
@@ -21,7 +25,7 @@ describe("mcp() with the server `everything` keeps the adapter contract", () => 
 			echo: {
 				command: "echo",
 				args: { message: "hello" },
-				result: { content: [{ type: "text", text: "Echo: hello" }] },
+				result: said("Echo: hello"),
 			},
 			hang: { command: long, args: { duration: 3_600, steps: 1 } },
 			fail: { command: "get-sum", args: { a: "no number" } },
@@ -29,14 +33,13 @@ describe("mcp() with the server `everything` keeps the adapter contract", () => 
 				command: long,
 				args: { duration: 0.3, steps: 3 },
 				items: [1, 2, 3].map((progress) => ({ progress, total: 3 })),
-				result: {
-					content: [
-						{
-							type: "text",
-							text: "Long running operation completed. Duration: 0.3 seconds, Steps: 3.",
-						},
-					],
-				},
+				result: longDone,
+			},
+			report: {
+				command: long,
+				args: { duration: 0.3, steps: 3 },
+				reports: [1, 2, 3].map((step) => ({ fraction: step / 3, message: "" })),
+				result: longDone,
 			},
 			silent: { command: long, args: { duration: 3_600, steps: 1 } },
 		},
@@ -46,7 +49,6 @@ describe("mcp() with the server `everything` keeps the adapter contract", () => 
 
 describe("mcp() with a server of difficult habits keeps the adapter contract", () => {
 	const program = join(import.meta.dirname, "programs/habits.ts");
-	const said = (text: string) => ({ content: [{ type: "text", text }] });
 	const contract = adapterContract({
 		adapter: () => mcp({ command: [process.execPath, program] }),
 		start: (adapter) => startForReal(adapter),

@@ -59,11 +59,18 @@ describe.runIf(isThorough())("a server in Python", () => {
 				says("Echo: x"),
 			);
 
-			const counting = pool.stream("count", { to: 3 });
+			const fractions: unknown[] = [];
+			const counting = pool.stream(
+				"count",
+				{ to: 3 },
+				{ onProgress: ({ fraction }) => fractions.push(fraction) },
+			);
 			expect(await Array.fromAsync(counting)).toEqual(
 				[1, 2, 3].map((progress) => ({ progress, total: 3 })),
 			);
 			expect(await counting.result).toMatchObject(says("counted"));
+			expect(fractions[0]).toBe(1 / 3);
+			expect(fractions.at(-1)).toBe(1);
 
 			expect(await pool.execute("ask", { prompt: "How much?" })).toMatchObject(
 				says("forty-two"),

@@ -2,19 +2,23 @@ import {
 	type CallToolResult,
 	ErrorCode,
 } from "@modelcontextprotocol/sdk/types.js";
-import { type Pool, SnakepitError, ToolError } from "@snakepit/core";
+import {
+	type CallStream,
+	type Pool,
+	SnakepitError,
+	ToolError,
+} from "@snakepit/core";
 import { asText, fromJson, toJson } from "./json-values.ts";
 import type { ServedTool } from "./options.ts";
+import type { ProgressSender } from "./progress-sender.ts";
 import { requestError } from "./request-error.ts";
 
 /** How one call is made and reported. */
 export interface CallSetting {
 	readonly signal: AbortSignal;
 	readonly tracebacks: boolean;
-	/** Reports a chunk, the first with 1; `undefined` when the client did not ask for it. */
-	readonly progress:
-		| ((count: number, message: string) => Promise<void>)
-		| undefined;
+	/** `undefined` when the client did not ask for reports. */
+	readonly progress: ProgressSender | undefined;
 }
 
 /** A stream that does not end must not fill the memory: its chunks are kept for the result. */
@@ -28,12 +32,15 @@ export async function callTool(
 	setting: CallSetting,
 ): Promise<CallToolResult> {
 	const given = fromJson(args ?? {}, tool.argumentsSchema);
+	const { signal, progress } = setting;
+	const options = { signal, onProgress: progress?.report };
 	try {
-		return tool.shape === "stream"
-			? await streamed(pool, tool, given, setting)
-			: answered(
-					await pool.execute(tool.name, given, { signal: setting.signal }),
-				);
+		const result =
+			tool.shape === "stream"
+				? await streamed(pool.stream(tool.name, given, options), tool, progress)
+				: answered(await pool.execute(tool.name, given, options));
+		await progress?.sent();
+		return result;
 	} catch (error) {
 		if (!(error instanceof SnakepitError)) throw error;
 		if (error.code === "TOOL_NOT_FOUND")
@@ -54,12 +61,10 @@ function answered(value: unknown): CallToolResult {
 }
 
 async function streamed(
-	pool: Pool,
+	stream: CallStream<unknown>,
 	{ name }: ServedTool,
-	args: unknown,
-	{ signal, progress }: CallSetting,
+	progress: ProgressSender | undefined,
 ): Promise<CallToolResult> {
-	const stream = pool.stream(name, args, { signal });
 	const texts: string[] = [];
 	let characters = 0;
 	for await (const chunk of stream) {
@@ -76,7 +81,7 @@ async function streamed(
 				],
 			};
 		texts.push(text);
-		await progress?.(texts.length, text);
+		await progress?.chunk(text);
 	}
 	const result = await stream.result;
 	if (result !== undefined && result !== null) texts.push(asText(result));

@@ -25,9 +25,9 @@ export type Connect = (
 /**
  * Serves the tools of a pool to MCP clients, over standard input and output or Streamable HTTP.
  *
- * A result is a text, JSON unless the tool returns a text; bytes are base64. Each chunk of a stream is reported as
- * progress, where the client asks for it, and is a part of the result. Log records of workers are sent as
- * notifications. Over standard output nothing else of the program may write there.
+ * A result is a text, JSON unless the tool returns a text; bytes are base64. What a tool reports of its progress is sent
+ * where the client asks for it, as is each chunk of a stream, which is a part of the result, too. Log records of workers
+ * are sent as notifications. Over standard output nothing else of the program may write there.
  *
  * @throws OptionsError; the system's error where the port is not free.
  */

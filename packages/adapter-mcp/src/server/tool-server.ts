@@ -13,6 +13,7 @@ import {
 	type ServedTool,
 	type ServeMcpOptions,
 } from "./options.ts";
+import { ProgressSender } from "./progress-sender.ts";
 import { requestError } from "./request-error.ts";
 
 /** A server for one client, which has to be connected. */
@@ -50,11 +51,14 @@ export function toolServer(
 			const progress =
 				progressToken === undefined
 					? undefined
-					: (count: number, message: string) =>
-							sendNotification({
-								method: "notifications/progress",
-								params: { progressToken, progress: count, message },
-							});
+					: new ProgressSender(
+							(parameters) =>
+								sendNotification({
+									method: "notifications/progress",
+									params: { progressToken, ...parameters },
+								}),
+							tool.shape,
+						);
 			return callTool(pool, tool, params.arguments, {
 				signal,
 				tracebacks,

@@ -91,22 +91,39 @@ test("bytes and dates cross as the schema writes them", async () => {
 	});
 });
 
-test("chunks of a stream are progress, and parts of the result", async () => {
-	const fifo = join(state, "fifo");
+/** Calls a tool that waits after each report until it was seen: the client drops those that arrive together with the result. */
+async function followed(name: string) {
+	const fifo = join(state, name);
 	execFileSync("mkfifo", [fifo]);
 	const progress: unknown[] = [];
-	// The client drops what arrives together with the result: the tool waits until each report was seen.
 	const onprogress = (each: unknown) => {
 		progress.push(each);
 		writeFile(fifo, "on", () => {});
 	};
-	expect(await call("steps", { fifo }, { onprogress })).toEqual({
-		content: ["one", "two"].map((text) => ({ type: "text", text })),
+	return { result: await call(name, { fifo }, { onprogress }), progress };
+}
+
+test("reports of a tool are progress, which grows as MCP requires", async () => {
+	expect(await followed("stages")).toEqual({
+		result: { content: [{ type: "text", text: "done" }] },
+		progress: [
+			{ progress: 0.5, total: 1, message: "half" },
+			{ progress: 0.500001, message: "unknown" },
+			{ progress: 0.9, total: 1, message: "nearly" },
+		],
 	});
-	expect(progress).toEqual([
-		{ progress: 1, message: "one" },
-		{ progress: 2, message: "two" },
-	]);
+});
+
+test("chunks of a stream are progress, and parts of the result", async () => {
+	expect(await followed("steps")).toEqual({
+		result: {
+			content: ["one", "two"].map((text) => ({ type: "text", text })),
+		},
+		progress: [
+			{ progress: 1, message: "one" },
+			{ progress: 2, message: "two" },
+		],
+	});
 	expect(await call("countdown", { start: 2 })).toMatchObject({
 		content: [{ text: "2" }, { text: "1" }, { text: "done" }],
 	});

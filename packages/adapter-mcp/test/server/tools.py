@@ -2,7 +2,7 @@ import logging
 import time
 from datetime import datetime
 
-from snakepit_bridge import tool
+from snakepit_bridge import progress, tool
 
 
 @tool
@@ -35,6 +35,16 @@ def steps(fifo: str):
         yield step
         with open(fifo) as source:
             source.read()
+
+
+@tool
+def stages(fifo: str) -> str:
+    """Goes on when something was written to the FIFO."""
+    for fraction, message in ((0.5, "half"), (None, "unknown"), (0.9, "nearly")):
+        progress(fraction, message)
+        with open(fifo) as source:
+            source.read()
+    return "done"
 
 
 @tool

@@ -1,0 +1,19 @@
+import type { Progress } from "@modelcontextprotocol/sdk/types.js";
+import type { CallProgress } from "@snakepit/core/adapter";
+
+const MOST_CHARACTERS = 1_000;
+
+/** A server's report of progress as the caller gets it. Without a total it has no fraction. */
+export function progressOf({
+	progress,
+	total,
+	message,
+}: Progress): CallProgress {
+	const fraction = total === undefined ? Number.NaN : progress / total;
+	return {
+		fraction: Number.isNaN(fraction)
+			? undefined
+			: Math.min(Math.max(fraction, 0), 1),
+		message: message?.slice(0, MOST_CHARACTERS) ?? "",
+	};
+}
