@@ -10,6 +10,8 @@ const digits = await digitsEnvironment().make();
 writeTypes(digits.python, "apps/demo/src/digits.py", "gen/digits.ts");
 const kinds = "packages/adapter-python/test/typescript/typed.py";
 writeTypes(developmentPython(), kinds, "gen/typed.ts");
+const sentAsOthers = "packages/adapter-python/test/tools/python_types.py";
+writeTypes(developmentPython(), sentAsOthers, "gen/python-types.ts");
 const templates = "packages/cli/templates/tools.py";
 writeTypes(developmentPython(), templates, "tools.ts");
 const withTables = tablesPython();

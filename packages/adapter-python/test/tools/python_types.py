@@ -8,13 +8,16 @@ from decimal import Decimal
 from enum import Enum, Flag, IntEnum
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
 import attrs
 import msgspec
 from pydantic import BaseModel
 from snakepit_bridge import current_call, decoder, encoder, tool
+from typing_extensions import NotRequired, Self, TypedDict
+
+T = TypeVar("T")
 
 
 class Colour(Enum):
@@ -42,6 +45,22 @@ class Box:
     corner: Corner
     colour: Colour | None
     sizes: dict[Colour, Size]
+
+
+class Kept(TypedDict, Generic[T]):
+    value: T
+    past: NotRequired[list[T]]
+
+
+@dataclass
+class Page(Generic[T]):
+    items: list[T]
+    following: Self | None
+
+
+@dataclass
+class Boxes(Page[Box]):
+    kind: Literal["boxes"] = "boxes"
 
 
 @attrs.define
@@ -92,10 +111,12 @@ class Row:
     steps: range
     queue: deque[UUID]
     box: Box
+    boxes: Boxes
     job: Job
     shape: Shape
     model: Model
     money: Money
+    kept: Kept[Corner]
     either: Decimal | Colour | None
 
 
@@ -104,12 +125,18 @@ def crossed(rows: list[Row]) -> list[Row]:
     """Returns the rows, if each part is of its type."""
     kinds = [
         *(Colour, Size, Access, Decimal, UUID, Path, IPv4Address, timedelta, time),
-        *(complex, range, deque, Box, Job, Shape, Model, Money),
+        *(complex, range, deque, Box, Boxes, Job, Shape, Model, Money),
     ]
     for row in rows:
         for value, kind in zip(vars(row).values(), kinds, strict=False):
             if not isinstance(value, kind):
                 raise TypeError(f"{value!r} is no {kind.__name__}")
+        for inside, kind in (
+            (row.kept["value"], Corner),
+            *((b, Box) for b in row.boxes.items),
+        ):
+            if not isinstance(inside, kind):
+                raise TypeError(f"{inside!r} is no {kind.__name__}")
     return rows
 
 

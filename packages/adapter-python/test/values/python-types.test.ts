@@ -5,9 +5,14 @@ import { python } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
 import { PYTHON, toolsFile } from "../support/pythons.ts";
+import type {
+	RowArgument,
+	RowResult,
+	Tools,
+} from "../tools/gen/python-types.ts";
 
-async function open(): Promise<Pool> {
-	const pool = await createPool({
+async function open(): Promise<Pool<Tools>> {
+	const pool = await createPool<Tools>({
 		adapter: python({
 			tools: toolsFile("python_types.py"),
 			python: PYTHON,
@@ -21,8 +26,8 @@ async function open(): Promise<Pool> {
 }
 
 const id = () => fc.uuid();
-const colour = () => fc.constantFrom("red", "green");
-const size = () => fc.constantFrom(1, 2);
+const colour = () => fc.constantFrom("red" as const, "green" as const);
+const size = () => fc.constantFrom(1 as const, 2 as const);
 const float = () => fc.double({ noNaN: true });
 
 /** Digits as Python writes them. */
@@ -73,7 +78,21 @@ const path = () =>
 		})
 		.map((names) => names.join("/"));
 
-const row = () =>
+const corner = () =>
+	fc.record({ x: float(), y: float() }, { noNullPrototype: true });
+
+const box = () =>
+	fc.record(
+		{
+			corner: corner(),
+			colour: fc.option(colour()),
+			sizes: fc.dictionary(colour(), size(), { noNullPrototype: true }),
+		},
+		{ noNullPrototype: true },
+	);
+
+/** What is both: sent as it is received. */
+const row = (): fc.Arbitrary<RowArgument & RowResult> =>
 	fc.record(
 		{
 			colour: colour(),
@@ -98,23 +117,34 @@ const row = () =>
 				{ noNullPrototype: true },
 			),
 			queue: fc.array(id(), { maxLength: 3 }),
-			box: fc.record(
+			box: box(),
+			boxes: fc.record(
 				{
-					corner: fc.record(
-						{ x: float(), y: float() },
-						{ noNullPrototype: true },
+					items: fc.array(box(), { maxLength: 2 }),
+					following: fc.option(
+						fc.record(
+							{
+								items: fc.array(box(), { maxLength: 1 }),
+								following: fc.constant(null),
+								kind: fc.constant("boxes" as const),
+							},
+							{ noNullPrototype: true },
+						),
 					),
-					colour: fc.option(colour()),
-					sizes: fc.dictionary(colour(), size(), { noNullPrototype: true }),
+					kind: fc.constant("boxes" as const),
 				},
 				{ noNullPrototype: true },
+			),
+			kept: fc.record(
+				{ value: corner(), past: fc.array(corner(), { maxLength: 2 }) },
+				{ noNullPrototype: true, requiredKeys: ["value"] },
 			),
 			job: fc.record(
 				{ wait: duration(), key: id() },
 				{ noNullPrototype: true },
 			),
 			shape: fc.record(
-				{ type: fc.constant("Shape"), outerEdge: decimal() },
+				{ type: fc.constant("Shape" as const), outerEdge: decimal() },
 				{ noNullPrototype: true },
 			),
 			model: fc.record(
@@ -167,6 +197,7 @@ test("chunks, input items and back-calls carry such types too", async () => {
 
 test("what is not of the type is an InputError with its path", async () => {
 	const pool = await open();
+	// @ts-expect-error a number has no unit
 	const wrong = await failureOf(pool.execute("asked", { wait: 60_000 }));
 	expect(wrong).toBeInstanceOf(InputError);
 	expect(wrong).toMatchObject({ code: "INVALID_ARGUMENTS", path: "$.wait" });
