@@ -5,13 +5,9 @@ import {
 	WorkerLostError,
 } from "@snakepit/core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { rows } from "../../../../scripts/test-effort.ts";
 import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
-import { Batches, batchesAdapter, MAX } from "../support/batches.ts";
+import { Batches, batchesAdapter, KINDS, MAX } from "../support/batches.ts";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
-
-/** An ordinary function and an `async def`. */
-const KINDS = rows(["together", "later"], (tool) => tool === "together");
 
 /** The error of a call. */
 async function errorOf(call: Promise<unknown>): Promise<SnakepitError> {

@@ -10,12 +10,18 @@ import {
 	type SnakepitEvent,
 } from "@snakepit/core";
 import { onTestFinished } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 
 /** The most calls of a batch in batches.py. */
 export const MAX = 4;
+/** Its tools that run calls together: an ordinary function and, in `check`, an `async def`. */
+export const KINDS: readonly string[] = rows(
+	["together", "later"],
+	(tool) => tool === "together",
+);
 
 /** An adapter with the tools of batches.py; `gate` is the pipe where they block. */
 export function batchesAdapter(
