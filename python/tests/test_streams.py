@@ -14,7 +14,8 @@ BOTH_TRANSPORTS = True
 GENERATORS = """
     import asyncio
     from collections.abc import AsyncIterator, Generator, Iterator
-    from snakepit_bridge import tool
+    from typing import Any
+    from snakepit_bridge import Result, tool
 
     log: list[str] = []
 
@@ -65,6 +66,45 @@ GENERATORS = """
     def returns_an_object() -> Generator[int, None, object]:
         yield 1
         return object()
+
+    @tool
+    async def totals_later(below: int) -> AsyncIterator[int | Result[int]]:
+        try:
+            for i in range(below):
+                yield i
+            yield Result(sum(range(below)))
+        finally:
+            await asyncio.sleep(0)
+            log.append("closed")
+
+    @tool
+    async def goes_on() -> AsyncIterator[int | Result[int]]:
+        yield 1
+        try:
+            yield Result(1)
+            yield 2
+        finally:
+            log.append("closed")
+
+    @tool
+    async def breaks_after_its_result() -> AsyncIterator[int | Result[int]]:
+        yield 1
+        yield Result(1)
+        raise ValueError("after it")
+
+    @tool
+    async def yields_a_result_of_an_object() -> AsyncIterator[Any]:
+        yield 1
+        yield Result(object())
+
+    @tool
+    def yields_a_result() -> Iterator[Any]:
+        yield 1
+        yield Result(1)
+
+    @tool
+    def returns_a_result() -> Any:
+        return Result(1)
 
     @tool
     def iterates() -> Iterator[int]:
@@ -197,6 +237,52 @@ def test_a_result_of_a_stream_that_cannot_cross_is_its_failure(shared: Host) -> 
     assert conversation.chunk() == 1
     failure = conversation.terminal(call_id).failure
     assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+
+
+@THREADS
+def test_an_asynchronous_generator_yields_its_result_last(
+    shared: Host, calls_per_worker: int
+) -> None:
+    conversation = fresh(shared, calls_per_worker)
+    call_id = conversation.begin("totals_later", [3], stream_credit=10)
+    assert [conversation.chunk() for _ in range(3)] == [0, 1, 2]
+    assert decode(conversation.terminal(call_id).end.value) == 3
+    assert conversation.call("seen") == ["closed"]
+
+
+def test_an_item_after_the_result_of_a_stream_fails_the_call(shared: Host) -> None:
+    conversation = fresh(shared)
+    call_id = conversation.begin("goes_on", stream_credit=10)
+    assert conversation.chunk() == 1
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert "yielded int after its Result" in failure.error.message
+    assert conversation.call("seen") == ["closed"]
+
+
+def test_an_error_after_the_result_of_a_stream_fails_the_call(shared: Host) -> None:
+    conversation = fresh(shared)
+    call_id = conversation.begin("breaks_after_its_result", stream_credit=10)
+    assert conversation.chunk() == 1
+    assert conversation.terminal(call_id).failure.error.message == "after it"
+
+
+def test_the_result_of_a_stream_must_be_able_to_cross(shared: Host) -> None:
+    conversation = fresh(shared)
+    call_id = conversation.begin("yields_a_result_of_an_object", stream_credit=10)
+    assert conversation.chunk() == 1
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+
+
+def test_only_an_asynchronous_generator_yields_a_result(shared: Host) -> None:
+    conversation = fresh(shared)
+    call_id = conversation.begin("yields_a_result", stream_credit=10)
+    assert conversation.chunk() == 1
+    yielded = conversation.terminal(call_id).failure
+    for failure in (yielded, conversation.failure("returns_a_result")):
+        assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+        assert "return its value" in failure.message
 
 
 @pytest.mark.parametrize("tool", ["breaks", "breaks_later"])

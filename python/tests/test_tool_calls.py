@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from snakepit_bridge import NoImage, current_call, tool
+from snakepit_bridge import NoImage, Result, current_call, tool
+from snakepit_bridge.calls.run_tool import ResultNotLast
 from snakepit_bridge.testing import ArgumentsInvalid, call_tool, stream_tool
 
 
@@ -33,9 +34,16 @@ def letters(word: str) -> Iterator[str]:
 
 
 @tool
-async def letters_later(word: str) -> AsyncIterator[str]:
+async def letters_later(word: str) -> AsyncIterator[str | Result[int]]:
     for letter in word:
         yield letter
+    yield Result(len(word))
+
+
+@tool
+async def goes_on() -> AsyncIterator[str | Result[int]]:
+    yield Result(0)
+    yield "more"
 
 
 @tool
@@ -63,12 +71,14 @@ def test_an_asynchronous_tool_is_run_to_its_end() -> None:
 
 
 def test_a_stream_has_its_items_and_what_it_returns() -> None:
-    def whole() -> Iterator[Any]:
-        returned = yield from stream_tool(letters, {"word": "abc"})
+    def whole(function: Callable[..., Any]) -> Iterator[Any]:
+        returned = yield from stream_tool(function, {"word": "abc"})
         yield returned
 
-    assert list(whole()) == ["a", "b", "c", 3]
-    assert list(stream_tool(letters_later, ["ab"])) == ["a", "b"]
+    assert list(whole(letters)) == ["a", "b", "c", 3]
+    assert list(whole(letters_later)) == ["a", "b", "c", 3]
+    with pytest.raises(ResultNotLast, match="yielded str after its Result"):
+        list(stream_tool(goes_on))
 
 
 @pytest.mark.parametrize(

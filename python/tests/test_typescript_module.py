@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterator,
+)
 from datetime import date
 from typing import Any, Literal
 
 import pytest
 
-from snakepit_bridge import NdArray
+from snakepit_bridge import NdArray, Result
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.typescript.tools_module import tools_module
@@ -178,6 +184,36 @@ def test_what_a_generator_returns_is_the_result_of_its_stream() -> None:
         "f(): AsyncIterable<string, Record<string, number | bigint>>;",
         "f(): AsyncIterable<string>;",
         "f(): AsyncIterable<string, unknown>;",
+    ]
+
+
+def test_what_an_asynchronous_generator_yields_as_its_result_is_that_of_its_stream() -> (
+    None
+):
+    async def counted() -> AsyncIterator[str | Result[dict[str, int]]]:
+        yield ""
+
+    async def two_kinds() -> AsyncGenerator[
+        str | int | Result[bool] | Result[str], None
+    ]:
+        yield ""
+
+    async def only_a_result() -> AsyncIterator[Result[str]]:
+        yield Result("")
+
+    async def anything() -> AsyncIterator[str | Result]:  # type: ignore[type-arg]
+        yield ""
+
+    async def nothing_more() -> AsyncIterator[str | Result[None]]:
+        yield ""
+
+    tools = (counted, two_kinds, only_a_result, anything, nothing_more)
+    assert [method(described(f)) for f in tools] == [
+        "f(): AsyncIterable<string, Record<string, number | bigint>>;",
+        "f(): AsyncIterable<string | number | bigint, boolean | string>;",
+        "f(): AsyncIterable<unknown, string>;",
+        "f(): AsyncIterable<string, unknown>;",
+        "f(): AsyncIterable<string>;",
     ]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.input_stream import InputFailed, InputStream
     from snakepit_bridge.tools.batch import Batch
     from snakepit_bridge.tools.declaration import (
+        Result,
         on_shutdown,
         on_startup,
         tool,
@@ -43,6 +44,7 @@ __all__ = [
     "InputStream",
     "NdArray",
     "NoImage",
+    "Result",
     "__version__",
     "current_batch",
     "current_call",
@@ -65,6 +67,7 @@ _HOMES = {
     "InputStream": "calls.input_stream",
     "NdArray": "values.nd_array",
     "NoImage": "values.no_image",
+    "Result": "tools.declaration",
     "current_batch": "calls.batch_call",
     "current_call": "calls.context",
     "decoder": "values.own_types",

@@ -6,8 +6,10 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.calls.run_tool import expect_end
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.tools.binding import bind
+from snakepit_bridge.tools.declaration import Result
 from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -20,7 +22,8 @@ def run_locally(
 ) -> Generator[Any, None, Any]:
     """Runs a tool; yields its result or its chunks, as they would arrive.
 
-    Returns what a generator returns after its last chunk; None in any other case.
+    Returns what a generator returns after its last chunk, or an asynchronous one yields
+    as its `Result`; None in any other case.
 
     Args:
         tool: the tool.
@@ -31,6 +34,7 @@ def run_locally(
     Raises:
         ArgumentsInvalid: the arguments do not fit.
         NoImage: an argument, an item or an answer cannot cross.
+        ResultNotLast: an item follows the `Result`.
     """
     positional, keywords = bind(tool.signature, decode(encode(given)))
     CURRENT.set(call)
@@ -55,9 +59,13 @@ def run_locally(
         generator = aiter(made)
         while True:
             try:
-                yield _crossed(complete(drive(anext(generator))))
+                value = complete(drive(anext(generator)))
             except StopAsyncIteration:
                 break
+            if isinstance(value, Result):
+                complete(expect_end(drive(anext(generator))))
+                return _crossed(value.value)
+            yield _crossed(value)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -12,9 +12,12 @@ from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.failures.failure import cancelled, failure_of
+from snakepit_bridge.tools.declaration import Result
 
 __all__ = [
     "GeneratorRun",
+    "ResultNotLast",
+    "expect_end",
     "failure_frame",
     "run_async_generator",
     "run_coroutine",
@@ -130,11 +133,33 @@ async def run_async_generator(running: RunningCall, credit: Credit) -> pb.Worker
                 value = await drive(anext(generator))
             except StopAsyncIteration:
                 return running.end()
+            if isinstance(value, Result):
+                await expect_end(drive(anext(generator)))
+                return running.end(value.value)
             running.send_chunk(value)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
         frame = failure_frame(running, error)
     await _close(running, generator)
     return frame
+
+
+class ResultNotLast(Exception):
+    """An asynchronous generator yielded an item after its `Result`."""
+
+
+async def expect_end(step: Awaitable[Any]) -> None:
+    """Awaits the step of an asynchronous generator after its `Result`.
+
+    Raises:
+        ResultNotLast: it yields another item.
+    """
+    try:
+        value = await step
+    except StopAsyncIteration:
+        return
+    raise ResultNotLast(
+        f"the stream yielded {type(value).__name__} after its Result; yield the Result last"
+    )
 
 
 async def _close(running: RunningCall, generator: AsyncIterator[Any] | None) -> None:

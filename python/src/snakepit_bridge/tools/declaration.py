@@ -1,9 +1,9 @@
-"""The decorators that declare tools, toolsets and hooks."""
+"""What tools are written with: decorators of functions and classes, and `Result`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
     from snakepit_bridge.tools.batch import Batch
@@ -12,6 +12,7 @@ __all__ = [
     "MARK",
     "NO_INPUT",
     "HookMark",
+    "Result",
     "ToolMark",
     "ToolsetMark",
     "on_shutdown",
@@ -24,6 +25,7 @@ MARK: Final = "__snakepit__"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
+_Value_co = TypeVar("_Value_co", covariant=True)
 
 
 class ToolMark:
@@ -65,6 +67,27 @@ class _NoInput:
 
 
 NO_INPUT: Final = _NoInput()
+
+
+class Result(Generic[_Value_co]):
+    """What an asynchronous generator yields last, as it cannot return a value: the
+    `result` of its stream.
+
+    @tool
+    async def answer(prompt: str) -> AsyncIterator[str | Result[Usage]]:
+        ...
+        yield Result(usage)
+
+    A generator under `def` returns its result instead: `return usage`.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _Value_co) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Result({self.value!r})"
 
 
 @overload

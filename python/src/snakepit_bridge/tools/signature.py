@@ -50,8 +50,8 @@ class Signature:
         result: the check of what the tool returns, or of one chunk; it serves
             descriptions only.
         returns_stream: whether the annotation promises an iterator.
-        stream_result: the check of what a generator returns after its last
-            chunk; None where the annotation says nothing, or None.
+        stream_result: the check of what a generator returns after its last chunk, or
+            yields as its `Result`; None where the annotation says nothing, or None.
     """
 
     def __init__(
@@ -208,11 +208,12 @@ class Signature:
         origin = typing.get_origin(annotation) or annotation
         if getattr(origin, "__name__", None) in streams:
             self.returns_stream = True
-            parts = typing.get_args(annotation)
-            annotation = parts[0] if parts else Any
-            # Of a `Generator`: what it yields, is sent and returns.
-            if len(parts) == 3 and parts[2] not in (None, type(None)):
-                self.stream_result = _described(parts[2])
+            # Each import is a part of every start.
+            from snakepit_bridge.tools.stream_parts import stream_parts
+
+            annotation, returned = stream_parts(annotation)
+            if returned not in (None, type(None)):
+                self.stream_result = _described(returned)
         elif getattr(origin, "__name__", None) in ("Awaitable", "Coroutine"):
             parts = typing.get_args(annotation)
             annotation = parts[-1] if parts else Any

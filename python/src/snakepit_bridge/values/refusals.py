@@ -20,6 +20,11 @@ def no_image(value: object, path: Path) -> Refused:
 
 
 def _remedy(value: object) -> str:
+    if type(value).__module__ == "snakepit_bridge.tools.declaration":
+        # A `Result`, which values know nothing about.
+        return (
+            "only asynchronous generators yield it, as the last item; return its value"
+        )
     if type(value).__name__ == "NaTType":
         return "send None in its place"
     if hasattr(value, "to_frame"):
