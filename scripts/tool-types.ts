@@ -21,6 +21,11 @@ if (withTables !== undefined) {
 	const job = "examples/pandas-job/tools.py";
 	writeTypes(withTables, job, "src/gen/tools.ts");
 }
+writeTypes(
+	developmentPython(),
+	"examples/notebook/src/model.py",
+	"gen/model.ts",
+);
 
 /** @param output seen from the directory of the tools. */
 function writeTypes(python: string, tools: string, output: string): void {

@@ -22,6 +22,7 @@ import {
 } from "../../packages/adapter-python/src/environment/python-environment.ts";
 import { DEFAULTS as PYTHON_DEFAULTS } from "../../packages/adapter-python/src/options.ts";
 import {
+	HANDLE_CHECKS,
 	PRELOAD_CHECKS,
 	PYTHON_CHECKS,
 	SHARED_MEMORY_CHECKS,
@@ -69,6 +70,13 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 	group("tools", "ToolSource", `${python}/options.ts`, SOURCE_CHECKS),
 	group("preload", "PreloadOptions", `${python}/options.ts`, PRELOAD_CHECKS),
 	group("watch", "WatchOptions", `${python}/options.ts`, WATCH_CHECKS),
+	group(
+		"handles",
+		"HandleOptions",
+		`${python}/options.ts`,
+		HANDLE_CHECKS,
+		plainly(PYTHON_DEFAULTS.handles),
+	),
 	group(
 		"sharedMemory",
 		"SharedMemoryOptions",
@@ -155,7 +163,12 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 /** The reasons stand in the table as comments. */
 function pythonDefaults(): Readonly<Record<string, Left>> {
 	const reasons = commentsOf(`${python}/options.ts`, "DEFAULTS");
-	const { streamCredit, sharedMemory: _group, ...rest } = PYTHON_DEFAULTS;
+	const {
+		streamCredit,
+		sharedMemory: _shared,
+		handles: _handles,
+		...rest
+	} = PYTHON_DEFAULTS;
 	const { chunks, smallBytes } = streamCredit;
 	return Object.fromEntries(
 		Object.entries({
@@ -165,6 +178,7 @@ function pythonDefaults(): Readonly<Record<string, Left>> {
 				and: `and more of small ones, as long as all together have less than ${quantity("smallBytes", smallBytes)}`,
 			},
 			sharedMemory: { value: undefined },
+			handles: { value: undefined },
 		}).map(([option, left]) => [
 			option,
 			{ ...left, reason: reasons[option] ?? "" },

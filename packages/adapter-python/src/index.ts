@@ -10,6 +10,7 @@ export {
 } from "./environment/python-environment.ts";
 export {
 	DEFAULTS,
+	type HandleOptions,
 	type PreloadOptions,
 	type PythonOptions,
 	type SharedMemoryOptions,
@@ -26,6 +27,7 @@ export { decodeValue } from "./values/decode-value.ts";
 export type { DType, DTypeData, DTypeOf } from "./values/dtype.ts";
 export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
 export { Float } from "./values/float.ts";
+export { Handle, importModule } from "./values/handle.ts";
 export { NdArray } from "./values/nd-array.ts";
 export { PlainDate, PlainDateTime } from "./values/plain-date.ts";
 export { Tuple } from "./values/tuple.ts";

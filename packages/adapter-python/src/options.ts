@@ -61,6 +61,8 @@ export interface PythonOptions {
 	 * TypeScript types of the tools up to date, too. By default `true` where `NODE_ENV` is `development`.
 	 */
 	readonly watch?: boolean | WatchOptions | undefined;
+	/** Allows objects that stay in the worker, as handles that calls of the same session name. Without it there are none. */
+	readonly handles?: HandleOptions | undefined;
 	/** Records of Python's `logging` below it are not sent. @default "info" */
 	readonly logLevel?:
 		| "debug"
@@ -109,6 +111,14 @@ export type ResolvedSource = (
 	| { readonly file: string }
 ) & { readonly expose?: readonly string[] };
 
+/** What handles may do. Their methods and attributes may be used, but for names that begin with an underscore. */
+export interface HandleOptions {
+	/** Names of modules that `importModule` may import, with the modules inside of them. @default [] */
+	readonly imports?: readonly string[] | undefined;
+	/** How many objects one session may hold. @default 1 000 */
+	readonly limit?: number | undefined;
+}
+
 /** The options, complete. */
 export interface ResolvedOptions {
 	readonly tools: readonly ResolvedSource[];
@@ -126,6 +136,7 @@ export interface ResolvedOptions {
 	readonly maxMessageBytes: number;
 	readonly streamCredit: StreamCredit;
 	readonly sharedMemory: Complete<SharedMemoryOptions> | "off";
+	readonly handles: Complete<HandleOptions> | undefined;
 	readonly logLevel: NonNullable<PythonOptions["logLevel"]>;
 	readonly watch: { readonly types: string | undefined } | "off";
 }
@@ -147,6 +158,7 @@ export const DEFAULTS: Readonly<
 	Pick<ResolvedOptions, "maxMessageBytes" | "streamCredit" | "logLevel"> & {
 		readonly preload: "auto" | "tools";
 		readonly sharedMemory: Complete<SharedMemoryOptions>;
+		readonly handles: Complete<HandleOptions>;
 	}
 > = {
 	/** With the tools, code at import would run once instead of once a worker: their author decides. */
@@ -160,6 +172,8 @@ export const DEFAULTS: Readonly<
 	streamCredit: { chunks: 16, smallBytes: 64 * 1024 },
 	/** From where a file is cheaper than a message; and as much as a machine can miss for a moment. */
 	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
+	/** More is most likely a loop that forgets to release; no module is safe for everyone. */
+	handles: { imports: [], limit: 1000 },
 	/** What is of interest in a running service. */
 	logLevel: "info",
 };

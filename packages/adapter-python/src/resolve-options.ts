@@ -13,6 +13,7 @@ import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import {
 	BRIDGE_ALONE,
 	DEFAULTS,
+	type HandleOptions,
 	type PreloadOptions,
 	type PythonOptions,
 	type ResolvedOptions,
@@ -84,6 +85,9 @@ export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 			? undefined
 			: "must be true, false or { types }",
 	),
+	handles: optional((value) =>
+		isPlainObject(value) ? undefined : "must be an object",
+	),
 	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
 };
 
@@ -97,6 +101,11 @@ export const PRELOAD_CHECKS: Readonly<Record<keyof PreloadOptions, Check>> = {
 
 export const WATCH_CHECKS: Readonly<Record<keyof WatchOptions, Check>> = {
 	types: optional(isPath),
+};
+
+export const HANDLE_CHECKS: Readonly<Record<keyof HandleOptions, Check>> = {
+	imports: optional(PRELOAD_CHECKS.modules),
+	limit: optional(wholeNumber(1, 1_000_000)),
 };
 
 export const SHARED_MEMORY_CHECKS: Readonly<
@@ -145,6 +154,7 @@ export function resolveOptions(
 				? DEFAULTS.streamCredit
 				: { chunks: given.streamCredit, smallBytes: 0 },
 		sharedMemory: resolveSharedMemory(maker, given.sharedMemory),
+		handles: resolveHandles(maker, given.handles),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
 		watch: resolveWatch(maker, given.watch),
 	});
@@ -161,6 +171,19 @@ function resolvePreload(
 	return Object.freeze({
 		modules: Object.freeze([...given.modules]),
 		tools: "left",
+	});
+}
+
+function resolveHandles(
+	maker: string,
+	given: HandleOptions | undefined,
+): ResolvedOptions["handles"] {
+	if (given === undefined) return undefined;
+	checkOptions(`${maker} handles`, given, HANDLE_CHECKS);
+	const { imports, limit } = DEFAULTS.handles;
+	return Object.freeze({
+		imports: Object.freeze([...(given.imports ?? imports)]),
+		limit: given.limit ?? limit,
 	});
 }
 

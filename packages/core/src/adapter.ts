@@ -282,6 +282,8 @@ export interface CallOptions {
 	/** What is left of the deadline, in milliseconds; `undefined` without one. */
 	readonly timeoutMs: number | undefined;
 	readonly sessionId: string | undefined;
+	/** That session, for what arrives and makes calls of its own, as a reference to an object in the worker. Absent outside of a pool. */
+	readonly session?: CallSession | undefined;
 	/** Items that the command reads while it runs. An adapter that does not support them refuses the call: `InputError`, `NOT_OFFERED`. */
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/**
@@ -298,6 +300,30 @@ export interface CallOptions {
 	readonly beganAgo?: ((ms: number) => void) | undefined;
 	/** Runs what the command asks of this program while it runs, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
+}
+
+/** The session of a call. */
+export interface CallSession {
+	readonly id: string;
+	readonly affinity: "hint" | "strict";
+	/** Makes another call in it, as its users do. */
+	execute(
+		command: string,
+		args: unknown,
+		limits?: CallLimits,
+	): Promise<unknown>;
+	stream(
+		command: string,
+		args: unknown,
+		limits?: CallLimits,
+	): AsyncIterableIterator<unknown>;
+}
+
+/** When a call that follows from another one ends early. */
+export interface CallLimits {
+	readonly signal?: AbortSignal | undefined;
+	/** Deadline, the wait in the queue included. */
+	readonly timeoutMs?: number | undefined;
 }
 
 /** Whether a call shall end, and why. */

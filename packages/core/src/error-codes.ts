@@ -159,6 +159,17 @@ export interface InputErrorCodes {
 	 */
 	readonly SESSION_CLOSED: "no";
 	/**
+	 * A handle is not one of the session of the call: it was released, or is from another session.
+	 * @remedy Use a handle in the session that it is from, and before it is released.
+	 */
+	readonly HANDLE_INVALID: Ran;
+	/**
+	 * No handle can be given, or it does not offer what was asked of it.
+	 * @remedy The message says why: the adapter's option `handles` allows them, in a session with `affinity: "strict"`;
+	 * `handles.limit` bounds their number, `handles.imports` the modules; names that begin with an underscore are never offered.
+	 */
+	readonly HANDLE_REFUSED: Ran;
+	/**
 	 * A tool that streams was called for one result, or the reverse.
 	 * @remedy Use `pool.stream` or `pool.execute`.
 	 */

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.context import Call, current_call, progress
     from snakepit_bridge.calls.host_calls import HostCallFailed
     from snakepit_bridge.calls.input_stream import InputFailed, InputStream
+    from snakepit_bridge.tools.annotations.handles import Handle
     from snakepit_bridge.tools.batch import Batch
     from snakepit_bridge.tools.declaration import (
         Result,
@@ -39,6 +40,7 @@ __all__ = [
     "Call",
     "CallCancelled",
     "CancelReason",
+    "Handle",
     "HostCallFailed",
     "InputFailed",
     "InputStream",
@@ -62,6 +64,7 @@ _HOMES = {
     "Call": "calls.context",
     "CallCancelled": "calls.cancelled",
     "CancelReason": "calls.cancelled",
+    "Handle": "tools.annotations.handles",
     "HostCallFailed": "calls.host_calls",
     "InputFailed": "calls.input_stream",
     "InputStream": "calls.input_stream",

@@ -27,6 +27,8 @@ const INPUT_CODES: Partial<Record<FailureKind, InputErrorCode>> = {
 	[FailureKind.FAILURE_KIND_VALUE_NOT_TRANSFERABLE]: "VALUE_NOT_TRANSFERABLE",
 	[FailureKind.FAILURE_KIND_RESULT_TOO_LARGE]: "RESULT_TOO_LARGE",
 	[FailureKind.FAILURE_KIND_WRONG_SHAPE]: "WRONG_SHAPE",
+	[FailureKind.FAILURE_KIND_HANDLE_INVALID]: "HANDLE_INVALID",
+	[FailureKind.FAILURE_KIND_HANDLE_REFUSED]: "HANDLE_REFUSED",
 };
 
 /** What a Failure frame is to the caller. */

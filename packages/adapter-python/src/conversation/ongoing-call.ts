@@ -1,4 +1,4 @@
-import { InputError, type SnakepitError } from "@snakepit/core";
+import type { SnakepitError } from "@snakepit/core";
 import { type CallOptions, NOT_BEGUN } from "@snakepit/core/adapter";
 import {
 	type Chunk,
@@ -19,6 +19,7 @@ import {
 	RESULT_HEAD_BYTES,
 } from "./compact-frame.ts";
 import type { Conversation } from "./conversation.ts";
+import { decodeAttached } from "./decode-attached.ts";
 import {
 	callAborted,
 	errorOfFailure,
@@ -124,7 +125,9 @@ export class OngoingCall {
 		beganAgo?.(beganAgoMs(bytes, begin, monotonicUs()));
 		let value: unknown;
 		try {
-			value = decodeValue(bytes, undefined, begin + RESULT_HEAD_BYTES, end);
+			const from = begin + RESULT_HEAD_BYTES;
+			const { session } = this.options;
+			value = decodeValue(bytes, undefined, from, end, session);
 		} catch (error) {
 			this.fail(error as SnakepitError, false);
 			return;
@@ -232,7 +235,14 @@ export class OngoingCall {
 		kind: "result" | "chunk",
 		argumentsFree: boolean,
 	): unknown {
-		if (attachment === undefined) return decodeValue(value);
+		if (attachment === undefined)
+			return decodeValue(
+				value,
+				undefined,
+				0,
+				value.length,
+				this.options.session,
+			);
 		this.memory ??= this.conversation.memoryOf(this.command);
 		const { memory } = this;
 		return decodeAttached(value, () => {
@@ -267,22 +277,6 @@ export class OngoingCall {
 		this.memory?.close(argumentsFree);
 		this.conversation.forget(this);
 		return true;
-	}
-}
-
-/** Reads a value with its attachment. @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
-function decodeAttached(value: Uint8Array, read: () => Uint8Array): unknown {
-	try {
-		return decodeValue(value, read());
-	} catch (cause) {
-		if (cause instanceof InputError) throw cause;
-		throw new InputError({
-			code: "VALUE_NOT_TRANSFERABLE",
-			ran: "maybe",
-			message: `The value came with ${(cause as Error).message}.`,
-			path: "$",
-			cause,
-		});
 	}
 }
 

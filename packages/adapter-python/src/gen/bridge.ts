@@ -44,6 +44,10 @@ export const FailureKind = {
   FAILURE_KIND_LEAVING: 8,
   /** FAILURE_KIND_TAKEN_BACK - The host took the call back before it began (section 7 of the protocol). */
   FAILURE_KIND_TAKEN_BACK: 9,
+  /** FAILURE_KIND_HANDLE_INVALID - A handle among the arguments is not one of this session. */
+  FAILURE_KIND_HANDLE_INVALID: 10,
+  /** FAILURE_KIND_HANDLE_REFUSED - No handle can be given, or it does not offer what is asked of it. */
+  FAILURE_KIND_HANDLE_REFUSED: 11,
 } as const;
 
 export type FailureKind = typeof FailureKind[keyof typeof FailureKind];
@@ -59,6 +63,8 @@ export namespace FailureKind {
   export type FAILURE_KIND_WRONG_SHAPE = typeof FailureKind.FAILURE_KIND_WRONG_SHAPE;
   export type FAILURE_KIND_LEAVING = typeof FailureKind.FAILURE_KIND_LEAVING;
   export type FAILURE_KIND_TAKEN_BACK = typeof FailureKind.FAILURE_KIND_TAKEN_BACK;
+  export type FAILURE_KIND_HANDLE_INVALID = typeof FailureKind.FAILURE_KIND_HANDLE_INVALID;
+  export type FAILURE_KIND_HANDLE_REFUSED = typeof FailureKind.FAILURE_KIND_HANDLE_REFUSED;
 }
 
 export const ToolShape = {

@@ -1,4 +1,5 @@
 import { InputError } from "@snakepit/core";
+import type { CallSession } from "@snakepit/core/adapter";
 import { tableOfBytes } from "./arrow-table.ts";
 import { DTYPES, isDType } from "./dtype.ts";
 import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
@@ -6,6 +7,8 @@ import { ImageReader, MalformedImage } from "./image-reader.ts";
 import { readDateTime, readDateTimes, readInstant } from "./moments.ts";
 import { littleEndian, NdArray } from "./nd-array.ts";
 import { PlainDate } from "./plain-date.ts";
+import { readHandle } from "./read-handle.ts";
+import { bigInteger, safeWhereItFits } from "./read-integers.ts";
 import { Tuple } from "./tuple.ts";
 
 /** An array of numbers is written with two levels of its own, which do not count for the sender. */
@@ -18,6 +21,7 @@ const LONGEST_RESERVED = 2 ** 24;
  *
  * @param attachment holds the large parts of the value; in the result they are views of it.
  * @param begin of the image within the bytes, which ends at `end`; nothing in the value is a view of a small image.
+ * @param session that the handles in the value belong to.
  * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an image. Never runs code, and never takes more
  *   memory than the length of the bytes justifies.
  */
@@ -26,9 +30,14 @@ export function decodeValue(
 	attachment?: Uint8Array,
 	begin = 0,
 	end: number = bytes.length,
+	session?: CallSession,
 ): unknown {
 	try {
-		return new Decoder(new ImageReader(bytes, begin, end), attachment).whole();
+		return new Decoder(
+			new ImageReader(bytes, begin, end),
+			attachment,
+			session,
+		).whole();
 	} catch (cause) {
 		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
 			throw cause;
@@ -45,9 +54,15 @@ export function decodeValue(
 class Decoder {
 	readonly #reader: ImageReader;
 	readonly #attachment: Uint8Array | undefined;
+	readonly #session: CallSession | undefined;
 	#depth = 0;
 
-	constructor(reader: ImageReader, attachment: Uint8Array | undefined) {
+	constructor(
+		reader: ImageReader,
+		attachment: Uint8Array | undefined,
+		session: CallSession | undefined,
+	) {
+		this.#session = session;
 		this.#reader = reader;
 		this.#attachment = attachment;
 	}
@@ -197,6 +212,8 @@ class Decoder {
 				return this.#attached();
 			case EXTENSION.table:
 				return this.#table();
+			case EXTENSION.handle:
+				return readHandle(reader, this.#items(), this.#session);
 			default:
 				return reader.fail(
 					`the unknown extension type ${type}; update @snakepit/adapter-python`,
@@ -278,15 +295,4 @@ class Decoder {
 		if (++this.#depth > MAX_DEPTH + ND_ARRAY_LEVELS)
 			this.#reader.fail(`more than ${MAX_DEPTH} levels`);
 	}
-}
-
-/** Reads two's complement, big-endian; no bytes are zero. */
-function bigInteger(bytes: Uint8Array): bigint {
-	const value = BigInt(`0x0${Buffer.from(bytes).toString("hex")}`);
-	return BigInt.asIntN(bytes.length * 8, value);
-}
-
-function safeWhereItFits(value: bigint): number | bigint {
-	const number = Number(value);
-	return Number.isSafeInteger(number) ? number : value;
 }

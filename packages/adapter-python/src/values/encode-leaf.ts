@@ -7,6 +7,7 @@ import {
 	LAST_INSTANT_MS,
 } from "./extension-types.ts";
 import { Float } from "./float.ts";
+import { Handle } from "./handle.ts";
 import { EXTENSION_GUESS, type ImageWriter } from "./image-writer.ts";
 import { encodeDateTime } from "./moments.ts";
 import { NdArray } from "./nd-array.ts";
@@ -60,8 +61,17 @@ export function encodeLeaf(
 	else if (value instanceof PlainDateTime) encodeDateTime(writer, value);
 	else if (value instanceof NdArray) encodeNdArray(writer, value, attachment);
 	else if (isArrow(value)) encodeTable(writer, value, attachment);
+	else if (value instanceof Handle) encodeHandle(writer, value);
 	else return false;
 	return true;
+}
+
+function encodeHandle(writer: ImageWriter, { token, type }: Handle): void {
+	writer.extension(EXTENSION.handle, EXTENSION_GUESS, () => {
+		writer.arrayHeader(2);
+		writer.binary(token);
+		writer.text(type);
+	});
 }
 
 function encodeNdArray(

@@ -12,6 +12,8 @@ export const EXTENSION = {
 	ndArray: 8,
 	attached: 9,
 	dateTimes: 10,
+	/** Far from the others: it is no value, but refers to an object. */
+	handle: 32,
 } as const;
 
 /** Containers inside each other; a value that is deeper is a mistake or an attack. */

@@ -162,6 +162,7 @@ function commonPayload(
 		transport: options.kind.transport.name,
 		tools: options.tools,
 		toolPath: options.toolPath,
+		handles: options.handles,
 		callsPerWorker,
 		maxMessageBytes: options.maxMessageBytes,
 		startTimeoutMs,

@@ -72,6 +72,13 @@ test.each<[string, unknown, RegExp]>([
 	],
 	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
 	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],
+	["INVALID_OPTION", { tools: "a.py", handles: true }, /"handles"/],
+	[
+		"INVALID_OPTION",
+		{ tools: "a.py", handles: { imports: "math" } },
+		/"imports" must be an array of names of modules/,
+	],
+	["INVALID_OPTION", { tools: "a.py", handles: { limit: 0 } }, /"limit"/],
 	["UNKNOWN_OPTION", { tools: "a.py", transport: "grpc" }, /"transport"/],
 	[
 		"INVALID_OPTION",
@@ -248,6 +255,7 @@ test("an option that is undefined is one that is left out", () => {
 		maxMessageBytes: undefined,
 		streamCredit: undefined,
 		sharedMemory: undefined,
+		handles: undefined,
 		logLevel: undefined,
 		watch: undefined,
 	};

@@ -153,6 +153,7 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 					? undefined
 					: Math.max(1, call.deadlineMs - this.startedMs),
 			sessionId: call.session?.id,
+			session: call.session?.calls,
 			input: call.input?.items,
 			traceContext:
 				instrument?.traceContext ??

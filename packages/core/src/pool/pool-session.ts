@@ -23,6 +23,7 @@ export class OpenSession implements PoolSession {
 		this.#calls = calls;
 		this.#sessions = sessions;
 		this.#session = session;
+		session.calls = this;
 	}
 
 	get incarnation(): string | undefined {

@@ -1,3 +1,4 @@
+import type { CallSession } from "../adapter.ts";
 import {
 	InputError,
 	OptionsError,
@@ -18,6 +19,8 @@ export interface Session {
 	/** Calls that wait or run. */
 	pending: number;
 	state: "open" | "closed" | "expired" | "lost";
+	/** As its users hold it. */
+	calls: CallSession | undefined;
 }
 
 /** The sessions of one pool. */
@@ -74,6 +77,7 @@ export class SessionTable {
 			lastUsedMs: this.#clock.now(),
 			pending: 0,
 			state: "open",
+			calls: undefined,
 		};
 		this.#sessions.set(id, session);
 		this.#emit({

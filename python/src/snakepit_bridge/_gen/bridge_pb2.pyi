@@ -26,6 +26,8 @@ class FailureKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FAILURE_KIND_WRONG_SHAPE: _ClassVar[FailureKind]
     FAILURE_KIND_LEAVING: _ClassVar[FailureKind]
     FAILURE_KIND_TAKEN_BACK: _ClassVar[FailureKind]
+    FAILURE_KIND_HANDLE_INVALID: _ClassVar[FailureKind]
+    FAILURE_KIND_HANDLE_REFUSED: _ClassVar[FailureKind]
 
 class ToolShape(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -54,6 +56,8 @@ FAILURE_KIND_CANCELLED: FailureKind
 FAILURE_KIND_WRONG_SHAPE: FailureKind
 FAILURE_KIND_LEAVING: FailureKind
 FAILURE_KIND_TAKEN_BACK: FailureKind
+FAILURE_KIND_HANDLE_INVALID: FailureKind
+FAILURE_KIND_HANDLE_REFUSED: FailureKind
 TOOL_SHAPE_UNSPECIFIED: ToolShape
 TOOL_SHAPE_UNARY: ToolShape
 TOOL_SHAPE_STREAM: ToolShape

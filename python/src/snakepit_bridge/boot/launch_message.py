@@ -33,6 +33,24 @@ class ToolSource:
         return self.module or self.file or ""
 
 
+class HandleSetting:
+    """What handles the host allows.
+
+    Attributes:
+        imports: The names of modules that it may import.
+        limit: How many objects a session may hold.
+    """
+
+    def __init__(self, setting: object) -> None:
+        if not isinstance(setting, dict):
+            raise LaunchInvalid("payload.handles is not an object")
+        imports = setting.get("imports")
+        if not isinstance(imports, list):
+            raise LaunchInvalid("payload.handles.imports is not a list")
+        self.imports = [str(name) for name in imports]
+        self.limit = _integer(setting, "limit", None)
+
+
 class Launch:
     """The launch message, checked (docs/bridge-protocol.md, section 1)."""
 
@@ -96,6 +114,8 @@ class Launch:
         self.max_message_bytes = _integer(payload, "maxMessageBytes", 64 << 20)
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
         self.log_level = _integer(payload, "logLevel", 20)
+        handles = payload.get("handles")
+        self.handles = None if handles is None else HandleSetting(handles)
         self.shared_memory = _shared_memory(payload)
         watch = payload.get("watch")
         if watch is not None and not isinstance(watch, dict):

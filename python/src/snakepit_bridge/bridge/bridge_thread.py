@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import sys
@@ -91,6 +92,15 @@ class BridgeThread:
         _warn_of_batches_of_one(tools, launch.calls_per_worker)
         runner = Runner(parts.main, launch.calls_per_worker, self._calls, tools)
         self._conversation = Conversation(toolbox.tools, self._calls, runner)
+        if launch.handles is not None:
+            # Few hosts allow them, and each import is a part of every start.
+            from snakepit_bridge.handles.table import HandleTable
+            from snakepit_bridge.handles.tools import handle_tools
+
+            self._conversation.allow_handles(
+                handle_tools(launch.handles.imports),
+                functools.partial(HandleTable, launch.handles.limit),
+            )
         self._loop = parts.bridge_loop()
         self._transport: Transport | None = None
         self._leaving: asyncio.Task[None] | None = None

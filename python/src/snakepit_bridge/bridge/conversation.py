@@ -13,7 +13,7 @@ from snakepit_bridge.bridge.host_frames import CompactCall, CompactFields
 from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.context import NO_HANDLES, Call, NoHandles
 from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
 from snakepit_bridge.calls.runner import Runner
@@ -56,6 +56,8 @@ class Conversation:
         # host says so, and never before: the host limits their number and how long they
         # stay unused. Dropped here, the next call would find an empty dictionary.
         self._sessions: dict[str, dict[str, Any]] = {}
+        self._held: dict[str, NoHandles] = {}
+        self._hold: Callable[[], NoHandles] | None = None
         self._leaving = False
         self._on_frame: dict[str, Callable[[Any], None]] = {
             "cancel": self._cancel,
@@ -67,6 +69,18 @@ class Conversation:
             "session_end": self._session_end,
             "progress_taken": self._progress_taken,
         }
+
+    def allow_handles(
+        self, tools: Mapping[str, Tool], hold: Callable[[], NoHandles]
+    ) -> None:
+        """Lets sessions hold objects, before the first call.
+
+        Args:
+            tools: what uses them, by name.
+            hold: returns what holds those of a new session.
+        """
+        self.tools = {**self.tools, **tools}
+        self._hold = hold
 
     def receive(self, frame: pb.HostFrame | CompactCall) -> None:
         """Acts on a frame."""
@@ -125,6 +139,7 @@ class Conversation:
                 cancellation,
                 tool.kind.is_async,
                 session=self._session(session),
+                handles=self._handles(session),
                 deadline=_deadline(timeout_ms),
                 trace_context={"traceparent": traceparent} if traceparent else {},
             )
@@ -169,11 +184,16 @@ class Conversation:
             raise CallRefused(pb.FAILURE_KIND_LEAVING, "the worker is leaving")
         tool = self.tools.get(frame.tool)
         if tool is None:
-            raise _not_found(frame.tool, self.tools)
+            # Few calls need it.
+            from snakepit_bridge.bridge.refused_calls import not_found
+
+            raise not_found(frame.tool, self.tools)
         streams = frame.HasField("stream_credit")
         has_input = frame.has_input
         if streams != tool.kind.streams or (has_input and tool.input is None):
-            raise _wrong_shape(tool, streams)
+            from snakepit_bridge.bridge.refused_calls import wrong_shape
+
+            raise wrong_shape(tool, streams)
         cancellation = Cancellation()
         call = Call(
             frame.call_id,
@@ -182,6 +202,7 @@ class Conversation:
             cancellation,
             tool.kind.is_async,
             session=self._session(frame.session_id),
+            handles=self._handles(frame.session_id),
             deadline=_deadline(frame.timeout_ms),
             trace_context=dict(frame.trace_context),
             input_stream=self._input_stream(frame, tool, cancellation)
@@ -202,6 +223,13 @@ class Conversation:
         from snakepit_bridge.calls.progress_reports import ProgressReports
 
         return ProgressReports(frame.call_id, self.calls.send)
+
+    def _handles(self, session_id: str | None) -> NoHandles:
+        if self._hold is None or not session_id:
+            return NO_HANDLES
+        if session_id not in self._held:
+            self._held[session_id] = self._hold()
+        return self._held[session_id]
 
     def _input_stream(
         self, frame: pb.Call, tool: Tool, cancellation: Cancellation
@@ -250,32 +278,11 @@ class Conversation:
             running.call._progress.taken()
 
     def _session_end(self, frame: pb.SessionEnd) -> None:
-        self._sessions.pop(frame.session_id, None)
+        session_id = frame.session_id
+        ended = self._sessions.pop(session_id, None), self._held.pop(session_id, None)
+        if any(ended):
+            self._runner.drop(list(ended))
 
 
 def _deadline(timeout_ms: int | None) -> float | None:
     return time.monotonic() + timeout_ms / 1000 if timeout_ms else None
-
-
-def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
-    # Its import is not worth a millisecond of every start.
-    import difflib
-
-    near = difflib.get_close_matches(name, tools, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    known = ", ".join(sorted(tools))
-    if len(known) > 1000:
-        known = f"{known[:1000]}…"
-    message = f"there is no tool {name!r}{hint} (tools: {known})"
-    return CallRefused(pb.FAILURE_KIND_TOOL_NOT_FOUND, message)
-
-
-def _wrong_shape(tool: Tool, streams: bool) -> CallRefused:
-    if tool.kind.streams and not streams:
-        problem = "answers with a stream of chunks; call it with stream()"
-    elif streams and not tool.kind.streams:
-        problem = "answers with one result; call it with execute()"
-    else:
-        problem = "takes no input stream; declare it as @tool(takes_input=...)"
-    message = f"the tool {tool.name!r} {problem}"
-    return CallRefused(pb.FAILURE_KIND_WRONG_SHAPE, message)

@@ -17,7 +17,11 @@ __all__ = ["describe"]
 def describe(tools: Mapping[str, Tool]) -> pb.DescribeResponse:
     """Returns all tools with their schemas, by name."""
     return pb.DescribeResponse(
-        tools=[_tool(tools[name]) for name in sorted(tools)],
+        tools=[
+            _tool(tools[name])
+            for name in sorted(tools)
+            if not name.startswith(Tool.RESERVED)
+        ],
         bridge_version=__version__,
         python_version=sys.version.split()[0],
     )

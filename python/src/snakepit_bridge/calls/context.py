@@ -10,16 +10,18 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_calls import CallHost, Reply
 from snakepit_bridge.calls.input_stream import InputStream
+from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.values.encode import encode
 
 if TYPE_CHECKING:
     from snakepit_bridge.calls.progress_reports import ProgressReports
 
-__all__ = ["CURRENT", "Call", "current_call", "progress"]
+__all__ = ["CURRENT", "NO_HANDLES", "Call", "NoHandles", "current_call", "progress"]
 
 CURRENT: ContextVar[Call] = ContextVar("snakepit_call")
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -65,12 +67,65 @@ def progress(fraction: float | None, message: str = "") -> None:
         call.progress(fraction, message)
 
 
+class NoHandles:
+    """The objects of a session in a call that has none.
+
+    Attributes:
+        are_given: whether an object can be held.
+    """
+
+    are_given = False
+
+    def require(self) -> None:
+        """Raises where no object can be held.
+
+        Raises:
+            CallRefused: always.
+        """
+        raise _no_handles()
+
+    def image(self, value: object) -> bytes:
+        """Holds an object; returns the image that refers to it.
+
+        Raises:
+            CallRefused: it cannot be held.
+        """
+        raise _no_handles()
+
+    def resolve(self, token: bytes) -> object:
+        """Returns an object that is held.
+
+        Raises:
+            CallRefused: there is none of this token.
+        """
+        raise CallRefused(
+            pb.FAILURE_KIND_HANDLE_INVALID,
+            "a handle came with a call that belongs to no session with handles; "
+            "make the call in the session that the handle is from",
+        )
+
+    def release(self, token: bytes) -> None:
+        """Drops an object, if it is held."""
+
+
+def _no_handles() -> CallRefused:
+    return CallRefused(
+        pb.FAILURE_KIND_HANDLE_REFUSED,
+        "a handle needs a session that allows it: give the adapter the option "
+        'handles, and call the tool in pool.session({ affinity: "strict" })',
+    )
+
+
+NO_HANDLES = NoHandles()
+
+
 class Call:
     """One call of a tool.
 
     Attributes:
         call_id: its number, for this worker.
         tool: the tool's name.
+        handles: the objects that its session holds by reference in this worker.
         session: the dictionary that the tools of one session share in this worker;
             None where the call belongs to no session.
         deadline: when it should be over, on the clock of `time.monotonic()`; None
@@ -87,6 +142,7 @@ class Call:
         "_progress",
         "call_id",
         "deadline",
+        "handles",
         "session",
         "tool",
         "trace_context",
@@ -101,6 +157,7 @@ class Call:
         is_async: bool,
         *,
         session: dict[str, Any] | None = None,
+        handles: NoHandles = NO_HANDLES,
         deadline: float | None = None,
         trace_context: Mapping[str, str] = _NO_HEADERS,
         input_stream: InputStream | None = None,
@@ -110,6 +167,7 @@ class Call:
         self.call_id = call_id
         self.tool = tool
         self.session = session
+        self.handles = handles
         self.deadline = deadline
         self.trace_context = trace_context
         self._input = input_stream

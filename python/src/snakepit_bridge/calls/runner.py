@@ -76,6 +76,10 @@ class Runner:
         else:
             self._start(running)
 
+    def drop(self, objects: list[object]) -> None:
+        """Empties a list where the code of tools runs: the end of an object is code."""
+        self._main.submit(objects.clear)
+
     def _start(self, running: RunningCall) -> None:
         running.context = self._context.copy()
         if self._batches is not None and running.tool.batch is not None:

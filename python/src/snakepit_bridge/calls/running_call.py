@@ -19,13 +19,14 @@ from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.failures.failure import (
-    CallRefused,
     cancelled,
     not_transferable,
     taken_back,
+    too_large,
 )
 from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.binding import Arguments, bind
+from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
@@ -40,10 +41,10 @@ FRAME_ROOM = 64
 _LOCK = threading.Lock()
 # A global is found faster than a member of an enumeration.
 _WAITING, _RUNNING, _ENDED = CallState
+_REFERENCE, _EITHER = Answers.REFERENCE, Answers.EITHER
 
 
-def _nothing() -> None:
-    """Does nothing."""
+def _nothing() -> None: ...
 
 
 class RunningCall:
@@ -137,18 +138,20 @@ class RunningCall:
         call runs.
 
         Raises:
-            CallRefused: the arguments cannot be decoded.
+            CallRefused: the arguments cannot be decoded, or no handle can be given.
             ArgumentsInvalid: they do not fit the tool.
         """
         CURRENT.set(self.call)
         tracing = self._sink.tracing
         if tracing is not None:
             self._span = tracing.begin(self.tool, self.call, batch)
-        given = None
+        given, handles = None, self.call.handles
+        if self.tool.answers is _REFERENCE:
+            handles.require()
         try:
             if self._arguments:
                 attached = None if self._memory is None else self._memory.reader()
-                given = decode(self._arguments, attachment=attached)
+                given = decode(self._arguments, "$", attached, handles)
         except NoImage as error:
             raise not_transferable(error) from None
         finally:
@@ -244,29 +247,26 @@ class RunningCall:
         memory = self._sink.shared_memory
         attachment = None
         try:
-            if memory is None:
+            if self.tool.answers is _REFERENCE and value is not None:
+                image = self.call.handles.image(value)
+            elif memory is None:
                 image = encode(value)
             elif (short := pack_short(value)) is not None:
-                # Nothing of it could be shared.
-                image = short
+                image = short  # Nothing of it could be shared.
             else:
                 image, attachment = self._share(memory, value)
         except NoImage as error:
-            raise not_transferable(error) from None
-        size = len(image)
+            if not (self.tool.answers is _EITHER and self.call.handles.are_given):
+                raise not_transferable(error) from None
+            image = self.call.handles.image(value)
         limit = self._sink.max_message_bytes
-        if size + FRAME_ROOM > limit:
+        if len(image) + FRAME_ROOM > limit:
             if memory is not None and attachment is not None:
                 if self.credit is not None:
                     memory.discard(attachment.name)
                 elif self._memory is not None:
                     self._memory.take_back()
-            raise CallRefused(
-                pb.FAILURE_KIND_RESULT_TOO_LARGE,
-                f"the {what} of {self.tool.name} has {size} bytes, the limit of "
-                f"one message is {limit}; send a stream of smaller chunks, or raise "
-                "maxMessageBytes",
-            )
+            raise too_large(f"the {what} of {self.tool.name}", len(image), limit)
         return image, attachment
 
     def _fill(

@@ -10,7 +10,14 @@ from snakepit_bridge.failures.python_error import error_text, error_type, python
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["CallRefused", "cancelled", "failure_of", "refused", "taken_back"]
+__all__ = [
+    "CallRefused",
+    "cancelled",
+    "failure_of",
+    "refused",
+    "taken_back",
+    "too_large",
+]
 
 MAX_MESSAGE = 64 << 10
 
@@ -63,6 +70,15 @@ def not_transferable(error: NoImage) -> CallRefused:
     """Returns the refusal of a value that cannot cross."""
     kind = pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
     return CallRefused(kind, str(error), error.path)
+
+
+def too_large(what: str, size: int, limit: int) -> CallRefused:
+    """Returns the refusal of a value that no message can hold."""
+    return CallRefused(
+        pb.FAILURE_KIND_RESULT_TOO_LARGE,
+        f"{what} has {size} bytes, the limit of one message is {limit}; send a stream "
+        "of smaller chunks, or raise maxMessageBytes",
+    )
 
 
 def _frame(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MARK",
     "NO_INPUT",
+    "Answers",
     "HookMark",
     "Result",
     "ToolMark",
@@ -28,6 +30,15 @@ _Class = TypeVar("_Class", bound=type)
 _Value_co = TypeVar("_Value_co", covariant=True)
 
 
+class Answers(enum.Enum):
+    """How what a tool returns reaches the host."""
+
+    VALUE = "as a value"
+    REFERENCE = "as a handle"
+    # As a handle where it is no value.
+    EITHER = "as either"
+
+
 class ToolMark:
     """On a function: it is a tool."""
 
@@ -38,10 +49,13 @@ class ToolMark:
         batch: Batch | None = None,
         *,
         foreign: bool = False,
+        answers: Answers | None = None,
     ) -> None:
         self.name = name
         # Not written as a tool: nobody annotated it for a host.
         self.foreign = foreign
+        # None: as its annotation says.
+        self.answers = answers
         # The type of an input item; `NO_INPUT` where there is no input stream.
         self.takes_input = takes_input
         self.batch = batch

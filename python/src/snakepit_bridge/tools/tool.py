@@ -10,7 +10,7 @@ from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
+from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 
 __all__ = ["Tool", "ToolKind", "qualified_name"]
@@ -46,8 +46,12 @@ class Tool:
         batch: how many calls run together; None where each is by itself.
         together: the function that runs a batch.
         input: the check of an item of its input stream; None if it has none.
+        answers: how what it returns reaches the host.
         description: its docstring.
     """
+
+    # What the names of the bridge's own tools begin with.
+    RESERVED = "snakepit."
 
     def __init__(self, name: str, function: Callable[..., Any], mark: ToolMark) -> None:
         """Looks at a function that is decorated with `tool`.
@@ -62,6 +66,7 @@ class Tool:
         self.signature = _signature(function, mark)
         self.kind = _kind(function, self.signature)
         self.input = _input(mark)
+        self.answers = mark.answers or _answers(mark, self.signature.result)
         if self.batch is not None:
             self._take_one_call()
         self.description = inspect.getdoc(function) or ""
@@ -107,6 +112,24 @@ def _kind(function: Callable[..., Any], signature: Signature) -> ToolKind:
         asynchronous = "Async" in str(hints["return"])
         return ToolKind.ASYNC_GENERATOR if asynchronous else ToolKind.GENERATOR
     return ToolKind.FUNCTION
+
+
+def _answers(mark: ToolMark, result: Check) -> Answers:
+    if not _has_reference(result):
+        return Answers.EITHER if mark.foreign else Answers.VALUE
+    # A module that few tools need.
+    from snakepit_bridge.tools.annotations.unions import UnionCheck
+
+    members = result.members if isinstance(result, UnionCheck) else [result]
+    if any(not each.by_reference and each.expected != "None" for each in members):
+        raise SignatureInvalid(
+            f"it returns {result.expected}; a Handle is all that a tool returns, or None"
+        )
+    return Answers.REFERENCE
+
+
+def _has_reference(check: Check) -> bool:
+    return check.by_reference or any(map(_has_reference, check.parts))
 
 
 def _input(mark: ToolMark) -> Check | None:

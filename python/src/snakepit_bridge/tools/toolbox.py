@@ -118,6 +118,11 @@ class Toolbox:
     def _add(self, item: Any, mark: object, prefix: str) -> None:
         if isinstance(mark, ToolMark):
             name = prefix + (mark.name or _name(item))
+            if name.startswith(Tool.RESERVED):
+                raise ToolsInvalid(
+                    f"the tool {qualified_name(item)} is named {name!r}, and names that "
+                    f"begin with {Tool.RESERVED!r} are the bridge's own"
+                )
             try:
                 tool = Tool(name, item, mark)
             except SignatureInvalid as error:
@@ -125,7 +130,7 @@ class Toolbox:
                     f"the tool {qualified_name(item)}: {error}"
                 ) from error
             known = self.tools.setdefault(name, tool)
-            if known.function != tool.function:
+            if known.together != tool.together:
                 raise ToolsInvalid(
                     f"two tools are named {name!r}: {known.qualified_name} and "
                     f"{tool.qualified_name}; give one of them another name=..."

@@ -15,6 +15,7 @@ from snakepit_bridge.tools.annotations.containers import (
     SetCheck,
     TupleCheck,
 )
+from snakepit_bridge.tools.annotations.handles import HandleCheck
 from snakepit_bridge.tools.annotations.leaves import (
     ArrayCheck,
     BytesCheck,
@@ -53,7 +54,14 @@ _VIEWS = {
 IMPORTED = {
     **{
         name: (name, "@snakepit/adapter-python")
-        for name in ("Float", "NdArray", "PlainDate", "PlainDateTime", "Tuple")
+        for name in (
+            "Float",
+            "Handle",
+            "NdArray",
+            "PlainDate",
+            "PlainDateTime",
+            "Tuple",
+        )
     },
     "ArrowTable": ("Table as ArrowTable", "apache-arrow"),
 }
@@ -138,6 +146,8 @@ class TypeWriter:
                     for member in check.members
                     for part in self.members(member, hashed=hashed)
                 )
+            case HandleCheck():
+                return ["Handle"]
             case LiteralCheck() | EnumCheck():
                 return union(map(literal, check.values))
             case ScalarCheck():

@@ -24,7 +24,7 @@ from snakepit_bridge.values.no_image import (
 )
 from snakepit_bridge.values.numpy_image import revive_array
 
-__all__ = ["Attached", "decode"]
+__all__ = ["Attached", "Held", "decode"]
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # A shorter image is first read as if it had no extensions, which few have.
@@ -49,13 +49,26 @@ class Attached(Protocol):
         """Returns private memory, which can be written to."""
 
 
-def decode(image: bytes, root: str = "$", attachment: Attached | None = None) -> Any:
+class Held(Protocol):
+    """Where the objects are that an image only refers to."""
+
+    def resolve(self, token: bytes) -> object:
+        """Returns the object of a token, or raises."""
+
+
+def decode(
+    image: bytes,
+    root: str = "$",
+    attachment: Attached | None = None,
+    held: Held | None = None,
+) -> Any:
     """Returns the value of an image. Never runs code that the image brings.
 
     Args:
         image: the bytes.
         root: the beginning of the paths in errors.
         attachment: what holds its large parts; arrays are views of it.
+        held: what holds the objects that it refers to.
 
     Raises:
         NoImage: the bytes are not an image, or have a part that Python cannot hold.
@@ -66,8 +79,8 @@ def decode(image: bytes, root: str = "$", attachment: Attached | None = None) ->
                 image, ext_hook=_leaf, strict_map_key=True, timestamp=TO_DATETIME
             )
         except Exception:  # noqa: BLE001 - `_decode` finds out what it is
-            return _decode(image, root, attachment)
-    return _decode(image, root, attachment)
+            return _decode(image, root, attachment, held)
+    return _decode(image, root, attachment, held)
 
 
 def _big_integer(data: bytes) -> int:
@@ -87,12 +100,14 @@ def _leaf(code: int, data: bytes) -> Any:
     return _LEAVES[code](data)
 
 
-def _decode(image: bytes, root: str, attachment: Attached | None) -> Any:
+def _decode(
+    image: bytes, root: str, attachment: Attached | None, held: Held | None
+) -> Any:
     try:
         value, has_extensions = _unpack(image, None)
         if not has_extensions:
             return value
-        return _Decoder(attachment).revive(value, None, 1)
+        return _Decoder(attachment, held).revive(value, None, 1)
     except Refused as refused:
         raise refused.to_error(root) from None
 
@@ -129,8 +144,9 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
 class _Decoder:
     """Puts values in the place of extensions; the containers are our own to change."""
 
-    def __init__(self, attachment: Attached | None) -> None:
+    def __init__(self, attachment: Attached | None, held: Held | None) -> None:
         self._attachment = attachment
+        self._held = held
 
     def revive(self, value: Any, path: Path, depth: int) -> Any:
         if type(value) is list:
@@ -163,6 +179,11 @@ class _Decoder:
                 return self._array(data, path)
             if code == ext.TABLE:
                 return self._table(data, path)
+            if code == ext.HANDLE and self._held is not None:
+                # A module that few calls need.
+                from snakepit_bridge.values.reference import token_of
+
+                return self._held.resolve(token_of(data))
             if code == ext.ATTACHED:
                 attachment, begin, end = self._attached(data, path)
                 return attachment.copy(begin, end)

@@ -60,6 +60,7 @@ class Check:
         parts: the checks of what its values contain; none where they have a name.
         described: the check of what is sent for its values, where that is another type.
         samples: values that pass, or behave as such; None where any type may pass.
+        by_reference: whether its values stay in the worker.
     """
 
     expected: str = "Any"
@@ -67,6 +68,7 @@ class Check:
     parts: Sequence[Check] = ()
     described: Check | None = None
     samples: Sequence[Any] | None = None
+    by_reference: bool = False
 
     def check(self, value: Any, path: Path) -> Any:
         """Returns the value for the tool: the same object, unless it must be converted.

@@ -158,11 +158,14 @@ def _is_literal(value: object) -> bool:
 
 
 def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
-    # Three modules that few tools need.
+    # Four modules that few tools need.
     from snakepit_bridge.tools.annotations.constrained import Unsuited, constrained
+    from snakepit_bridge.tools.annotations.handles import HandleCheck, is_by_reference
     from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
 
     metadata = annotation.__metadata__
+    if is_by_reference(metadata):
+        return HandleCheck(inner)
     if any(
         type(item).__module__ == "pydantic.fields" and item.discriminator
         for item in metadata

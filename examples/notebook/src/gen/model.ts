@@ -1,0 +1,15 @@
+// Made by `python -m snakepit_bridge types model.py`.
+
+import type { Float, Handle } from "@snakepit/adapter-python";
+
+/** What each tool takes, and what it returns if it keeps to its annotations. */
+export type Tools = {
+  /** Fits a line to rows of two numbers, by least squares. */
+  fit(args: { rows: Handle } | readonly [rows: Handle]): Handle;
+  /** Returns what a line is at some places. */
+  predict(
+    args:
+      | { line: Handle; at: ReadonlyArray<number | bigint | Float> }
+      | readonly [line: Handle, at: ReadonlyArray<number | bigint | Float>],
+  ): number[];
+};

@@ -1,0 +1,65 @@
+"""Tools whose results stay in the worker."""
+
+import threading
+import weakref
+from collections.abc import Iterator
+
+from snakepit_bridge import Handle, tool
+
+
+class Counter:
+    alive: "weakref.WeakSet[Counter]" = weakref.WeakSet()
+    ended_in_main = True
+
+    def __init__(self, start: int = 0) -> None:
+        self.count = start
+        self.alive.add(self)
+
+    def add(self, n: int = 1) -> int:
+        self.count += n
+        return self.count
+
+    def copy(self) -> "Counter":
+        return Counter(self.count)
+
+    def __del__(self) -> None:
+        in_main = threading.current_thread() is threading.main_thread()
+        Counter.ended_in_main = Counter.ended_in_main and in_main
+
+    def __getitem__(self, key: str) -> str:
+        return key * self.count
+
+    async def later(self) -> int:
+        return self.count
+
+
+@tool
+def counter(start: int = 0) -> Handle[Counter]:
+    return Counter(start)
+
+
+@tool
+def counters(starts: list[int]) -> Iterator[Handle[Counter]]:
+    for start in starts:
+        yield Counter(start)
+
+
+@tool
+def total(of: list[Handle[Counter]]) -> int:
+    return sum(each.count for each in of)
+
+
+@tool
+def no_handle():
+    return Counter()
+
+
+@tool
+def alive() -> list[int]:
+    return sorted(each.count for each in Counter.alive)
+
+
+@tool
+def ended_in_main() -> bool:
+    return Counter.ended_in_main
+

@@ -1,0 +1,40 @@
+"""Why a call does not fit the tools of this worker."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["not_found", "wrong_shape"]
+
+
+def not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
+    """Returns the refusal of a call of a tool that does not exist."""
+    near = difflib.get_close_matches(name, tools, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    if name.startswith(Tool.RESERVED):
+        message = (
+            f"the host does not allow {name!r}; give the adapter the option handles"
+        )
+        return CallRefused(pb.FAILURE_KIND_HANDLE_REFUSED, message)
+    known = ", ".join(sorted(tools))
+    if len(known) > 1000:
+        known = f"{known[:1000]}…"
+    message = f"there is no tool {name!r}{hint} (tools: {known})"
+    return CallRefused(pb.FAILURE_KIND_TOOL_NOT_FOUND, message)
+
+
+def wrong_shape(tool: Tool, streams: bool) -> CallRefused:
+    """Returns the refusal of a call for chunks, one result or input that a tool has not."""
+    if tool.kind.streams and not streams:
+        problem = "answers with a stream of chunks; call it with stream()"
+    elif streams and not tool.kind.streams:
+        problem = "answers with one result; call it with execute()"
+    else:
+        problem = "takes no input stream; declare it as @tool(takes_input=...)"
+    message = f"the tool {tool.name!r} {problem}"
+    return CallRefused(pb.FAILURE_KIND_WRONG_SHAPE, message)

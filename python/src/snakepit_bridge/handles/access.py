@@ -1,0 +1,96 @@
+"""What the host may reach from an object that it has a handle of.
+
+This keeps a program from reaching the interpreter by way of an innocent object. It is
+no sandbox: a library does what its own functions can do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Sequence
+from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Any
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.failures.failure import CallRefused
+
+__all__ = ["Access"]
+
+_INTERNAL = (CodeType, FrameType, TracebackType)
+# They run text as code, or reach names that begin with an underscore.
+_FORBIDDEN = (
+    eval,
+    exec,
+    compile,
+    __import__,
+    getattr,
+    setattr,
+    delattr,
+    vars,
+    globals,
+    locals,
+    breakpoint,
+)
+
+
+class Access:
+    """The rules of one worker."""
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        """`modules`: names of those that may be imported, with what is in them."""
+        self._modules = modules
+
+    def imported(self, name: str) -> ModuleType:
+        """Imports a module.
+
+        Raises:
+            CallRefused: the host does not allow it.
+            ImportError: there is none.
+        """
+        if not self._is_allowed(name):
+            known = ", ".join(self._modules) or "none"
+            raise _refused(
+                f"the module {name!r} is not among handles.imports ({known})"
+            )
+        return importlib.import_module(name)
+
+    def attribute(self, target: object, name: str) -> Any:
+        """Returns an attribute.
+
+        Raises:
+            CallRefused: it is not offered.
+            AttributeError: there is none.
+        """
+        if name.startswith("_"):
+            raise _refused(
+                f"{name!r} begins with an underscore; handles offer public names only"
+            )
+        try:
+            value = getattr(target, name)
+        except AttributeError as error:
+            public = [each for each in dir(target) if not each.startswith("_")]
+            near = difflib.get_close_matches(name, public, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise AttributeError(f"{error}{hint}") from None
+        return self.admitted(value)
+
+    def admitted(self, value: Any) -> Any:
+        """Returns the value if the host may have it.
+
+        Raises:
+            CallRefused: it may not.
+        """
+        if isinstance(value, ModuleType) and not self._is_allowed(value.__name__):
+            self.imported(value.__name__)
+        if isinstance(value, _INTERNAL) or any(value is each for each in _FORBIDDEN):
+            name = getattr(value, "__name__", type(value).__name__)
+            raise _refused(f"{name} is not offered by handles")
+        return value
+
+    def _is_allowed(self, name: str) -> bool:
+        return any(f"{name}.".startswith(f"{module}.") for module in self._modules)
+
+
+def _refused(message: str) -> CallRefused:
+    return CallRefused(pb.FAILURE_KIND_HANDLE_REFUSED, message)

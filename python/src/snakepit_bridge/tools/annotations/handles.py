@@ -1,0 +1,47 @@
+"""`Handle[T]`: an object that stays in the worker."""
+
+from __future__ import annotations
+
+import typing
+from typing import Annotated, Any, Final, TypeVar
+
+from snakepit_bridge.tools.annotations.check import Check, Schema
+from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.values.no_image import Path
+
+__all__ = ["BY_REFERENCE", "Handle", "HandleCheck", "is_by_reference"]
+
+
+class _ByReference:
+    def __repr__(self) -> str:
+        return "BY_REFERENCE"
+
+
+BY_REFERENCE: Final = _ByReference()
+_Object = TypeVar("_Object")
+# To a type checker the object itself: that is what the tool takes and returns.
+Handle = Annotated[_Object, BY_REFERENCE]
+
+
+class HandleCheck(Check):
+    """An object of a class, which the host has a handle of."""
+
+    by_reference = True
+
+    def __init__(self, annotation: Any) -> None:
+        kind = typing.get_origin(annotation) or annotation
+        self._kind = kind if isinstance(kind, type) else object
+        self.expected = f"Handle[{getattr(kind, '__name__', kind)}]"
+
+    def check(self, value: Any, path: Path) -> Any:
+        if isinstance(value, self._kind):
+            return value
+        raise self.mismatch(value, path)
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        return {"description": self.expected}
+
+
+def is_by_reference(metadata: tuple[Any, ...]) -> bool:
+    """Returns whether the metadata of an annotation makes it a `Handle`."""
+    return any(item is BY_REFERENCE for item in metadata)

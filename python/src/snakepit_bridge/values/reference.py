@@ -1,0 +1,35 @@
+"""The image of an object that does not cross: what the host calls it, and its type."""
+
+from __future__ import annotations
+
+import msgpack
+
+from snakepit_bridge.values import extension_types as ext
+
+__all__ = ["reference_image", "token_of"]
+
+
+def reference_image(token: bytes, value: object) -> bytes:
+    """Returns the image of an object that a session holds under a token."""
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    # A name of Python's may have what no text can have.
+    name = name.encode("utf-8", "backslashreplace").decode()
+    data: bytes = msgpack.packb([token, name], use_bin_type=True)
+    image: bytes = msgpack.packb(msgpack.ExtType(ext.HANDLE, data))
+    return image
+
+
+def token_of(data: bytes) -> bytes:
+    """Returns the token of such an image.
+
+    Raises:
+        ValueError: it has none.
+    """
+    try:
+        token, _ = msgpack.unpackb(data)
+    except Exception:  # noqa: BLE001 - msgpack has several of its own
+        token = None
+    if type(token) is not bytes:
+        raise ValueError("is a handle without a token")
+    return token

@@ -1,0 +1,206 @@
+"""Objects that stay in the worker: what the host may do with them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import msgpack
+import pytest
+
+from snakepit_bridge import Handle, tool
+from snakepit_bridge.calls.context import NO_HANDLES
+from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.handles.access import Access
+from snakepit_bridge.handles.table import HandleTable
+from snakepit_bridge.handles.tools import handle_tools
+from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
+from snakepit_bridge.tools.declaration import Answers
+from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
+from snakepit_bridge.typescript.tools_module import tools_module
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.reference import reference_image, token_of
+
+
+def toolbox(*tools: Any) -> Toolbox:
+    module = types.ModuleType("handles_of_a_test")
+    for i, each in enumerate(tools):
+        setattr(module, f"tool_{i}", each)
+    return Toolbox(module)
+
+
+@tool
+def connect(path: str) -> Handle[sqlite3.Connection]:
+    return sqlite3.connect(path)
+
+
+@tool
+def changes(of: Handle[sqlite3.Connection]) -> int:
+    return of.total_changes
+
+
+@tool
+def perhaps() -> Handle[sqlite3.Connection] | None:
+    return None
+
+
+@tool
+def rows() -> Iterator[Handle[sqlite3.Row]]:
+    yield from ()
+
+
+def test_an_object_comes_back_by_its_image_and_nothing_else_does() -> None:
+    table, other = HandleTable(9), HandleTable(9)
+    value = object()
+    image = table.image(value)
+    assert decode(image, held=table) is value
+    with pytest.raises(CallRefused, match="from another session"):
+        decode(image, held=other)
+    with pytest.raises(CallRefused, match="in the session that the handle is from"):
+        decode(image, held=NO_HANDLES)
+    with pytest.raises(CallRefused, match="holds no such object"):
+        decode(reference_image(bytes(16), value), held=table)
+    with pytest.raises(NoImage):
+        decode(image)
+
+
+def token_in(image: bytes) -> bytes:
+    return token_of(msgpack.unpackb(image).data)
+
+
+def test_an_object_is_found_inside_of_other_values() -> None:
+    table = HandleTable(9)
+    held: list[int] = [1]
+    data = msgpack.unpackb(table.image(held))
+    image = msgpack.packb({"a": [1, data]})
+    assert decode(image, held=table)["a"][1] is held
+
+
+@pytest.mark.parametrize("data", [b"", b"\x01", msgpack.packb([1, "x"])])
+def test_a_malformed_handle_is_no_value(data: bytes) -> None:
+    image = msgpack.packb(msgpack.ExtType(32, data))
+    with pytest.raises(NoImage, match="handle without a token"):
+        decode(image, held=HandleTable(1))
+
+
+def test_a_released_object_is_gone_and_makes_room() -> None:
+    table = HandleTable(1)
+    token = token_in(table.image("first"))
+    with pytest.raises(CallRefused, match=r"holds 1 objects \(handles.limit\)"):
+        table.image("second")
+    table.release(token)
+    table.release(token)
+    with pytest.raises(CallRefused, match="was released"):
+        table.resolve(token)
+    assert table.resolve(token_in(table.image("second"))) == "second"
+
+
+def test_an_annotation_makes_a_result_a_handle() -> None:
+    tools = toolbox(connect, changes, perhaps, rows).tools
+    assert {name: each.answers for name, each in tools.items()} == {
+        "connect": Answers.REFERENCE,
+        "changes": Answers.VALUE,
+        "perhaps": Answers.REFERENCE,
+        "rows": Answers.REFERENCE,
+    }
+
+
+def test_the_object_behind_a_handle_is_checked() -> None:
+    signature = toolbox(changes).tools["changes"].signature
+    connection = sqlite3.connect(":memory:")
+    assert bind(signature, {"of": connection}) == ([], {"of": connection})
+    with pytest.raises(ArgumentsInvalid, match=r"expected Handle\[Connection\], got"):
+        bind(signature, {"of": 1})
+
+
+def mixed() -> Handle[sqlite3.Connection] | int:
+    return 1
+
+
+def inside() -> list[Handle[sqlite3.Connection]]:
+    return []
+
+
+@pytest.mark.parametrize("function", [mixed, inside])
+def test_a_handle_is_all_that_a_tool_returns(function: Any) -> None:
+    with pytest.raises(ToolsInvalid, match="is all that a tool returns"):
+        toolbox(tool(function))
+
+
+def test_no_tool_has_a_name_of_the_bridge() -> None:
+    @tool(name="snakepit.call")
+    def taken() -> None: ...
+
+    with pytest.raises(ToolsInvalid, match="are the bridge's own"):
+        toolbox(taken)
+
+
+def test_the_types_for_typescript_have_handles() -> None:
+    text = tools_module(toolbox(connect, changes, rows).tools.values(), "types")
+    assert 'import type { Handle } from "@snakepit/adapter-python";' in text
+    assert "changes(args: { of: Handle } | readonly [of: Handle]): number" in text
+    assert "): AsyncIterable<Handle>;" in " ".join(text.split())
+
+
+def test_only_listed_modules_are_imported_with_what_is_inside() -> None:
+    access = Access(["xml.etree", "json"])
+    assert access.imported("json") is json
+    assert access.imported("xml.etree.ElementTree").__name__ == "xml.etree.ElementTree"
+    for name in ("xml", "jsonx", "os", "xml.etreex"):
+        with pytest.raises(CallRefused, match=r"handles.imports \(xml.etree, json\)"):
+            access.imported(name)
+    with pytest.raises(CallRefused, match=r"\(none\)"):
+        Access([]).imported("json")
+
+
+def frames() -> Iterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        (json, "__dict__"),
+        (json, "_default_decoder"),
+        (logging, "os"),
+        (frames(), "gi_frame"),
+        (frames(), "gi_code"),
+        (types.SimpleNamespace(run=eval), "run"),
+        (types.SimpleNamespace(run=getattr), "run"),
+    ],
+)
+def test_what_leads_to_the_interpreter_is_not_offered(target: Any, name: str) -> None:
+    with pytest.raises(CallRefused):
+        Access(["json", "logging"]).attribute(target, name)
+
+
+def test_a_missing_attribute_is_reported_with_the_nearest_one() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'dumps'"):
+        Access(["json"]).attribute(json, "dump_s")
+
+
+def test_the_tools_of_handles_do_what_their_names_say() -> None:
+    tools = handle_tools(["json"])
+
+    def call(name: str, *arguments: Any) -> Any:
+        each = tools[f"snakepit.{name}"]
+        positional, keywords = bind(each.signature, list(arguments))
+        return each.function(*positional, **keywords)
+
+    module = call("import", "json")
+    assert call("call", module, "dumps", [[1, 2]], {"indent": None}) == "[1, 2]"
+    assert call("call", len, None, [[1, 2]], {}) == 2
+    assert call("get", module, "JSONDecoder") is json.JSONDecoder
+    assert call("item", [1, 2], -1) == 2
+    assert list(call("iterate", range(2))) == [0, 1]
+    assert call("value", [1]) == [1]
+    with pytest.raises(CallRefused):
+        call("call", types.SimpleNamespace(f=lambda: eval), "f", [], {})
+    assert {each.answers for name, each in tools.items() if "keep" in name} == {
+        Answers.REFERENCE
+    }
