@@ -90,7 +90,7 @@ def test_a_scalar_is_made_of_what_has_its_kind(
         (numpy.float32, 1e300, "$.x: not a valid float32: 1e+300 is outside its range"),
         (numpy.int64, 1.5, "$.x: expected int, got float"),
         (numpy.bool_, 1, "$.x: expected bool, got int"),
-        (numpy.datetime64, "2024", "$.x: expected date | datetime, got str"),
+        (numpy.datetime64, 2024, "$.x: expected date | datetime, got int"),
     ],
     ids=case_name,
 )

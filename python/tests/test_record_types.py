@@ -404,3 +404,5 @@ def test_only_a_written_docstring_is_the_documentation() -> None:
         check = compile_annotation(kind)
         assert isinstance(check, ObjectCheck)
         assert check.documentation == text
+        defined = json_schema(check)["$defs"][kind.__name__]
+        assert defined.get("description", "") == text

@@ -6,7 +6,7 @@ import enum
 import ipaddress
 import json
 from collections import deque
-from datetime import time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal
@@ -179,6 +179,15 @@ def test_the_schema_takes_what_crosses(annotation: Any, sent: Any) -> None:
         (time, "12:30", time(12, 30)),
         (time, "12:30:00.5Z", time(12, 30, 0, 500_000, timezone.utc)),
         (timedelta, "P1W", timedelta(weeks=1)),
+        (date, "2024-02-29", date(2024, 2, 29)),
+        (datetime, "2024-02-29T12:30", datetime(2024, 2, 29, 12, 30)),
+        (
+            datetime,
+            "2024-02-29T12:30:00.000001+02:00",
+            datetime(2024, 2, 29, 10, 30, 0, 1, timezone.utc),
+        ),
+        (date | datetime, "2024-02-29T12:30:00", datetime(2024, 2, 29, 12, 30)),
+        (str | date, "2024-02-29", "2024-02-29"),
         (timedelta, "+PT90M", timedelta(hours=1.5)),
         (complex, 2, 2 + 0j),
         (range, {"stop": 3}, range(3)),
@@ -219,6 +228,19 @@ def test_a_type_takes_other_writings_of_a_value(
         (Path, 7, "$.x: expected Path as text (a path), got int"),
         (time, "25:00", "$.x: expected time as text (HH:MM:SS.ffffff), got other text"),
         (time, "noon", "$.x: expected time as text (HH:MM:SS.ffffff), got other text"),
+        (
+            date,
+            "2023-02-29",
+            "$.x: expected date, or text (YYYY-MM-DD), got other text",
+        ),
+        (date, "20240229", "$.x: expected date, or text (YYYY-MM-DD), got other text"),
+        (date, 5, "$.x: expected date, got int"),
+        (
+            datetime,
+            "2024-02-29",
+            "$.x: expected datetime, or text (YYYY-MM-DDTHH:MM:SS.ffffff), got other text",
+        ),
+        (datetime, "0001-01-01T00:00:00+01:00", "$.x: expected datetime, or text"),
         (
             timedelta,
             1500,

@@ -33,16 +33,16 @@ interface Schema {
 	readonly $ref?: string;
 	readonly $defs?: Readonly<Record<string, Schema>>;
 	readonly type?: unknown;
-	readonly format?: string;
 	readonly contentEncoding?: string;
 	readonly anyOf?: readonly Schema[];
 	readonly properties?: Readonly<Record<string, Schema>>;
 	readonly additionalProperties?: Schema | boolean;
 	readonly items?: Schema | boolean;
+	readonly uniqueItems?: boolean;
 	readonly prefixItems?: readonly Schema[];
 }
 
-/** Arguments as the tool takes them: a text becomes bytes or a `Date` where the schema permits nothing else for a text. */
+/** Arguments as the tool takes them: a text becomes bytes, a list a `Set`, where the schema permits nothing else in its place. */
 export function fromJson(
 	value: unknown,
 	schema: unknown,
@@ -55,11 +55,9 @@ export function fromJson(
 				type === "string" || contentEncoding !== undefined,
 		);
 		const [only] = texts;
-		if (texts.length !== 1 || only === undefined) return value;
-		if (only.contentEncoding === "base64") return Buffer.from(value, "base64");
-		if (only.format !== "date-time") return value;
-		const date = new Date(value);
-		return Number.isNaN(date.valueOf()) ? value : date;
+		return texts.length === 1 && only?.contentEncoding === "base64"
+			? Buffer.from(value, "base64")
+			: value;
 	}
 	if (typeof value !== "object" || value === null) return value;
 	const inside = (part: unknown, key: string): unknown => {
@@ -68,8 +66,13 @@ export function fromJson(
 		);
 		return found.length === 0 ? part : fromJson(part, { anyOf: found }, root);
 	};
-	if (Array.isArray(value))
-		return value.map((part, index) => inside(part, String(index)));
+	if (Array.isArray(value)) {
+		const items = value.map((part, index) => inside(part, String(index)));
+		const lists = variants.filter(({ type }) => type === "array");
+		const isSet =
+			lists.length > 0 && lists.every(({ uniqueItems }) => uniqueItems);
+		return isSet ? new Set(items) : items;
+	}
 	return Object.fromEntries(
 		Object.entries(value).map(([key, part]) => [key, inside(part, key)]),
 	);

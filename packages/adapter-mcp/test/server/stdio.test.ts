@@ -114,6 +114,46 @@ test("reports of a tool are progress, which grows as MCP requires", async () => 
 	});
 });
 
+test("dataclasses, enums and the like cross as the schema writes them", async () => {
+	const { tools } = await client.listTools();
+	const ordered = tools.find(({ name }) => name === "ordered");
+	expect(ordered?.inputSchema).toMatchObject({
+		properties: {
+			order: { $ref: "#/$defs/Order" },
+			wait: { type: "string", format: "duration", default: "P1D" },
+		},
+		required: ["order"],
+		$defs: {
+			Order: {
+				properties: {
+					due: { type: "string", format: "date" },
+					size: { enum: ["small", "large"] },
+					tags: { type: "array", uniqueItems: true },
+				},
+				required: ["id", "price", "due", "tags"],
+			},
+		},
+	});
+	const order = {
+		id: "0d9e2b0a-6f0e-4f6c-8a57-0f3a5b1c2d3e",
+		price: "1.25",
+		due: "2026-01-02",
+		tags: ["a"],
+	};
+	expect(await call("ordered", { order, wait: "P2D" })).toMatchObject({
+		structuredContent: {
+			...order,
+			price: "2.50",
+			due: "2026-01-04",
+			size: "small",
+		},
+	});
+	const wrong = await call("ordered", { order: { ...order, size: "huge" } });
+	expect(JSON.stringify(wrong.content)).toMatch(
+		/INVALID_ARGUMENTS.*order\.size.*one of 'small', 'large'/,
+	);
+});
+
 test("chunks of a stream are progress, and parts of the result", async () => {
 	expect(await followed("steps")).toEqual({
 		result: {

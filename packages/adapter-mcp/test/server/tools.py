@@ -1,8 +1,28 @@
 import logging
 import time
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from uuid import UUID
 
 from snakepit_bridge import progress, tool
+
+
+class Size(Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+@dataclass
+class Order:
+    """What a customer wants."""
+
+    id: UUID
+    price: Decimal
+    due: date
+    tags: set[str]
+    size: Size = Size.SMALL
 
 
 @tool
@@ -19,6 +39,13 @@ def described(name: str) -> dict:
 @tool
 def size(data: bytes, at: datetime) -> str:
     return f"{len(data)} bytes at {at.isoformat()}"
+
+
+@tool
+def ordered(order: Order, wait: timedelta = timedelta(days=1)) -> Order:
+    order.price *= 2
+    order.due += wait
+    return order
 
 
 @tool

@@ -18,6 +18,7 @@ __all__ = [
     "BytesCheck",
     "FloatCheck",
     "LiteralCheck",
+    "MomentCheck",
     "NdArrayCheck",
     "ScalarCheck",
 ]
@@ -42,6 +43,22 @@ class ScalarCheck(Check):
         return dict(self._schema)
 
 
+class MomentCheck(ScalarCheck):
+    """`date` and `datetime`; text by ISO 8601 is converted, since a caller may have only JSON."""
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is not str:
+            return super().check(value, path)
+        # A module that few tools need.
+        from snakepit_bridge.tools.annotations.moment_texts import FORMS, READERS
+
+        try:
+            return READERS[self.kind](value)
+        except ValueError:
+            form = f"{self.expected}, or text ({FORMS[self.kind]})"
+            raise Mismatch(path, form, "other text") from None
+
+
 SCALARS = {
     check.kind: check
     for check in (
@@ -49,8 +66,8 @@ SCALARS = {
         ScalarCheck(bool, {"type": "boolean"}, True),
         ScalarCheck(int, {"type": "integer"}, 1),
         ScalarCheck(str, {"type": "string"}, ""),
-        ScalarCheck(date, {"type": "string", "format": "date"}, date(2000, 1, 1)),
-        ScalarCheck(
+        MomentCheck(date, {"type": "string", "format": "date"}, date(2000, 1, 1)),
+        MomentCheck(
             datetime,
             {"type": "string", "format": "date-time"},
             datetime(2000, 1, 1),

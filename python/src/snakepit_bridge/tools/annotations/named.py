@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -150,7 +151,9 @@ class ObjectCheck(NamedCheck):
 
     def definition(self, definitions: SchemaDefinitions) -> Schema:
         items = self.items.items()
+        text = inspect.cleandoc(self.documentation)
         return {
+            **({"description": text} if text else {}),
             "type": "object",
             "properties": {key: item.schema(definitions) for key, item in items},
             "required": [key for key in self.items if key in self.required],

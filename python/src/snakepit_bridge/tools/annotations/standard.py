@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import time, timedelta
@@ -16,6 +15,7 @@ from snakepit_bridge.tools.annotations.check import (
     Unsupported,
     type_name,
 )
+from snakepit_bridge.tools.annotations.moment_texts import FORMS, read_time
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.tools.annotations.unions import ConditionUnmet
 from snakepit_bridge.values.durations import read_duration
@@ -24,9 +24,6 @@ from snakepit_bridge.values.no_image import Path, key_place
 __all__ = ["EnumCheck", "WrittenCheck", "standard_check"]
 
 _LITERALS = (str, int, float, bool, type(None))
-_TIME = re.compile(
-    r"(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
-)
 
 
 class WrittenCheck(Check):
@@ -204,16 +201,6 @@ def _parts(
     return value
 
 
-def _read_time(text: str) -> time:
-    match = _TIME.match(text)
-    if match is None:
-        raise ValueError("not a time as HH:MM:SS.ffffff")
-    minutes, seconds, fraction, zone = match.groups()
-    fraction = (fraction or "").ljust(6, "0")
-    zone = {None: "", "Z": "+00:00"}.get(zone, zone)
-    return time.fromisoformat(f"{minutes}:{seconds or '00'}.{fraction}{zone}")
-
-
 def _object(required: Sequence[str], *others: str, kind: str) -> Schema:
     return {
         "type": "object",
@@ -239,7 +226,7 @@ def standard_check(kind: type) -> Check | None:
         return RangeCheck(kind, schema, range(1))
     if kind is time:
         form = {"format": "time"}
-        return TextCheck(kind, _read_time, "HH:MM:SS.ffffff", form, time(), time())
+        return TextCheck(kind, read_time, FORMS[kind], form, time(), time())
     if kind is timedelta:
         form = {"format": "duration"}
         zero = timedelta()
