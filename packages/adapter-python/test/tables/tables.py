@@ -102,6 +102,14 @@ def refused(what: str) -> Any:
     refusals: dict[str, Any] = {
         "objects": lambda: pandas.DataFrame({"good": [1], "bad": [object()]}),
         "mixed": lambda: pandas.DataFrame({"good": [1, 2], "bad": ["secret", 1]}),
+        "too large": lambda: pandas.DataFrame({"good": [1], "bad": [2**70]}),
+        "infinite": lambda: pandas.DataFrame(
+            {"bad": [decimal.Decimal(1), decimal.Decimal("Infinity")]}
+        ),
+        "index": lambda: pandas.DataFrame({"good": [1]}, index=[object()]),
+        "run ends": lambda: pyarrow.table(
+            {"a": pyarrow.RunEndEncodedArray.from_arrays([3], [1])}
+        ),
         "twice": lambda: pandas.DataFrame([[1, 2]], columns=["bad", "bad"]),
         "polars": lambda: polars.DataFrame({"good": [1], "bad": [object()]}),
         "series": lambda: pandas.Series([1]),
@@ -127,7 +135,9 @@ def times() -> list[Any]:
 
 @tool
 def later(times: numpy.ndarray[Any, numpy.dtype[numpy.datetime64]]) -> list[datetime]:
-    moved: list[datetime] = (times.astype("M8[us]") + numpy.timedelta64(1, "h")).tolist()
+    moved: list[datetime] = (
+        times.astype("M8[us]") + numpy.timedelta64(1, "h")
+    ).tolist()
     return moved
 
 

@@ -110,9 +110,12 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 	});
 
 	test.each([
-		["objects", /column bad with type object/],
-		["mixed", /column bad with type object/],
-		["twice", /Duplicate column names.*bad/],
+		["objects", /column 'bad' of type object/],
+		["mixed", /column 'bad' of type object/],
+		["too large", /column 'bad' of type object/],
+		["infinite", /column 'bad' of type object/],
+		["index", /whose index Arrow cannot hold.*reset_index/],
+		["twice", /two columns 'bad'/],
 		["polars", /column 'bad' is of type Object/],
 		["series", /pandas\.Series.*\.to_frame\(\)/],
 		["lazy", /LazyFrame.*\.collect\(\)/],
@@ -122,6 +125,14 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 		expect(error).toMatchObject({ message: expect.stringMatching(problem) });
 		// The values of a column may be secret.
 		expect(String(error)).not.toContain("secret");
+	});
+
+	test("a type that apache-arrow does not know is an error that names the type", async () => {
+		const error = await failureOf(pool.execute("refused", ["run ends"]));
+		expect(error).toMatchObject({
+			code: "VALUE_NOT_TRANSFERABLE",
+			message: expect.stringContaining("RunEndEncoded"),
+		});
 	});
 
 	test("a polars column with a field named Object crosses", async () => {

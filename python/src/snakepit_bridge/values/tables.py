@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import sys
+from collections.abc import Callable
 from typing import Any
 
 __all__ = [
@@ -136,12 +137,27 @@ def _from_pandas(table: Any) -> Any:
     pyarrow = _imported("pyarrow", "a pandas.DataFrame")
     try:
         return pyarrow.Table.from_pandas(table)
-    except (pyarrow.ArrowException, ValueError, TypeError) as error:
-        # The last of its texts has the column. The first may have a value, which may be secret.
+    except Exception:  # noqa: BLE001 - it has many
+        # Its texts may have values, which may be secret, and some have no column.
         raise ValueError(
-            f"is a pandas.DataFrame that Arrow cannot hold: {error.args[-1]}; "
-            "give that column one type, as with astype(), or leave it out"
+            f"is a pandas.DataFrame {_problem(pyarrow.Table.from_pandas, table)}"
         ) from None
+
+
+def _problem(convert: Callable[[Any], object], table: Any) -> str:
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice) > 0:
+        return f"with two columns {twice[0]!r}; rename one"
+    for i, name in enumerate(table.columns):
+        column = table.iloc[:, [i]].reset_index(drop=True)
+        try:
+            convert(column)
+        except Exception:  # noqa: BLE001 - it has many
+            return (
+                f"whose column {name!r} of type {column.dtypes.iloc[0]} Arrow cannot hold; "
+                "give that column one type, as with astype(), or leave it out"
+            )
+    return "whose index Arrow cannot hold; send reset_index(drop=True) of it"
 
 
 def _polars_bytes(table: Any) -> memoryview:
