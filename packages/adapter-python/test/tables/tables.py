@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+import array_api_strict
 import numpy
 import pandas
 import polars
 import pyarrow
+from array_api_strict._array_object import Array as Tensor
 
 from snakepit_bridge import tool
 
@@ -139,6 +141,17 @@ def later(times: numpy.ndarray[Any, numpy.dtype[numpy.datetime64]]) -> list[date
         times.astype("M8[us]") + numpy.timedelta64(1, "h")
     ).tolist()
     return moved
+
+
+@tool
+def doubled(tensor: Tensor) -> Tensor:
+    assert type(tensor) is Tensor
+    return tensor + tensor
+
+
+@tool
+def of_complex() -> Tensor:
+    return array_api_strict.asarray([[1j]])
 
 
 @tool

@@ -178,6 +178,21 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 		expect(String(await failureOf(wrong))).toContain("datetime64");
 	});
 
+	test("a tensor arrives as an array, and an array as the tensor of the annotation", async () => {
+		const array = new NdArray("float32", [1, 2], new Float32Array([1, 2]));
+		expect(await pool.execute("doubled", [array])).toStrictEqual(
+			new NdArray("float32", [1, 2], new Float32Array([2, 4])),
+		);
+		expect(await pool.execute("of_complex")).toStrictEqual(
+			new NdArray("complex128", [1, 1], new Float64Array([0, 1])),
+		);
+		const wrong = pool.execute("doubled", [[1, 2] as never]);
+		expect(await failureOf(wrong)).toMatchObject({
+			code: "INVALID_ARGUMENTS",
+			message: expect.stringContaining("expected array_api_strict.Array"),
+		});
+	});
+
 	test("the types of this folder are those of its tools", () => {
 		const file = join(import.meta.dirname, "gen/tables.ts");
 		const words = ["-m", "snakepit_bridge", "types", tools, "--check", file];

@@ -36,7 +36,7 @@ def array_of_tensor(tensor: Any) -> Any:
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise ValueError(
             f"is a {name} that numpy cannot read: {error}; "
-            "convert it first, as with .detach() or .float()"
+            "convert it first, as with .detach(), .float() or .astype()"
         ) from None
 
 

@@ -45,6 +45,16 @@ export type Tools = {
       | { times: NdArray }
       | readonly [times: NdArray],
   ): Array<Date | PlainDateTime>;
+  doubled(
+    args:
+      | {
+          tensor: NdArray | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint16Array | Uint32Array | BigUint64Array | Float32Array | Float64Array;
+        }
+      | readonly [
+          tensor: NdArray | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint16Array | Uint32Array | BigUint64Array | Float32Array | Float64Array,
+        ],
+  ): NdArray;
+  of_complex(): NdArray;
   /** Returns four columns, as a table or as a list of dicts. */
   rows(
     args:

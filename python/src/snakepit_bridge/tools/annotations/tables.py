@@ -50,7 +50,8 @@ class TensorCheck(ArrayCheck):
         super().__init__(None)
         self._kind = kind
         self._make = make
-        self.expected = f"{module}.{kind.__name__}"
+        # jax's has a module in its name.
+        self.expected = f"{module}.{kind.__name__.rpartition('.')[2]}"
 
     def check(self, value: Any, path: Path) -> Any:
         if isinstance(value, self._kind):
@@ -69,7 +70,9 @@ def library_check(kind: type) -> Check | None:
     for module, name in TABLES:
         if kind is getattr(sys.modules.get(module), name, None):
             return TableCheck(kind, module, name)
-    if not hasattr(kind, "__dlpack__"):
+    # That is abstract: only its subclasses share their memory.
+    is_jax = kind is getattr(sys.modules.get("jax"), "Array", None)
+    if not (is_jax or hasattr(kind, "__dlpack__")):
         return None
     library = kind.__module__.partition(".")[0]
     # numpy's own, torch's and CuPy's are at the top; that of jax is not.
