@@ -12,6 +12,20 @@ export interface CallRef {
 /** How a call ended for its caller. */
 export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
 
+/** One attempt of a call, when its call has ended. */
+export interface AttemptDetails {
+	readonly workerId: string;
+	readonly incarnation: string;
+	/** How long the call waited for a worker before it, pauses not included. */
+	readonly waitedMs: number;
+	/** How long it ran, at most until the call ended. */
+	readonly ranMs: number;
+	/** Of the error that ended it; `undefined` when it succeeded. */
+	readonly code: ErrorCode | undefined;
+	/** Until the next attempt was wanted; `undefined` for the last one. */
+	readonly pauseMs: number | undefined;
+}
+
 /** Events of calls and of sessions. */
 export type CallEvent =
 	// A call: taken and settled, and within that each attempt on a worker.
@@ -55,6 +69,10 @@ export type CallEvent =
 			/** What `observe.args` returned of its arguments; `undefined` without it. */
 			readonly args?: unknown;
 			readonly attempts: number;
+			/** Of its attempts, the last 20 at most; empty when no worker took the call. */
+			readonly attemptDetails: readonly AttemptDetails[];
+			/** Of the trace that the call is a span of, or that its caller's `traceparent` names. */
+			readonly traceId: string | undefined;
 			readonly totalMs: number;
 	  })
 	// A session.

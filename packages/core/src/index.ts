@@ -1,5 +1,6 @@
 // What an application needs. What extends Snakepit, or works without a pool, has entries of its own (package.json).
 
+export type { AttemptDetails } from "./call-events.ts";
 export type { CallProgress } from "./call-progress.ts";
 export type {
 	CleanupStrategy,

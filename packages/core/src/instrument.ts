@@ -92,6 +92,8 @@ export interface AcceptedCall extends CallRef {
 
 /** Follows one call, from its acceptance to its settlement; `settled` comes once and last, but for the ends of attempts. */
 export interface CallInstrument {
+	/** The trace that the call is a span of, as 32 hexadecimal digits; `undefined` when it is not recorded. */
+	readonly traceId?: string | undefined;
 	/** No worker has room for it: it waits, at first or again. */
 	queued(): void;
 	/**

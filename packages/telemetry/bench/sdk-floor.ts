@@ -61,6 +61,8 @@ function follow(follower: PoolInstrument, callId: string): void {
 		ran: undefined,
 		remote: undefined,
 		attempts: 1,
+		attemptDetails: [],
+		traceId: undefined,
 		totalMs: 2,
 	});
 }

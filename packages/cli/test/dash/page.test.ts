@@ -139,6 +139,59 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 		expect(problems).toEqual([]);
 	});
 
+	test("one call shows where each attempt waited, ran and ended, and links to its trace", async () => {
+		const { run, socketPath } = await serve();
+		const other = await dashboardOfSocket(socketPath, files);
+		const opened = await browser.newPage();
+		await opened.goto(other.url);
+		await opened.locator("tr[data-worker=demo-0]").waitFor();
+		const settled = {
+			...{ type: "call.settled", wallMs: 5_000, pool: "demo", attempts: 2 },
+			...{ command: "mean", outcome: "failed", code: "WORKER_EXITED" },
+		};
+		const first = {
+			...{ workerId: "demo-0", waitedMs: 0, ranMs: 1_400 },
+			...{ code: "WORKER_EXITED", pauseMs: 250 },
+		};
+		const traceId = "0af7651916cd43dd8448eb211c80319c";
+		run.happened("events", {
+			...{ ...settled, callId: "c7", totalMs: 1_800, traceId },
+			attemptDetails: [
+				first,
+				{ ...first, waitedMs: 120, ranMs: 30, pauseMs: undefined },
+			],
+		});
+		run.happened("events", {
+			...{ ...settled, callId: "c8", totalMs: 2_000, code: "CALL_TIMEOUT" },
+			...{ attempts: 30, attemptDetails: [first] },
+		});
+		const rows = async (callId: string) => {
+			await opened.goto(`${other.url.split("#")[0]}#/calls?call=${callId}`);
+			const shown = opened
+				.getByRole("region", { name: `Call ${callId}` })
+				.locator("table.attempts tbody tr");
+			await shown.first().waitFor();
+			return (await shown.allTextContents()).map((text) => text.trim());
+		};
+		expect(await rows("c7")).toEqual([
+			"1demo-00 ms1.4 sWORKER_EXITED, tried again after 250 ms",
+			"2demo-0120 ms30 msWORKER_EXITED",
+		]);
+		await opened
+			.getByLabel("address")
+			.fill("http://localhost:16686/trace/{traceId}");
+		const link = opened.getByRole("link", { name: traceId });
+		expect(await link.getAttribute("href")).toBe(
+			`http://localhost:16686/trace/${traceId}`,
+		);
+		expect(await rows("c8")).toEqual([
+			"30demo-00 ms1.4 sWORKER_EXITED, tried again after 250 ms",
+			"none350 msCALL_TIMEOUT",
+		]);
+		await opened.close();
+		await other.close();
+	});
+
 	test("a page that is closed leaves no subscription in the program", async () => {
 		const { run, socketPath } = await serve();
 		const other = await dashboardOfSocket(socketPath, files);

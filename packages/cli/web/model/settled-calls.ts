@@ -1,5 +1,14 @@
 import type { ControlledEvent } from "@snakepit/control";
 
+/** An attempt of a call; of what JSON cannot carry there is `null`. */
+export interface ShownAttempt {
+	readonly workerId: string;
+	readonly waitedMs: number;
+	readonly ranMs: number;
+	readonly code: string | null;
+	readonly pauseMs: number | null;
+}
+
 /** A call that has ended, as its event reports it. */
 export interface SettledCall {
 	readonly callId: string;
@@ -8,6 +17,8 @@ export interface SettledCall {
 	readonly command: string;
 	readonly outcome: "succeeded" | "failed" | "aborted" | "timed_out";
 	readonly attempts: number;
+	/** The last of them. */
+	readonly attemptDetails: readonly ShownAttempt[];
 	readonly totalMs: number;
 	/** Of its error. */
 	readonly code: string | undefined;
@@ -28,6 +39,7 @@ export function settledCall(event: ControlledEvent): SettledCall {
 	const { callId, wallMs, pool, command, outcome, attempts, totalMs } = fields;
 	return {
 		...{ callId, wallMs, pool, command, outcome, attempts, totalMs },
+		attemptDetails: fields.attemptDetails ?? [],
 		code: fields.code ?? undefined,
 		message: fields.message ?? undefined,
 		ran: fields.ran ?? undefined,

@@ -5,6 +5,7 @@ import type { RunView } from "../model/page-state.ts";
 import { fragmentOf } from "../model/route.ts";
 import type { SettledCall } from "../model/settled-calls.ts";
 import { traceLink } from "../model/trace-link.ts";
+import { CallAttempts } from "./call-attempts.tsx";
 
 const TEXT_CHARACTERS = 10_000;
 const TEMPLATE_KEY = "snakepit-trace-link";
@@ -89,6 +90,7 @@ function Settled({ call }: { readonly call: SettledCall }) {
 					</>
 				)}
 			</dl>
+			<CallAttempts call={call} />
 			{call.message !== undefined && (
 				<pre class="error">{plainStart(call.message, TEXT_CHARACTERS)}</pre>
 			)}

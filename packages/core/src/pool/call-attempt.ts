@@ -58,6 +58,8 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 	number = 0;
 	/** When it was sent, and from its begin on when it began. */
 	startedMs: number;
+	/** How long its call waited for a worker before it began. */
+	waitedMs = 0;
 	/** How long the command ran, as measured in the worker. */
 	measuredMs: number | undefined;
 	/** On which terms it was sent. */

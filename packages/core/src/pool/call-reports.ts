@@ -2,12 +2,14 @@ import type { CallOutcome } from "../call-events.ts";
 import { type SnakepitError, ToolError } from "../errors.ts";
 import type { ObserveOptions } from "../options.ts";
 import type { Clock } from "../world.ts";
-import type { Call } from "./call.ts";
+import { attemptsOf, keepRetried } from "./attempt-details.ts";
+import type { Call, CallState } from "./call.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
+import { traceIdOf } from "./trace-id.ts";
 
 export interface CallReportsSetting {
 	readonly pool: string;
@@ -55,6 +57,7 @@ export class CallReports {
 		const { clock, hub, statistics } = this.#setting;
 		const { call, number, worker } = attempt;
 		statistics.queueWait.record(waitedMs);
+		attempt.waitedMs = waitedMs;
 		attempt.instrument = call.instrument?.dispatched({
 			...worker.ref,
 			attempt: number,
@@ -97,6 +100,7 @@ export class CallReports {
 
 	retried(call: Call, because: SnakepitError, pauseMs: number): void {
 		const { pool, clock, hub } = this.#setting;
+		keepRetried(call, because.code, pauseMs, clock.now());
 		hub.emit({
 			type: "call.retried",
 			wallMs: clock.wall(),
@@ -111,7 +115,13 @@ export class CallReports {
 		call.progress?.retried();
 	}
 
-	settled(call: Call, error: SnakepitError | undefined, nowMs: number): void {
+	/** @param was its state until now. */
+	settled(
+		call: Call,
+		error: SnakepitError | undefined,
+		nowMs: number,
+		was: CallState,
+	): void {
 		const { pool, clock, hub, statistics } = this.#setting;
 		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
@@ -133,6 +143,8 @@ export class CallReports {
 				remote: error instanceof ToolError ? error.remote : undefined,
 				args: this.#argsOf(call),
 				attempts: call.attempts,
+				attemptDetails: attemptsOf(call, was, error?.code, nowMs),
+				traceId: traceIdOf(call),
 				totalMs,
 			});
 	}

@@ -1,4 +1,5 @@
 import type { AsyncResource } from "node:async_hooks";
+import type { AttemptDetails } from "../call-events.ts";
 import type { CallInstrument } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Timer } from "../world.ts";
@@ -54,6 +55,8 @@ export interface Call extends Waiting {
 	attempts: number;
 	/** How many of those are over and may have begun. */
 	begun: number;
+	/** Of the attempts after which another one was wanted; `undefined` when there was none. */
+	retried: AttemptDetails[] | undefined;
 	/** How often it was sent ahead, and taken back before it began. */
 	timesTakenBack: number;
 	/** `undefined` unless the pool has instruments. */
@@ -105,6 +108,7 @@ export function newCall(
 		state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
 		attempts: 0,
 		begun: 0,
+		retried: undefined,
 		timesTakenBack: 0,
 		instrument: undefined,
 		progress: undefined,

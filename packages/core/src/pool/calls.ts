@@ -290,7 +290,7 @@ export class Calls implements AttemptListener {
 		else if (state.kind === "running" && error !== undefined)
 			state.attempt.cancel(error, options.calls.cancelGraceMs, clock);
 		if (call.session !== undefined) sessions.done(call.session);
-		reports.settled(call, error, nowMs);
+		reports.settled(call, error, nowMs, state);
 		this.outstanding.settled(call);
 		if (error === undefined) call.work.succeed(answer);
 		else if (this.#phase !== "dying") call.work.fail(error);

@@ -134,6 +134,13 @@ class FollowedCall implements CallInstrument {
 		});
 	}
 
+	get traceId(): string | undefined {
+		return (
+			this.#guard("instrument.traceId", () => this.#one.traceId) ??
+			this.#others?.traceId
+		);
+	}
+
 	queued(): void {
 		this.#guard("instrument.queued", () => this.#one.queued());
 		this.#others?.queued();

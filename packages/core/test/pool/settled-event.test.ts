@@ -43,6 +43,88 @@ test("call.settled has the code and the message of the error and whether the cal
 	await close();
 });
 
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+
+test("call.settled has each attempt with its wait and its end, and the trace that the caller names", async () => {
+	let failures = 2;
+	const { pool, clock, events, close } = await virtualPool(
+		{
+			commands: {
+				...commands,
+				slow: scripts.work,
+				flaky: async () => {
+					if (failures-- > 0) throw new Error("busy");
+				},
+			},
+		},
+		{ size: 1 },
+	);
+	const first = pool.execute("slow", 100);
+	const second = pool.execute("flaky", undefined, {
+		retry: { attempts: 3, backoffMs: 50, on: () => true },
+		traceContext: { traceparent: `00-${TRACE}-b7ad6b7169203331-01` },
+	});
+	await clock.advance(1_000);
+	await Promise.all([first, second]);
+	const [slow, flaky] = events.of("call.settled");
+	expect(slow?.attemptDetails).toEqual([
+		{
+			...{ workerId: "scripted-0", incarnation: expect.any(String) },
+			...{ waitedMs: 0, ranMs: 100, code: undefined, pauseMs: undefined },
+		},
+	]);
+	expect(slow?.traceId).toBeUndefined();
+	expect(flaky).toMatchObject({ attempts: 3, traceId: TRACE });
+	const pauses = events.of("call.retried").map(({ pauseMs }) => pauseMs);
+	expect(flaky?.attemptDetails).toMatchObject([
+		{ waitedMs: 100, ranMs: 0, code: "TOOL_FAILED", pauseMs: pauses[0] },
+		{ waitedMs: 0, ranMs: 0, code: "TOOL_FAILED", pauseMs: pauses[1] },
+		{ waitedMs: 0, ranMs: 0, code: undefined, pauseMs: undefined },
+	]);
+	await close();
+});
+
+test("a call that ends while it waits, pauses or runs has the attempts until then; of many it has the last 20", async () => {
+	const { pool, clock, events, close } = await virtualPool(
+		{ commands: { ...commands, slow: scripts.work } },
+		{ size: 1 },
+	);
+	const retry = { attempts: 30, on: () => true };
+	const many = outcome(pool.execute("fail", "no paper", { retry }));
+	await clock.advance(1);
+	const abort = new AbortController();
+	const { signal } = abort;
+	const pausing = outcome(
+		pool.execute("fail", "no ink", {
+			...{ signal, retry: { ...retry, backoffMs: 400 } },
+		}),
+	);
+	await clock.advance(1);
+	const running = outcome(pool.execute("slow", 1_000, { signal }));
+	const waiting = outcome(pool.execute("echo", 1, { timeoutMs: 20 }));
+	await clock.advance(30);
+	abort.abort();
+	await clock.advance(1_000);
+	await Promise.all([many, pausing, running, waiting]);
+	const details = (command: string) =>
+		events
+			.of("call.settled")
+			.filter((event) => event.command === command)
+			.map(({ attempts, attemptDetails }) => ({
+				attempts,
+				codes: attemptDetails.map(({ code, ranMs }) => [code, ranMs]),
+			}));
+	expect(details("fail")).toEqual([
+		{ attempts: 30, codes: Array(20).fill(["TOOL_FAILED", 0]) },
+		{ attempts: 1, codes: [["TOOL_FAILED", 0]] },
+	]);
+	expect(details("slow")).toEqual([
+		{ attempts: 1, codes: [["CALL_ABORTED", 30]] },
+	]);
+	expect(details("echo")).toEqual([{ attempts: 0, codes: [] }]);
+	await close();
+});
+
 test("observe.args says what is shown of the arguments; one that throws shows nothing and hurts nothing", async () => {
 	const { pool, clock, events, close } = await virtualPool(
 		{ commands },

@@ -26,6 +26,8 @@ const settled: SnakepitEvent = {
 	ran: undefined,
 	remote: undefined,
 	attempts: 1,
+	attemptDetails: [],
+	traceId: undefined,
 	totalMs: 1,
 };
 

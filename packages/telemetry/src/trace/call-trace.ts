@@ -71,6 +71,10 @@ export class CallTrace implements CallInstrument, TracedCall {
 		return headers;
 	}
 
+	get traceId(): string {
+		return this.#span.spanContext().traceId;
+	}
+
 	get isRecording(): boolean {
 		return this.#span.isRecording();
 	}

@@ -30,7 +30,7 @@ const traceparentOf = ({ traceContext }: ScriptedCall): unknown =>
 	traceContext["traceparent"];
 
 test("a call is a child of its caller, its attempt a child of the call, and the attempt's context is in the frame", async () => {
-	const { pool } = await pools.open({ whoCalls: traceparentOf });
+	const { pool, events } = await pools.open({ whoCalls: traceparentOf });
 	const header = await trace
 		.getTracer("test")
 		.startActiveSpan("handler", async (span) => {
@@ -45,6 +45,7 @@ test("a call is a child of its caller, its attempt a child of the call, and the 
 		"handler\n  call whoCalls\n    attempt",
 	);
 	expect(attempt.kind).toBe(SpanKind.CLIENT);
+	expect(events.of("call.settled")).toMatchObject([{ traceId }]);
 	const call = await sdk.span("call whoCalls");
 	expect(call.attributes).toEqual({
 		"snakepit.pool.name": "scripted",
@@ -112,11 +113,12 @@ test("a stream is one call until its last item, or until its consumer leaves", a
 
 test("a call that is not sampled records nothing, and says so to the worker", async () => {
 	sdk = new MemorySdk({ sampler: new AlwaysOffSampler() }).register();
-	const { pool } = await pools.open({ whoCalls: traceparentOf });
+	const { pool, events } = await pools.open({ whoCalls: traceparentOf });
 	expect(await pool.execute("whoCalls")).toMatch(
 		/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/,
 	);
 	expect(await sdk.spans()).toEqual([]);
+	expect(events.of("call.settled")).toMatchObject([{ traceId: undefined }]);
 });
 
 test("without an SDK nothing is exported and no header is sent", async () => {
