@@ -27,6 +27,10 @@ CALLS = [
     (["next"], ["1"]),
     (["shout", "text=5"], ['"5"']),
     (["shout", "text=a b"], ['"A B"']),
+    (
+        ["typed", "folder=5", "due=2024-02-29"],
+        ['{"folder": "5", "due": {"$date": "2024-02-29"}, "size": 1, "name": "SMALL"}'],
+    ),
     (["echo", 'value={"$bytes": "AAE="}'], ['{"$bytes": "AAE="}']),
     (["echo", 'value={"$tuple": [1, {"$set": [2]}]}'], None),
     (["echo", 'value={"$map": [[1, "a"]]}'], None),

@@ -10,9 +10,15 @@ SOURCE = '''
 import asyncio
 import datetime
 from collections.abc import AsyncIterator, Iterator
+from datetime import date
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from snakepit_bridge import current_call, on_shutdown, on_startup, tool, toolset
+
+class Size(Enum):
+    SMALL = 1
 
 state: dict[str, int] = {}
 
@@ -54,6 +60,10 @@ def echo(value: Any) -> Any:
 @tool
 def shout(text: str) -> str:
     return text.upper()
+
+@tool
+def typed(folder: Path, due: date, size: Size = Size.SMALL) -> dict[str, object]:
+    return {"folder": folder, "due": due, "size": size, "name": size.name}
 
 @tool
 def fails() -> None:

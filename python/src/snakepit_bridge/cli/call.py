@@ -119,7 +119,7 @@ def _arguments(tool: Tool, text: str | None, pairs: list[str]) -> Any:
 
 
 def _pair_value(tool: Tool, name: str, text: str) -> Any:
-    """Reads JSON, unless it is none, or only text is what the tool takes there."""
+    """Reads JSON, unless it is none, or what the tool takes there is the text only."""
     check = tool.signature.check_of(name)
     try:
         value = from_json(text)
@@ -131,10 +131,10 @@ def _pair_value(tool: Tool, name: str, text: str) -> Any:
         raise CommandFailed(WRONG_CALL, f"{name}: {error}") from None
     if check is None:
         return value
-    try:
-        check.check(value, None)
-    except Mismatch:
-        return text if str in check.exact else value
+    for either in (value, text):
+        with contextlib.suppress(Mismatch):
+            check.check(either, None)
+            return either
     return value
 
 
