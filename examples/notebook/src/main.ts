@@ -45,6 +45,7 @@ const line = await session.execute("fit", {
 console.log("a", line.type);
 console.log("at noon:", await session.execute("predict", { line, at: [12] }));
 console.log("slope:", (await line.get("slope")).toFixed(2));
+console.log("at 13:", await line.call("at", [13]));
 
 await database.call("close");
 

@@ -26,6 +26,7 @@ test("each cell of the notebook uses the objects that the cells before have made
 			"a model.Line",
 			"at noon: [ 37 ]",
 			"slope: 3.00",
+			"at 13: 40",
 		]);
 	} finally {
 		await rm(home, { recursive: true, force: true });

@@ -15,7 +15,16 @@ from snakepit_bridge.tools.declaration import (
     ToolsetMark,
 )
 
-__all__ = ["Mark", "ToolsInvalid", "exposed", "listed", "mark_of", "marked", "methods"]
+__all__ = [
+    "Mark",
+    "ToolsInvalid",
+    "exposed",
+    "listed",
+    "mark_of",
+    "marked",
+    "member_names",
+    "methods",
+]
 
 Mark: TypeAlias = ToolMark | ToolsetMark | HookMark
 _HOOKS = {"setup": "startup", "teardown": "shutdown"}
@@ -102,14 +111,14 @@ def methods(cls: type) -> Iterator[tuple[str, Mark]]:
     """
     found = [
         (name, mark)
-        for name in _names(cls.__mro__)
+        for name in member_names(cls.__mro__)
         if (mark := mark_of(getattr(cls, name, None))) is not None
     ]
     yield from found
     if any(isinstance(mark, ToolMark) for _, mark in found):
         return
     own = [base for base in cls.__mro__ if base.__module__ == cls.__module__]
-    for name in _names(own):
+    for name in member_names(own):
         item = getattr(cls, name, None)
         if name.startswith("_") or isinstance(item, type) or not callable(item):
             continue
@@ -118,7 +127,7 @@ def methods(cls: type) -> Iterator[tuple[str, Mark]]:
             yield name, HookMark(hook) if hook else ToolMark(name, NO_INPUT)
 
 
-def _names(classes: list[type] | tuple[type, ...]) -> list[str]:
+def member_names(classes: list[type] | tuple[type, ...]) -> list[str]:
     """Returns the names of classes in the order of their definition, bases first."""
     names: dict[str, None] = {}
     for base in reversed(classes):

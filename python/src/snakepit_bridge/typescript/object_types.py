@@ -11,14 +11,22 @@ from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.typescript.text import comment, object_type
 from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter, plain_name
 
-__all__ = ["conditions", "object_names", "object_types"]
+__all__ = ["TAKEN", "conditions", "object_names", "object_types"]
 
 _WIDTH = 80
 # A type of one of these names would hide what is written.
-_TAKEN = IMPORTED.keys() | {
+TAKEN = IMPORTED.keys() | {
     "Tools",
     *("Array", "ReadonlyArray", "Set", "ReadonlySet", "Map", "ReadonlyMap"),
-    *("Record", "Partial", "Date", "AsyncIterable", "ArrayBuffer", "Uint8Array"),
+    *(
+        "Record",
+        "Partial",
+        "Date",
+        "Iterable",
+        "AsyncIterable",
+        "ArrayBuffer",
+        "Uint8Array",
+    ),
     *("Int8Array", "Int16Array", "Int32Array", "BigInt64Array"),
     *("Uint16Array", "Uint32Array", "BigUint64Array", "Float32Array", "Float64Array"),
 }
@@ -53,7 +61,7 @@ def object_names(
     }:
         apart |= more
     names: tuple[dict[Any, str], dict[Any, str]] = ({}, {})
-    used = set(_TAKEN)
+    used = set(TAKEN)
     for kind in {**sent, **got}:
         ends = ("Argument", "Result") if kind in apart else ("", "")
         wanted_name = name = (sent.get(kind) or got[kind]).name

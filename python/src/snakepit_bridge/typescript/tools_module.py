@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.typescript.held_types import HeldTypes, held_types
 from snakepit_bridge.typescript.object_types import (
+    TAKEN,
     conditions,
     object_names,
     object_types,
@@ -33,14 +35,23 @@ def tools_module(
             promises; otherwise those beyond 2**53 are a `bigint`.
     """
     tools = list(tools)
-    taken = TypeWriter(sent=True)
-    answered = TypeWriter(sent=False, safe_integers=safe_integers)
-    # Twice: object types get their names when all of them are known.
+    held = HeldTypes()
+    taken = TypeWriter(sent=True, held=held)
+    answered = TypeWriter(sent=False, safe_integers=safe_integers, held=held)
+    # Twice: types get their names when all of them are known.
     _methods(tools, taken, answered)
-    names_taken, names_answered = object_names(taken, answered)
-    taken, answered = taken.another(names_taken), answered.another(names_answered)
+    known = -1
+    while known < len(held.classes):
+        # Handles lead to objects, which lead to handles.
+        known = len(held.classes)
+        held_types(held, taken, answered)
+        names_taken, names_answered = object_names(taken, answered)
+    held = held.renamed({*TAKEN, *names_taken.values(), *names_answered.values()})
+    taken = taken.another(names_taken, held)
+    answered = answered.another(names_answered, held)
     methods = _methods(tools, taken, answered)
-    types = object_types(taken, answered)
+    types = held_types(held, taken, answered)
+    types += object_types(taken, answered)
     imports = _imports(taken.imports | answered.imports)
     lines = [
         f"// Made by `{command}`.",

@@ -26,6 +26,7 @@ from snakepit_bridge.tools.annotations.leaves import (
 from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.tools.annotations.standard import EnumCheck, WrittenCheck
 from snakepit_bridge.tools.annotations.unions import UnionCheck
+from snakepit_bridge.typescript.held_types import HeldTypes
 from snakepit_bridge.typescript.text import literal, name, type_name
 
 __all__ = ["IMPORTED", "TypeWriter", "plain_name", "union"]
@@ -81,6 +82,7 @@ class TypeWriter:
         sent: bool,
         safe_integers: bool = False,
         names: Mapping[Any, str] | None = None,
+        held: HeldTypes | None = None,
     ) -> None:
         """Starts with nothing written.
 
@@ -88,19 +90,26 @@ class TypeWriter:
             sent: whether TypeScript sends the values; otherwise it receives them.
             safe_integers: every integer that TypeScript receives is a `number`.
             names: names of object types; the default is that of the class.
+            held: the types of handles.
         """
+        self._held = HeldTypes() if held is None else held
         self.imports: set[str] = set()
         self.objects: dict[Any, ObjectCheck] = {}
         self._sent = sent
         self._safe_integers = safe_integers
         self._names = names or {}
 
-    def another(self, names: Mapping[Any, str] | None = None) -> TypeWriter:
+    def another(
+        self,
+        names: Mapping[Any, str] | None = None,
+        held: HeldTypes | None = None,
+    ) -> TypeWriter:
         """Returns a writer with the same settings, and with these names or the same ones."""
         return TypeWriter(
             sent=self._sent,
             safe_integers=self._safe_integers,
             names=self._names if names is None else names,
+            held=self._held if held is None else held,
         )
 
     def name_of(self, kind: Any, name: str) -> str:
@@ -147,7 +156,7 @@ class TypeWriter:
                     for part in self.members(member, hashed=hashed)
                 )
             case HandleCheck():
-                return ["Handle"]
+                return [self._held.handle(check.kind)]
             case LiteralCheck() | EnumCheck():
                 return union(map(literal, check.values))
             case ScalarCheck():

@@ -24,17 +24,21 @@ Handle = Annotated[_Object, BY_REFERENCE]
 
 
 class HandleCheck(Check):
-    """An object of a class, which the host has a handle of."""
+    """An object of a class, which the host has a handle of.
+
+    Attributes:
+        kind: the class; `object` where the annotation names none.
+    """
 
     by_reference = True
 
     def __init__(self, annotation: Any) -> None:
         kind = typing.get_origin(annotation) or annotation
-        self._kind = kind if isinstance(kind, type) else object
+        self.kind: type = kind if isinstance(kind, type) else object
         self.expected = f"Handle[{getattr(kind, '__name__', kind)}]"
 
     def check(self, value: Any, path: Path) -> Any:
-        if isinstance(value, self._kind):
+        if isinstance(value, self.kind):
             return value
         raise self.mismatch(value, path)
 
