@@ -17,6 +17,7 @@ from snakepit_bridge.testing import (
     ArgumentsInvalid,
     batch_answers,
     batch_context,
+    call_context,
     call_tool,
 )
 from snakepit_bridge.tools.batch import BatchResultInvalid
@@ -163,6 +164,11 @@ def test_a_batch_is_tested_as_any_function() -> None:
     assert (length, str(error)) == (3, "nothing")
     assert calls[0].session == {"text": "pen"}
     assert [call.call_id for call in calls] == [1, 2]
+
+
+def test_in_any_other_tool_there_is_one_call() -> None:
+    with call_context("single") as call:
+        assert current_batch() == (call,)
 
 
 @tool(batch=Batch(max=8))

@@ -101,6 +101,17 @@ TOOLS = """
         return [call.host("name", item) for call, item in zip(current_batch(), items)]
 
     @tool(batch=Batch(max=4, wait_ms=0))
+    def asks_or_leaves(items: list[str]) -> list[Any]:
+        answer(items)
+        answers: list[Any] = []
+        for call, item in zip(current_batch(), items):
+            try:
+                answers.append(item if item == "block" else call.host("name", item))
+            except CallCancelled as left:
+                answers.append(left)
+        return answers
+
+    @tool(batch=Batch(max=4, wait_ms=0))
     def asks_for_all(items: list[str]) -> list[str]:
         return current_call().host("name")
 """
@@ -192,6 +203,19 @@ def test_arguments_that_do_not_fit_are_the_error_of_their_caller(
     assert error.kind == pb.FAILURE_KIND_INVALID_ARGUMENTS
     assert (error.path, error.began) == ("$.items", False)
     assert conversation.call("found_sizes") == [1, 2]
+
+
+@KINDS
+def test_a_batch_in_which_no_arguments_fit_does_not_run(
+    shared: Host, tool: str
+) -> None:
+    conversation = fresh(shared)
+    wrong: Any = 7
+    for _ in range(2):
+        failure = conversation.failure(tool, [wrong])
+        assert failure.kind == pb.FAILURE_KIND_INVALID_ARGUMENTS
+    assert conversation.call(tool, ["a"]) == "a"
+    assert conversation.call("found_sizes") == [1]
 
 
 @KINDS
@@ -305,8 +329,9 @@ def test_each_call_keeps_its_session(shared: Host) -> None:
     assert [found[call] for call in (first, *calls)] == [1, 2, None, 1]
 
 
-def test_each_call_may_ask_the_host(shared: Host) -> None:
-    conversation = fresh(shared)
+@pytest.mark.parametrize("calls_per_worker", [1, AT_ONCE])
+def test_each_call_may_ask_the_host(shared: Host, calls_per_worker: int) -> None:
+    conversation = fresh(shared, calls_per_worker)
     call = conversation.begin("asks", ["a"])
     host_call = conversation.receive().host_call
     assert (host_call.call_id, host_call.function) == (call, "name")
@@ -317,6 +342,29 @@ def test_each_call_may_ask_the_host(shared: Host) -> None:
     assert settled(conversation, [call]) == {call: "a"}
     refused = conversation.failure("asks_for_all", ["a"])
     assert "use one of current_batch()" in refused.message
+
+
+def test_asking_for_a_caller_that_left_raises_for_that_call(shared: Host) -> None:
+    conversation = fresh(shared)
+    first = conversation.begin("asks_or_leaves", ["block"])
+    assert conversation.logs.get(timeout=30).message == "blocks"
+    calls = [conversation.begin("asks_or_leaves", [item]) for item in "ab"]
+    conversation.begin("release")
+    while (frame := conversation.receive()).WhichOneof("frame") != "host_call":
+        pass
+    assert frame.host_call.call_id == calls[0]
+    conversation.cancel(calls[0])
+    # The tool takes what was raised as the answer of this call, and asks for the next.
+    while (frame := conversation.receive()).WhichOneof("frame") != "host_call":
+        pass
+    assert frame.host_call.call_id == calls[1]
+    conversation.send(
+        host_result=pb.HostResult(
+            host_call_id=frame.host_call.host_call_id, value=frame.host_call.argument
+        )
+    )
+    assert settled(conversation, [calls[1]]) == {calls[1]: "b"}
+    assert first not in calls
 
 
 def test_a_worker_of_one_call_says_that_nothing_gathers(start: Host) -> None:
