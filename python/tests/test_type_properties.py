@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import enum
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Network
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
 import attrs
 import msgspec
+import numpy
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from support.signatures import taking
+from typing_extensions import NotRequired, TypedDict
 
+from snakepit_bridge import decoder, encoder
 from snakepit_bridge.tools.binding import bind
+from snakepit_bridge.values import own_types
 from snakepit_bridge.values.decode import decode
-from snakepit_bridge.values.encode import encode
+from snakepit_bridge.values.encode import FORMS, encode
 
 
 class Colour(enum.Enum):
@@ -40,6 +46,11 @@ class Access(enum.Flag):
     READ = 1
     WRITE = 2
     RUN = 4
+
+
+class Rights(enum.IntFlag):
+    READ = 1
+    WRITE = 2
 
 
 class Pair(NamedTuple):
@@ -78,6 +89,59 @@ class Model(BaseModel):
     tags: dict[str, set[int]]
 
 
+T = TypeVar("T")
+
+
+class Kept(TypedDict, Generic[T]):
+    value: T
+    past: NotRequired[list[T]]
+
+
+class KeptPoint(Kept[Point]):
+    note: str
+
+
+@dataclass
+class Page(Generic[T]):
+    items: list[T]
+
+
+@dataclass
+class Points(Page[Point]):
+    more: Page[Pair] | None = None
+
+
+@pydantic.dataclasses.dataclass
+class Place:
+    x: float
+    id: UUID
+
+
+class Names(pydantic.RootModel[list[Colour]]):
+    pass
+
+
+class Money(NamedTuple):
+    cents: int
+
+
+def write(money: Money) -> str:
+    return f"{money.cents} ct"
+
+
+def read(text: str) -> Money:
+    return Money(int(text.removesuffix(" ct")))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_type() -> Iterator[None]:
+    encoder(Money)(write)
+    decoder(read)
+    yield
+    for registry in (own_types.ENCODERS, own_types.DECODERS, FORMS):
+        registry.pop(Money, None)
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 FINITE = st.floats(allow_nan=False)
 HOURS = st.integers(-23, 23).map(lambda hours: timezone(timedelta(hours=hours)))
@@ -100,6 +164,8 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     Colour: COLOURS,
     Size: st.sampled_from(Size),
     Access: st.integers(0, 7).map(Access),
+    Rights: st.integers(0, 3).map(Rights),
+    Literal[Colour.RED, 7, True, "a"]: st.sampled_from([Colour.RED, 7, True, "a"]),
     Decimal: DECIMALS,
     UUID: st.uuids(),
     PurePosixPath: TEXT.map(PurePosixPath),
@@ -110,7 +176,16 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     complex: st.complex_numbers(allow_nan=False),
     range: st.builds(range, st.integers(), st.integers(), NON_ZERO),
     deque[UUID]: st.lists(st.uuids(), max_size=3).map(deque),
+    KeptPoint: st.fixed_dictionaries(
+        {"value": POINTS, "note": TEXT},
+        optional={"past": st.lists(POINTS, max_size=2)},
+    ),
     Point: POINTS,
+    Points: st.builds(
+        Points,
+        st.lists(POINTS, max_size=2),
+        st.none() | st.builds(Page, st.lists(PAIRS, max_size=2)),
+    ),
     Pair: PAIRS,
     Job: st.builds(Job, st.timedeltas(), st.uuids()),
     Shape: st.builds(Shape, DECIMALS) | st.builds(Shape, DECIMALS, TEXT),
@@ -126,6 +201,20 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
         points=st.lists(POINTS, max_size=2),
         tags=st.dictionaries(TEXT, st.sets(st.integers()), max_size=2),
     ),
+    Place: st.builds(Place, FINITE, st.uuids()),
+    Names: st.builds(Names, st.lists(COLOURS, max_size=3)),
+    pydantic.AnyUrl: st.sampled_from(
+        ["https://a.example/b?c=d", "ftp://e.example/"]
+    ).map(pydantic.AnyUrl),
+    numpy.bool_: st.booleans().map(numpy.bool_),
+    numpy.int16: st.integers(-(2**15), 2**15 - 1).map(numpy.int16),
+    numpy.float32: st.floats(width=32, allow_nan=False).map(numpy.float32),
+    numpy.complex64: st.complex_numbers(width=64, allow_nan=False).map(numpy.complex64),
+    numpy.datetime64: (st.dates() | st.datetimes()).map(numpy.datetime64),
+    numpy.timedelta64: st.timedeltas(timedelta(-99999), timedelta(99999)).map(
+        numpy.timedelta64
+    ),
+    Money: st.builds(Money, st.integers()),
 }
 HASHABLE = [Colour, Size, Decimal, UUID, PurePosixPath, timedelta]
 
@@ -137,6 +226,8 @@ def test_every_row_comes_back(annotation: Any) -> None:
     @given(VALUES[annotation])
     def comes_back(value: Any) -> None:
         received = decode(encode(value))
+        if isinstance(value, Money):
+            assert received == f"{value.cents} ct"
         _, keywords = bind(signature, {"x": received})
         assert keywords["x"] == value
         assert type(keywords["x"]) is type(value)
