@@ -1,13 +1,14 @@
 import type { SendAhead } from "@snakepit/core/adapter";
 import type { CallPage } from "../shared-memory/call-page.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
+import type { OpenCalls } from "./open-calls.ts";
 import { isSmall } from "./small-arguments.ts";
 
 /** The calls that wait in a worker while it runs another one. */
 export class CallsAhead implements SendAhead {
 	readonly #page: CallPage;
 	/** Of the conversation, in the order in which they were sent. */
-	readonly #calls: ReadonlyMap<number, OngoingCall>;
+	readonly #calls: OpenCalls<OngoingCall>;
 	/** Whether results of a command come in shared memory, which a call that does not begin would hold. */
 	readonly #sharesResults: (command: string) => boolean;
 	/** Takes a frame that the worker has not sent yet. */
@@ -17,7 +18,7 @@ export class CallsAhead implements SendAhead {
 
 	constructor(
 		page: CallPage,
-		calls: ReadonlyMap<number, OngoingCall>,
+		calls: OpenCalls<OngoingCall>,
 		sharesResults: (command: string) => boolean,
 		take: (frame: Uint8Array) => void,
 	) {
@@ -32,7 +33,7 @@ export class CallsAhead implements SendAhead {
 	}
 
 	takeBack(callId: string): ReadonlySet<string> {
-		const calls = [...this.#calls.values()];
+		const calls = this.#calls.values();
 		const at = calls.findIndex(({ options }) => options.callId === callId);
 		if (at < 0) return this.#neverBegun;
 		const taken = this.#stop(calls[at - 1], calls.slice(at));
@@ -43,7 +44,7 @@ export class CallsAhead implements SendAhead {
 
 	/** The conversation is over: no call begins any more. Returns those that have not begun. */
 	end(): ReadonlySet<OngoingCall> {
-		const taken = this.#stop(undefined, [...this.#calls.values()]);
+		const taken = this.#stop(undefined, this.#calls.values());
 		this.#neverBegun = idsOf(taken);
 		this.#takeKept();
 		this.#page.close();

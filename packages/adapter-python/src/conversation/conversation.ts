@@ -26,6 +26,7 @@ import {
 	type CallAnswers,
 	OngoingCall,
 } from "./ongoing-call.ts";
+import { OpenCalls } from "./open-calls.ts";
 
 /** The process at the other end, as far as a conversation needs it. */
 export interface ConversationProcess
@@ -46,7 +47,7 @@ export class Conversation implements Connection, FrameListener {
 	private readonly setting: ConversationSetting;
 	private readonly hostFunctions: HostFunctions;
 	private readonly incoming: IncomingFrames;
-	private readonly calls = new Map<number, OngoingCall>();
+	private readonly calls = new OpenCalls<OngoingCall>();
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
 	private state: ConversationState = { kind: "open" };
@@ -241,7 +242,7 @@ export class Conversation implements Connection, FrameListener {
 			this,
 			answers,
 		);
-		this.calls.set(number, call);
+		this.calls.add(number, call);
 		cancellation.whenRequested((reason) => call.cancel(reason));
 		return call;
 	}
@@ -278,7 +279,7 @@ export class Conversation implements Connection, FrameListener {
 		this.channel?.close();
 		const neverBegun = this.ahead?.end();
 		this.setting.sharedMemory?.close();
-		for (const call of [...this.calls.values()]) {
+		for (const call of this.calls.values()) {
 			const ran = neverBegun?.has(call) ? "no" : "maybe";
 			call.lost(conversationBroken(this.workerId, problem, ran, cause));
 		}

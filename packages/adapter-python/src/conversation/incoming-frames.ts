@@ -11,10 +11,11 @@ import { decodeFrame, type WorkerMessage } from "./frame-codec.ts";
 import type { HostFunctions } from "./host-functions.ts";
 import { logRecordOf } from "./log-record.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
+import type { OpenCalls } from "./open-calls.ts";
 
 interface FramesSetting {
 	/** The calls that are not over, by number. */
-	readonly calls: ReadonlyMap<number, OngoingCall>;
+	readonly calls: Pick<OpenCalls<OngoingCall>, "get">;
 	readonly hostFunctions: HostFunctions;
 	readonly log: (record: WorkerLogRecord) => void;
 	/** Source files that the worker has loaded. */

@@ -3,6 +3,7 @@ import type { AttemptDetails } from "../call-events.ts";
 import type { CallInstrument } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Timer } from "../world.ts";
+import type { Arrival } from "./arrival-list.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
 import { NOWHERE, type Waiting } from "./priority-queue.ts";
@@ -34,7 +35,7 @@ export type CallState =
 	| { readonly kind: "settled" };
 
 /** One call of a caller, from its acceptance to its one settlement. */
-export interface Call extends Waiting {
+export interface Call extends Waiting, Arrival {
 	readonly callId: string;
 	readonly command: string;
 	readonly args: unknown;
@@ -90,6 +91,8 @@ export function newCall(
 		callId: `c${sequence}`,
 		sequence,
 		place: NOWHERE,
+		before: undefined,
+		after: undefined,
 		priority: options.priority ?? EXECUTE_DEFAULTS.priority,
 		command,
 		args,

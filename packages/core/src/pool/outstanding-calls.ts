@@ -1,11 +1,12 @@
 import type { Clock, ProcessHost } from "../world.ts";
+import { ArrivalList } from "./arrival-list.ts";
 import type { Call } from "./call.ts";
 
 /** The calls that are not settled, and what waits for their end. While there is one, the program stays open. */
 export class OutstandingCalls {
 	/** How many attempts are not over, also of settled calls. */
 	running = 0;
-	readonly #calls = new Set<Call>();
+	readonly #calls = new ArrivalList<Call>();
 	readonly #host: ProcessHost;
 	readonly #clock: Clock;
 	#releaseHost: (() => void) | undefined;
@@ -45,7 +46,7 @@ export class OutstandingCalls {
 	}
 
 	settled(call: Call): void {
-		this.#calls.delete(call);
+		this.#calls.remove(call);
 		if (this.#calls.size > 0) return;
 		this.#onEmpty?.();
 		this.#releaseIfIdle();

@@ -7,14 +7,15 @@ import type { Attempt } from "./worker-parts.ts";
 
 /** The calls that one worker runs. */
 export class RunningCalls {
-	readonly attempts: ReadonlySet<Attempt>;
+	/** Few, and an array: a `Set` keeps those that are over from the garbage collector (see pool/arrival-list.ts). */
+	readonly attempts: readonly Attempt[];
 	/** How many there were. */
 	taken = 0;
 	/** The command of the one that began last. */
 	lastCommand: string | undefined;
 	/** How many were lost. */
 	lost = 0;
-	readonly #attempts = new Set<Attempt>();
+	readonly #attempts: Attempt[] = [];
 	/** Called when no call expects an answer any more. */
 	readonly #waiting = new Set<() => void>();
 
@@ -24,21 +25,21 @@ export class RunningCalls {
 
 	/** The one that runs; `undefined` when there is none, or several. */
 	get only(): Attempt | undefined {
-		const [attempt] = this.#attempts;
-		return this.#attempts.size === 1 ? attempt : undefined;
+		return this.#attempts.length === 1 ? this.#attempts[0] : undefined;
 	}
 
 	add(attempt: Attempt): void {
 		this.taken++;
 		this.lastCommand = attempt.command;
-		this.#attempts.add(attempt);
+		this.#attempts.push(attempt);
 	}
 
 	/** Returns whether it was there. */
 	remove(attempt: Attempt): boolean {
-		const wasThere = this.#attempts.delete(attempt);
+		const at = this.#attempts.indexOf(attempt);
+		if (at >= 0) this.#attempts.splice(at, 1);
 		if (this.#waiting.size > 0) this.noteAnswers();
-		return wasThere;
+		return at >= 0;
 	}
 
 	/**
@@ -74,8 +75,7 @@ export class RunningCalls {
 
 	/** Ends those that are left. */
 	lose(error: () => WorkerLostError): void {
-		const lost = [...this.#attempts];
-		this.#attempts.clear();
+		const lost = this.#attempts.splice(0);
 		this.lost += lost.length;
 		for (const attempt of lost) attempt.lost(error());
 	}

@@ -96,10 +96,10 @@ export class Worker {
 		return this.#end.cause;
 	}
 	get callsRunning(): number {
-		return this.#calls.attempts.size;
+		return this.#calls.attempts.length;
 	}
 	/** The calls that run. */
-	get attempts(): ReadonlySet<Attempt> {
+	get attempts(): readonly Attempt[] {
 		return this.#calls.attempts;
 	}
 	/** The id of the one call that runs; `undefined` when there is none, or several. */
@@ -238,7 +238,7 @@ export class Worker {
 	}
 
 	#stopWhenDrained(): void {
-		if (this.#state === "draining" && this.#calls.attempts.size === 0)
+		if (this.#state === "draining" && this.#calls.attempts.length === 0)
 			this.#step("drained");
 	}
 
