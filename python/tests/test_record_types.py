@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import annotated_types as at
 import attrs
@@ -18,7 +18,7 @@ import msgspec
 import pytest
 from support.case_name import case_name
 from support.signatures import taking
-from typing_extensions import NotRequired, Self
+from typing_extensions import NotRequired, Self, TypedDict, Unpack
 
 from snakepit_bridge import NoImage
 from snakepit_bridge.tools.annotations.check import Unsupported
@@ -373,6 +373,28 @@ def test_typescript_has_the_fields_of_each_direction() -> None:
     assert written(Circle, sent=False) == {
         "Circle": ['type: "Circle"', "outerRadius: number", "label?: string"]
     }
+
+
+def test_the_keys_of_unpacked_options_are_parameters() -> None:
+    def tool(first: int, **options: Unpack[Kept[Decimal]]) -> None: ...
+
+    signature = Signature(tool)
+    assert bind(signature, {"first": 1, "value": "1.5"}) == (
+        [],
+        {"first": 1, "value": Decimal("1.5")},
+    )
+    for given, problem in (
+        ({"first": 1}, r"\$\.value: missing argument, expected Decimal"),
+        ({"first": 1, "value": "a"}, r"\$\.value: expected Decimal"),
+        ({"first": 1, "value": 1, "other": 2}, r"\$\.other: unexpected argument"),
+        ([1], r"\$\.value: missing argument"),
+    ):
+        with pytest.raises(ArgumentsInvalid, match=problem):
+            bind(signature, given)
+    assert signature.schema()["required"] == ["first", "value"]
+    assert (
+        signature.written() == "first: int, value: Decimal, past: list[Decimal] = ..."
+    )
 
 
 def test_the_schema_has_defaults_as_they_are_sent() -> None:

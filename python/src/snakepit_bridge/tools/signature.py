@@ -16,7 +16,7 @@ from snakepit_bridge.tools.annotations.check import (
     Unsupported,
 )
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
@@ -182,13 +182,22 @@ class Signature:
 
     def _add(self, parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
         name = parameter.name
-        check = _compiled(f"parameter {name!r}", hints.get(name, Any))
+        hint = hints.get(name, Any)
+        is_unpacked = getattr(typing.get_origin(hint), "_name", None) == "Unpack"
+        if is_unpacked and parameter.kind is _KINDS.VAR_KEYWORD:
+            (hint,) = typing.get_args(hint)
+        check = _compiled(f"parameter {name!r}", hint)
         required = parameter.default is _KINDS.empty
         if parameter.kind is _KINDS.VAR_POSITIONAL:
             self.rest = check
             return
         if parameter.kind is _KINDS.VAR_KEYWORD:
-            self.other = check
+            if is_unpacked and isinstance(check, ObjectCheck):
+                # Of `**options: Unpack[Options]`, each key is a parameter.
+                self.named.update(check.items)
+                self.required += [key for key in check.items if key in check.required]
+            else:
+                self.other = check
             return
         if parameter.kind is not _KINDS.KEYWORD_ONLY:
             self.positional.append((name, check, (None, key_place(name))))
@@ -202,7 +211,9 @@ class Signature:
         else:
             # Some have no image or no JSON, and an encoder may raise anything.
             with contextlib.suppress(Exception):
-                self._defaults[name] = _as_json(parameter.default)
+                default = decode(encode(parameter.default))
+                json.dumps(default, allow_nan=False)
+                self._defaults[name] = default
 
     def _result(self, annotation: Any, streams: frozenset[str]) -> Check:
         origin = typing.get_origin(annotation) or annotation
@@ -287,14 +298,3 @@ def _compiled(what: str, annotation: Any) -> Check:
         return compile_annotation(annotation)
     except Unsupported as error:
         raise SignatureInvalid(f"{what}: {error}") from None
-
-
-def _as_json(value: object) -> Any:
-    """Returns a default as a host would send it.
-
-    Raises:
-        Exception: it cannot be sent, or JSON has no such value.
-    """
-    plain = decode(encode(value))
-    json.dumps(plain, allow_nan=False)
-    return plain
