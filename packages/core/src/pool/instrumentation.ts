@@ -133,8 +133,8 @@ class FollowedCall implements CallInstrument {
 
 	get traceId(): string | undefined {
 		return (
-			this.#guard("instrument.traceId", () => this.#one.traceId) ??
-			this.#others?.traceId
+			this.guard("instrument.traceId", () => this.one.traceId) ??
+			this.others?.traceId
 		);
 	}
 

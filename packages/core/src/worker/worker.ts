@@ -118,8 +118,8 @@ export class Worker {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		const { size } = this.#calls.attempts;
-		return size < this.slot.callsPerWorker && this.takesCalls;
+		const { length } = this.#calls.attempts;
+		return length < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation.hasEnded === true;
