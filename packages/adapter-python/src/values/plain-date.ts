@@ -1,4 +1,5 @@
 import { brandAs } from "@snakepit/core/adapter";
+import { dayAfter, daysTo } from "./calendar.ts";
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME =
@@ -123,10 +124,8 @@ export class PlainDateTime {
 
 /** The seconds from 1970-01-01T00:00:00 to a date and time. */
 export function secondsOf(value: PlainDateTime): number {
-	const { year, month, day, hour, minute, second } = value;
-	// The calendar repeats every 400 years, and `UTC` takes a year below 100 for one of the 20th century.
-	const later = Date.UTC(year + 400, month - 1, day, hour, minute, second);
-	return later / 1000 - SECONDS_OF_400_YEARS;
+	const { hour, minute, second } = value;
+	return daysTo(value) * SECONDS_OF_DAY + hour * 3600 + minute * 60 + second;
 }
 
 /**
@@ -138,19 +137,23 @@ export function dateTimeAfter(
 	seconds: number,
 	microsecond: number,
 ): PlainDateTime {
-	const date = new Date(seconds * 1000);
-	return new PlainDateTime(
-		date.getUTCFullYear(),
-		date.getUTCMonth() + 1,
-		date.getUTCDate(),
-		date.getUTCHours(),
-		date.getUTCMinutes(),
-		date.getUTCSeconds(),
-		microsecond,
-	);
+	if (!(seconds >= FIRST_SECOND && seconds < AFTER_LAST_SECOND))
+		throw new RangeError(
+			`${seconds} seconds after 1970-01-01 is outside the years 1 to 9999`,
+		);
+	const days = Math.floor(seconds / SECONDS_OF_DAY);
+	const { year, month, day } = dayAfter(days);
+	const ofDay = seconds - days * SECONDS_OF_DAY;
+	const hour = Math.floor(ofDay / 3600);
+	const minute = Math.floor(ofDay / 60) % 60;
+	const second = ofDay % 60;
+	return new PlainDateTime(year, month, day, hour, minute, second, microsecond);
 }
 
-const SECONDS_OF_400_YEARS = 146_097 * 86_400;
+const SECONDS_OF_DAY = 86_400;
+const FIRST_SECOND = daysTo({ year: 1, month: 1, day: 1 }) * SECONDS_OF_DAY;
+const AFTER_LAST_SECOND =
+	daysTo({ year: 10_000, month: 1, day: 1 }) * SECONDS_OF_DAY;
 
 /** @throws RangeError when the day does not exist. */
 function checkDay(year: number, month: number, day: number): void {
