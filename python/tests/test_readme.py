@@ -1,4 +1,4 @@
-"""The README does what it says."""
+"""The examples of the README and of docs/values.md do what they say."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).parents[1] / "README.md"
+VALUES = README.parents[1] / "docs" / "values.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def examples() -> list[tuple[str, str]]:
-    """Returns the tools and the commands that are about them."""
+def examples(page: Path) -> list[tuple[str, str]]:
+    """Returns the tools of a page and the commands that are about them."""
     found: list[tuple[str, str]] = []
-    for kind, text in BLOCK.findall(README.read_text(encoding="utf-8")):
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             found.append((text, ""))
         else:
@@ -32,8 +33,15 @@ def steps(commands: str) -> list[tuple[str, str]]:
     return list(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("example", examples(), ids=range(len(examples())))
-def test_an_example_prints_what_the_readme_says(
+EXAMPLES = [
+    pytest.param(example, id=f"{page.name}-{number}")
+    for page in (README, VALUES)
+    for number, example in enumerate(examples(page))
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_prints_what_its_page_says(
     example: tuple[str, str], tmp_path: Path
 ) -> None:
     source, commands = example
