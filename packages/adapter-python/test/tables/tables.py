@@ -1,7 +1,6 @@
 """Tools that take and return tables."""
 
 import decimal
-import sys
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -166,8 +165,3 @@ def rows(count: int, as_records: bool) -> Any:
         }
     )
     return table.to_dict("records") if as_records else table
-
-
-@tool
-def modules() -> list[str]:
-    return [name for name in ("pandas", "polars", "pyarrow") if name in sys.modules]

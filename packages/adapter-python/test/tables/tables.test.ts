@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Pool } from "@snakepit/core";
 import {
@@ -191,6 +191,23 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 			code: "INVALID_ARGUMENTS",
 			message: expect.stringContaining("expected array_api_strict.Array"),
 		});
+	});
+
+	test("without pyarrow a table is one of polars, or an error that says what to install", () => {
+		const program = join(import.meta.dirname, "without_pyarrow.py");
+		const { stdout } = spawnSync(PYTHON ?? "", [program], { encoding: "utf8" });
+		const lines = stdout.split("\n");
+		expect(lines[0]).toBe("polars.dataframe.frame.DataFrame");
+		for (const line of lines.slice(1, 4))
+			expect(line).toMatch(/needs pyarrow.*pip install pyarrow/);
+		expect(lines).toHaveLength(5);
+	});
+
+	test("no library is imported for values that need none, and pyarrow alone for a table", () => {
+		const stdout = execFileSync(PYTHON ?? "", [
+			join(import.meta.dirname, "imported_libraries.py"),
+		]);
+		expect(String(stdout)).toBe("[]\n['pyarrow']\n");
 	});
 
 	test("the types of this folder are those of its tools", () => {

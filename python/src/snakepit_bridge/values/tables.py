@@ -58,17 +58,13 @@ def revive_table(data: bytes | memoryview) -> object:
     Raises:
         ValueError: neither can be imported, or the bytes are not an IPC stream.
     """
+    library = (
+        _optional("pyarrow") or _optional("polars") or _imported("pyarrow", "a table")
+    )
     try:
-        pyarrow: Any = importlib.import_module("pyarrow")
-    except ImportError:
-        pyarrow = None
-    try:
-        if pyarrow is not None:
-            return pyarrow.ipc.open_stream(pyarrow.py_buffer(data)).read_all()
-        polars = _imported("polars", "a table")
-        return polars.read_ipc_stream(io.BytesIO(data))
-    except _Missing:
-        raise
+        if library.__name__ == "polars":
+            return library.read_ipc_stream(io.BytesIO(data))
+        return library.ipc.open_stream(library.py_buffer(data)).read_all()
     except Exception as error:  # noqa: BLE001 - both libraries have many
         raise ValueError(f"is a table that cannot be read: {error}"[:300]) from None
 
@@ -116,6 +112,13 @@ def table_as(table: Any, module: str, name: str) -> object:
 
 class _Missing(ValueError):
     """A library that a table needs cannot be imported."""
+
+
+def _optional(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        return None
 
 
 def _imported(module: str, what: str) -> Any:

@@ -61,5 +61,4 @@ export type Tools = {
       | { count: number | bigint; as_records: boolean }
       | readonly [count: number | bigint, as_records: boolean],
   ): unknown;
-  modules(): string[];
 };
