@@ -86,11 +86,15 @@ class Money:
 
 @encoder(Money)
 def write(money: Money) -> str:
+    if money.cents < 0:
+        raise ArithmeticError("less than nothing")
     return f"{money.cents} ct"
 
 
 @decoder
 def read(text: str) -> Money:
+    if text == "closed":
+        raise RuntimeError("the exchange is closed")
     return Money(int(text.removesuffix(" ct")))
 
 
@@ -138,6 +142,11 @@ def crossed(rows: list[Row]) -> list[Row]:
             if not isinstance(inside, kind):
                 raise TypeError(f"{inside!r} is no {kind.__name__}")
     return rows
+
+
+@tool
+def paid(money: Money, cents: int = 0) -> Money:
+    return Money(money.cents - cents)
 
 
 @tool

@@ -155,7 +155,7 @@ const row = (): fc.Arbitrary<RowArgument & RowResult> =>
 				},
 				{ noNullPrototype: true },
 			),
-			money: fc.integer().map((cents) => `${cents} ct`),
+			money: fc.nat().map((cents) => `${cents} ct`),
 			either: fc.option(fc.oneof(decimal(), colour())),
 		},
 		{ noNullPrototype: true },
@@ -202,4 +202,24 @@ test("what is not of the type is an InputError with its path", async () => {
 	expect(wrong).toBeInstanceOf(InputError);
 	expect(wrong).toMatchObject({ code: "INVALID_ARGUMENTS", path: "$.wait" });
 	expect(`${wrong}`).toContain("ISO 8601");
+});
+
+test("what an encoder or a decoder raises fails the call, and the worker stays", async () => {
+	const pool = await open();
+	const incarnations = () =>
+		pool.workers().map(({ incarnation }) => incarnation);
+	const before = incarnations();
+	const errors = await Promise.all(
+		[{ money: "closed" }, { money: "1 ct", cents: 2 }, { money: "much" }].map(
+			(args) => failureOf(pool.execute("paid", args)),
+		),
+	);
+	const paid = '"paid" failed on worker python-0:';
+	expect(errors.map(String)).toEqual([
+		`ToolError: ${paid} RuntimeError: the exchange is closed`,
+		`ToolError: ${paid} ArithmeticError: less than nothing`,
+		expect.stringMatching(/^InputError: .* \$\.money: not a valid Money: /),
+	]);
+	expect(await pool.execute("paid", { money: "3 ct", cents: 2 })).toBe("1 ct");
+	expect(incarnations()).toEqual(before);
 });

@@ -10,6 +10,11 @@ export type Tools = {
       | { rows: readonly RowArgument[] }
       | readonly [rows: readonly RowArgument[]],
   ): RowResult[];
+  paid(
+    args:
+      | { money: string; cents?: number | bigint | undefined }
+      | readonly [money: string, cents?: number | bigint],
+  ): string;
   boxes(
     args:
       | { count: number | bigint }
