@@ -63,6 +63,14 @@ export interface PythonOptions {
 	readonly watch?: boolean | WatchOptions | undefined;
 	/** Allows objects that stay in the worker, as handles that calls of the same session name. Without it there are none. */
 	readonly handles?: HandleOptions | undefined;
+	/**
+	 * `breakpoint()` in a tool stops there, and a person looks: `true` with `pdb` on the terminal of this program, or on a
+	 * private Unix socket where standard input is no terminal; `"socket"` always on the socket; `"debugpy"` with an editor,
+	 * through a random port of 127.0.0.1, at which any user of this machine can run code. The pool has one worker for one
+	 * call at a time, no heartbeat, and no deadline for starts, calls, cancels and stops. Refused where `NODE_ENV` is
+	 * `production`. By default `false`.
+	 */
+	readonly debug?: boolean | "socket" | "debugpy" | undefined;
 	/** Records of Python's `logging` below it are not sent. @default "info" */
 	readonly logLevel?:
 		| "debug"
@@ -139,6 +147,7 @@ export interface ResolvedOptions {
 	readonly handles: Complete<HandleOptions> | undefined;
 	readonly logLevel: NonNullable<PythonOptions["logLevel"]>;
 	readonly watch: { readonly types: string | undefined } | "off";
+	readonly debug: "terminal" | "socket" | "debugpy" | "off";
 }
 
 /** What a preloaded parent imports besides the bridge. */

@@ -102,6 +102,7 @@ function loadConversation(): Promise<
 class PythonWorkers implements PythonAdapter {
 	readonly name: string;
 	readonly madeFrom: unknown;
+	readonly debugged: boolean;
 	private readonly options: ResolvedOptions;
 	private readonly watched: WatchedSources | undefined;
 	private interpreter: Choice | undefined;
@@ -111,6 +112,7 @@ class PythonWorkers implements PythonAdapter {
 	constructor(options: ResolvedOptions) {
 		this.options = options;
 		this.name = options.kind.name;
+		this.debugged = options.debug !== "off";
 		this.watched =
 			options.watch === "off" ? undefined : new WatchedSources(options);
 		this.madeFrom = comparedOptions(options);

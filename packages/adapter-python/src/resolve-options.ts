@@ -88,6 +88,12 @@ export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 	handles: optional((value) =>
 		isPlainObject(value) ? undefined : "must be an object",
 	),
+	debug: optional((value) =>
+		typeof value === "boolean" ||
+		oneOf("socket", "debugpy")(value) === undefined
+			? undefined
+			: 'must be true, false, "socket" or "debugpy"',
+	),
 	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
 };
 
@@ -134,6 +140,7 @@ export function resolveOptions(
 		});
 	}
 	const { sources, path } = resolveSources(maker, given.tools);
+	const debug = resolveDebug(maker, given.debug);
 	return Object.freeze({
 		tools: sources,
 		toolPath: Object.freeze([...path, ...(given.toolPath ?? []).map(absolute)]),
@@ -147,7 +154,10 @@ export function resolveOptions(
 		threadsPerWorker: given.threadsPerWorker,
 		hostFunctions: new Map(Object.entries(given.hostFunctions ?? {})),
 		kind,
-		preload: resolvePreload(maker, given.preload ?? DEFAULTS.preload),
+		preload:
+			debug === "off"
+				? resolvePreload(maker, given.preload ?? DEFAULTS.preload)
+				: "off",
 		maxMessageBytes: given.maxMessageBytes ?? DEFAULTS.maxMessageBytes,
 		streamCredit:
 			given.streamCredit === undefined
@@ -157,6 +167,7 @@ export function resolveOptions(
 		handles: resolveHandles(maker, given.handles),
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
 		watch: resolveWatch(maker, given.watch),
+		debug,
 	});
 }
 
@@ -212,6 +223,21 @@ function resolveWatch(
 	return Object.freeze({
 		types: types === undefined ? undefined : absolute(types),
 	});
+}
+
+function resolveDebug(
+	maker: string,
+	given: PythonOptions["debug"] = false,
+): ResolvedOptions["debug"] {
+	if (given === false) return "off";
+	if (process.env["NODE_ENV"] === "production") {
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `${maker}: "debug" is refused where NODE_ENV is production: the pool would have one worker, and no deadline. Set it only in development.`,
+		});
+	}
+	return given === true ? "terminal" : given;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

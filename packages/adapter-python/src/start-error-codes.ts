@@ -68,6 +68,11 @@ export interface PythonStartErrorCodes {
 	 */
 	readonly STARTUP_HOOK_FAILED: "no";
 	/**
+	 * With `debug: "debugpy"`: debugpy cannot be imported, or is too old.
+	 * @remedy Run the command in the message.
+	 */
+	readonly DEBUGGER_UNUSABLE: "no";
+	/**
 	 * A Python environment could not be made.
 	 * @remedy The message has the last lines of the installer.
 	 */

@@ -36,6 +36,11 @@ export {
 export interface Adapter<Client = unknown> {
 	/** Stable and lower case, for example `python`; appears in events. 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name: string;
+	/**
+	 * Whether its workers stop where a person debugs them. Its pools then have one worker for one call at a time whatever
+	 * their options say, no heartbeat, and no deadline for starts, calls, cancels and stops.
+	 */
+	readonly debugged?: boolean | undefined;
 	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;
 	/**

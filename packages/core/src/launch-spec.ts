@@ -65,6 +65,11 @@ export interface LaunchSpec {
 	 */
 	readonly stdio?: "pool" | "adapter" | undefined;
 	/**
+	 * What standard input is with `stdio: "pool"`: `"empty"` (the default), or `"terminal"`, that of this program where
+	 * that is a terminal. It is empty elsewhere, and for a program that a guard or a preloaded parent starts.
+	 */
+	readonly stdin?: "empty" | "terminal" | undefined;
+	/**
 	 * The signal that makes the program write its stacks to standard error. Sent before a hung worker is killed, and
 	 * before one that is not ready in time, this one only where the system reports that the program handles it (Linux).
 	 */

@@ -178,6 +178,8 @@ export interface ResolvedOptions {
 	readonly start: ResolvedStart;
 	readonly queue: Complete<QueueOptions>;
 	readonly calls: Complete<CallsOptions>;
+	/** Whether a call may set deadlines of its own. */
+	readonly deadlinesOfCalls: "kept" | "ignored";
 	readonly heartbeat: ResolvedHeartbeat | "off";
 	readonly recycle: ResolvedRecycle;
 	readonly sessions: Complete<SessionsOptions>;

@@ -103,7 +103,7 @@ export function resolveOptions(
 	at = "createPool",
 ): ResolvedOptions {
 	checkOptions(at, given, POOL_CHECKS);
-	const resolved: ResolvedOptions = {
+	const asked: ResolvedOptions = {
 		adapter: given.adapter,
 		name: given.name ?? freeName(given.adapter.name),
 		size: resolveSize(at, given.size, processors),
@@ -111,6 +111,7 @@ export function resolveOptions(
 		start: startOf(resolveGroup(at, "start", given.start)),
 		queue: resolveGroup(at, "queue", given.queue),
 		calls: resolveGroup(at, "calls", given.calls),
+		deadlinesOfCalls: "kept",
 		heartbeat:
 			given.heartbeat === "off"
 				? "off"
@@ -126,6 +127,8 @@ export function resolveOptions(
 		onEvent: given.onEvent,
 		instruments: [...(given.instruments ?? [])],
 	};
+	const resolved =
+		given.adapter.debugged === true ? debuggedPool(asked) : asked;
 	for (const value of Object.values(resolved))
 		if (value !== given.adapter) Object.freeze(value);
 	return Object.freeze(resolved);
@@ -202,6 +205,35 @@ function resolveSize(
 		});
 	}
 	return { min: sizes.min, max, idleMs: sizes.idleMs };
+}
+
+/** As long as a timer of Node can wait: 24.8 days. A person who thinks has no deadline. */
+const NO_DEADLINE_MS = 2 ** 31 - 1;
+
+/**
+ * The options of a pool whose worker stops where a person looks at it: there is one, and nothing that waits for it gives
+ * up. A signal that ends the program, `process.exit()` and a forced close end it as ever.
+ */
+function debuggedPool(options: ResolvedOptions): ResolvedOptions {
+	const { size, start, queue, recycle } = options;
+	const never = Number.POSITIVE_INFINITY;
+	return {
+		...options,
+		size: { ...size, min: 1, max: 1 },
+		callsPerWorker: 1,
+		start: { ...start, timeoutMs: NO_DEADLINE_MS },
+		queue: { ...queue, timeoutMs: never },
+		calls: { timeoutMs: never, cancelGraceMs: NO_DEADLINE_MS },
+		deadlinesOfCalls: "ignored",
+		heartbeat: "off",
+		recycle: {
+			...recycle,
+			afterMs: never,
+			afterCalls: never,
+			aboveResidentBytes: never,
+		},
+		stop: { drainMs: NO_DEADLINE_MS, killAfterMs: NO_DEADLINE_MS },
+	};
 }
 
 /**

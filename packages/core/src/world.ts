@@ -53,8 +53,8 @@ export interface ProcessSpec {
 	/** The complete environment, the marker included. */
 	readonly env: Readonly<Record<string, string>>;
 	readonly cwd: string | undefined;
-	/** Whether the adapter writes to the program's standard input; otherwise it is empty. */
-	readonly stdin: "empty" | "pipe";
+	/** `"pipe"`: the adapter writes to it. `"terminal"`: this program's own where that is a terminal, else empty. */
+	readonly stdin: "empty" | "pipe" | "terminal";
 	/** Whether descriptor 3 is the control channel. */
 	readonly control: boolean;
 	/** What it finds open besides, by its number there: a connection to this program, or a socket that listens. */

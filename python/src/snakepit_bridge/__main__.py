@@ -8,6 +8,7 @@ USAGE = """\
 usage: python -m snakepit_bridge call FILE_OR_MODULE TOOL [--json JSON] [NAME=VALUE ...]
        python -m snakepit_bridge tools FILE_OR_MODULE [--json]
        python -m snakepit_bridge types FILE_OR_MODULE [--output FILE | --check FILE]
+       python -m snakepit_bridge attach SOCKET            (to a breakpoint() in a worker)
        python -m snakepit_bridge worker --run-id RUNID    (started by a host only)
        python -m snakepit_bridge preload --run-id RUNID   (started by a host only)
        python -m snakepit_bridge --version
@@ -42,6 +43,10 @@ def main(arguments: list[str]) -> int:
         from snakepit_bridge.cli.types import types_command
 
         return types_command(arguments[1:])
+    if command == "attach":
+        from snakepit_bridge.cli.attach import attach_command
+
+        return attach_command(arguments[1:])
     if command == "--version":
         from snakepit_bridge._version import __version__
 

@@ -55,7 +55,7 @@ export class ToolsProject {
 			...options,
 			onEvent: (event) => events.add(event),
 		});
-		onTestFinished(() => pool.close());
+		onTestFinished(() => pool.close({ drainMs: 0 }));
 		return { pool, events };
 	}
 }
@@ -80,12 +80,27 @@ class Events {
 	}
 
 	/** Waits for the event of a type that is number `count`. */
-	async nth<Type extends SnakepitEventType>(
+	nth<Type extends SnakepitEventType>(
 		type: Type,
 		count: number,
 	): Promise<EventOf<Type>> {
+		return this.#found(() => this.of(type)[count - 1]);
+	}
+
+	/** Waits for the line of a worker that is number `count` of those that match. */
+	line(pattern: RegExp, count = 1): Promise<RegExpExecArray> {
+		return this.#found(
+			() =>
+				this.of("worker.output").flatMap(({ line }) => {
+					const match = pattern.exec(line);
+					return match === null ? [] : [match];
+				})[count - 1],
+		);
+	}
+
+	async #found<T>(look: () => T | undefined): Promise<T> {
 		for (;;) {
-			const found = this.of(type)[count - 1];
+			const found = look();
 			if (found !== undefined) return found;
 			await new Promise<void>((resolve) => this.#waiting.push(resolve));
 		}

@@ -43,6 +43,7 @@ const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
 	"BRIDGE_MISSING",
 	"TOOLS_IMPORT_FAILED",
 	"STARTUP_HOOK_FAILED",
+	"DEBUGGER_UNUSABLE",
 	"PRELOAD_FAILED",
 	"FORK_UNSAFE_PLATFORM",
 	"FORK_UNSAFE_THREADS",
@@ -50,6 +51,11 @@ const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
 	"FORK_UNSAFE_CUDA",
 	"FORK_UNSAFE_CONNECTIONS",
 ];
+
+/** Where a person reaches a worker that stops at a `breakpoint()`. */
+function debugSocket(slot: WorkerSlot): string {
+	return join(slot.directory, "d");
+}
 
 /** The facts about this program that a launch depends on. */
 export interface LaunchHost {
@@ -65,17 +71,22 @@ export function launchSpec(
 	options: ResolvedOptions,
 	host: LaunchHost,
 ): LaunchSpec {
+	const { debug } = options;
 	return {
 		...programSpec("worker", slot, interpreter, options, {
 			host,
 			userEnv: envOf(slot, options),
 		}),
+		...(debug === "terminal" && { stdin: debug }),
 		dumpSignal: DUMP_SIGNAL,
 		refusalCodes: REFUSAL_CODES,
 		launchPayload: {
 			...commonPayload(slot, options),
 			socket: socketPath(slot),
 			...sharedMemorySetting(slot, options),
+			...(debug !== "off" && {
+				debug: { mode: debug, socket: debugSocket(slot) },
+			}),
 		},
 	};
 }
@@ -127,6 +138,8 @@ function programSpec(
 		executable: interpreter.program,
 		args: [
 			...(safePath ? ["-P"] : []),
+			// debugpy passes over breakpoints in frozen modules; before 3.11 the switch has no effect.
+			...(options.debug === "debugpy" ? ["-Xfrozen_modules=off"] : []),
 			"-u",
 			"-m",
 			"snakepit_bridge",
@@ -166,7 +179,8 @@ function commonPayload(
 		callsPerWorker,
 		maxMessageBytes: options.maxMessageBytes,
 		startTimeoutMs,
-		silenceWarnMs: SILENCE_WARN_MS,
+		// Without a heartbeat there are no pings to miss.
+		silenceWarnMs: options.debug === "off" ? SILENCE_WARN_MS : 0,
 		logLevel: LOG_LEVELS[options.logLevel],
 		...(options.watch !== "off" && { watch: options.watch }),
 	};

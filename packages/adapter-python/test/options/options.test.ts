@@ -217,6 +217,22 @@ test("what was resolved cannot be changed", () => {
 		expect(Object.isFrozen(part)).toBe(true);
 });
 
+test("a breakpoint stops on the terminal, or where it is said, and never in production", () => {
+	const optionsOf = (debug: PythonOptions["debug"]) =>
+		resolveOptions({ tools: "a.py", preload: "tools", debug });
+	expect(optionsOf(false)).toMatchObject({
+		debug: "off",
+		preload: { tools: "imported" },
+	});
+	expect(optionsOf(true)).toMatchObject({ debug: "terminal", preload: "off" });
+	expect(optionsOf("socket").debug).toBe("socket");
+	expect(() => optionsOf("terminal" as never)).toThrow(OptionsError);
+	onTestFinished(() => void vi.unstubAllEnvs());
+	vi.stubEnv("NODE_ENV", "production");
+	expect(optionsOf(undefined).debug).toBe("off");
+	expect(() => optionsOf(true)).toThrow("refused where NODE_ENV is production");
+});
+
 test("files are watched where that is asked for, and in a development server unless it is not", () => {
 	const watchOf = (watch?: PythonOptions["watch"]) =>
 		resolveOptions({ tools: "a.py", watch }).watch;
@@ -258,6 +274,7 @@ test("an option that is undefined is one that is left out", () => {
 		handles: undefined,
 		logLevel: undefined,
 		watch: undefined,
+		debug: undefined,
 	};
 	const sharedMemory: LeftOut<SharedMemoryOptions> = {
 		fromBytes: undefined,

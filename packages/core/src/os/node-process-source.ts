@@ -4,6 +4,7 @@ import {
 	spawn,
 } from "node:child_process";
 import type { Duplex, Readable, Writable } from "node:stream";
+import { isatty } from "node:tty";
 import type { StartError } from "../errors.ts";
 import type { Observation, ProcessIdentity } from "../identity.ts";
 import type {
@@ -130,14 +131,19 @@ function begin(spec: ProcessSpec): ChildProcess {
 /** What the process finds at each of its descriptors. */
 function stdioOf(spec: ProcessSpec): (number | "pipe" | "ignore")[] {
 	const stdio: (number | "pipe" | undefined)[] = [
-		...[spec.stdin === "pipe" ? ("pipe" as const) : undefined, "pipe" as const],
-		"pipe",
+		...[stdinOf(spec), "pipe" as const, "pipe" as const],
 	];
 	for (const [fd, what] of spec.descriptors ?? [])
 		stdio[fd] = what === "stream" ? "pipe" : what.fd;
 	const channel = channelNumber(spec);
 	if (channel !== undefined) stdio[channel] = "pipe";
 	return Array.from(stdio, (each) => each ?? "ignore");
+}
+
+/** In a session of its own a process may read from this program's terminal, although it is not in its foreground. */
+function stdinOf({ stdin }: ProcessSpec): 0 | "pipe" | undefined {
+	if (stdin === "pipe") return "pipe";
+	return stdin === "terminal" && isatty(0) ? 0 : undefined;
 }
 
 /** This end of a connection to the process. */

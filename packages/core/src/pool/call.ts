@@ -83,10 +83,15 @@ export function newCall(
 	{ command, args, options = NO_OPTIONS, work, session, context }: GivenCall,
 	sequence: number,
 	nowMs: number,
-	{ calls, queue }: Pick<ResolvedOptions, "calls" | "queue">,
+	{
+		calls,
+		queue,
+		deadlinesOfCalls,
+	}: Pick<ResolvedOptions, "calls" | "queue" | "deadlinesOfCalls">,
 ): Call {
 	const { input } = options;
-	const timeoutMs = options.timeoutMs ?? calls.timeoutMs;
+	const own = deadlinesOfCalls === "kept" ? options : NO_OPTIONS;
+	const timeoutMs = own.timeoutMs ?? calls.timeoutMs;
 	return {
 		callId: `c${sequence}`,
 		sequence,
@@ -105,7 +110,7 @@ export function newCall(
 		traceContext: options.traceContext ?? NO_HEADERS,
 		// An input stream is read once: such a call cannot be made again.
 		retry: input === undefined ? options.retry : undefined,
-		queueTimeoutMs: options.queueTimeoutMs ?? queue.timeoutMs,
+		queueTimeoutMs: own.queueTimeoutMs ?? queue.timeoutMs,
 		acceptedMs: nowMs,
 		deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,
 		state: { kind: "waiting", sinceMs: nowMs, timer: undefined },

@@ -32,7 +32,7 @@ export function processSpec(
 		args: spec.args ?? [],
 		env,
 		cwd: spec.cwd,
-		stdin: spec.stdio === "adapter" ? "pipe" : "empty",
+		stdin: spec.stdio === "adapter" ? "pipe" : (spec.stdin ?? "empty"),
 		control: spec.launchPayload !== undefined,
 		...opened,
 	};

@@ -20,6 +20,7 @@ import { ScriptedWorker } from "./scripted-worker.ts";
 export interface ScriptedAdapterOptions<Tools extends ToolMap = UntypedTools> {
 	/** Default `scripted`. */
 	readonly name?: string | undefined;
+	readonly debugged?: boolean | undefined;
 	/** By name. A function or async function answers `execute`, an async generator `stream`. */
 	readonly commands?: ScriptedCommands<Tools> | undefined;
 	readonly prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
@@ -125,6 +126,7 @@ export function scriptedAdapter(
 		executable,
 		program,
 		workers,
+		debugged: options.debugged,
 		living: () => workers.filter((worker) => worker.process.alive),
 		...(options.prepare && { prepare: options.prepare }),
 		launch: (slot) => ({

@@ -26,6 +26,7 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	),
 	refusalCodes: optional(strings),
 	stdio: optional(oneOf("pool", "adapter")),
+	stdin: optional(oneOf("empty", "terminal")),
 	dumpSignal: optional(nonEmptyText),
 };
 

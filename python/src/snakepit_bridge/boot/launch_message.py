@@ -5,6 +5,7 @@ from __future__ import annotations
 from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
 
 TRANSPORTS = ("grpc", "framed")
+DEBUG_MODES = ("terminal", "socket", "debugpy")
 
 
 class ToolSource:
@@ -123,6 +124,7 @@ class Launch:
         self.watches = watch is not None
         types = watch.get("types") if watch else None
         self.types_file = types if isinstance(types, str) else None
+        self.debug = _debug(payload)
         self.call_page = _text(payload, "callPage") if "callPage" in payload else None
 
 
@@ -138,6 +140,16 @@ def _shared_memory(payload: dict[str, object]) -> tuple[str, int, int] | None:
         _integer(setting, "fromBytes", None),
         _integer(setting, "limitBytes", None),
     )
+
+
+def _debug(payload: dict[str, object]) -> tuple[str, str] | None:
+    """Returns where `breakpoint()` stops, and the path of the socket; None if nowhere."""
+    setting = payload.get("debug")
+    if setting is None:
+        return None
+    if not isinstance(setting, dict):
+        raise LaunchInvalid("payload.debug is not an object")
+    return _one_of(setting, "mode", DEBUG_MODES), _text(setting, "socket")
 
 
 def _text(message: dict[str, object], name: str) -> str:

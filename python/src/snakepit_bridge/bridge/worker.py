@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
@@ -37,6 +38,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     Raises:
         StartFailed: the worker cannot serve.
     """
+    end_debugging = _set_breakpoints_up(launch)
     parts = load_transport(launch.transport)
     forwarder = forward_logs(parts.outbox, launch.log_level)
     try:
@@ -78,6 +80,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
             tracing.close(TELEMETRY_GRACE_S)
         bridge.close()
     finally:
+        end_debugging()
         # Log records from here on have no sender.
         forwarder.finish()
     main.close()
@@ -86,6 +89,24 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         # A thread that watches the lifeline may not get to it any more.
         end_group()
     return exit_status.LEFT
+
+
+def _set_breakpoints_up(launch: Launch) -> Callable[[], None]:
+    """Says what `breakpoint()` does from now on; returns what ends that."""
+    if launch.debug is not None:
+        from snakepit_bridge.development.breakpoints import stop_at_breakpoints
+
+        return stop_at_breakpoints(*launch.debug)
+    if not os.environ.get("PYTHONBREAKPOINT"):
+        sys.breakpointhook = _no_debugger
+    return lambda: None
+
+
+def _no_debugger(*_args: object, **_named: object) -> None:
+    raise RuntimeError(
+        "breakpoint() has no terminal in a worker; give the adapter debug: true, or try "
+        "the tool alone: python -m snakepit_bridge call FILE_OR_MODULE TOOL"
+    )
 
 
 def _check_descriptors(channel: ControlChannel, lifeline: Lifeline) -> None:
