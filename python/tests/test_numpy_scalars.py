@@ -12,6 +12,7 @@ import pytest
 from support.case_name import case_name
 from support.signatures import taking
 
+from snakepit_bridge import NoImage
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
@@ -88,6 +89,11 @@ def test_a_scalar_is_made_of_what_has_its_kind(
         (numpy.int8, 128, "$.x: not a valid int8: "),
         (numpy.uint8, -1, "$.x: not a valid uint8: "),
         (numpy.float32, 1e300, "$.x: not a valid float32: 1e+300 is outside its range"),
+        (
+            numpy.timedelta64,
+            "P106751992D",
+            "$.x: not a valid timedelta64: 106751992 days, 0:00:00 is outside",
+        ),
         (numpy.int64, 1.5, "$.x: expected int, got float"),
         (numpy.bool_, 1, "$.x: expected bool, got int"),
         (numpy.datetime64, 2024, "$.x: expected date | datetime, got int"),
@@ -100,3 +106,23 @@ def test_what_is_no_such_scalar_is_refused(
     with pytest.raises(ArgumentsInvalid) as caught:
         bind(taking(annotation), {"x": sent})
     assert str(caught.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        numpy.timedelta64(10**12, "D"),
+        numpy.timedelta64(10**17, "ms"),
+        numpy.datetime64(10**15, "s"),
+        numpy.datetime64(10**9, "D"),
+    ],
+    ids=case_name,
+)
+def test_a_time_outside_of_what_python_has_is_not_sent(value: object) -> None:
+    with pytest.raises(NoImage, match="send it as a numpy array"):
+        encode(value)
+
+
+def test_parts_of_a_microsecond_are_not_sent() -> None:
+    span = numpy.timedelta64(1_500, "ns")
+    assert decode(encode(span)) == "PT0.000001S"

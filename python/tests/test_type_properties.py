@@ -211,9 +211,9 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     numpy.float32: st.floats(width=32, allow_nan=False).map(numpy.float32),
     numpy.complex64: st.complex_numbers(width=64, allow_nan=False).map(numpy.complex64),
     numpy.datetime64: (st.dates() | st.datetimes()).map(numpy.datetime64),
-    numpy.timedelta64: st.timedeltas(timedelta(-99999), timedelta(99999)).map(
-        numpy.timedelta64
-    ),
+    numpy.timedelta64: st.timedeltas(
+        timedelta(-106_751_990), timedelta(106_751_990)
+    ).map(numpy.timedelta64),
     Money: st.builds(Money, st.integers()),
 }
 HASHABLE = [Colour, Size, Decimal, UUID, PurePosixPath, timedelta]

@@ -13,7 +13,9 @@ from uuid import UUID
 
 import attrs
 import msgspec
-from pydantic import BaseModel
+import numpy
+import pydantic
+from pydantic import AnyUrl, BaseModel
 from snakepit_bridge import current_call, decoder, encoder, tool
 from typing_extensions import NotRequired, Self, TypedDict
 
@@ -79,6 +81,12 @@ class Model(BaseModel):
     colour: Colour
 
 
+@pydantic.dataclasses.dataclass
+class Place:
+    id: UUID
+    floor: int = pydantic.Field(default=0, ge=-5)
+
+
 class Money:
     def __init__(self, cents: int) -> None:
         self.cents = cents
@@ -120,6 +128,12 @@ class Row:
     shape: Shape
     model: Model
     money: Money
+    place: Place
+    site: AnyUrl
+    ratio: numpy.float32
+    count: numpy.int16
+    moment: numpy.datetime64
+    span: numpy.timedelta64
     kept: Kept[Corner]
     either: Decimal | Colour | None
 
@@ -130,6 +144,14 @@ def crossed(rows: list[Row]) -> list[Row]:
     kinds = [
         *(Colour, Size, Access, Decimal, UUID, Path, IPv4Address, timedelta, time),
         *(complex, range, deque, Box, Boxes, Job, Shape, Model, Money),
+        *(
+            Place,
+            AnyUrl,
+            numpy.float32,
+            numpy.int16,
+            numpy.datetime64,
+            numpy.timedelta64,
+        ),
     ]
     for row in rows:
         for value, kind in zip(vars(row).values(), kinds, strict=False):

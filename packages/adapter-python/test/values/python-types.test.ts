@@ -1,7 +1,7 @@
 import { createPool, InputError, type Pool } from "@snakepit/core";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { python } from "../../src/index.ts";
+import { PlainDate, PlainDateTime, python } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
 import { PYTHON, toolsFile } from "../support/pythons.ts";
@@ -39,11 +39,11 @@ const decimal = () =>
 		);
 
 /** A duration as Python writes it: no part is zero, or more than the next one holds. */
-const duration = () =>
+const duration = (mostDays = 999_999_998) =>
 	fc
 		.tuple(
 			fc.constantFrom("", "-"),
-			fc.nat(999_999_998),
+			fc.nat(mostDays),
 			...[23, 59, 59, 999_999].map((most) => fc.nat(most)),
 		)
 		.map(([sign, days, hours, minutes, seconds, micros]) => {
@@ -68,6 +68,20 @@ const clock = () =>
 			);
 			const fraction = micros ? `.${`${micros}`.padStart(6, "0")}` : "";
 			return `${h}:${m}:${s}${fraction}`;
+		});
+
+const moment = () =>
+	fc
+		.date({
+			min: new Date("0001-01-01T00:00:00Z"),
+			max: new Date("9999-12-31T23:59:59.999Z"),
+			noInvalidDate: true,
+		})
+		.map((date) => {
+			const text = date.toISOString();
+			return date.getTime() % 2 === 0
+				? PlainDate.from(text.slice(0, 10))
+				: PlainDateTime.from(text.slice(0, -1));
 		});
 
 const path = () =>
@@ -135,6 +149,16 @@ const row = (): fc.Arbitrary<RowArgument & RowResult> =>
 				},
 				{ noNullPrototype: true },
 			),
+			place: fc.record(
+				{ id: id(), floor: fc.integer({ min: -5 }) },
+				{ noNullPrototype: true },
+			),
+			site: fc.constantFrom("https://a.example/b?c=d", "ftp://e.example/"),
+			ratio: fc.float({ noNaN: true }),
+			count: fc.integer({ min: -(2 ** 15), max: 2 ** 15 - 1 }),
+			moment: moment(),
+			// numpy has 64 bits of microseconds.
+			span: duration(106_751_990),
 			kept: fc.record(
 				{ value: corner(), past: fc.array(corner(), { maxLength: 2 }) },
 				{ noNullPrototype: true, requiredKeys: ["value"] },

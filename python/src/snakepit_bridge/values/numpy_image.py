@@ -113,7 +113,12 @@ def _time_scalar(value: Any) -> date | timedelta | None:
     whole_days = is_instant and unit in ("Y", "M", "W", "D")
     if unit == "generic" or (not is_instant and unit in ("Y", "M")):
         return None
-    found = value.astype(f"{value.dtype.kind}8[{'D' if whole_days else 'us'}]").item()
+    made = value.astype(f"{value.dtype.kind}8[{'D' if whole_days else 'us'}]")
+    # numpy does not say that a coarser unit has a value that 64 bits of a finer one lack.
+    is_finer = unit in ("ns", "ps", "fs", "as")
+    if not is_finer and made.astype(value.dtype) != value:
+        return None
+    found = made.item()
     # A number where it is outside what Python has.
     return found if isinstance(found, (date, timedelta)) else None
 

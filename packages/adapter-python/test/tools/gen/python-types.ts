@@ -1,6 +1,6 @@
 // Made by `python -m snakepit_bridge types python_types.py`.
 
-import type { Float } from "@snakepit/adapter-python";
+import type { Float, PlainDate, PlainDateTime } from "@snakepit/adapter-python";
 
 /** What each tool takes, and what it returns if it keeps to its annotations. */
 export type Tools = {
@@ -53,6 +53,12 @@ export type RowArgument = {
   shape: ShapeArgument;
   model: ModelArgument;
   money: string;
+  place: PlaceArgument;
+  site: string;
+  ratio: number | bigint | Float;
+  count: number | bigint;
+  moment: PlainDate | Date | PlainDateTime;
+  span: string;
   kept: KeptCornerArgument;
   either: string | number | bigint | "red" | "green" | null;
 };
@@ -77,6 +83,12 @@ export type RowResult = {
   shape: ShapeResult;
   model: ModelResult;
   money: string;
+  place: PlaceResult;
+  site: string;
+  ratio: number;
+  count: number | bigint;
+  moment: PlainDate | Date | PlainDateTime;
+  span: string;
   kept: KeptCornerResult;
   either: string | "red" | "green" | null;
 };
@@ -118,6 +130,12 @@ export type ModelResult = {
   waits: string[];
   colour: "red" | "green";
 };
+
+/** Constraints: `floor: int (>= -5)`. */
+export type PlaceArgument = { id: string; floor?: number | bigint | undefined };
+
+/** Constraints: `floor: int (>= -5)`. */
+export type PlaceResult = { id: string; floor: number | bigint };
 
 export type KeptCornerArgument = {
   value: CornerArgument;

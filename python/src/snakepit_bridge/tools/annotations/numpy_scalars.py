@@ -49,8 +49,9 @@ def _maker(kind: Any) -> Any:
         numpy = imported_numpy()
         with numpy.errstate(over="ignore"):
             made = kind(value)
-        # Before numpy 2, a large integer would become another one.
-        is_other = type(value) is int and int(made) != value
+        # A large integer or duration would become another one, without a word.
+        exact = type(value) in (int, timedelta)
+        is_other = made.item() != value if exact else False
         if is_other or (type(value) is float and math.isinf(made) > math.isinf(value)):
             raise ValueError(f"{value} is outside its range")
         return made
