@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ToolError } from "@snakepit/core";
+import { SystemProcessHost } from "@snakepit/core/infrastructure";
 import { expect, test } from "vitest";
 import { markedHost } from "../../../../scripts/marked-host.ts";
-import { rows } from "../../../../scripts/test-effort.ts";
+import { isThorough, rows } from "../../../../scripts/test-effort.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 import { DebugClient } from "./debug-client.ts";
@@ -91,6 +92,24 @@ test("a person who leaves lets the call go on, to the next breakpoint(), which w
 	expect(await second.ended).toBe(0);
 });
 
+test.runIf(isThorough())(
+	"a save leaves a call that has stopped where it is, in the old worker, while the new one takes the next calls",
+	{ timeout: TIMEOUT_MS },
+	async () => {
+		const project = stoppingProject();
+		const { pool, events } = await project.pool({ debug: "socket" });
+		const stopped = pool.execute("mean", { numbers: [1, 2, 6] });
+		const [, path] = await events.line(ATTACH);
+		project.save("tools.py", stopping.replaceAll("breakpoint()", "pass"));
+		await events.nth("pool.reloaded", 1);
+		expect(await pool.execute("mean", { numbers: [5] })).toBe(5);
+		const person = attach(path);
+		await person.reads("(Pdb) ");
+		person.types("!total = 30\nc\n");
+		expect(await stopped).toBe(10);
+	},
+);
+
 const withTerminal = (project: ToolsProject): Person =>
 	new Person(PYTHON, [
 		...["-c", "import pty, sys; pty.spawn(sys.argv[1:])"],
@@ -117,7 +136,10 @@ test("Ctrl-C in a terminal ends the program and the worker that it debugs", {
 	const [, pid] = /worker (\d+)/.exec(await person.reads("(Pdb) ")) ?? [];
 	person.types("\u0003");
 	await person.ended;
-	expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
+	const machine = new SystemProcessHost();
+	await expect
+		.poll(() => machine.observe(Number(pid)), { timeout: TIMEOUT_MS / 3 })
+		.toBe("gone");
 });
 
 test("an editor attaches through debugpy: at its own breakpoints and at breakpoint(), where the call waits for it", {
