@@ -181,7 +181,11 @@ const BEGIN = (name: string | symbol, key: unknown): boolean =>
 
 test.each([
 	["when they are touched", () => false, []],
-	["at their end", BEGIN, ["instrument.released", "instrument.settled"]],
+	[
+		"at their end",
+		BEGIN,
+		["instrument.released", "instrument.settled", "instrument.traceId"],
+	],
 ] as const)(
 	"spans that throw %s hurt no call",
 	async (_, isTaken, reported) => {

@@ -1,4 +1,5 @@
-import { counted, type EventPlaces, POOL } from "./event-place.ts";
+import { counted, duration, type EventPlaces, POOL } from "./event-place.ts";
+import { codeOf } from "./worker-events.ts";
 
 const CONTROL = { ...POOL, "snakepit.control.by": "by" } as const;
 
@@ -57,14 +58,18 @@ export const CONTROL_EVENTS: Pick<
 		group: "process",
 		severity: "info",
 		line: ({ pool, files, durationMs }) =>
-			`pool ${pool} has new workers since ${counted(files.length, "file")} changed (${Math.round(durationMs)} ms)`,
-		attributes: POOL,
+			`pool ${pool} has new workers since ${counted(files.length, "file")} changed (${duration(durationMs)})`,
+		attributes: { ...POOL, "snakepit.duration": "durationMs" },
 	},
 	"pool.reload_failed": {
 		group: "process",
 		severity: "warn",
 		line: ({ pool, files, error }) =>
 			`pool ${pool} keeps its workers, none could be started since ${counted(files.length, "file")} changed: ${error.message}`,
-		attributes: POOL,
+		attributes: {
+			...POOL,
+			"error.type": ({ error }) => codeOf(error),
+			"exception.message": ({ error }) => error.message,
+		},
 	},
 };

@@ -34,6 +34,20 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		how: "killed",
 		foundBy: "ledger",
 	},
+	{
+		type: "pool.reloaded",
+		wallMs,
+		pool: "rare",
+		files: ["/project/tools.py"],
+		durationMs: 412,
+	},
+	{
+		type: "pool.reload_failed",
+		wallMs,
+		pool: "rare",
+		files: ["/project/tools.py"],
+		error,
+	},
 	{ type: "orphan.spared", wallMs, ofRun, pid: 8, reason: "own_ancestor" },
 	...[1, 2].flatMap((number): readonly SnakepitEvent[] => {
 		const job = { wallMs, jobId: `${runId}-${number}`, program: "ffmpeg" };
