@@ -19,7 +19,7 @@ TOOLS = """
     import os
     import time
     from typing import Any
-    from snakepit_bridge import Batch, CallCancelled, current_batch, current_call, tool
+    from snakepit_bridge import Batch, CallCancelled, current_batch, current_call, tool, toolset
 
     reader, writer = os.pipe()
     interrupted, sizes, seen = [], [], []
@@ -95,6 +95,17 @@ TOOLS = """
             if call.session is not None:
                 call.session["calls"] = call.session.get("calls", 0) + 1
         return [call.session and call.session["calls"] for call in current_batch()]
+
+    @toolset
+    class Model:
+        def __init__(self) -> None:
+            self.ran = 0
+
+        @tool(batch=Batch(max=4, wait_ms=0))
+        def passes(self, items: list[str]) -> list[int]:
+            answer(items)
+            self.ran += 1
+            return [self.ran for _ in items]
 
     @tool(batch=Batch(max=4, wait_ms=0))
     def asks(items: list[str]) -> list[str]:
@@ -327,6 +338,17 @@ def test_each_call_keeps_its_session(shared: Host) -> None:
     conversation.begin("release")
     found = settled(conversation, [first, *calls])
     assert [found[call] for call in (first, *calls)] == [1, 2, None, 1]
+
+
+def test_a_method_of_a_toolset_runs_calls_together(shared: Host) -> None:
+    conversation = fresh(shared)
+    first = conversation.begin("passes", ["block"])
+    assert conversation.logs.get(timeout=30).message == "blocks"
+    calls = [conversation.begin("passes", [item]) for item in "ab"]
+    conversation.begin("release")
+    found = settled(conversation, [first, *calls])
+    before = found[first]
+    assert [found[call] for call in calls] == [before + 1, before + 1]
 
 
 @pytest.mark.parametrize("calls_per_worker", [1, AT_ONCE])
