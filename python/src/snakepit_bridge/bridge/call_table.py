@@ -14,7 +14,7 @@ from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
+from snakepit_bridge.calls.host_calls import CALL_OVER, HostCallFailed, Reply
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.telemetry.tracing import Tracing
@@ -109,7 +109,7 @@ class CallTable:
         for number, (owner, reply) in list(self._replies.items()):
             if owner == call_id:
                 self.drop_host_call(number)
-                reply.failure("CALL_OVER", "its call is over")
+                reply.failure(CALL_OVER, "its call is over")
 
     def _interrupt(self, running: RunningCall) -> None:
         if running.state is CallState.ENDED or self._loop is None:
@@ -200,7 +200,7 @@ class CallTable:
                 f"is {limit}; send less, or raise maxMessageBytes",
             )
         if call_id not in self.running:
-            raise HostCallFailed(function, "CALL_OVER", "its call is over")
+            raise HostCallFailed(function, CALL_OVER, "its call is over")
 
     def _in_bridge(self, callback: Callable[[], None]) -> None:
         if self._loop is not None:

@@ -252,7 +252,7 @@ class Call:
         cancellation.watch(reply.wakeup)
         try:
             reply.wakeup.wait(cancellation.or_requested(reply.given))
-            if not reply.given():
+            if not reply.given() or reply.is_call_over():
                 cancellation.raise_if_requested()
             return reply.value()
         finally:
@@ -270,11 +270,14 @@ class Call:
         Raises:
             HostCallFailed: it failed, or there is no such function.
             NoImage: the argument cannot cross.
+            CallCancelled: the caller of this call of a batch has left.
         """
         reply = Reply(function)
         number = self._host.send_host_call(self.call_id, reply, encode(argument))
         try:
             await reply.wakeup.wait_async(reply.given)
+            if reply.is_call_over():
+                self._cancellation.raise_if_requested()
             return reply.value()
         finally:
             if not reply.given():

@@ -7,7 +7,9 @@ from typing import Any, Protocol
 from snakepit_bridge.calls.wakeup import Wakeup
 from snakepit_bridge.values.decode import decode
 
-__all__ = ["CallHost", "HostCallFailed", "Reply"]
+__all__ = ["CALL_OVER", "CallHost", "HostCallFailed", "Reply"]
+
+CALL_OVER = "CALL_OVER"
 
 
 class HostCallFailed(Exception):
@@ -47,6 +49,10 @@ class Reply:
     def given(self) -> bool:
         """Returns whether there is an answer."""
         return self._given is not None
+
+    def is_call_over(self) -> bool:
+        """Returns whether the call ended first, so that there is no answer."""
+        return isinstance(self._given, HostCallFailed) and self._given.code == CALL_OVER
 
     def value(self) -> Any:
         """Returns the answer's value, or raises its failure."""
