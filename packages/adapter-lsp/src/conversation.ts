@@ -6,6 +6,7 @@ import {
 } from "@snakepit/adapter-stdio/adapter";
 import { InputError, type InputErrorCode } from "@snakepit/core";
 import {
+	type CallOptions,
 	ConnectionBrokenError,
 	callAborted,
 	type WorkerProcess,
@@ -13,6 +14,7 @@ import {
 import {
 	CancellationTokenSource,
 	createMessageConnection,
+	type Disposable,
 	ExitNotification,
 	InitializedNotification,
 	InitializeRequest,
@@ -28,7 +30,7 @@ import type { DocumentStore } from "./documents.ts";
 import { initializeParams } from "./initialize.ts";
 import { LimitedReader, LimitedWriter } from "./message-streams.ts";
 import type { LspOptions } from "./options.ts";
-import type { LspPart } from "./parts.ts";
+import { type LspPart, progressReader } from "./parts.ts";
 import { answerServer, signalOf } from "./server-requests.ts";
 
 const PROGRESS = new ProgressType<never>();
@@ -102,7 +104,7 @@ export class LspConversation {
 	async request(
 		method: string,
 		params: unknown,
-		signal: AbortSignal,
+		{ signal, onProgress }: Pick<CallOptions, "signal" | "onProgress">,
 		onPart?: (part: LspPart) => void,
 	): Promise<unknown> {
 		if (signal.aborted) throw callAborted(method, signal, "unused");
@@ -110,7 +112,8 @@ export class LspConversation {
 		const cancellation = new CancellationTokenSource();
 		const cancel = () => cancellation.cancel();
 		signal.addEventListener("abort", cancel, { once: true });
-		const reports = onPart && this.#reports(onPart);
+		const reports =
+			onPart || onProgress ? this.#reports(onPart, onProgress) : undefined;
 		try {
 			const given = reports ? { ...asked, ...reports.tokens } : asked;
 			const { token } = cancellation;
@@ -169,21 +172,29 @@ export class LspConversation {
 		connection.onError(([{ message }]) => this.#logger.warn(message));
 	}
 
-	/** Reports for one request, by tokens of its own. */
-	#reports(onPart: (part: LspPart) => void) {
-		const tokens = {
-			partialResultToken: `snakepit-${++this.#tokens}`,
-			workDoneToken: `snakepit-${++this.#tokens}`,
+	/** Reports for one request, by tokens of its own. A server that is asked for parts may answer without them. */
+	#reports(
+		onPart: ((part: LspPart) => void) | undefined,
+		onProgress: CallOptions["onProgress"],
+	) {
+		const listening: Disposable[] = [];
+		const tokenOf = (take: (value: never) => void): string => {
+			const token = `snakepit-${++this.#tokens}`;
+			listening.push(this.connection.onProgress(PROGRESS, token, take));
+			return token;
 		};
-		const { connection } = this;
-		const listening = [
-			connection.onProgress(PROGRESS, tokens.partialResultToken, (value) =>
-				onPart({ kind: "result", value }),
-			),
-			connection.onProgress(PROGRESS, tokens.workDoneToken, (value) =>
-				onPart({ kind: "progress", value }),
-			),
-		];
+		const progressOf = progressReader();
+		const tokens = {
+			...(onPart && {
+				partialResultToken: tokenOf((value) =>
+					onPart({ kind: "result", value }),
+				),
+			}),
+			workDoneToken: tokenOf((value) => {
+				onPart?.({ kind: "progress", value });
+				void onProgress?.(progressOf(value));
+			}),
+		};
 		return {
 			tokens,
 			[Symbol.dispose]: () => {

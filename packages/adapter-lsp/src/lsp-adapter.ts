@@ -47,11 +47,11 @@ async function converse(
 	const request = async (
 		method: string,
 		params: unknown,
-		{ signal, input }: Pick<CallOptions, "signal" | "input">,
+		call: Pick<CallOptions, "signal" | "input" | "onProgress">,
 		onPart?: (part: LspPart) => void,
 	): Promise<unknown> => {
-		if (input !== undefined) throw noInput();
-		return await conversation.request(method, params, signal, onPart);
+		if (call.input !== undefined) throw noInput();
+		return await conversation.request(method, params, call, onPart);
 	};
 	return {
 		client: conversation.connection,

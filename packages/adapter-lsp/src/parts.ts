@@ -1,16 +1,36 @@
+import type { CallProgress } from "@snakepit/core/adapter";
 import type {
 	WorkDoneProgressBegin,
 	WorkDoneProgressEnd,
 	WorkDoneProgressReport,
 } from "vscode-languageserver-protocol/node";
 
+/** How far a server is with a request. */
+export type WorkDone =
+	| WorkDoneProgressBegin
+	| WorkDoneProgressReport
+	| WorkDoneProgressEnd;
+
 /** What a server reports of a request before its answer: a part of the result, or how far it is. */
 export type LspPart =
 	| { readonly kind: "result"; readonly value: unknown }
-	| {
-			readonly kind: "progress";
-			readonly value:
-				| WorkDoneProgressBegin
-				| WorkDoneProgressReport
-				| WorkDoneProgressEnd;
-	  };
+	| { readonly kind: "progress"; readonly value: WorkDone };
+
+const MOST_CHARACTERS = 1_000;
+
+/** Reads the reports about one request, in their order, as callers of any adapter get them. */
+export function progressReader(): (value: WorkDone) => CallProgress {
+	let message = "";
+	return (value) => {
+		// A report without a message leaves the last one as it is.
+		message = value.message ?? (value.kind === "begin" ? value.title : message);
+		const percentage = value.kind === "end" ? 100 : value.percentage;
+		return {
+			fraction:
+				percentage === undefined
+					? undefined
+					: Math.min(Math.max(percentage / 100, 0), 1),
+			message: message.slice(0, MOST_CHARACTERS),
+		};
+	};
+}

@@ -34,6 +34,17 @@ describe("lsp() keeps the adapter contract", () => {
 				],
 				result: "counted",
 			},
+			report: {
+				command: "tiny/work",
+				args: {},
+				reports: [
+					{ fraction: 0, message: "works" },
+					{ fraction: 0.5, message: "half" },
+					{ fraction: undefined, message: "half" },
+					{ fraction: 1, message: "done" },
+				],
+				result: { inParts: false },
+			},
 			endless: {
 				command: "tiny/filler",
 				args: {},

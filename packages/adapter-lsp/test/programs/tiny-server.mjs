@@ -49,6 +49,17 @@ const requests = {
 		for (let n = 1; n <= to; n++) report(partialResultToken, n);
 		return "counted";
 	},
+	"tiny/work": ({ workDoneToken, partialResultToken }) => {
+		if (workDoneToken !== undefined)
+			for (const value of [
+				{ kind: "begin", title: "works", percentage: 0 },
+				{ kind: "report", message: "half", percentage: 50 },
+				{ kind: "report" },
+				{ kind: "end", message: "done" },
+			])
+				report(workDoneToken, value);
+		return { inParts: partialResultToken !== undefined };
+	},
 	"tiny/filler": ({ partialResultToken }, id) => {
 		produced = 0;
 		return untilCancelled(id, async () => {
