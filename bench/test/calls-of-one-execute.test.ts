@@ -10,10 +10,13 @@ const python = fileURLToPath(
 	new URL("../../python/.venv/bin/python", import.meta.url),
 );
 
-/** Lower these with what the way of a call loses; what raises them needs a reason. */
+/**
+ * Lower these with what the way of a call loses; what raises them needs a reason. Nine of them are calls of two lists of
+ * our own (`arrival-list.ts`, `open-calls.ts`), where built-in ones, which are not counted, kept garbage.
+ */
 test.each([
-	{ transport: "grpc", files: 39, functions: 132, calls: 152 },
-	{ transport: "framed", files: 40, functions: 135, calls: 155 },
+	{ transport: "grpc", files: 41, functions: 139, calls: 161 },
+	{ transport: "framed", files: 42, functions: 142, calls: 164 },
 ])(
 	"one execute over $transport makes at most $calls calls of our functions in the host",
 	async ({ transport, ...most }) => {

@@ -89,7 +89,9 @@ export class Scheduler {
 		if (
 			this.#dispatch === "paused" ||
 			this.#waiting.size > 0 ||
-			!this.#hasRoom()
+			!this.#hasRoom() ||
+			// It would run after them: it waits here, and they are taken back.
+			this.heldBackBy(call) !== undefined
 		)
 			return undefined;
 		const incarnation = call.session?.incarnation;
