@@ -8,6 +8,8 @@ export interface ShownIncident {
 	readonly wallMs: number | undefined;
 	readonly runId: string;
 	readonly text: string;
+	/** The last lines of a worker's output. */
+	readonly lines: readonly string[];
 }
 
 /** The incidents of a run: what went wrong, workers that ended by themselves or were killed, and the end of the host. */
@@ -18,13 +20,14 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 	);
 	const { tone } = runEnd(run);
 	const ofHost =
-		tone === "bad" ? [{ wallMs: endedAt, runId, text: endText(run) }] : [];
+		tone === "bad"
+			? [{ wallMs: endedAt, runId, text: endText(run), lines: [] }]
+			: [];
 	return [
-		...entries.map(({ wallMs, text, lines }) => {
-			const last = lines.at(-1);
-			const tail = last === undefined ? "" : `; last line: ${last}`;
-			return { wallMs, runId, text: oneLine(text + tail) };
-		}),
+		...entries.map(({ wallMs, text, lines }) => ({
+			...{ wallMs, runId, text: oneLine(text) },
+			lines: lines.map(oneLine),
+		})),
 		...ofHost,
 	];
 }

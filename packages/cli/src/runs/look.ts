@@ -86,7 +86,7 @@ export function verdictOn(runs: readonly SeenRun[]): Verdict {
 		...(dead.length === 0 || left > 0
 			? []
 			: [
-					`${counted(dead.length, "host")} ended without closing ${dead.length === 1 ? "its" : "their"} run; nothing is left of ${dead.length === 1 ? "it" : "them"}`,
+					`${counted(dead.length, "host")} ended without closing ${dead.length === 1 ? "its" : "their"} run, and no worker is left; snakepit reap also ends what workers had started`,
 				]),
 	].join("; ");
 	return { isGood: left === 0, text: `${text}.` };

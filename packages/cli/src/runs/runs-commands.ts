@@ -13,6 +13,7 @@ interface RunsFlags {
 	readonly all?: boolean;
 	readonly dataDir?: string;
 	readonly json?: boolean;
+	readonly lines?: boolean;
 	readonly runs?: number;
 }
 
@@ -34,6 +35,7 @@ export function addRuns(program: Command): void {
 		"incidents",
 		"list what ended otherwise than its host wanted, latest first",
 	)
+		.option("--lines", "with the last lines of what each worker printed")
 		.option("--runs <number>", "of at most so many runs", positiveNumber, 200)
 		.action(incidents);
 	addReap(program);
@@ -123,22 +125,30 @@ function lasted({ state, startedAt, endedAt }: RunHistory): string {
 /** Incidents without a time come first. Finite, so that two of them compare as equal. */
 const LATEST = Number.MAX_SAFE_INTEGER;
 
-async function incidents({ dataDir, json, runs }: RunsFlags): Promise<void> {
+async function incidents(flags: RunsFlags): Promise<void> {
+	const { dataDir, json, runs } = flags;
 	const found = (await Array.fromAsync(await read(dataDir, runs)))
 		.flatMap(incidentsOf)
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(found, undefined, 2));
 	if (found.length === 0)
 		return write("Nothing ended otherwise than its host wanted.");
-	write(
-		lines([
-			["TIME", "RUN", "WHAT"],
-			...found.map(({ wallMs, runId, text }) => [
-				wallMs === undefined ? "unknown" : dayAndTime(wallMs),
-				...[runId, text],
-			]),
+	const [titles = "", ...rows] = table([
+		["TIME", "RUN", "WHAT"],
+		...found.map(({ wallMs, runId, text, lines }) => [
+			wallMs === undefined ? "unknown" : dayAndTime(wallMs),
+			runId,
+			flags.lines || lines.length === 0
+				? text
+				: `${text}; last line: ${lines.at(-1)}`,
 		]),
-	);
+	]);
+	write(titles);
+	for (const [index, row] of rows.entries()) {
+		write(row);
+		if (flags.lines)
+			for (const line of found[index]?.lines ?? []) write(`    ${line}`);
+	}
 }
 
 function lines(rows: readonly (readonly string[])[]): string {

@@ -10,16 +10,20 @@ const worker = (reason: string, end: object = {}) => ({
 	end: { reason, killer: "none", exit: undefined, ...end },
 });
 
-/** The texts of a run with these workers and incidents. */
-function texts(run: object): readonly string[] {
+/** The incidents of a run with these workers and incidents. */
+function incidents(run: object) {
 	return incidentsOf({
 		...{ runId: "abcdefg", workers: [], incidents: [], clean: true, killed: 0 },
 		state: "terminated",
 		...run,
-	} as unknown as RunHistory).map(({ text }) => text);
+	} as unknown as RunHistory);
 }
 
-test("a worker that ended in order is no incident, any other is, with how, by whom and its last line", () => {
+function texts(run: object): readonly string[] {
+	return incidents(run).map(({ text }) => text);
+}
+
+test("a worker that ended in order is no incident, any other is, with how and by whom", () => {
 	expect(texts({ workers: [worker("closed"), worker("recycled")] })).toEqual(
 		[],
 	);
@@ -31,14 +35,20 @@ test("a worker that ended in order is no incident, any other is, with how, by wh
 					exit: { kind: "signal", signal: "SIGKILL" },
 					killer: "unknown",
 					lastCommand: "mean",
-					tail: ["first", "\u001b[31mred"],
 				}),
 				{ ...worker("exited"), end: undefined },
 			],
 		}),
 	).toEqual([
 		"w-1 (pid 7) ended with status 3: exited",
-		"w-1 (pid 7) ended by SIGKILL: exited, ended by unknown; its last call was mean; last line: red",
+		"w-1 (pid 7) ended by SIGKILL: exited, ended by unknown; its last call was mean",
+	]);
+});
+
+test("the last lines of a worker are shown without their colours", () => {
+	const tail = ["first", "\u001b[31mred"];
+	expect(incidents({ workers: [worker("exited", { tail })] })).toMatchObject([
+		{ lines: ["first", "red"] },
 	]);
 });
 

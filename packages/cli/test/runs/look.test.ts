@@ -84,7 +84,7 @@ test.each([
 	[
 		[seen(run(["active"]), alive())],
 		true,
-		"No run lives; 1 host ended without closing its run; nothing is left of it.",
+		"No run lives; 1 host ended without closing its run, and no worker is left; snakepit reap also ends what workers had started.",
 	],
 	[
 		[seen(run(["active", "active"]), alive(2, 3))],

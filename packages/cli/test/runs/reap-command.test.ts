@@ -91,3 +91,20 @@ test(
 	},
 	PATIENCE_MS,
 );
+
+test(
+	"reap does not end before what ignores SIGTERM is killed, and recorded",
+	async () => {
+		const dataDir = temporaryDirectory();
+		const host = new Host({ dataDir, workers: ["ignores-sigterm.sh"] });
+		const { pids } = await host.up();
+		await host.kill();
+		const { status, stdout, stderr } = reap(dataDir);
+		expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+		expect(stdout).toMatch(
+			new RegExp(`^\\w{7} +host-program.ts +${pids[0]} +killed$`, "m"),
+		);
+		expect(pids.map(isAlive)).toEqual([false]);
+	},
+	PATIENCE_MS,
+);

@@ -56,18 +56,24 @@ export async function reapDeadRuns(
 	if (findStateDirectory(dataDir, machineId) === undefined) return NOTHING;
 	const { path } = openStateDirectory(dataDir, machineId);
 	const incidents: Incident[] = [];
-	const report = await reap({
-		...{ sqlite, host, clock: systemClock, strategy: undefined },
-		directory: new LedgerDirectory(path),
-		killer: new ProcessKiller(host, systemClock),
-		claimant: {
-			...{ kind: "command", pid },
-			report: (incident) => incidents.push(incident),
-		},
-		only: options.run as RunId | undefined,
-		emit: () => {},
-	});
-	return { ...report, incidents };
+	// The clock's timers keep no program open, and a command has nothing else to do.
+	const endHold = host.keepAlive();
+	try {
+		const report = await reap({
+			...{ sqlite, host, clock: systemClock, strategy: undefined },
+			directory: new LedgerDirectory(path),
+			killer: new ProcessKiller(host, systemClock),
+			claimant: {
+				...{ kind: "command", pid },
+				report: (incident) => incidents.push(incident),
+			},
+			only: options.run as RunId | undefined,
+			emit: () => {},
+		});
+		return { ...report, incidents };
+	} finally {
+		endHold();
+	}
 }
 
 const NOTHING: DeadRunsReport = {
