@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import cmath
 import datetime
 import inspect
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge import on_shutdown, tool, toolset
+from snakepit_bridge import tool
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
@@ -149,141 +148,3 @@ def test_a_list_has_the_rules_of_the_decorator() -> None:
 def test_a_list_of_something_else_is_refused(listed: Any, problem: str) -> None:
     with pytest.raises(ToolsInvalid, match=problem):
         Toolbox(module(TOOLS=listed))
-
-
-class Model:
-    """Notes what happens to it."""
-
-    happened: list[str]
-
-    def __init__(self) -> None:
-        self.happened = happened
-        self.happened.append("made")
-
-    def predict(self, x: float) -> float:
-        return 2 * x
-
-    def _private(self) -> None: ...
-
-    @property
-    def size(self) -> int:
-        return 1
-
-
-happened: list[str] = []
-
-
-def started(cls: type) -> Toolbox:
-    happened.clear()
-    toolbox = Toolbox(module(Model=toolset(cls)))
-    for hook in toolbox.startup_hooks():
-        finish(hook())
-    return toolbox
-
-
-def finish(made: Any) -> None:
-    if inspect.isawaitable(made):
-
-        async def wait() -> None:
-            await made
-
-        asyncio.run(wait())
-
-
-def end(toolbox: Toolbox) -> None:
-    for hook in toolbox.shutdown_hooks():
-        finish(hook())
-
-
-def test_public_methods_are_tools_where_none_is_decorated() -> None:
-    class Plain(Model): ...
-
-    assert list(started(Plain).tools) == ["predict"]
-
-
-def test_methods_inherited_from_another_module_are_none() -> None:
-    class Counter(dict):  # type: ignore[type-arg]
-        def count(self) -> int:
-            return len(self)
-
-    assert list(started(Counter).tools) == ["count"]
-
-
-def test_decorated_methods_are_the_only_tools_where_there_is_one() -> None:
-    class Marked(Model):
-        @tool
-        def train(self) -> None: ...
-
-    assert list(started(Marked).tools) == ["train"]
-
-
-def test_a_context_manager_is_entered_before_the_first_call_and_left_last() -> None:
-    class Entered(Model):
-        def __enter__(self) -> Model:
-            self.happened.append("entered")
-            return self
-
-        def __exit__(self, *error: object) -> None:
-            self.happened.append(f"left {error}")
-
-        @on_shutdown
-        def stop(self) -> None:
-            self.happened.append("stopped")
-
-    toolbox = started(Entered)
-    assert happened == ["made", "entered"]
-    assert list(toolbox.tools) == ["predict"]
-    end(toolbox)
-    assert happened[2:] == ["stopped", "left (None, None, None)"]
-
-
-def test_an_asynchronous_context_manager_is_awaited() -> None:
-    class Awaited(Model):
-        async def __aenter__(self) -> Model:
-            await asyncio.sleep(0)
-            self.happened.append("entered")
-            return self
-
-        async def __aexit__(self, *error: object) -> None:
-            await asyncio.sleep(0)
-            self.happened.append("left")
-
-    toolbox = started(Awaited)
-    assert happened == ["made", "entered"]
-    end(toolbox)
-    assert happened[2:] == ["left"]
-
-
-def test_setup_and_teardown_are_hooks() -> None:
-    class Hooked(Model):
-        def setup(self) -> None:
-            self.happened.append("set up")
-
-        def teardown(self) -> None:
-            self.happened.append("torn down")
-
-    toolbox = started(Hooked)
-    assert list(toolbox.tools) == ["predict"]
-    end(toolbox)
-    assert happened == ["made", "set up", "torn down"]
-
-
-def test_what_was_entered_is_left_when_a_later_toolset_fails() -> None:
-    class Entered(Model):
-        def __enter__(self) -> None: ...
-
-        def __exit__(self, *error: object) -> None:
-            self.happened.append("left")
-
-    class Fails(Model):
-        def __init__(self) -> None:
-            raise OSError("no weights")
-
-    happened.clear()
-    toolbox = Toolbox(module(a=toolset(Entered), b=toolset(Fails)))
-    with pytest.raises(OSError, match="no weights"):
-        for hook in toolbox.startup_hooks():
-            hook()
-    for hook in toolbox.exit_hooks():
-        hook()
-    assert happened == ["made", "left"]

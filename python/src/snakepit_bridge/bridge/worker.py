@@ -150,8 +150,8 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
         for hook in toolbox.startup_hooks():
             main.complete(invoke(hook))
     except BaseException as error:
-        # What was entered is left, as with `with`.
-        _run_hooks(toolbox.exit_hooks(), main)
+        # What has started is ended, as with `with`.
+        _run_hooks(toolbox.shutdown_hooks(), main)
         if isinstance(error, ToolsInvalid):
             raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
         raise StartFailed(

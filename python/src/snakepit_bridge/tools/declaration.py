@@ -154,11 +154,12 @@ def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:
 
     Each worker makes it when it starts, without arguments, in its main thread, and
     enters it if it is a context manager, asynchronous or not: load a model there. It
-    leaves it when it leaves. Methods under `on_startup` and `on_shutdown` are hooks.
+    leaves it when it leaves. Methods under `on_startup` and `on_shutdown` are hooks, and
+    so are methods named `setup` and `teardown`.
 
-    The tools are the methods under `tool`. If there are none, they are all public
-    methods but those that are inherited from another module, and methods named `setup`
-    and `teardown` are hooks.
+    The tools are the methods under `tool`. If there are none, they are all other public
+    methods. Without a decorator, what is inherited from another module is no tool and no
+    hook.
 
     Args:
         cls: what to decorate, when used bare: `@toolset`.
@@ -192,8 +193,9 @@ def on_startup(function: _Function) -> _Function:
 def on_shutdown(function: _Function) -> _Function:
     """Runs a function (synchronous or not) once, after the worker's last call.
 
-    It runs in the main thread, when the worker leaves in good order; not when
-    it or its host is killed.
+    It runs in the main thread, when the worker leaves in good order, or after a start
+    that failed later than the start-up hooks beside it, those of the module or of the
+    toolset; not when the worker or its host is killed.
 
     Raises:
         TypeError: the decorated object cannot be called.

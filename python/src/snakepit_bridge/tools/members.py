@@ -105,9 +105,9 @@ def exposed(module: ModuleType, names: list[str]) -> Iterator[tuple[object, Mark
 def methods(cls: type) -> Iterator[tuple[str, Mark]]:
     """Yields the names of a toolset's tools and hooks, in the order of their definition.
 
-    They are the methods under a decorator. If none of these is a tool, all public
-    methods are, and `setup` and `teardown` are hooks; those that the class inherits
-    from another module are not.
+    The tools are the methods under `tool`; if there are none, all public methods. Methods
+    named `setup` and `teardown` are hooks, unless a decorator says what they are. Methods
+    without a decorator that the class inherits from another module are neither.
     """
     found = [
         (name, mark)
@@ -115,16 +115,18 @@ def methods(cls: type) -> Iterator[tuple[str, Mark]]:
         if (mark := mark_of(getattr(cls, name, None))) is not None
     ]
     yield from found
-    if any(isinstance(mark, ToolMark) for _, mark in found):
-        return
+    all_public = not any(isinstance(mark, ToolMark) for _, mark in found)
     own = [base for base in cls.__mro__ if base.__module__ == cls.__module__]
     for name in member_names(own):
         item = getattr(cls, name, None)
         if name.startswith("_") or isinstance(item, type) or not callable(item):
             continue
-        if mark_of(item) is None:
-            hook = _HOOKS.get(name)
-            yield name, HookMark(hook) if hook else ToolMark(name, NO_INPUT)
+        if mark_of(item) is not None:
+            continue
+        if name in _HOOKS:
+            yield name, HookMark(_HOOKS[name])
+        elif all_public:
+            yield name, ToolMark(name, NO_INPUT)
 
 
 def member_names(classes: list[type] | tuple[type, ...]) -> list[str]:

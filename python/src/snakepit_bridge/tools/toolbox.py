@@ -44,7 +44,8 @@ class Toolbox:
         self._toolsets: list[tuple[type, str]] = []
         self._startup: list[Hook] = []
         self._shutdown: list[Hook] = []
-        self._exits: list[Hook] = []
+        # The shut-down hooks of what has started.
+        self._ends: list[Hook] = []
         for module in modules:
             self.add(module)
 
@@ -74,23 +75,37 @@ class Toolbox:
             )
 
     def startup_hooks(self) -> Iterator[Hook]:
-        """Yields what runs at the start, in order; toolsets are made in between."""
-        yield from list(self._startup)
+        """Yields what runs at the start, in order; toolsets are made in between.
+
+        Each is to be complete before the next one is asked for.
+
+        Raises:
+            ToolsInvalid: before the first hook: two tools have one name.
+        """
+        self._check_names()
+        yield from self._start()
         for cls, prefix in self._toolsets:
             made: list[object] = []
             yield functools.partial(self._make, cls, made)
-            before = len(self._startup)
             for name, mark in methods(cls):
                 self._add(getattr(made[0], name), mark, prefix)
-            yield from self._startup[before:]
+            yield from self._start()
 
     def shutdown_hooks(self) -> Iterator[Hook]:
-        """Yields what runs at the end: last declared, first run."""
-        yield from reversed(self._shutdown)
+        """Yields what ends what has started: last declared, first run.
 
-    def exit_hooks(self) -> Iterator[Hook]:
-        """Yields what leaves the toolsets that were entered, the last one first."""
-        yield from reversed(self._exits)
+        After a start that failed: of the module's functions if all their start-up hooks
+        had run, of each toolset whose start-up hooks had, and the exit of each toolset
+        that was entered.
+        """
+        yield from reversed(self._ends)
+
+    def _start(self) -> Iterator[Hook]:
+        """Yields the start-up hooks that are new; then the end of these parts is due."""
+        startup, self._startup = self._startup, []
+        shutdown, self._shutdown = self._shutdown, []
+        yield from startup
+        self._ends.extend(shutdown)
 
     def _make(self, cls: type, made: list[object]) -> Any:
         """Makes a toolset and enters it; what it returns is to be awaited."""
@@ -100,16 +115,12 @@ class Toolbox:
             return self._enter(instance)
         if hasattr(cls, "__enter__"):
             cls.__enter__(instance)
-            self._leave_by(functools.partial(instance.__exit__, None, None, None))
+            self._ends.append(functools.partial(instance.__exit__, None, None, None))
         return None
 
     async def _enter(self, instance: Any) -> None:
         await instance.__aenter__()
-        self._leave_by(functools.partial(instance.__aexit__, None, None, None))
-
-    def _leave_by(self, leave: Hook) -> None:
-        self._exits.append(leave)
-        self._shutdown.append(leave)
+        self._ends.append(functools.partial(instance.__aexit__, None, None, None))
 
     def _add_all(self, items: Iterable[tuple[object, object]]) -> None:
         for item, mark in items:
@@ -131,15 +142,28 @@ class Toolbox:
                 ) from error
             known = self.tools.setdefault(name, tool)
             if known.together != tool.together:
-                raise ToolsInvalid(
-                    f"two tools are named {name!r}: {known.qualified_name} and "
-                    f"{tool.qualified_name}; give one of them another name=..."
-                )
+                raise _same_name(name, known.qualified_name, tool.qualified_name)
         elif isinstance(mark, HookMark):
             hooks = self._startup if mark.moment == "startup" else self._shutdown
             hooks.append(item)
         elif isinstance(mark, ToolsetMark) and isinstance(item, type):
             self._toolsets.append((item, mark.prefix))
+
+    def _check_names(self) -> None:
+        """Refuses two tools of one name before any toolset is made."""
+        known: dict[str, tuple[int, Any]] = {
+            name: (-1, tool.together) for name, tool in self.tools.items()
+        }
+        for i, (cls, prefix) in enumerate(self._toolsets):
+            for attribute, mark in methods(cls):
+                if isinstance(mark, ToolMark):
+                    function = getattr(cls, attribute)
+                    name = prefix + (mark.name or _name(function))
+                    other = known.setdefault(name, (i, function))
+                    if other != (i, function):
+                        raise _same_name(
+                            name, qualified_name(other[1]), qualified_name(function)
+                        )
 
     def _check_methods(self, module: ModuleType) -> None:
         """Refuses a class whose tools could never be called."""
@@ -155,6 +179,13 @@ class Toolbox:
                     f"the class {cls.__qualname__} has methods under @tool, but is "
                     "no toolset; put @toolset on it"
                 )
+
+
+def _same_name(name: str, one: str, other: str) -> ToolsInvalid:
+    return ToolsInvalid(
+        f"two tools are named {name!r}: {one} and {other}; give one of them another "
+        "name=..., or its toolset a prefix=..."
+    )
 
 
 def _name(function: Any) -> str:
