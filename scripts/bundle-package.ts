@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { build } from "esbuild";
+import { withClassNames } from "./class-names.ts";
 import { must } from "./run.ts";
 
 // The build of one package, run in its directory: types file by file, code in a few files. Node takes a millisecond for
@@ -29,7 +30,8 @@ rmSync("dist", { recursive: true, force: true });
 must("tsc", ["-p", "tsconfig.build.json", "--emitDeclarationOnly"], {
 	cwd: process.cwd(),
 });
-await build({
+const { outputFiles } = await build({
+	write: false,
 	entryPoints: [...sources, ...process.argv.slice(2)],
 	outbase: "src",
 	outdir: "dist",
@@ -44,6 +46,10 @@ await build({
 	sourcesContent: false,
 	logLevel: "warning",
 });
+for (const { path, text } of outputFiles) {
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, path.endsWith(".js") ? withClassNames(text) : text);
+}
 
 function runTimeDependencies(): string[] {
 	const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(
