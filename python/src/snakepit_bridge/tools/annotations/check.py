@@ -112,6 +112,7 @@ class Within(NamedTuple):
         applied: whether values will be checked.
         answered: whether it is what a tool returns.
         owner: the class around it, which `Self` stands for; None outside of one.
+        in_model: whether pydantic makes its values, or writes them, as part of a model.
     """
 
     compile: Callable[[Any, Within], Check]
@@ -120,6 +121,7 @@ class Within(NamedTuple):
     applied: bool
     answered: bool
     owner: Any = None
+    in_model: bool = False
 
     def part(self, annotation: Any) -> Check:
         """Returns the check of a part; in a description, one that is not known is any.

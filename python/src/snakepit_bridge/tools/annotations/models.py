@@ -135,7 +135,14 @@ def validated(annotation: Any, inner: Any, within: Within) -> Check:
 
 def _describing(within: Within) -> Within:
     made: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
-    return within._replace(applied=False, made=made)
+    # A result is written by its type: only what is in a model is pydantic's.
+    return within._replace(applied=False, made=made, in_model=not within.answered)
+
+
+def _in_model(within: Within) -> Within:
+    """Returns the same place inside a model, where other descriptions hold."""
+    made: Any = within.made.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
+    return within._replace(made=made, in_model=True)
 
 
 def _place(loc: tuple[int | str, ...], path: Path) -> Path:
@@ -151,6 +158,8 @@ class _Property(NamedTuple):
 
 
 def _described(kind: Any, annotation: Any, within: Within) -> Check:
+    if not within.in_model:
+        within = _in_model(within)
     place = place_of(annotation)
     if place in within.made:
         return within.made[place]

@@ -10,11 +10,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from snakepit_bridge.tools.annotations.aliases import GENERIC_LEVELS, place_of
 from snakepit_bridge.tools.annotations.check import (
     REJECTIONS,
+    AnyCheck,
     Check,
     Mismatch,
     Unsupported,
     Within,
 )
+from snakepit_bridge.tools.annotations.containers import TupleCheck
 from snakepit_bridge.tools.annotations.generics import field_hints
 from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.values.no_image import Path
@@ -102,6 +104,12 @@ def record_check(
             f"the annotations of {kind.__name__} cannot be resolved: "
             f"{type(error).__name__}: {error}; import what they name at run time too"
         ) from error
+    if read is _of_named_tuple and within.in_model and within.answered:
+        # pydantic writes a plain tuple. One that contains itself is any value inside.
+        within.made[place] = AnyCheck()
+        parts = [within.part(field.annotation) for field in fields]
+        within.made[place] = TupleCheck(parts)
+        return within.made[place]
     name = _name(kind, arguments)
     if read is _of_typed_dict:
         check = ObjectCheck(annotation, name)
