@@ -164,6 +164,12 @@ def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
     from snakepit_bridge.tools.annotations.metadata import Uncheckable, constraints_of
 
     metadata = annotation.__metadata__
+    if within.in_model and within.answered:
+        from snakepit_bridge.tools.annotations.serializers import metadata_annotation
+
+        written = metadata_annotation(annotation)
+        if written is not annotation:
+            return _compile(written, within)
     if is_by_reference(metadata):
         return HandleCheck(inner)
     if any(

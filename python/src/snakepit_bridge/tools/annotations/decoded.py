@@ -44,7 +44,7 @@ class DecodedCheck(Check):
 
 def own_check(kind: type, within: Within) -> Check | None:
     """Returns the check of a type with a decoder, or the description of one with an
-    encoder; None where the program has none for it.
+    encoder; None where the program has none for it, or pydantic does not use it.
 
     Raises:
         Unsupported: no value that can cross is what the decoder takes.
@@ -52,14 +52,21 @@ def own_check(kind: type, within: Within) -> Check | None:
     if within.answered:
         found = (ENCODERS[base] for base in kind.__mro__ if base in ENCODERS)
         encode = next(found, None)
-        if encode is None:
+        if encode is None or (within.in_model and _is_taken_apart(kind)):
             return None
         return within.part(_hints(encode).get("return", Any))
     decode = DECODERS.get(kind)
-    if decode is None:
+    if decode is None or within.in_model:
         return None
     taken = [hint for name, hint in _hints(decode).items() if name != "return"]
     return DecodedCheck(kind, within.part(taken[0] if taken else Any), decode)
+
+
+def _is_taken_apart(kind: type) -> bool:
+    """Returns whether pydantic writes plain data for instances inside of a model."""
+    fields = ("__pydantic_fields__", "__dataclass_fields__")
+    containers = (list, tuple, dict, set, frozenset)
+    return issubclass(kind, containers) or any(hasattr(kind, f) for f in fields)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

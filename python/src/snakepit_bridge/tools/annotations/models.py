@@ -21,6 +21,10 @@ from snakepit_bridge.tools.annotations.check import (
     Within,
 )
 from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
+from snakepit_bridge.tools.annotations.serializers import (
+    field_annotation,
+    model_annotation,
+)
 from snakepit_bridge.tools.annotations.unions import UnionCheck
 from snakepit_bridge.values.no_image import Path, key_place, path_text
 
@@ -165,11 +169,18 @@ def _described(kind: Any, annotation: Any, within: Within) -> Check:
         return within.made[place]
     fields = getattr(kind, "__pydantic_fields__", None)
     if fields is None:
-        return _by_schema(kind)
+        return _by_schema(kind, within)
+    if within.answered and (written := model_annotation(kind)) is not kind:
+        within.made[place] = AnyCheck()
+        within.made[place] = within.part(written)
+        return within.made[place]
     if issubclass(kind, pydantic.RootModel):
         # One that contains itself is any value inside.
         within.made[place] = AnyCheck()
-        within.made[place] = within.part(fields["root"].annotation)
+        root = _whole(fields["root"])
+        if within.answered:
+            root = field_annotation(kind, "root", root)
+        within.made[place] = within.part(root)
         return within.made[place]
     check = ObjectCheck(kind, kind.__name__)
     within.made[place] = check
@@ -196,13 +207,15 @@ def _answered(kind: Any) -> Iterator[_Property]:
     for name, field in kind.__pydantic_fields__.items():
         if not field.exclude and not field.init_var:
             alias = field.serialization_alias or field.alias or name
-            yield _Property(alias, _whole(field), True)
+            written = field_annotation(kind, name, _whole(field))
+            yield _Property(alias, written, True)
     for name, decorator in kind.__pydantic_decorators__.computed_fields.items():
         info = decorator.info
         function = getattr(info.wrapped_property, "fget", None)
         # Otherwise it is a `cached_property`.
         hints = typing.get_type_hints(function or info.wrapped_property.func)
-        yield _Property(info.alias or name, hints.get("return", Any), True)
+        written = field_annotation(kind, name, hints.get("return", Any))
+        yield _Property(info.alias or name, written, True)
 
 
 def _whole(field: Any) -> Any:
@@ -211,10 +224,13 @@ def _whole(field: Any) -> Any:
     return Annotated[parts] if field.metadata else field.annotation
 
 
-def _by_schema(kind: Any) -> Check:
+def _by_schema(kind: Any, within: Within) -> Check:
     """Returns the check that describes a type without fields, such as a kind of text."""
     from snakepit_bridge.tools.annotations.compile import compile_annotation
 
+    if within.answered and hasattr(kind, "get_secret_value"):
+        # It has no image: only a serializer of its field can write it.
+        return AnyCheck()
     try:
         schema = pydantic.TypeAdapter(kind).json_schema(schema_generator=_Schema)
     except (pydantic.PydanticUserError, pydantic_core.SchemaError):
