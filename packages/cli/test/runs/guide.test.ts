@@ -10,7 +10,7 @@ const PATIENCE_MS = 180_000;
 const own = join(import.meta.dirname, "../..");
 /** Programs, whose first line names their file, and sessions in a terminal. */
 const BLOCK =
-	/^```(?:(?:ts|py)\n(?:\/\/|#) (?<name>\S+\.(?:ts|py))\n(?<text>.*?)|console\n(?<session>.*?))^```$/gms;
+	/^```(?:(?:ts|py)\n(?<text>(?:\/\/|#) (?<name>\S+\.(?:ts|py))\n.*?)|console\n(?<session>.*?))^```$/gms;
 /** What stands for what is left out: lines, or the rest of one. */
 const LEFT_OUT = "…";
 
@@ -75,7 +75,7 @@ function comparable(text: string): string {
 			.replace(/0x[0-9a-f]+/g, "ADDRESS")
 			// Either worker may get the first call.
 			.replace(/\binvoices-\d\b/g, "WORKER")
-			.replace(/\b\d{2,}\b/g, "N")
+			.replace(/(?<!tools\.py", line )\b\d{2,}\b/g, "N")
 			.replace(/"[^"]*\//g, '"')
 			.replace(/[ \t]+/g, " ")
 			.trim()
