@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
@@ -22,14 +21,12 @@ from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
-from snakepit_bridge.tools.toolbox import Hook, Toolbox, ToolsInvalid
+from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
 __all__ = ["work"]
 
 # A part of the grace that the host gives a leaving worker.
 TELEMETRY_GRACE_S = 1.0
-
-_logger = logging.getLogger(__name__)
 
 
 def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
@@ -75,7 +72,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
 
             keep_types(launch.types_file, launch.tools[0], toolbox.tools.values())
         main.run()
-        _run_hooks(toolbox.shutdown_hooks(), main)
+        toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if tracing is not None:
             tracing.close(TELEMETRY_GRACE_S)
         bridge.close()
@@ -151,7 +148,7 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
             main.complete(invoke(hook))
     except BaseException as error:
         # What has started is ended, as with `with`.
-        _run_hooks(toolbox.shutdown_hooks(), main)
+        toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if isinstance(error, ToolsInvalid):
             raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
         raise StartFailed(
@@ -164,11 +161,3 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
 def _users_traceback(error: BaseException) -> str:
     trace = without_bridge(error.__traceback__)
     return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
-
-
-def _run_hooks(hooks: Iterable[Hook], main: MainThread) -> None:
-    for hook in hooks:
-        try:
-            main.complete(invoke(hook))
-        except BaseException:
-            _logger.exception("a shut-down hook failed")

@@ -46,12 +46,18 @@ def _call(options: argparse.Namespace, results: TextIO) -> None:
     main = MainThread()
     try:
         toolbox = load_target(options.target, main)
-        tool = _find(toolbox, options.tool)
-        given = _arguments(tool, options.json, options.pairs)
-        with _input(options.input) as items:
-            _run(tool, given, items, main, options.timeout, results)
-        for hook in toolbox.shutdown_hooks():
-            main.complete(hook())
+        try:
+            tool = _find(toolbox, options.tool)
+            given = _arguments(tool, options.json, options.pairs)
+            with _input(options.input) as items:
+                _run(tool, given, items, main, options.timeout, results)
+        finally:
+            failed = toolbox.shut_down(lambda hook: main.complete(hook()))
+        for error in failed:
+            if isinstance(error, KeyboardInterrupt):
+                raise error
+            problem = f"a shut-down hook failed: {type(error).__name__}: {error}"
+            raise CommandFailed(TOOL_FAILED, problem)
     except KeyboardInterrupt:
         raise CommandFailed(INTERRUPTED, "interrupted") from None
     finally:
@@ -65,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What JSON has no type for is written as an object with one key: "
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
-        '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool raised; 65 wrong '
+        '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool or a shut-down hook raised; 65 wrong '
         "tool or arguments; 66 the tools cannot be loaded; 73 the results cannot be written. What tools print goes to standard error, and so does what a generator returns after its last item.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE[:NAME,...]")

@@ -19,6 +19,8 @@ __all__ = ["load_target", "load_tools"]
 def load_target(target: str, main: MainThread) -> Toolbox:
     """Imports a file or module and runs its start-up hooks.
 
+    When one fails, what has started is ended.
+
     Args:
         target: the file or module. After a colon, names of functions that are exposed
             as they are: `math:sqrt,pow`.
@@ -38,8 +40,7 @@ def load_target(target: str, main: MainThread) -> Toolbox:
             sys.path.insert(0, os.getcwd())
             module = load_module(place)
         toolbox.add(module, expose)
-        for hook in toolbox.startup_hooks():
-            main.complete(hook())
+        _start(toolbox, main)
     except (NoSource, ToolsInvalid) as error:
         raise CommandFailed(NO_TOOLS, f"cannot load {target}: {error}") from error
     except SystemExit as error:
@@ -53,6 +54,15 @@ def load_target(target: str, main: MainThread) -> Toolbox:
         text = f"{_traced(error)}cannot load {target}"
         raise CommandFailed(NO_TOOLS, text) from error
     return toolbox
+
+
+def _start(toolbox: Toolbox, main: MainThread) -> None:
+    try:
+        for hook in toolbox.startup_hooks():
+            main.complete(hook())
+    except BaseException:
+        toolbox.shut_down(lambda hook: main.complete(hook()))
+        raise
 
 
 def _traced(error: BaseException) -> str:

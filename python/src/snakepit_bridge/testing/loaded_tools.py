@@ -33,11 +33,14 @@ def load_tools_of(path: str) -> Iterator[LoadedTools]:
     main = MainThread()
     try:
         toolbox = Toolbox(load_file(path))
-        for hook in toolbox.startup_hooks():
-            main.complete(hook())
-        yield LoadedTools(toolbox.tools, main)
-        for hook in toolbox.shutdown_hooks():
-            main.complete(hook())
+        try:
+            for hook in toolbox.startup_hooks():
+                main.complete(hook())
+            yield LoadedTools(toolbox.tools, main)
+        finally:
+            failed = toolbox.shut_down(lambda hook: main.complete(hook()))
+        for error in failed:
+            raise error
     finally:
         main.close()
 

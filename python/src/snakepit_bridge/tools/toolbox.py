@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,8 @@ from snakepit_bridge.tools.tool import Tool, qualified_name
 __all__ = ["Hook", "Toolbox", "ToolsInvalid"]
 
 Hook = Callable[[], Any]
+
+_logger = logging.getLogger(__name__)
 
 
 class Toolbox:
@@ -99,6 +102,21 @@ class Toolbox:
         that was entered.
         """
         yield from reversed(self._ends)
+
+    def shut_down(self, run: Callable[[Hook], object]) -> list[BaseException]:
+        """Runs every shut-down hook; logs what they raise, and returns it.
+
+        Args:
+            run: runs a hook, and awaits what it returns.
+        """
+        failed: list[BaseException] = []
+        for hook in self.shutdown_hooks():
+            try:
+                run(hook)
+            except BaseException as error:
+                _logger.exception("a shut-down hook failed")
+                failed.append(error)
+        return failed
 
     def _start(self) -> Iterator[Hook]:
         """Yields the start-up hooks that are new; then the end of these parts is due."""
