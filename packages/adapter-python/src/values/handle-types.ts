@@ -23,7 +23,10 @@ type ParametersOf<T, Name extends keyof T> =
 export type GivenTo<T, Name extends keyof T> =
 	readonly [] extends ParametersOf<T, Name>
 		? [args?: ParametersOf<T, Name>, named?: Named, limits?: CallLimits]
-		: [args: ParametersOf<T, Name>, named?: Named, limits?: CallLimits];
+		:
+				| [args: ParametersOf<T, Name>, named?: Named, limits?: CallLimits]
+				// What is given by name is checked in Python only.
+				| [args: readonly unknown[], named: Named, limits?: CallLimits];
 /** The same of any method. */
 export type Given = readonly [
 	args?: readonly unknown[] | undefined,

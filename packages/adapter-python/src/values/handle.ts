@@ -60,7 +60,7 @@ export class Handle<T = Anything> implements AsyncDisposable {
 	}
 
 	/**
-	 * Calls a method. The result is a value, or a handle where it is none.
+	 * Calls a method: `call(name, [args], { name: value })`. The result is a value, or a handle where it is none.
 	 *
 	 * @throws ToolError what Python raised; InputError `HANDLE_INVALID`, `HANDLE_REFUSED`; WorkerLostError `SESSION_LOST`;
 	 *   and as `session.execute`. So do all others.
@@ -144,11 +144,12 @@ export class Handle<T = Anything> implements AsyncDisposable {
 		return { handle: this.type };
 	}
 
-	#method(
+	async #method(
 		how: "call" | "keep",
 		name: string | null,
 		[args = [], named = {}, limits]: Given,
 	): Promise<Anything> {
+		requireGiven(this.type, how, name, args, named);
 		return this.#execute(how, [name, args, named], limits);
 	}
 
@@ -188,6 +189,28 @@ export async function importModule<T = Anything>(
 	requireStrict(session, "no");
 	const module = await session.execute("snakepit.import", [name], limits);
 	return module as Handle<T>;
+}
+
+/** Without types it is easily called as `call(name, 1)` or `call(name, { x: 1 })`. */
+function requireGiven(
+	type: string,
+	how: "call" | "keep",
+	name: string | null,
+	args: unknown,
+	named: unknown,
+): void {
+	const isRecord =
+		typeof named === "object" && named !== null && !Array.isArray(named);
+	if (Array.isArray(args) && isRecord) return;
+	const form =
+		name === null
+			? "invoke([args], { name: value })"
+			: `${how}(name, [args], { name: value })`;
+	throw new InputError({
+		code: "INVALID_ARGUMENTS",
+		ran: "no",
+		message: `The handle of a ${type} takes positional arguments as an array, then those by name as an object: ${form}.`,
+	});
 }
 
 function requireStrict(

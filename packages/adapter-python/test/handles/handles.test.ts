@@ -25,6 +25,10 @@ interface Counter {
 	readonly count: number;
 }
 
+interface Shift {
+	shift(by: number): number;
+}
+
 interface Tools {
 	counter(args?: { start?: number }): Handle<Counter>;
 	counters(args: { starts: number[] }): AsyncIterable<Handle<Counter>>;
@@ -96,6 +100,35 @@ test("an object stays in the worker, and is an argument of later calls", async (
 		constructor: ToolError,
 		message: expect.stringMatching(/did you mean 'add'/),
 	});
+});
+
+test("a required parameter can be given by name", async () => {
+	using session = strict();
+	const point = (await session.execute("counter")) as Handle as Handle<Shift>;
+	expect(await point.call("shift", [], { by: 3 })).toBe(3);
+	expect(await point.call("shift", [4])).toBe(7);
+	expect(await (await point.keep("shift", [], { by: 1 })).value()).toBe(8);
+	// @ts-expect-error a required parameter is missing
+	expect(await failureOf(point.call("shift"))).toBeInstanceOf(ToolError);
+});
+
+test("arguments in another form are refused with the right one", async () => {
+	using session = strict();
+	const counter: Handle = await session.execute("counter");
+	const form = /call\(name, \[args\], \{ name: value \}\)/;
+	for (const given of [1, { n: 1 }, "a", null] as never[]) {
+		const error = await failureOf(counter.call("add", given));
+		expect(error).toEqual(refused("INVALID_ARGUMENTS", form));
+		expect(error).toMatchObject({ ran: "no" });
+	}
+	const named = await failureOf(counter.call("add", [], [1] as never));
+	expect(named).toEqual(refused("INVALID_ARGUMENTS", form));
+	expect(await failureOf(counter.keep("add", 1 as never))).toEqual(
+		refused("INVALID_ARGUMENTS", /keep\(name, /),
+	);
+	expect(await failureOf(counter.invoke({ n: 1 } as never))).toEqual(
+		refused("INVALID_ARGUMENTS", /invoke\(\[args\], /),
+	);
 });
 
 test("chunks of a stream are handles, too", async () => {

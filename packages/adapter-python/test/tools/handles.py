@@ -19,6 +19,9 @@ class Counter:
         self.count += n
         return self.count
 
+    def shift(self, by: int) -> int:
+        return self.add(by)
+
     def copy(self) -> "Counter":
         return Counter(self.count)
 
