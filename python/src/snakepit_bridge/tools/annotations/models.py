@@ -69,14 +69,13 @@ class ModelCheck(Check):
             raise self._mismatch(error, path) from None
 
     def _mismatch(self, error: pydantic.ValidationError, path: Path) -> Mismatch:
-        """Returns the first error with its path, and the texts of some others."""
+        """Returns the first error with its path, and some others with theirs."""
         first, *others = error.errors(
             include_url=False, include_context=False, include_input=False
         )
         problem = first["msg"]
         for other in others[: _MOST_ERRORS - 1]:
-            place = path_text(_place(other["loc"], None), "").lstrip(".")
-            problem += f"; {place}: {other['msg']}" if place else f"; {other['msg']}"
+            problem += f"; {path_text(_place(other['loc'], path))}: {other['msg']}"
         if len(others) >= _MOST_ERRORS:
             problem += f"; and {len(others) + 1 - _MOST_ERRORS} more"
         where = _place(first["loc"], path)
