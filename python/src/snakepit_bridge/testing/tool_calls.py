@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
@@ -143,13 +144,29 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     """Returns the tool that a function under `@tool` is.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is none, or a method without its toolset's instance.
     """
     mark = getattr(function, MARK, None)
     if not isinstance(mark, ToolMark):
         named = getattr(function, "__qualname__", repr(function))
         raise TypeError(f"{named} is no tool; decorate it with @tool")
+    _refuse_unbound(function)
     return Tool(mark.name or function.__name__, function, mark)
+
+
+def _refuse_unbound(function: Callable[..., Any]) -> None:
+    if (
+        inspect.isfunction(function)
+        and "self" in inspect.signature(function).parameters
+    ):
+        method = function.__qualname__.rpartition("<locals>.")[2]
+        cls, _, name = method.rpartition(".")
+        if cls:
+            raise TypeError(
+                f"{method} is a method without an instance; call {cls}(...).{name}, or "
+                f"use the fixture snakepit_tools, which makes the toolset: "
+                f"snakepit_tools.call({name!r}, ...)"
+            )
 
 
 def refuse_streams(tool: Tool) -> None:

@@ -136,13 +136,26 @@ def tool(
             it, one call.
 
     Raises:
-        TypeError: the decorated object cannot be called.
+        TypeError: the decorated object cannot be called, or `batch` is no `Batch`.
     """
+    if batch is not None:
+        _check_batch(batch)
 
     def mark(target: _Function) -> _Function:
         return _marked(target, ToolMark(name, takes_input, batch), "tool")
 
     return mark if function is None else mark(function)
+
+
+def _check_batch(batch: object) -> None:
+    # Few tools are batches.
+    from snakepit_bridge.tools.batch import Batch
+
+    if not isinstance(batch, Batch):
+        most = batch if type(batch) is int and batch >= 1 else 32
+        raise TypeError(
+            f"batch={batch!r:.60} is no Batch; write @tool(batch=Batch(max={most}))"
+        )
 
 
 @overload

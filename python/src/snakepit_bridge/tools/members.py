@@ -96,7 +96,7 @@ def exposed(module: ModuleType, names: list[str]) -> Iterator[tuple[object, Mark
             ) from None
         if not callable(item):
             raise ToolsInvalid(
-                f"{module.__name__}.{name}, which expose names, is a "
+                f"{module.__name__}.{name}, which expose names, is of type "
                 f"{type(item).__name__} and cannot be called; expose functions only"
             )
         yield item, mark_of(item) or ToolMark(name, NO_INPUT, foreign=True)

@@ -160,7 +160,8 @@ class Toolbox:
                 ) from error
             known = self.tools.setdefault(name, tool)
             if known.together != tool.together:
-                raise _same_name(name, known.qualified_name, tool.qualified_name)
+                names = known.qualified_name, tool.qualified_name
+                raise _same_name(name, *names, is_exposed=mark.foreign)
         elif isinstance(mark, HookMark):
             hooks = self._startup if mark.moment == "startup" else self._shutdown
             hooks.append(item)
@@ -179,9 +180,15 @@ class Toolbox:
                     name = prefix + (mark.name or _name(function))
                     other = known.setdefault(name, (i, function))
                     if other != (i, function):
-                        raise _same_name(
-                            name, qualified_name(other[1]), qualified_name(function)
-                        )
+                        places = self._place(*other), self._place(i, function)
+                        raise _same_name(name, *places)
+
+    def _place(self, toolset: int, function: Any) -> str:
+        """Names a function, and the toolset of a method, which may be inherited."""
+        if toolset < 0:
+            return qualified_name(function)
+        cls, _ = self._toolsets[toolset]
+        return f"{qualified_name(function)} of the toolset {cls.__qualname__}"
 
     def _check_methods(self, module: ModuleType) -> None:
         """Refuses a class whose tools could never be called."""
@@ -199,11 +206,15 @@ class Toolbox:
                 )
 
 
-def _same_name(name: str, one: str, other: str) -> ToolsInvalid:
-    return ToolsInvalid(
-        f"two tools are named {name!r}: {one} and {other}; give one of them another "
-        "name=..., or its toolset a prefix=..."
+def _same_name(
+    name: str, one: str, other: str, *, is_exposed: bool = False
+) -> ToolsInvalid:
+    remedy = (
+        "put a function of another name around one of them, and expose that"
+        if is_exposed
+        else "give one of them another name=..., or its toolset a prefix=..."
     )
+    return ToolsInvalid(f"two tools are named {name!r}: {one} and {other}; {remedy}")
 
 
 def _name(function: Any) -> str:

@@ -18,6 +18,8 @@ __all__ = [
 # By the type: the functions under `encoder`, and those under `decoder`.
 ENCODERS: dict[type, PlainForm] = {}
 DECODERS: dict[Any, Callable[[Any], Any]] = {}
+# By "encoder" or "decoder" and the type: the load of the module that has the function.
+_LOADS: dict[tuple[str, Any], object] = {}
 _OWN_IMAGE = (
     *(type(None), bool, int, float, str, bytes, bytearray, memoryview),
     *(list, tuple, dict, set, frozenset, date, datetime),
@@ -39,7 +41,8 @@ def encoder(kind: type[_Kind]) -> Callable[[_Encoder], _Encoder]:
         kind: the type.
 
     Raises:
-        TypeError: it is a type that can be sent as it is, such as `str`, or no type.
+        TypeError: it is a type that can be sent as it is, such as `str`, or no type, or
+            another function is its encoder.
     """
     if not isinstance(kind, type):
         raise TypeError(f"@encoder needs a type, as in @encoder(Money), got {kind!r}")
@@ -49,6 +52,7 @@ def encoder(kind: type[_Kind]) -> Callable[[_Encoder], _Encoder]:
         )
 
     def register(function: _Encoder) -> _Encoder:
+        _admit("encoder", kind, ENCODERS.get(kind), function)
         ENCODERS[kind] = function
         FORMS.clear()
         return function
@@ -60,12 +64,13 @@ def decoder(function: _Decoder) -> _Decoder:
     """Registers a function that makes an argument of what a caller sent.
 
     Its return annotation is the type: a tool's parameter with that annotation gets what
-    the function returns. The annotation of its parameter is what a caller sends, which
-    is checked before. `ValueError`, `TypeError` and `AssertionError` from the function
-    reject the argument with their message.
+    the function returns, which must be an instance of it. The annotation of its
+    parameter is what a caller sends, which is checked before. `ValueError`, `TypeError`
+    and `AssertionError` from the function reject the argument with their message.
 
     Raises:
-        TypeError: it has not one parameter and a return annotation that is a class.
+        TypeError: it has not one parameter and a return annotation that is a class, or
+            another function is the decoder of that class.
     """
     import inspect
     import typing
@@ -79,7 +84,41 @@ def decoder(function: _Decoder) -> _Decoder:
         )
     if kind in _OWN_IMAGE:
         raise TypeError(
-            f"a {kind.__name__} arrives as it is; make a subclass, and a decoder for that"
+            f"{kind.__name__} arrives as it is; make a subclass, and a decoder for that"
         )
+    _admit("decoder", kind, DECODERS.get(kind), function)
     DECODERS[kind] = function
     return function
+
+
+def _admit(what: str, kind: Any, known: Any, function: Any) -> None:
+    """Refuses a second function for a type, unless its module is loaded again."""
+    load = getattr(function, "__globals__", {}).get("__spec__")
+    known_load = _LOADS.get((what, kind))
+    if known is not None and _place(known) != _place(function):
+        # A cell of a notebook that runs again is in another file.
+        is_again = _module(known) == _module(function) and (
+            known_load is not load or _file(known) != _file(function)
+        )
+        if not is_again:
+            raise TypeError(
+                f"{kind.__qualname__} has two functions under @{what}: "
+                f"{_place(known)} and {_place(function)}; remove one of them"
+            )
+    _LOADS[what, kind] = load
+
+
+def _module(function: Any) -> str | None:
+    return getattr(function, "__module__", None)
+
+
+def _file(function: Any) -> str | None:
+    code = getattr(function, "__code__", None)
+    return code and code.co_filename
+
+
+def _place(function: Any) -> str:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    return f"{_module(function)}.{name}{where}"

@@ -25,7 +25,7 @@ def _remedy(value: object) -> str:
         return (
             "only asynchronous generators yield it, as the last item; return its value"
         )
-    if type(value).__name__ == "NaTType":
+    if type(value).__name__ in ("NaTType", "NAType"):
         return "send None in its place"
     if hasattr(value, "to_frame"):
         return "send .to_frame() of it, a table of one column, or .to_numpy()"

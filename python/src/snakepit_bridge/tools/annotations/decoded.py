@@ -12,6 +12,7 @@ from snakepit_bridge.tools.annotations.check import (
     Mismatch,
     Schema,
     Within,
+    type_name,
 )
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.no_image import Path
@@ -27,16 +28,23 @@ class DecodedCheck(Check):
         self.expected = kind.__name__
         self.described = inner
         self.parts = (inner,)
-        self._decode = decode
+        self._decode: Any = decode
+        self._kind = kind if _knows_instances(kind) else object
 
     def check(self, value: Any, path: Path) -> Any:
         checked = self.parts[0].check(value, path)
         try:
-            return self._decode(checked)
+            decoded = self._decode(checked)
         except REJECTIONS as error:
             reason = str(error) or type(error).__name__
             problem = f"not a valid {self.expected}: {reason}"
             raise Mismatch(path, self.expected, problem, problem) from None
+        if not isinstance(decoded, self._kind):
+            raise TypeError(
+                f"the @decoder {self._decode.__qualname__} returned "
+                f"{type_name(decoded)}; return {self.expected}, as its annotation says"
+            )
+        return decoded
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
         return self.parts[0].schema(definitions)
@@ -67,6 +75,15 @@ def _is_taken_apart(kind: type) -> bool:
     fields = ("__pydantic_fields__", "__dataclass_fields__")
     containers = (list, tuple, dict, set, frozenset)
     return issubclass(kind, containers) or any(hasattr(kind, f) for f in fields)
+
+
+def _knows_instances(kind: type) -> bool:
+    """Whether `isinstance` accepts it: typed dicts and most protocols refuse."""
+    try:
+        isinstance(None, kind)
+    except TypeError:
+        return False
+    return True
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
