@@ -182,3 +182,19 @@ def test_a_run_of_pytest_without_the_fixtures_imports_none_of_the_bridge(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_file_that_is_missing_is_named_with_the_setting(tmp_path: Path) -> None:
+    test = "def test_a_tool(snakepit_tools): ...\n"
+    (tmp_path / "test_tools.py").write_text(test)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"there is no file {tmp_path / 'tools.py'}" in done.stdout
+    assert "snakepit_tools = app/tools.py (now tools.py)" in done.stdout

@@ -54,6 +54,13 @@ def snakepit_tools(request: pytest.FixtureRequest) -> Iterator[LoadedTools]:
     """
     from snakepit_bridge.testing.loaded_tools import load_tools_of
 
-    path = request.config.rootpath / request.config.getini("snakepit_tools")
+    named = request.config.getini("snakepit_tools")
+    path = request.config.rootpath / named
+    if not path.is_file():
+        pytest.fail(
+            f"there is no file {path}; name that of the tools in pytest's "
+            f"configuration, as snakepit_tools = app/tools.py (now {named})",
+            pytrace=False,
+        )
     with load_tools_of(str(path)) as tools:
         yield tools
