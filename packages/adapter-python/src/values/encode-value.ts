@@ -8,7 +8,13 @@ import {
 	SMALL_IMAGE_BYTES,
 } from "./image-writer.ts";
 import { areDateTimes, encodeDateTimes } from "./moments.ts";
-import { describe, NoImage, propertyPlace, within } from "./no-image.ts";
+import {
+	describe,
+	NoImage,
+	propertyPlace,
+	remedyFor,
+	within,
+} from "./no-image.ts";
 import { Tuple } from "./tuple.ts";
 
 /** How `encodeValue` writes an image. */
@@ -134,7 +140,7 @@ class Encoder {
 		else if (isPlain(prototype)) this.plainObject(value);
 		else
 			throw new NoImage(
-				`is ${describe(value)}, which cannot be sent to Python; send its fields as a plain object`,
+				`is ${describe(value)}, which cannot be sent to Python; ${remedyFor(value)}`,
 			);
 		this.ancestors.pop();
 	}

@@ -70,3 +70,13 @@ export function describe(value: unknown): string {
 		? `an instance of ${name}`
 		: "an object of an unnamed class";
 }
+
+const ARROW_VECTOR = Symbol.for("apache-arrow/Vector");
+
+/** What to do with an object of a class that cannot cross. */
+export function remedyFor(value: object): string {
+	// The only part of apache-arrow that a program takes out of its tables.
+	if (ARROW_VECTOR in value) return "put it in a table: new Table({ column })";
+	if ("then" in value && typeof value.then === "function") return "await it";
+	return "send its fields as a plain object";
+}

@@ -1,4 +1,5 @@
 import { InputError } from "@snakepit/core";
+import { vectorFromArray } from "apache-arrow";
 import { describe, expect, test } from "vitest";
 import {
 	encodeValue,
@@ -50,7 +51,18 @@ describe("a value without image is named by its path", () => {
 			'$["my picture"]',
 			/instance of Picture.*plain object/,
 		],
-		["a promise", [Promise.resolve(1)], "$[0]", /instance of Promise/],
+		[
+			"a promise",
+			[Promise.resolve(1)],
+			"$[0]",
+			/instance of Promise.*await it$/,
+		],
+		[
+			"a column of apache-arrow",
+			[vectorFromArray([1, 2])],
+			"$[0]",
+			/instance of Vector.*put it in a table: new Table/,
+		],
 		["an invalid Date", [new Date(Number.NaN)], "$[0]", /invalid Date/],
 		[
 			"a Date that Python has not",
