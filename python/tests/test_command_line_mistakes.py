@@ -73,7 +73,7 @@ def test_tools_that_cannot_be_loaded_have_a_status_of_their_own(target: str) -> 
 UNLOADABLE = {
     "x = 1\n": "empty.py: empty has no tools; decorate a function with @tool",
     "from snakepit_bridge import tool\n\n@tool\ndef f(x: slice): ...\n": (
-        "empty.py: the tool empty.f: parameter 'x': no value that can cross is a slice"
+        "empty.py: the tool empty.f: parameter 'x': no value that can cross is of type slice"
     ),
 }
 

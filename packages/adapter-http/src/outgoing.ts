@@ -146,7 +146,7 @@ function json(value: unknown, ran: Ran): string {
 	} catch (cause) {
 		throw notJson((cause as Error).message, ran, cause);
 	}
-	if (text === undefined) throw notJson(`it is a ${typeof value}`, ran);
+	if (text === undefined) throw notJson(`it is of type ${typeof value}`, ran);
 	return text;
 }
 

@@ -170,8 +170,8 @@ export class Handle<T = Anything> implements AsyncDisposable {
 			code: released ? "HANDLE_INVALID" : "HANDLE_REFUSED",
 			ran: "no",
 			message: released
-				? `The handle of a ${this.type} was released. Ask for another one.`
-				: `The handle of a ${this.type} came outside of a session. Make the call in pool.session({ affinity: "strict" }).`,
+				? `The handle of an object of type ${this.type} was released. Ask for another one.`
+				: `The handle of an object of type ${this.type} came outside of a session. Make the call in pool.session({ affinity: "strict" }).`,
 		});
 	}
 }

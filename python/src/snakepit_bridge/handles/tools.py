@@ -62,7 +62,9 @@ class _HandleTools:
 
     async def awaited(self, target: Any) -> Any:
         if not isinstance(target, Awaitable):
-            raise TypeError(f"a {type(target).__name__} cannot be awaited")
+            raise TypeError(
+                f"an object of type {type(target).__name__} cannot be awaited"
+            )
         return self._access.admitted(await target)
 
     def iterate(self, target: Any) -> Iterator[Any]:

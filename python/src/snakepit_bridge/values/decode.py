@@ -293,4 +293,4 @@ def _set(items: list[Any], path: Path) -> set[Any]:
 
 def _unhashable(value: object, where: str) -> str:
     kind = type(value).__name__
-    return f"is a {kind}, which cannot be {where} in Python; send a tuple"
+    return f"is of type {kind}, which cannot be {where} in Python; send a tuple"

@@ -148,7 +148,7 @@ def _generic(
         if check is not None:
             return check
     raise Unsupported(
-        f"no value that can cross is a {_written(annotation)}; {_remedy(annotation)}"
+        f"no value that can cross is of type {_written(annotation)}; {_remedy(annotation)}"
     )
 
 
