@@ -37,8 +37,13 @@ export const IN_ORDER: readonly unknown[] = [
 const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 	"worker.ready": (e) => good(`${e["workerId"]} is ready (pid ${e["pid"]})`),
 	"worker.exited": exited,
-	"worker.start_failed": (e) =>
-		bad(`${e["workerId"]} could not be started: ${messageOf(e["error"])}`),
+	"worker.start_failed": (e) => {
+		const message = messageOf(e["error"]);
+		// Most messages are a sentence about the worker already.
+		return message.startsWith(`Worker ${e["workerId"]} `)
+			? bad(message.slice("Worker ".length))
+			: bad(`${e["workerId"]} could not be started: ${message}`);
+	},
 	"worker.condemned": (e) => warn(`${e["workerId"]} must end: ${e["message"]}`),
 	"worker.retiring": (e) => quiet(`${e["workerId"]} retires: ${e["reason"]}`),
 	"worker.group_spared": (e) =>

@@ -112,9 +112,12 @@ function startText({
 	if (error instanceof SnakepitError && error.code === "START_WITHDRAWN")
 		return undefined;
 	// The last lines of the worker were shown when they came.
-	return bounded(
-		`[snakepit] Worker ${workerId} could not be started: ${withoutLastLines(error.message)}`,
-	);
+	const message = withoutLastLines(error.message);
+	const worker = `Worker ${workerId} `;
+	const sentence = message.startsWith(worker)
+		? message
+		: `${worker}could not be started: ${message}`;
+	return bounded(`[snakepit] ${sentence}`);
 }
 
 function changedFiles(files: readonly string[]): string {

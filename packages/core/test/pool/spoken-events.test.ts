@@ -277,8 +277,11 @@ test("a start that fails while the pool is open is on standard error; one that c
 	const failures = virtual.events.of("worker.start_failed");
 	expect(failures.length).toBeGreaterThan(0);
 	const said = virtual.host.echoed.filter((text) =>
-		/Worker p-0 could not be started: .*no model/.test(text),
+		/Worker p-0 started, but .*could not connect: no model/.test(text),
 	);
 	expect(said.length).toBeGreaterThan(0);
-	for (const text of said) expect(text).not.toContain("Its last lines");
+	for (const text of said) {
+		expect(text).not.toContain("Its last lines");
+		expect(text.match(/Worker p-0/g)).toHaveLength(1);
+	}
 });
