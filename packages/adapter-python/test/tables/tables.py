@@ -111,6 +111,9 @@ def refused(what: str) -> Any:
         "run ends": lambda: pyarrow.table(
             {"a": pyarrow.RunEndEncodedArray.from_arrays([3], [1])}
         ),
+        "int128": lambda: polars.DataFrame(
+            {"a": polars.Series([1], dtype=polars.Int128)}
+        ),
         "twice": lambda: pandas.DataFrame([[1, 2]], columns=["bad", "bad"]),
         "polars": lambda: polars.DataFrame({"good": [1], "bad": [object()]}),
         "series": lambda: pandas.Series([1]),
