@@ -39,9 +39,13 @@ class Derived(Base):
 
 @pytest.fixture(autouse=True)
 def unregistered() -> Iterator[None]:
+    # Other modules register at their import.
+    registries: list[dict[Any, Any]] = [own_types.ENCODERS, own_types.DECODERS, FORMS]
+    before = [dict(each) for each in registries]
     yield
-    for registry in (own_types.ENCODERS, own_types.DECODERS, FORMS):
+    for registry, kept in zip(registries, before, strict=True):
         registry.clear()
+        registry.update(kept)
 
 
 @pytest.mark.parametrize(("given", "remedy"), [(8, 8), (0, 32), (True, 32), ("4", 32)])

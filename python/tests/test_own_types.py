@@ -48,6 +48,10 @@ class Level(enum.Enum):
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
+    # Other modules register at their import.
+    registries: list[dict[Any, Any]] = [own_types.ENCODERS, own_types.DECODERS, FORMS]
+    before = [dict(each) for each in registries]
+
     @encoder(Money)
     def write(money: Money) -> list[str | int]:
         return [money.cents, money.currency]
@@ -61,8 +65,9 @@ def registered() -> Iterator[None]:
         return Money(*parts)
 
     yield
-    for registry in (own_types.ENCODERS, own_types.DECODERS, FORMS):
+    for registry, kept in zip(registries, before, strict=True):
         registry.clear()
+        registry.update(kept)
 
 
 @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v], lambda v: {"a": (v,)}])
