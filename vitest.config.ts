@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { namespacePool } from "./scripts/ray/test-pool.ts";
 import { testWorkersEnv } from "./scripts/test-workers.ts";
 
 // `snakepit-source` makes `@snakepit/*` resolve to its TypeScript sources, here,
@@ -29,8 +30,30 @@ export const cache: string = fileURLToPath(
 	new URL("node_modules/.cache/tests", import.meta.url),
 );
 
+/** Tests with a Ray cluster: they run in a network that has only loopback. */
+const CLUSTER = "{packages/*,chaos}/test/cluster/**/*.test.ts";
+
+/** What holds for all tests. */
+const shared = {
+	// No test leaves anything in its process, and each start costs much.
+	isolate: false,
+	env: {
+		NODE_COMPILE_CACHE: compiled,
+		XDG_CACHE_HOME: cache,
+		...testWorkersEnv(),
+	},
+	setupFiles: ["scripts/test-setup.ts"],
+	// Most tests wait for processes that they have started: with as many files as cores,
+	// cores are idle for half of the time.
+	maxWorkers: availableParallelism() + 2,
+	// Real processes start slowly on a busy machine; a test ends by its events.
+	testTimeout: 30_000,
+	hookTimeout: 30_000,
+};
+
 /** Files that start many programs one after the other. */
 const LONG: readonly RegExp[] = [
+	/\/test\/cluster\//,
 	/\/chaos\//,
 	/\/test\/watchdog\//,
 	/\/test\/promises\//,
@@ -53,30 +76,39 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-	resolve: { conditions },
-	ssr: { resolve: { conditions } },
 	test: {
-		include: [
-			"{packages,apps,examples}/*/test/**/*.test.ts",
-			"{bench,chaos}/test/**/*.test.ts",
+		projects: [
+			{
+				resolve: { conditions },
+				ssr: { resolve: { conditions } },
+				test: {
+					...shared,
+					name: "processes",
+					include: [
+						"{packages,apps,examples}/*/test/**/*.test.ts",
+						"{bench,chaos}/test/**/*.test.ts",
+					],
+					exclude: [...configDefaults.exclude, CLUSTER],
+					pool: "forks",
+				},
+			},
+			{
+				resolve: { conditions },
+				ssr: { resolve: { conditions } },
+				test: {
+					...shared,
+					name: "cluster",
+					include: [CLUSTER],
+					pool: namespacePool,
+					globalSetup: ["scripts/ray/test-prepare.ts"],
+					// A node of Ray takes seconds to start.
+					testTimeout: 300_000,
+					hookTimeout: 300_000,
+				},
+			},
 		],
-		pool: "forks",
-		// No test leaves anything in its process, and each start costs much.
-		isolate: false,
-		env: {
-			NODE_COMPILE_CACHE: compiled,
-			XDG_CACHE_HOME: cache,
-			...testWorkersEnv(),
-		},
-		setupFiles: ["scripts/test-setup.ts"],
 		globalSetup: ["scripts/test-global-setup.ts"],
-		// Most tests wait for processes that they have started: with as many files as cores,
-		// cores are idle for half of the time.
-		maxWorkers: availableParallelism() + 2,
 		sequence: { sequencer: LongestFirst },
-		// Real processes start slowly on a busy machine; a test ends by its events.
-		testTimeout: 30_000,
-		hookTimeout: 30_000,
 		coverage: {
 			provider: "v8",
 			include: ["packages/*/src/**/*.ts"],

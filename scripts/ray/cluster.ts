@@ -27,7 +27,7 @@ export interface ClusterOptions {
  * a directory of its own. Disposing of the cluster ends and removes everything.
  */
 export class Cluster implements AsyncDisposable {
-	readonly address = `${HEAD}:${PORT}`;
+	readonly address: string = `${HEAD}:${PORT}`;
 	readonly options: ClusterOptions;
 	/** What only the head sees: files for the host alone. Other machines have another directory there. */
 	readonly disk: string;
@@ -50,8 +50,8 @@ export class Cluster implements AsyncDisposable {
 				...["--head", `--port=${PORT}`, "--no-monitor"],
 				...["--include-dashboard=false", `--temp-dir=${cluster.disk}/ray`],
 			]);
-			const others = (options.nodes ?? 3) - 1;
-			await Promise.all(Array.from({ length: others }, () => cluster.add()));
+			// One after the other: Ray gives each 30 s, which is little on a busy machine.
+			while (cluster.nodes.length < (options.nodes ?? 3)) await cluster.add();
 			return cluster;
 		} catch (error) {
 			await cluster[Symbol.asyncDispose]();

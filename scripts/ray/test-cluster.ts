@@ -1,0 +1,32 @@
+import { Cluster } from "./cluster.ts";
+import { isInside, namespaceUnavailable } from "./namespace.ts";
+import { clusterPython } from "./python.ts";
+
+const python = clusterPython();
+const missing =
+	python === undefined ? "Ray could not be installed" : namespaceUnavailable();
+
+/** Whether a cluster can be started here. */
+export const hasCluster: boolean = missing === undefined && isInside();
+
+/** For titles of tests that are skipped without a cluster. */
+export const needsCluster: string =
+	missing === undefined ? "" : ` (skipped: ${missing})`;
+
+const SHARED = Symbol.for("snakepit.test.cluster");
+const shared = globalThis as { [SHARED]?: Promise<Cluster> };
+
+/**
+ * The cluster of three nodes that tests share which leave it as it was: it ends with the namespace
+ * of Vitest's worker.
+ */
+export function sharedCluster(): Promise<Cluster> {
+	shared[SHARED] ??= ownCluster();
+	return shared[SHARED];
+}
+
+/** A cluster for a test that damages it, and disposes of it. It needs that no other one runs. */
+export function ownCluster(nodes = 3): Promise<Cluster> {
+	if (python === undefined) throw new Error("Ray could not be installed.");
+	return Cluster.start({ python, nodes });
+}
