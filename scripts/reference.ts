@@ -1,18 +1,28 @@
-// Makes docs/reference from the tables that the code runs on.
+// Makes docs/reference from the tables that the code runs on, and the list of events from their union.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorsReference } from "./reference/errors.ts";
-import { eventsReference } from "./reference/events.ts";
+import {
+	describedEvents,
+	eventsReference,
+	eventTypes,
+} from "./reference/events.ts";
 import { optionsReference } from "./reference/options.ts";
 import { statesReference } from "./reference/states.ts";
 import { telemetryReference } from "./reference/telemetry.ts";
 import { root } from "./run.ts";
 
+const events = describedEvents();
+writeFileSync(
+	join(root, "packages/core/src/gen/event-types.ts"),
+	eventTypes(events),
+);
+
 const directory = join(root, "docs/reference");
 mkdirSync(directory, { recursive: true });
 const pages: Readonly<Record<string, string>> = {
 	"errors.md": errorsReference(),
-	"events.md": eventsReference(),
+	"events.md": eventsReference(events),
 	"options.md": optionsReference(),
 	"states.md": statesReference(),
 	"telemetry.md": telemetryReference(),

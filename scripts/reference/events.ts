@@ -16,8 +16,14 @@ const FILES: readonly string[] = [
 /** What every event has. */
 const COMMON: readonly string[] = ["type", "wallMs"];
 
-/** docs/reference/events.md, from the union of events: the comment at an event's `type` is its meaning. */
-export function eventsReference(): string {
+interface DescribedEvent {
+	readonly type: string;
+	readonly meaning: string;
+	readonly fields: readonly string[];
+}
+
+/** The events of core's union, in the order of their declarations: the comment at an event's `type` is its meaning. */
+export function describedEvents(): readonly DescribedEvent[] {
 	using project = new TypeScriptProject(join(CORE, "tsconfig.json"));
 	const union = project
 		.exportsOf(join(CORE, "src/events.ts"))
@@ -30,21 +36,35 @@ export function eventsReference(): string {
 			throw new Error("An event has no type.");
 		const file = basename(declaration.getSourceFile().fileName);
 		return {
-			fields,
-			type,
+			type: type.text.replaceAll('"', ""),
+			meaning: project.commentOf(type.symbol).meaning,
+			fields: [...fields.keys()].filter((name) => !COMMON.includes(name)),
 			at: [FILES.indexOf(file), declaration.pos] as const,
 		};
 	});
 	// The compiler's own order is that in which it met them.
-	events.sort(({ at: a }, { at: b }) => a[0] - b[0] || a[1] - b[1]);
-	const rows = events.map(({ fields, type }) => {
-		const names = [...fields.keys()].filter((name) => !COMMON.includes(name));
-		return [
-			`\`${type.text.replaceAll('"', "")}\``,
-			project.commentOf(type.symbol).meaning,
-			names.map((name) => `\`${name}\``).join(", "),
-		];
-	});
+	return events.sort(({ at: a }, { at: b }) => a[0] - b[0] || a[1] - b[1]);
+}
+
+/** packages/core/src/gen/event-types.ts: the names by which a program may ask for events. */
+export function eventTypes(events: readonly DescribedEvent[]): string {
+	const types = events.map(({ type }) => `\t"${type}": true,\n`).join("");
+	return `// Made from the union of events by \`npx pnpm@12 generate\`.
+import type { SnakepitEventType } from "../events.ts";
+
+/** Every type of event: the compiler compares it with the union. */
+export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
+${types}};
+`;
+}
+
+/** docs/reference/events.md. */
+export function eventsReference(events: readonly DescribedEvent[]): string {
+	const rows = events.map(({ type, meaning, fields }) => [
+		`\`${type}\``,
+		meaning,
+		fields.map((name) => `\`${name}\``).join(", "),
+	]);
 	return page(
 		"Events",
 		'Received with `pool.on(listener)`, `pool.on(type, listener)` or `onEvent`. Each is a fact in the past tense with `type` and `wallMs` (milliseconds since the Unix epoch) beside the fields below; their types are in `EventOf<"worker.ready">`.',
