@@ -11,9 +11,12 @@ usage: python -m snakepit_bridge call FILE_OR_MODULE TOOL [--json JSON] [NAME=VA
        python -m snakepit_bridge attach SOCKET            (to a breakpoint() in a worker)
        python -m snakepit_bridge worker --run-id RUNID    (started by a host only)
        python -m snakepit_bridge preload --run-id RUNID   (started by a host only)
+       python -m snakepit_bridge gateway --run-id RUNID   (started by a host only)
+       python -m snakepit_bridge stand-in --run-id RUNID  (started by a host only)
        python -m snakepit_bridge --version
 """
 WRONG_USAGE = 64
+CLUSTER_COMMANDS = ("gateway", "stand-in", "relay")
 
 
 def main(arguments: list[str]) -> int:
@@ -31,6 +34,8 @@ def main(arguments: list[str]) -> int:
         from snakepit_bridge.preload.program import run_preload
 
         return run_preload(arguments[1:])
+    if command in CLUSTER_COMMANDS:
+        return _run_cluster_command(command, arguments[1:])
     if command == "call":
         from snakepit_bridge.cli.call import call_command
 
@@ -57,6 +62,20 @@ def main(arguments: list[str]) -> int:
         return 0
     sys.stderr.write(USAGE)
     return WRONG_USAGE
+
+
+def _run_cluster_command(command: str, arguments: list[str]) -> int:
+    if command == "stand-in":
+        from snakepit_bridge.cluster.stand_in import run_stand_in
+
+        return run_stand_in(arguments)
+    if command == "gateway":
+        from snakepit_bridge.cluster.gateway_program import run_gateway
+
+        return run_gateway(arguments)
+    from snakepit_bridge.cluster.keeper import run_keeper
+
+    return run_keeper(arguments)
 
 
 if __name__ == "__main__":

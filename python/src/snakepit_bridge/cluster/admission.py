@@ -1,0 +1,107 @@
+"""Accepts the relay's two connections: the gateway's, then the host's."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+
+from snakepit_bridge.cluster.certificates import is_pinned
+
+__all__ = ["Admission", "keep_alive"]
+
+# In this time a connection has shown its certificate, or is closed.
+HANDSHAKE_S = 10.0
+MOST_GUESTS = 16
+
+
+class Admission:
+    """Listens, and hands over each connection that shows the one certificate.
+
+    Others are closed; they cost a thread for a few seconds at most.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        context: ssl.SSLContext,
+        peer: str,
+        keep_alive_ms: int,
+        admit: Callable[[ssl.SSLSocket], bool],
+    ) -> None:
+        """Listens at a free port of this address.
+
+        Args:
+            address: Of this node.
+            context: See `pinned_context`.
+            peer: The certificate that a connection has to show.
+            keep_alive_ms: See `keep_alive`.
+            admit: Takes a connection over, in another thread, or returns False.
+
+        Raises:
+            OSError: the address cannot be used.
+        """
+        self._context = context
+        self._peer = peer
+        self._keep_alive_ms = keep_alive_ms
+        self._admit = admit
+        self._guests = threading.BoundedSemaphore(MOST_GUESTS)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._listener = socket.create_server((address, 0), family=family)
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Listens no more."""
+        with contextlib.suppress(OSError):
+            # `close` alone does not wake the thread that accepts.
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except ConnectionAbortedError:
+                continue
+            except OSError:
+                return
+            if not self._guests.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(
+                target=self._shake_hands, args=(connection,), daemon=True
+            ).start()
+
+    def _shake_hands(self, connection: socket.socket) -> None:
+        try:
+            connection.settimeout(HANDSHAKE_S)
+            keep_alive(connection, self._keep_alive_ms)
+            secured = self._context.wrap_socket(
+                connection, server_side=True, suppress_ragged_eofs=False
+            )
+            secured.settimeout(None)
+            if not (is_pinned(secured, self._peer) and self._admit(secured)):
+                secured.close()
+        except (OSError, ValueError):
+            connection.close()
+        finally:
+            self._guests.release()
+
+
+def keep_alive(connection: socket.socket, within_ms: int) -> None:
+    """Makes a connection fail when its other end has not answered for so long."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    seconds = max(1, within_ms // 4000)
+    for name, value in (
+        ("TCP_KEEPIDLE", seconds),
+        ("TCP_KEEPINTVL", seconds),
+        ("TCP_KEEPCNT", 3),
+        # Also while data is under way, which the others do not cover.
+        ("TCP_USER_TIMEOUT", within_ms),
+    ):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

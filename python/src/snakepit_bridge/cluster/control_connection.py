@@ -1,0 +1,95 @@
+"""The relay's connection to the gateway: messages both ways, without ever blocking."""
+
+from __future__ import annotations
+
+import select
+import ssl
+import time
+from collections.abc import Iterator
+
+from snakepit_bridge.cluster.json_lines import LineReader, line
+
+__all__ = ["ControlConnection"]
+
+READ_BYTES = 64 << 10
+# Of the worker's output; what comes while so much waits for a stopped gateway is dropped.
+MOST_WAITING = 4 << 20
+
+
+class ControlConnection:
+    """A connection that a loop calls when it is readable or writable."""
+
+    def __init__(self, connection: ssl.SSLSocket) -> None:
+        connection.setblocking(False)
+        self._connection = connection
+        self._reader = LineReader()
+        self._waiting = bytearray()
+        self._dropped = 0
+
+    def fileno(self) -> int:
+        """For a selector."""
+        return self._connection.fileno()
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether something waits until the connection is writable."""
+        return bool(self._waiting)
+
+    def receive(self) -> Iterator[dict[str, object]]:
+        """Yields what has arrived.
+
+        Raises:
+            EOFError: the gateway ended the connection.
+            OSError: it broke.
+            LineInvalid: what arrived is no message.
+        """
+        while True:
+            try:
+                data = self._connection.recv(READ_BYTES)
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return
+            if not data:
+                raise EOFError
+            yield from self._reader.feed(data)
+
+    def send_output(self, stream: str, data: bytes) -> None:
+        """Sends a piece of the worker's output, or counts it if too much waits."""
+        if len(self._waiting) > MOST_WAITING:
+            self._dropped += len(data)
+            return
+        if self._dropped:
+            note = f"[{self._dropped} bytes of output are lost: the gateway did not read]\n"
+            self._dropped = 0
+            self.send(output={"stream": "stderr", "text": note})
+        # Bytes that are no UTF-8 arrive as they are, too.
+        text = data.decode("utf-8", "surrogateescape")
+        self.send(output={"stream": stream, "text": text})
+
+    def send(self, **message: object) -> None:
+        """Sends a message, now or when the connection is writable.
+
+        Raises:
+            OSError: it broke.
+        """
+        self._waiting += line(**message)
+        self.flush()
+
+    def flush(self) -> None:
+        """Sends what the connection takes now; raises `OSError` if it broke."""
+        try:
+            while self._waiting:
+                del self._waiting[: self._connection.send(self._waiting)]
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            pass
+
+    def finish(self, within_s: float) -> None:
+        """Sends what waits, if the gateway reads it in time, and closes.
+
+        Raises:
+            OSError: it broke.
+        """
+        deadline = time.monotonic() + within_s
+        while self._waiting and (left := deadline - time.monotonic()) > 0:
+            select.select([], [self._connection], [], left)
+            self.flush()
+        self._connection.close()

@@ -1,0 +1,114 @@
+"""All descendants of this process, also those that left their group and session.
+
+A subreaper (Linux) becomes the parent of every descendant whose parent died: so none
+can get away from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+PR_SET_CHILD_SUBREAPER = 36
+# The kernel frees the memory of a killed process before that is a zombie.
+PATIENCE_MS = 50
+
+
+def become_subreaper() -> bool:
+    """Adopts the orphans among the descendants from now on; returns whether it is so."""
+    if sys.platform != "linux":
+        return False
+    library = ctypes.CDLL(None)
+    return bool(library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def children_of(pid: int) -> list[int]:
+    """Returns the direct children, zombies too; none for a process that is gone."""
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += [int(word) for word in file.read().split()]
+    except OSError:
+        if not os.path.exists("/proc/self/task"):
+            raise
+    return found
+
+
+def descendants_of(pid: int) -> list[int]:
+    """Returns all descendants, parents before their children."""
+    found = children_of(pid)
+    for child in found:
+        found += children_of(child)
+    return found
+
+
+def kill_descendants(collect: Callable[[], bool] | None = None) -> None:
+    """Kills every descendant and returns when none is left.
+
+    Args:
+        collect: Waits for children that have ended, and returns whether one is left.
+    """
+    collect = collect or _collect
+    while True:
+        # First all are stopped: what forks all the time would be faster than we are.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in descendants_of(os.getpid()):
+                _signal(pid, number)
+        if not collect():
+            return
+        _wait_for_a_child()
+
+
+def _collect() -> bool:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _signal(pid: int, number: int) -> None:
+    # A descendant may have been reaped by its parent meanwhile, and the number be another's.
+    with contextlib.suppress(OSError), _pidfd(pid) as descriptor:
+        if _is_descendant(pid):
+            signal.pidfd_send_signal(descriptor, number)
+
+
+def _is_descendant(pid: int) -> bool:
+    while pid > 1:
+        pid = parent_of(pid)
+        if pid == os.getpid():
+            return True
+    return False
+
+
+def parent_of(pid: int) -> int:
+    """Returns the parent's pid; raises `OSError` for a process that is gone."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        text = file.read()
+    return int(text[text.rfind(b")") + 2 :].split()[1])
+
+
+def _wait_for_a_child() -> None:
+    poller = select.poll()
+    with contextlib.ExitStack() as stack:
+        for pid in children_of(os.getpid()):
+            with contextlib.suppress(OSError):
+                poller.register(stack.enter_context(_pidfd(pid)), select.POLLIN)
+        poller.poll(PATIENCE_MS)
+
+
+@contextlib.contextmanager
+def _pidfd(pid: int) -> Iterator[int]:
+    descriptor = os.pidfd_open(pid)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,98 @@
+"""The gateway's launch message (docs/bridge-protocol.md)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from snakepit_bridge.boot.control_channel import LaunchInvalid
+from snakepit_bridge.boot.launch_message import Launch
+
+__all__ = ["GatewayLaunch", "Resources"]
+
+
+class Resources(NamedTuple):
+    """What a worker reserves, by Ray's names: `CPU`, `GPU`, and the cluster's own."""
+
+    amounts: dict[str, float]
+
+    def options(self) -> dict[str, Any]:
+        """Returns them as options of a Ray actor."""
+        own = {
+            name: amount
+            for name, amount in self.amounts.items()
+            if name not in ("CPU", "GPU")
+        }
+        return {
+            "num_cpus": self.amounts.get("CPU", 0),
+            "num_gpus": self.amounts.get("GPU", 0),
+            "resources": own,
+        }
+
+
+class GatewayLaunch(Launch):
+    """The launch message of a gateway.
+
+    Attributes:
+        address: Of the cluster, or `auto`.
+        pool: The name of the pool.
+        resources: What each worker reserves.
+        placement: `spread`, `pack`, or `{"node": ID_OR_ADDRESS}`.
+        runtime_env: The user's, for Ray.
+        keep_alive_ms: A connection whose other end does not answer for so long is lost.
+        tls: Paths of the user's `ca`, `certificate` and `key`; None to make own ones.
+        start_timeout_ms: The host gives up on a worker after this.
+    """
+
+    def _read(self) -> None:
+        super()._read()
+        payload = self.payload
+        self.address = _text(payload, "address")
+        self.pool = _text(payload, "pool")
+        asked = _object(payload, "resources")
+        self.resources = Resources(
+            {
+                "CPU": _number(asked.get("CPU", 1), "resources.CPU"),
+                "GPU": _number(asked.get("GPU", 0), "resources.GPU"),
+                **{
+                    name: _number(amount, f"resources.custom.{name}")
+                    for name, amount in _object(asked, "custom").items()
+                },
+            }
+        )
+        self.placement = payload.get("placement", "spread")
+        self.runtime_env = _object(payload, "runtimeEnv")
+        connection = _object(payload, "connection")
+        self.keep_alive_ms = int(
+            _number(connection.get("keepAliveMs", 10_000), "connection.keepAliveMs")
+        )
+        tls = connection.get("tls")
+        self.tls = (
+            None
+            if tls is None
+            else {str(name): str(path) for name, path in tls.items()}
+        )
+        self.start_timeout_ms = int(
+            _number(payload.get("startTimeoutMs", 30_000), "startTimeoutMs")
+        )
+
+
+def _text(payload: dict[str, Any], name: str) -> str:
+    value = payload.get(name)
+    if not isinstance(value, str) or not value:
+        raise LaunchInvalid(f"payload.{name} is not a non-empty string: {value!r}")
+    return value
+
+
+def _object(payload: dict[str, Any], name: str) -> dict[str, Any]:
+    value = payload.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise LaunchInvalid(f"payload.{name} is not an object")
+    return value
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise LaunchInvalid(f"payload.{name} is not a number of 0 or more: {value!r}")
+    return value

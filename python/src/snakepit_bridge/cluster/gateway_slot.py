@@ -1,0 +1,200 @@
+"""One stand-in of the gateway, and the worker on a node that it stands for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from snakepit_bridge.boot import exit_status
+from snakepit_bridge.boot.control_channel import StartFailed
+from snakepit_bridge.cluster.admission import keep_alive
+from snakepit_bridge.cluster.certificates import is_pinned, pinned_context
+from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
+from snakepit_bridge.cluster.nodes import describe, missing_everywhere, missing_now
+
+if TYPE_CHECKING:
+    from snakepit_bridge.cluster.gateway import Gateway
+
+__all__ = ["GatewaySlot"]
+
+READ_BYTES = 64 << 10
+# For a stand-in that is stopped; output that comes after that is dropped.
+MOST_WAITING = 4 << 20
+# A relay that has not ended by itself after this is killed with its actor.
+RELAY_END_S = 3.0
+# Of the start limit: after it the reason is looked for, while the host still waits.
+PATIENCE = 0.9
+
+
+class GatewaySlot:
+    """From a stand-in's connection to its end."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._gateway = gateway
+        self._stand_in = writer
+        self._messages = messages(reader)
+        self._actor: Any = None
+        self._control: asyncio.StreamWriter | None = None
+
+    async def serve(self) -> None:
+        """Serves the stand-in; nothing of its worker is left when this returns."""
+        launch = await anext(self._messages, None)
+        if launch is None:
+            return
+        worker = asyncio.create_task(self._run_worker(launch))
+        signals = asyncio.create_task(self._forward_signals())
+        try:
+            await asyncio.wait({worker, signals}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (worker, signals):
+                task.cancel()
+            await asyncio.gather(worker, signals, return_exceptions=True)
+            await self._end_relay()
+            self._stand_in.close()
+
+    async def _run_worker(self, launch: dict[str, Any]) -> None:
+        """Starts the worker, and passes on what its relay sends until that ends."""
+        try:
+            facts = await self._place()
+            node = facts["node"]
+            incoming = await self._connect(facts["relay"], node)
+            assert self._control is not None
+            self._control.write(line(launch=self._gateway.sources.mapped(launch)))
+            async for message in incoming:
+                ready = message.get("ready")
+                if isinstance(ready, dict):
+                    ready.update(facts)
+                self._tell(**message)
+                if "exit" in message:
+                    return
+            words = f"the connection to node {node['name']} ({node['address']}) ended"
+            self._give_up(f"snakepit: {words}, and the worker there with it\n")
+        except StartFailed as failure:
+            self._tell(failed=failure.__dict__)
+            self._tell(exit={"code": exit_status.FAILED})
+        except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
+            self._give_up(f"snakepit: {type(error).__name__}: {error}\n")
+
+    def _give_up(self, reason: str) -> None:
+        """The worker is not there any more, without a word of its relay."""
+        self._tell(output={"stream": "stderr", "text": reason})
+        self._tell(exit={"signal": "SIGKILL"})
+
+    async def _forward_signals(self) -> None:
+        async for message in self._messages:
+            if self._control is not None and "signal" in message:
+                self._control.write(line(signal=message["signal"]))
+
+    def _tell(self, **message: object) -> None:
+        """Sends a message to the stand-in."""
+        waiting = self._stand_in.transport.get_write_buffer_size()
+        if "output" not in message or waiting < MOST_WAITING:
+            self._stand_in.write(line(**message))
+
+    # ------------------------------------------------ the node
+
+    async def _place(self) -> dict[str, Any]:
+        """Returns `relay` and `node`, as `RelayActor.start` does.
+
+        Raises:
+            StartFailed: no node can run the worker.
+        """
+        gateway = self._gateway
+        asked = gateway.launch.resources.amounts
+        nodes = await asyncio.to_thread(gateway.cluster.nodes)
+        never = missing_everywhere(asked, nodes)
+        if never is not None:
+            raise StartFailed("RESOURCES_UNAVAILABLE", never, describe(asked, nodes))
+        self._actor = await asyncio.to_thread(gateway.new_actor)
+        started = asyncio.wrap_future(self._actor.start.remote(gateway.setup).future())
+        limit = gateway.launch.start_timeout_ms * PATIENCE / 1000
+        try:
+            facts: dict[str, Any] = await asyncio.wait_for(started, limit)
+        except asyncio.TimeoutError:
+            nodes = await asyncio.to_thread(gateway.cluster.nodes)
+            raise _not_placed(asked, nodes, limit) from None
+        except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
+            raise gateway.cluster.start_failure(error) from None
+        if "failed" in facts:
+            raise StartFailed(**facts["failed"])
+        return facts
+
+    async def _connect(
+        self, relay: dict[str, Any], node: dict[str, Any]
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Connects to the relay; returns what it sends.
+
+        Raises:
+            StartFailed: it cannot be reached, or is another.
+        """
+        gateway = self._gateway
+        context = pinned_context(gateway.identity, relay["certificate"], server=False)
+        limit = gateway.launch.keep_alive_ms / 1000
+        try:
+            reader, writer = await asyncio.wait_for(
+                asyncio.open_connection(relay["host"], relay["port"], ssl=context),
+                limit,
+            )
+        except (OSError, asyncio.TimeoutError) as error:
+            raise StartFailed(
+                "CLUSTER_UNREACHABLE",
+                f"node {node['name']} ({node['address']}) cannot be reached at port "
+                f"{relay['port']}: {type(error).__name__}: {error}",
+                "Between the nodes of the cluster all ports above 1023 have to be open.",
+            ) from None
+        self._control = writer
+        if not is_pinned(writer.get_extra_info("ssl_object"), relay["certificate"]):
+            raise StartFailed(
+                "CLUSTER_UNREACHABLE",
+                f"what listens at {relay['host']}:{relay['port']} is not the relay",
+            )
+        keep_alive(writer.get_extra_info("socket"), gateway.launch.keep_alive_ms)
+        return messages(reader)
+
+    async def _end_relay(self) -> None:
+        """Ends the worker on its node, whatever state its relay is in."""
+        if self._control is not None:
+            self._control.transport.abort()
+        actor, self._actor = self._actor, None
+        if actor is None:
+            return
+        with contextlib.suppress(Exception):
+            ended = asyncio.wrap_future(actor.ended.remote().future())
+            await asyncio.wait_for(ended, RELAY_END_S)
+        with contextlib.suppress(Exception):
+            await asyncio.to_thread(self._gateway.cluster.kill, actor)
+
+
+async def messages(reader: asyncio.StreamReader) -> AsyncIterator[dict[str, Any]]:
+    """Yields messages until the other end is gone, or sends what is none."""
+    lines = LineReader()
+    with contextlib.suppress(OSError, LineInvalid):
+        while data := await reader.read(READ_BYTES):
+            for message in lines.feed(data):
+                yield message
+
+
+def _not_placed(
+    asked: dict[str, float], nodes: list[Any], after_s: float
+) -> StartFailed:
+    missing = missing_now(asked, nodes)
+    if missing is not None:
+        return StartFailed(
+            "RESOURCES_UNAVAILABLE",
+            f"{missing}; waited {after_s:g} s",
+            describe(asked, nodes),
+        )
+    return StartFailed(
+        "CLUSTER_UNREACHABLE",
+        f"Ray did not start the worker's actor within {after_s:g} s, although a node has "
+        "the resources",
+        "Ray may still install what runtimeEnv lists: raise start.timeoutMs.\n"
+        + describe(asked, nodes),
+    )

@@ -1,0 +1,126 @@
+"""The worker on its node: started, and tied to the relay, as a host on one machine does it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import sys
+
+from snakepit_bridge.boot.control_channel import DESCRIPTOR, MAX_LINE, encode_line
+
+__all__ = ["HostedWorker", "bridge_command", "local_message"]
+
+# Those of the launch message that only a host on this machine can mean.
+LOCAL_FIELDS = ("companion", "env", "sharedMemory", "callPage", "watch", "debug")
+# Descriptors above those that the worker is given.
+FREE_DESCRIPTOR = 50
+
+
+def local_message(
+    message: dict[str, object], directory: str, sources: str
+) -> dict[str, object]:
+    """Returns the launch message with the paths of this node.
+
+    Args:
+        message: The launch message, with the tools' paths relative to `sources`.
+        directory: The private directory of the worker.
+        sources: Where the host's sources are on this node.
+    """
+    given = message["payload"]
+    assert isinstance(given, dict)
+    payload = {name: value for name, value in given.items() if name not in LOCAL_FIELDS}
+    payload["transport"] = "framed"
+    payload["socket"] = os.path.join(directory, "s")
+    payload["tools"] = [
+        {**tools, "file": os.path.join(sources, tools["file"])}
+        if "file" in tools
+        else tools
+        for tools in payload["tools"]
+    ]
+    payload["toolPath"] = [
+        os.path.join(sources, path) for path in payload.get("toolPath", [])
+    ]
+    return {
+        **message,
+        "lifeline": os.path.join(directory, "l"),
+        "directory": directory,
+        "payload": payload,
+    }
+
+
+class HostedWorker:
+    """A worker that this process started.
+
+    Attributes:
+        pid: Its process, which leads a group and session of its own.
+        control: Its control channel, for reading the ready line.
+        outputs: The read ends of its standard output and error.
+    """
+
+    def __init__(self, message: dict[str, object], env: dict[str, str | None]) -> None:
+        """Starts it.
+
+        Args:
+            message: See `local_message`.
+            env: Laid over the environment of this process; None removes a variable.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._lifeline = _listen(str(message["lifeline"]))
+        self.socket_path = str(message["payload"]["socket"])  # type: ignore[index]
+        self.control, theirs = socket.socketpair()
+        self.outputs = {}
+        null = os.open(os.devnull, os.O_RDONLY)
+        channel = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTOR)
+        actions: list[tuple[int, ...]] = [(os.POSIX_SPAWN_DUP2, null, 0)]
+        ends = []
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            self.outputs[name], write_end = os.pipe()
+            ends.append(fcntl.fcntl(write_end, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTOR))
+            os.close(write_end)
+            actions.append((os.POSIX_SPAWN_DUP2, ends[-1], number))
+        actions.append((os.POSIX_SPAWN_DUP2, channel, DESCRIPTOR))
+        try:
+            self.pid = os.posix_spawn(
+                sys.executable,
+                [*bridge_command("worker"), "--run-id", str(message["runId"])],
+                _environment(env),
+                file_actions=actions,
+                setsid=True,
+            )
+        finally:
+            for descriptor in (null, channel, *ends):
+                os.close(descriptor)
+            theirs.close()
+        self.control.sendall(encode_line(message))
+
+    def read_ready_line(self) -> bytes:
+        """Returns the line that is there; nothing if the worker ended without."""
+        return self.control.recv(MAX_LINE)
+
+    def connect(self) -> socket.socket:
+        """Returns a connection to the worker's socket."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self.socket_path)
+        return connection
+
+
+def bridge_command(command: str) -> list[str]:
+    """Returns how a program of the bridge is started with this Python."""
+    switches = ["-P", "-u"] if sys.version_info >= (3, 11) else ["-u"]
+    return [sys.executable, *switches, "-m", "snakepit_bridge", command]
+
+
+def _environment(changes: dict[str, str | None]) -> dict[str, str]:
+    merged: dict[str, str | None] = {**os.environ, **changes}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _listen(path: str) -> socket.socket:
+    """Returns the lifeline's listener: connections stay in its queue until we die."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    return listener

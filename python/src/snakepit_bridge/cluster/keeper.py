@@ -1,0 +1,76 @@
+"""The relay's parent on the node: ends everything when the relay or the Ray actor dies.
+
+Keeper and relay are both subreapers, and each watches the other: whichever of them is
+killed or stopped, the other ends all that is left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import socket
+import sys
+import tempfile
+
+from snakepit_bridge.boot import exit_status
+from snakepit_bridge.cluster.descendants import become_subreaper, kill_descendants
+from snakepit_bridge.cluster.json_lines import MAX_LINE
+from snakepit_bridge.cluster.relay_setup import RelaySetup
+
+# The actor writes the setup to it, and holds it open for as long as it lives.
+SETUP_DESCRIPTOR = 0
+USAGE = "usage: python -m snakepit_bridge relay    (started by a Ray actor only)\n"
+
+
+def run_keeper(arguments: list[str]) -> int:
+    """Runs until nothing of the worker is left; returns the exit status."""
+    line = b"" if arguments else _read_line(SETUP_DESCRIPTOR)
+    if not line:
+        sys.stderr.write(USAGE)
+        return exit_status.WRONG_USAGE
+    setup = RelaySetup(**json.loads(line))
+    # Short: it holds Unix sockets. 0700.
+    directory = tempfile.mkdtemp(prefix="snakepit-")
+    become_subreaper()
+    ours, theirs = socket.socketpair()
+    try:
+        if os.fork() == 0:
+            ours.close()
+            _run_relay(setup, directory, theirs)
+        theirs.close()
+        poller = select.poll()
+        poller.register(SETUP_DESCRIPTOR, select.POLLIN)
+        poller.register(ours, select.POLLIN)
+        poller.poll()
+    finally:
+        kill_descendants()
+        shutil.rmtree(directory, ignore_errors=True)
+    return exit_status.LEFT
+
+
+def _run_relay(setup: RelaySetup, directory: str, keeper: socket.socket) -> None:
+    status = exit_status.FAILED
+    try:
+        become_subreaper()
+        from snakepit_bridge.cluster.relay import Relay
+
+        Relay(setup, directory, keeper).run()
+        status = exit_status.LEFT
+    except Exception:  # noqa: BLE001 - it is the last frame of this process
+        sys.excepthook(*sys.exc_info())
+    finally:
+        kill_descendants()
+        os._exit(status)
+
+
+def _read_line(descriptor: int) -> bytes:
+    """Returns a line; nothing if it ends before, or is too long."""
+    line = b""
+    while not line.endswith(b"\n"):
+        data = os.read(descriptor, MAX_LINE)
+        if not data or len(line) > MAX_LINE:
+            return b""
+        line += data
+    return line

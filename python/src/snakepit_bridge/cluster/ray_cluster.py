@@ -1,0 +1,168 @@
+"""The cluster, by Ray's API: all of Ray that the gateway uses."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from snakepit_bridge.boot.control_channel import StartFailed
+from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
+from snakepit_bridge.cluster.nodes import Node
+
+__all__ = ["RayCluster"]
+
+# Ray itself waits for a minute.
+CONNECT_S = 10.0
+# By default Ray kills the children of a worker that ends, and only those: the keeper, which
+# ends the rest. And the driver's own environment is not that of `uv run`.
+SETTINGS = {"RAY_kill_child_processes_on_worker_exit": "false"}
+INSTALL = 'install "snakepit-bridge[ray]" with the release of Ray that the cluster runs'
+
+
+class RayCluster:
+    """A connection to the cluster as its driver."""
+
+    def __init__(self, launch: GatewayLaunch, archive: str) -> None:
+        """Connects.
+
+        Args:
+            launch: Of the gateway.
+            archive: The sources that every node gets.
+
+        Raises:
+            StartFailed: Ray is missing here, or the cluster cannot be reached or used.
+        """
+        self._ray = ray = _import_ray()
+        self.version: str = ray.__version__
+        self.address = _find(launch.address)
+        given = launch.runtime_env
+        if "working_dir" in given:
+            raise StartFailed(
+                "LAUNCH_INVALID",
+                "runtimeEnv.working_dir is what this adapter itself sends: the directories "
+                "of the tools. Use toolPath for more of them.",
+            )
+        runtime_env = {
+            **{name: value for name, value in given.items() if name != "excludes"},
+            "working_dir": archive,
+            "env_vars": {**given.get("env_vars", {}), **SETTINGS},
+        }
+        os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+        try:
+            ray.init(
+                address=self.address,
+                namespace=f"snakepit-{launch.run_id}",
+                runtime_env=runtime_env,
+                logging_level="ERROR",
+                log_to_driver=False,
+            )
+        except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
+            raise _refusal(error, self.address) from None
+
+    def nodes(self) -> list[Node]:
+        """Returns the living nodes."""
+        free = self._ray._private.state.available_resources_per_node()
+        return [
+            Node(
+                each["NodeID"],
+                each["NodeManagerHostname"],
+                each["NodeManagerAddress"],
+                each["Resources"],
+                free.get(each["NodeID"], {}),
+            )
+            for each in self._ray.nodes()
+            if each["Alive"]
+        ]
+
+    def actor(self, kind: type, resources: Resources, placement: object) -> Any:
+        """Asks for an actor, which Ray starts when a node has the resources."""
+        return (
+            self._ray.remote(kind)
+            .options(
+                **resources.options(),
+                scheduling_strategy=self._strategy(placement),
+                max_restarts=0,
+                max_concurrency=4,
+            )
+            .remote()
+        )
+
+    def start_failure(self, error: Exception) -> StartFailed:
+        """Returns in words of ours why an actor did not start."""
+        return StartFailed(
+            "CLUSTER_UNREACHABLE",
+            f"Ray could not start the worker's actor: {type(error).__name__}",
+            str(error),
+        )
+
+    def kill(self, actor: Any) -> None:
+        """Kills the process of an actor."""
+        self._ray.kill(actor, no_restart=True)
+
+    def close(self) -> None:
+        """Disconnects; Ray kills what this driver has started."""
+        self._ray.shutdown()
+
+    def _strategy(self, placement: object) -> object:
+        if not isinstance(placement, dict):
+            return "DEFAULT" if placement == "pack" else "SPREAD"
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        wanted = placement.get("node")
+        for node in self.nodes():
+            if wanted in (node.id, node.address, node.name):
+                return NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
+        raise StartFailed(
+            "RESOURCES_UNAVAILABLE",
+            f"placement: the cluster has no living node {wanted}",
+        )
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise StartFailed(
+            "BRIDGE_MISSING", f"Ray cannot be imported: {error}", INSTALL
+        ) from None
+    return ray
+
+
+def _find(address: str) -> str:
+    """Returns the address of the cluster, which listens there."""
+    from ray._private import services
+
+    try:
+        found = services.canonicalize_bootstrap_address(address)
+        host, port = found.rsplit(":", 1)
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except Exception as error:  # noqa: BLE001 - so many ways to have no cluster
+        raise _unreachable(address, f"{type(error).__name__}: {error}") from None
+    if not services.find_node_ids():
+        raise _unreachable(
+            found,
+            "this machine is no node of the cluster, which the gateway has to be on",
+            f"join it here, with `ray start --address={found} --num-cpus=0` if no worker "
+            "shall run on this machine",
+        )
+    return str(found)
+
+
+def _unreachable(address: str, reason: str, detail: str = "") -> StartFailed:
+    return StartFailed(
+        "CLUSTER_UNREACHABLE",
+        f"the Ray cluster at {address} cannot be reached: {reason}",
+        detail or "start one with `ray start --head`, or give its address: HOST:PORT",
+    )
+
+
+def _refusal(error: Exception, address: str) -> StartFailed:
+    words = f"{type(error).__name__}: {error}"
+    if "ersion mismatch" in words:
+        return StartFailed(
+            "VERSION_MISMATCH",
+            f"the cluster at {address} runs other releases than this machine: {error}",
+            INSTALL + " and the same Python",
+        )
+    return _unreachable(address, words)
