@@ -36,7 +36,7 @@ MISTAKES = [
     ),
     (["total", "--input", "/nowhere"], 65, "--input: "),
     (["fails"], 1, "ValueError: on purpose"),
-    (["odd"], 1, "$[0] is an object, which cannot be sent to the host"),
+    (["odd"], 1, "$[0] has the type object, which cannot be sent to the host"),
     (["asks"], 1, "there is no host here; in a test"),
 ]
 

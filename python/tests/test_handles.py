@@ -279,8 +279,9 @@ def frames() -> Iterator[int]:
     ],
 )
 def test_what_leads_to_the_interpreter_is_not_offered(target: Any, name: str) -> None:
-    with pytest.raises(CallRefused):
+    with pytest.raises(CallRefused) as refusal:
         Access(["json", "logging"]).attribute(target, name)
+    assert refusal.value.is_early == name.startswith("_")
 
 
 def test_a_missing_attribute_is_reported_with_the_nearest_one() -> None:

@@ -34,10 +34,11 @@ def test_a_compact_call_may_end_with_the_name_of_its_tool(tool: str) -> None:
 @pytest.mark.parametrize("timeout_ms", [None, 1, 86_400_000])
 @pytest.mark.parametrize("session", [None, "s", "s" * 255])
 @pytest.mark.parametrize("traceparent", [None, "00-" + "ab" * 16])
+@pytest.mark.parametrize("may_hold", [False, True])
 def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
-    timeout_ms: int | None, session: str | None, traceparent: str | None
+    timeout_ms: int | None, session: str | None, traceparent: str | None, may_hold: bool
 ) -> None:
-    call = pb.Call(call_id=3, tool="echo", arguments=b"\x90")
+    call = pb.Call(call_id=3, tool="echo", arguments=b"\x90", may_hold=may_hold)
     if timeout_ms is not None:
         call.timeout_ms = timeout_ms
     if session is not None:
@@ -46,8 +47,8 @@ def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
         call.trace_context["traceparent"] = traceparent
     data = compact(call)
     assert data is not None
-    fields = (timeout_ms, session, traceparent)
-    expected = None if fields == (None, None, None) else fields
+    fields = (timeout_ms, session, traceparent, may_hold)
+    expected = None if fields == (None, None, None, False) else fields
     assert parse_frame(data) == (3, "echo", b"\x90", expected)
     for size in range(1, len(data) - 1):
         with pytest.raises(DecodeError, match="compact call"):
@@ -72,7 +73,7 @@ def test_any_other_frame_is_protobuf() -> None:
         CALL.pack(1, 0, 2) + b"\2s",
         CALL.pack(1, 0, 4) + b"\2" + "é".encode(),
         CALL.pack(1, 0, 6) + b"\1s",
-        CALL.pack(1, 0, 8),
+        CALL.pack(1, 0, 16),
     ],
 )
 def test_a_malformed_compact_call_is_refused(data: bytes) -> None:

@@ -23,6 +23,7 @@ def compact(call: pb.Call | None = None, **_: Any) -> bytes | None:
         arguments=call.arguments,
         timeout_ms=call.timeout_ms,
         session_id=call.session_id,
+        may_hold=call.may_hold,
     )
     traceparent = call.trace_context.get("traceparent", "")
     if traceparent:
@@ -30,7 +31,7 @@ def compact(call: pb.Call | None = None, **_: Any) -> bytes | None:
     texts = (call.tool, call.session_id, traceparent)
     if call != plain or any(not t.isascii() or len(t) > 255 for t in texts):
         return None
-    fields = 0
+    fields = 8 if call.may_hold else 0
     more = b""
     if call.timeout_ms:
         fields |= 1

@@ -118,6 +118,7 @@ export function callFrame(
 			streamBytes: credit?.smallBytes ?? 0,
 			hasInput: options.input !== undefined,
 			wantsProgress: options.onProgress !== undefined,
+			mayHold: options.session?.affinity === "strict",
 		},
 	});
 	return { frame, memory };

@@ -1,5 +1,6 @@
 import type { SnakepitError } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
+import { releaseUnclaimed } from "../values/unclaimed-handle.ts";
 import type { Conversation } from "./conversation.ts";
 import { CreditWindow, type StreamCredit } from "./credit-window.ts";
 import type { CallAnswers, OngoingCall } from "./ongoing-call.ts";
@@ -75,7 +76,7 @@ export class ChunkStream
 
 	async return(): Promise<Step> {
 		const { state } = this;
-		this.buffered.length = 0;
+		this.cancelled();
 		if (state.kind === "fresh" || state.kind === "over") {
 			this.state = { kind: "over", end: NOTHING };
 			return DONE;
@@ -109,7 +110,7 @@ export class ChunkStream
 	}
 
 	cancelled(): void {
-		this.buffered.length = 0;
+		for (const { value } of this.buffered.splice(0)) releaseUnclaimed(value);
 	}
 
 	private start(): void {

@@ -12,6 +12,7 @@ const CALL_HEAD_BYTES = 7;
 const TIMEOUT = 1;
 const SESSION = 2;
 const TRACEPARENT = 4;
+const MAY_HOLD = 8;
 const LONGEST_TEXT = 255;
 /** With room for the calls that getters in the arguments make. */
 const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
@@ -21,7 +22,12 @@ export const RESULT_HEAD_BYTES = 13;
 /** What a call may have besides its arguments. */
 export type CompactFields = Pick<
 	CallOptions,
-	"timeoutMs" | "sessionId" | "input" | "onProgress" | "traceContext"
+	| "timeoutMs"
+	| "sessionId"
+	| "session"
+	| "input"
+	| "onProgress"
+	| "traceContext"
 >;
 
 /** How many bytes precede the arguments of a call in its compact frame; `undefined` when it cannot have one. */
@@ -52,7 +58,7 @@ export function writeCompactCall(
 	into: Uint8Array,
 	number: number,
 	tool: string,
-	{ timeoutMs, sessionId, traceContext }: CompactFields,
+	{ timeoutMs, sessionId, session, traceContext }: CompactFields,
 ): void {
 	const { traceparent } = traceContext;
 	into[0] = COMPACT;
@@ -61,7 +67,8 @@ export function writeCompactCall(
 	into[6] =
 		(timeoutMs === undefined ? 0 : TIMEOUT) |
 		(sessionId === undefined ? 0 : SESSION) |
-		(traceparent === undefined ? 0 : TRACEPARENT);
+		(traceparent === undefined ? 0 : TRACEPARENT) |
+		(session?.affinity === "strict" ? MAY_HOLD : 0);
 	let at = writeText(into, CALL_HEAD_BYTES, tool);
 	if (timeoutMs !== undefined) {
 		writeUnsigned(into, at, wholeMs(timeoutMs));

@@ -17,15 +17,11 @@ import { cancellationOf } from "./cancellation.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import type { ConversationSetting } from "./conversation-setting.ts";
 import type { StreamCredit } from "./credit-window.ts";
-import { conversationBroken } from "./failure-error.ts";
+import { abortedBefore, conversationBroken } from "./failure-error.ts";
 import { encodeFrame, type HostMessage } from "./frame-codec.ts";
 import { HostFunctions } from "./host-functions.ts";
 import { IncomingFrames } from "./incoming-frames.ts";
-import {
-	abortedBefore,
-	type CallAnswers,
-	OngoingCall,
-} from "./ongoing-call.ts";
+import { type CallAnswers, OngoingCall } from "./ongoing-call.ts";
 import { OpenCalls } from "./open-calls.ts";
 
 /** The process at the other end, as far as a conversation needs it. */

@@ -84,6 +84,21 @@ export function callAborted(
 	});
 }
 
+/** A call whose signal was aborted before anything was sent. */
+export function abortedBefore(
+	workerId: string,
+	command: string,
+	signal: AbortSignal,
+): SnakepitError {
+	const call = {
+		workerId,
+		command,
+		cancelled: undefined,
+		inputError: undefined,
+	};
+	return callAborted(call, "no", signal.reason);
+}
+
 /** What a broken conversation is to a caller, or to the pool. */
 export function conversationBroken(
 	workerId: string,

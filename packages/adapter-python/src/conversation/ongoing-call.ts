@@ -11,6 +11,7 @@ import {
 import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { decodeValue } from "../values/decode-value.ts";
+import { releaseUnclaimed, releaseUnread } from "../values/unclaimed-handle.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	beganAgoMs,
@@ -132,7 +133,7 @@ export class OngoingCall {
 			this.fail(error as SnakepitError, false);
 			return;
 		}
-		if (this.finish(false)) this.answers.resolve(value);
+		this.succeed(value, false);
 	}
 
 	chunk(chunk: Chunk): void {
@@ -153,7 +154,7 @@ export class OngoingCall {
 				this.conversation.violated(
 					`a chunk beyond the credit of call ${this.number}`,
 				);
-		} else this.conversation.discard(chunk);
+		} else this.drop(chunk);
 	}
 
 	end(end: End): void {
@@ -165,7 +166,7 @@ export class OngoingCall {
 			// Chunks were dropped: this is not the end that the caller asked for.
 			const error =
 				state.error ?? callAborted(this.failed(), "maybe", state.reason);
-			this.conversation.discard(end);
+			this.drop(end);
 			this.fail(error, argumentsFree);
 		} else if (end.value.length === 0) {
 			if (this.finish(argumentsFree)) this.answers.resolve(null);
@@ -226,7 +227,23 @@ export class OngoingCall {
 			this.fail(error as SnakepitError, argumentsFree);
 			return;
 		}
-		if (this.finish(argumentsFree)) this.answers.resolve(value);
+		this.succeed(value, argumentsFree);
+	}
+
+	/** Nobody takes this value. */
+	private drop(image: ValueImage): void {
+		if (image.attachment === undefined)
+			releaseUnread(image.value, this.options.session);
+		else this.conversation.discard(image);
+	}
+
+	private succeed(value: unknown, argumentsFree: boolean): void {
+		const { state } = this;
+		if (!this.finish(argumentsFree)) return;
+		// The caller has its error already.
+		if (state.kind === "cancelling" && state.error === undefined)
+			releaseUnclaimed(value);
+		this.answers.resolve(value);
 	}
 
 	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
@@ -278,19 +295,4 @@ export class OngoingCall {
 		this.conversation.forget(this);
 		return true;
 	}
-}
-
-/** A call whose signal was aborted before anything was sent. */
-export function abortedBefore(
-	workerId: string,
-	command: string,
-	signal: AbortSignal,
-): SnakepitError {
-	const call = {
-		workerId,
-		command,
-		cancelled: undefined,
-		inputError: undefined,
-	};
-	return callAborted(call, "no", signal.reason);
 }

@@ -191,6 +191,8 @@ export interface Call {
   segmentsGone: string[];
   /** The caller wants reports of progress. Without it the worker sends none. */
   wantsProgress: boolean;
+  /** The session stays with this worker: its calls may hold objects here. */
+  mayHold: boolean;
 }
 
 export interface Call_TraceContextEntry {
@@ -780,6 +782,7 @@ function createBaseCall(): Call {
     resultSegment: "",
     segmentsGone: [],
     wantsProgress: false,
+    mayHold: false,
   };
 }
 
@@ -823,6 +826,9 @@ export const Call: MessageFns<Call> = {
     }
     if (message.wantsProgress !== false) {
       writer.uint32(104).bool(message.wantsProgress);
+    }
+    if (message.mayHold !== false) {
+      writer.uint32(112).bool(message.mayHold);
     }
     return writer;
   },
@@ -945,6 +951,14 @@ export const Call: MessageFns<Call> = {
             }
 
             message.wantsProgress = reader.bool();
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.mayHold = reader.bool();
             continue;
           }
         }

@@ -13,10 +13,13 @@ export class Tuple<Item = unknown> extends Array<Item> {
 	/** For the compiler only: an object that merely has the same properties is not a `Tuple`. */
 	declare protected readonly brand: "Tuple";
 
-	static override of<Item>(...items: Item[]): Tuple<Item> {
-		const tuple = new Tuple<Item>();
+	/** Its type has that of each item at its place. */
+	static override of<Items extends unknown[]>(
+		...items: Items
+	): Tuple<Items[number]> & Items {
+		const tuple = new Tuple<Items[number]>();
 		tuple.push(...items);
-		return tuple;
+		return tuple as Tuple<Items[number]> & Items;
 	}
 
 	static override get [Symbol.species](): ArrayConstructor {

@@ -33,8 +33,13 @@ interface Tools {
 	counter(args?: { start?: number }): Handle<Counter>;
 	counters(args: { starts: number[] }): AsyncIterable<Handle<Counter>>;
 	total(args: { of: readonly Handle<Counter>[] }): number;
+	counter_nevertheless(args: { start: number }): Handle<Counter>;
+	counters_nevertheless(args: {
+		start: number;
+	}): AsyncIterable<Handle<Counter>>;
 	no_handle(): unknown;
 	alive(): number[];
+	made(): number[];
 	ended_in_main(): boolean;
 	sqrt(args: readonly [number]): number;
 	SimpleNamespace(args: { a: number }): Handle;
@@ -158,13 +163,19 @@ test("a module that is listed is imported; what it returns is a value or a handl
 
 test("what leads to the interpreter is refused before it runs", async () => {
 	using session = strict();
-	expect(await failureOf(importModule(session, "os"))).toEqual(
+	const os = await failureOf(importModule(session, "os"));
+	expect(os).toEqual(
 		refused("HANDLE_REFUSED", /"snakepit.import".*'os' is not among/),
 	);
+	expect(os).toMatchObject({ ran: "no" });
 	const json = await importModule(session, "json");
-	expect(await failureOf(json.get("__loader__"))).toEqual(
-		refused("HANDLE_REFUSED", /begins with an underscore/),
-	);
+	for (const refusal of [json.get("__loader__"), json.call("_hidden")]) {
+		const error = await failureOf(refusal);
+		expect(error).toEqual(
+			refused("HANDLE_REFUSED", /begins with an underscore/),
+		);
+		expect(error).toMatchObject({ ran: "no" });
+	}
 	const decoder = await json.get("decoder");
 	expect(await failureOf(decoder.get("re"))).toEqual(
 		refused("HANDLE_REFUSED", /'re' is not among handles.imports/),
@@ -207,6 +218,24 @@ test("a handle of another session and a forged one are refused with ran: no", as
 	);
 });
 
+test("an object that was made for a caller who left is released", async () => {
+	using session = strict();
+	const leave = new AbortController();
+	const options = { signal: leave.signal, onProgress: () => leave.abort() };
+	const call = session.execute("counter_nevertheless", { start: 77 }, options);
+	expect(await failureOf(call)).toMatchObject({ code: "CALL_ABORTED" });
+	const chunks = session.stream("counters_nevertheless", { start: 80 });
+	const { value: first } = await chunks.next();
+	await chunks.return?.();
+	let alive: number[];
+	do alive = await session.execute("alive");
+	while (alive.some((count) => count === 77 || count > 80));
+	expect(alive).toContain(80);
+	const made = await session.execute("made");
+	expect(made).toEqual(expect.arrayContaining([77, 80, 81]));
+	expect(await (first as Handle<Counter>).get("count")).toBe(80);
+});
+
 test("a session holds no more objects than the limit", async () => {
 	using session = strict();
 	const made: Handle[] = [];
@@ -246,6 +275,7 @@ test("a handle outside of a strict session is refused", async () => {
 	expect(await failureOf(hint.execute("counter"))).toEqual(
 		refused("HANDLE_REFUSED", /affinity: "strict"/),
 	);
+	expect(await failureOf(hint.execute("counter"))).toMatchObject({ ran: "no" });
 	const error = await failureOf(importModule(hint, "json"));
 	expect(error).toEqual(refused("HANDLE_REFUSED", /affinity: "strict"/));
 	expect(error).toMatchObject({ ran: "no" });

@@ -82,7 +82,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 		PlainDateTime.from("9999-12-31T23:59:59.999999"),
 	],
 	"empty tuple": Tuple.of(),
-	tuple: Tuple.of<unknown>(1, "a", Tuple.of(2.5)),
+	tuple: Tuple.of(1, "a", Tuple.of(2.5)),
 	"empty set": new Set(),
 	set: new Set(["a"]),
 	"array of bool": array("bool", [2], "0100"),

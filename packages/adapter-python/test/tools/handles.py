@@ -1,19 +1,23 @@
 """Tools whose results stay in the worker."""
 
+import asyncio
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import ClassVar
 
-from snakepit_bridge import Handle, tool
+from snakepit_bridge import Handle, progress, tool
 
 
 class Counter:
     alive: "weakref.WeakSet[Counter]" = weakref.WeakSet()
+    made: ClassVar[list[int]] = []
     ended_in_main = True
 
     def __init__(self, start: int = 0) -> None:
         self.count = start
         self.alive.add(self)
+        self.made.append(start)
 
     def add(self, n: int = 1) -> int:
         self.count += n
@@ -63,6 +67,29 @@ def alive() -> list[int]:
 
 
 @tool
+def made() -> list[int]:
+    return Counter.made
+
+
+@tool
 def ended_in_main() -> bool:
     return Counter.ended_in_main
 
+
+
+@tool
+async def counter_nevertheless(start: int) -> Handle[Counter]:
+    """Makes one after its caller has left."""
+    progress(0)
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        return Counter(start)
+
+
+@tool
+async def counters_nevertheless(start: int) -> AsyncIterator[Handle[Counter]]:
+    """Makes more than its caller takes."""
+    for i in range(4):
+        yield Counter(start + i)
+    await asyncio.Event().wait()

@@ -151,12 +151,12 @@ test("what has parts is made of the parts that are written for it", async () => 
 
 	const pair = await pool.execute("pair", { value: [1, "a"] });
 	expectTypeOf(pair).toEqualTypeOf<[number | bigint, string]>();
-	expect(pair).toStrictEqual(Tuple.of<unknown>(1, "a"));
+	expect(pair).toStrictEqual(Tuple.of(1, "a"));
 	const run = await pool.execute("run", { value: [1, 0.5] });
 	expectTypeOf(run).toEqualTypeOf<Tuple<number>>();
 	expect(run).toStrictEqual(Tuple.of(1, 0.5));
 	expect(await pool.execute("numbers", { value: run })).toStrictEqual([1, 0.5]);
-	const cell = new Set([Tuple.of<number | string>(1, "a")]);
+	const cell = new Set([Tuple.of(1, "a")]);
 	const cells = await pool.execute("cells", { value: cell });
 	expectTypeOf(cells).toEqualTypeOf<Set<Tuple<number | bigint | string>>>();
 	expect(cells).toStrictEqual(cell);
@@ -175,7 +175,7 @@ test("what has parts is made of the parts that are written for it", async () => 
 		corner?: [number | bigint, number];
 		inside?: BoxResult;
 	}>();
-	const corner = Tuple.of<number>(1, 2);
+	const corner = Tuple.of(1, 2);
 	expect(box).toStrictEqual({ label: "a", inside: { label: "b", corner } });
 	// @ts-expect-error a key that it does not have
 	const wrong: BoxArgument = { label: "a", inside: { lable: "b" } };

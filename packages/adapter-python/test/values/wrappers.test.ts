@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, expectTypeOf, test } from "vitest";
 import {
 	Float,
 	NdArray,
@@ -20,6 +20,15 @@ test("wrappers are shown and compared as what they hold", () => {
 		'[1,"0001-02-03","2024-02-29T12:30:15.000120",[1]]',
 	);
 	expect(() => new Float("1" as never)).toThrow(TypeError);
+});
+
+test("a tuple of several types has the type of each item", () => {
+	const [count, name] = Tuple.of(1, "a");
+	expectTypeOf(count).toEqualTypeOf<number>();
+	expectTypeOf(name).toEqualTypeOf<string>();
+	expectTypeOf(Tuple.of(1, "a")).toExtend<[number, string]>();
+	expectTypeOf(Tuple.of(1, "a")).toExtend<Tuple<number | string>>();
+	expect([count, name]).toEqual([1, "a"]);
 });
 
 test("what is derived from a tuple is a plain array", () => {

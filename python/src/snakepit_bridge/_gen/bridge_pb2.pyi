@@ -110,7 +110,7 @@ class Attachment(_message.Message):
     def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
-    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone", "wants_progress")
+    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone", "wants_progress", "may_hold")
     class TraceContextEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -131,6 +131,7 @@ class Call(_message.Message):
     RESULT_SEGMENT_FIELD_NUMBER: _ClassVar[int]
     SEGMENTS_GONE_FIELD_NUMBER: _ClassVar[int]
     WANTS_PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    MAY_HOLD_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     tool: str
     arguments: bytes
@@ -144,7 +145,8 @@ class Call(_message.Message):
     result_segment: str
     segments_gone: _containers.RepeatedScalarFieldContainer[str]
     wants_progress: bool
-    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ..., wants_progress: bool = ...) -> None: ...
+    may_hold: bool
+    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ..., wants_progress: bool = ..., may_hold: bool = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ("call_id", "reason")

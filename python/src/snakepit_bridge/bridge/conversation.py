@@ -131,7 +131,7 @@ class Conversation:
         if fields is None:
             call = Call(call_id, name, calls, cancellation, tool.kind.is_async)
         else:
-            timeout_ms, session, traceparent = fields
+            timeout_ms, session, traceparent, may_hold = fields
             call = Call(
                 call_id,
                 name,
@@ -139,7 +139,7 @@ class Conversation:
                 cancellation,
                 tool.kind.is_async,
                 session=self._session(session),
-                handles=self._handles(session),
+                handles=self._handles(session) if may_hold else NO_HANDLES,
                 deadline=_deadline(timeout_ms),
                 trace_context={"traceparent": traceparent} if traceparent else {},
             )
@@ -202,7 +202,7 @@ class Conversation:
             cancellation,
             tool.kind.is_async,
             session=self._session(frame.session_id),
-            handles=self._handles(frame.session_id),
+            handles=self._handles(frame.session_id) if frame.may_hold else NO_HANDLES,
             deadline=_deadline(frame.timeout_ms),
             trace_context=dict(frame.trace_context),
             input_stream=self._input_stream(frame, tool, cancellation)

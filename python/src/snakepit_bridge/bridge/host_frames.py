@@ -20,6 +20,7 @@ _HEAD = struct.Struct(">xIBB")
 _TIMEOUT = 1
 _SESSION = 2
 _TRACEPARENT = 4
+_MAY_HOLD = 8
 _UNSIGNED = struct.Struct(">I")
 
 
@@ -29,6 +30,7 @@ class CompactFields(NamedTuple):
     timeout_ms: int | None
     session: str | None
     traceparent: str | None
+    may_hold: bool
 
 
 CompactCall: TypeAlias = tuple[int, str, bytes, CompactFields | None]
@@ -67,7 +69,7 @@ def parse_frame(data: bytes) -> pb.HostFrame | CompactCall:
 
 def _parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]:
     """Returns the fields, and where they end."""
-    if fields > _TIMEOUT + _SESSION + _TRACEPARENT:
+    if fields > _TIMEOUT + _SESSION + _TRACEPARENT + _MAY_HOLD:
         raise DecodeError(f"a compact call with unknown fields: {fields}")
     timeout_ms = session = traceparent = None
     if fields & _TIMEOUT:
@@ -77,7 +79,7 @@ def _parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int
         session, at = _text(data, at)
     if fields & _TRACEPARENT:
         traceparent, at = _text(data, at)
-    return CompactFields(timeout_ms, session, traceparent), at
+    return CompactFields(timeout_ms, session, traceparent, bool(fields & _MAY_HOLD)), at
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:

@@ -23,17 +23,31 @@ MAX_MESSAGE = 64 << 10
 
 
 class CallRefused(Exception):
-    """The bridge itself ends a call, before the tool runs or instead of its answer."""
+    """The bridge itself ends a call, before the tool runs or instead of its answer.
 
-    def __init__(self, kind: pb.FailureKind, message: str, path: str = "") -> None:
+    Attributes:
+        is_early: whether it was raised in a tool of the bridge before any other code
+            ran: the call counts as not begun.
+    """
+
+    def __init__(
+        self,
+        kind: pb.FailureKind,
+        message: str,
+        path: str = "",
+        *,
+        is_early: bool = False,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.path = path
+        self.is_early = is_early
 
 
 def refused(call_id: int, refusal: CallRefused, *, began: bool) -> pb.WorkerFrame:
     """Returns the frame for a call that the bridge refused."""
+    began = began and not refusal.is_early
     return _frame(call_id, refusal.kind, refusal.message, began, path=refusal.path)
 
 

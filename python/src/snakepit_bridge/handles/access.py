@@ -45,14 +45,11 @@ class Access:
         """Imports a module.
 
         Raises:
-            CallRefused: the host does not allow it.
+            CallRefused: the host does not allow it; nothing was imported.
             ImportError: there is none.
         """
         if not self._is_allowed(name):
-            known = ", ".join(self._modules) or "none"
-            raise _refused(
-                f"the module {name!r} is not among handles.imports ({known})"
-            )
+            raise self._not_listed(name, is_early=True)
         return importlib.import_module(name)
 
     def attribute(self, target: object, name: str) -> Any:
@@ -64,7 +61,8 @@ class Access:
         """
         if name.startswith("_"):
             raise _refused(
-                f"{name!r} begins with an underscore; handles offer public names only"
+                f"{name!r} begins with an underscore; handles offer public names only",
+                is_early=True,
             )
         try:
             value = getattr(target, name)
@@ -82,7 +80,7 @@ class Access:
             CallRefused: it may not.
         """
         if isinstance(value, ModuleType) and not self._is_allowed(value.__name__):
-            self.imported(value.__name__)
+            raise self._not_listed(value.__name__)
         if isinstance(value, _INTERNAL) or any(value is each for each in _FORBIDDEN):
             name = getattr(value, "__name__", type(value).__name__)
             raise _refused(f"{name} is not offered by handles")
@@ -91,6 +89,13 @@ class Access:
     def _is_allowed(self, name: str) -> bool:
         return any(f"{name}.".startswith(f"{module}.") for module in self._modules)
 
+    def _not_listed(self, name: str, *, is_early: bool = False) -> CallRefused:
+        known = ", ".join(self._modules) or "none"
+        return _refused(
+            f"the module {name!r} is not among handles.imports ({known})",
+            is_early=is_early,
+        )
 
-def _refused(message: str) -> CallRefused:
-    return CallRefused(pb.FAILURE_KIND_HANDLE_REFUSED, message)
+
+def _refused(message: str, *, is_early: bool = False) -> CallRefused:
+    return CallRefused(pb.FAILURE_KIND_HANDLE_REFUSED, message, is_early=is_early)

@@ -13,15 +13,14 @@ def no_image(value: object, path: Path) -> Refused:
     name = kind.__qualname__
     if kind.__module__ != "builtins":
         name = f"{kind.__module__}.{name}"
-    article = "an" if name[0] in "aeiouAEIOU" else "a"
     return Refused(
-        path, f"is {article} {name}, which cannot be sent to the host; {_remedy(value)}"
+        path, f"has the type {name}, which cannot be sent to the host; {_remedy(value)}"
     )
 
 
 def _remedy(value: object) -> str:
     if type(value).__module__ == "snakepit_bridge.tools.declaration":
-        # A `Result`, which values know nothing about.
+        # A `Result`, which this module does not import.
         return (
             "only asynchronous generators yield it, as the last item; return its value"
         )
