@@ -11,6 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
@@ -23,11 +24,13 @@ from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.shared_memory import SharedMemory
-from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
 
@@ -48,6 +51,14 @@ def _call_page(path: str | None) -> CallPage | None:
         # The host finds no page and sends each call when the one before is over.
         _logger.warning("there is no room for the page of calls: %s", error)
         return None
+
+
+def _shared_memory(launch: Launch) -> SharedMemory | None:
+    if launch.shared_memory is None:
+        return None
+    from snakepit_bridge.calls.shared_memory import SharedMemory
+
+    return SharedMemory(*launch.shared_memory)
 
 
 def _warn_of_batches_of_one(tools: Iterable[Tool], calls_per_worker: int) -> None:
@@ -80,11 +91,10 @@ class BridgeThread:
         self._launch = launch
         self._parts = parts
         self._main = parts.main
-        shared = launch.shared_memory
         self._calls = CallTable(
             parts.outbox,
             launch.max_message_bytes,
-            None if shared is None else SharedMemory(*shared),
+            _shared_memory(launch),
             tracing,
             _call_page(launch.call_page),
         )

@@ -6,19 +6,22 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.host_calls import CALL_OVER, HostCallFailed, Reply
 from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.shared_memory import SharedMemory
-from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.call_soon import call_soon
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.calls.host_calls import Reply
+    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["CallTable"]
 
@@ -109,7 +112,7 @@ class CallTable:
         for number, (owner, reply) in list(self._replies.items()):
             if owner == call_id:
                 self.drop_host_call(number)
-                reply.failure(CALL_OVER, "its call is over")
+                reply.call_over()
 
     def _interrupt(self, running: RunningCall) -> None:
         if running.state is CallState.ENDED or self._loop is None:
@@ -182,6 +185,8 @@ class CallTable:
     def _check_host_call(
         self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]
     ) -> None:
+        from snakepit_bridge.calls.host_calls import CALL_OVER, HostCallFailed
+
         function = reply.function
         if forked_copy.this_is_one:
             raise HostCallFailed(

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.host_frames import CompactCall, CompactFields
-from snakepit_bridge.calls.call_memory import CallMemory
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import NO_HANDLES, Call, NoHandles
-from snakepit_bridge.calls.credit import Credit
-from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
+from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.shared_memory import AttachmentInvalid
 from snakepit_bridge.failures.failure import CallRefused, not_transferable, refused
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.no_image import NoImage
 
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_memory import CallMemory
+    from snakepit_bridge.calls.credit import Credit
+    from snakepit_bridge.calls.input_stream import InputStream
     from snakepit_bridge.calls.progress_reports import ProgressReports
 
 __all__ = ["Conversation"]
@@ -143,7 +143,8 @@ class Conversation:
                 deadline=_deadline(timeout_ms),
                 trace_context={"traceparent": traceparent} if traceparent else {},
             )
-        running = RunningCall(
+        kind = PlainCall if tool.is_plain else RunningCall
+        running = kind(
             tool, call, cancellation, arguments, None, None, calls, is_compact=True
         )
         calls.running[call_id] = running
@@ -171,6 +172,8 @@ class Conversation:
     def _memory(self, frame: pb.Call) -> CallMemory | None:
         """Returns the call's part of the shared memory. Also for a call that is then
         refused: from here on its segments are known."""
+        from snakepit_bridge.calls.shared_memory import AttachmentInvalid
+
         shared = self.calls.shared_memory
         try:
             if shared is not None:
@@ -210,13 +213,18 @@ class Conversation:
             else None,
             progress=self._progress(frame) if frame.wants_progress else None,
         )
-        credit = Credit(frame.stream_credit, frame.stream_bytes) if streams else None
+        credit = self._credit_of(frame) if streams else None
         return RunningCall(
             tool, call, cancellation, frame.arguments, memory, credit, self.calls
         )
 
     def _session(self, session_id: str | None) -> dict[str, Any] | None:
         return self._sessions.setdefault(session_id, {}) if session_id else None
+
+    def _credit_of(self, frame: pb.Call) -> Credit:
+        from snakepit_bridge.calls.credit import Credit
+
+        return Credit(frame.stream_credit, frame.stream_bytes)
 
     def _progress(self, frame: pb.Call) -> ProgressReports:
         # Few workers need it.
@@ -234,6 +242,8 @@ class Conversation:
     def _input_stream(
         self, frame: pb.Call, tool: Tool, cancellation: Cancellation
     ) -> InputStream:
+        from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
+
         call_id = frame.call_id
 
         def grant(items: int) -> None:

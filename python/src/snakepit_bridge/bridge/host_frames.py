@@ -17,6 +17,8 @@ COMPACT = 0
 # The number of the call, the length of the tool's name, which follows, and which
 # fields come after that.
 _HEAD = struct.Struct(">xIBB")
+_HEAD_BYTES = _HEAD.size
+_unpack_head = _HEAD.unpack_from
 _TIMEOUT = 1
 _SESSION = 2
 _TRACEPARENT = 4
@@ -46,17 +48,16 @@ def parse_frame(data: bytes) -> pb.HostFrame | CompactCall:
     if not data or data[0] != COMPACT:
         return pb.HostFrame.FromString(data)
     size = len(data)
-    begin = _HEAD.size
-    if size < begin:
-        raise DecodeError(f"a compact call of {size} bytes, its head has {begin}")
-    number, length, fields = _HEAD.unpack_from(data)
-    end = begin + length
+    if size < _HEAD_BYTES:
+        raise DecodeError(f"a compact call of {size} bytes, its head has {_HEAD_BYTES}")
+    number, length, fields = _unpack_head(data)
+    end = _HEAD_BYTES + length
     if size < end:
         raise DecodeError(
             f"a compact call of {size} bytes, its tool's name ends at {end}"
         )
     try:
-        name = str(data[begin:end], "ascii")
+        name = str(data[_HEAD_BYTES:end], "ascii")
         if not fields:
             return number, name, data[end:], None
         more, end = _parse_fields(data, end, fields)

@@ -10,13 +10,15 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.context import CURRENT, Call
-from snakepit_bridge.telemetry.tracing import Tracing
+
+if TYPE_CHECKING:
+    from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
 

@@ -17,7 +17,6 @@ from snakepit_bridge.bridge.log_forwarding import forward_logs
 from snakepit_bridge.bridge.transport import load_transport
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.trampoline import invoke
-from snakepit_bridge.failures.python_error import without_bridge
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
@@ -159,5 +158,7 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
 
 
 def _users_traceback(error: BaseException) -> str:
+    from snakepit_bridge.failures.python_error import without_bridge
+
     trace = without_bridge(error.__traceback__)
     return "".join(traceback.format_exception(type(error), error, trace)).rstrip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.shared_memory import SharedMemory
-from snakepit_bridge.telemetry.tracing import Tracing
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["CallSink", "TerminalFrame"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.host_calls import CallHost, Reply
-from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.values.encode import encode
 
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.host_calls import CallHost
+    from snakepit_bridge.calls.input_stream import InputStream
     from snakepit_bridge.calls.progress_reports import ProgressReports
 
 __all__ = ["CURRENT", "NO_HANDLES", "Call", "NoHandles", "current_call", "progress"]
@@ -181,6 +181,8 @@ class Call:
         """The caller's input stream; empty where there is none."""
         if self._input is None:
             # Few tools look for an input stream that was not sent.
+            from snakepit_bridge.calls.input_stream import InputStream
+
             self._input = InputStream(self._cancellation)
         if self._is_async:
             # Not a method of this call: that would be a reference cycle.
@@ -243,6 +245,9 @@ class Call:
             RuntimeError: in an asynchronous tool, whose event loop this would
                 block; use `host_async`.
         """
+        # Few workers need it.
+        from snakepit_bridge.calls.host_calls import Reply
+
         if self._is_async:
             refuse_to_block_the_loop()
         cancellation = self._cancellation
@@ -272,6 +277,8 @@ class Call:
             NoImage: the argument cannot cross.
             CallCancelled: the caller of this call of a batch has left.
         """
+        from snakepit_bridge.calls.host_calls import Reply
+
         reply = Reply(function)
         number = self._host.send_host_call(self.call_id, reply, encode(argument))
         try:

@@ -46,12 +46,16 @@ class Reply:
         self._given = HostCallFailed(self.function, code, message)
         self.wakeup.notify()
 
+    def call_over(self) -> None:
+        """Notes that the call ended first, so that there is no answer."""
+        self.failure(CALL_OVER, "its call is over")
+
     def given(self) -> bool:
         """Returns whether there is an answer."""
         return self._given is not None
 
     def is_call_over(self) -> bool:
-        """Returns whether the call ended first, so that there is no answer."""
+        """Returns whether the call ended first."""
         return isinstance(self._given, HostCallFailed) and self._given.code == CALL_OVER
 
     def value(self) -> Any:

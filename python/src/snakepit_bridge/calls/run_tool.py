@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.call_sink import TerminalFrame
-from snakepit_bridge.calls.credit import Credit
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.failures.failure import cancelled, failure_of
 from snakepit_bridge.tools.declaration import Result
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.calls.credit import Credit
 
 __all__ = [
     "GeneratorRun",

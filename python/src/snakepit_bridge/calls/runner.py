@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
-from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal, task_interrupt
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
+from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.run_tool import (
     GeneratorRun,
     failure_frame,
@@ -21,13 +21,14 @@ from snakepit_bridge.calls.run_tool import (
 )
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.turns import Turns, TurnTable
-from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.tool import Tool
 
 if TYPE_CHECKING:
     from snakepit_bridge.calls.batches import Batches
+    from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.tool_threads import ToolThreads
+    from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["Runner", "run_in_thread"]
 
@@ -65,20 +66,23 @@ class Runner:
                 from snakepit_bridge.calls.batches import Batches
 
                 self._batches = Batches(main, self._threads, table, self._context)
-        self._turns = None if table.page is None else Turns(main, self._start)
-        if self._turns is not None:
-            table.on_over = self._turns.over
-
-    def submit(self, running: RunningCall) -> None:
-        """Starts a call; in the thread that reads."""
-        if self._turns is not None:
-            self._turns.submit(running)
-        else:
-            self._start(running)
+        # Starts a call; in the thread that reads.
+        self.submit: Callable[[RunningCall], None] = self._start
+        self._takes_turns = table.page is not None
+        if self._takes_turns:
+            turns = Turns(main, self._start_in_turn)
+            table.on_over = turns.over
+            self.submit = turns.submit
 
     def drop(self, objects: list[object]) -> None:
         """Empties a list where the code of tools runs: the end of an object is code."""
         self._main.submit(objects.clear)
+
+    def _start_in_turn(self, running: RunningCall) -> None:
+        if type(running) is PlainCall:
+            running.run(self._context.copy())
+        else:
+            self._start(running)
 
     def _start(self, running: RunningCall) -> None:
         running.context = self._context.copy()
@@ -88,7 +92,7 @@ class Runner:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
             self._threads.submit(functools.partial(run_in_thread, running))
-        elif self._turns is not None:
+        elif self._takes_turns:
             self._run_in_main(running)
         else:
             self._main.submit(functools.partial(self._run_in_main, running))

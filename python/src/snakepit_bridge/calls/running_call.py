@@ -6,25 +6,20 @@ import threading
 from collections.abc import Callable
 from contextvars import Context
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.call_memory import CallMemory
-from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.compact_result import compact_result, ran_us
 from snakepit_bridge.calls.context import CURRENT, Call
-from snakepit_bridge.calls.credit import Credit
-from snakepit_bridge.calls.shared_memory import SharedMemory
-from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.failures.failure import (
     cancelled,
     not_transferable,
     taken_back,
     too_large,
 )
-from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.binding import Arguments, bind
 from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.tool import Tool
@@ -33,7 +28,15 @@ from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
 from snakepit_bridge.values.short import pack_short
 
-__all__ = ["RunningCall"]
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_memory import CallMemory
+    from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
+    from snakepit_bridge.calls.credit import Credit
+    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.calls.stream_file import StreamFile
+    from snakepit_bridge.telemetry.tracing import ToolSpan
+
+__all__ = ["FRAME_ROOM", "RunningCall", "nothing"]
 
 # What surrounds a value in its frame, at most.
 FRAME_ROOM = 64
@@ -44,7 +47,7 @@ _WAITING, _RUNNING, _ENDED = CallState
 _REFERENCE, _EITHER = Answers.REFERENCE, Answers.EITHER
 
 
-def _nothing() -> None: ...
+def nothing() -> None: ...
 
 
 class RunningCall:
@@ -99,8 +102,8 @@ class RunningCall:
         self.call = call
         self.cancellation = cancellation
         self.credit = credit
-        self.interrupt: Callable[[], None] = _nothing
-        self.shield: Callable[[], None] = _nothing
+        self.interrupt: Callable[[], None] = nothing
+        self.shield: Callable[[], None] = nothing
         self._arguments = arguments
         self._memory = memory
         self._sink = sink
@@ -133,9 +136,8 @@ class RunningCall:
     def enter(self, batch: ToolSpan | None = None) -> Arguments:
         """Makes the current context the call's own; returns what to call the tool with.
 
-        To be called once, after `begin` and before the tool's code, in a copy of
-        `context` or in `context` itself. `batch` is the span of the batch in which the
-        call runs.
+        To be called once, after `begin`, in a copy of `context` or in `context` itself.
+        `batch` is the span of the batch in which the call runs.
 
         Raises:
             CallRefused: the arguments cannot be decoded, or no handle can be given.
@@ -145,20 +147,22 @@ class RunningCall:
         tracing = self._sink.tracing
         if tracing is not None:
             self._span = tracing.begin(self.tool, self.call, batch)
-        given, handles = None, self.call.handles
         if self.tool.answers is _REFERENCE:
-            handles.require()
-        try:
-            if self._arguments:
-                attached = None if self._memory is None else self._memory.reader()
-                given = decode(self._arguments, "$", attached, handles)
-        except NoImage as error:
-            raise not_transferable(error) from None
-        finally:
-            self._arguments = b""
-        arguments = bind(self.tool.signature, given)
+            self.call.handles.require()
+        arguments = bind(self.tool.signature, self._given())
         self.began = True
         return arguments
+
+    def _given(self) -> object:
+        """Returns the arguments as the host gave them, once."""
+        arguments, self._arguments = self._arguments, b""
+        if not arguments:
+            return None
+        try:
+            attached = None if self._memory is None else self._memory.reader()
+            return decode(arguments, "$", attached, self.call.handles)
+        except NoImage as error:
+            raise not_transferable(error) from None
 
     def cancel(self, reason: CancelReason) -> None:
         """Asks for the end of the call, in the bridge's thread.
@@ -169,18 +173,14 @@ class RunningCall:
             self.cancellation.request(reason)
             waits = self.state is _WAITING
             if waits:
-                # From here on it does not begin, so nothing reads its arguments and
-                # their memory can be released.
+                # It does not begin any more, so nothing reads its arguments.
                 self.state = _ENDED
         if waits:
             self._end(cancelled(self.call.call_id, reason, began=False))
 
     def settle(self, frame: TerminalFrame) -> None:
         """Ends a call that began, with its terminal frame; only the first one counts.
-
-        To be called by what runs the call or its batch: nothing else ends a call that
-        began.
-        """
+        To be called by what runs the call or its batch, and by nothing else."""
         if self.state is not _ENDED:
             self.state = _ENDED
             self._end(frame)
@@ -194,7 +194,7 @@ class RunningCall:
         if memory is not None and not isinstance(frame, bytes):
             memory.end(frame)
         # It refers to this call, which would be a reference cycle.
-        self.interrupt = _nothing
+        self.interrupt = nothing
         span, self._span = self._span, None
         if span is not None:
             ended = None if isinstance(frame, bytes) else frame
@@ -292,7 +292,7 @@ class RunningCall:
         credit = self.credit
         if credit is None:
             if self._memory is None:
-                self._memory = CallMemory(memory)
+                self._memory = memory.of_call()
             return self._memory.share(write)
         if self._stream_file is None:
             self._stream_file = memory.stream_file()

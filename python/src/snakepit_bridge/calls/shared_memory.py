@@ -12,13 +12,15 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.call_memory import CallMemory
-from snakepit_bridge.calls.segment import Segment
-from snakepit_bridge.calls.shared_file import AttachmentParts, NoRoom, SharedFile
-from snakepit_bridge.calls.stream_file import StreamFile
 from snakepit_bridge.values.encode import Attachment
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_memory import CallMemory
+    from snakepit_bridge.calls.segment import Segment
+    from snakepit_bridge.calls.stream_file import StreamFile
 
 __all__ = ["AttachmentInvalid", "SharedMemory"]
 
@@ -26,6 +28,10 @@ __all__ = ["AttachmentInvalid", "SharedMemory"]
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # The names that the host gives its files.
 _HOSTS_NAME = re.compile(r"h[0-9]{1,15}")
+
+
+# Few workers share large values, and each import is a part of every start: so what they
+# need is imported where a value is shared.
 
 
 class AttachmentInvalid(Exception):
@@ -73,7 +79,18 @@ class SharedMemory:
             if result is not None:
                 self.keep(result)
             raise
-        return CallMemory(self, arguments, frame.attachment.size, result)
+        return self.of_call(arguments, frame.attachment.size, result)
+
+    def of_call(
+        self,
+        arguments: Segment | None = None,
+        size: int = 0,
+        result: Segment | None = None,
+    ) -> CallMemory:
+        """Returns the shared memory of a call that has these segments."""
+        from snakepit_bridge.calls.call_memory import CallMemory
+
+        return CallMemory(self, arguments, size, result)
 
     def keep(self, segment: Segment) -> None:
         """Keeps a segment that no call uses any more."""
@@ -106,6 +123,8 @@ class SharedMemory:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
             raise AttachmentInvalid(f"the attachment {name} is no file")
+        from snakepit_bridge.calls.segment import Segment
+
         return Segment(name, file)
 
     def discard(self, name: str) -> None:
@@ -134,6 +153,8 @@ class SharedMemory:
         self, segment: Segment, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, pb.Attachment | None]:
         """Encodes a value with its large parts in a segment; see `share`."""
+        from snakepit_bridge.calls.shared_file import AttachmentParts, NoRoom
+
         parts = AttachmentParts(segment, self._from_bytes, self._limit_bytes)
         try:
             image = encode(parts)
@@ -147,6 +168,13 @@ class SharedMemory:
         self, encode: Callable[[Attachment | None], bytes]
     ) -> tuple[bytes, Segment | None]:
         """Encodes a value with its large parts in a new segment; see `share`."""
+        from snakepit_bridge.calls.segment import Segment
+        from snakepit_bridge.calls.shared_file import (
+            AttachmentParts,
+            NoRoom,
+            SharedFile,
+        )
+
         name = f"w{next(self._numbers)}"
         file = SharedFile(os.path.join(self._directory, name))
         parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)
@@ -165,5 +193,7 @@ class SharedMemory:
 
     def stream_file(self) -> StreamFile:
         """Returns a file for the chunks of one stream."""
+        from snakepit_bridge.calls.stream_file import StreamFile
+
         name = f"s{next(self._numbers)}"
         return StreamFile(self._directory, name, self._from_bytes, self._limit_bytes)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.input_stream import InputInvalid
-from snakepit_bridge.failures.python_error import error_text, error_type, python_error
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
@@ -71,6 +69,10 @@ def taken_back(call_id: int) -> pb.WorkerFrame:
 
 def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerFrame:
     """Returns the frame for an exception of the tool or of the bridge."""
+    # Imported where a call fails: each import is a part of every start.
+    from snakepit_bridge.calls.input_stream import InputInvalid
+    from snakepit_bridge.failures.python_error import error_text, error_type
+
     if isinstance(error, CallRefused):
         return refused(call_id, error, began=began)
     if isinstance(error, (ArgumentsInvalid, InputInvalid)):
@@ -111,5 +113,7 @@ def _frame(
         path=path.encode("utf-8", "backslashreplace").decode(),
     )
     if error is not None:
+        from snakepit_bridge.failures.python_error import python_error
+
         failure.error.CopyFrom(python_error(error))
     return pb.WorkerFrame(failure=failure)

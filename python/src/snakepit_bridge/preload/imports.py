@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from snakepit_bridge.preload.program import PreloadLaunch
 
 
+# What a worker that is started by itself imports with the first call that needs it.
+FOR_SOME_CALLS = (
+    "calls.call_memory",
+    "calls.credit",
+    "calls.host_calls",
+    "calls.input_stream",
+    "calls.progress_reports",
+    "calls.shared_memory",
+    "calls.stream_file",
+    "failures.python_error",
+)
+
+
 def preload(launch: PreloadLaunch) -> None:
     """Imports the bridge, the named modules, and the tools if the host asks for it.
 
@@ -26,6 +39,8 @@ def preload(launch: PreloadLaunch) -> None:
         StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
     """
     import_bridge(launch.transport)
+    for name in FOR_SOME_CALLS:
+        importlib.import_module(f"snakepit_bridge.{name}")
     with contextlib.suppress(Exception):  # Each worker reports what is wrong with it.
         if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")

@@ -7,10 +7,13 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from snakepit_bridge.calls.context import Call
-from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 from snakepit_bridge.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 
 __all__ = ["find_tracing", "is_requested"]
 

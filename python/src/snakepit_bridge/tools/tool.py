@@ -47,6 +47,7 @@ class Tool:
         together: the function that runs a batch.
         input: the check of an item of its input stream; None if it has none.
         answers: how what it returns reaches the host.
+        is_plain: whether it is a function that returns a value.
         description: its docstring.
     """
 
@@ -67,6 +68,9 @@ class Tool:
         self.kind = _kind(function, self.signature)
         self.input = _input(mark)
         self.answers = mark.answers or _answers(mark, self.signature.result)
+        self.is_plain = (
+            self.kind is ToolKind.FUNCTION and self.answers is not Answers.REFERENCE
+        )
         if self.batch is not None:
             self._take_one_call()
         self.description = inspect.getdoc(function) or ""

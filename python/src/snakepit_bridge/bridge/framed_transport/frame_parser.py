@@ -8,6 +8,8 @@ __all__ = ["FRAME", "HEADER", "SIGNAL", "FrameParser", "Malformed", "framed"]
 
 # Kind and length of what follows (docs/bridge-protocol.md, section 5).
 HEADER = struct.Struct(">BI")
+_HEADER_BYTES = HEADER.size
+_unpack_header = HEADER.unpack_from
 # A `HostFrame` or `WorkerFrame`.
 FRAME = 0
 # A `HostSignal` or `WorkerSignal`.
@@ -31,7 +33,7 @@ class FrameParser:
         """Accepts messages of up to `limit` bytes."""
         self._limit = limit
         self._rest = bytearray()
-        self._needed = HEADER.size
+        self._needed = _HEADER_BYTES
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """Returns the messages that are complete now: kind and body.
@@ -48,18 +50,18 @@ class FrameParser:
         messages = []
         at = 0
         end = len(data)
-        self._needed = HEADER.size
-        while end - at >= HEADER.size:
-            kind, length = HEADER.unpack_from(data, at)
+        self._needed = _HEADER_BYTES
+        while end - at >= _HEADER_BYTES:
+            kind, length = _unpack_header(data, at)
             if kind > SIGNAL:
                 raise Malformed(f"a message of the unknown kind {kind}")
             if length > self._limit:
                 raise Malformed(
                     f"a message of {length} bytes, the limit is {self._limit}"
                 )
-            begin = at + HEADER.size
+            begin = at + _HEADER_BYTES
             if end - begin < length:
-                self._needed = HEADER.size + length
+                self._needed = _HEADER_BYTES + length
                 break
             at = begin + length
             messages.append((kind, data[begin:at]))

@@ -13,7 +13,6 @@ from google.protobuf.message import DecodeError
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.describe import describe
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     FrameParser,
@@ -198,6 +197,9 @@ class FramedTransport:
         if kind == "ping":
             answer = pb.WorkerSignal(ping=self._conversation.ping(signal.ping))
         elif kind == "describe":
+            # Few hosts ask for it.
+            from snakepit_bridge.bridge.describe import describe
+
             answer = pb.WorkerSignal(describe=describe(self._conversation.tools))
         elif kind == "health":
             health = pb.HealthResponse(serving=self._reception.is_serving)
