@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { importIsLight } from "./import-cost.ts";
 import { type Packed, packPackages } from "./pack-packages.ts";
+import { psIsLight } from "./ps-cost.ts";
 import { environment } from "./python-environment.ts";
 import { must, root } from "./run.ts";
 
@@ -32,6 +33,7 @@ try {
 	readmeProgramRuns(all);
 	layersWork(all);
 	commandsRun(all);
+	await psIsLight(all, 160);
 	// Core brings the server of control.
 	const core = packages.filter(({ name }) =>
 		["@snakepit/core", "@snakepit/control"].includes(name),

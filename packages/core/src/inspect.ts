@@ -10,6 +10,7 @@ export type { SparedProcess } from "./cleanup/orphan-search.ts";
 export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
 export { findDeadRuns } from "./inspect/find-dead-runs.ts";
 export { formatDoctorReport } from "./inspect/format-report.ts";
+export { isAlive } from "./inspect/is-alive.ts";
 export type {
 	FoundDeadRun,
 	LivingRun,

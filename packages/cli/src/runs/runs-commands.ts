@@ -1,4 +1,4 @@
-import type { RunHistory } from "@snakepit/core/inspect";
+import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
 import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
 import { positiveNumber } from "../command/numbers.ts";
@@ -42,7 +42,7 @@ export function addRuns(program: Command): void {
 }
 
 async function ps({ all = false, dataDir, json }: RunsFlags): Promise<void> {
-	const every = await runsOf(dataDir);
+	const every = await runsOf(dataDir, all ? undefined : "living");
 	const verdict = verdictOn(every);
 	if (!verdict.isGood) process.exitCode = 1;
 	const runs = every.filter(
@@ -76,30 +76,24 @@ function psRows(run: SeenRun): readonly (readonly string[])[] {
 	];
 }
 
-async function runsOf(dataDir: string | undefined): Promise<SeenRun[]> {
-	const { isSameProcess, SystemProcessHost } = await import(
-		"@snakepit/core/infrastructure"
-	);
-	const host = new SystemProcessHost();
-	const isAlive = (identity: RunHistory["owner"]): boolean => {
-		const found = host.observe(identity.pid);
-		return typeof found !== "string" && isSameProcess(found, identity);
-	};
-	const runs: SeenRun[] = [];
-	for await (const run of await read(dataDir)) runs.push(seen(run, isAlive));
-	return runs;
+async function runsOf(
+	dataDir: string | undefined,
+	only: HistoryOptions["only"],
+): Promise<SeenRun[]> {
+	const { isAlive } = await import("@snakepit/core/inspect");
+	const found = await Array.fromAsync(await read({ dataDir, only }));
+	return found.map((run) => seen(run, isAlive));
 }
 
 async function read(
-	dataDir: string | undefined,
-	runs?: number,
+	options: HistoryOptions,
 ): Promise<AsyncGenerator<RunHistory, void>> {
 	const { readHistory } = await import("@snakepit/core/inspect");
-	return readHistory({ dataDir, runs });
+	return readHistory(options);
 }
 
 async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
-	const found = await Array.fromAsync(await read(dataDir, runs));
+	const found = await Array.fromAsync(await read({ dataDir, runs }));
 	if (json) return write(JSON.stringify(found, undefined, 2));
 	if (found.length === 0) return write("No run is recorded.");
 	write(
@@ -127,7 +121,7 @@ const LATEST = Number.MAX_SAFE_INTEGER;
 
 async function incidents(flags: RunsFlags): Promise<void> {
 	const { dataDir, json, runs } = flags;
-	const found = (await Array.fromAsync(await read(dataDir, runs)))
+	const found = (await Array.fromAsync(await read({ dataDir, runs })))
 		.flatMap(incidentsOf)
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(found, undefined, 2));

@@ -1,10 +1,10 @@
-import { realpathSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { existsSync, realpathSync } from "node:fs";
 import {
 	type Check,
 	type Complete,
 	checkOptions,
 	nonEmptyText,
+	oneOf,
 	optional,
 	wholeNumber,
 } from "../option-check.ts";
@@ -32,6 +32,11 @@ export interface HistoryOptions {
 	readonly runs?: number | undefined;
 	/** At most so many workers of each run, those that were reserved last. @default 1 000 */
 	readonly workersPerRun?: number | undefined;
+	/**
+	 * `"living"`: only runs whose end is not recorded, and of those all workers whose end is not recorded, whatever
+	 * `workersPerRun` says. This opens no file of the history, so it is fast however long that is.
+	 */
+	readonly only?: "living" | undefined;
 }
 
 /** One run, living or ended, and how its workers ended. */
@@ -47,7 +52,7 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 }
 
 export const READ_DEFAULTS: Readonly<
-	Complete<Omit<HistoryOptions, "dataDir">>
+	Complete<Omit<HistoryOptions, "dataDir" | "only">>
 > = {
 	runs: HISTORY_BOUND.runs,
 	workersPerRun: 1_000,
@@ -57,6 +62,7 @@ export const READ_CHECKS: Readonly<Record<keyof HistoryOptions, Check>> = {
 	dataDir: optional(nonEmptyText),
 	runs: optional(wholeNumber(1)),
 	workersPerRun: optional(wholeNumber(0)),
+	only: optional(oneOf("living")),
 };
 
 /**
@@ -82,15 +88,14 @@ export async function* readHistory(
 	const directory = new LedgerDirectory(realpathSync(path), "look");
 	const own = ownRegistry(directory.path);
 	const latest = options.workersPerRun ?? READ_DEFAULTS.workersPerRun;
+	const { only } = options;
+	const parts = { sqlite, directory, host, latest, only };
 	let left = options.runs ?? READ_DEFAULTS.runs;
-	for (const names of bySecond(directory)) {
+	for (const names of bySecond(directory, only)) {
 		const found: RunHistory[] = [];
 		for (const name of names) {
-			if (name.runId === own?.runId) found.push(ownHistory(own, latest));
-			else
-				found.push(
-					...(await historyOf({ sqlite, directory, host, latest }, name)),
-				);
+			if (name.runId === own?.runId) found.push(ownHistory(own, parts));
+			else found.push(...historyOf(parts, name));
 		}
 		for (const history of found.toSorted((a, b) => b.startedAt - a.startedAt)) {
 			yield history;
@@ -101,9 +106,13 @@ export async function* readHistory(
 }
 
 /** The second of the start is in the names: no file has to be opened to sort by it, latest first. */
-function bySecond(directory: LedgerDirectory): readonly (readonly RunName[])[] {
+function bySecond(
+	directory: LedgerDirectory,
+	only: HistoryOptions["only"],
+): readonly (readonly RunName[])[] {
 	const nowMs = systemClock.wall();
-	const names = [...directory.openRuns(), ...directory.endedRuns()];
+	const ended = only === "living" ? [] : directory.endedRuns();
+	const names = [...directory.openRuns(), ...ended];
 	const groups = Map.groupBy(names, ({ runId }) => drawnAt(runId, nowMs));
 	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
 }
@@ -114,24 +123,29 @@ interface HistoryParts {
 	readonly host: Pick<ProcessHost, "self" | "observe">;
 	/** How many workers of each run. */
 	readonly latest: number;
+	readonly only: HistoryOptions["only"];
 }
 
 /** Nothing where it cannot be read. */
-async function historyOf(
-	{ sqlite, directory, host, latest }: HistoryParts,
+function historyOf(
+	{ sqlite, directory, host, latest, only }: HistoryParts,
 	name: RunName,
-): Promise<readonly RunHistory[]> {
+): readonly RunHistory[] {
 	const ended = runPath(directory.history, name, "db");
 	const open = runPath(directory.runs, name, "db");
 	// It may have come to the history since the names were read.
-	const isEnded = await access(ended).then(
-		() => true,
-		() => false,
-	);
+	const isEnded = existsSync(ended);
 	// A file that this process has open must not be opened twice in it.
 	if (!isEnded && name.ownerKey === ownerKey(host.self)) return [];
-	const content = readRunFile(sqlite, isEnded ? ended : open, name, { latest });
+	if (isEnded && only === "living") return [];
+	const content = readRunFile(
+		sqlite,
+		isEnded ? ended : open,
+		name,
+		only ?? { latest },
+	);
 	if (content.kind !== "readable") return [];
+	if (only === "living" && content.run.state === "terminated") return [];
 	const { run, workers, workerCount, incidents } = content;
 	const { directory: _, claimedBy: __, ...record } = run;
 	const abandoned = abandonedRun(content, host);
@@ -144,11 +158,15 @@ async function historyOf(
 	];
 }
 
-function ownHistory(registry: OwnRegistry, latest: number): RunHistory {
+function ownHistory(
+	registry: OwnRegistry,
+	{ latest, only }: Pick<HistoryParts, "latest" | "only">,
+): RunHistory {
 	const all = registry.list();
+	const chosen = latest === 0 ? [] : all.slice(-latest);
 	return {
 		...registry.record,
-		workers: latest === 0 ? [] : all.slice(-latest),
+		workers: only === "living" ? registry.living() : chosen,
 		workerCount: all.length,
 		incidents: registry.incidents,
 	};

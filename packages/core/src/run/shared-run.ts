@@ -80,7 +80,8 @@ export class SharedRun {
 export const sharedRuns: Map<string, SharedRun> = new Map();
 
 /** A registry that knows its own run. */
-export interface OwnRegistry extends Pick<ProcessRegistry, "runId" | "list"> {
+export interface OwnRegistry
+	extends Pick<ProcessRegistry, "runId" | "list" | "living"> {
 	readonly record: RunRecord;
 	/** What went wrong so far. */
 	readonly incidents: readonly HostIncident[];

@@ -207,3 +207,37 @@ test("how much is kept is an option of the start of the run", async () => {
 	expect((await read({ dataDir })).length).toBe(3);
 	await run.close();
 });
+
+test("only what lives: no file of the history is opened, and no worker is listed whose end is recorded", async () => {
+	const dataDir = temporaryDirectory();
+	const ended = await acquire(dataDir);
+	await ended.close();
+	const run = await acquire(dataDir);
+	onTestFinished(() => run.close());
+	const { registry } = run.infrastructure;
+	const [first, second] = [reserve(run), reserve(run)];
+	registry.end(first, {
+		exit: undefined,
+		reason: "start_failed",
+		killer: "none",
+	});
+	const host = new Host({ dataDir, workers: ["sleeps.sh"] });
+	const other = await host.up();
+
+	const found = await read({ dataDir, only: "living", workersPerRun: 0 });
+	const listed = new Map(found.map((each) => [each.runId, each]));
+	expect([...listed.keys()].toSorted()).toEqual(
+		[run.runId, other.runId].toSorted(),
+	);
+	expect(listed.get(run.runId)).toMatchObject({
+		workers: [{ incarnation: second, status: "reserved" }],
+		workerCount: 2,
+	});
+	expect(listed.get(other.runId)?.workers).toHaveLength(1);
+
+	await host.kill();
+	const [dead] = (await read({ dataDir, only: "living" })).filter(
+		({ runId }) => runId === other.runId,
+	);
+	expect(dead?.state).toBe("host_died");
+});

@@ -60,6 +60,7 @@ const CLOSE: LeftOut<CloseOptions> = {
 const HISTORY: LeftOut<Omit<HistoryOptions, "dataDir">> = {
 	runs: undefined,
 	workersPerRun: undefined,
+	only: undefined,
 };
 const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {
 	name: undefined,
