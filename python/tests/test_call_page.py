@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from snakepit_bridge.calls.call_page import SIZE, CallPage
+from snakepit_bridge.calls.call_page import CallPage
+from snakepit_bridge.calls.page_file import PAGE_SIZE
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def path(tmp_path: Path) -> str:
 
 def take(path: str, floor: int, distance: int) -> None:
     """Does what the host does to take calls back."""
-    with open(path, "r+b") as file, mmap.mmap(file.fileno(), SIZE) as page:
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), PAGE_SIZE) as page:
         page[8:16] = (floor * 64 + distance).to_bytes(8, "little")
 
 
@@ -71,7 +72,7 @@ def test_the_page_is_a_new_file_of_its_size_that_only_its_user_opens(path: str) 
     finally:
         os.umask(umask)
     status = os.stat(path)
-    assert (stat.S_IMODE(status.st_mode), status.st_size) == (0o600, SIZE)
+    assert (stat.S_IMODE(status.st_mode), status.st_size) == (0o600, PAGE_SIZE)
     with pytest.raises(FileExistsError):
         CallPage(path)
 

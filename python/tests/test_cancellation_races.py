@@ -17,6 +17,7 @@ from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
+from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_sink import TerminalFrame
 from snakepit_bridge.calls.cancel_signal import (
@@ -48,7 +49,7 @@ class Settled:
     max_message_bytes = 1 << 20
     shared_memory: SharedMemory | None = None
     tracing: Tracing | None = None
-    page: CallPage | None = None
+    page: CallPage | BegunMarks | None = None
 
     def __init__(self) -> None:
         self.kinds: list[str | None] = []

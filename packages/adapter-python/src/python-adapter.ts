@@ -32,7 +32,7 @@ import { rememberedFacts } from "./interpreter/remembered-facts.ts";
 import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
-import { CallPage } from "./shared-memory/call-page.ts";
+import { openCallNotes } from "./shared-memory/call-notes.ts";
 import { SharedMemory } from "./shared-memory/shared-memory.ts";
 import { WatchedSources } from "./watch/watched-sources.ts";
 import { comparedOptions } from "./worker/compared-options.ts";
@@ -197,7 +197,7 @@ class PythonWorkers implements PythonAdapter {
 			hostFunctions,
 			sources: this.watched?.note,
 			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
-			callPage: callPage === undefined ? undefined : CallPage.open(callPage),
+			...openCallNotes(callPage, worker.slot.callsPerWorker),
 		});
 		const address = {
 			socket: socketPath(worker.slot),

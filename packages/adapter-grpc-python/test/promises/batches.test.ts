@@ -102,6 +102,36 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		});
 	});
 
+	test.each([
+		"killed",
+		"replaced, as a batch that everybody left does not end",
+	] as const)(
+		"calls that wait for their batch when their worker is %s run elsewhere",
+		async (end) => {
+			const batches = await Batches.open(transport, "together", {
+				start: { backoffMs: 1 },
+				calls: { cancelGraceMs: end === "killed" ? 60_000 : 50 },
+			});
+			const leave = new AbortController();
+			const first = batches.call("wait", { signal: leave.signal });
+			await batches.began("wait");
+			const waiting = ["a", "b"].map((item) => batches.call(item));
+			// After it the worker has read them.
+			await batches.pool.execute("other", [""]);
+			if (end === "killed")
+				process.kill(batches.pool.workers()[0]?.pid as number, "SIGKILL");
+			else leave.abort();
+			const error = await errorOf(first);
+			expect(error.ran).toBe("maybe");
+			expect(error.code).toBe(
+				end === "killed" ? "WORKER_EXITED" : "CALL_ABORTED",
+			);
+			expect(await Promise.all(waiting)).toEqual(["a!", "b!"]);
+			const begun = (await batches.begunUpTo("b")).flat();
+			expect(begun.toSorted()).toEqual(["a", "b", "wait"]);
+		},
+	);
+
 	test("a call whose deadline ends before its batch is taken out of the worker and of the pool", async () => {
 		const batches = await Batches.open(transport, "together", {
 			callsPerWorker: MAX,

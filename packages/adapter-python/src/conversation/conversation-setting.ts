@@ -1,3 +1,4 @@
+import type { BegunMarks } from "../shared-memory/begun-marks.ts";
 import type { CallPage } from "../shared-memory/call-page.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import type { StreamCredit } from "./credit-window.ts";
@@ -18,4 +19,6 @@ export interface ConversationSetting {
 	readonly sharedMemory: SharedMemory | undefined;
 	/** Where the worker notes which call it began last; `undefined` where none is sent ahead. */
 	readonly callPage: CallPage | undefined;
+	/** Where a worker of several calls notes which of them it began; `undefined` without shared memory. */
+	readonly begunMarks: BegunMarks | undefined;
 }

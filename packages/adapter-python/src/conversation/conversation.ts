@@ -273,9 +273,10 @@ export class Conversation implements Connection, FrameListener {
 		if (this.state.kind === "over") return;
 		this.state = { kind: "over", problem };
 		this.channel?.close();
-		const neverBegun = this.ahead?.end();
+		const calls = this.calls.values();
+		const neverBegun = this.ahead?.end() ?? this.setting.begunMarks?.end(calls);
 		this.setting.sharedMemory?.close();
-		for (const call of this.calls.values()) {
+		for (const call of calls) {
 			const ran = neverBegun?.has(call) ? "no" : "maybe";
 			call.lost(conversationBroken(this.workerId, problem, ran, cause));
 		}

@@ -1,11 +1,5 @@
-import {
-	closeSync,
-	constants,
-	openSync,
-	readSync,
-	unlinkSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, readSync, writeSync } from "node:fs";
+import { openPage } from "./page-file.ts";
 
 const WORD_BYTES = 8;
 const BEGUN_AT = 0;
@@ -34,21 +28,10 @@ export class CallPage {
 		this.#file = file;
 	}
 
-	/**
-	 * Opens the file that the worker made (python/src/snakepit_bridge/calls/call_page.py), and removes its name: it is
-	 * gone with the last of the two. `undefined` when there is none.
-	 */
+	/** Opens the file that the worker made; `undefined` when there is none. */
 	static open(path: string): CallPage | undefined {
-		const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
-		let file: number | undefined;
-		try {
-			file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-			unlinkSync(path);
-			return new CallPage(file);
-		} catch {
-			if (file !== undefined) closeSync(file);
-			return undefined;
-		}
+		const file = openPage(path);
+		return file === undefined ? undefined : new CallPage(file);
 	}
 
 	/**

@@ -188,20 +188,18 @@ function commonPayload(
 
 /** How values are shared with the worker of one slot; nothing where they are not. */
 export function sharedMemorySetting(
-	{ sharedDirectory, callsPerWorker }: WorkerSlot,
+	{ sharedDirectory }: WorkerSlot,
 	{ sharedMemory }: Pick<ResolvedOptions, "sharedMemory">,
 ): {
 	readonly sharedMemory?: SharedMemorySetting;
-	/** The file in which the worker notes which call it began. */
+	/** The file in which the worker notes which calls it began. */
 	readonly callPage?: string;
 } {
 	return sharedDirectory === undefined || sharedMemory === "off"
 		? {}
 		: {
 				sharedMemory: { directory: sharedDirectory, ...sharedMemory },
-				...(callsPerWorker === 1 && {
-					callPage: join(sharedDirectory, "calls"),
-				}),
+				callPage: join(sharedDirectory, "calls"),
 			};
 }
 

@@ -23,6 +23,7 @@ import {
 	WorkerFrame,
 } from "../../src/gen/bridge.ts";
 import { encodeValue } from "../../src/index.ts";
+import type { BegunMarks } from "../../src/shared-memory/begun-marks.ts";
 import type { CallPage } from "../../src/shared-memory/call-page.ts";
 import type { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 
@@ -48,6 +49,7 @@ export class FakeWorker implements FrameChannel {
 			readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
 			readonly sharedMemory?: SharedMemory;
 			readonly callPage?: CallPage;
+			readonly begunMarks?: BegunMarks;
 		} = {},
 	) {
 		const process: ConversationProcess = {
@@ -65,6 +67,7 @@ export class FakeWorker implements FrameChannel {
 			hostFunctions: new Map(Object.entries(setting.hostFunctions ?? {})),
 			sharedMemory: setting.sharedMemory,
 			callPage: setting.callPage,
+			begunMarks: setting.begunMarks,
 		});
 		this.conversation.attach(this);
 	}

@@ -20,6 +20,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport, TransportParts
+from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
@@ -42,13 +43,15 @@ LIFELINE_S = 0.5
 _logger = logging.getLogger(__name__)
 
 
-def _call_page(path: str | None) -> CallPage | None:
+def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
+    path = launch.call_page
     if path is None:
         return None
     try:
-        return CallPage(path)
+        return CallPage(path) if launch.calls_per_worker == 1 else BegunMarks(path)
     except OSError as error:
-        # The host finds no page and sends each call when the one before is over.
+        # The host finds no page: it sends no call ahead, and knows of none that did
+        # not begin.
         _logger.warning("there is no room for the page of calls: %s", error)
         return None
 
@@ -96,7 +99,7 @@ class BridgeThread:
             launch.max_message_bytes,
             _shared_memory(launch),
             tracing,
-            _call_page(launch.call_page),
+            _call_page(launch),
         )
         tools = toolbox.tools.values()
         _warn_of_batches_of_one(tools, launch.calls_per_worker)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
+from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancelled import CancelReason
@@ -39,8 +40,7 @@ class CallTable:
         max_message_bytes: the limit of one message.
         shared_memory: where large values are handed over; None where they are sent.
         tracing: begins spans; None where there is no OpenTelemetry.
-        page: where the worker notes which call it begins; None where the host sends no
-            call before the one before is over.
+        page: where the worker notes which calls it begins; None without shared memory.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class CallTable:
         max_message_bytes: int,
         shared_memory: SharedMemory | None = None,
         tracing: Tracing | None = None,
-        page: CallPage | None = None,
+        page: CallPage | BegunMarks | None = None,
     ) -> None:
         self.running: dict[int, RunningCall] = {}
         self.max_message_bytes = max_message_bytes
@@ -131,7 +131,7 @@ class CallTable:
         """Sends the terminal frame of a call and forgets the call."""
         outbox = self._outbox
         page = self.page
-        if page is not None and outbox.held:
+        if outbox.held and isinstance(page, CallPage):
             # It waits only where the host finds it, whatever the next call does.
             outbox.held = type(frame) is bytes and page.keep(frame)
         try:

@@ -22,13 +22,13 @@ what is read while the round changes is not to be used.
 
 from __future__ import annotations
 
-import mmap
 import os
 import threading
 
+from snakepit_bridge.calls.page_file import PAGE_SIZE, STORES_IN_ORDER, make_page
+
 __all__ = ["CallPage"]
 
-SIZE = 4096
 # The distance is less than this.
 REACH = 64
 
@@ -37,9 +37,6 @@ _TAKEN = 1
 _KEPT = 2
 ANSWERS_AT = 24
 ROUND = 1 << 16
-# These let every processor see the stores of one in their order. A lock takes as long
-# as the rest of a small call's way through here.
-STORES_IN_ORDER = ("x86_64", "i686")
 LENGTH_BYTES = 2
 
 
@@ -57,15 +54,7 @@ class CallPage:
         Raises:
             OSError: there is no room for it, or it exists.
         """
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(path, flags, 0o600)
-        try:
-            # Not `ftruncate`: where the memory is used up, a store into a page that
-            # the file does not have yet would kill the process.
-            os.posix_fallocate(file, 0, SIZE)
-            self._page = mmap.mmap(file, SIZE)
-        finally:
-            os.close(file)
+        self._page = make_page(path)
         self._words = memoryview(self._page).cast("Q")
         self._round = 0
         self._end = ANSWERS_AT
@@ -104,7 +93,7 @@ class CallPage:
         begin = self._end
         size = len(answer)
         end = begin + LENGTH_BYTES + size
-        if end > SIZE:
+        if end > PAGE_SIZE:
             self._end = ANSWERS_AT
             return False
         if begin == ANSWERS_AT:

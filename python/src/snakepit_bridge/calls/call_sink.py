@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class CallSink(Protocol):
     max_message_bytes: int
     shared_memory: SharedMemory | None
     tracing: Tracing | None
-    page: CallPage | None
+    page: CallPage | BegunMarks | None
 
     def send(self, frame: pb.WorkerFrame) -> None:
         """Sends a frame."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
+from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal, task_interrupt
 from snakepit_bridge.calls.cancelled import CallCancelled
@@ -68,7 +69,7 @@ class Runner:
                 self._batches = Batches(main, self._threads, table, self._context)
         # Starts a call; in the thread that reads.
         self.submit: Callable[[RunningCall], None] = self._start
-        self._takes_turns = table.page is not None
+        self._takes_turns = isinstance(table.page, CallPage)
         if self._takes_turns:
             turns = Turns(main, self._start_in_turn)
             table.on_over = turns.over

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Protocol
 
+from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.running_call import RunningCall
@@ -23,7 +24,7 @@ _ENDED = CallState.ENDED
 class TurnTable(Protocol):
     """What reports that a call is over."""
 
-    page: CallPage | None
+    page: CallPage | BegunMarks | None
     on_over: Callable[[RunningCall], None] | None
 
 

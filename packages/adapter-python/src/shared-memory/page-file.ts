@@ -1,0 +1,18 @@
+import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+
+/**
+ * Opens the file of a page that the worker made (python/src/snakepit_bridge/calls/page_file.py), and removes its name:
+ * it is gone with the last of the two. `undefined` when there is none.
+ */
+export function openPage(path: string): number | undefined {
+	const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+	let file: number | undefined;
+	try {
+		file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+		unlinkSync(path);
+		return file;
+	} catch {
+		if (file !== undefined) closeSync(file);
+		return undefined;
+	}
+}

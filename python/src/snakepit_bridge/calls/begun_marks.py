@@ -1,0 +1,52 @@
+"""A page of shared memory that shows the host which of several calls at once began.
+
+The first word is the host's: it is not 0 when the conversation is over, and no call
+begins any more. The others are the worker's: it stores the number of a call in the word
+that belongs to it before it begins the call, and looks at the first word after that. The
+host stores first and reads second, too, so at least one of them sees the other's store.
+
+Calls share a word whose numbers differ by a multiple of the number of words. The word
+has the highest number of those that began: a call has certainly not begun while the word
+has a smaller number than its own.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from snakepit_bridge.calls.page_file import PAGE_SIZE, make_page
+
+__all__ = ["BegunMarks"]
+
+_OVER = 0
+_FIRST = 1
+_MARKS = PAGE_SIZE // 8 - _FIRST
+
+
+class BegunMarks:
+    """The page of a worker that takes several calls at once."""
+
+    def __init__(self, path: str) -> None:
+        """Makes the page, in a directory in shared memory.
+
+        Raises:
+            OSError: there is no room for it, or it exists.
+        """
+        self._words = memoryview(make_page(path)).cast("Q")
+        self._lock = threading.Lock()
+
+    def announce(self, number: int) -> None:
+        """Notes that a call is about to begin, from any thread.
+
+        This lock and the one that is held around `may_begin` keep the load there behind
+        this store, as `CallPage.announce` explains.
+        """
+        word = _FIRST + number % _MARKS
+        with self._lock:
+            self._words[word] = max(self._words[word], number)
+
+    def may_begin(self, number: int) -> bool:
+        """Returns whether a call that was announced may begin; False after the end of
+        the conversation. To be called with a lock held that was acquired after
+        `announce`."""
+        return self._words[_OVER] == 0
