@@ -99,8 +99,9 @@ must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 
 for (const script of [
 	"scripts/inline-migrations.ts",
-	"scripts/api-report.ts",
+	// Writes the list of event types, without which the next one does not compile.
 	"scripts/reference.ts",
+	"scripts/api-report.ts",
 	"scripts/telemetry.ts",
 	"scripts/tool-types.ts",
 	"bench/src/write-docs.ts",

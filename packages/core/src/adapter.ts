@@ -2,9 +2,11 @@ import type { AsyncResource } from "node:async_hooks";
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { CallProgress } from "./call-progress.ts";
 import type {
+	CompanionPlace,
 	LaunchSpec,
 	ListenerAddress,
 	PreloadPlace,
+	SlotCompanion,
 } from "./launch-spec.ts";
 import type { LayerReport } from "./protection.ts";
 import type { RunId } from "./run-id.ts";
@@ -15,10 +17,12 @@ export { callAborted } from "./call-aborted.ts";
 export type { CallProgress } from "./call-progress.ts";
 export { ConnectionBrokenError } from "./errors.ts";
 export type {
+	CompanionPlace,
 	LaunchDescriptor,
 	LaunchSpec,
 	ListenerAddress,
 	PreloadPlace,
+	SlotCompanion,
 } from "./launch-spec.ts";
 export {
 	PROGRAM_CHECKS,
@@ -81,6 +85,18 @@ export interface Adapter<Client = unknown> {
 	 * every start of a parent.
 	 */
 	preload?(place: PreloadPlace): LaunchSpec | undefined;
+	/**
+	 * Says what to execute as the companion of a pool: one process that its workers need, as the client of a cluster.
+	 * It is started before them, recorded as they are, and ended after them. When it is lost, its workers are ended,
+	 * which costs none of the restart budget, and it is started anew, after a pause that grows; calls wait meanwhile. A
+	 * worker that ends because it lost its companion exits with status 70. Called again for every start.
+	 *
+	 * @param signal aborted when the pool closes meanwhile.
+	 */
+	companion?(
+		place: CompanionPlace,
+		signal: AbortSignal,
+	): LaunchSpec | Promise<LaunchSpec>;
 	/** Resolves when the first call can be taken. Aborted when the start takes too long or the process ends. */
 	connect(
 		process: WorkerProcess,
@@ -140,6 +156,8 @@ export interface WorkerSlot {
 	readonly callsPerWorker: number;
 	/** How long the start may take, in milliseconds. */
 	readonly startTimeoutMs: number;
+	/** The companion of the pool, where its adapter has one; another one after that is lost. */
+	readonly companion?: SlotCompanion | undefined;
 }
 
 /** The process as the adapter sees it. */

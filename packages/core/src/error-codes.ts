@@ -75,6 +75,11 @@ export interface WorkerLostErrorCodes {
 	 */
 	readonly WORKER_REPLACED: Ran;
 	/**
+	 * The companion of the pool, on which its workers depend, ended while the worker ran the call.
+	 * @remedy The message has its exit; look at the events `companion.ended`. `retry` repeats such calls.
+	 */
+	readonly COMPANION_LOST: "maybe";
+	/**
 	 * The process that held a strict session is gone.
 	 * @remedy Open a new session and build its state again.
 	 */

@@ -1,4 +1,5 @@
 import type { CallEvent } from "./call-events.ts";
+import type { CompanionEvent } from "./companion-events.ts";
 import type { InstrumentProblem } from "./instrument.ts";
 import type { JobEvent } from "./job-events.ts";
 import type { PoolEvent } from "./pool-events.ts";
@@ -50,7 +51,7 @@ export type HostEvent =
  * lasts has one start and exactly one end. docs/reference/events.md lists all.
  */
 export type SnakepitEvent = EventTime &
-	(RunEvent | PoolEvent | CallEvent | JobEvent | HostEvent);
+	(RunEvent | PoolEvent | CompanionEvent | CallEvent | JobEvent | HostEvent);
 
 /** The name of an event, such as `"worker.ready"`. */
 export type SnakepitEventType = SnakepitEvent["type"];

@@ -1,19 +1,34 @@
 import type { WorkerSlot } from "./adapter.ts";
 
-/** Where a preloaded parent is: beside the slots of its pool. */
-export interface PreloadPlace
-	extends Pick<
-		WorkerSlot,
-		| "pool"
-		| "slots"
-		| "incarnation"
-		| "runId"
-		| "directory"
-		| "callsPerWorker"
-		| "startTimeoutMs"
-	> {
-	/** `pool-preload`. */
-	readonly workerId: string;
+/** Where a process of a pool is that is none of its workers. */
+export type PoolPlace = Pick<
+	WorkerSlot,
+	| "pool"
+	| "slots"
+	| "workerId"
+	| "incarnation"
+	| "runId"
+	| "directory"
+	| "callsPerWorker"
+	| "startTimeoutMs"
+>;
+
+/** Where a companion is; its `workerId` is `pool-companion`. */
+export interface CompanionPlace extends PoolPlace {}
+
+/** The companion that a worker was started with. */
+export interface SlotCompanion {
+	/** Names this one process: never used again. */
+	readonly incarnation: string;
+	/** Its private directory, for the sockets of which its workers know. */
+	readonly directory: string;
+	readonly pid: number;
+	/** What the program sent in its ready line; `undefined` without a control channel. */
+	readonly ready: unknown;
+}
+
+/** Where a preloaded parent is; its `workerId` is `pool-preload`. */
+export interface PreloadPlace extends PoolPlace {
 	/** Where the parent takes the connections that become the descriptors of its workers. */
 	readonly forkSocket: string;
 	/** The only process that may connect there. */

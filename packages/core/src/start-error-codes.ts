@@ -59,8 +59,9 @@ export interface StartErrorCodes {
 	 */
 	readonly PROTECTION_UNAVAILABLE: "no";
 	/**
-	 * The pool was closed while the worker started.
-	 * @remedy Nothing: the process is ended.
+	 * The pool was closed, or its companion was lost, while the worker started.
+	 * @remedy Nothing: the process is ended. A companion that is lost is started anew, and the worker with it; the events
+	 * `companion.ended` have its exit.
 	 */
 	readonly START_WITHDRAWN: "no";
 	/**

@@ -37,6 +37,8 @@ const TAKES: readonly SnakepitEventType[] = [
 	"worker.exited",
 	"worker.start_failed",
 	"preload.ended",
+	"companion.ended",
+	"companion.unavailable",
 ];
 
 /** What `logEvents` writes. */

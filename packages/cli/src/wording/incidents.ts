@@ -79,6 +79,14 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 			: undefined,
 	"preload.unavailable": (e) =>
 		warn(`workers of ${e["pool"]} start by themselves: ${e["reason"]}`),
+	"companion.ended": (e) =>
+		e["how"] === "lost"
+			? bad(
+					`the companion of pool ${e["pool"]} is lost, and its workers with it`,
+				)
+			: undefined,
+	"companion.unavailable": (e) =>
+		bad(`pool ${e["pool"]} has no companion: ${e["reason"]}`),
 	"orphan.reaped": (e) =>
 		warn(`orphan ended: pid ${e["pid"]} of run ${e["ofRun"]}`),
 	"orphan.spared": (e) =>

@@ -4,6 +4,7 @@ import type { ResolvedOptions } from "../options.ts";
 import type { World } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
+import type { PoolCompanion } from "./pool-setting.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { WorkerSet } from "./worker-set.ts";
 
@@ -15,6 +16,7 @@ export interface PoolLifeSetting {
 	readonly workerSet: WorkerSet;
 	readonly calls: Calls;
 	readonly sessions: SessionTable;
+	readonly companion: PoolCompanion | undefined;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
 }
@@ -47,7 +49,8 @@ export class PoolLife {
 
 	/** Prepares the adapter and starts the minimum of workers; ends everything again when that fails. */
 	async open(): Promise<void> {
-		const { pool, options, world, emit, workerSet } = this.#setting;
+		const { pool, options, world, emit } = this.#setting;
+		const { workerSet, companion, calls } = this.#setting;
 		const { adapter } = options;
 		const { clock } = world;
 		const about = { pool, adapter: adapter.name };
@@ -60,6 +63,8 @@ export class PoolLife {
 				const wallMs = clock.wall();
 				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
 			}
+			await companion?.open((error) => calls.failWaiting(error));
+			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
 			await workerSet.open();
 			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
 		} catch (error) {
@@ -90,14 +95,15 @@ export class PoolLife {
 		drainMs?: number,
 		afterwards: Afterwards = "goes_on",
 	): Promise<void> {
-		const { options, workerSet, calls } = this.#setting;
+		const { options, workerSet, companion, calls } = this.#setting;
 		if (afterwards === "dies") {
 			this.#afterwards = "dies";
 			calls.die();
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
-			if (manner === "forced") void workerSet.close("forced");
+			if (manner === "forced")
+				void workerSet.close("forced").then(() => companion?.release("forced"));
 			return state.closed;
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -124,6 +130,7 @@ export class PoolLife {
 	/** Kills every worker in this very turn. For the exit of the host; `close` is for everything else. */
 	killNow(): void {
 		this.#setting.workerSet.killNow();
+		this.#setting.companion?.killNow();
 	}
 
 	/** @param events a pool that was never started has no end to report. */
@@ -132,7 +139,8 @@ export class PoolLife {
 		drainMs: number,
 		events: "reported" | "silent",
 	): Promise<void> {
-		const { pool, world, workerSet, calls, sessions, release } = this.#setting;
+		const { pool, world, workerSet, companion } = this.#setting;
+		const { calls, sessions, release } = this.#setting;
 		const { clock, host } = world;
 		const emit = events === "reported" ? this.#setting.emit : () => {};
 		const begunMs = clock.now();
@@ -151,6 +159,7 @@ export class PoolLife {
 			this.resume("close");
 			sessions.endAll();
 			await workerSet.close(cutShort > 0 ? "forced" : manner);
+			await companion?.release(manner);
 			const durationMs = clock.now() - begunMs;
 			emit({
 				type: "pool.closed",

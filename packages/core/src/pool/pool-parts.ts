@@ -74,6 +74,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		workerSet,
 		calls,
 		sessions,
+		companion: setting.companion,
 		release: setting.release,
 	});
 	const control = new PoolControl({

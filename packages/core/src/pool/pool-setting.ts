@@ -1,11 +1,23 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
+import type { CloseManner } from "../close-manner.ts";
+import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import type { RunDirectories } from "./worker-slot.ts";
+
+/** What the life of a pool does with its companion; see companion/. */
+export interface PoolCompanion {
+	/** Starts it. @param failWaiting called later, when a lost one could not be started anew again and again. */
+	open(failWaiting: (error: StartError) => void): Promise<void>;
+	/** Ends it; resolves when nothing of it is left. */
+	release(manner: CloseManner): Promise<void>;
+	/** Kills it in this very turn. */
+	killNow(): void;
+}
 
 /** What a pool is made of; see run/opened-run.ts for the real one. */
 export interface PoolSetting {
@@ -24,6 +36,8 @@ export interface PoolSetting {
 	readonly audit: () => AuditStatistics;
 	/** The next worker is forked from another preloaded parent, if from any. */
 	readonly renewParent: () => void;
+	/** The process that the workers need, where the adapter has one. */
+	readonly companion?: PoolCompanion | undefined;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
 }

@@ -57,7 +57,13 @@ export function stateLeftBy(
 /** A worker that was ready this long has proved itself: its end is no crash loop. */
 const PROVEN_MS = 10_000;
 
-const WANTED: readonly EndReason[] = ["recycled", "closed", "restarted"];
+/** The end of a companion is not the worker's fault. */
+const WANTED: readonly EndReason[] = [
+	"recycled",
+	"closed",
+	"restarted",
+	"companion_lost",
+];
 
 /** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
 export function failuresAfter(before: number, ending: WorkerEnding): number {

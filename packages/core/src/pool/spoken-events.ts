@@ -22,6 +22,8 @@ const NO_CRASHES: readonly EndReason[] = [
 	"restarted",
 	"host_exit",
 	"start_failed",
+	// Said of the companion itself.
+	"companion_lost",
 ];
 
 /** The events that `SpokenEvents` is made of. */
@@ -32,6 +34,8 @@ export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
 	"worker.exited",
 	"worker.start_failed",
 	"preload.ended",
+	"companion.ended",
+	"companion.unavailable",
 	"pool.reloaded",
 	"pool.reload_failed",
 ];
@@ -66,6 +70,14 @@ export class SpokenEvents {
 				return event.how === "lost"
 					? `[snakepit] The preloaded parent of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it; the next start has another.`
 					: undefined;
+			case "companion.ended":
+				return event.how === "lost"
+					? `[snakepit] The companion of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it, and another one is started.`
+					: undefined;
+			case "companion.unavailable":
+				return bounded(
+					`[snakepit] Pool ${event.pool} has no companion: ${withoutLastLines(event.reason)} Calls wait; it is tried again.`,
+				);
 			case "pool.reloaded":
 				return `[snakepit] Pool ${event.pool} has new workers since ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
 			case "pool.reload_failed":

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import type { LaunchSpec, PreloadPlace } from "../adapter.ts";
+import type { Adapter, LaunchSpec, PreloadPlace } from "../adapter.ts";
 import type { ErrorCode } from "../error-codes.ts";
 import { SnakepitError, StartError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
+import { type PoolProcessSetting, poolPlace } from "../worker/pool-process.ts";
 import { messageOf } from "../worker/start-errors.ts";
 import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";
-import type { PreloadSetting } from "./preload-setting.ts";
 import { PreloadedParent } from "./preloaded-parent.ts";
 
 /** A parent that is lost again and again is of no use: from then on workers start by themselves. */
@@ -22,9 +22,9 @@ type Parent = PreloadedParent | undefined;
 
 /** The preloaded source of a pool; `undefined` where its adapter has none. */
 export function preloadedSource(
-	setting: PreloadSetting,
+	adapter: Adapter,
+	setting: PoolProcessSetting,
 ): PreloadedSource | undefined {
-	const { adapter } = setting;
 	if (adapter.preload === undefined) return undefined;
 	return new PreloadedSource(setting, adapter.preload.bind(adapter));
 }
@@ -36,7 +36,7 @@ export function preloadedSource(
  */
 export class PreloadedSource implements ProcessSource {
 	readonly name = "preload";
-	readonly #setting: PreloadSetting;
+	readonly #setting: PoolProcessSetting;
 	readonly #preload: (place: PreloadPlace) => LaunchSpec | undefined;
 	#state: State = { step: "preloads", serving: undefined };
 	#begun = 0;
@@ -51,7 +51,7 @@ export class PreloadedSource implements ProcessSource {
 
 	/** @param preload how the adapter describes its parent; nothing where its workers start by themselves. */
 	constructor(
-		setting: PreloadSetting,
+		setting: PoolProcessSetting,
 		preload: (place: PreloadPlace) => LaunchSpec | undefined,
 	) {
 		this.#setting = setting;
@@ -183,22 +183,11 @@ export class PreloadedSource implements ProcessSource {
 	}
 
 	#place(): PreloadPlace {
-		const { options, world, runDirectory } = this.#setting;
-		const { registry } = world;
-		const incarnation = registry.nextIncarnation();
-		const name = incarnation.slice(incarnation.lastIndexOf("-") + 1);
-		const directory = join(runDirectory, name);
+		const place = poolPlace(this.#setting, "preload");
 		return {
-			pool: options.name,
-			slots: options.size.max,
-			workerId: `${options.name}-preload`,
-			incarnation,
-			runId: registry.runId,
-			directory,
-			forkSocket: join(directory, "f"),
-			hostPid: world.host.self.pid,
-			callsPerWorker: options.callsPerWorker,
-			startTimeoutMs: options.start.timeoutMs,
+			...place,
+			forkSocket: join(place.directory, "f"),
+			hostPid: this.#setting.world.host.self.pid,
 		};
 	}
 

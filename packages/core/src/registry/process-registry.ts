@@ -25,6 +25,8 @@ export type EndReason =
 	| "hung"
 	| "broken"
 	| "stuck"
+	/** The companion of its pool ended, and it with it. */
+	| "companion_lost"
 	| "host_exit"
 	| "reaped"
 	/** Its host died, and its lifeline ended it. */

@@ -1,5 +1,6 @@
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import type { Afterwards, CloseManner } from "../close-manner.ts";
+import { companionKeeper } from "../companion/companion-keeper.ts";
 import { StartError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { Job } from "../job/job.ts";
@@ -156,10 +157,9 @@ export class OpenedRun implements Run {
 		const inherited = { marker, environment: process.env };
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };
-		const preloaded = preloadedSource({
-			...{ adapter, options, runDirectory, ...inherited },
-			world: cold,
-		});
+		const beside = { options, runDirectory, ...inherited, world: cold };
+		const preloaded = preloadedSource(adapter, beside);
+		const companion = companionKeeper(adapter, beside);
 		const world: World = { ...cold, source: preloaded ?? source };
 		const { pool, life, visible } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
@@ -172,7 +172,9 @@ export class OpenedRun implements Run {
 			starter: new WorkerStarter({
 				...{ adapter, options, world, ...inherited },
 				gate: new StartGate(options.start.concurrency),
+				companions: companion,
 			}),
+			companion,
 			renewParent: () => preloaded?.renew(),
 			release: async () => {
 				await preloaded?.release();

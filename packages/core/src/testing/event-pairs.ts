@@ -53,6 +53,12 @@ export const EVENT_PAIRS: readonly EventPair[] = [
 		key: field("pool", "pid"),
 	},
 	{
+		what: "companion",
+		start: "companion.started",
+		ends: ["companion.ended"],
+		key: field("pool", "pid"),
+	},
+	{
 		what: "start of worker",
 		start: "worker.starting",
 		ends: ["worker.ready", "worker.start_failed"],

@@ -52,8 +52,7 @@ export async function startForReal(
 		const { marker, runDirectory, sharedDirectory } = infrastructure;
 		const emit = events.record;
 		const cold = { clock, host, source, registry, random, emit };
-		preloaded = preloadedSource({
-			adapter,
+		preloaded = preloadedSource(adapter, {
 			options: resolveOptions(
 				{ adapter, size: 1, output: { echo: "none" } },
 				1,

@@ -44,8 +44,12 @@ const DESCRIPTOR_CHECKS: Readonly<Record<keyof LaunchDescriptor, Check>> = {
  *
  * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`, naming what is wrong.
  */
-export function checkedLaunch(adapterName: string, spec: unknown): LaunchSpec {
-	const at = `launch() of the adapter ${adapterName}`;
+export function checkedLaunch(
+	adapterName: string,
+	spec: unknown,
+	asked: "launch" | "companion" = "launch",
+): LaunchSpec {
+	const at = `${asked}() of the adapter ${adapterName}`;
 	checkOptions(at, spec, LAUNCH_CHECKS);
 	const { descriptors = [], launchPayload } = spec as LaunchSpec;
 	const taken = new Set(launchPayload === undefined ? [] : [CONTROL]);

@@ -1,4 +1,4 @@
-import type { LaunchSpec } from "../adapter.ts";
+import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
 import { StartError } from "../errors.ts";
 import { afterRunning } from "../patience.ts";
 import type { Clock } from "../world.ts";
@@ -12,14 +12,20 @@ import type { Worker } from "./worker.ts";
  */
 export async function awaitLaunch(
 	launch: Promise<LaunchSpec>,
-	{ startAbort, slot }: Pick<Worker, "startAbort" | "slot">,
+	{
+		startAbort,
+		slot,
+	}: Pick<Worker, "startAbort"> & {
+		readonly slot: Pick<WorkerSlot, "workerId">;
+	},
 	timeoutMs: number,
 	clock: Clock,
+	asked: "launch" | "companion" = "launch",
 ): Promise<LaunchSpec> {
 	const { signal } = startAbort;
 	const given = Promise.withResolvers<never>();
 	const timer = afterRunning(clock, timeoutMs, () =>
-		startAbort.abort(launchTimedOut(slot.workerId, timeoutMs)),
+		startAbort.abort(launchTimedOut(slot.workerId, timeoutMs, asked)),
 	);
 	const aborted = (): void => given.reject(signal.reason);
 	if (signal.aborted) aborted();
@@ -32,10 +38,14 @@ export async function awaitLaunch(
 	}
 }
 
-function launchTimedOut(workerId: string, timeoutMs: number): StartError {
+function launchTimedOut(
+	workerId: string,
+	timeoutMs: number,
+	asked: string,
+): StartError {
 	return new StartError({
 		code: "START_TIMEOUT",
 		ran: "no",
-		message: `The adapter's launch() did not say within ${timeoutMs} ms what to execute for worker ${workerId}. If it needs longer, raise start.timeoutMs.`,
+		message: `The adapter's ${asked}() did not say within ${timeoutMs} ms what to execute for worker ${workerId}. If it needs longer, raise start.timeoutMs.`,
 	});
 }

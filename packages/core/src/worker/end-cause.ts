@@ -4,6 +4,8 @@ import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { WorkerState } from "../worker-state.ts";
 import type { ProcessExit } from "../world.ts";
 
+const BY_ITSELF: readonly EndReason[] = ["exited", "broken", "start_failed"];
+
 /** Why one worker ends, as a reason and in words, and what ended it. */
 export class EndCause {
 	#reason: EndReason | undefined;
@@ -17,6 +19,17 @@ export class EndCause {
 	/** The same in words; empty when it was not condemned. */
 	get verdict(): string {
 		return this.#verdict;
+	}
+
+	/** Whether it ended by itself, as far as is known. */
+	get isOpen(): boolean {
+		return this.#reason === undefined || BY_ITSELF.includes(this.#reason);
+	}
+
+	/** It ended by itself, because its companion did. */
+	companionLost(verdict: string): void {
+		this.#reason = "companion_lost";
+		this.#verdict = verdict;
 	}
 
 	/** A reason that counts where there is none yet. */

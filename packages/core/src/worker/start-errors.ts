@@ -1,3 +1,4 @@
+import type { WorkerSlot } from "../adapter.ts";
 import { SnakepitError, StartError } from "../errors.ts";
 import { describeExit } from "../process/describe-exit.ts";
 import type { EndReason } from "../registry/process-registry.ts";
@@ -37,15 +38,21 @@ const WITHDRAWN: Readonly<Partial<Record<EndReason, string>>> = {
 };
 
 export function withdrawn(worker: Worker): StartError {
+	const { reason, verdict } = worker.cause;
+	const why =
+		reason === "companion_lost" ? verdict : WITHDRAWN[reason ?? "closed"];
 	return new StartError({
 		code: "START_WITHDRAWN",
 		ran: "no",
-		message: `Worker ${worker.slot.workerId} was stopped before it was ready, because ${WITHDRAWN[worker.cause.reason ?? "closed"] ?? "its pool is closing"}.`,
+		message: `Worker ${worker.slot.workerId} was stopped before it was ready, because ${why ?? "its pool is closing"}.`,
 	});
 }
 
 /** Why there is no process. */
-export function notSpawned(error: unknown, worker: Worker): SnakepitError {
+export function notSpawned(
+	error: unknown,
+	worker: { readonly slot: Pick<WorkerSlot, "workerId"> },
+): SnakepitError {
 	if (error instanceof SnakepitError) return error;
 	return new StartError({
 		code: "SPAWN_FAILED",
@@ -58,7 +65,8 @@ export function notSpawned(error: unknown, worker: Worker): SnakepitError {
 /** Why a process did not become ready, with its last lines, which explain it most often. */
 export function notReady(error: unknown, worker: Worker): StartError {
 	const { reason } = worker.cause;
-	if (reason !== undefined && reason in WITHDRAWN) return withdrawn(worker);
+	if (reason === "companion_lost" || (reason ?? "") in WITHDRAWN)
+		return withdrawn(worker);
 	const words = outputTailOf(worker);
 	if (error instanceof StartError) return withLastLines(error, words);
 	return new StartError({

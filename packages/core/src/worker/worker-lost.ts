@@ -37,6 +37,7 @@ const REPLACED: readonly EndReason[] = ["stuck", "restarted", "recycled"];
 
 function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {
 	if (reason === "hung") return "WORKER_HUNG";
+	if (reason === "companion_lost") return "COMPANION_LOST";
 	if (reason !== undefined && REPLACED.includes(reason))
 		return "WORKER_REPLACED";
 	return "WORKER_EXITED";

@@ -3,6 +3,7 @@ import { lastCharacters } from "../process/output-tail.ts";
 import { recordEnd } from "../process/owned-process.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { Clock, ProcessExit, World } from "../world.ts";
+import { noteCompanionLost } from "./companion-tie.ts";
 import type { RunningCalls } from "./running-calls.ts";
 import type { Worker } from "./worker.ts";
 import { workerLost } from "./worker-lost.ts";
@@ -42,6 +43,7 @@ export async function settleWorker(
 	const { connection } = worker;
 	const killer = await end.finish(belongings, connection, exit);
 	await awaitLastOutput(belongings, calls, clock);
+	if (worker.companion !== undefined) await noteCompanionLost(worker, exit);
 	calls.lose(() => workerLost(worker, exit));
 	const reason = worker.cause.reason ?? "exited";
 	const { lost: callsLost, lastCommand } = calls;

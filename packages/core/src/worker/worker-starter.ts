@@ -2,9 +2,10 @@ import type { Adapter, LaunchSpec } from "../adapter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
-import type { World } from "../world.ts";
+import type { ProcessExit, StartedProcess, World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { awaitLaunch } from "./awaited-launch.ts";
+import { type Companions, noteCompanionLost, tie } from "./companion-tie.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { ConversationOutput } from "./conversation-output.ts";
 import { processView } from "./process-view.ts";
@@ -28,6 +29,8 @@ export interface StarterSetting extends SpecSetting {
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	readonly gate: StartGate;
+	/** Present where workers need one. */
+	readonly companions?: Companions | undefined;
 }
 
 /** Starts workers: an owned process, launch message and ready line, connection. */
@@ -66,7 +69,6 @@ export class WorkerStarter {
 	): Promise<void> {
 		const { world } = this.#setting;
 		const { clock, emit } = world;
-		const begunMs = clock.now();
 		emit({
 			type: "worker.starting",
 			wallMs: clock.wall(),
@@ -74,6 +76,8 @@ export class WorkerStarter {
 			attempt,
 			replaces,
 		});
+		await this.#join(worker);
+		const begunMs = clock.now();
 		const { spec, owned } = await this.#spawn(worker);
 		const spawnedMs = clock.now();
 		const belongings = this.#attach(worker, spec, owned);
@@ -108,7 +112,19 @@ export class WorkerStarter {
 			if (isTimeout(error)) await dumpUnreadyStacks(belongings, world);
 			worker.condemn("start_failed", messageOf(error));
 			await worker.output?.lastLines();
+			await noteCompanionLost(worker, await exitSoFar(process));
 			throw notReady(error, worker);
+		}
+	}
+
+	/** Ties a worker to the companion of its pool, where that has one; waits for that. */
+	async #join(worker: Worker): Promise<void> {
+		const { companions } = this.#setting;
+		if (companions === undefined) return;
+		try {
+			tie(worker, await companions.running(worker.startAbort.signal));
+		} catch (error) {
+			throw notSpawned(error, worker);
 		}
 	}
 
@@ -221,4 +237,11 @@ export class WorkerStarter {
 		const connection = checkedConnection(await adapter.connect(view, signal));
 		return { ready, connection, launchedMs };
 	}
+}
+
+/** How it ended, when it has. */
+function exitSoFar({
+	exited,
+}: Pick<StartedProcess, "exited">): Promise<ProcessExit | undefined> {
+	return Promise.race([exited, Promise.resolve(undefined)]);
 }

@@ -13,6 +13,7 @@ import {
 	type WorkerState,
 } from "../worker-state.ts";
 import type { ProcessExit, World } from "../world.ts";
+import type { TiedCompanion } from "./companion-tie.ts";
 import { type EndCause, endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { withdrawn } from "./start-errors.ts";
@@ -36,7 +37,9 @@ import { WorkerStop } from "./worker-stop.ts";
 
 /** One worker process from its spawn to its end: its state, conversation and calls. Moves only by the table in worker-state.ts. */
 export class Worker {
-	readonly slot: WorkerSlot;
+	/** With the companion that it is tied to, once that is known. */
+	slot: WorkerSlot;
+	companion: TiedCompanion | undefined;
 	readonly ref: WorkerRef;
 	/** Aborted when its start fails, or it is stopped before it has a process. */
 	readonly startAbort: AbortController = new AbortController();
@@ -92,13 +95,12 @@ export class Worker {
 		return this.#heartbeat;
 	}
 	/** Why it ends, as a reason once that is decided, and in words. */
-	get cause(): Pick<EndCause, "reason" | "verdict"> {
+	get cause(): EndCause {
 		return this.#end.cause;
 	}
 	get callsRunning(): number {
 		return this.#calls.attempts.length;
 	}
-	/** The calls that run. */
 	get attempts(): readonly Attempt[] {
 		return this.#calls.attempts;
 	}
@@ -118,8 +120,7 @@ export class Worker {
 		return this.#state === "ready" && !this.#hasEndedOutput;
 	}
 	get hasCapacity(): boolean {
-		const { length } = this.#calls.attempts;
-		return length < this.slot.callsPerWorker && this.takesCalls;
+		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
 	}
 	get #hasEndedOutput(): boolean {
 		return this.#belongings?.conversation.hasEnded === true;
@@ -132,10 +133,9 @@ export class Worker {
 	/** The process is there: from now on its end is the end of the worker. */
 	attach(belongings: WorkerBelongings): void {
 		this.#belongings = belongings;
-		void belongings.process.exited.then((exit) =>
-			this.#processExited(belongings, exit),
-		);
-		belongings.conversation.watch(
+		const { process, conversation } = belongings;
+		void process.exited.then((exit) => this.#processExited(belongings, exit));
+		conversation.watch(
 			() => this.#listener.capacityWithdrawn(this),
 			() => this.conversationOver("it ended its standard output and runs on"),
 		);
@@ -238,7 +238,7 @@ export class Worker {
 	}
 
 	#stopWhenDrained(): void {
-		if (this.#state === "draining" && this.#calls.attempts.length === 0)
+		if (this.#state === "draining" && this.callsRunning === 0)
 			this.#step("drained");
 	}
 

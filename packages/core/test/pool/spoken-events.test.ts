@@ -254,6 +254,42 @@ describe("the lines for one event", () => {
 			},
 			undefined,
 		],
+		[
+			"a companion that is lost",
+			{
+				type: "companion.ended",
+				wallMs: 0,
+				pool: "p",
+				pid: 9,
+				exit: { kind: "code", code: 1 },
+				how: "lost",
+			},
+			"[snakepit] The companion of pool p (pid 9) exited with code 1. Its workers end with it, and another one is started.",
+		],
+		[
+			"one that is released with its pool",
+			{
+				type: "companion.ended",
+				wallMs: 0,
+				pool: "p",
+				pid: 9,
+				exit: { kind: "code", code: 0 },
+				how: "released",
+			},
+			undefined,
+		],
+		[
+			"one that cannot be started anew",
+			{
+				type: "companion.unavailable",
+				wallMs: 0,
+				pool: "p",
+				code: "SPAWN_FAILED",
+				reason: "There is no such program.\nIts last lines:\n  | hello",
+				failures: 1,
+			},
+			"[snakepit] Pool p has no companion: There is no such program. Calls wait; it is tried again.",
+		],
 	])("%s", (_, event, text) => {
 		expect(new SpokenEvents().textOf(event)).toBe(text);
 	});

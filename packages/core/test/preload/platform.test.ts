@@ -22,8 +22,7 @@ test("where a fork is unsafe by the platform no parent is started: workers start
 		},
 	};
 	const mac = new FakeProcessHost({ clock, platform: "darwin" });
-	const preloaded = preloadedSource({
-		adapter,
+	const preloaded = preloadedSource(adapter, {
 		options: resolveOptions({ adapter }, 2),
 		world: { ...world, host: mac, source },
 		runDirectory: "/virtual",
@@ -49,8 +48,7 @@ test("where an adapter has no parent for a pool, its workers start by themselves
 		...world.source,
 		start: () => Promise.reject(new Error("by itself")),
 	};
-	const preloaded = preloadedSource({
-		adapter,
+	const preloaded = preloadedSource(adapter, {
 		options: resolveOptions({ adapter }, 2),
 		world: { ...world, source },
 		runDirectory: "/virtual",

@@ -28,6 +28,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	audit: ["vocabulary", "registry", "cleanup"],
 	job: ["vocabulary", "process"],
 	preload: ["vocabulary", "os", "process", "worker"],
+	companion: ["vocabulary", "process", "worker"],
 	pool: ["vocabulary", "heartbeat", "process", "worker"],
 	run: [
 		"vocabulary",
@@ -39,6 +40,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"worker",
 		"job",
 		"preload",
+		"companion",
 		"pool",
 	],
 	inspect: ["vocabulary", "registry", "cleanup", "run", "os"],
@@ -49,6 +51,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"worker",
 		"registry",
 		"preload",
+		"companion",
 		"cleanup",
 		"run",
 		"pool",

@@ -15,6 +15,7 @@ export const RUN_EVENTS: EventPlaces<
 	| "orphan"
 	| "pool"
 	| "preload"
+	| "companion"
 	| "host"
 	| "telemetry"
 	| "listener"
@@ -176,6 +177,34 @@ export const RUN_EVENTS: EventPlaces<
 		severity: "warn",
 		line: ({ pool, code, reason }) =>
 			`workers of ${pool} start by themselves: ${code}: ${reason}`,
+		attributes: { ...POOL, "snakepit.reason": "code" },
+	},
+	"companion.started": {
+		group: "process",
+		severity: ({ restarts }) => (restarts > 0 ? "warn" : "info"),
+		line: ({ pool, pid }) => `the companion of ${pool} is ready, pid ${pid}`,
+		attributes: {
+			...POOL,
+			"process.pid": "pid",
+			"snakepit.duration": "durationMs",
+		},
+	},
+	"companion.ended": {
+		group: "process",
+		severity: ({ how }) => (how === "lost" ? "error" : "info"),
+		line: ({ pool, pid, how }) =>
+			`the companion of ${pool}, pid ${pid}, has ended: ${how}`,
+		attributes: {
+			...POOL,
+			"process.pid": "pid",
+			"snakepit.reason": "how",
+		},
+	},
+	"companion.unavailable": {
+		group: "process",
+		severity: "error",
+		line: ({ pool, code, reason }) =>
+			`${pool} has no companion: ${code}: ${reason}`,
 		attributes: { ...POOL, "snakepit.reason": "code" },
 	},
 	"host.signal_received": {

@@ -1,0 +1,220 @@
+import type { Adapter, CompanionPlace, LaunchSpec } from "../adapter.ts";
+import type { CloseManner } from "../close-manner.ts";
+import { StartError } from "../errors.ts";
+import { checkedLaunch } from "../worker/adapter-answers.ts";
+import { awaitLaunch } from "../worker/awaited-launch.ts";
+import { backoffMs } from "../worker/backoff.ts";
+import type { Companions, TiedCompanion } from "../worker/companion-tie.ts";
+import {
+	PoolProcess,
+	type PoolProcessSetting,
+	poolPlace,
+} from "../worker/pool-process.ts";
+import { asStartError, notSpawned } from "../worker/start-errors.ts";
+import { RunningCompanion } from "./running-companion.ts";
+
+/** One that ran this long has proved itself: its end is no crash loop. */
+const PROVEN_MS = 10_000;
+/** Calls wait for this many failed starts in a row, and not for ever. */
+const HOPELESS_FAILURES = 3;
+
+type Describe = (
+	place: CompanionPlace,
+	signal: AbortSignal,
+) => LaunchSpec | Promise<LaunchSpec>;
+
+/** The keeper of the companion of a pool; `undefined` where its adapter has none. */
+export function companionKeeper(
+	adapter: Adapter,
+	setting: PoolProcessSetting,
+): CompanionKeeper | undefined {
+	if (adapter.companion === undefined) return undefined;
+	return new CompanionKeeper(
+		adapter.name,
+		adapter.companion.bind(adapter),
+		setting,
+	);
+}
+
+/** The companion of a pool: started before its workers, started anew when it is lost, ended after them. */
+export class CompanionKeeper implements Companions {
+	readonly #adapter: string;
+	readonly #describe: Describe;
+	readonly #setting: PoolProcessSetting;
+	readonly #closing = new AbortController();
+	/** The one that runs, or that will. */
+	#next: Promise<RunningCompanion> | undefined;
+	#latest: RunningCompanion | undefined;
+	#started = 0;
+	#shortLives = 0;
+	#failWaiting: (error: StartError) => void = () => {};
+
+	constructor(
+		adapter: string,
+		describe: Describe,
+		setting: PoolProcessSetting,
+	) {
+		this.#adapter = adapter;
+		this.#describe = describe;
+		this.#setting = setting;
+	}
+
+	/**
+	 * Starts the first one.
+	 *
+	 * @param failWaiting called later, when a lost one could not be started anew again and again.
+	 * @throws StartError why it cannot be started; nothing of it is left then.
+	 */
+	async open(failWaiting: (error: StartError) => void): Promise<void> {
+		this.#failWaiting = failWaiting;
+		await this.#follow(this.#start());
+	}
+
+	async running(signal: AbortSignal): Promise<TiedCompanion> {
+		const given = Promise.withResolvers<never>();
+		const aborted = (): void => given.reject(signal.reason);
+		if (signal.aborted) aborted();
+		signal.addEventListener("abort", aborted);
+		try {
+			return await Promise.race([given.promise, this.#next ?? given.promise]);
+		} finally {
+			signal.removeEventListener("abort", aborted);
+		}
+	}
+
+	/** Ends it; resolves when nothing of it is left. A second call that is forced kills what the first still waits for. */
+	async release(manner: CloseManner): Promise<void> {
+		const { killAfterMs } = this.#setting.options.stop;
+		this.#closing.abort(
+			new StartError({
+				code: "START_WITHDRAWN",
+				ran: "no",
+				message: `The companion of pool ${this.#setting.options.name} was ended before it was ready, because its pool is closing.`,
+			}),
+		);
+		await this.#next?.then(
+			(companion) => companion.end(manner, killAfterMs),
+			() => {},
+		);
+		await this.#latest?.ended;
+	}
+
+	/** Kills it in this very turn; one that only starts dies with this program. */
+	killNow(): void {
+		this.#latest?.killNow();
+	}
+
+	#follow(next: Promise<RunningCompanion>): Promise<RunningCompanion> {
+		next.catch(() => {}); // Those who wait for it get the reason.
+		this.#next = next;
+		return next;
+	}
+
+	async #start(): Promise<RunningCompanion> {
+		const { options, world } = this.#setting;
+		const { clock, emit } = world;
+		const begunMs = clock.now();
+		const restarts = this.#started;
+		const place = poolPlace(this.#setting, "companion");
+		let own: PoolProcess;
+		try {
+			const spec = await this.#specFor(place);
+			own = await PoolProcess.start(
+				...([this.#setting, place, spec, "companion"] as const),
+				this.#closing.signal,
+			);
+		} catch (error) {
+			throw notSpawned(error, { slot: place });
+		}
+		this.#started++;
+		const readyMs = clock.now();
+		const companion = new RunningCompanion(own, place, world);
+		this.#latest = companion;
+		const about = { pool: options.name, pid: own.pid };
+		emit({
+			type: "companion.started",
+			wallMs: clock.wall(),
+			...about,
+			durationMs: readyMs - begunMs,
+			restarts,
+		});
+		companion.whenGone(() => this.#lost(clock.now() - readyMs));
+		void companion.ended.then((exit) => {
+			const { how } = companion;
+			const wallMs = clock.wall();
+			emit({ type: "companion.ended", wallMs, ...about, exit, how });
+		});
+		return companion;
+	}
+
+	async #specFor(place: CompanionPlace): Promise<LaunchSpec> {
+		const { options, world } = this.#setting;
+		const startAbort = new AbortController();
+		const closed = (): void => startAbort.abort(this.#closing.signal.reason);
+		if (this.#closing.signal.aborted) closed();
+		this.#closing.signal.addEventListener("abort", closed);
+		try {
+			const answer = this.#describe(place, startAbort.signal);
+			const spec = await awaitLaunch(
+				Promise.resolve(answer),
+				{ startAbort, slot: place },
+				options.start.timeoutMs,
+				world.clock,
+				"companion",
+			);
+			return checkedLaunch(this.#adapter, spec, "companion");
+		} finally {
+			this.#closing.signal.removeEventListener("abort", closed);
+		}
+	}
+
+	#lost(livedMs: number): void {
+		if (this.#closing.signal.aborted) return;
+		this.#shortLives = livedMs < PROVEN_MS ? this.#shortLives + 1 : 1;
+		void this.#follow(this.#again());
+	}
+
+	/** @throws the reason why there will be none: the pool is closed. */
+	async #again(): Promise<RunningCompanion> {
+		for (let failures = 0; ; ) {
+			await this.#pause(this.#shortLives + failures);
+			try {
+				return await this.#start();
+			} catch (error) {
+				if (this.#closing.signal.aborted) throw error;
+				failures++;
+				this.#unavailable(error, failures);
+			}
+		}
+	}
+
+	#unavailable(thrown: unknown, failures: number): void {
+		const { options, world } = this.#setting;
+		const error = asStartError(thrown);
+		world.emit({
+			type: "companion.unavailable",
+			wallMs: world.clock.wall(),
+			pool: options.name,
+			code: error.code,
+			reason: error.message,
+			failures,
+		});
+		if (failures >= HOPELESS_FAILURES) this.#failWaiting(error);
+	}
+
+	async #pause(failures: number): Promise<void> {
+		const { options, world } = this.#setting;
+		const { signal } = this.#closing;
+		const { backoffMs: firstMs, maxBackoffMs } = options.start;
+		const ms = backoffMs(
+			...([failures, firstMs, maxBackoffMs] as const),
+			world.random.fraction(),
+		);
+		const paused = Promise.withResolvers<void>();
+		const timer = world.clock.after(ms, paused.resolve);
+		signal.addEventListener("abort", () => paused.resolve(), { once: true });
+		await paused.promise;
+		timer.cancel();
+		signal.throwIfAborted();
+	}
+}

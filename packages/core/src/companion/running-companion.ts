@@ -1,0 +1,72 @@
+import type { CloseManner } from "../close-manner.ts";
+import type { PoolPlace, SlotCompanion } from "../launch-spec.ts";
+import { goneWithin } from "../process/gone-within.ts";
+import type { TiedCompanion } from "../worker/companion-tie.ts";
+import type { PoolProcess } from "../worker/pool-process.ts";
+import type { Clock, ProcessExit, ProcessHost } from "../world.ts";
+
+/** A companion that was ready, until nothing of it is left. */
+export class RunningCompanion implements TiedCompanion {
+	readonly facts: SlotCompanion;
+	/** Resolves when nothing of it is left. Never rejects. */
+	readonly ended: Promise<ProcessExit>;
+	readonly #own: PoolProcess;
+	readonly #clock: Clock;
+	readonly #host: ProcessHost;
+	readonly #followers = new Set<(exit: ProcessExit) => void>();
+	#exit: ProcessExit | undefined;
+
+	constructor(
+		own: PoolProcess,
+		{ incarnation, directory }: PoolPlace,
+		{ clock, host }: { readonly clock: Clock; readonly host: ProcessHost },
+	) {
+		const { pid, ready } = own;
+		this.facts = { incarnation, directory, pid, ready };
+		this.#own = own;
+		this.#clock = clock;
+		this.#host = host;
+		this.ended = own.whenEnded((exit) => {
+			this.#exit = exit;
+			for (const follow of this.#followers) follow(exit);
+		});
+	}
+
+	/** Whether it ended because it was to. */
+	get how(): "released" | "lost" {
+		return this.#own.how;
+	}
+
+	whenGone(action: (exit: ProcessExit) => void): () => void {
+		if (this.#exit !== undefined) action(this.#exit);
+		this.#followers.add(action);
+		return () => this.#followers.delete(action);
+	}
+
+	async endWithin(ms: number): Promise<ProcessExit | undefined> {
+		await goneWithin(this.#own.process, ms, this.#clock);
+		return this.#exit;
+	}
+
+	isEnding(): boolean {
+		if (this.#exit !== undefined) return true;
+		const facts = this.#host.facts(this.facts.pid);
+		// A process that ends gives its memory back before its sockets are closed.
+		return facts?.condition !== "alive" || facts.residentBytes === 0;
+	}
+
+	/** Ends it; resolves when nothing of it is left. A second call that is forced kills it. */
+	async end(manner: CloseManner, killAfterMs: number): Promise<void> {
+		const signal = manner === "gentle" ? "SIGTERM" : "SIGKILL";
+		this.#own.release(
+			() => this.#own.signal(signal, "stop_ladder"),
+			killAfterMs,
+		);
+		await this.ended;
+	}
+
+	/** Kills it with its group in this very turn, for the exit of the host. */
+	killNow(): void {
+		this.#own.signal("SIGKILL", "application_cleanup");
+	}
+}

@@ -1,0 +1,218 @@
+import { join } from "node:path";
+import { StartError } from "../errors.ts";
+import type { LaunchSpec, PoolPlace } from "../launch-spec.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { afterRunning } from "../patience.ts";
+import { killerOf, type SentSignal } from "../process/killer-of.ts";
+import { OrphanSweep } from "../process/orphan-sweep.ts";
+import {
+	type OwnedProcess,
+	recordEnd,
+	startOwned,
+} from "../process/owned-process.ts";
+import type { SpecSetting } from "../process/process-spec.ts";
+import type { ProcessExit, StartedProcess, World } from "../world.ts";
+import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
+import { dumpUnreadyStacks } from "./stack-dump.ts";
+import { isTimeout, withLastLines } from "./start-errors.ts";
+import { WorkerOutput } from "./worker-output.ts";
+
+/** What a process of a pool is made of: the same as its workers. */
+export interface PoolProcessSetting extends SpecSetting {
+	readonly options: ResolvedOptions;
+	readonly world: World;
+	/** Private; the process gets a directory in it. */
+	readonly runDirectory: string;
+}
+
+/**
+ * A process of a pool that is none of its workers, as a preloaded parent: recorded in
+ * the ledger as a worker is, and ended in every way in which one is.
+ */
+export class PoolProcess {
+	/** What the program sent in its ready line; `undefined` without a control channel. */
+	readonly ready: unknown;
+	readonly #setting: PoolProcessSetting;
+	readonly #place: PoolPlace;
+	readonly #owned: OwnedProcess;
+	readonly #output: WorkerOutput;
+	readonly #sent: SentSignal[] = [];
+	#how: "released" | "lost" = "lost";
+
+	private constructor(
+		setting: PoolProcessSetting,
+		place: PoolPlace,
+		owned: OwnedProcess,
+		output: WorkerOutput,
+		ready: unknown,
+	) {
+		this.#setting = setting;
+		this.#place = place;
+		this.#owned = owned;
+		this.#output = output;
+		this.ready = ready;
+	}
+
+	/**
+	 * Starts one, and resolves when it is ready.
+	 *
+	 * @param spec what to execute at this place.
+	 * @param what it is, for people.
+	 * @throws StartError saying why it cannot be; nothing is left then.
+	 */
+	static async start(
+		setting: PoolProcessSetting,
+		place: PoolPlace,
+		spec: LaunchSpec,
+		what: string,
+		signal: AbortSignal,
+	): Promise<PoolProcess> {
+		const { options, world } = setting;
+		const { incarnation, workerId, pool } = place;
+		const owned = await startOwned(spec, place, setting, world, () =>
+			signal.throwIfAborted(),
+		);
+		const { process } = owned;
+		const ref = { pool, workerId, incarnation };
+		const output = new WorkerOutput(process, true, ref, options.output, world);
+		try {
+			const said = await ready(setting, place, spec, what, owned, signal);
+			return new PoolProcess(setting, place, owned, output, said);
+		} catch (error) {
+			if (isTimeout(error)) {
+				const { dumpSignal } = spec;
+				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
+			}
+			const sent = process.signal("SIGKILL", "group") === "sent";
+			const exit = await process.exited;
+			await output.lastLines();
+			output.close();
+			const by = "stop_ladder";
+			const killer = killerOf(exit, sent ? [{ signal: "SIGKILL", by }] : []);
+			const end = { exit, reason: "start_failed", killer } as const;
+			recordEnd(owned, incarnation, end, world);
+			sweep(world, incarnation);
+			throw withLastLines(error, output.tail.paragraph());
+		}
+	}
+
+	get process(): StartedProcess {
+		return this.#owned.process;
+	}
+
+	get pid(): number {
+		return this.process.identity.pid;
+	}
+
+	/** Whether it ended because it was to. */
+	get how(): "released" | "lost" {
+		return this.#how;
+	}
+
+	/**
+	 * Resolves when it is gone and nothing of it is left. Called once; never rejects.
+	 *
+	 * @param first what ends with it, before anything else.
+	 */
+	async whenEnded(first: (exit: ProcessExit) => void): Promise<ProcessExit> {
+		const { world } = this.#setting;
+		const { incarnation } = this.#place;
+		const exit = await this.process.exited;
+		first(exit);
+		this.process.signal("SIGKILL", "group");
+		const reason = this.#how === "released" ? "closed" : "exited";
+		const killer = killerOf(exit, this.#sent);
+		recordEnd(this.#owned, incarnation, { exit, reason, killer }, world);
+		await this.#output.lastLines();
+		this.#output.close();
+		sweep(world, incarnation);
+		return exit;
+	}
+
+	/** Asks it to end, and kills it with its group when it does not within the time. */
+	release(ask: () => void, limitMs: number): void {
+		this.#how = "released";
+		ask();
+		const limit = this.#setting.world.clock.after(limitMs, () =>
+			this.signal("SIGKILL", "stop_ladder"),
+		);
+		void this.process.exited.then(() => limit.cancel());
+	}
+
+	/** Sends a signal to its group. */
+	signal(signal: NodeJS.Signals, by: SentSignal["by"]): void {
+		if (this.process.signal(signal, "group") === "sent")
+			this.#sent.push({ signal, by });
+	}
+}
+
+/** Where the next one of a kind is: beside the slots of its pool. */
+export function poolPlace(
+	{ options, world: { registry }, runDirectory }: PoolProcessSetting,
+	kind: "preload" | "companion",
+): PoolPlace {
+	const incarnation = registry.nextIncarnation();
+	const name = incarnation.slice(incarnation.lastIndexOf("-") + 1);
+	return {
+		pool: options.name,
+		slots: options.size.max,
+		workerId: `${options.name}-${kind}`,
+		incarnation,
+		runId: registry.runId,
+		directory: join(runDirectory, name),
+		callsPerWorker: options.callsPerWorker,
+		startTimeoutMs: options.start.timeoutMs,
+	};
+}
+
+/** Launch message and ready line, within the time of a start. */
+async function ready(
+	{ options, world }: PoolProcessSetting,
+	place: PoolPlace,
+	spec: LaunchSpec,
+	what: string,
+	{ process, lifeline }: OwnedProcess,
+	signal: AbortSignal,
+): Promise<unknown> {
+	const { clock, random } = world;
+	const { workerId } = place;
+	const late = Promise.withResolvers<never>();
+	const { timeoutMs } = options.start;
+	const limit = afterRunning(clock, timeoutMs, () =>
+		late.reject(
+			new StartError({
+				code: "START_TIMEOUT",
+				ran: "no",
+				message: `The ${what} ${workerId} was not ready within ${timeoutMs} ms (start.timeoutMs).`,
+			}),
+		),
+	);
+	const aborted = (): void => late.reject(signal.reason);
+	signal.addEventListener("abort", aborted);
+	try {
+		if (process.control === undefined || lifeline === undefined)
+			throw new TypeError(
+				`${workerId} has no control channel: its launch needs a launchPayload.`,
+			);
+		const message = formatLaunchMessage(
+			place,
+			lifeline.path,
+			random.token(),
+			spec.launchPayload,
+		);
+		return await Promise.race([
+			shakeHands(process.control, workerId, message, spec.refusalCodes),
+			late.promise,
+		]);
+	} finally {
+		limit.cancel();
+		signal.removeEventListener("abort", aborted);
+	}
+}
+
+/** What it started and what left its group ends with it. */
+function sweep(world: World, incarnation: string): void {
+	const sweep = new OrphanSweep(world);
+	sweep.noteEnded(incarnation);
+	sweep.finish();
+}
