@@ -181,19 +181,21 @@ test("where strays are killed, so is what they fork meanwhile; nothing else is",
 	// Seen for the first time at the look at which others are ended.
 	expect([worker, other].map(({ alive }) => alive)).toEqual([true, true]);
 	const forked = at.plant(incarnation);
+	// Of no known worker, as one of those that are ended: that alone makes it none of them.
+	const unknown = at.plant();
 	await at.clock.advance(5_000);
 	expect([...strays, forked].map(({ alive }) => alive)).toEqual([
 		false,
 		false,
 		false,
 	]);
-	expect(worker.alive).toBe(true);
+	expect([worker, unknown].map(({ alive }) => alive)).toEqual([true, true]);
 	expect(at.events.of("audit.stray_killed").length).toBe(3);
 	await at.looks(2);
-	expect(other.alive).toBe(false);
+	expect([other, unknown].map(({ alive }) => alive)).toEqual([false, false]);
 	expect(at.auditor.statistics()).toMatchObject({
-		straysFound: 3,
-		straysKilled: 4,
+		straysFound: 4,
+		straysKilled: 5,
 	});
 });
 

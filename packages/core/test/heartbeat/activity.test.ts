@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { advanceOf } from "../../src/heartbeat/activity.ts";
+import { describe, expect, test } from "vitest";
+import { ActivityWatch, advanceOf } from "../../src/heartbeat/activity.ts";
+import type { ProcessIdentity } from "../../src/identity.ts";
 import type { ThreadFacts } from "../../src/world.ts";
 
 /** A look at threads that used so much, by their names. */
@@ -68,4 +69,68 @@ test("a thread that a debugger stopped works, whatever it used", () => {
 	expect(advanceOf(before, look(2_000, { a: 7 }, "traced")).activity).toBe(
 		"active",
 	);
+});
+
+describe("a worker that is silent", () => {
+	const WORKER = 40;
+	/** The milliseconds that each thread of a process used, by pid; all are in the worker's group. */
+	const group = (used: Readonly<Record<number, readonly number[]>>) => {
+		const at = { used, tables: 0 };
+		const watch = new ActivityWatch(WORKER, {
+			threads: (pid) =>
+				(at.used[pid] ?? []).map((cpuTimeMs, id) => ({
+					...{ id: String(id), cpuTimeMs },
+					held: "no",
+				})),
+			members: (groupId) => {
+				expect(groupId).toBe(WORKER);
+				at.tables++;
+				return Object.keys(at.used).map((pid) => ({
+					identity: { pid: Number(pid) } as ProcessIdentity,
+					...{ groupId, condition: "alive" },
+					...{ cpuTimeMs: 0, residentBytes: 0 },
+				}));
+			},
+		});
+		return { at, watch };
+	};
+
+	test("and works itself is active, and the table of processes is not read", () => {
+		const { at, watch } = group({ [WORKER]: [100], 41: [100] });
+		expect(watch.look(1_000)).toEqual({ cpuMs: 0, activity: "unknown" });
+		const { tables } = at;
+		at.used = { [WORKER]: [160], 41: [100] };
+		expect(watch.look(3_000)).toEqual({ cpuMs: 60, activity: "active" });
+		expect(at.tables).toBe(tables);
+	});
+
+	test("and alone in its group is idle, whatever its threads used before", () => {
+		const { at, watch } = group({ [WORKER]: [5_000, 7_000] });
+		expect(watch.look(1_000).activity).toBe("unknown");
+		at.used = { [WORKER]: [5_010, 7_020] };
+		expect(watch.look(3_000)).toEqual({ cpuMs: 30, activity: "idle" });
+	});
+
+	test("and waits for a child that computes is active, and what both used counts", () => {
+		const { at, watch } = group({ [WORKER]: [10], 41: [10], 42: [10] });
+		watch.look(1_000);
+		at.used = { [WORKER]: [12], 41: [11], 42: [1_010] };
+		expect(watch.look(3_000)).toEqual({ cpuMs: 1_003, activity: "active" });
+	});
+
+	test("and whose child is idle is idle; a child that is new is first only looked at", () => {
+		const { at, watch } = group({ [WORKER]: [10] });
+		watch.look(1_000);
+		at.used = { [WORKER]: [10], 41: [10] };
+		expect(watch.look(3_000).activity).toBe("idle");
+		expect(watch.look(5_000)).toEqual({ cpuMs: 0, activity: "idle" });
+	});
+
+	test("is looked at anew after an answer", () => {
+		const { at, watch } = group({ [WORKER]: [10], 41: [10] });
+		watch.look(1_000);
+		watch.reset();
+		at.used = { [WORKER]: [9_010], 41: [9_010] };
+		expect(watch.look(3_000)).toEqual({ cpuMs: 0, activity: "unknown" });
+	});
 });
