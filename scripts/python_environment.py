@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MINIMUM = (3, 10)
@@ -22,25 +24,57 @@ def main(directory: Path, stamp: str, requirements: list[str]) -> None:
     base = sys._base_executable
     stamp = f"{stamp} {sys.version} {os.path.realpath(base)}"
     python = directory / "bin" / "python"
-    record = directory / "snakepit-stamp"
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{directory}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if python.exists() and record.exists() and record.read_text() == stamp:
+    with unless_made(directory, stamp) as missing:
+        if not missing:
             return
         print(f"Preparing {directory} with {base}", file=sys.stderr)
         uv = shutil.which("uv")
         if uv is not None:
             run([uv, "venv", "--clear", "--python", base, str(directory)])
-            install = [uv, "pip", "install", "--quiet", "--python", str(python)]
+            install = [uv, "pip", "install", "--python", str(python)]
         else:
             require_venv()
-            run([base, "-m", "venv", "--clear", str(directory)])
-            install = [str(python), "-m", "pip", "install", "--quiet"]
-            # The pip that comes with Python 3.10 to 3.13 knows no --group.
-            run([*install, "--upgrade", "pip>=25.1"])
-        run([*install, *requirements])
+            pip = shared_pip(base)
+            run([base, "-m", "venv", "--clear", "--without-pip", str(directory)])
+            install = [pip, "-m", "pip", "--python", str(python), "install"]
+            install.append("--no-compile")
+        run([*install, "--quiet", *requirements])
+        # All but the tests of packages, which are half of some. Their interpreters may be
+        # unable to keep what they compile (PYTHONDONTWRITEBYTECODE).
+        skipped = ["-x", r"/site-packages/.*/tests?/"]
+        compiling = [str(python), "-m", "compileall", "-qq", *skipped]
+        subprocess.run([*compiling, str(directory / "lib")], check=False)
+
+
+@contextmanager
+def unless_made(directory: Path, stamp: str) -> Iterator[bool]:
+    """Whether the environment has to be made; it is fresh when the block ends."""
+    python = directory / "bin" / "python"
+    record = directory / "snakepit-stamp"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{directory}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if python.exists() and record.exists() and record.read_text() == stamp:
+            yield False
+            return
+        yield True
         record.write_text(stamp)
+
+
+def shared_pip(base: str) -> str:
+    """An interpreter whose pip installs into every environment.
+
+    To make one takes as long as most installs. The pip that comes with Python 3.10 to
+    3.13 knows no --group.
+    """
+    directory = Path(__file__).resolve().parents[1] / "node_modules/.cache/python/pip"
+    python = str(directory / "bin" / "python")
+    stamp = f"{sys.version} {os.path.realpath(base)}"
+    with unless_made(directory, stamp) as missing:
+        if missing:
+            run([base, "-m", "venv", "--clear", str(directory)])
+            run([python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1"])
+    return python
 
 
 def require_venv() -> None:
