@@ -1,14 +1,23 @@
 // Runs once before all tests that vitest runs, and after them.
-import { chmodSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import {
+	chmodSync,
+	globSync,
+	mkdirSync,
+	mkdtempSync,
+	renameSync,
+	rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { cache, compiled } from "../vitest.config.ts";
 import { removePlace } from "./remove-place.ts";
 import { must, root } from "./run.ts";
 
 /** Gives all tests of a run one temporary directory, and removes it after the last: hosts that tests kill leave theirs. */
-export default function setUp(): () => void {
+export default async function setUp(): Promise<() => void> {
+	await bundleDrizzle();
 	compileSources();
 	forgetInterpreters();
 	// A short name, for there are sockets in it.
@@ -30,6 +39,28 @@ export default function setUp(): () => void {
 function forgetInterpreters(): void {
 	const remembered = join(cache, "snakepit/interpreters");
 	rmSync(remembered, { recursive: true, force: true });
+}
+
+/** Makes what `#drizzle` is in programs that tests start: one file, as in the package, in the place of a hundred. */
+async function bundleDrizzle(): Promise<void> {
+	const core = join(root, "packages/core");
+	const place = mkdtempSync(join(core, ".cache-"));
+	try {
+		const outfile = join(place, "drizzle.js");
+		await build({
+			entryPoints: [join(core, "src/registry/bundled-drizzle.ts")],
+			outfile,
+			bundle: true,
+			format: "esm",
+			platform: "node",
+			logLevel: "warning",
+		});
+		mkdirSync(join(core, ".cache"), { recursive: true });
+		// Another run of tests may load it at this moment.
+		renameSync(outfile, join(core, ".cache/drizzle.js"));
+	} finally {
+		rmSync(place, { recursive: true });
+	}
 }
 
 /** Has Node compile what programs of tests load: one that is killed keeps nothing of what it compiled for the next. */

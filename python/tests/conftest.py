@@ -54,9 +54,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def transport() -> str:
-    """What the workers of a test speak, where nothing is said about it."""
+    """What the workers of a test speak, where nothing is said about it.
+
+    In `test` what users get who say nothing about it; in `check` gRPC.
+    """
     chosen = os.environ.get("SNAKEPIT_TEST_WORKERS", "").split("+")
-    return "framed" if "framed" in chosen else "grpc"
+    return "grpc" if THOROUGH and "framed" not in chosen else "framed"
 
 
 def tools_path(tools: str, directory: Path, number: int) -> Path:

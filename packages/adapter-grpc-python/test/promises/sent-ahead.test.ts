@@ -11,10 +11,11 @@ import {
 import type { Adapter } from "@snakepit/core/adapter";
 import { SeededRandom } from "@snakepit/core/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { rounds, rows } from "../../../../scripts/test-effort.ts";
+import { rounds } from "../../../../scripts/test-effort.ts";
 import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
+import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 
 const TOOLS = fileURLToPath(new URL("sent_ahead.py", import.meta.url));
 
@@ -140,13 +141,8 @@ class Noted {
 	}
 }
 
-describe.each(["framed", "grpc"] as const)("over %s", (transport) => {
-	test.each(
-		rows(
-			["sleep", "busy", "gil"],
-			(how) => transport === "framed" || how === "busy",
-		),
-	)(
+describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
+	test.each(["sleep", "busy", "gil"])(
 		"calls that were sent behind one that takes long (%s) run on another worker meanwhile",
 		async (how) => {
 			const noted = await Noted.open(transport, { size: 2 });

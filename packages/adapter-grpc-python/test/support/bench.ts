@@ -6,7 +6,6 @@ import {
 	toolsFile,
 } from "../../../adapter-python/test/support/pythons.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
-import { DEFAULTS } from "../../src/options.ts";
 import {
 	type AtEnd,
 	type StartOptions,
@@ -17,10 +16,10 @@ import {
 /** What every promise about calls is kept over. */
 export const TRANSPORTS = ["grpc", "framed"] as const;
 
-/** `test` keeps the details of a promise over the default transport, `check` over each. */
+/** `test` keeps the details of a promise over the transport that `python()` has, `check` over each. */
 export const DETAIL_TRANSPORTS: readonly (typeof TRANSPORTS)[number][] = rows(
 	TRANSPORTS,
-	(transport) => transport === DEFAULTS.transport,
+	(transport) => transport === "framed",
 );
 
 /** `startBench` with a transport. */

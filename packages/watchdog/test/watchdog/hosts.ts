@@ -79,7 +79,7 @@ export class Host {
 			detached: true,
 			env: {
 				...process.env,
-				NODE_OPTIONS: "--no-warnings",
+				NODE_OPTIONS: `${process.env["NODE_OPTIONS"]} --no-warnings`,
 				TMPDIR: order.dataDirs[0],
 			},
 		});
