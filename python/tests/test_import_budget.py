@@ -10,7 +10,7 @@ from support.fake_host import FakeHost
 
 # Modules, with those of an interpreter that runs nothing. It may be lowered; a module that
 # raises it costs every start of every worker.
-MOST_MODULES = 249
+MOST_MODULES = 211
 
 TOOLS = """\
 from snakepit_bridge import tool
@@ -71,6 +71,8 @@ def test_a_framed_worker_imports_little_before_it_is_ready(tmp_path: Path) -> No
         "google.protobuf.text_format",
         "opentelemetry.trace",
         "numpy",
+        "asyncio",
+        "ssl",
         "grpc",
         "snakepit_bridge.calls.shared_file",
         "snakepit_bridge.calls.input_stream",

@@ -247,3 +247,47 @@ def test_a_thread_that_waits_in_the_loop_does_the_work_of_another_one() -> None:
     run(main)
     other.join()
     assert done == [True]
+
+
+def test_work_of_another_thread_wakes_a_thread_without_a_loop() -> None:
+    main = MainThread()
+    did: list[int] = []
+
+    def work() -> None:
+        did.append(threading.get_ident())
+        if len(did) == 2:
+            main.stop()
+        else:
+            # While the main thread is about to wait again.
+            threading.Thread(target=main.submit, args=(work,)).start()
+
+    threading.Thread(target=main.submit, args=(work,)).start()
+    run(main)
+    assert did == [threading.get_ident()] * 2
+
+
+def test_a_loop_that_is_made_late_runs_what_other_threads_add() -> None:
+    main = MainThread()
+    did: list[str] = []
+
+    def add() -> None:
+        main.submit(lambda: did.append("work"))
+        main.submit_to_loop(add_stop)
+
+    def add_stop() -> None:
+        main.loop.call_later(0, stop)
+
+    def stop() -> None:
+        did.append("loop")
+        main.stop()
+
+    def work() -> None:
+        assert asyncio.get_event_loop() is main.loop
+        threading.Thread(target=add).start()
+
+    def make_the_loop() -> None:
+        main.loop.call_soon(work)
+
+    main.submit(make_the_loop)
+    run(main)
+    assert did == ["work", "loop"]

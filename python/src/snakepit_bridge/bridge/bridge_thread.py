@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import os
@@ -26,6 +25,7 @@ from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.threads.notice import Notice
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
@@ -116,9 +116,10 @@ class BridgeThread:
             )
         self._loop = parts.bridge_loop()
         self._transport: Transport | None = None
-        self._leaving: asyncio.Task[None] | None = None
+        self._leaving: object = None
         self._broken = False
-        self._closing = asyncio.Event()
+        self._is_closing = False
+        self._changed = Notice(self._loop)
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
         self._signals = SignalListener(
@@ -165,7 +166,8 @@ class BridgeThread:
 
     def close(self) -> None:
         """Sends what is left to send, then ends the thread."""
-        call_soon(self._loop, self._closing.set)
+        self._is_closing = True
+        self._changed.notify()
         self._thread.join()
 
     def _run(self) -> None:
@@ -195,23 +197,27 @@ class BridgeThread:
         finally:
             self._listening.set()
         self._transport = transport
-        silence = self._loop.create_task(self._watch_silence())
-        await self._closing.wait()
-        silence.cancel()
+        self._watch_silence()
+        await self._changed.wait(lambda: self._is_closing)
         await transport.finish(FINISH_S)
         await transport.stop()
 
-    async def _watch_silence(self) -> None:
+    def _watch_silence(self) -> None:
         """Warns when the host's pings stop, once each time."""
-        conversation = self._conversation
         limit = self._launch.silence_warn_ms / 1000
-        while limit > 0:
-            last = conversation.last_ping
-            await asyncio.sleep(max(0.1, last + limit - time.monotonic()))
-            if conversation.last_ping == last:
-                _logger.warning("no ping from the host for %g s", limit)
-                while conversation.last_ping == last:
-                    await asyncio.sleep(limit / 4)
+        if limit > 0:
+            last = self._conversation.last_ping
+            wait = max(0.1, last + limit - time.monotonic())
+            self._loop.call_later(wait, self._look_for_a_ping, last, False)
+
+    def _look_for_a_ping(self, last: float, has_warned: bool) -> None:
+        limit = self._launch.silence_warn_ms / 1000
+        if self._conversation.last_ping != last:
+            self._watch_silence()
+            return
+        if not has_warned:
+            _logger.warning("no ping from the host for %g s", limit)
+        self._loop.call_later(limit / 4, self._look_for_a_ping, last, True)
 
     def _leave(self, broken: bool) -> None:
         self._broken = self._broken or broken
@@ -234,5 +240,5 @@ class BridgeThread:
         if self._broken:
             # Most likely the host died. Then the lifeline is about to kill us and our
             # group; if we left before that, the group would stay behind.
-            await asyncio.sleep(LIFELINE_S)
+            await Notice(self._loop).wait(lambda: False, LIFELINE_S)
         self._main.stop()

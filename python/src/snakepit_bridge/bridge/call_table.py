@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 from collections.abc import Callable
@@ -17,12 +16,14 @@ from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.threads.notice import Notice
 
 if TYPE_CHECKING:
     from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.host_calls import Reply
     from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["CallTable"]
 
@@ -61,13 +62,13 @@ class CallTable:
         self._outbox = outbox
         self._replies: dict[int, tuple[int, Reply]] = {}
         self._numbers = itertools.count(1)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Loop | None = None
         self._bridge = 0
         self._on_settled: Callable[[], None] | None = None
 
     # ------------------------------------------------ in the thread that reads
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+    def attach(self, loop: Loop) -> None:
         """Sets the loop of the bridge's thread, in that thread."""
         self._loop = loop
         self._bridge = threading.get_ident()
@@ -90,17 +91,11 @@ class CallTable:
 
     async def settled(self, timeout: float) -> bool:
         """Waits until no call is left; returns whether that was so in time."""
-        loop = asyncio.get_running_loop()
-        over = asyncio.Event()
-        self._on_settled = lambda: call_soon(loop, over.set)
-        deadline = loop.time() + timeout
-        while self.running:
-            over.clear()
-            try:
-                await asyncio.wait_for(over.wait(), deadline - loop.time())
-            except asyncio.TimeoutError:
-                return not self.running
-        return True
+        if self._loop is None:
+            return not self.running
+        settled = Notice(self._loop)
+        self._on_settled = settled.notify
+        return await settled.wait(lambda: not self.running, timeout)
 
     def reply(self, host_call_id: int) -> Reply | None:
         """Returns what waits for the answer to a host call, and forgets it."""

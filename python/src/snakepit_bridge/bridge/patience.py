@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
+
 
 __all__ = ["Patience"]
 
@@ -20,7 +24,7 @@ class Patience:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         seconds: float,
         action: Callable[[], None],
     ) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import faulthandler
 import signal
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot.process_setup import (
     CANCEL_SIGNAL,
     DUMP_SIGNAL,
     is_dump_signal_ours,
 )
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["SignalListener"]
 
@@ -46,7 +49,7 @@ class SignalListener:
         signal.signal(signal.SIGTERM, lambda _signal, _frame: on_sigterm())
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+    def attach(self, loop: Loop) -> None:
         """Reads the bytes on this loop; in its thread."""
         loop.add_reader(self._reader, self._read)
 

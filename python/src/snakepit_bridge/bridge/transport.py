@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +11,7 @@ from snakepit_bridge.threads.main_thread import MainThread
 if TYPE_CHECKING:
     from snakepit_bridge.boot.launch_message import Launch
     from snakepit_bridge.bridge.conversation import Conversation
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["LogLimit", "Outbox", "Transport", "TransportParts", "load_transport"]
 
@@ -118,13 +118,13 @@ class TransportParts(Protocol):
 
     main: MainThread
 
-    def bridge_loop(self) -> asyncio.AbstractEventLoop:
+    def bridge_loop(self) -> Loop:
         """Returns a loop for the bridge's thread."""
 
     def transport(
         self,
         launch: Launch,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         conversation: Conversation,
         on_host_left: Callable[[bool], None],
     ) -> Transport:

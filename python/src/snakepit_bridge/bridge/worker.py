@@ -42,6 +42,8 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         forwarder.tracing = tracing
         toolbox = invoke(_load_tools, launch)
         main = parts.main
+        if _needs_loop(launch, toolbox):
+            main.loop  # noqa: B018 - it is made here
         _run_startup_hooks(toolbox, main)
         if tracing is not None:
             # After the hooks, so that what the tools configure themselves stays.
@@ -139,6 +141,15 @@ def _load_tools(launch: Launch) -> Toolbox:
                 _users_traceback(error),
             ) from error
     return toolbox
+
+
+def _needs_loop(launch: Launch, toolbox: Toolbox) -> bool:
+    """Returns whether tools use an event loop, or may look for one."""
+    return (
+        "asyncio" in sys.modules
+        or launch.handles is not None
+        or any(tool.kind.is_async for tool in toolbox.tools.values())
+    )
 
 
 def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:

@@ -6,7 +6,6 @@ in `__del__`, in a C callback, in a bare `except`.
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 import threading
@@ -21,6 +20,8 @@ from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.trampoline import TRAMPOLINES
 
 if TYPE_CHECKING:
+    import asyncio
+
     from snakepit_bridge.threads.main_thread import MainThread
 
 __all__ = [
@@ -42,7 +43,6 @@ _UNSAFE = (
     "opentelemetry.sdk.trace",
 )
 _PACKAGE = "snakepit_bridge."
-_CLEANING_UP = (CallCancelled, asyncio.CancelledError, GeneratorExit)
 
 
 def listen_for_cancel_signal() -> None:
@@ -119,10 +119,14 @@ def _module(frame: FrameType) -> str:
 
 def is_cleaning_up(handled: BaseException | None) -> bool:
     """Returns whether the exception being handled is due to a cancellation."""
+    # Nothing is imported here: this runs in a signal handler.
+    of_asyncio = getattr(
+        sys.modules.get("asyncio.exceptions"), "CancelledError", CallCancelled
+    )
     for _ in range(16):
         if handled is None:
             return False
-        if isinstance(handled, _CLEANING_UP):
+        if isinstance(handled, (CallCancelled, of_asyncio, GeneratorExit)):
             return True
         handled = handled.__context__
     return False

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import queue
+# What `queue` calls it, which imports more than this module needs.
+from _queue import SimpleQueue
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Wakeup"]
 
@@ -35,7 +39,7 @@ class Wakeup:
 
     def wait(self, ready: Callable[[], bool]) -> None:
         """Blocks this thread until `ready`."""
-        token: queue.SimpleQueue[None] = queue.SimpleQueue()
+        token: SimpleQueue[None] = SimpleQueue()
         while not ready():
             self._ways = [lambda: token.put(None)]
             if ready():
@@ -45,6 +49,9 @@ class Wakeup:
 
     async def wait_async(self, ready: Callable[[], bool]) -> None:
         """Suspends this coroutine until `ready`."""
+        # Loaded already: this is a coroutine.
+        import asyncio
+
         loop = asyncio.get_running_loop()
         while not ready():
             future: asyncio.Future[None] = loop.create_future()

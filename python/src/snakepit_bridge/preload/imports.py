@@ -29,6 +29,7 @@ FOR_SOME_CALLS = (
     "calls.shared_memory",
     "calls.stream_file",
     "failures.python_error",
+    "threads.tool_loop",
 )
 
 

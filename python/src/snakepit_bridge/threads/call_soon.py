@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
+
 
 __all__ = ["call_soon"]
 
 
-def call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+def call_soon(loop: Loop, callback: Callable[[], object]) -> None:
     """Schedules a callback, from any thread; does nothing if the loop is closed."""
     try:
         loop.call_soon_threadsafe(callback)

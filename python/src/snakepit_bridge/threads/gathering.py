@@ -6,11 +6,13 @@ about to follow makes each of them more expensive.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.threads.call_soon import call_soon
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop, Timer
 
 __all__ = ["LEAST_PATIENCE_S", "Gathering", "HoldingOutbox"]
 
@@ -54,15 +56,15 @@ class Gathering:
     def __init__(self) -> None:
         self.progress = 0
         self.outbox: HoldingOutbox = _NoOutbox()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Loop | None = None
         self._wants_to_hold: Callable[[], bool] = lambda: False
         # Set only in the bridge's thread: the main thread can be interrupted anywhere.
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
 
     def begin(
         self,
         outbox: HoldingOutbox,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         wants_to_hold: Callable[[], bool],
     ) -> None:
         """Gathers from now on; from any thread.

@@ -8,56 +8,23 @@ more than the way to the host and back, so a small call is read, run and answere
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
+from snakepit_bridge.threads.alarm import Alarm
 from snakepit_bridge.threads.gathering import Gathering
 from snakepit_bridge.threads.shared_selector import SharedSelector
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVarTuple, Unpack
-
-    _Ts = TypeVarTuple("_Ts")
+    from snakepit_bridge.threads.tool_loop import ToolLoop
 
 __all__ = ["MainThread"]
 
 _logger = logging.getLogger(__name__)
-
-
-class _ToolLoop(asyncio.SelectorEventLoop):
-    """The event loop of asynchronous tools.
-
-    Attributes:
-        wants_turn: whether a turn may have something to do. What other threads and
-            signals add makes the selector readable instead.
-    """
-
-    wants_turn = True
-
-    def call_soon(
-        self,
-        callback: Callable[[Unpack[_Ts]], object],
-        *args: Unpack[_Ts],
-        context: Context | None = None,
-    ) -> asyncio.Handle:
-        self.wants_turn = True
-        return super().call_soon(callback, *args, context=context)
-
-    def call_at(
-        self,
-        when: float,
-        callback: Callable[[Unpack[_Ts]], object],
-        *args: Unpack[_Ts],
-        context: Context | None = None,
-    ) -> asyncio.TimerHandle:
-        self.wants_turn = True
-        return super().call_at(when, callback, *args, context=context)
 
 
 class _TurnSelector(SharedSelector):
@@ -72,11 +39,11 @@ class _TurnSelector(SharedSelector):
         if not main._is_turning:
             # A tool or a hook runs the loop.
             return super().select(timeout)
-        main._is_idle = main._tool_loop.wants_turn = False
+        main._is_idle = main._wants_turn = False
         main.gathering.end_turn()
         if main._waits_in_loop:
             # Sending over gRPC also reads: what it read may want this loop.
-            wanted = main._tool_loop.wants_turn or main._work
+            wanted = main._wants_turn or main._work
             ready = super().select(0 if wanted else timeout)
             main.gathering.begin_turn()
             return ready
@@ -84,7 +51,7 @@ class _TurnSelector(SharedSelector):
         if not ready and (timeout is None or timeout > 0):
             main._idle_until = None if timeout is None else time.monotonic() + timeout
             main._is_idle = True
-            main._tool_loop.stop()
+            main.loop.stop()
         main.gathering.begin_turn()
         return ready
 
@@ -93,7 +60,6 @@ class MainThread:
     """Waits for the host and for the tools' loop at once, and runs what they bring.
 
     Attributes:
-        loop: the event loop of asynchronous tools and hooks.
         selector: what the thread waits with; shares the host's descriptors.
         gathering: holds the frames of one turn together.
         one_at_a_time: whether a call begins when the one before is over, and not sooner.
@@ -112,20 +78,34 @@ class MainThread:
         # When the loop wants its next turn, on the monotonic clock; None where only an
         # event wakes it.
         self._idle_until: float | None = None
-        self._tool_loop = _ToolLoop(self.selector)
-        self.loop: asyncio.AbstractEventLoop = self._tool_loop
-        asyncio.set_event_loop(self.loop)
+        # Until there is a loop, whose own descriptor wakes this thread.
+        self._alarm = Alarm(self.selector)
+        self._tool_loop: ToolLoop | None = None
+        # Whether a turn of the loop may have something to do.
+        self._wants_turn = False
         self._work: deque[Callable[[], None]] = deque()
         # What adds to the loop, in the order in which it came.
         self._for_loop: deque[Callable[[], None]] = deque()
         self._stopping = False
         self._ident = threading.get_ident()
 
+    @property
+    def loop(self) -> ToolLoop:
+        """The event loop of asynchronous tools and hooks. It is made by the first look,
+        which has to be in the main thread."""
+        if self._tool_loop is None:
+            from snakepit_bridge.threads.tool_loop import ToolLoop
+
+            self._alarm.close()
+            self._tool_loop = ToolLoop(self.selector, self._want_turn)
+            self._want_turn()
+        return self._tool_loop
+
     def run(self) -> None:
         """Runs until `stop`, whatever user code does to the loop."""
         while not self._stopping:
             try:
-                if self._tool_loop.wants_turn:
+                if self._wants_turn:
                     self._turn()
                 self._do_work()
                 self._wait()
@@ -133,20 +113,21 @@ class MainThread:
                 # From a signal handler, anywhere in this thread; calls catch theirs.
                 _logger.exception("a signal's handler tried to end the worker")
                 self.gathering.outbox.held = False
-                self._tool_loop.wants_turn = True
+                self._wants_turn = self._tool_loop is not None
 
     def submit(self, work: Callable[[], None]) -> None:
         """Has work done outside of the loop; from any thread."""
         self._waits_in_loop = False
         self._work.append(work)
         if threading.get_ident() != self._ident:
-            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._wake()
         elif self._is_turning:
             # It was read within a turn of the loop.
             self.loop.stop()
 
     def submit_to_loop(self, callback: Callable[[], None]) -> None:
-        """Has a callback called that adds to the loop; from any thread."""
+        """Has a callback called that adds to the loop, which has been made; from any
+        thread."""
         self._waits_in_loop = True
         # Also in this thread: others may wait here that came before.
         self._for_loop.append(callback)
@@ -161,7 +142,7 @@ class MainThread:
     def stop(self) -> None:
         """Makes `run` return; from any thread."""
         self._stopping = True
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._wake()
 
     def complete(self, made: Any) -> None:
         """Awaits what a hook returned, if it can be awaited."""
@@ -175,14 +156,24 @@ class MainThread:
         task.result()
 
     def close(self) -> None:
-        """Cancels what is left on the loop and closes it."""
-        tasks = asyncio.all_tasks(self.loop)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            self.complete(asyncio.gather(*tasks, return_exceptions=True))
-        self.complete(self.loop.shutdown_asyncgens())
+        """Cancels what is left on the loop, and closes it and the selector."""
+        if self._tool_loop is None:
+            self._alarm.close()
+            self.selector.close()
+            return
+        self.complete(self.loop.end_tasks())
         self.loop.close()
+
+    def _want_turn(self) -> None:
+        self._wants_turn = True
+
+    def _wake(self) -> None:
+        # After the change that the thread is to see: it makes the loop before it looks.
+        loop = self._tool_loop
+        if loop is None:
+            self._alarm.ring()
+        else:
+            loop.call_soon_threadsafe(loop.stop)
 
     def _add_to_loop(self) -> None:
         while self._for_loop:
@@ -203,7 +194,7 @@ class MainThread:
             self.gathering.release()
         if not self._is_idle:
             # It was stopped by work or by user code.
-            self._tool_loop.wants_turn = True
+            self._wants_turn = True
 
     def _do_work(self) -> None:
         work = self._work
@@ -221,12 +212,15 @@ class MainThread:
 
     def _wait(self) -> None:
         """Waits until there is work, or the loop wants a turn."""
-        loop = self._tool_loop
-        while not (self._work or loop.wants_turn or self._stopping):
+        while not (self._work or self._wants_turn or self._stopping):
             until = self._idle_until
             timeout = None if until is None else max(0.0, until - time.monotonic())
-            if self.selector.wait(timeout):
-                loop.wants_turn = True
+            if not self.selector.wait(timeout):
+                continue
+            if self._tool_loop is None:
+                self._alarm.silence()
+            else:
+                self._wants_turn = True
         self.gathering.progress += 1
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from snakepit_bridge.threads.gathering import LEAST_PATIENCE_S
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_selector import CAN_SHARE, SharedSelector
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["SharedReading"]
 
@@ -26,18 +29,22 @@ class SharedReading:
     Where the kernel cannot choose between two threads, the bridge's always reads.
     """
 
-    def __init__(self, main: MainThread) -> None:
+    def __init__(
+        self, main: MainThread, make_loop: Callable[[SharedSelector], Loop]
+    ) -> None:
+        """`make_loop` returns a loop that waits with a selector."""
         self._main = main
+        self._make_loop = make_loop
         self._selector = SharedSelector()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Loop | None = None
         self._descriptors: Collection[int] = ()
         self._read: Callable[[], None] = lambda: None
         self._patience = LEAST_PATIENCE_S
         self._stuck_at = -1
 
-    def bridge_loop(self) -> asyncio.AbstractEventLoop:
+    def bridge_loop(self) -> Loop:
         """Returns the loop of the bridge's thread."""
-        self._loop = asyncio.SelectorEventLoop(self._selector)
+        self._loop = self._make_loop(self._selector)
         return self._loop
 
     # ------------------------------------------------ in the bridge's thread

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
@@ -18,6 +18,10 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 )
 from snakepit_bridge.bridge.transport import LogLimit
 from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.threads.notice import Notice
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["FramedOutbox"]
 
@@ -57,7 +61,7 @@ class FramedOutbox:
         self._logs = LogLimit()
         self._main = threading.get_ident()
         self._bridge = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Loop | None = None
         self._socket: socket.socket | None = None
         self._writable_fd = -1
         self._full = False
@@ -166,7 +170,7 @@ class FramedOutbox:
 
     # ------------------------------------------------ in the bridge's thread
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+    def attach(self, loop: Loop) -> None:
         """Sets the loop of the bridge's thread."""
         self._loop = loop
         self._bridge = threading.get_ident()
@@ -181,15 +185,15 @@ class FramedOutbox:
         self._socket = connection
         self.flush()
 
-    async def drained(self) -> None:
-        """Waits until everything is written, or the connection is gone."""
-        loop = asyncio.get_running_loop()
-        drained = asyncio.Event()
-        self._on_drained = lambda: call_soon(loop, drained.set)
+    async def drained(self, timeout: float) -> None:
+        """Waits until everything is written, or the connection is gone, at most so many
+        seconds."""
+        if self._loop is None:
+            return
+        drained = Notice(self._loop)
+        self._on_drained = drained.notify
         self.flush()
-        while self._waiting and self._socket is not None:
-            await drained.wait()
-            drained.clear()
+        await drained.wait(lambda: not self._waiting or self._socket is None, timeout)
 
     def close(self) -> None:
         """Stops writing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import socket
@@ -10,6 +9,7 @@ import socket
 # What `hmac` calls it: importing that takes a worker longer than all of its sockets.
 from _operator import _compare_digest as compare_digest
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
 
@@ -21,6 +21,9 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     framed,
 )
 from snakepit_bridge.bridge.patience import Patience
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["Reception"]
 
@@ -43,7 +46,7 @@ class Reception:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         path: str,
         token: str,
         admit: Callable[[socket.socket], str | None],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import socket
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
 
@@ -22,9 +22,13 @@ from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
 from snakepit_bridge.bridge.host_frames import parse_frame
 from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.threads.bridge_loop import BridgeLoop
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_reading import SharedReading
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["FramedParts"]
 
@@ -37,13 +41,13 @@ class FramedParts:
     def __init__(self) -> None:
         self.outbox = FramedOutbox()
         self.main = MainThread()
-        self._reading = SharedReading(self.main)
+        self._reading = SharedReading(self.main, BridgeLoop)
         self.bridge_loop = self._reading.bridge_loop
 
     def transport(
         self,
         launch: Launch,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         conversation: Conversation,
         on_host_left: Callable[[bool], None],
     ) -> FramedTransport:
@@ -61,7 +65,7 @@ class FramedTransport:
     def __init__(
         self,
         launch: Launch,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         conversation: Conversation,
         outbox: FramedOutbox,
         on_host_left: Callable[[bool], None],
@@ -104,11 +108,8 @@ class FramedTransport:
             return
         bye = pb.Bye(reason=pb.BYE_REASON_LEFT, message="the worker left")
         self._outbox.put_signal(pb.WorkerSignal(bye=bye))
-        try:
-            await asyncio.wait_for(self._outbox.drained(), timeout)
-        except asyncio.TimeoutError:
-            # The host does not read any more.
-            pass
+        # If the host does not read any more, what is left is lost.
+        await self._outbox.drained(timeout)
         self._hang_up()
 
     async def stop(self) -> None:

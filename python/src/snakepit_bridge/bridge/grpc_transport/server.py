@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import grpc
 from grpc import aio
@@ -17,6 +18,9 @@ from snakepit_bridge.bridge.grpc_transport.services import BRIDGE_SERVICE, Servi
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_reading import SharedReading
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop
 
 __all__ = ["GrpcParts"]
 
@@ -44,13 +48,13 @@ class GrpcParts:
     def __init__(self) -> None:
         self.outbox = GrpcOutbox()
         self.main = MainThread()
-        self._reading = SharedReading(self.main)
+        self._reading = SharedReading(self.main, asyncio.SelectorEventLoop)
         self.bridge_loop = self._reading.bridge_loop
 
     def transport(
         self,
         launch: Launch,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         conversation: Conversation,
         on_host_left: Callable[[bool], None],
     ) -> GrpcTransport:

@@ -14,11 +14,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.shared_reading import SharedReading
 from snakepit_bridge.threads.shared_selector import CAN_SHARE
+
+if TYPE_CHECKING:
+    from snakepit_bridge.threads.loop import Loop, Timer
 
 __all__ = ["SteppedLoop"]
 
@@ -55,9 +58,7 @@ class SteppedLoop:
             of that step may be lost.
     """
 
-    def __init__(
-        self, bridge: asyncio.AbstractEventLoop, reading: SharedReading
-    ) -> None:
+    def __init__(self, bridge: Loop, reading: SharedReading) -> None:
         """`bridge` is the loop of the bridge's thread, which runs its timers."""
         self._bridge = bridge
         self._reading = reading
@@ -71,7 +72,7 @@ class SteppedLoop:
         # event wakes it.
         self._idle_until: float | None = None
         self._due: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
 
     # ------------------------------------------------ in any thread
 

@@ -1,0 +1,56 @@
+"""The event loop of asynchronous tools. It is imported with the first of them: asyncio is
+the largest part that a worker can do without."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectors import BaseSelector
+
+    from typing_extensions import TypeVarTuple, Unpack
+
+    _Ts = TypeVarTuple("_Ts")
+
+__all__ = ["ToolLoop"]
+
+
+class ToolLoop(asyncio.SelectorEventLoop):
+    """Reports when a turn may have something to do. What other threads and signals add
+    makes the selector readable instead."""
+
+    def __init__(self, selector: BaseSelector, wants_turn: Callable[[], None]) -> None:
+        """Becomes the current loop of this thread; `wants_turn` is what it reports to."""
+        super().__init__(selector)
+        self._wants_turn = wants_turn
+        asyncio.set_event_loop(self)
+
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: Unpack[_Ts],
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        self._wants_turn()
+        return super().call_soon(callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: Unpack[_Ts],
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self._wants_turn()
+        return super().call_at(when, callback, *args, context=context)
+
+    async def end_tasks(self) -> None:
+        """Cancels what is left, and waits for it."""
+        tasks = asyncio.all_tasks(self) - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.shutdown_asyncgens()
